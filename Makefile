@@ -1,9 +1,10 @@
 # Two commands: make demo, make test. Both bring the system packages they need, or say which.
 
-.PHONY: library tool demo test bench instructions-baseline models races sanitize lint demo-packages test-packages
+.PHONY: library static tool wheel demo test test-wheel bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
 
 # What is shipped is built in a directory of its own, where nothing else overwrites it.
 shipped = $(or $(CARGO_TARGET_DIR),target)/shipped
+wheel = $(abspath $(or $(CARGO_TARGET_DIR),target))/wheel
 
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization out without a word.
 library:
@@ -11,12 +12,24 @@ library:
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
 	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
 
+# The library as an archive, for programs that are linked with it: docs/install.md. Apart from the cdylib, so that each has link-time
+# optimization.
+static:
+	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type staticlib --target-dir $(shipped)
+
 # The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as rlibs. In the same directory
 # each would replace what the other built, and cargo would begin anew every time.
 tool:
-	cargo build --release --bin scorep-nccl --target-dir $(shipped)/tool
+	cargo build --profile tool --bin scorep-nccl --target-dir $(shipped)/tool
 	mkdir -p $(shipped)/release
-	cp -p $(shipped)/tool/release/scorep-nccl $(shipped)/tool/release/scorep-nccl.d $(shipped)/release/
+	cp -p $(shipped)/tool/tool/scorep-nccl $(shipped)/tool/tool/scorep-nccl.d $(shipped)/release/
+
+# The library, the tool and a Python module, for pip: target/wheel/*.whl. WHEEL_TARGET=aarch64-unknown-linux-gnu makes it for other machines, if
+# rustup has that target.
+wheel:
+	@./scripts/wheel-tools
+	rm -f $(wheel)/*.whl
+	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheel)
 
 demo: demo-packages library tool
 	$(shipped)/release/scorep-nccl demo
@@ -24,6 +37,13 @@ demo: demo-packages library tool
 test: test-packages library tool
 	cargo test
 	cargo test --features otel-grpc --test otel
+
+# The wheel without optimization, which builds in a quarter of the time, and its tests.
+test-wheel: export CARGO_PROFILE_RELEASE_LTO = off
+test-wheel: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
+test-wheel: export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
+test-wheel: wheel
+	cargo test --test wheel
 
 # how long the parts take
 bench:
@@ -45,13 +65,17 @@ races:
 sanitize:
 	./scripts/sanitize
 
-# what continuous integration checks besides
+# examples/pipeline, a package of its own: its lints and its tests, on processors
+pipeline:
+	cargo fmt --manifest-path examples/pipeline/Cargo.toml --check
+	cargo clippy --manifest-path examples/pipeline/Cargo.toml --target-dir target --all-targets -- -D warnings
+	cargo test --manifest-path examples/pipeline/Cargo.toml --target-dir target
+
+# What continuous integration checks besides. `otel` alone is part of otel-grpc; tests/install builds it.
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --workspace --all-targets --features otel -- -D warnings
 	cargo clippy --workspace --all-targets --features otel-grpc -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features otel-grpc
 
 demo-packages:
@@ -62,3 +86,4 @@ test-packages:
 	  prometheus prometheus-node-exporter python3-venv tcsh fish
 	@./scripts/test-collector
 	@./scripts/test-tables
+	@./scripts/test-dashboards

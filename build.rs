@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// Name and source of a C program, the libraries that it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 18] = [
     ("otf2_last_values", "tests/c/programs/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/c/programs/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("stress_host", "tests/c/programs/stress_host.c", &["-ldl", "-lpthread"], None),
@@ -15,6 +15,7 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
     ("conformance_host", "tests/c/nccl/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("surroundings_host", "tests/c/nccl/surroundings_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("scorep_host", "tests/c/score_p/scorep_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("gather_host", "tests/c/score_p/gather_host.c", &["-ldl", "-lpthread"], None),
     ("instructions_host", "tests/c/nccl/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("memory_host", "tests/c/nccl/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("harm_host", "tests/c/harm/harm_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
@@ -22,6 +23,7 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 16] = [
     ("fuzz_host", "tests/c/nccl/fuzz_host.c", &["-ldl", "-lpthread"], None),
     ("events_host", "tests/c/cuda/events_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("starved_host", "tests/c/nccl/starved_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("status_host", "tests/c/nccl/status_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("stack_host", "tests/c/nccl/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/programs/replay_app.c", &["-ldl", "-lpthread"], None),
@@ -33,6 +35,11 @@ const SECOND_PLUGINS: [u32; 3] = [4, 6, 7];
 fn main() -> Result<(), Failure> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=tests/c");
+    // packaging/python/hatch_build.py: the wheel has no tests, and links for an older system than the hosts' libraries
+    println!("cargo::rerun-if-env-changed=SCOREP_NCCL_NO_HOSTS");
+    if env::var_os("SCOREP_NCCL_NO_HOSTS").is_some() {
+        return Ok(());
+    }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this is run by cargo only")?);
     for (name, source, links, header) in HOSTS {
         if let Some(header) = header {
@@ -75,6 +82,18 @@ fn main() -> Result<(), Failure> {
     let flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1"];
     compile("tests/c/cuda/cuda_driver.c", &driver, &flags, &["-lpthread"])?;
     println!("cargo::rustc-env=CUDA_STAND_IN={}", driver.display());
+    // likewise NVML, and a driver that names a GPU and no more
+    for (folder, library, source, variable) in [
+        ("nvml", "libnvidia-ml.so.1", "tests/c/nvml/nvml.c", "NVML_STAND_IN"),
+        ("current_gpu", "libcuda.so.1", "tests/c/nvml/current_gpu.c", "CURRENT_GPU_STAND_IN"),
+    ] {
+        let folder = out.join(folder);
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(library);
+        let soname = format!("-Wl,-soname,{library}");
+        compile(source, &path, &["-shared", "-fPIC", "-fvisibility=hidden", &soname], &[])?;
+        println!("cargo::rustc-env={variable}={}", path.display());
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 #   tool              the command-line tool
 #   library           file name of the library
 #   links             its other names
+#   archive           file name of the archive, with SCOREP_NCCL_STATIC
 #   pages             what the tool wrote, laid out as below share
 
 set(profile "$<IF:$<CONFIG:Debug>,dev,release>")
@@ -14,10 +15,12 @@ set(built "${shipped}/${directory}")
 if(SCOREP_NCCL_ONLY)
   set(package scorep-nccl-profiler)
   set(library libnccl_profiler.so)
+  set(archive libnccl_profiler.a)
   set(links libnccl-profiler-scorep.so)
 else()
   set(package scorep-nccl-substrate)
   set(library libscorep_substrate_nccl.so)
+  set(archive libscorep_substrate_nccl.a)
   set(links libnccl-profiler-scorep.so libnccl_plugin.so libnccl_series_plugin.so)
 endif()
 
@@ -35,16 +38,29 @@ add_custom_target(library ALL
   BYPRODUCTS "${built}/${library}"
   COMMENT "cargo: ${library}" USES_TERMINAL VERBATIM)
 
+if(SCOREP_NCCL_STATIC)
+  add_custom_target(static ALL
+    COMMAND ${cargo_call} rustc ${cargo_options} ${cargo_features} --profile ${profile} --target-dir "${shipped}"
+      --package ${package} --lib --crate-type staticlib
+    BYPRODUCTS "${built}/${archive}"
+    COMMENT "cargo: ${archive}" USES_TERMINAL VERBATIM)
+  add_dependencies(static library)
+endif()
+
 # the tool apart from it, since it is made with the library's crates, too, as rlibs: each would replace what the other built
 if(NOT SCOREP_NCCL_ONLY)
-  set(tool "${shipped}/tool/${directory}/scorep-nccl")
+  set(tool_profile "$<IF:$<CONFIG:Debug>,dev,tool>")
+  set(tool "${shipped}/tool/$<IF:$<CONFIG:Debug>,debug,tool>/scorep-nccl")
   set(pages "${CMAKE_BINARY_DIR}/pages")
   add_custom_target(tool ALL
-    COMMAND ${cargo_call} build ${cargo_options} --profile ${profile} --target-dir "${shipped}/tool" --bin scorep-nccl
+    COMMAND ${cargo_call} build ${cargo_options} --profile ${tool_profile} --target-dir "${shipped}/tool" --bin scorep-nccl
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages}"
     COMMAND "${tool}" pages "${pages}"
     BYPRODUCTS "${tool}"
     COMMENT "cargo: scorep-nccl, its manual and completions" USES_TERMINAL VERBATIM)
   # one cargo at a time: they would wait for each other
   add_dependencies(tool library)
+  if(SCOREP_NCCL_STATIC)
+    add_dependencies(tool static)
+  endif()
 endif()

@@ -9,11 +9,16 @@ set(module_directory "${CMAKE_INSTALL_DATADIR}/modulefiles/scorep-nccl")
 set(completions bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 set(directories "${CMAKE_INSTALL_LIBDIR}" "${module_directory}" "${CMAKE_INSTALL_DOCDIR}/docs/pictures"
-  "${CMAKE_INSTALL_DOCDIR}/examples/slurm" "${CMAKE_INSTALL_DOCDIR}/tests/captures")
+  "${CMAKE_INSTALL_DOCDIR}/examples/grafana"
+  "${CMAKE_INSTALL_DOCDIR}/examples/kubernetes" "${CMAKE_INSTALL_DOCDIR}/examples/slurm"
+  "${CMAKE_INSTALL_DOCDIR}/tests/captures")
 if(NOT SCOREP_NCCL_ONLY)
   list(APPEND directories "${CMAKE_INSTALL_BINDIR}" "${CMAKE_INSTALL_MANDIR}/man1")
   list(TRANSFORM completions PREPEND "${CMAKE_INSTALL_DATADIR}/" OUTPUT_VARIABLE places)
   list(APPEND directories ${places})
+endif()
+if(SCOREP_NCCL_STATIC)
+  list(APPEND directories "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endif()
 include(Uninstall)
 note_directories(${directories})
@@ -26,6 +31,16 @@ foreach(link IN LISTS links)
   install(FILES "${CMAKE_BINARY_DIR}/links/${link}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endforeach()
 set(stripped "${CMAKE_INSTALL_LIBDIR}/${library}")
+
+# the archive, and the flags to link with it
+if(SCOREP_NCCL_STATIC)
+  install(FILES "${built}/${archive}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  set(archive_directory "${CMAKE_INSTALL_LIBDIR}")
+  file(RELATIVE_PATH to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+  configure_file(cmake/scorep-nccl-static.pc.in scorep-nccl-static.pc @ONLY)
+  install(FILES "${CMAKE_BINARY_DIR}/scorep-nccl-static.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  list(APPEND stripped "${CMAKE_INSTALL_LIBDIR}/${archive}")
+endif()
 
 if(NOT SCOREP_NCCL_ONLY)
   install(PROGRAMS "${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
@@ -46,7 +61,8 @@ endforeach()
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 # the pages refer to the format of captures
 install(FILES tests/captures/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/tests/captures")
-install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" USE_SOURCE_PERMISSIONS)
+# the pipeline is a package to build, for which one takes the sources
+install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" USE_SOURCE_PERMISSIONS PATTERN pipeline EXCLUDE)
 
 # as CMake does for what it built itself: `install/strip`, `cmake --install --strip`, and packages
 list(JOIN stripped "\" \"" stripped)

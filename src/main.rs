@@ -6,15 +6,20 @@
 )]
 
 mod archive;
+mod ask;
 mod bench;
+mod callbacks;
 mod capture;
 mod demo;
+mod diagnosis;
 mod doctor;
+mod hang;
 mod host;
 mod inherited;
 mod installed;
 mod kernels;
 mod launch;
+mod nvlink;
 mod offspring;
 pub mod otf2;
 mod output;
@@ -22,6 +27,7 @@ mod pages;
 mod picture;
 mod replay;
 mod report;
+mod statuses;
 mod table;
 pub mod trace;
 
@@ -44,6 +50,12 @@ enum Command {
     Run(launch::run::Arguments),
     /// Looks at what goes wrong in practice, and says how to mend it.
     Doctor(doctor::Arguments),
+    /// Says what holds a job up: who has not entered which operation, who is dead or stopped, which link stands.
+    Hang(hang::command::Arguments),
+    /// Asks the running processes of a job for other event types, or for their summaries.
+    Ask(ask::Arguments),
+    /// Shows the bytes over NVLink, PCIe and network adapters of this node, with or without a job.
+    Nvlink(nvlink::command::Arguments),
     /// Replays recorded NCCL callbacks through the plugin, with stand-ins for NCCL and Score-P.
     Replay(replay::command::Arguments),
     /// Answers which rank is late, what communication costs a step, and whether the network is as fast as it should be.
@@ -99,6 +111,9 @@ fn main() -> ExitCode {
         Command::ReleaseOf(arguments) => return installed::nccl_files::run(&arguments),
         Command::Run(arguments) => launch::run::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Hang(arguments) => return hang::command::run(&arguments),
+        Command::Ask(arguments) => return ask::run(&arguments),
+        Command::Nvlink(arguments) => done(nvlink::command::run(&arguments)),
         Command::Env(arguments) => done(launch::env::run(&arguments)),
         Command::Bench(arguments) => done(catching_signals().and_then(|()| bench::run(&arguments))),
         Command::Replay(arguments) => done(catching_signals().and_then(|()| replay::command::run(arguments))),

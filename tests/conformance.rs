@@ -100,6 +100,10 @@ scenarios! {
     forked_amidst_init [];
     cancelled [];
     without_finalize [];
+    all_devices [];
+    a_thread_a_device [];
+    one_thread_with_groups [];
+    group_of_collectives [];
 }
 
 /// Scenarios with a test of their own, below or in tests/listeners.rs.
@@ -250,4 +254,33 @@ fn a_fault_in_a_callback_of_score_ps_ends_there() {
         let lines = run.lines();
         assert!(lines.len() == 1 && lines[0].contains(callback), "{callback}: {lines:?}");
     }
+}
+
+/// A status file and the standing kept for it change no figure.
+#[test]
+fn a_status_file_changes_no_figure() {
+    let directory = tempfile::tempdir().unwrap();
+    let status = [("NCCL_SCOREP_STATUS", directory.path().to_str().unwrap())];
+    let settled = [("NCCL_SCOREP_SETTLE_SECONDS", "0.001"), status[0]];
+    for scenario in [
+        "ranks",
+        "made_again",
+        "every_type",
+        "huge_counts",
+        "children_in_every_order",
+        "aborted",
+        "pxn",
+        "invisible_calls",
+        "graph",
+        "copy_engine",
+        "to_oneself_without_kernel",
+        "parents_of_others",
+        "two_threads",
+        "forked",
+        "forked_before_init",
+    ] {
+        check_all(scenario, &status);
+    }
+    check_all("others", &settled);
+    play("small_memory", 7, &[("NCCL_SCOREP_MEMORY_MB", "1"), status[0]], 0).check();
 }

@@ -145,6 +145,8 @@ const FAULTS: &[Fault] = &[
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/proc/nowhere/%p.json")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/tmp")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_RECORD", "/etc/passwd")]),
+    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_STATUS", "/proc/nowhere/status")]),
+    fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_STATUS", "/etc/passwd")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_PROM_DIR", "/tmp/no-such-directory")]),
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_PROM_DIR", "/etc/passwd")]),
     fault("chain-missing", UNBROKEN, &[("NCCL_SCOREP_CHAIN", "no-such-plugin")]),

@@ -179,7 +179,7 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     // with CUDA, free records of launches
     let launches = if driver { 2 * MIB } else { 0 };
     let kept = launches
-        + 512 * KIB
+        + MIB
         + 320 * rows("operations")
         + 2 * KIB * rows("transfers")
         + 64 * transfers

@@ -3,7 +3,7 @@
 //!
 //! A time by stamps is about 3 us shorter than CUPTI's kernel, since NCCL takes stamps inside the kernel. A time by CUDA
 //! events is longer or shorter by some microseconds. Neither depends on the length of the kernel, so tolerances are a
-//! number of microseconds for each operation.
+//! number of microseconds for each operation. With `--kernels`, the times are those of NCCL's own kernels: CUPTI's.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -21,7 +21,7 @@ use cupti::{Span, clipped, length, shared, united};
 use edited::Edited;
 use report::Row;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Nanoseconds by which a transfer may differ from CUPTI's, on average over the operations of a function.
@@ -30,6 +30,8 @@ const OFF: f64 = 4e3;
 const LIKELY: f64 = 0.95;
 /// Nanoseconds that stamps count at a time, and some more.
 const TICKS: i64 = 100;
+/// Nanoseconds by which the difference of two rounded times may be off.
+const ROUNDED: i64 = 4;
 /// A rank that begins later than the other by more nanoseconds is clearly last.
 const CLEAR: i64 = 30_000;
 /// Part of the operations with a rank that is clearly last in which it is known: on one clock, and on two, of which
@@ -48,8 +50,8 @@ fn runs() -> Vec<String> {
 
 /// Returns the operations of a run, with the times of their kernels. All were matched over both ranks, except for those
 /// that NCCL reports no further.
-fn pairs(run: &str, captures: &[PathBuf]) -> Vec<Pair> {
-    let (_, rows) = report::of(captures, &[]);
+fn pairs(run: &str, captures: &[PathBuf], options: &[&str]) -> Vec<Pair> {
+    let (_, rows) = report::of(captures, options);
     let mut of_rank: [Vec<(Row, Span)>; 2] = [0, 1].map(|rank| {
         let mine: Vec<Row> = rows.iter().filter(|row| row.rank == rank).cloned().collect();
         cupti::Rank::of(run, rank as usize).joined(mine)
@@ -81,7 +83,7 @@ fn transfers(pairs: &[Pair], function: &str) -> ([[f64; 2]; 2], usize) {
 #[test]
 fn transfers_are_those_of_cuptis_kernels() {
     for run in runs() {
-        let pairs = pairs(&run, &tool::captures(&tool::run(&run)));
+        let pairs = pairs(&run, &tool::captures(&tool::run(&run)), &[]);
         let functions: std::collections::BTreeSet<&str> = pairs.iter().map(|pair| &*pair[0].0.function).collect();
         for function in functions {
             let ([[sum, median], [true_sum, true_median]], count) = transfers(&pairs, function);
@@ -92,6 +94,57 @@ fn transfers_are_those_of_cuptis_kernels() {
             assert!(count > 0 && (sum - true_sum).abs() <= OFF * count as f64 + 0.01 * true_sum, "{found}");
             assert!((median - true_median).abs() <= OFF + 0.01 * true_median, "{found}");
         }
+    }
+}
+
+/// Writes CUPTI's kernels of a run's ranks as PyTorch's profiler does. Returns the option that names the files.
+fn profiles(run: &str, directory: &Path) -> Vec<String> {
+    let write = |rank| {
+        let path = directory.join(format!("k{rank}.json"));
+        std::fs::write(&path, cupti::kineto(run, rank).to_string()).unwrap();
+        path.into_os_string().into_string().unwrap()
+    };
+    std::iter::once("--kernels".to_owned()).chain([0, 1].map(write)).collect()
+}
+
+/// Of an all-to-all, the sum of the transfers is CUPTI's within 5 % but for one run, in which it is 12.4 % less: a kernel
+/// of 20 us begins 1 us before its launch's call returns, which is its begin by events.
+#[test]
+fn all_to_alls_transfer_as_long_as_cuptis_kernels() {
+    for (run, within) in [("truth_moe", 0.13), ("truth_v232_moe", 0.05)] {
+        let pairs = pairs(run, &tool::captures(&tool::run(run)), &[]);
+        let ([[sum, _], [truth, _]], count) = transfers(&pairs, "AlltoAll");
+        tool::say(&format!("{run}: {count} all-to-alls, {sum} of {truth} ns"));
+        assert!(count > 30 && (sum / truth - 1.0).abs() < within, "{run}: {sum} of {truth} ns");
+    }
+}
+
+/// With NCCL's own kernels in the profiles, every operation that the GPU has timed has the time and the transfer of
+/// its kernel.
+#[test]
+fn with_profiles_times_are_those_of_cuptis_kernels() {
+    for run in runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = profiles(&run, directory.path());
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let pairs = pairs(&run, &tool::captures(&tool::run(&run)), &options);
+        let (mut timed, mut transferred) = (0, 0);
+        for pair in &pairs {
+            for (row, [begin, end]) in pair.iter().filter(|(row, _)| row.begin.is_some()) {
+                let is_exact = (row.duration - (end - begin)).abs() <= ROUNDED;
+                assert!(row.source == "kernels" && is_exact, "{run}: {row:?} of {} ns", end - begin);
+                timed += 1;
+            }
+            let [one, other] = pair.each_ref().map(|(_, span)| *span);
+            if let Some(transfer) = pair[0].0.transfer {
+                let truth = one[1].max(other[1]) - one[0].max(other[0]);
+                // causality may move the clocks of two ranks by some nanoseconds
+                assert!((transfer - truth).abs() <= TICKS + truth / 100, "{run}: {transfer}, not {truth} ns: {pair:?}");
+                transferred += 1;
+            }
+        }
+        tool::say(&format!("{run}: {timed} of {} times, {transferred} transfers", 2 * pairs.len()));
+        assert!(timed as f64 >= 0.98 * 2.0 * pairs.len() as f64 && transferred > 0, "{run}: {timed}");
     }
 }
 
@@ -149,7 +202,7 @@ impl Waits {
 fn waits_are_those_between_cuptis_kernels() {
     let mut waits = Waits::default();
     for run in runs() {
-        pairs(&run, &tool::captures(&tool::run(&run))).iter().for_each(|pair| waits.add(&run, pair));
+        pairs(&run, &tool::captures(&tool::run(&run)), &[]).iter().for_each(|pair| waits.add(&run, pair));
     }
     waits.check("one clock", KNOWN[0]);
 }
@@ -175,7 +228,7 @@ fn waits_between_two_clocks_are_too() {
             }
         });
         captures[1] = edited.path();
-        pairs(&run, &captures).iter().for_each(|pair| waits.add(&run, pair));
+        pairs(&run, &captures, &[]).iter().for_each(|pair| waits.add(&run, pair));
     }
     waits.check("two clocks", KNOWN[1]);
 }
@@ -187,12 +240,10 @@ fn the_overlap_is_that_of_cuptis_intervals() {
     let captures = tool::captures(&tool::run(run));
     let directory = tempfile::tempdir().unwrap();
     let ranks = [0, 1].map(|rank| cupti::Rank::of(run, rank));
-    let traces = [0, 1].map(|rank| {
-        let path = directory.path().join(format!("k{rank}.json"));
-        std::fs::write(&path, cupti::kineto(run, rank).to_string()).unwrap();
-        path.into_os_string().into_string().unwrap()
-    });
-    let (report, _) = report::of(&captures, &["--kernels", &traces[0], &traces[1]]);
+    let options = profiles(run, directory.path());
+    let (report, _) = report::of(&captures, &options.iter().map(String::as_str).collect::<Vec<_>>());
+    let notes = report["complete"]["notes"].to_string();
+    assert!(notes.contains("200 of NCCL's kernels in the profiles have timed their operations."), "{notes}");
     let steps = &report["steps"]["known"];
     // 16 all-gathers, 8 reduce-scatters and an all-reduce; four times, of which the first is warm-up
     assert_eq!((&steps["period"], &steps["warm_up"], &steps["count"]), (&25.into(), &1.into(), &3.into()));
@@ -210,11 +261,11 @@ fn the_overlap_is_that_of_cuptis_intervals() {
         let beside = shared(&nccl, &computing);
         let waiting = length(&waits) - shared(&waits, &computing);
         let rows = [
-            ("total_ns", step[1] - step[0], 10_000),
-            ("waiting_ns", waiting, 75 * 1_000),
-            ("overlapped_ns", beside, 75 * 4_000),
-            ("transferring_ns", length(&nccl) - beside - waiting, 75 * 4_000),
-            ("computing_ns", length(&computing) - beside, 75 * 4_000),
+            ("total_ns", step[1] - step[0], 75 * ROUNDED),
+            ("waiting_ns", waiting, 75 * ROUNDED),
+            ("overlapped_ns", beside, 75 * ROUNDED),
+            ("transferring_ns", length(&nccl) - beside - waiting, 75 * ROUNDED),
+            ("computing_ns", length(&computing) - beside, 75 * ROUNDED),
         ];
         let value = |name: &str| gpu[name].as_i64().unwrap();
         for (name, truth, within) in rows {
@@ -224,7 +275,11 @@ fn the_overlap_is_that_of_cuptis_intervals() {
         }
         // the computation is CUPTI's own, but for the begin and the end of the steps
         let computed = value("computing_ns") + value("overlapped_ns");
-        assert!((computed - length(&computing)).abs() <= 10_000, "rank {rank}: {computed} of {}", length(&computing));
+        assert!(
+            (computed - length(&computing)).abs() <= 75 * ROUNDED,
+            "rank {rank}: {computed} of {}",
+            length(&computing)
+        );
         let parts = ["waiting_ns", "transferring_ns", "overlapped_ns", "computing_ns", "idle_ns"];
         assert_eq!(parts.iter().map(|name| value(name)).sum::<i64>(), value("total_ns"));
         (overlapped, in_nccl) = (overlapped + beside, in_nccl + length(&nccl));
@@ -232,7 +287,7 @@ fn the_overlap_is_that_of_cuptis_intervals() {
     lateness(&report["late"]["known"]["ranks"], &ranks);
     let (overlap, truth) = (budget["overlap"].as_f64().unwrap(), overlapped as f64 / in_nccl as f64);
     tool::say(&format!("overlap {overlap:.5} of {truth:.5}"));
-    assert!((overlap / truth - 1.0).abs() < 0.01, "overlap {overlap} of {truth}");
+    assert!((overlap / truth - 1.0).abs() < 1e-4, "overlap {overlap} of {truth}");
 }
 
 /// Compares the waits of each rank in the steps behind the warm-up, and those that it cost the other.

@@ -79,6 +79,7 @@ impl Run {
             datatype: Some(c"ncclFloat32".into()),
             sequence,
             peer: None,
+            root: None,
             channels: 1,
             algorithm: Some(c"RING".into()),
             protocol: Some(c"LL".into()),

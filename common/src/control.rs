@@ -9,6 +9,7 @@ use crate::figures::series::{Point, Token};
 use crate::figures::snapshot::Sums;
 use crate::figures::timeline::Timeline;
 use crate::record::recorder;
+use crate::status::Status;
 use crate::summary::Summary;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -59,6 +60,11 @@ pub(crate) fn summary_within(patience: Duration) -> Option<Summary> {
     ask(|answer| Question::Summary { answer }, |answer| answer.wait(patience).ok())
 }
 
+/// Asks for the communicators' part of the status file. `None` if there is nobody to ask.
+pub(crate) fn ask_for_status() -> Option<Answer<Status>> {
+    begin(|answer| Question::Status { answer })
+}
+
 /// Returns the sums for an exporter; `None` if the collector does not answer in time. Logs nothing in that case.
 #[cfg(feature = "otel")]
 pub(crate) fn sums(patience: Duration) -> Option<Sums> {
@@ -92,6 +98,10 @@ pub(crate) fn close_launches(pool: u32) {
 
 /// Asks the collector, even if the plugin is off after a fault: what was recorded before counts.
 fn ask<T>(question: impl FnOnce(Reply<T>) -> Question, wait: impl FnOnce(&Answer<T>) -> Option<T>) -> Option<T> {
+    wait(&begin(question)?)
+}
+
+fn begin<T>(question: impl FnOnce(Reply<T>) -> Question) -> Option<Answer<T>> {
     let recorder = recorder::begun()?;
     // a forked child has no collector to ask
     if !recorder.is_of_this_process() || DEAF.load(Ordering::Relaxed) || shortage::is_out_of_memory() {
@@ -100,7 +110,7 @@ fn ask<T>(question: impl FnOnce(Reply<T>) -> Question, wait: impl FnOnce(&Answer
     let (reply, answer) = answer::pair();
     question::put(question(reply));
     recorder.wake();
-    wait(&answer)
+    Some(answer)
 }
 
 /// Waits for an answer while the collector is at work, until the deadline that all questions of the end share. Waits

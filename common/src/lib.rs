@@ -11,11 +11,13 @@
 // The lowest floor.
 mod base;
 pub mod event;
+pub mod hardware;
 
 // The settings, identity and clocks of a process.
 pub mod clock;
 pub mod config;
 pub mod origin;
+pub mod status;
 
 // The recording.
 pub mod launch;
@@ -23,6 +25,7 @@ mod record;
 
 // The figures.
 pub mod figures;
+pub mod nvlink;
 pub mod operation;
 pub mod summary;
 mod sums;
@@ -35,13 +38,14 @@ pub mod lateness;
 pub mod control;
 #[cfg_attr(not(feature = "otel"), path = "export/none.rs")]
 mod export;
+pub mod status_file;
 pub mod summary_file;
 
 // Begin and end.
 pub mod process;
 
 // for the hosts: the plugin, the substrate, the tool, and their tests
-pub use base::{files, guard, host_name, log, mapping, notes, own_thread, rank, shortage, switch, visible};
+pub use base::{birth, files, guard, host_name, log, mapping, notes, own_thread, rank, shortage, switch, visible};
 pub use clock::gpu_track;
 pub use collect::{communicator, course, round};
 pub use event::{handle, kind, name, text};

@@ -11,7 +11,8 @@ use crate::record::callbacks::NO_CONTEXT;
 use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::thread::ThreadCell;
-use crate::{control, export, origin, summary_file};
+use crate::sums::run_sums::Rank;
+use crate::{control, export, nvlink, origin, status_file, summary_file};
 use std::io;
 use std::sync::{Once, OnceLock};
 
@@ -45,8 +46,10 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(settings)?));
     collector::spawn(recorder)?;
     recorder.publish();
+    nvlink::begin(recorder.settings());
     export::begin(recorder.settings());
     summary_file::begin(recorder.settings());
+    status_file::begin(recorder.settings());
     Ok(recorder)
 }
 
@@ -54,6 +57,9 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
 pub fn open(communicator: Communicator) -> u64 {
     let Some(recorder) = begin() else { return NO_CONTEXT };
     let has_launches = communicator.timed.launches;
+    if recorder.is_of_this_process() {
+        nvlink::open(communicator.introduced.then_some(Rank { comm: communicator.id, rank: communicator.rank }));
+    }
     let context = recorder.init(communicator);
     if has_launches && recorder.launches.are_timed() {
         end_launches_at_exit();
@@ -79,6 +85,9 @@ pub fn finish() {
         files::remove_all();
         return;
     }
+    // first: what is under way is settled as unfinished below
+    status_file::end();
+    nvlink::last();
     control::settle();
     tell_dropped();
     tell_doubt();
@@ -138,7 +147,13 @@ fn tell_doubt() {
 /// As [`at_exit`].
 fn finish_at_exit() -> io::Result<()> {
     extern "C" fn end() {
-        contain("exit", (), finish);
+        let end = || {
+            finish();
+            if is_own_process() {
+                nvlink::end();
+            }
+        };
+        contain("exit", (), end);
     }
     at_exit(end)
 }

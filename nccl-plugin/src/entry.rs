@@ -13,6 +13,7 @@ use crate::opening::release::Caller;
 use crate::opening::timing;
 use crate::tap::{self, Tap};
 use common::callbacks;
+use common::context::switching::Switched;
 use common::event::{Communicator, Timed};
 use common::guard::{guard, guard_event};
 use common::{origin, process, switch};
@@ -113,11 +114,10 @@ unsafe fn open<V: Version>(
     let asked = guard("init", 0, || {
         let caller = Caller::of(logger.address(), V::NUMBER);
         let asked = opening::mask(caller, V::TYPES, logger);
-        let core = |asked| {
-            process::open(communicator(
-                asked & event::KERNEL_CH != 0,
-                timing::of(caller, asked, logger.address(), mask),
-            ))
+        let mut timed = Timed::default();
+        let core = |asked, theirs| {
+            timed = timing::of(caller, [asked, theirs, V::TYPES], logger.address(), mask);
+            process::open(communicator(asked & event::KERNEL_CH != 0, timed))
         };
         // SAFETY: the logger is NULL or NCCL's, as the condition of `Logger::new` says.
         let (number, asked) = unsafe { tap::init::<V>(caller, asked, introduction, core) };
@@ -125,7 +125,8 @@ unsafe fn open<V: Version>(
             // SAFETY: the caller guarantees that it is writable. The number is never followed as a pointer.
             unsafe { *context = number as *mut c_void };
         }
-        asked
+        // a request may have switched the types of all communicators
+        Switched::of(timed.mask).types().map_or(asked, |types| u64::from(types.cast_unsigned()))
     });
     if !mask.is_null() {
         // written once: NCCL has one mask for all communicators, so a value in between would hold for the other ones,

@@ -122,7 +122,9 @@ unsafe extern "C" fn pre_unify() {
         let (summary, arrivals) = contain("pre_unify", (None, None), || (Some(own_summary()), run::take_arrivals()));
         let result = match (NODES.get(), ipc()) {
             (Some(nodes), Some(ipc)) => gather::gather(ipc, nodes, summary, arrivals, config::settings().gather_bytes),
-            (None, Some(ipc)) if ipc.size() == 1 => Ok(summary.map(|summary| gather::alone(summary, arrivals))),
+            (None, Some(ipc)) if ipc.size() == 1 => {
+                Ok(summary.map(|summary| gather::alone(summary, arrivals, config::settings().summary_arrivals())))
+            }
             _ => Ok(summary),
         };
         match result {

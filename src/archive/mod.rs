@@ -5,6 +5,7 @@
 //! operations: they are in the order of their begins.
 
 mod lane;
+pub(crate) mod nccl_kernel;
 mod process;
 mod rows;
 pub(crate) mod spans;
@@ -77,7 +78,7 @@ impl Archive {
             let streams = self.locations_of(place).filter(|location| location.is_stream);
             let streams = streams.filter(|location| !location.name.starts_with(lane::PREFIX));
             let numbers: Vec<u64> = streams.map(|location| location.number).collect();
-            spans::united(&self.reader, &self.definitions, &numbers, |region| !spans::is_nccl(region))
+            spans::united(&self.reader, &self.definitions, &numbers, |region| nccl_kernel::Runs::of(region).is_none())
         };
         let by_process = (0..self.processes()).map(of).collect::<Result<Vec<_>, _>>()?;
         Ok(by_process.iter().any(|of| !of.is_empty()).then_some(Kernels { by_process }))

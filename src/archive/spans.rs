@@ -8,11 +8,6 @@ const PIECE: u64 = 4096;
 /// Intervals that are kept before touching ones are united.
 const MOST: usize = 1 << 16;
 
-/// Returns whether a kernel is NCCL's own.
-pub(crate) fn is_nccl(kernel: &str) -> bool {
-    kernel.contains("ncclDevKernel") || kernel.contains("ncclKernel") || kernel.contains("ncclSymDevKernel")
-}
-
 /// Returns the time in wanted regions of some locations, united over them.
 pub(super) fn united(
     reader: &Reader,
@@ -103,11 +98,5 @@ mod tests {
         let mut spans = vec![[30, 40], [0, 10], [10, 20], [5, 7], [50, 50]];
         unite(&mut spans);
         assert_eq!(spans, [[0, 20], [30, 40], [50, 50]]);
-    }
-
-    #[test]
-    fn kernels_of_nccl_are_no_computation() {
-        assert!(is_nccl("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"));
-        assert!(!is_nccl("ampere_sgemm_128x64_nn"));
     }
 }

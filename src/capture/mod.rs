@@ -115,6 +115,15 @@ pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
     Ok(open(path)?.0)
 }
 
+/// Reads the first line of a capture that was checked before, and returns its other lines to be read as far as they are
+/// wanted.
+///
+/// # Errors
+/// The first problem of the line.
+pub(crate) fn contents(path: &Path) -> Result<(Meta, Contents), CaptureError> {
+    open(path).map(|(meta, lines)| (meta, Contents::Again(lines.into())))
+}
+
 fn open(path: &Path) -> Result<(Meta, Lines), CaptureError> {
     let file = File::open(path).map_err(|error| CaptureError::Unreadable { path: path.into(), error })?;
     Lines::begin(path, file)

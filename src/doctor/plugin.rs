@@ -28,6 +28,10 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding
             "set it to scorep",
         ));
     }
+    // only the program knows which plugin it is linked with
+    if name.eq_ignore_ascii_case("STATIC_PLUGIN") {
+        return None;
+    }
     // a name that leads to no library is a finding of the library's names
     if name == "scorep" || ours.is_some() {
         return None;

@@ -33,10 +33,14 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<F
     let record = record
         .as_deref()
         .and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
+    let status = settings.status.as_deref().map(files::expand);
+    let status = status
+        .as_deref()
+        .and_then(|directory| unfit("NCCL_SCOREP_STATUS", place::check_directory(directory, directory)));
     let prom_dir = settings.prom_dir.as_deref().map(files::expand);
     let prom_dir =
         prom_dir.as_deref().and_then(|directory| unfit("NCCL_SCOREP_PROM_DIR", place::check_existing(directory)));
-    findings.extend([summary, record, prom_dir].into_iter().flatten());
+    findings.extend([summary, record, status, prom_dir].into_iter().flatten());
     findings.extend(chain(&settings));
     findings.extend(features.and_then(|features| otel(around, &settings, features)));
     let shared = settings.summary.as_deref().and_then(|summary| ranks::shared_name(summary, |name| around.text(name)));

@@ -1,5 +1,7 @@
 //! A trace of PyTorch's profiler, read event by event.
 
+use super::own::Lane;
+use crate::archive::nccl_kernel::Runs;
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -9,44 +11,50 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-/// Categories of events on the GPU that are computation.
-const COMPUTATION: &str = "kernel";
+/// Category of kernels.
+const KERNEL: &str = "kernel";
 
 /// The kernels of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     /// Rank of its process, where it says so.
     pub(super) rank: Option<u32>,
-    /// Begin and end of each wanted kernel, nanoseconds since 1970. Times are numbers of microseconds in the file, so
-    /// those since 1970 are exact to a quarter of a microsecond.
-    pub(super) spans: Vec<[i128; 2]>,
+    /// Kernels of the computation. Times are numbers of microseconds in the file, so those since 1970 are exact to a
+    /// quarter of a microsecond.
+    pub(super) computing: Vec<Day>,
+    /// NCCL's own kernels.
+    pub(super) nccl: Vec<(Runs, Lane, Day)>,
 }
+
+/// Begin and end, nanoseconds since 1970.
+pub(super) type Day = [i128; 2];
 
 /// Reads a trace, also a compressed one.
 ///
 /// # Errors
 /// The cause, with line and column.
-pub(super) fn read(file: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Trace, String> {
+pub(super) fn read(file: &Path) -> Result<Trace, String> {
     let opened = File::open(file).map_err(|error| error.to_string())?;
     let is_packed = file.extension().is_some_and(|ending| ending == "gz");
     let text: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(opened)) } else { Box::new(opened) };
     let mut reader = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, text));
-    let mut top = Top { is_wanted: &is_wanted, rank: None, base: 0, spans: Vec::new(), has_events: false };
+    let mut top = Top::default();
     reader.deserialize_map(&mut top).map_err(|error| error.to_string())?;
     if !top.has_events {
         return Err("no traceEvents: not a trace of PyTorch's profiler".into());
     }
-    let base = top.base;
-    let spans = top.spans.into_iter().map(|span| span.map(|time| time.saturating_add(base))).collect();
-    Ok(Trace { rank: top.rank, spans })
+    let Top { mut trace, base, .. } = top;
+    // the file may have the base behind the events
+    let spans = trace.computing.iter_mut().chain(trace.nccl.iter_mut().map(|(_, _, span)| span));
+    spans.flatten().for_each(|time| *time = time.saturating_add(base));
+    Ok(trace)
 }
 
 /// The file's object.
-struct Top<'a> {
-    is_wanted: &'a dyn Fn(&str) -> bool,
-    rank: Option<u32>,
+#[derive(Default)]
+struct Top {
+    trace: Trace,
     base: i128,
-    spans: Vec<[i128; 2]>,
     has_events: bool,
 }
 
@@ -55,7 +63,7 @@ struct Distributed {
     rank: Option<i64>,
 }
 
-impl<'de> Visitor<'de> for &mut Top<'_> {
+impl<'de> Visitor<'de> for &mut Top {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,12 +74,12 @@ impl<'de> Visitor<'de> for &mut Top<'_> {
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
             match &*key {
                 "distributedInfo" => {
-                    self.rank = map.next_value::<Distributed>()?.rank.and_then(|rank| rank.try_into().ok());
+                    self.trace.rank = map.next_value::<Distributed>()?.rank.and_then(|rank| rank.try_into().ok());
                 }
                 "baseTimeNanoseconds" => self.base = map.next_value::<u64>()?.into(),
                 "traceEvents" => {
                     self.has_events = true;
-                    map.next_value_seed(Events { is_wanted: self.is_wanted, spans: &mut self.spans })?;
+                    map.next_value_seed(Events(&mut self.trace))?;
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -81,10 +89,7 @@ impl<'de> Visitor<'de> for &mut Top<'_> {
 }
 
 /// The list of events.
-struct Events<'a> {
-    is_wanted: &'a dyn Fn(&str) -> bool,
-    spans: &'a mut Vec<[i128; 2]>,
-}
+struct Events<'a>(&'a mut Trace);
 
 #[derive(Deserialize)]
 struct Event<'a> {
@@ -92,8 +97,58 @@ struct Event<'a> {
     cat: Cow<'a, str>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
+    /// Of a kernel, the GPU.
+    #[serde(default)]
+    pid: Number,
+    /// Of a kernel, the stream.
+    #[serde(default)]
+    tid: Number,
     ts: Option<f64>,
     dur: Option<f64>,
+}
+
+/// A number, or 0 for anything else: events that are no kernels have texts there.
+#[derive(Debug, Clone, Copy, Default)]
+struct Number(i64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyNumber).map(Self)
+    }
+}
+
+struct AnyNumber;
+
+impl<'de> Visitor<'de> for AnyNumber {
+    type Value = i64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number or a text")
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<i64, E> {
+        Ok(number)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<i64, E> {
+        Ok(number.cast_signed())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<i64, E> {
+        Ok(number as i64)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<i64, E> {
+        Ok(0)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<i64, E> {
+        Ok(0)
+    }
+
+    fn visit_unit<E>(self) -> Result<i64, E> {
+        Ok(0)
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Events<'_> {
@@ -114,9 +169,12 @@ impl<'de> Visitor<'de> for Events<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut events: A) -> Result<(), A::Error> {
         while let Some(event) = events.next_element::<Event<'_>>()? {
             // an event that was cut off has no duration
-            let time = event.ts.zip(event.dur).filter(|_| event.cat == COMPUTATION);
-            if let Some((begin, length)) = time.filter(|_| (self.is_wanted)(&event.name)) {
-                self.spans.push([begin, begin + length].map(|us| (us * 1e3).round() as i128));
+            let time = event.ts.zip(event.dur).filter(|_| event.cat == KERNEL);
+            let Some((begin, length)) = time else { continue };
+            let span = [begin, begin + length].map(|us| (us * 1e3).round() as i128);
+            match Runs::of(&event.name) {
+                Some(runs) => self.0.nccl.push((runs, Lane([event.pid.0, event.tid.0]), span)),
+                None => self.0.computing.push(span),
             }
         }
         Ok(())

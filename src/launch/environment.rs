@@ -24,6 +24,10 @@ pub(crate) struct Choice {
     /// host, - for standard output. Needs no Score-P.
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
+    /// Each process keeps a small file of its state in this directory, for `scorep-nccl hang DIR` and `ask DIR`. All
+    /// hosts of the job have to see it.
+    #[arg(long, value_name = "DIR")]
+    status: Option<PathBuf>,
     /// The installed library, where it is not beside this program.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -47,7 +51,7 @@ pub(crate) struct Environment {
 ///
 /// # Errors
 /// When the library, or a name under which NCCL or Score-P loads it, is missing. When its directory has a `:` or `;` in
-/// its path. When the place of `--summary` cannot be written to.
+/// its path. When the place of `--summary` or `--status` cannot be written to.
 pub(crate) fn of(
     choice: &Choice,
     command: &[OsString],
@@ -101,6 +105,17 @@ pub(crate) fn of(
     };
     if let Some(summary) = &summary {
         set("NCCL_SCOREP_SUMMARY", summary.clone());
+    }
+    let status = match &choice.status {
+        Some(status) => Some(directory_of(status)?),
+        None => raw("NCCL_SCOREP_STATUS").filter(|value| config::is_set(value)),
+    };
+    if let Some(status) = &status {
+        set("NCCL_SCOREP_STATUS", status.clone());
+    }
+    let status = status.as_deref().filter(|_| choice.status.is_none()).map(|status| files::expand(Path::new(status)));
+    if let Some(Err(unfit)) = status.map(|place| place::check_directory(&place, &place)) {
+        made.remarks.push(format!("NCCL_SCOREP_STATUS: {unfit}: there will be no status files"));
     }
     // the summary's place comes from the environment, not from this command's arguments: a bad place is a remark, no
     // error
@@ -220,6 +235,16 @@ fn place_of(summary: &Path) -> Result<OsString, String> {
     let of_process = path.parent().is_some_and(|directory| directory.as_os_str().as_bytes().contains(&b'%'));
     let checked = if of_process { place::check(&path) } else { place::prepare(&path) };
     checked.map_err(|error| format!("--summary: {error}"))?;
+    Ok(path.into())
+}
+
+/// Returns the absolute path of the directory of the statuses, and makes it.
+fn directory_of(status: &Path) -> Result<OsString, String> {
+    let path = std::path::absolute(status).unwrap_or_else(|_| status.to_path_buf());
+    // a directory whose name depends on the process is created by that process
+    let is_of_process = path.as_os_str().as_bytes().contains(&b'%');
+    let checked = if is_of_process { Ok(()) } else { place::prepare_directory(&path) };
+    checked.map_err(|error| format!("--status: {error}"))?;
     Ok(path.into())
 }
 

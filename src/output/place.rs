@@ -31,12 +31,21 @@ pub(crate) enum Unfit {
 /// # Errors
 /// When no file can be created there.
 pub(crate) fn prepare(place: &Path) -> Result<(), Unfit> {
-    if let Some(directory) = needed(place)? {
-        let closed = |error| Unfit::Closed { place: place.into(), directory: directory.into(), error };
-        files::make(directory).map_err(closed)?;
-        tempfile::tempfile_in(directory).map_err(closed)?;
-    }
-    Ok(())
+    needed(place)?.map_or(Ok(()), |directory| made(place, directory))
+}
+
+/// Creates a directory for files, and checks that they can be created in it.
+///
+/// # Errors
+/// When they cannot.
+pub(crate) fn prepare_directory(directory: &Path) -> Result<(), Unfit> {
+    made(directory, directory)
+}
+
+fn made(place: &Path, directory: &Path) -> Result<(), Unfit> {
+    let closed = |error| Unfit::Closed { place: place.into(), directory: directory.into(), error };
+    files::make(directory).map_err(closed)?;
+    tempfile::tempfile_in(directory).map(drop).map_err(closed)
 }
 
 /// Checks a place as [`prepare`] does, but creates no directory. If the directory is missing, its nearest existing

@@ -34,6 +34,8 @@ pub(super) struct Job<'a> {
     /// Directory of the job's files and of the links to the library.
     pub(super) scratch: &'a Path,
     pub(super) number: usize,
+    /// Whether it is the only capture: its summary keeps the arrivals.
+    pub(super) is_alone: bool,
     pub(super) bar: &'a ProgressBar,
     /// Set when figures were not sent.
     pub(super) unsent: &'a AtomicBool,
@@ -87,7 +89,9 @@ impl Job<'_> {
             command.env("NCCL_SCOREP_LANES", "off");
         }
         if !self.request.needs_timeline() {
-            command.env("NCCL_SCOREP_GATHER_KB", "0");
+            if !self.is_alone {
+                command.env("NCCL_SCOREP_GATHER_KB", "0");
+            }
         } else {
             // nothing is sent, and 0 would leave the ranks and their clocks uncompared
             command.env_remove("NCCL_SCOREP_GATHER_KB");
@@ -120,6 +124,8 @@ pub(crate) fn settings(command: &mut Command, summary: &Path, window_seconds: f6
         // nothing is settled by time: the figures must not depend on how often the collector runs
         command.env("NCCL_SCOREP_SETTLE_SECONDS", "1e6");
     }
+    // a replay is no process of the job
+    command.env_remove("NCCL_SCOREP_STATUS");
     command.env_remove("SCOREP_METRIC_PLUGINS").env_remove("SCOREP_SUBSTRATE_PLUGINS");
     // recorded callbacks come whatever the plugin asks NCCL for, and no job can hang
     command.env("NCCL_SCOREP_TRUST_NCCL", "on");

@@ -89,6 +89,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
             request,
             scratch: scratch.path(),
             number,
+            is_alone: captures.len() == 1,
             bar: &bar,
             unsent: &unsent,
             settings: &settings,

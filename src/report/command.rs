@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
         facts,
         top: outputs.rows(),
         shown_step: show_step,
+        callbacks: outputs.have_callbacks(),
         csv: outputs.csv.clone(),
         parquet: outputs.parquet.clone(),
         perfetto: outputs.perfetto.clone(),

@@ -63,6 +63,7 @@ fn compared(arguments: Arguments) -> Result<ExitCode, String> {
             facts: facts.clone(),
             top: usize::try_from(top).unwrap_or(usize::MAX),
             shown_step: None,
+            callbacks: false,
             csv: None,
             parquet: None,
             perfetto: None,

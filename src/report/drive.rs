@@ -14,7 +14,9 @@ use super::request::Comparison;
 use super::request::{Outcome, Request, StepChoice};
 use super::traced::Traced;
 use super::watched::Watched;
-use crate::kernels;
+use crate::callbacks;
+use crate::kernels::{self, Profiled, Timed};
+use crate::otf2::SUMMARY;
 use crate::output::leftovers;
 use crate::table::{self, How};
 use report::analysis::dimension::{Dimensions, rules};
@@ -39,10 +41,14 @@ pub(super) fn make(request: &Request) -> Result<Outcome, String> {
     let mut left_out = request.inputs.left_out.clone();
     let summaries = request.inputs.of_kind(Kind::Summary);
     let is_of_sums = summaries.len() == request.inputs.found.len();
+    let experiments = experiments(request);
     let report = if is_of_sums {
-        of_summaries(request, summaries, &mut left_out)?
+        let mut report = of_summaries(request, summaries, &mut left_out)?;
+        report.complete.notes.extend(experiments);
+        report
     } else {
-        let notes = beside(summaries.len());
+        let mut notes = beside(summaries.len());
+        notes.extend(experiments);
         of_operations(request, &mut left_out, notes)?
     };
     Ok(Outcome { report, asked, left_out })
@@ -54,6 +60,22 @@ fn beside(summaries: usize) -> Vec<String> {
         0 => vec![],
         1 => vec!["1 summary lies beside operations, and was not read.".into()],
         count => vec![format!("{count} summaries lie beside operations, and were not read.")],
+    }
+}
+
+/// Returns the remark on what was read of experiments of Score-P.
+fn experiments(request: &Request) -> Option<String> {
+    let is_traced = |anchor: &PathBuf| anchor.with_file_name(SUMMARY).is_file();
+    let traced = request.inputs.of_kind(Kind::Archive).iter().filter(|anchor| is_traced(anchor)).count();
+    let summaries = request.inputs.of_kind(Kind::Summary);
+    let untraced = summaries.iter().filter(|path| path.ends_with(SUMMARY)).count();
+    match (traced, untraced) {
+        (0, 0) => None,
+        (0, _) => Some(
+            "The experiments of Score-P have no trace: their summaries were read. SCOREP_ENABLE_TRACING=true writes one."
+                .into(),
+        ),
+        _ => Some("Of experiments of Score-P with a trace, the trace was read, and not the figures of the summary.".into()),
     }
 }
 
@@ -134,24 +156,30 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>, mut notes: V
     notes.extend(of_job);
     notes.append(&mut archived.notes);
     let regions = regions(request, &job, &archived)?;
-    let (kernels, bad) = all_kernels(request, &job, archived);
+    let (Profiled { computation, nccl }, bad) = kernels::read(&request.facts.kernels, &job.processes);
     left_out.extend(bad);
+    let timed = Timed::of(&opened, nccl);
+    notes.extend(timed.notes());
     let facts = Facts {
         options: options(request)?,
-        kernels,
+        kernels: all_kernels(computation, &job, archived),
         regions,
         link: request.facts.link.clone(),
         inputs: inputs(request, &of_tables, left_out),
         transfers: transfers(&job, &opened),
         notes,
     };
-    stream(request, (&job, &opened), facts, left_out)
+    let mut report = stream(request, (&job, &Watched::new(&timed, opened.rows())), facts, left_out)?;
+    if request.callbacks {
+        report.callbacks = callbacks::read(&report.swim, &job, &recordings);
+    }
+    Ok(report)
 }
 
 /// Reads the tables, and writes the operations' tables and Perfetto's trace. Adds damaged tables to `left_out`.
 fn stream(
     request: &Request,
-    (job, tables): (&Job, &Tables),
+    (job, watched): (&Job, &Watched<'_>),
     facts: Facts,
     left_out: &mut Vec<Unreadable>,
 ) -> Result<Report, String> {
@@ -161,13 +189,12 @@ fn stream(
     let to_parquet = |to| leftovers::make(|| parquet::operations(to).map_err(io::Error::other));
     let mut as_parquet = request.parquet.as_deref().map(to_parquet).transpose().map_err(words)?;
     let mut trace = request.perfetto.as_deref().map(Traced::begin).transpose()?;
-    let watched = Watched::new(tables);
     let mut listeners: Vec<&mut dyn Listener> = Vec::new();
     listeners.extend(as_csv.as_mut().map(|it| it as &mut dyn Listener));
     listeners.extend(as_parquet.as_mut().map(|it| it as &mut dyn Listener));
     listeners.extend(trace.as_mut().map(|it| &mut it.trace as &mut dyn Listener));
     let mut watch = |pass: Pass| watched.begin(pass);
-    let mut report = whole::report(job, &watched, facts, &mut listeners, &mut watch).map_err(words)?;
+    let mut report = whole::report(job, watched, facts, &mut listeners, &mut watch).map_err(words)?;
     drop(listeners);
     let damaged = watched.damaged();
     report.complete.inputs.extend(damaged.iter().map(problem));
@@ -259,17 +286,15 @@ fn regions(request: &Request, job: &Job, archived: &Archived) -> Result<Option<S
     }
 }
 
-/// Returns the kernels of archives and of profiles, and the profiles that are left out.
-fn all_kernels(request: &Request, job: &Job, mut archived: Archived) -> (Option<Kernels>, Vec<Unreadable>) {
-    let (mut kernels, problems) = kernels::read(&request.facts.kernels, &job.processes);
+/// Returns the kernels of the computation of profiles and of archives; `None` if there are none.
+fn all_kernels(mut kernels: Kernels, job: &Job, mut archived: Archived) -> Option<Kernels> {
     for (process, own) in job.processes.iter().zip(&mut kernels.by_process) {
         if let Some(more) = archived.kernels.remove(&process.id) {
             own.extend(more);
             crate::archive::spans::unite(own);
         }
     }
-    let is_any = kernels.by_process.iter().any(|own| !own.is_empty());
-    (is_any.then_some(kernels), problems)
+    kernels.by_process.iter().any(|own| !own.is_empty()).then_some(kernels)
 }
 
 /// Returns the inputs for the report, with those that are left out.

@@ -1,8 +1,10 @@
 //! The inputs of a report, told apart by their content.
 //!
-//! A directory is an experiment of Score-P, a dataset of tables, or a place of files; of the latter, the recordings and
-//! summaries in it are taken, and what is in directories below is not.
+//! A directory is an experiment of Score-P, a dataset of tables, or a place of files. Of an experiment, the trace is
+//! taken, whose operations say more, or without a trace the summaries in it. Of a place of files, the recordings and
+//! summaries are taken, and what is in directories below is not.
 
+use crate::otf2::SUMMARY;
 use crate::replay::captures::natural;
 use flate2::bufread::MultiGzDecoder;
 use report::job::Unreadable;
@@ -93,10 +95,11 @@ fn of_directory(directory: &Path) -> Result<Vec<Found>, Unreadable> {
     let anchor = directory.join(ANCHOR);
     if anchor.is_file() {
         found.push(Found { path: anchor, kind: Kind::Archive });
+    } else {
+        found.extend(of_experiment(directory));
     }
     let wrong = |error: io::Error| unreadable(directory, &error.to_string());
-    let mut entries: Vec<PathBuf> =
-        directory.read_dir().and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()).map_err(wrong)?;
+    let mut entries = entries(directory).map_err(wrong)?;
     let is_table = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name == TABLE || (name.starts_with("process=") && path.join(TABLE).is_file())
@@ -121,6 +124,20 @@ fn of_directory(directory: &Path) -> Result<Vec<Found>, Unreadable> {
         return Err(unreadable(directory, cause));
     }
     Ok(found)
+}
+
+fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    directory.read_dir()?.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Returns the summaries in an experiment of Score-P: the job's, or without MPI that of the process, or those of the
+/// processes that could not be gathered.
+fn of_experiment(directory: &Path) -> Vec<Found> {
+    let place = directory.join(SUMMARY);
+    let mut paths = place.parent().and_then(|place| entries(place).ok()).unwrap_or_default();
+    paths.retain(|path| has_ending(path) && matches!(kind_of(path), Ok(Some(Kind::Summary))));
+    paths.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    paths.into_iter().map(|path| Found { path, kind: Kind::Summary }).collect()
 }
 
 /// Returns whether the name is that of an input, so that not every file of a directory is opened.
@@ -193,7 +210,7 @@ mod tests {
     use std::io::Write;
 
     const META: &str = "{\"cb\":\"meta\",\"format\":1}\n";
-    const SUMMARY: &str = "{\n  \"schema\": \"scorep-nccl-summary-1\",\n";
+    const TEXT: &str = "{\n  \"schema\": \"scorep-nccl-summary-1\",\n";
 
     fn compressed(text: &str) -> Vec<u8> {
         let mut file = GzEncoder::new(Vec::new(), Compression::fast());
@@ -212,7 +229,7 @@ mod tests {
         let paths = [
             file("a", META.as_bytes()),
             file("b", &compressed(META)),
-            file("c", SUMMARY.as_bytes()),
+            file("c", TEXT.as_bytes()),
             file("d", b"PAR1..."),
             file("e", b"\x03BOTF2\x00\x03"),
             file("f", br#"{"traceEvents": []}"#),
@@ -246,10 +263,16 @@ mod tests {
         };
         make("experiment/traces.otf2", b"");
         make("experiment/profile.cubex", b"");
+        make("experiment/nccl/summary.json", TEXT.as_bytes());
+        make("untraced/nccl/summary.json", TEXT.as_bytes());
+        make("untraced/nccl/other.json", b"{}");
+        make("untraced/profile.cubex", b"");
+        make("apart/nccl/summary.10.json", TEXT.as_bytes());
+        make("apart/nccl/summary.9.json", TEXT.as_bytes());
         make("dataset/process=ab/operations.parquet", b"PAR1");
         make("files/r10.jsonl.gz", &compressed(META));
         make("files/r2.jsonl.gz", b"damaged");
-        make("files/all.json", SUMMARY.as_bytes());
+        make("files/all.json", TEXT.as_bytes());
         make("files/other.json", b"{}");
         make("files/below/r3.jsonl.gz", &compressed(META));
         make("nothing/other.json", b"{}");
@@ -260,6 +283,9 @@ mod tests {
         };
         let found = |name: &str, kind| (name.to_owned(), kind);
         assert_eq!(names(&of("experiment")), [found("traces.otf2", Kind::Archive)]);
+        assert_eq!(names(&of("untraced")), [found("summary.json", Kind::Summary)]);
+        let apart = ["summary.9.json", "summary.10.json"].map(|name| found(name, Kind::Summary));
+        assert_eq!(names(&of("apart")), apart);
         assert_eq!(names(&of("dataset")), [found("dataset", Kind::Table)]);
         let files = [
             found("all.json", Kind::Summary),

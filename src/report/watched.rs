@@ -3,7 +3,6 @@
 use super::progress::Progress;
 use report::analysis::whole::Pass;
 use report::job::{Operations, Table, Unreadable};
-use report::table::Tables;
 use std::cell::RefCell;
 
 /// Rows between two steps of the progress bar.
@@ -19,11 +18,8 @@ pub(super) struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    pub(super) fn new(tables: &'a Tables) -> Self {
-        Self::of(tables, tables.rows())
-    }
-
-    fn of(tables: &'a dyn Table, rows: u64) -> Self {
+    /// Watches tables with this number of rows in all.
+    pub(super) fn new(tables: &'a dyn Table, rows: u64) -> Self {
         let progress = RefCell::new(Progress::new("reading", "operations", 0));
         Self { tables, rows, progress, damaged: RefCell::default() }
     }
@@ -98,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_damaged_table_ends_at_its_damage_and_is_named_once() {
-        let watched = Watched::of(&Damaged, 5);
+        let watched = Watched::new(&Damaged, 5);
         for _ in 0..2 {
             let count = |process| watched.operations(process).unwrap().map(Result::unwrap).count();
             assert_eq!([0, 1, 2].map(count), [2, 1, 0]);

@@ -37,7 +37,7 @@ struct Context {
 }
 
 /// The lines so far.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     mono0: u64,
     api: u32,
     contexts: HashMap<u32, Context>,
@@ -54,13 +54,13 @@ pub(super) struct Lines {
 
 /// An operation of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Started {
+pub(crate) struct Started {
     /// When it started, nanoseconds of the process' clock.
-    pub(super) start: u64,
-    pub(super) rank: Rank,
+    pub(crate) start: u64,
+    pub(crate) rank: Rank,
     /// Place in the communicator's order of starts.
     pub(super) order: u64,
-    pub(super) facts: Facts,
+    pub(crate) facts: Facts,
 }
 
 /// What an operation was called with.
@@ -74,7 +74,7 @@ struct Arguments<'a> {
 }
 
 impl Lines {
-    pub(super) fn new(survey: &Survey) -> Self {
+    pub(crate) fn new(survey: &Survey) -> Self {
         Self {
             mono0: survey.meta.mono0,
             api: survey.meta.api,
@@ -95,7 +95,7 @@ impl Lines {
     }
 
     /// Takes a line in. Returns the operation that it starts.
-    pub(super) fn take(&mut self, call: &Call) -> Option<Started> {
+    pub(crate) fn take(&mut self, call: &Call) -> Option<Started> {
         let time = self.mono0.saturating_add(call.t);
         match &call.what {
             What::Init { ctx, comm, name, nnodes, nranks, rank } => {

@@ -11,10 +11,10 @@
 
 pub(crate) mod child;
 pub(crate) mod command;
-mod facts;
+pub(crate) mod facts;
 mod job;
 mod join;
-mod lines;
+pub(crate) mod lines;
 mod open_files;
 mod replays;
 mod sorter;

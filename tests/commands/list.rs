@@ -41,16 +41,44 @@ pub(crate) const PRINTED: [&str; 3] = [
     "96                |   + ncclSend          8.05306e+08       |   + ncclSend",
 ];
 
+const WHEEL: How = How::RunBy("tests/wheel/main.rs");
 const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
 const THREAD_SANITIZER: How =
     How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
 
+const GATHERING: How = How::RunBy("tests/gather_scale.rs");
+
+const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
+
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 37] = [
+pub(crate) const COMMANDS: [(&str, How); 60] = [
+    ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
+    ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
+    ("pip install scorep_nccl-*.whl", WHEEL),
+    ("pip uninstall --yes scorep-nccl", WHEEL),
+    ("export NCCL_SCOREP_RECORD=recordings", How::Run(&[])),
+    (
+        "torchrun --no-python --nproc-per-node=4 scorep-nccl run -- python train.py",
+        How::Run(&["recordings/*.jsonl.gz"]),
+    ),
+    ("scorep-nccl report recordings", How::Run(&[])),
+    ("scorep-nccl run --summary all.%h.%r.json -- python train.py --devices 4", How::Run(&["all.*.json"])),
+    (
+        "deepspeed --no_python --no_local_rank scorep-nccl run --summary all.%r.json -- python train.py",
+        How::Needs("DeepSpeed"),
+    ),
+    (
+        "scorep-nccl run --summary /shared/all.%h.%p.json -- ray start --address=HEAD:6379",
+        How::Needs("Ray, and several nodes"),
+    ),
     ("make demo", How::Make),
     ("make test", How::Make),
     ("make lint", How::Make),
     ("make library tool", How::Make),
+    ("make library", How::Make),
+    ("export SCOREP_NCCL_TEST_LIBRARY=$PWD/target/shipped/release/libscorep_substrate_nccl.so", GATHERING),
+    ("cargo test --test gather_scale -- --nocapture", GATHERING),
+    ("SCOREP_NCCL_USUAL_PARTS=1 SCOREP_NCCL_RANKS=2560 cargo test --test gather_scale -- --nocapture", GATHERING),
     ("export PATH=$PWD/target/shipped/release:$PATH", How::Run(&[])),
     ("scorep-nccl run -- scorep-nccl doctor", How::Run(&[])),
     (
@@ -86,7 +114,16 @@ pub(crate) const COMMANDS: [(&str, How); 37] = [
         How::Needs("a library that was built with OpenTelemetry; tests/otel has one"),
     ),
     ("export NCCL_SCOREP_PROM_DIR=/var/lib/prometheus/node-exporter", How::Run(&[])),
+    ("docker build -f examples/kubernetes/Dockerfile -t $REGISTRY/scorep-nccl:0.1.0 .", CLUSTER),
+    ("docker push $REGISTRY/scorep-nccl:0.1.0", CLUSTER),
+    ("kubectl apply -f examples/kubernetes/job.yaml", CLUSTER),
+    ("kubectl logs job/training", CLUSTER),
+    ("cp examples/grafana/scorep-nccl.json /var/lib/grafana/dashboards/scorep-nccl/", CLUSTER),
+    ("cp examples/grafana/dashboards.yaml /etc/grafana/provisioning/dashboards/scorep-nccl.yaml", CLUSTER),
     ("srun scorep-nccl run -- ./program", How::Run(&["program.0.nccl_plugin.nccl"])),
+    ("export NCCL_SCOREP_NVLINK=on", How::Run(&[])),
+    ("srun scorep-nccl run --summary all.%h.%r.json -- ./program", How::Run(&["all.*.json"])),
+    ("scorep-nccl nvlink", How::Needs("a node with GPUs; tests/nvlink has stand-ins")),
     ("NCCL_SCOREP_CHAIN=inspector srun ./program", How::Run(&["inspector.heard"])),
     ("otf2-print -G scorep-*/traces.otf2 | grep 'Name: \"NCCL '", SCORE_P),
     ("otf2-print scorep-*/traces.otf2 | grep -A 1 'Region: \"ncclAllReduce\"' | head -20", SCORE_P),

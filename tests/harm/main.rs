@@ -17,6 +17,7 @@ mod limits;
 mod lines;
 mod mounts;
 mod pipes;
+mod statuses;
 mod system_calls;
 mod threads;
 #[path = "../support/tool/mod.rs"]

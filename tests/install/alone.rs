@@ -1,6 +1,6 @@
 //! NCCL's profiler plugin alone.
 
-use super::build::{Build, files, target};
+use super::build::{Build, files, sources, target};
 use super::{links, tool};
 use std::path::Path;
 use std::process::Command;
@@ -35,6 +35,37 @@ fn alone_it_is_a_plugin_of_nccl_and_nothing_of_score_p() {
 
     build.make("uninstall");
     assert!(!build.prefix.parent().unwrap().exists() && Path::new(build.directory.path()).exists());
+}
+
+/// A program that is linked with the flags of the installed file gets its figures, and needs no library of ours.
+#[test]
+fn an_archive_is_installed_with_the_flags_to_link_it() {
+    if Command::new("pkg-config").arg("--version").output().is_err() {
+        return tool::skip("no pkg-config");
+    }
+    let mut build = Build::new();
+    build.environment.push(("CARGO_TARGET_DIR".into(), target().join("tmp/install-alone").into()));
+    build.configure(&["-DSCOREP_NCCL_ONLY=ON", "-DSCOREP_NCCL_STATIC=ON", "-DCMAKE_BUILD_TYPE=Debug"]);
+    build.make("all");
+    build.make("install/strip");
+    // the tree may be moved
+    let moved = build.directory.path().join("moved");
+    std::fs::rename(&build.prefix, &moved).unwrap();
+    let flags = moved.join("lib/pkgconfig/scorep-nccl-static.pc");
+    let flags = tool::succeed(Command::new("pkg-config").arg("--libs").arg(flags));
+    let program = moved.join("program");
+    let mut compiler = Command::new("cc");
+    compiler.arg("-std=gnu11").arg(sources().join("tests/c/nccl/nccl_host.c")).arg("-o").arg(&program);
+    tool::succeed(compiler.args(flags.split_whitespace()));
+    let summary = build.directory.path().join("summary.json");
+    let mut host = tool::host(program.to_str().unwrap());
+    host.args(["STATIC_PLUGIN", "7", "two_threads"]).env("NCCL_SCOREP_SUMMARY", &summary);
+    tool::succeed(&mut host);
+    assert!(std::fs::read_to_string(&summary).unwrap().contains("\"count\": 40000"));
+    std::fs::rename(&moved, &build.prefix).unwrap();
+    std::fs::remove_file(build.prefix.join("program")).unwrap();
+    build.make("uninstall");
+    assert!(!build.prefix.exists());
 }
 
 /// It says that nobody listens, so it has tried to send.

@@ -54,6 +54,10 @@ pub(crate) fn expected(summary: &Value) -> Rows {
         } else {
             add(&mut rows, &name("bytes"), &labels, Some(count), bytes as f64);
         }
+        let has_bandwidth = ["AllReduce", "AllGather", "ReduceScatter"].contains(&row["func"].as_str().unwrap());
+        if has_bandwidth && number("gpu_timed") > 0 {
+            add(&mut rows, &name("bus_time"), &labels, None, row["kernel_time_us"].as_f64().unwrap().floor());
+        }
         // in these runs one source times all operations of a row
         let of_gpu = if number("event_timed") > 0 { "events" } else { "stamps" };
         for (by, timed, time) in [
@@ -106,6 +110,8 @@ fn is_of_its_own(name: &str) -> bool {
         of_operations.iter().filter_map(|start| name.strip_prefix(start)).any(|what| of_sends.contains(&what));
     is_of_sends
         || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency", "nccl_profiler_transfer_latency"].contains(&name)
+        // of the operations that the GPU has timed alone: panels.rs, where it has timed all
+        || name == "nccl_profiler_collective_bus_bytes"
 }
 
 pub(crate) fn found(points: &[Point]) -> Rows {

@@ -11,6 +11,10 @@ mod certificates;
 #[cfg(feature = "otel")]
 mod collector;
 #[cfg(feature = "otel")]
+mod dashboard;
+#[cfg(feature = "otel")]
+mod database;
+#[cfg(feature = "otel")]
 mod directory;
 #[cfg(feature = "otel")]
 mod ends;
@@ -31,6 +35,8 @@ mod job;
 mod network;
 #[cfg(feature = "otel")]
 mod outages;
+#[cfg(feature = "otel")]
+mod panels;
 #[cfg(feature = "otel")]
 mod points;
 #[cfg(feature = "otel")]

@@ -40,7 +40,8 @@ fn a_training_is_as_it_is_without() {
         job::replay(job::LONG, Some(&endpoint), &[("OTEL_METRIC_EXPORT_INTERVAL", "10")]).check(&plain, cause);
     }
     let answered = receivers[1].0.requests().len();
-    assert!(answered > 3, "{answered} exports");
+    // the last one is at the end; how many come before it is a matter of the machine
+    assert!(answered > 1, "{answered} exports");
 }
 
 /// Each export is one connection, so the number of a request says which have failed before it.

@@ -58,19 +58,29 @@ impl Daemon {
 
     /// Prometheus, which scrapes that one every second.
     pub(crate) fn prometheus(scraped: &Self) -> Option<Self> {
-        let program = installed(&["prometheus"])?;
         let target = scraped.port;
+        let lines = format!(
+            "scrape_configs:\n- job_name: node\n  scrape_interval: 1s\n  static_configs:\n  - targets: ['127.0.0.1:{target}']\n"
+        );
+        Self::prometheus_with(&lines, None)
+    }
+
+    /// Prometheus with blocks that are there already, however old, and nothing to scrape.
+    pub(crate) fn prometheus_of(blocks: &Path) -> Option<Self> {
+        Self::prometheus_with("", Some(blocks))
+    }
+
+    fn prometheus_with(lines: &str, blocks: Option<&Path>) -> Option<Self> {
+        let program = installed(&["prometheus"])?;
         Some(Self::start(|address, directory| {
             let configuration = directory.join("prometheus.yml");
-            let lines = format!(
-                "scrape_configs:\n- job_name: node\n  scrape_interval: 1s\n  static_configs:\n  - targets: ['127.0.0.1:{target}']\n"
-            );
             std::fs::write(&configuration, lines).unwrap();
             let mut command = Command::new("setpriv");
             command
                 .args(["--pdeathsig", "KILL", "--", program])
                 .arg(format!("--config.file={}", configuration.display()));
-            command.arg(format!("--storage.tsdb.path={}", directory.join("data").display()));
+            let data = blocks.map_or_else(|| directory.join("data"), Path::to_owned);
+            command.arg(format!("--storage.tsdb.path={}", data.display())).arg("--storage.tsdb.retention.time=100y");
             command.arg(format!("--web.listen-address={address}"));
             command
         }))
@@ -116,22 +126,44 @@ impl Daemon {
         Some(body.to_owned())
     }
 
+    /// What Prometheus answers to a query at a time, once it is ready.
+    pub(crate) fn query_at(&self, query: &str, seconds: u64) -> Vec<(Value, f64)> {
+        let begun = Instant::now();
+        while self.get("/-/ready").is_none() {
+            assert!(begun.elapsed() < PATIENCE, "{}", self.log());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let answer = self.get(&format!("/api/v1/query?time={seconds}&query={}", escaped(query)));
+        assert!(answer.is_some(), "refused: {query}");
+        let answer: Value = serde_json::from_str(&answer.unwrap()).unwrap();
+        rows(answer["data"]["result"].as_array().unwrap())
+    }
+
     /// What Prometheus answers to a query, as soon as there is something.
     pub(crate) fn query(&self, query: &str) -> Vec<(Value, f64)> {
-        let escaped: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let escaped = escaped(query);
         let begun = Instant::now();
         loop {
             // it answers before it is ready, but not this
             let answer = self.get(&format!("/api/v1/query?query={escaped}"));
             let answer: Value = answer.map_or(Value::Null, |answer| serde_json::from_str(&answer).unwrap());
             if let Some(found) = answer["data"]["result"].as_array().filter(|found| !found.is_empty()) {
-                let value = |row: &Value| row["value"][1].as_str().unwrap().parse().unwrap();
-                return found.iter().map(|row| (row["metric"].clone(), value(row))).collect();
+                return rows(found);
             }
             assert!(begun.elapsed() < PATIENCE, "{query}: {}", self.log());
             std::thread::sleep(Duration::from_millis(100));
         }
     }
+}
+
+fn escaped(query: &str) -> String {
+    query.bytes().map(|byte| format!("%{byte:02x}")).collect()
+}
+
+/// Labels and values of an answer.
+fn rows(found: &[Value]) -> Vec<(Value, f64)> {
+    let value = |row: &Value| row["value"][1].as_str().unwrap().parse().unwrap();
+    found.iter().map(|row| (row["metric"].clone(), value(row))).collect()
 }
 
 impl Drop for Daemon {

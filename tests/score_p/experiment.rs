@@ -87,10 +87,34 @@ pub(crate) fn run(model: Model, captures: &[PathBuf], arguments: &[&str], settin
     if model == Model::Mpi {
         command.args(["--oversubscribe", "--allow-run-as-root", "-np", &captures.len().to_string()]).arg(application);
     }
+    set(&mut command, directory.path(), "experiment", settings);
+    finish(command, model, captures, arguments, directory)
+}
+
+/// Runs one process a capture at the same time, each a measurement of its own, as torchrun and Score-P without MPI do.
+/// Returns the directory in which process `N` leaves `experiment.rankN` and, as its own summary, `all.N.json`.
+pub(crate) fn run_apart(captures: &[PathBuf], settings: &[(&str, &str)]) -> TempDir {
+    let application = installation::application(Model::Threads);
+    let directory = tempfile::tempdir().unwrap();
+    links(directory.path());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    std::thread::scope(|scope| {
+        for (rank, capture) in captures.iter().enumerate() {
+            let mut command = installation::command(application.to_str().unwrap());
+            set(&mut command, directory.path(), &format!("experiment.rank{rank}"), settings);
+            command.env("NCCL_SCOREP_SUMMARY", directory.path().join(format!("all.{rank}.json"))).arg(capture);
+            scope.spawn(move || assert!(tool::ends(&mut command, PATIENCE, "the application").success()));
+        }
+    });
+    directory
+}
+
+/// Has a command find the library's links in a directory, and Score-P measure into an experiment there.
+fn set(command: &mut Command, directory: &Path, experiment: &str, settings: &[(&str, &str)]) {
     let inherited = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let places = std::iter::once(directory.path().to_owned()).chain(std::env::split_paths(&inherited));
+    let places = std::iter::once(directory.to_owned()).chain(std::env::split_paths(&inherited));
     command.env("LD_LIBRARY_PATH", std::env::join_paths(places).unwrap());
-    command.env("SCOREP_EXPERIMENT_DIRECTORY", directory.path().join("experiment"));
+    command.env("SCOREP_EXPERIMENT_DIRECTORY", directory.join(experiment));
     for (name, value) in SETTINGS.iter().chain(settings) {
         if value.is_empty() {
             command.env_remove(name)
@@ -98,7 +122,6 @@ pub(crate) fn run(model: Model, captures: &[PathBuf], arguments: &[&str], settin
             command.env(name, value)
         };
     }
-    finish(command, model, captures, arguments, directory)
 }
 
 fn finish(

@@ -70,6 +70,19 @@ fn a_job_of_four_ranks() {
     documented::run(&job);
 }
 
+/// Four measurements without MPI, as torchrun has them, are one job.
+#[test]
+fn measurements_without_mpi_are_one_job() {
+    if !installation::is_there(Model::Threads) {
+        return;
+    }
+    let captures = captures("nodes2x2_train");
+    let profiles = experiment::run_apart(&captures, &[("SCOREP_ENABLE_TRACING", "false")]);
+    reported::compare_apart(profiles.path(), captures.len());
+    let traces = experiment::run_apart(&captures, &[]);
+    reported::read_apart(traces.path(), captures.len(), 960);
+}
+
 /// The trace and the recordings of one run make the same report.
 #[test]
 fn the_trace_and_recordings_say_the_same() {

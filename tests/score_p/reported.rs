@@ -3,6 +3,7 @@
 use super::experiment::{Experiment, REGIONS};
 use super::report::{self, Row};
 use super::tool;
+use serde_json::Value;
 use std::path::Path;
 
 /// Nanoseconds by which a time may differ: the likely error of a wait. Lanes are on the clock of Score-P's timer, which
@@ -37,6 +38,48 @@ pub(crate) fn compare(job: &Experiment, recordings: &Path) {
     let length = |report: &serde_json::Value| report["steps"]["known"]["median_us"].as_f64().unwrap();
     assert!((length(&of_trace) - length(&of_recordings)).abs() <= WITHIN as f64 / 1e3);
     steps_of_regions(job);
+}
+
+/// The report of that many inputs.
+fn of_apart(directory: &Path, ranks: usize, name: impl Fn(usize) -> String) -> Value {
+    let mut command = tool::tool();
+    command.arg("report").args((0..ranks).map(|rank| directory.join(name(rank)))).args(["--json", "-"]);
+    tool::summary(&mut command)
+}
+
+/// The traces of that many measurements without MPI make one job. Nobody waits in a replay for another process, so that
+/// its clocks cannot be compared by causality.
+pub(crate) fn read_apart(directory: &Path, ranks: usize, operations: u64) {
+    let report = of_apart(directory, ranks, |rank| format!("experiment.rank{rank}"));
+    let complete = &report["complete"];
+    let inputs = complete["inputs"].as_array().unwrap();
+    assert!(inputs.len() == ranks && inputs.iter().all(|input| input["kind"] == "archive"), "{complete:#}");
+    let counts = ["ranks_here", "operations", "matched", "unmatched"].map(|count| complete[count].as_u64().unwrap());
+    assert_eq!(counts, [ranks as u64, operations, operations / 2, 0], "{complete:#}");
+}
+
+/// Compares the reports of that many measurements without MPI and of the summaries that the same processes have left.
+pub(crate) fn compare_apart(directory: &Path, ranks: usize) {
+    let of_experiments = of_apart(directory, ranks, |rank| format!("experiment.rank{rank}"));
+    let of_summaries = of_apart(directory, ranks, |rank| format!("all.{rank}.json"));
+    assert_eq!(of_experiments["complete"]["inputs"].as_array().unwrap().len(), ranks);
+    let lateness = |report: &Value| report["late"]["known"]["lateness"].as_array().unwrap().clone();
+    let (rows, others) = (lateness(&of_experiments), lateness(&of_summaries));
+    assert_eq!((rows.len(), others.len()), (ranks, ranks), "{of_experiments:#}");
+    for (row, other) in rows.iter().zip(&others) {
+        for fact in ["comm", "rank", "operations", "last", "one_in"] {
+            assert_eq!(row[fact], other[fact], "{row} {other}");
+        }
+        // the clock of Score-P's timer has been turned into nanoseconds another time
+        for time in ["mean_us", "p99_us"] {
+            let [time, other] = [row, other].map(|row| row[time].as_f64().unwrap_or_default());
+            assert!((time - other).abs() <= 0.01, "{row}: {other} us");
+        }
+    }
+    for part in ["/speed/known/rows", "/complete/operations"] {
+        let [part_of, other] = [&of_experiments, &of_summaries].map(|report| report.pointer(part).unwrap());
+        assert_eq!(part_of, other, "{part}");
+    }
 }
 
 /// The application has each region once, with a third of the operations. Those before the first step do not count.

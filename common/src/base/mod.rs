@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod bell;
+pub mod birth;
 pub(crate) mod cancel;
 pub mod files;
 pub mod guard;

@@ -34,6 +34,15 @@ pub(crate) fn tell_out_of_memory() {
     }
 }
 
+/// The line that says why the plugin is off after a fault.
+static REASON: OnceLock<String> = OnceLock::new();
+
+/// Returns why the plugin is off, if it is.
+pub(crate) fn reason() -> Option<String> {
+    let unsaid = || "the plugin is off: memory has run out".to_owned();
+    is_off().then(|| REASON.get().cloned().unwrap_or_else(unsaid))
+}
+
 /// Place and message of the first fault.
 static FAULT: OnceLock<String> = OnceLock::new();
 
@@ -47,6 +56,7 @@ pub fn off_after_fault(callback: &str) {
             "a fault in {callback} was stopped ({fault}); the plugin is off from here on, the job goes on. Please report this."
         );
         log::warn(&line);
+        let _ = REASON.set(line.clone());
         notes::add(line);
     }
 }

@@ -8,6 +8,7 @@
 mod counter;
 pub(crate) mod gpu;
 pub mod gpu_track;
+pub(crate) mod wall;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;

@@ -200,6 +200,11 @@ impl InStep {
         }
     }
 
+    /// Returns the order below which stamps are believed, as far as is known; `u64::MAX` for all.
+    pub(crate) fn trusted_below(&self) -> u64 {
+        self.uncounted.unwrap_or(u64::MAX)
+    }
+
     /// Returns why stamps are no longer believed, if they are not.
     pub(crate) fn cause(&self) -> Option<Cause> {
         self.cause

@@ -12,4 +12,5 @@ pub(crate) mod pulse;
 pub(crate) mod question;
 pub(crate) mod reader;
 pub mod round;
+pub(crate) mod standing;
 pub(crate) mod table;

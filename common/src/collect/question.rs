@@ -3,6 +3,7 @@
 use crate::base::answer::Reply;
 use crate::figures::series::{Point, Token};
 use crate::figures::timeline::Timeline;
+use crate::status::Status;
 use crate::summary::Summary;
 use crossbeam_queue::SegQueue;
 
@@ -41,6 +42,11 @@ pub(crate) enum Question {
         /// Receives the answer.
         answer: Reply<Summary>,
     },
+    /// Give the communicators' part of the status file.
+    Status {
+        /// Receives the answer.
+        answer: Reply<Status>,
+    },
     /// Give the sums as they stand.
     #[cfg(feature = "otel")]
     Sums {
@@ -68,6 +74,7 @@ impl Question {
             Self::Flush { last: true, .. } | Self::Close { .. } => true,
             Self::Flush { done, .. } => done.is_awaited(),
             Self::Summary { answer } => answer.is_awaited(),
+            Self::Status { answer } => answer.is_awaited(),
             #[cfg(feature = "otel")]
             Self::Sums { answer } => answer.is_awaited(),
             Self::Timeline { answer } => answer.is_awaited(),

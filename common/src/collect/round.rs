@@ -82,6 +82,7 @@ mod tests {
             datatype,
             sequence,
             peer: None,
+            root: None,
             channels,
             algorithm,
             protocol,

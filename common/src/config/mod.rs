@@ -41,9 +41,21 @@ impl Settings {
         interval(self.summary_seconds)
     }
 
+    /// Returns whether requests may change the event types that NCCL is asked for. Not beside a recording: its replay
+    /// would not know which types were asked for when.
+    pub fn may_switch(&self) -> bool {
+        self.status.is_some() && self.record.is_none()
+    }
+
     /// Returns the time between two parts of a recording.
     pub fn record_interval(&self) -> Option<Duration> {
         interval(self.record_seconds)
+    }
+
+    /// Returns the bytes that arrivals may take in the summary of a process: a part of what the process may send, since
+    /// one reader takes the summaries of all processes.
+    pub fn summary_arrivals(&self) -> usize {
+        self.gather_bytes / 16
     }
 
     /// Reads the settings from the process' environment. Returns them, and one line for each value that is wrong.
@@ -94,6 +106,7 @@ mod tests {
         let pairs = [
             ("NCCL_SCOREP_SUMMARY", "/tmp/s.json"),
             ("NCCL_SCOREP_SUMMARY_SECONDS", "0"),
+            ("NCCL_SCOREP_STATUS", "/tmp/status"),
             ("NCCL_SCOREP_PRESET", "api"),
             ("NCCL_SCOREP_MASK", "0x46"),
             ("NCCL_SCOREP_MIN_BYTES", "1024"),
@@ -119,6 +132,7 @@ mod tests {
             ("NCCL_SCOREP_OTEL", "on"),
             ("NCCL_SCOREP_OTEL_MAX_PEERS", "3"),
             ("NCCL_SCOREP_PROM_DIR", "/tmp/prom"),
+            ("NCCL_SCOREP_NVLINK", "on"),
             ("NCCL_SCOREP_LOG", "info"),
         ];
         assert_eq!(
@@ -130,6 +144,7 @@ mod tests {
         let expected = Settings {
             summary: Some("/tmp/s.json".into()),
             summary_seconds: 0.0,
+            status: Some("/tmp/status".into()),
             preset: Preset::Api,
             mask: Some(0x46),
             min_bytes: 1024,
@@ -155,6 +170,7 @@ mod tests {
             otel: true,
             otel_most_peers: 3,
             prom_dir: Some("/tmp/prom".into()),
+            nvlink: true,
             verbosity: Verbosity::Info,
         };
         assert_eq!(settings, expected);
@@ -162,7 +178,13 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_told_and_changes_nothing() {
-        let any_text = ["NCCL_SCOREP_SUMMARY", "NCCL_SCOREP_CHAIN", "NCCL_SCOREP_RECORD", "NCCL_SCOREP_PROM_DIR"];
+        let any_text = [
+            "NCCL_SCOREP_SUMMARY",
+            "NCCL_SCOREP_STATUS",
+            "NCCL_SCOREP_CHAIN",
+            "NCCL_SCOREP_RECORD",
+            "NCCL_SCOREP_PROM_DIR",
+        ];
         for setting in SETTINGS.iter().filter(|setting| !any_text.contains(&setting.name)) {
             let (settings, complaints) = parse(&[(setting.name, "-1")]);
             assert_eq!(settings, Settings::default());

@@ -69,6 +69,8 @@ settings! {
         "File for the process' summary, as JSON; %r: rank, %p: process id, %h: host.";
     summary_seconds: f64 = "NCCL_SCOREP_SUMMARY_SECONDS", "60", not_negative, "a number of seconds, 0 for the end alone",
         "Seconds between summaries while the process runs; 0: one at its end alone.";
+    status: Option<PathBuf> = "NCCL_SCOREP_STATUS", "(none)", path, "a path",
+        "Directory for a file of the process' state each second; takes requests, too.";
     preset: Preset = "NCCL_SCOREP_PRESET", "network", named(Preset::named), "light, network, full or api",
         "Event types: api (operations), light (+ GPU times), network (+ transfers) or full.";
     mask: Option<u64> = "NCCL_SCOREP_MASK", "(of the preset)", mask, "a number from 0 to 4294967295, decimal or 0x",
@@ -119,6 +121,8 @@ settings! {
         "Rank pairs of the process with labels of their own; others become \"other\".";
     prom_dir: Option<PathBuf> = "NCCL_SCOREP_PROM_DIR", "(none)", path, "a path",
         "Directory for Prometheus textfiles (requires a build with OpenTelemetry).";
+    nvlink: bool = "NCCL_SCOREP_NVLINK", "off", switch, "on or off",
+        "on: count bytes over NVLink (NVML's), PCIe and network adapters, each second.";
     verbosity: Verbosity = "NCCL_SCOREP_LOG", "warn", named(verbosity), "off, warn or info",
         "Messages on standard error: off, warn or info.";
 }

@@ -50,11 +50,13 @@ pub struct Timed {
     pub gpu_tick: u64,
     /// NCCL's own mask of the event types that it reports, which NCCL reads at each call.
     pub mask: Option<Mask>,
+    /// Event types that NCCL is asked for at the communicator's begin.
+    pub asked: i32,
 }
 
 impl Default for Timed {
     fn default() -> Self {
-        Self { launches: false, counts_self: true, silent_broadcasts: false, gpu_tick: 1, mask: None }
+        Self { launches: false, counts_self: true, silent_broadcasts: false, gpu_tick: 1, mask: None, asked: 0 }
     }
 }
 
@@ -63,15 +65,19 @@ impl Default for Timed {
 pub struct Mask {
     /// The word, in NCCL's library.
     pub word: &'static AtomicI32,
-    /// The mask with kernel channels.
-    pub with: i32,
-    /// The mask without kernel channels.
-    pub without: i32,
+    /// The types that the settings ask for.
+    pub own: i32,
+    /// The types of each preset, in the order of [`crate::config::Preset::ALL`].
+    pub presets: [i32; 4],
+    /// The types that bring the GPU's stamps.
+    pub kernels: i32,
+    /// Whether the presets lack launches, since CUDA events were not prepared when NCCL began.
+    pub lacks_launches: bool,
 }
 
 impl PartialEq for Mask {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.word, other.word) && (self.with, self.without) == (other.with, other.without)
+        std::ptr::eq(self.word, other.word) && (self.own, self.presets) == (other.own, other.presets)
     }
 }
 
@@ -144,6 +150,8 @@ pub struct Operation<'a> {
     pub sequence: u64,
     /// The peer of a P2p.
     pub peer: Option<i32>,
+    /// The root of a collective, as NCCL passes it: of no meaning for functions without one. `None` for a P2p.
+    pub root: Option<i32>,
     /// Number of channels; 0 where NCCL does not pass it.
     pub channels: u8,
     /// Algorithm, of a Coll.
@@ -169,6 +177,8 @@ pub struct Call<'a> {
     pub stream: usize,
     /// The call was captured into a CUDA graph, so it launches nothing itself.
     pub captured: bool,
+    /// The root of a collective, as in [`Operation`].
+    pub root: Option<i32>,
 }
 
 /// A proxy operation.

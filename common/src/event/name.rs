@@ -127,6 +127,21 @@ impl Name {
         self.function().is_some_and(|index| FUNCTIONS[index] == "Broadcast")
     }
 
+    /// Returns whether the name is a function with a root.
+    pub fn has_root(self) -> bool {
+        self.function().is_some_and(|index| matches!(FUNCTIONS[index], "Broadcast" | "Reduce" | "Gather" | "Scatter"))
+    }
+
+    /// Returns whether the name is a function whose operations NCCL reports in bytes, whatever the caller's type.
+    pub fn is_in_bytes(self) -> bool {
+        self.function().is_some_and(|index| matches!(FUNCTIONS[index], "AllGather" | "Broadcast"))
+    }
+
+    /// Returns whether the name is a function of a send or a receive.
+    pub fn is_p2p(self) -> bool {
+        self.function().is_some_and(|index| matches!(FUNCTIONS[index], "Send" | "Recv"))
+    }
+
     /// Returns the index into [`FUNCTIONS`].
     pub fn function(self) -> Option<usize> {
         usize::from(self.0).checked_sub(1).filter(|&index| index < FUNCTIONS.len())

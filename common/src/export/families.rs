@@ -7,7 +7,8 @@ use crate::event::name::Name;
 use crate::figures::board;
 use crate::figures::metric::{self, Fixed};
 use crate::figures::snapshot::{Pair, Sums};
-use crate::operation::Source;
+use crate::nvlink;
+use crate::operation::{Source, bus_bytes};
 use crate::sums::histograms::Buckets;
 use crate::sums::run_sums::hexadecimal;
 use crate::sums::run_sums::{ChannelSum, OperationSum, Rank};
@@ -81,8 +82,12 @@ pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut PeerLabels,
     peers.meet(sums.pairs.iter().map(|(pair, _)| *pair));
     let view = View { sums, of_process: of_process(identity) };
     let mut made = view.operations();
+    made.extend(view.bus());
     made.extend(view.pairs(peers));
     made.extend(view.channels(peers));
+    made.extend(
+        nvlink::reading().into_iter().flat_map(|of| super::nvlink::families(of, &sums.moved, &view.of_process)),
+    );
     made.retain(|family| !family.points.is_empty());
     let untimed = [
         Fixed::UntimedGraph,
@@ -229,6 +234,13 @@ impl View<'_> {
         first.into_iter().chain(nranks).chain(others).chain(self.of_process.iter().cloned()).collect()
     }
 
+    /// Returns the labels of a rank's operations of one function.
+    fn of_operations(&self, rank: Rank, comm_type: &str, function: Name) -> Labels {
+        let rank_text = rank.rank.to_string();
+        let labels = [("comm_type", comm_type.into()), ("operation", function.text()), ("rank", rank_text)];
+        self.labels(rank.comm, labels)
+    }
+
     /// Makes the families of collectives and of sends and receives. Sends and receives are summed over the peers.
     fn operations(&self) -> Vec<Family> {
         let mut sums: BTreeMap<(Rank, bool, Name), OperationSum> = BTreeMap::new();
@@ -238,11 +250,27 @@ impl View<'_> {
         let [mut collectives, mut p2p] = [OfKind::collectives(), OfKind::p2p()];
         for ((rank, is_coll, function), sum) in &sums {
             let kind = if *is_coll { &mut collectives } else { &mut p2p };
-            let rank_text = rank.rank.to_string();
-            let labels = [("comm_type", kind.comm_type.into()), ("operation", function.text()), ("rank", rank_text)];
-            kind.add(&self.labels(rank.comm, labels), sum);
+            kind.add(&self.of_operations(*rank, kind.comm_type, *function), sum);
         }
         collectives.families().chain(p2p.families()).collect()
+    }
+
+    /// Makes the families whose quotient is the effective bus bandwidth. Both are of the operations that the GPU has
+    /// timed. Communicators that are summed up have no one number of ranks, so they are in neither.
+    fn bus(&self) -> Vec<Family> {
+        let [bytes_name, time_name] = ["nccl_profiler_collective_bus_bytes", "nccl_profiler_collective_bus_time"];
+        let mut bytes = family(bytes_name, "bytes", "Bytes of the GPU-timed collectives times their bus factor");
+        let mut time = family(time_name, "us", "Kernels' times of the GPU-timed collectives with a bus factor");
+        for ((rank, is_coll, function, _), sum) in &self.sums.operations {
+            let nranks = self.sums.communicators.get(&rank.comm).filter(|_| *is_coll && sum.gpu_timed > 0);
+            let Some(moved) = nranks.and_then(|&nranks| bus_bytes(*function, sum.gpu_timed_bytes, nranks)) else {
+                continue;
+            };
+            let labels = self.of_operations(*rank, "COLLECTIVE", *function);
+            bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(moved as u64) });
+            time.points.push(Point { labels, value: Value::Sum(sum.kernel_time / 1000) });
+        }
+        vec![bytes, time]
     }
 
     fn of_transfers(&self, rank: Rank, peer: Option<i32>, channel: Option<u8>) -> Labels {

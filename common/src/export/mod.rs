@@ -8,6 +8,7 @@ mod exporter;
 mod families;
 mod identity;
 pub(crate) mod interval;
+mod nvlink;
 #[cfg(feature = "otel")]
 pub(crate) mod otel;
 mod peer_labels;

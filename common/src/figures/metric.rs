@@ -54,6 +54,10 @@ pub enum Figure {
     CollectiveTime,
     /// Bus bandwidth of GPU-timed collectives.
     BusBandwidth,
+    /// Bytes per second that the GPUs sent over NVLink.
+    NvlinkSent,
+    /// Bytes per second that the GPUs received over NVLink.
+    NvlinkReceived,
 }
 
 macro_rules! fixed {
@@ -111,6 +115,10 @@ fixed! {
     SkippedOps = "nccl_skipped_ops", c"#", Process, "Operations smaller than NCCL_SCOREP_MIN_BYTES, which are not recorded";
     /// Foreign.
     ForeignProxyOps = "nccl_foreign_proxy_ops", c"#", Process, "Proxy operations for other processes (PXN), not followed";
+    /// Sent over NVLink.
+    NvlinkSentBytes = "nccl_nvlink_sent_bytes", c"B", Process, "Data sent over NVLink, all traffic; by NCCL_SCOREP_NVLINK";
+    /// Received over NVLink.
+    NvlinkReceivedBytes = "nccl_nvlink_received_bytes", c"B", Process, "Data received over NVLink, all traffic; by NCCL_SCOREP_NVLINK";
     /// Untimed: graph. The causes are in the order of their numbers.
     UntimedGraph = "nccl_untimed_graph", c"#", Process, "No GPU time: of CUDA graphs";
     /// Untimed: no event.
@@ -221,6 +229,28 @@ pub static SERIES: [Series; 4] = [
     },
 ];
 
+/// Series of the process, of no communicator: a value for each reading of NVML (`NCCL_SCOREP_NVLINK`).
+pub static PROCESS_SERIES: [Series; 2] = [
+    Series {
+        name: "nccl_nvlink_sent_rate",
+        description:
+            c"Data that the process' GPUs sent over NVLink, all traffic, over the time since the reading before",
+        unit: c"GB/s",
+        figure: Figure::NvlinkSent,
+        by_peer: false,
+        of_other: false,
+    },
+    Series {
+        name: "nccl_nvlink_received_rate",
+        description:
+            c"Data that the process' GPUs received over NVLink, all traffic, over the time since the reading before",
+        unit: c"GB/s",
+        figure: Figure::NvlinkReceived,
+        by_peer: false,
+        of_other: false,
+    },
+];
+
 /// Former names of series, from when a series covered all communicators and `@P` selected the peer.
 const FORMER: [(&str, &str); 4] = [
     ("nccl_transfer_rate", "nccl_window_transfer_rate"),
@@ -265,7 +295,7 @@ mod tests {
 
     #[test]
     fn no_series_has_a_counters_name_or_a_former_one() {
-        for series in SERIES {
+        for series in SERIES.iter().chain(&PROCESS_SERIES) {
             assert!(counters().iter().all(|counter| counter.name != series.name), "{}", series.name);
             assert!(former_series(series.name).is_none(), "{}", series.name);
         }

@@ -11,11 +11,13 @@ pub(crate) mod snapshot;
 pub mod timeline;
 
 use crate::base::{log, notes};
+use crate::config::Settings;
 use crate::figures::metric::{Fixed, PerFunction};
 use crate::figures::missing::Missing;
 use crate::figures::series::SeriesStore;
 use crate::figures::timeline::Timeline;
 use crate::launch::lag::Lag;
+use crate::nvlink;
 use crate::operation::kernels::Counted;
 use crate::operation::verdict::Cause;
 use crate::operation::verdict::Judged;
@@ -27,6 +29,7 @@ use crate::sums::rate::Rate;
 use crate::sums::round_sums::ToPeer;
 use crate::sums::run_sums::{Rank, Totals};
 use crate::sums::window_sums::Traffic;
+use std::collections::BTreeMap;
 
 /// Largest number of disjoint times that the process keeps. It adds the times of all communicators, some long after
 /// others.
@@ -85,6 +88,13 @@ impl Default for Figures {
 }
 
 impl Figures {
+    /// Makes the figures that these settings want.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let mut figures = Self::default();
+        figures.totals.moved = settings.nvlink.then(BTreeMap::new);
+        figures
+    }
+
     /// Returns the ticks in this number of seconds.
     pub fn ticks(&self, seconds: f64) -> u64 {
         (seconds * 1e9 / self.nanoseconds_per_tick) as u64
@@ -176,8 +186,8 @@ impl Figures {
         } else {
             let sum = if timing.source() == Source::Proxy { Fixed::ProxyTime } else { Fixed::EnqueueTime };
             board::add(sum as usize, timing.nanoseconds(self.nanoseconds_per_tick));
-            if self.wants_gpu_times {
-                self.totals.untimed[operation.untimed(judged.kernel, judged.unheard) as usize - 1] += 1;
+            if let Some(cause) = operation.untimed(judged.kernel, judged.unheard).filter(|_| self.wants_gpu_times) {
+                self.totals.untimed[cause as usize - 1] += 1;
             }
         }
         if let Some(timeline) = &mut self.timeline {
@@ -236,6 +246,9 @@ impl Figures {
         board::raise(Fixed::SkippedOps as usize, missing.skipped);
         board::raise(Fixed::ForeignProxyOps as usize, missing.foreign_proxy_ops);
         board::raise(Fixed::Incomplete as usize, missing.sum(&self.totals));
+        let over_nvlink = nvlink::sums();
+        board::raise(Fixed::NvlinkSentBytes as usize, over_nvlink.sent);
+        board::raise(Fixed::NvlinkReceivedBytes as usize, over_nvlink.received);
         for (counter, count) in (Fixed::UntimedGraph as usize..).zip(self.totals.untimed) {
             board::raise(counter, count);
         }

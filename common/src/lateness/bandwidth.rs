@@ -47,11 +47,14 @@ impl Bandwidths {
     }
 
     /// Returns the rows of communicators all of whose ranks were found, since a missing rank may have the least time,
-    /// and of functions that have a bus bandwidth. One in `one_in` operations was looked at.
-    pub(super) fn into_rows(self, communicators: &[Communicator], one_in: u32) -> Vec<Bandwidth> {
+    /// and of functions that have a bus bandwidth. Of a communicator, one in `one_in` operations was looked at.
+    pub(super) fn into_rows(self, communicators: &[Communicator], one_in: impl Fn(u64) -> u32) -> Vec<Bandwidth> {
+        let communicators: BTreeMap<&str, &Communicator> =
+            communicators.iter().map(|communicator| (communicator.comm.as_str(), communicator)).collect();
         let rows = self.0.into_iter().filter_map(|((comm, function, class), sum)| {
+            let one_in = one_in(comm);
             let comm = hexadecimal(comm);
-            let communicator = communicators.iter().find(|communicator| communicator.comm == comm)?;
+            let communicator = communicators.get(comm.as_str())?;
             let all = usize::try_from(communicator.nranks).ok()? == sum.ranks;
             let bus = bus_bytes(function, sum.bytes, communicator.nranks).filter(|_| all && sum.operations > 0)?;
             Some(Bandwidth {
@@ -76,7 +79,7 @@ impl Bandwidths {
 mod tests {
     use super::*;
     use crate::event::name::FUNCTIONS;
-    use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
+    use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals, Share};
     use crate::lateness::causality::TOGETHER;
     use crate::lateness::clock_tree::ClockTree;
     use crate::lateness::lateness;
@@ -96,7 +99,7 @@ mod tests {
                 ranks: vec![RankArrivals::new(Rank { comm: 5, rank }, (0..100).map(collective).collect())],
                 ..Arrivals::default()
             };
-            arrivals.thin(one_in);
+            arrivals.thin(Share::of_operations(one_in));
             arrivals
         };
         let communicator =
@@ -146,6 +149,9 @@ mod tests {
         let text = |function: &str| std::ffi::CString::new(function).unwrap();
         let with =
             FUNCTIONS.map(text).into_iter().filter(|name| bus_bytes(Name::of(Some(name.as_c_str())), 8, 2).is_some());
-        assert_eq!(with.collect::<Vec<_>>(), TOGETHER.map(std::ffi::CStr::to_owned));
+        // the copy engine does these three between two barriers
+        let by_copy_engine = [c"AlltoAll", c"Gather", c"Scatter"];
+        let all: Vec<_> = TOGETHER.into_iter().chain(by_copy_engine).map(std::ffi::CStr::to_owned).collect();
+        assert_eq!(with.collect::<Vec<_>>(), all);
     }
 }

@@ -118,7 +118,7 @@ impl Gathered {
 mod tests {
     use super::*;
     use crate::event::name::Name;
-    use crate::figures::arrivals::{Arrivals, RankArrivals};
+    use crate::figures::arrivals::{Arrivals, RankArrivals, Share};
     use crate::lateness::clock_tree::{ClockOffset, Link};
     use crate::sums::run_sums::Rank;
     use std::ffi::CStr;
@@ -146,7 +146,8 @@ mod tests {
                 let others = (0..3).filter(|&other| other != rank);
                 others.flat_map(|it| (0..100).flat_map(move |at| [sent(at, it), received(at, it)])).collect()
             };
-            Arrivals { ranks: vec![RankArrivals { rank: Rank { comm: 1, rank }, arrivals }], ..Arrivals::default() }
+            let rank = RankArrivals { rank: Rank { comm: 1, rank }, share: Share::ALL, arrivals };
+            Arrivals { ranks: vec![rank], ..Arrivals::default() }
         };
         let link = Link { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
         let clocks = Arc::new(ClockTree::new(&[Some(link); 3]));

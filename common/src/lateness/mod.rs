@@ -22,12 +22,13 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use crate::figures::arrivals::{Arrival, Arrivals};
+use crate::figures::arrivals::{Arrival, Arrivals, Share};
 use crate::lateness::clock_tree::ClockTree;
 use crate::summary::{Bandwidth, Communicator, Lateness};
 use bandwidth::Bandwidths;
 use compared::Compared;
 use matched::Lengths;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use sums::Sums;
 
@@ -44,7 +45,8 @@ pub fn lateness(
     nanoseconds_per_tick: f64,
     communicators: &[Communicator],
 ) -> (Vec<Lateness>, Vec<Bandwidth>) {
-    let (processes, one_in) = thin(processes);
+    let (processes, shares) = thin(processes);
+    let one_in = |comm: u64| shares.get(&comm).copied().unwrap_or_default().one_in();
     let mut sums: Vec<Sums> = Vec::new();
     let mut bandwidths = Bandwidths::default();
     matched(processes, clocks, nanoseconds_per_tick, |matched| {
@@ -54,15 +56,24 @@ pub fn lateness(
             _ => sums.push(Sums::of(&matched)),
         }
     });
-    (sums.into_iter().flat_map(|sums| sums.into_rows(one_in)).collect(), bandwidths.into_rows(communicators, one_in))
+    let rows = sums.into_iter().flat_map(|sums| {
+        let one_in = one_in(sums.comm);
+        sums.into_rows(one_in)
+    });
+    (rows.collect(), bandwidths.into_rows(communicators, one_in))
 }
 
-/// Thins all processes as much as the thinnest one. Returns one in how many operations is left.
-fn thin(mut processes: Vec<Arrivals>) -> (Vec<Arrivals>, u32) {
-    let with_ranks = processes.iter().filter(|process| !process.ranks.is_empty());
-    let one_in = with_ranks.map(|process| process.one_in).fold(1, u32::max);
-    processes.iter_mut().for_each(|process| process.thin(one_in));
-    (processes, one_in)
+/// Thins the ranks of each communicator as much as its thinnest one. Returns each communicator's share.
+fn thin(mut processes: Vec<Arrivals>) -> (Vec<Arrivals>, BTreeMap<u64, Share>) {
+    let mut shares: BTreeMap<u64, Share> = BTreeMap::new();
+    for rank in processes.iter().flat_map(|process| &process.ranks) {
+        let share = shares.entry(rank.rank.comm).or_default();
+        *share = share.and(rank.share);
+    }
+    for rank in processes.iter_mut().flat_map(|process| &mut process.ranks) {
+        rank.thin(shares.get(&rank.rank.comm).copied().unwrap_or_default());
+    }
+    (processes, shares)
 }
 
 /// Passes every operation that all ranks of its communicator have to `each`, communicator by communicator. If the clock

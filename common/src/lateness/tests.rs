@@ -1,6 +1,6 @@
 use super::*;
 use crate::event::name::Name;
-use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals};
+use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals, Share};
 use crate::lateness::clock_tree::{ClockOffset, Link};
 use crate::sums::run_sums::Rank;
 use crate::sums::run_sums::hexadecimal;
@@ -298,12 +298,14 @@ fn what_cannot_be_compared_is_left_out() {
 fn what_one_process_has_left_out_all_leave_out() {
     let of = |number, one_in| {
         let mut arrivals = process(vec![rank(5, number, 0, (0..1000).map(|at| (at, at * 1000 + 100 * number as u64)))]);
-        arrivals.thin(one_in);
+        arrivals.thin(Share::of_operations(one_in));
         Arrivals::decode(&arrivals.encode()).unwrap()
     };
     let kept = of(0, 8).ranks[0].arrivals.len() as u64;
-    let without_ranks = Arrivals { ranks: vec![], one_in: 64, left_out: 0 };
-    let rows = lateness(vec![of(0, 1), of(1, 8), of(2, 2), without_ranks], &one_clock(4), 1.0, &[]).0;
+    // another communicator's share is its own
+    let mut other = process(vec![rank(6, 0, 0, [(0, 0)])]);
+    other.thin(Share::of_operations(64));
+    let rows = lateness(vec![of(0, 1), of(1, 8), of(2, 2), other], &one_clock(4), 1.0, &[]).0;
     assert_eq!(rows.len(), 3);
     for (row, number) in rows.iter().zip(0..) {
         assert_eq!((row.rank, row.operations, row.one_in), (number, kept, 8));
@@ -325,7 +327,7 @@ fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
         let reduces = (0..10).map(|at| collective(reduce(), at, number, 1_000_000 + at % 2 * 500_000));
         // without known bytes, with other bytes on the other rank, and of a function without a bus bandwidth
         let others = [collective(reduce(), 10, number, 0), collective(reduce(), 11, number, 4096 + number)];
-        let foreign = collective(Name::of(Some(c"AlltoAll")), 0, number, 4096);
+        let foreign = collective(Name::of(Some(c"Permute")), 0, number, 4096);
         RankArrivals::new(Rank { comm: 5, rank: number as i32 }, reduces.chain(others).chain([foreign]).collect())
     };
     let rows = |nranks| {

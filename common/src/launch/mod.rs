@@ -152,6 +152,8 @@ pub struct Launch {
     pub after: u64,
     /// Point between `before` and `after` at which the kernel starts.
     pub starts: Starts,
+    /// Whether its stream is known to have come to it: the event before the launch has happened.
+    pub is_reached: bool,
 }
 
 impl Launch {
@@ -166,6 +168,7 @@ impl Launch {
             before: 0,
             after: 0,
             starts: Starts::AtReturn,
+            is_reached: false,
         }
     }
 

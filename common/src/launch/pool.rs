@@ -239,6 +239,7 @@ impl Launches {
     /// Takes a launch back that is over or did not begin.
     pub fn give_back(&self, mut launch: Box<Launch>) {
         (launch.kernel, launch.number, launch.after, launch.starts) = (None, 0, 0, Starts::AtReturn);
+        launch.is_reached = false;
         if let Source::Events { pool, generation, .. } = launch.source
             && let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
         {

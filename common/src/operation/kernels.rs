@@ -5,6 +5,7 @@
 
 use crate::event::name::{FUNCTIONS, Name};
 use crate::launch::{KernelTime, Untimed};
+use crate::record::context::switching::Asked;
 use std::collections::BTreeMap;
 
 /// Largest number of kernels kept. Beyond it, the oldest kernels are forgotten, and events give their operations no
@@ -75,6 +76,8 @@ pub struct Kernel {
     pub when: When,
     /// Whether it was launched without stamps asked for.
     pub unstamped: bool,
+    /// Whether NCCL was asked for GPU times when its operations were called.
+    pub asked: Asked,
     /// Its first recorded operation of each function.
     pub firsts: Firsts,
 }
@@ -190,6 +193,16 @@ impl Kernels {
         kept.kernel.unstamped = !stamps;
         kept.kernel.when = when;
         &kept.operations
+    }
+
+    /// Notes that NCCL was not asked for GPU times when an operation of this kernel was called, or perhaps not.
+    pub fn unasked(&mut self, first: u64, asked: Asked) {
+        self.bound();
+        let kernel = &mut self.kept.entry(first).or_default().kernel;
+        kernel.asked = asked;
+        if asked == Asked::No && kernel.when == When::Unheard {
+            (kernel.unstamped, kernel.when) = (true, When::Untimed(Untimed::NotBelieved));
+        }
     }
 
     fn bound(&mut self) {

@@ -1,6 +1,8 @@
 //! An operation (Coll, P2p, CeColl, or a call that NCCL reports no further), assembled from its events.
 
+mod bus;
 pub(crate) mod kernels;
+pub mod nvlink;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod timing;
@@ -9,10 +11,12 @@ pub(crate) mod verdict;
 use crate::event::kind::Kind;
 use crate::event::name::Name;
 use crate::launch::Untimed;
+pub use crate::operation::bus::{bus_bytes, bus_factor, size_factor};
 use crate::operation::kernels::{Kernel, Kernels, When};
 pub use crate::operation::timing::{Source, Timing};
 use crate::operation::verdict::Verdict;
-use crate::record::payload::{OfCall, OfOperation};
+use crate::record::context::switching::Asked;
+use crate::record::payload::{Number, OfCall, OfOperation};
 use crate::record::slot::Recorded;
 use std::num::NonZeroU64;
 
@@ -101,13 +105,14 @@ impl Operation {
     /// Makes an operation from a call that NCCL launches without reporting an operation: the `number`-th such call in
     /// its communicator. Only CUDA events give its time.
     pub(crate) fn of_call(event: &Recorded, call: &OfCall, number: u64) -> Self {
-        let OfCall { bytes, function, place, .. } = *call;
+        let OfCall { bytes, function, datatype, root, place, .. } = *call;
+        let number = Number::of_collective(number, root, datatype);
         Self::of(event, &OfOperation { bytes, function, number, place, ..OfOperation::default() })
     }
 
     fn of(event: &Recorded, payload: &OfOperation) -> Self {
         let OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place } = *payload;
-        let (peer, sequence) = if event.kind == Kind::P2p { (payload.peer(), 0) } else { (-1, number) };
+        let (peer, sequence) = if event.kind == Kind::P2p { (number.peer(), 0) } else { (-1, number.sequence()) };
         Self {
             kind: event.kind,
             function,
@@ -253,32 +258,19 @@ impl Operation {
         }
     }
 
-    /// Returns why the GPU has not timed it. `unheard` is the reason where its kernel's launch was not reported.
-    pub fn untimed(&self, kernel: Kernel, unheard: Untimed) -> Untimed {
+    /// Returns why the GPU has not timed it; `None` if NCCL was not asked for its time. `unheard` is the reason where its
+    /// kernel's launch was not reported.
+    pub fn untimed(&self, kernel: Kernel, unheard: Untimed) -> Option<Untimed> {
         match kernel.when {
-            When::Untimed(cause) => cause,
-            When::Unheard if self.stamped == 0 => unheard,
-            _ => Untimed::NotBelieved,
+            _ if kernel.asked == Asked::No || kernel.asked == Asked::Perhaps && self.stamped == 0 => None,
+            When::Untimed(cause) => Some(cause),
+            When::Unheard if self.stamped == 0 => Some(unheard),
+            _ => Some(Untimed::NotBelieved),
         }
     }
 
-    /// Returns the bytes that nccl-tests divides by the time for its bus bandwidth: S times the function's factor, for
-    /// `n` ranks (nccl-tests, doc/PERFORMANCE.md). `None` for a function without a factor here, and where `n` is not
-    /// known.
+    /// Returns its bytes for nccl-tests' bus bandwidth among `n` ranks, see [`bus_factor`].
     pub fn bus_bytes(&self, n: i32) -> Option<f64> {
         bus_bytes(self.function, self.bytes, n)
     }
-}
-
-/// Returns the bytes for nccl-tests' bus bandwidth, see [`Operation::bus_bytes`].
-pub fn bus_bytes(function: Name, bytes: u64, n: i32) -> Option<f64> {
-    let n = f64::from(Some(n).filter(|&n| n > 0)?);
-    let (bytes, others) = (bytes as f64, (n - 1.0) / n);
-    Some(match function.function().map(|index| crate::event::name::FUNCTIONS[index])? {
-        "AllReduce" => bytes * 2.0 * others,
-        // the count is one rank's: S is n times as much
-        "AllGather" | "ReduceScatter" => bytes * n * others,
-        // the root of a broadcast and the senders of a reduce fill buffers and leave: they time a copy, not a transfer
-        _ => return None,
-    })
 }

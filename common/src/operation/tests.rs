@@ -1,7 +1,9 @@
 use super::*;
 use crate::base::mapping::Mapping;
+use crate::event::datatype::Datatype;
 use crate::event::handle::Handle;
 use crate::operation::kernels::Firsts;
+use crate::record::context::switching::Asked;
 use crate::record::payload::Place;
 use crate::record::slot::Slot;
 
@@ -13,14 +15,19 @@ pub(crate) fn recorded(kind: Kind, start: u64, payload: OfOperation) -> Operatio
 }
 
 /// A kernel with one operation and without events: only stamps time it.
-const ALONE: Kernel = Kernel { shared: false, when: When::Unheard, unstamped: false, firsts: Firsts::NONE };
+const ALONE: Kernel =
+    Kernel { shared: false, when: When::Unheard, unstamped: false, asked: Asked::Yes, firsts: Firsts::NONE };
 
 fn operation(kind: Kind, channels: u8) -> Operation {
     let [function, algorithm] = [c"AllGather", c"RING"].map(|name| Name::of(Some(name)));
     let (place, since_launch) = (Place::new(5, 0), 30);
+    let number = match kind {
+        Kind::P2p => Number::of_peer(3, Datatype::default()),
+        _ => Number::of_collective(3, None, Datatype::default()),
+    };
     let payload = OfOperation {
         bytes: 4096,
-        number: 3,
+        number,
         function,
         algorithm,
         channels,
@@ -79,11 +86,4 @@ fn out_of_step_falls_back_to_proxy_then_enqueue() {
     assert_eq!(coll.timing(Verdict::OutOfStep, ALONE), Timing::Enqueue(10));
     coll.proxy_stop = moment(5000);
     assert_eq!(coll.timing(Verdict::OutOfStep, ALONE), Timing::Proxy(4000));
-}
-
-#[test]
-fn bus_bytes_follow_nccl_tests() {
-    assert_eq!(operation(Kind::Coll, 1).bus_bytes(4), Some(4096.0 * 3.0));
-    assert_eq!(operation(Kind::Coll, 1).bus_bytes(1), Some(0.0));
-    assert_eq!([c"Broadcast", c"Reduce"].map(|name| bus_bytes(Name::of(Some(name)), 4096, 4)), [None; 2]);
 }

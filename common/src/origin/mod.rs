@@ -101,6 +101,18 @@ pub fn of_figures() -> (u32, Origin) {
     RECORDED.get().cloned().unwrap_or_else(|| (std::process::id(), own()))
 }
 
+impl Origin {
+    /// Returns the time at which the figures were taken, nanoseconds since 1970; `None` where it is not known.
+    pub fn ended_ns(&self) -> Option<i128> {
+        Some(OffsetDateTime::parse(self.ended.as_deref()?, &Rfc3339).ok()?.unix_timestamp_nanos())
+    }
+}
+
+/// Returns whether figures describe a recorded process.
+pub fn is_recorded() -> bool {
+    RECORDED.get().is_some()
+}
+
 /// Returns an environment variable: of the recorded process in a replay whose recording has variables, otherwise of
 /// this process.
 #[cfg(feature = "otel")]

@@ -1,6 +1,7 @@
 //! The words of a slot that depend on the event's kind (see `slot`), as the start writes them. Callbacks pack them, the
 //! collector unpacks them. This module alone defines the bits of each field.
 
+use crate::event::datatype::Datatype;
 use crate::event::name::Name;
 
 /// Words 4 to 7 of a slot.
@@ -40,8 +41,8 @@ impl Place {
 pub(crate) struct OfOperation {
     /// Elements times their size.
     pub bytes: u64,
-    /// The peer of a P2p ([`OfOperation::peer`]); NCCL's sequence number for the other kinds.
-    pub number: u64,
+    /// The peer of a P2p, or the sequence number and the root of another kind; the type of its elements.
+    pub number: Number,
     /// Function.
     pub function: Name,
     /// Algorithm, of a collective.
@@ -61,7 +62,7 @@ impl OfOperation {
     pub(crate) fn pack(self) -> Payload {
         let Self { bytes, number, function, algorithm, protocol, channels, since_launch, place } = self;
         let shape = u32::from_le_bytes([function.bits(), algorithm.bits(), protocol.bits(), channels]);
-        [bytes, number, u64::from(shape) | since_launch << 32, place.pack()]
+        [bytes, number.0, u64::from(shape) | since_launch << 32, place.pack()]
     }
 
     /// Returns the packed words of an operation without a launch and a place, with both: they are known last, and a
@@ -75,19 +76,62 @@ impl OfOperation {
         let [function, algorithm, protocol, channels] = (shape as u32).to_le_bytes();
         let [function, algorithm, protocol] = [function, algorithm, protocol].map(Name::from_bits);
         let place = Place::unpack(place);
+        let number = Number(number);
         Self { bytes, number, function, algorithm, protocol, channels, since_launch: shape >> 32, place }
     }
+}
 
-    /// Returns an operation's number: the peer of a send or receive, which has no sequence number, else the sequence
-    /// number.
+/// Fields of an operation that share a word:
+///
+/// ```text
+/// bit 63               24 23          8 7          0
+///     [ sequence 40 or   ][           ][            ]
+///     [ peer 32          ][ root 16   ][ datatype 8 ]
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Number(u64);
+
+impl Number {
+    const LOW_BITS: u32 = 24;
+    const DATATYPE_BITS: u32 = 8;
+    /// Stands for all roots that do not fit.
+    const NO_ROOT: u32 = 0xFFFF;
+
+    /// Packs the peer of a P2p, which has no sequence number.
     #[inline(always)]
-    pub(crate) fn number(peer: Option<i32>, sequence: u64) -> u64 {
-        peer.map_or(sequence, |peer| u64::from(peer.cast_unsigned()))
+    pub(crate) fn of_peer(peer: i32, datatype: Datatype) -> Self {
+        let below = Self::NO_ROOT << Self::DATATYPE_BITS | u32::from(datatype.bits());
+        Self(u64::from(peer.cast_unsigned()) << Self::LOW_BITS | u64::from(below))
+    }
+
+    /// Packs the sequence number of a collective, modulo 2^40, and its root.
+    #[inline(always)]
+    pub(crate) fn of_collective(sequence: u64, root: Option<i32>, datatype: Datatype) -> Self {
+        // a negative root is a large one, too
+        let root = root.map_or(Self::NO_ROOT, |root| root.cast_unsigned().min(Self::NO_ROOT));
+        let low = u64::from(root << Self::DATATYPE_BITS | u32::from(datatype.bits()));
+        Self(sequence << Self::LOW_BITS | low)
     }
 
     /// Returns the peer of a P2p.
-    pub(crate) fn peer(&self) -> i32 {
-        self.number as u32 as i32
+    pub(crate) fn peer(self) -> i32 {
+        (self.0 >> Self::LOW_BITS) as u32 as i32
+    }
+
+    /// Returns the sequence number of a collective.
+    pub(crate) fn sequence(self) -> u64 {
+        self.0 >> Self::LOW_BITS
+    }
+
+    /// Returns the root of a collective; `None` if it is not below 65,535.
+    pub(crate) fn root(self) -> Option<i32> {
+        let root = (self.0 >> Self::DATATYPE_BITS) as u32 & Self::NO_ROOT;
+        (root != Self::NO_ROOT).then_some(root.cast_signed())
+    }
+
+    /// Returns the type of the elements.
+    pub(crate) fn datatype(self) -> Datatype {
+        Datatype::from_bits(self.0 as u8)
     }
 }
 
@@ -98,6 +142,10 @@ pub(crate) struct OfCall {
     pub bytes: u64,
     /// Function.
     pub function: Name,
+    /// Type of the elements.
+    pub datatype: Datatype,
+    /// Root of a collective; `None` if it is negative.
+    pub root: Option<i32>,
     /// Whether the call was captured into a CUDA graph.
     pub captured: bool,
     /// Whether NCCL launches its kernel without reporting an operation.
@@ -109,19 +157,24 @@ pub(crate) struct OfCall {
 impl OfCall {
     #[inline(always)]
     pub(crate) fn pack(self) -> Payload {
-        let Self { bytes, function, captured, silent, place } = self;
-        [bytes, u64::from(captured) | u64::from(silent) << 1, u64::from(function.bits()), place.pack()]
+        let Self { bytes, function, datatype, root, captured, silent, place } = self;
+        let flags = u64::from(captured) | u64::from(silent) << 1;
+        // all negative roots stand for none
+        let root = u64::from(root.unwrap_or(-1).cast_unsigned()) << 32;
+        [bytes, flags, u64::from(function.bits()) | u64::from(datatype.bits()) << 8 | root, place.pack()]
     }
 
     /// Returns the packed words of a call without a place, with its place, as [`OfOperation::placed`].
     #[inline(always)]
-    pub(crate) fn placed([bytes, flags, function, _]: Payload, place: Place) -> Payload {
-        [bytes, flags, function, place.pack()]
+    pub(crate) fn placed([bytes, flags, contents, _]: Payload, place: Place) -> Payload {
+        [bytes, flags, contents, place.pack()]
     }
 
-    pub(crate) fn unpack([bytes, flags, function, place]: Payload) -> Self {
+    pub(crate) fn unpack([bytes, flags, contents, place]: Payload) -> Self {
         let [captured, silent] = [flags & 1 != 0, flags & 2 != 0];
-        Self { bytes, function: Name::from_bits(function as u8), captured, silent, place: Place::unpack(place) }
+        let (function, datatype) = (Name::from_bits(contents as u8), Datatype::from_bits((contents >> 8) as u8));
+        let root = Some(((contents >> 32) as u32).cast_signed()).filter(|&root| root >= 0);
+        Self { bytes, function, datatype, root, captured, silent, place: Place::unpack(place) }
     }
 }
 
@@ -230,18 +283,42 @@ mod tests {
     }
 
     #[test]
+    fn fields_of_a_word_do_not_touch_each_other() {
+        let (no_type, datatype) = (Datatype::default(), Datatype::of(Some(c"ncclFloat64")));
+        let sent = Number::of_peer(-2, datatype);
+        assert_eq!((sent.peer(), sent.datatype()), (-2, datatype));
+        let most = (1 << 40) - 1;
+        for (sequence, root, kept) in [
+            (5, Some(0), Some(0)),
+            (most, Some(65_534), Some(65_534)),
+            (most, Some(65_535), None),
+            (0, Some(i32::MAX), None),
+            (7, Some(-1), None),
+            (7, None, None),
+        ] {
+            for datatype in [no_type, datatype] {
+                let number = Number::of_collective(sequence, root, datatype);
+                assert_eq!((number.sequence(), number.root(), number.datatype()), (sequence, kept, datatype));
+            }
+        }
+        assert_eq!(Number::of_collective(most + 3, Some(1), datatype), Number::of_collective(2, Some(1), datatype));
+        let call = OfCall { root: Some(-3), datatype, ..OfCall::default() };
+        assert_eq!(OfCall::unpack(call.pack()), OfCall { root: None, ..call });
+    }
+
+    #[test]
     fn what_was_packed_is_there() {
         let [function, algorithm, protocol] = [c"AllGather", c"RING", c"LL128"].map(|name| Name::of(Some(name)));
         let (channels, since_launch, place) = (255, u32::MAX.into(), Place { order: 7, distance: 3 });
-        let number = OfOperation::number(Some(-2), 5);
+        let datatype = Datatype::of(Some(c"ncclFloat64"));
+        let number = Number::of_peer(-2, datatype);
         let operation =
             OfOperation { bytes: u64::MAX, number, function, algorithm, protocol, channels, since_launch, place };
-        assert_eq!((OfOperation::unpack(operation.pack()), operation.peer()), (operation, -2));
+        assert_eq!(OfOperation::unpack(operation.pack()), operation);
         let without = OfOperation { since_launch: 0, place: Place::default(), ..operation };
         assert_eq!(OfOperation::placed(without.pack(), since_launch, place), operation.pack());
-        assert_eq!(OfOperation::number(None, 5), 5);
-        for (captured, silent) in [(true, false), (false, true)] {
-            let call = OfCall { bytes: 9, function, captured, silent, place };
+        for (captured, silent, root) in [(true, false, None), (false, true, Some(i32::MAX))] {
+            let call = OfCall { bytes: 9, function, datatype, root, captured, silent, place };
             assert_eq!(OfCall::unpack(call.pack()), call);
             assert_eq!(OfCall::placed(OfCall { place: Place::default(), ..call }.pack(), place), call.pack());
         }

@@ -35,7 +35,7 @@ pub struct Recorder {
     pub(crate) news: SegQueue<News>,
     /// Numbers of closed windows, for the collector.
     pub(crate) closed: ArrayQueue<u32>,
-    /// Set while the collector sleeps for a long time.
+    /// Set while the collector sleeps for a long time, and while event types are to be switched.
     pub(crate) asleep: AtomicBool,
     /// Wakes the collector.
     pub(crate) bell: Bell,
@@ -171,6 +171,11 @@ impl Recorder {
     pub(crate) fn send(&self, news: News) {
         self.news.push(news);
         self.wake();
+    }
+
+    /// Has the next callback that starts an operation or a call look at the event types that are wanted.
+    pub(crate) fn call_for_attention(&self) {
+        self.asleep.store(true, Ordering::SeqCst);
     }
 
     /// Ends the collector's sleep.

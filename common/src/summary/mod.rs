@@ -1,8 +1,10 @@
 //! The summary: the measurements of a run or of a process. Schema `scorep-nccl-summary-1`; docs/summary.md describes
 //! every field.
 
+mod arrivals;
 mod jobs;
 mod launched;
+mod nvlink;
 mod of_job;
 mod of_process;
 mod process;
@@ -13,8 +15,10 @@ mod runs;
 use crate::sums::rate::FittedLine;
 use serde::{Deserialize, Serialize};
 
+pub use arrivals::Arrivals;
 pub use jobs::Job;
-pub use of_job::Rows;
+pub use nvlink::{Adapter, NvLink, NvLinkGpu, Pcie};
+pub use of_job::{Merging, Rows};
 pub use process::{GpuSource, Process};
 pub use ranks::Repeated;
 

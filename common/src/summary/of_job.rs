@@ -1,6 +1,6 @@
 //! The summary of several processes.
 
-use super::{Operations, Process, SCHEMA, Summary};
+use super::{Process, SCHEMA, Summary};
 
 /// Kinds of rows that a summary leaves out if there is no room for all, in the order in which they are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,15 +13,13 @@ pub enum Rows {
     Operations,
 }
 
-impl Summary {
-    /// Merges the summaries of several processes, numbered in their order.
-    pub fn merge(parts: Vec<Self>) -> Self {
-        Self::merge_numbered((0..).zip(parts))
-    }
+/// The summaries of several processes on their way into one, which may come one after the other.
+#[derive(Debug)]
+pub struct Merging(Summary);
 
-    /// Merges the summaries of several processes with these numbers.
-    pub fn merge_numbered(parts: impl IntoIterator<Item = (u32, Self)>) -> Self {
-        let mut merged = Self {
+impl Default for Merging {
+    fn default() -> Self {
+        Self(Summary {
             schema: SCHEMA.into(),
             complete: true,
             jobs: vec![],
@@ -34,21 +32,36 @@ impl Summary {
             lateness: vec![],
             bandwidth: vec![],
             notes: vec![],
-        };
-        for (number, part) in parts {
-            merged.complete &= part.complete;
-            merged.processes.extend(part.processes.into_iter().map(|process| Process { process: number, ..process }));
-            merged.communicators.extend(part.communicators.into_iter().map(|mut communicator| {
-                communicator.ranks.iter_mut().for_each(|place| place.process = number);
-                communicator
-            }));
-            merged.operations.extend(part.operations);
-            merged.transfers.extend(part.transfers);
-            merged.channels.extend(part.channels);
-            merged.clocks = merged.clocks.or(part.clocks);
-            merged.lateness.extend(part.lateness);
-            merged.bandwidth.extend(part.bandwidth);
-            merged.notes.extend(part.notes);
+        })
+    }
+}
+
+impl Merging {
+    /// Adds the summary of the process with this number.
+    pub fn add(&mut self, number: u32, part: Summary) {
+        let Self(merged) = self;
+        merged.complete &= part.complete;
+        merged.processes.extend(part.processes.into_iter().map(|process| Process { process: number, ..process }));
+        merged.communicators.extend(part.communicators.into_iter().map(|mut communicator| {
+            communicator.ranks.iter_mut().for_each(|place| place.process = number);
+            communicator
+        }));
+        merged.operations.extend(part.operations);
+        merged.transfers.extend(part.transfers);
+        merged.channels.extend(part.channels);
+        merged.clocks = merged.clocks.or(part.clocks);
+        merged.lateness.extend(part.lateness);
+        merged.bandwidth.extend(part.bandwidth);
+        merged.notes.extend(part.notes);
+    }
+
+    /// Returns the summary of all processes that were added.
+    #[must_use]
+    pub fn merged(self) -> Summary {
+        let Self(mut merged) = self;
+        // of several processes, the summary has the result of their comparison
+        if merged.processes.len() > 1 {
+            merged.processes.iter_mut().for_each(|process| process.arrivals = None);
         }
         merged.sort();
         merged.communicators.dedup_by(|next, kept| {
@@ -63,17 +76,33 @@ impl Summary {
         merged.notes.extend(merged.notes_of_ranks());
         merged
     }
+}
+
+impl Summary {
+    /// Merges the summaries of several processes, numbered in their order.
+    pub fn merge(parts: Vec<Self>) -> Self {
+        Self::merge_numbered((0..).zip(parts))
+    }
+
+    /// Merges the summaries of several processes with these numbers.
+    pub fn merge_numbered(parts: impl IntoIterator<Item = (u32, Self)>) -> Self {
+        let mut merging = Merging::default();
+        parts.into_iter().for_each(|(number, part)| merging.add(number, part));
+        merging.merged()
+    }
 
     /// Sorts the rows by their keys, so that their order does not depend on the order of merging.
     pub(super) fn sort(&mut self) {
         self.communicators.sort_by(|a, b| a.comm.cmp(&b.comm));
         self.communicators.iter_mut().for_each(|communicator| communicator.ranks.sort_unstable());
-        let key = |row: &Operations| (row.comm.clone(), row.rank, row.kind.clone(), row.func.clone(), row.peer);
-        self.operations.sort_by_cached_key(key);
-        self.transfers.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer));
-        self.channels.sort_by_cached_key(|row| (row.comm.clone(), row.rank, row.peer, row.channel));
-        self.lateness.sort_by_cached_key(|row| (row.comm.clone(), row.rank));
-        self.bandwidth.sort_by_cached_key(|row| (row.comm.clone(), row.func.clone(), row.from_bytes));
+        // compared in place: keys of their own would take as much memory as the rows of a large job
+        self.operations.sort_by(|a, b| {
+            (&a.comm, a.rank, &a.kind, &a.func, a.peer).cmp(&(&b.comm, b.rank, &b.kind, &b.func, b.peer))
+        });
+        self.transfers.sort_by(|a, b| (&a.comm, a.rank, a.peer).cmp(&(&b.comm, b.rank, b.peer)));
+        self.channels.sort_by(|a, b| (&a.comm, a.rank, a.peer, a.channel).cmp(&(&b.comm, b.rank, b.peer, b.channel)));
+        self.lateness.sort_by(|a, b| (&a.comm, a.rank).cmp(&(&b.comm, b.rank)));
+        self.bandwidth.sort_by(|a, b| (&a.comm, &a.func, a.from_bytes).cmp(&(&b.comm, &b.func, b.from_bytes)));
     }
 
     /// Leaves rows out and notes it. The counters stay.

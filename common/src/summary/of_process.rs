@@ -1,6 +1,8 @@
 //! The summary of this process, from its figures.
 
-use super::{Channel, Communicator, GpuSource, Operations, Process, RankPlace, SCHEMA, Summary, Transfers};
+use super::{
+    Arrivals, Channel, Communicator, GpuSource, NvLink, Operations, Process, RankPlace, SCHEMA, Summary, Transfers,
+};
 use crate::base::notes;
 use crate::config::Regression;
 use crate::figures::Figures;
@@ -64,11 +66,13 @@ impl Summary {
             ranks: ranks.iter().map(|&rank| RankPlace { rank, process: 0 }).collect(),
         });
         let operations = totals.operations.iter().map(|(key, sum)| operations(key, sum, scale));
+        let timeline = figures.timeline.as_ref();
+        let arrivals = timeline.and_then(|it| Arrivals::of_timeline(it, figures.nanoseconds_per_tick));
         let mut summary = Self {
             schema: SCHEMA.into(),
             complete: !missing::is_cut(),
             jobs: vec![],
-            processes: vec![Process { series: figures.series.names(), ..process(totals) }],
+            processes: vec![Process { series: figures.series.names(), arrivals, ..process(totals) }],
             communicators: communicators.collect(),
             operations: operations.collect(),
             transfers: transfers.collect(),
@@ -148,8 +152,16 @@ fn process(totals: &Totals) -> Process {
         peak_memory_bytes: peak_memory(),
         counters,
         series: BTreeMap::new(),
+        nvlink: nvlink(totals, &missing),
         notes: notes(totals),
+        arrivals: None,
     }
+}
+
+/// Returns the bytes over NVLink beside those of NCCL's operations, if they were counted.
+fn nvlink(totals: &Totals, missing: &Missing) -> Option<NvLink> {
+    let lacking = missing.sum(totals) - totals.untimed.iter().sum::<u64>();
+    Some(NvLink::of(crate::nvlink::reading()?, totals.moved.as_ref()?, lacking == 0))
 }
 
 fn gpu_source(totals: &Totals) -> Option<GpuSource> {

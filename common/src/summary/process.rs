@@ -1,5 +1,6 @@
 //! A process in the summary: its identity and its counts.
 
+use super::{Arrivals, NvLink};
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,8 +63,14 @@ pub struct Process {
     /// Lane names of the communicators that have series, by the part behind a series' name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, String>,
+    /// Bytes over NVLink, PCIe and network adapters, if they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nvlink: Option<NvLink>,
     /// Notes on the process, for people.
     pub notes: Vec<String>,
+    /// When its ranks began their collectives, in the summary of a single process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
 }
 
 /// Source of operations' GPU times.

@@ -138,6 +138,7 @@ impl Summary {
     fn note_of_releases(&self, of_job: &[u32]) -> Option<String> {
         let mut releases: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut nccls: BTreeSet<(Option<&str>, Option<u32>)> = BTreeSet::new();
+        let of_job: BTreeSet<u32> = of_job.iter().copied().collect();
         for process in self.processes.iter().filter(|process| of_job.contains(&process.process)) {
             let Origin { nccl, interface, .. } = &process.origin;
             nccls.insert((nccl.as_deref(), *interface));

@@ -74,13 +74,31 @@ fn write_every(interval: Duration) {
         if std::mem::replace(&mut seen, callbacks) == callbacks {
             continue;
         }
-        let Some(mut summary) = control::summary_within(PATIENCE) else { continue };
-        summary.complete = false;
+        let Some(summary) = present() else { continue };
         if !write(&summary, false) {
             return;
         }
         pause = interval;
     }
+}
+
+/// Returns the summary of now, which is not the last one. `None` if the collector does not answer in time.
+fn present() -> Option<Summary> {
+    control::summary_within(PATIENCE).map(|summary| Summary { complete: false, ..summary })
+}
+
+/// Writes the present summary now, and returns its path.
+///
+/// # Errors
+/// Returns why there is none.
+pub(crate) fn write_now() -> Result<PathBuf, String> {
+    let file = FILE.get().ok_or("no file for the summary is set (NCCL_SCOREP_SUMMARY)")?;
+    let summary = present().ok_or("the collector thread does not answer")?;
+    if !write(&summary, false) {
+        return Err("the last summary is written already".into());
+    }
+    let file = own_thread::hold(file, "the summary").ok_or("the file system does not answer")?;
+    Ok(file.name.place().to_owned())
 }
 
 /// Writes the last summary.

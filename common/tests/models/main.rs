@@ -172,6 +172,7 @@ pub(crate) fn all_reduce() -> Operation<'static> {
         datatype: Some(c"ncclInt8".into()),
         sequence: 0,
         peer: None,
+        root: None,
         channels: 1,
         algorithm: None,
         protocol: None,

@@ -289,6 +289,7 @@ impl<'a> Descriptor<'a> {
                 datatype: coll.datatype,
                 sequence: coll.sequence,
                 peer: None,
+                root: Some(coll.root),
                 channels: coll.channels,
                 // NCCL names an algorithm for a symmetric kernel, too, but that kernel does not run it
                 algorithm: coll.algorithm.filter(|_| !coll.symmetric),
@@ -302,6 +303,7 @@ impl<'a> Descriptor<'a> {
                 datatype: coll.datatype,
                 sequence: coll.sequence,
                 peer: None,
+                root: Some(coll.root),
                 channels: 0,
                 algorithm: None,
                 protocol: None,
@@ -314,17 +316,18 @@ impl<'a> Descriptor<'a> {
                 datatype: p2p.datatype,
                 sequence: 0,
                 peer: Some(p2p.peer),
+                root: None,
                 channels: p2p.channels,
                 algorithm: None,
                 protocol: None,
                 identity: self.identity(p2p.communicator),
                 stream: 0,
             }),
-            Payload::CollApi(CollApi { function, count, datatype, stream, captured, .. }) => {
-                Event::CollApi(Call { function, count, datatype, stream, captured })
+            Payload::CollApi(CollApi { function, count, datatype, root, stream, captured, .. }) => {
+                Event::CollApi(Call { function, count, datatype, stream, captured, root: Some(root) })
             }
             Payload::P2pApi(P2pApi { function, count, datatype, stream, captured, .. }) => {
-                Event::P2pApi(Call { function, count, datatype, stream, captured })
+                Event::P2pApi(Call { function, count, datatype, stream, captured, root: None })
             }
             Payload::ProxyOp(operation) => Event::ProxyOp(CoreProxyOp {
                 pid: i64::from(operation.pid),

@@ -9,6 +9,7 @@ pub(crate) mod timing;
 
 use crate::interface::kind::event;
 use crate::opening::asked::Asked;
+use crate::opening::image::Copies;
 use crate::opening::logger::Logger;
 use crate::opening::release::Caller;
 use crate::opening::shared_memory::LEAST;
@@ -93,12 +94,19 @@ fn warn_of_shared_memory() {
 /// Warns once if the process has loaded several copies of this library.
 fn warn_of_copies() {
     static ONCE: Once = Once::new();
-    let images @ 2.. = crate::opening::image::count() else { return };
+    let Copies { others: others @ 1.., in_program } = image::copies() else { return };
+    let line = if in_program {
+        "this library is linked into the program, where NCCL calls it, and loaded as well: NCCL and Score-P do not reach the same \
+         copy. Set NCCL_PROFILER_PLUGIN=scorep instead of STATIC_PLUGIN"
+            .to_owned()
+    } else {
+        format!(
+            "{} copies of this library are loaded: NCCL and Score-P do not reach the same one. Make the other names symbolic \
+             links to libscorep_substrate_nccl.so",
+            others + 1
+        )
+    };
     ONCE.call_once(|| {
-        let line = format!(
-            "{images} copies of this library are loaded: NCCL and Score-P do not reach the same one. Make the other names symbolic \
-             links to libscorep_substrate_nccl.so"
-        );
         log::warn(&line);
         notes::add(line);
     });

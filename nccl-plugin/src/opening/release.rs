@@ -1,8 +1,9 @@
 //! Releases of NCCL: which one calls, and which event types cause trouble in it.
 
 use crate::interface::kind::event;
+use crate::opening::image::{base_of, containing};
 use common::origin;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
 /// A release in NCCL's numbering: 22907 is 2.29.7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,37 +133,20 @@ fn running(logger: *const c_void) -> Option<Release> {
 
 /// Returns whether `address` lies in AMD's RCCL. The stamps of AMD's GPUs have ticks of 10 ns.
 pub fn is_rccl(address: *const c_void) -> bool {
-    let name = library_of(address).and_then(|(_, file)| file.to_str().ok()?.rsplit('/').next());
+    // SAFETY: the address is NCCL's, which keeps its library loaded.
+    let name = unsafe { containing(address) }.and_then(|(_, file)| file.to_str().ok()?.rsplit('/').next());
     name.is_some_and(|name| name.starts_with("librccl"))
 }
 
 /// Returns whether two addresses lie in the same library.
 pub fn lie_together(one: *const c_void, other: *const c_void) -> bool {
-    library_of(one).zip(library_of(other)).is_some_and(|((one, _), (other, _))| one == other)
-}
-
-/// Returns the base address and the file of the library that contains `address`.
-fn library_of(address: *const c_void) -> Option<(*const c_void, &'static CStr)> {
-    if address.is_null() {
-        return None;
-    }
-    let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: dladdr takes any address and fills in the structure, for which zeros are valid, too.
-    let found = unsafe {
-        if libc::dladdr(address, found.as_mut_ptr()) == 0 {
-            return None;
-        }
-        found.assume_init()
-    };
-    // SAFETY: dladdr's name is NULL or a string that lives as long as the library is loaded; the library is NCCL, which
-    // is making the call.
-    let file = (!found.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(found.dli_fname) })?;
-    Some((found.dli_fbase.cast_const(), file))
+    base_of(one).is_some_and(|one| base_of(other) == Some(one))
 }
 
 /// Returns `ncclGetVersion` of the library that contains `address`, or NULL.
 fn beside(address: *const c_void) -> *mut c_void {
-    let Some((_, file)) = library_of(address) else { return std::ptr::null_mut() };
+    // SAFETY: the address is NCCL's, which keeps its library loaded.
+    let Some((_, file)) = (unsafe { containing(address) }) else { return std::ptr::null_mut() };
     // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised; the handle is closed below.
     let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
     if library.is_null() {

@@ -62,7 +62,8 @@ fn tap() -> Option<&'static Tap> {
 }
 
 /// Opens a communicator for the core and the listeners. `asked` are the event types that the core asks for; `core`
-/// opens the core's context, given the event types that NCCL is asked for in the end. Returns NCCL's context and these
+/// opens the core's context, given the event types that NCCL is asked for in the end and those among them for the second
+/// plugin. Returns NCCL's context and these
 /// types.
 ///
 /// # Safety
@@ -71,18 +72,19 @@ pub unsafe fn init<V: Version>(
     caller: Caller,
     asked: u64,
     introduction: &Introduction<'_>,
-    core: impl FnOnce(u64) -> u64,
+    core: impl FnOnce(u64, u64) -> u64,
 ) -> (u64, u64) {
     // a forked child does not get here: if another thread was creating the listeners, the child would wait for it
     // forever
     let made = || TAP.get_or_init(|| Tap::from_settings(V::NUMBER)).as_ref();
-    let Some(tap) = (if switch::is_off() { None } else { made() }) else { return (core(asked), asked) };
+    let Some(tap) = (if switch::is_off() { None } else { made() }) else { return (core(asked, 0), asked) };
     ON.store(true, Ordering::Relaxed);
     let record = tap.recording.and_then(|recording| Some((recording, recording.moment()?)));
     // SAFETY: the caller upholds the condition.
     let theirs = tap.chain.as_ref().map_or(0, |chain| unsafe { chain.init(introduction) });
-    let asked = asked | tap.chain.as_ref().map_or(0, |chain| tap.harmless(caller, chain.mask(), V::TYPES));
-    let core = core(asked);
+    let of_chain = tap.chain.as_ref().map_or(0, |chain| tap.harmless(caller, chain.mask(), V::TYPES));
+    let asked = asked | of_chain;
+    let core = core(asked, of_chain);
     let number = tap.contexts.open(core, theirs);
     if let (None, Some(chain), true) = (number, &tap.chain, theirs != 0) {
         // without a number, nobody could end this context later

@@ -54,6 +54,7 @@ fn blank() -> Call {
         algorithm: Name::none(),
         protocol: Name::none(),
         enqueued: 0,
+        enqueued_own: 0,
         source: Source::Enqueue,
         duration: 0,
         time: None,

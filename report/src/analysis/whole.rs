@@ -15,7 +15,7 @@ use super::speed::Speeds;
 use super::steps::{Plan, Survey};
 use super::stepwise::Stepwise;
 use super::unfinished::Courses;
-use crate::answer::{Input, Report, SCHEMA};
+use crate::answer::{Callbacks, Input, Part, Report, SCHEMA};
 use crate::job::{Job, Kernels, Options, StepRegions, Table, Unreadable};
 use crate::stream::{self, Clocks, Judged, Listener, Occurrence};
 use common::summary;
@@ -107,6 +107,7 @@ pub fn report(
         communicators: parts.usage.finish(job, &named, &clock, begin),
         unfinished: parts.courses.finish(job),
         swim: by_step.swim,
+        callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),
         series: parts.series.finish(job, &named),
     })
 }

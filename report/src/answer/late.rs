@@ -42,6 +42,9 @@ pub struct RankLateness {
     pub error_us: f64,
     /// How often it was last by more than the error.
     pub last: u64,
+    /// One operation in this many was compared, the same ones of all ranks; 0 where it is not known.
+    #[serde(default)]
+    pub one_in: u32,
 }
 
 /// Waits of one GPU, and of others for it. Times are sums in microseconds.

@@ -4,6 +4,7 @@
 //! inputs cannot give is absent, with the reason.
 
 mod budget;
+mod callbacks;
 mod communicators;
 mod complete;
 mod late;
@@ -18,6 +19,9 @@ mod swim;
 mod unfinished;
 
 pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
+pub use callbacks::{
+    Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase, StepState,
+};
 pub use communicators::{Communicators, Dimension, Made, Origin};
 pub use complete::{Complete, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, WaitMap, WorstOperation};
@@ -89,6 +93,8 @@ pub struct Report {
     pub unfinished: Part<Unfinished>,
     /// One step in detail.
     pub swim: Part<Swim>,
+    /// NCCL's callbacks below operations of that step.
+    pub callbacks: Part<Callbacks>,
     /// Transfers over the job, for a comparison with another one.
     #[serde(default)]
     pub series: Series,

@@ -39,6 +39,8 @@ pub struct SwimBar {
     pub bytes: u64,
     /// When the host enqueued it.
     pub enqueued_us: f64,
+    /// The same on its process' own clock, nanoseconds: its recording and its table have this time.
+    pub enqueued_ns: u64,
     /// Begin on the GPU.
     pub start_us: f64,
     /// End of the wait for other ranks.

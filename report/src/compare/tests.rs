@@ -20,6 +20,7 @@ fn report(rows: Vec<SeriesRow>) -> Report {
         communicators: absent(),
         unfinished: absent(),
         swim: absent(),
+        callbacks: absent(),
         series: Series { of_steps: true, rows },
     }
 }

@@ -62,6 +62,8 @@ pub struct Call {
     pub protocol: Name,
     /// Begin of the enqueue, nanoseconds of the common clock.
     pub enqueued: i64,
+    /// The same on its process' own clock.
+    pub enqueued_own: u64,
     /// Source of its time.
     pub source: Source,
     /// How long it took by its source, nanoseconds. Of an exchange, from the first begin to the last end of its
@@ -99,6 +101,7 @@ pub(super) fn call(place: Place, operation: &Operation, enqueued: i64) -> Call {
         algorithm: operation.algorithm,
         protocol: operation.protocol,
         enqueued,
+        enqueued_own: operation.enqueued,
         source: operation.source,
         duration: operation.duration,
         time: operation.time,

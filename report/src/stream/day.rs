@@ -13,17 +13,18 @@ const UNKNOWN: u64 = 36_525 * TIME_OF_DAY;
 
 /// The links of processes to the process whose machine booted first, so that no time lies before 0.
 #[derive(Debug)]
-pub(super) struct Day {
+pub(crate) struct Day {
     /// Links by place in the clock tree.
-    pub(super) links: Vec<Option<Link>>,
+    pub(crate) links: Vec<Option<Link>>,
     /// The process that has the tree's first place; process 0 has this process' place.
     root: usize,
     /// Number of clocks.
-    pub(super) clocks: usize,
+    pub(crate) clocks: usize,
 }
 
 impl Day {
-    pub(super) fn of(processes: &[Process]) -> Self {
+    /// Relates the clocks of these processes.
+    pub(crate) fn of(processes: &[Process]) -> Self {
         // without a time of day the clock is taken for that of the first boot
         let known: Vec<Option<i128>> = processes.iter().map(boot).collect();
         let root = (0..processes.len()).min_by_key(|&it| known[it].unwrap_or(i128::MAX)).unwrap_or(0);
@@ -52,7 +53,7 @@ impl Day {
     }
 
     /// Returns the place of a process in the clock tree, and the process of a place.
-    pub(super) fn swapped(&self, process: usize) -> usize {
+    pub(crate) fn swapped(&self, process: usize) -> usize {
         match process {
             0 => self.root,
             _ if process == self.root => 0,

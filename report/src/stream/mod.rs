@@ -37,6 +37,7 @@ mod together;
 pub use call::{Call, Kind, Message};
 pub use clocks::Clocks;
 pub use counts::{Counts, Errors};
+pub(crate) use day::Day;
 pub use in_memory::InMemory;
 pub use listener::{Judged, Listener};
 pub use merge::run;

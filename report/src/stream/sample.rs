@@ -4,7 +4,7 @@ use super::call::arrival;
 use super::day::Day;
 use super::places::{Place, Places};
 use crate::job::{Job, Operation, Table, Unreadable};
-use common::arrivals::{Arrival, Arrivals, RankArrivals, is_kept};
+use common::arrivals::{Arrival, Arrivals, RankArrivals, Share, is_kept};
 use common::name::Name;
 use common::run_sums::Rank;
 use rustc_hash::FxHashMap;
@@ -47,14 +47,14 @@ impl Sample {
                 *known = span;
             }
         }
-        let one_in = sampling.one_in;
+        let share = Share::of_operations(sampling.one_in);
         let of_process = |ranks: Vec<OfRank>| {
             let ranks = ranks
                 .into_iter()
                 .filter(|it| it.is_timed)
-                .map(|it| RankArrivals { rank: it.rank, arrivals: it.arrivals })
+                .map(|it| RankArrivals { rank: it.rank, share, arrivals: it.arrivals })
                 .collect();
-            Arrivals { ranks, one_in, left_out: 0 }
+            Arrivals { ranks, left_out: 0 }
         };
         Ok(Self { arrivals: sampling.ranks.into_iter().map(of_process).collect(), spans })
     }
@@ -154,6 +154,8 @@ impl OfRank {
     fn thin(&mut self, one_in: u32, names: [Name; 2]) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.retain(|arrival| self.keeps(arrival.operation(), one_in, names));
+        // the first processes of a long job would keep room for all of their operations
+        arrivals.shrink_to_fit();
         self.arrivals = arrivals;
     }
 

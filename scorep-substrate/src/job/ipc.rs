@@ -3,11 +3,13 @@
 //! A substrate plugin may use it on the main thread, from `init_mpp` to `write_data`, if all processes use it in the
 //! same order (see `roll_call`).
 
-use crate::sys::{IPC_BYTE, IPC_INT, IPC_MAX, IPC_UINT32_T, SubstratePluginCallbacks};
+use crate::sys::{IPC_BYTE, IPC_INT, SubstratePluginCallbacks};
 use std::ffi::{c_int, c_void};
 
 /// The process that gathers.
-const ROOT: c_int = 0;
+const ROOT: usize = 0;
+/// The byte with which the first process asks for a part. Any other one says that it wants none.
+const ASKED: u8 = 1;
 
 /// A function of Score-P's that failed or is missing.
 #[derive(Debug, thiserror::Error)]
@@ -90,50 +92,44 @@ impl<'a> Ipc<'a> {
         Ok(all)
     }
 
-    /// Returns the greatest of the processes' values, in every process.
+    /// Passes the bytes of every process to `each`, in the first process and in the order of ranks. The first process
+    /// asks one process after the other, so that neither it nor MPI holds the bytes of several processes at once.
     ///
     /// # Errors
     /// If Score-P reports an error.
-    pub(crate) fn greatest(self, own: u32) -> Result<u32, IpcError> {
-        let mut greatest = own;
-        let reduce = |reduce: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, u32, u32) -> c_int| {
-            let (own, greatest) = ((&raw const own).cast(), (&raw mut greatest).cast());
-            // SAFETY: the caller of `new` upholds the conditions; both pointers are to one value of the given type.
-            unsafe { reduce(own, greatest, 1, IPC_UINT32_T, IPC_MAX) }
-        };
-        checked("Ipc_Allreduce", self.0.SCOREP_Ipc_Allreduce.map(reduce))?;
-        Ok(greatest)
-    }
-
-    /// Gathers the bytes of every process in the first process, in the order of ranks. In other processes the result is
-    /// empty.
-    ///
-    /// # Errors
-    /// If Score-P reports an error. All bytes together must be less than 2 GiB.
-    pub(crate) fn gather(self, own: &[u8]) -> Result<Vec<Vec<u8>>, IpcError> {
-        let count = length("Ipc_Gatherv", own.len())?;
-        let here = self.rank() == 0;
+    pub(crate) fn gather(self, own: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), IpcError> {
+        let count = length("Ipc_Gather", own.len())?;
+        let here = self.rank() == ROOT;
         let mut counts: Vec<c_int> = vec![0; if here { self.size() } else { 0 }];
         // SAFETY: the caller of `new` upholds the conditions; the first process has room for one count of each process.
         let gather = |gather: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, u32, c_int) -> c_int| unsafe {
-            gather((&raw const count).cast(), counts.as_mut_ptr().cast(), 1, IPC_INT, ROOT)
+            gather((&raw const count).cast(), counts.as_mut_ptr().cast(), 1, IPC_INT, ROOT as c_int)
         };
         checked("Ipc_Gather", self.0.SCOREP_Ipc_Gather.map(gather))?;
-        let lengths: Vec<usize> = counts.iter().map(|&count| usize::try_from(count).unwrap_or(0)).collect();
-        let mut all = vec![0_u8; lengths.iter().sum()];
-        type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void, *const c_int, u32, c_int) -> c_int;
-        // SAFETY: the caller of `new` upholds the conditions; the first process has room for the gathered counts of
-        // bytes.
-        let gather = |gather: Gather| unsafe {
-            gather(own.as_ptr().cast(), count, all.as_mut_ptr().cast(), counts.as_ptr(), IPC_BYTE, ROOT)
-        };
-        checked("Ipc_Gatherv", self.0.SCOREP_Ipc_Gatherv.map(gather))?;
-        let mut rest = all.as_slice();
-        let parts = lengths.iter().map(|&length| {
-            let (part, behind) = rest.split_at(length);
-            rest = behind;
-            part.to_vec()
-        });
-        Ok(parts.collect())
+        if !here {
+            let mut asked = [0];
+            self.receive(&mut asked, ROOT)?;
+            return if asked == [ASKED] { self.send(own, ROOT) } else { Err(IpcError("Ipc_Gather")) };
+        }
+        each(own);
+        let (mut outcome, mut bytes) = (Ok(()), Vec::new());
+        for (rank, &count) in counts.iter().enumerate().skip(1) {
+            let length = usize::try_from(count).unwrap_or(0);
+            bytes.clear();
+            // also after a failure: each process waits for its turn
+            let asks = outcome.is_ok() && bytes.try_reserve(length).is_ok();
+            let met = self.send(&[if asks { ASKED } else { 0 }], rank).and_then(|()| {
+                if !asks {
+                    return Err(IpcError("Ipc_Gather"));
+                }
+                bytes.resize(length, 0);
+                self.receive(&mut bytes, rank)
+            });
+            if met.is_ok() {
+                each(&bytes);
+            }
+            outcome = outcome.and(met);
+        }
+        outcome
     }
 }

@@ -6,6 +6,7 @@
 use crate::job::ipc::{Ipc, IpcError};
 use common::clock::CLOCK;
 use common::clock_tree::{ClockOffset, Link, binomial};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Number of questions to a child; the first few warm the connection up.
@@ -42,10 +43,16 @@ impl Nodes {
     pub(crate) fn meet(ipc: Ipc<'_>) -> Result<Self, IpcError> {
         let identities = ipc.all_gather(identity())?;
         let rank = ipc.rank();
-        let first = |identity: &[u8; 8]| identities.iter().position(|other| other == identity).unwrap_or(0);
-        let leaders: Vec<usize> = (0..identities.len()).filter(|&rank| first(&identities[rank]) == rank).collect();
-        let own = identities.get(rank).map_or(0, first);
-        let node = leaders.iter().position(|&leader| leader == own).unwrap_or(0);
+        // the nodes are numbered in the order of their first processes
+        let mut numbers: HashMap<[u8; 8], usize> = HashMap::new();
+        let mut leaders = Vec::new();
+        for (rank, identity) in identities.iter().enumerate() {
+            numbers.entry(*identity).or_insert_with(|| {
+                leaders.push(rank);
+                leaders.len() - 1
+            });
+        }
+        let node = identities.get(rank).and_then(|own| numbers.get(own)).copied().unwrap_or(0);
         let mut nodes = Self { leaders, node, rank, begin: None };
         nodes.begin = nodes.compare(ipc)?;
         Ok(nodes)

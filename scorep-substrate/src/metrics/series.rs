@@ -18,7 +18,7 @@ use crate::sys::{
 };
 use common::clock::CLOCK;
 use common::guard::{contain, guard};
-use common::metric::{self, SERIES, Series};
+use common::metric::{self, PROCESS_SERIES, SERIES, Series};
 use common::series::{self, Of, Token};
 use common::{control, log};
 use std::ffi::c_char;
@@ -108,10 +108,11 @@ fn select(token: &str, room: usize) -> Vec<Token> {
     }
     log::warn(&format!(
         "SCOREP_METRIC_NCCL_SERIES_PLUGIN: there is no series {token:?}; there are default, {}, each also with #N behind it for the \
-         communicator number N or #other for those without, and {}#N@P and {}#N@P for its transfers to its rank P",
+         communicator number N or #other for those without, {}#N@P and {}#N@P for its transfers to its rank P, and {} of the process",
         SERIES.map(|series| series.name).join(", "),
         SERIES[0].name,
-        SERIES[1].name
+        SERIES[1].name,
+        PROCESS_SERIES.map(|series| series.name).join(" and ")
     ));
     Vec::new()
 }
@@ -259,6 +260,7 @@ mod tests {
     fn tokens_select_series() {
         let names = |token: &str| select(token, 2).iter().map(Token::to_string).collect::<Vec<_>>();
         assert_eq!(names("nccl_window_transfer_rate#1@2"), ["nccl_window_transfer_rate#1@2"]);
+        assert_eq!(names("nccl_nvlink_sent_rate"), ["nccl_nvlink_sent_rate"]);
         assert!(names("nccl_window_effective_busbw#0@2").is_empty() && names("nccl_ops").is_empty());
         // former names still work, except for the series of one rank in every communicator
         assert_eq!(names("nccl_busbw"), names("nccl_window_effective_busbw"));

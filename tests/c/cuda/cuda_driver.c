@@ -144,7 +144,11 @@ API int cuEventRecord(void *handle, void *of) {
   return leave(ERROR_SUCCESS);
 }
 
+static _Atomic bool is_held;
+static void hold(bool held) { is_held = held; }
+
 API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
+  while (is_held) usleep(1000);
   int error = enter(OF_cuEventElapsedTime);
   if (breaks_a_capture()) wrong(OF_cuEventElapsedTime, "breaks a capture");
   const struct event *events[] = {event_of(OF_cuEventElapsedTime, first), event_of(OF_cuEventElapsedTime, last)};
@@ -320,7 +324,7 @@ static uint64_t made_events(void) {
 API const struct driver_control *driver_control(void) {
   static const struct driver_control control = {
     set_time, make_context, set_current, destroy_context, reset_context, make_stream,  set_busy,    begin_capture, end_capture,
-    mode,     forbid,       fail,        deinitialize,    calls_of,      made_events,  recorded_while_pending};
+    mode,     forbid,       fail,        deinitialize,    hold,          calls_of,     made_events, recorded_while_pending};
   owner = getpid();
   return &control;
 }

@@ -52,6 +52,8 @@ struct driver_control {
   void (*fail)(enum driver_function function, uint64_t from, uint64_t times, int error);
   /* Everything fails: the program is at its end. */
   void (*deinitialize)(void);
+  /* Whoever asks for the time between events gets no answer as long as that holds. */
+  void (*hold)(bool held);
   uint64_t (*calls)(enum driver_function function);
   /* Events there are, and those that were recorded again before they had happened. */
   uint64_t (*events)(void);

@@ -205,7 +205,7 @@ static void put_coll(const struct event *event, union payload *to, int version) 
       PUT_NAMED(to->coll_v1);
       PUT(to->coll_v1, sequence);
       to->coll_v1.func = func_number(event->func);
-      PUT(to->coll_v1, count);
+      PUT(to->coll_v1, count), PUT(to->coll_v1, root);
       to->coll_v1.datatype = datatype_number(event->datatype);
       PUT(to->coll_v1, channels);
       break;
@@ -248,7 +248,7 @@ static void put_payload(const struct event *event, union payload *to, const stru
     case KERNEL_PHASE:
       PUT(to->kernel_phase, channel), PUT(to->kernel_phase, ptimer), to->kernel_phase.phase = 1, to->kernel_phase.name = "compute";
       break;
-    case COLL_API: PUT_CALL(to->coll_api); break;
+    case COLL_API: PUT_CALL(to->coll_api), PUT(to->coll_api, root); break;
     case P2P_API: PUT_CALL(to->p2p_api); break;
     case CE_COLL: PUT_HEAD(to->ce_coll), to->ce_coll.strategy = NULL; break;
     default: break;

@@ -71,6 +71,42 @@ static void make_and_destroy(bool ends) {
 static void destroyed(void) { make_and_destroy(true); }
 static void destroyed_amidst_transfers(void) { make_and_destroy(false); }
 
+/* Operations of one communicator that the GPU never ends: ten thousand after the first thousand. */
+static void under_way(void) {
+  void *context = make(0);
+  for (int i = 0; i < 11 * ALL; i++) {
+    coll(context);
+    if (i % ALL == ALL - 1) flush();
+    if (i == ALL - 1) print("before", anonymous_kib());
+  }
+  print("after", anonymous_kib());
+}
+
+/* Peers of a rank: a thousand after the first hundred, a hundred sends over the network to each. */
+static void peers(void) {
+  void *context = make(0);
+  for (int peer = 0; peer < FIRST + ALL; peer++) {
+    void *operation = coll(context);
+    struct event event = a_proxy_op(operation);
+    event.peer = peer;
+    void *proxy = start(context, &event);
+    for (int i = 0; i < 100; i++) {
+      event = a_step(proxy, i);
+      void *step = start(context, &event);
+      state(step, SEND_GPU_WAIT, 0);
+      state(step, SEND_PEER_WAIT, 0);
+      state(step, SEND_WAIT, 1 << 19);
+      stop(step);
+    }
+    stop(proxy);
+    kernel(context, operation, 0);
+    if (peer % 10 == 9) flush();
+    if (peer == FIRST - 1) get_idle(), print("before", anonymous_kib());
+  }
+  get_idle();
+  print("after", anonymous_kib());
+}
+
 /* NCCL loads the plugin, and makes a communicator later. */
 static void threads_with_nccl(void) {
   print("loaded", threads());
@@ -104,7 +140,7 @@ static void threads_with_score_p(void) {
 
 #define SCENARIO(name) {#name, name}
 static const struct { const char *name; void (*play)(void); } scenarios[] = {
-  SCENARIO(idle), SCENARIO(destroyed), SCENARIO(destroyed_amidst_transfers), SCENARIO(threads_with_nccl), SCENARIO(threads_with_score_p)};
+  SCENARIO(idle), SCENARIO(destroyed), SCENARIO(destroyed_amidst_transfers), SCENARIO(under_way), SCENARIO(peers), SCENARIO(threads_with_nccl), SCENARIO(threads_with_score_p)};
 
 int main(int parts, char **arguments) {
   check(parts == 4 || parts == 5, "usage: memory_host LIBRARY VERSION SCENARIO [NUMBER]");

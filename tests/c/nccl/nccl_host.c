@@ -10,6 +10,7 @@
 #include "settings.h"
 #include "threads.h"
 #include "types.h"
+#include "ways.h"
 
 #define SCENARIO(name) {#name, name}
 static const struct { const char *name; void (*play)(void); } scenarios[] = {
@@ -37,6 +38,8 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* processes.h */
   SCENARIO(forked), SCENARIO(forked_communicator), SCENARIO(forked_under_threads), SCENARIO(forked_before_init), SCENARIO(forked_amidst_init), SCENARIO(cancelled),
   SCENARIO(without_finalize), SCENARIO(exit_under_threads), SCENARIO(exit_of_a_thread), SCENARIO(fault),
+  /* ways.h */
+  SCENARIO(all_devices), SCENARIO(a_thread_a_device), SCENARIO(one_thread_with_groups), SCENARIO(group_of_collectives),
   /* score_p.h */
   SCENARIO(score_p), SCENARIO(reaped), SCENARIO(counters_at_their_end),
 };

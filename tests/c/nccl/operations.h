@@ -12,13 +12,13 @@ static inline void print_wanted(void) {
 }
 
 /* The scenario's own number, of the command line: how often, or how long in milliseconds. */
-static long number = 0;
+static long number __attribute__((unused)) = 0;
 
 static int rank_of_this_process = 0;
 
 static int mask_given;
 
-static void *init(void) { return init_as(0xab, NULL, rank_of_this_process, &mask_given); }
+static inline void *init(void) { return init_as(0xab, NULL, rank_of_this_process, &mask_given); }
 
 static inline void pause_milliseconds(long milliseconds) {
   struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};

@@ -1,5 +1,5 @@
-/* The plugin as a host uses it: loaded by dlopen, called through a version's table. Every call is counted, every answer looked at.
- * What the plugin may read ends at a page that nobody may touch. */
+/* The plugin as a host uses it: loaded by dlopen or linked with it, called through a version's table. Every call is
+ * counted, every answer looked at. What the plugin may read ends at a page that nobody may touch. */
 #ifndef PLUGIN_H
 #define PLUGIN_H
 
@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,7 +55,9 @@ static void load(void) {
     check(loaded != NULL, "%s", dlerror());
     logger = dlsym(loaded, "stand_in_log");
   }
-  library = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+  /* as NCCL has it, for a plugin that the program is linked with */
+  bool linked = strcasecmp(library_path, "STATIC_PLUGIN") == 0;
+  library = dlopen(linked ? NULL : library_path, RTLD_NOW | RTLD_LOCAL);
   check(library != NULL, "%s", dlerror());
   char symbol[32];
   snprintf(symbol, sizeof symbol, "ncclProfiler_v%d", version->number);

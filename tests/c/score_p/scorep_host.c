@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 /* operations.h has more than is used here */
 #pragma GCC diagnostic ignored "-Wunused-function"
+#include "apart.h"
 #include "clocks.h"
 #include "gather.h"
 #include "host_regions.h"
@@ -36,6 +37,8 @@ static const struct scenario { const char *name; void (*play)(void); int ranks; 
   SCENARIO(windows, 1),
   /* gather.h */
   SCENARIO(gather_all, 4), SCENARIO(gather_missing, 4), SCENARIO(gather_first_missing, 4), SCENARIO(gather_idle, 3), SCENARIO(gather_much, 4),
+  /* apart.h */
+  SCENARIO(apart_late, 8), SCENARIO(apart_even, 8),
   /* wrong.h */
   SCENARIO(wrong, 1), SCENARIO(own_lanes, 1), SCENARIO(between, 4),
 };

@@ -37,10 +37,22 @@ pub(crate) fn play(scenario: &str, version: u32, settings: &[(&str, &str)], numb
 
 /// The same with settings that need not be text.
 pub(crate) fn play_with(scenario: &str, version: u32, settings: &[(&str, &OsStr)], number: u32) -> Run {
+    let host = tool::host(env!("HOST_CONFORMANCE_HOST"));
+    play_in(host, &tool::library(), scenario, version, settings, number)
+}
+
+/// The same in a host that loads this library.
+pub(crate) fn play_in(
+    mut command: Command,
+    library: &Path,
+    scenario: &str,
+    version: u32,
+    settings: &[(&str, &OsStr)],
+    number: u32,
+) -> Run {
     // a path need not be text
     let directory = tempfile::Builder::new().prefix(OsStr::from_bytes(b"\xff")).tempdir().unwrap();
-    let mut command = tool::host(env!("HOST_CONFORMANCE_HOST"));
-    command.arg(tool::library()).args([&version.to_string(), scenario, &number.to_string()]);
+    command.arg(library).args([&version.to_string(), scenario, &number.to_string()]);
     // what is a path with no directory in front lies there
     command.env_remove("RUST_BACKTRACE").current_dir(&directory);
     // so that kernel events are asked for in every version

@@ -106,8 +106,12 @@ pub(crate) fn ends(command: &mut Command, patience: Duration, what: &str) -> Exi
     }
 }
 
-/// Returns the shipped library as cargo has built it for the tests.
+/// Returns the shipped library as cargo has built it for the tests, or the one that the environment names: an installed
+/// one.
 pub(crate) fn library() -> PathBuf {
+    if let Some(named) = std::env::var_os("SCOREP_NCCL_TEST_LIBRARY") {
+        return named.into();
+    }
     let deps = Path::new(env!("CARGO_BIN_EXE_scorep-nccl")).parent().unwrap().join("deps");
     let path = deps.join("libscorep_substrate_nccl.so");
     assert!(path.is_file(), "{} is missing", path.display());

@@ -22,13 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// # Errors
 /// Fails for a directory, for a FIFO without a reader, and for anything else that cannot be written.
 pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
-    write_by(place, text, NewFile::appear)
+    write_by(place, &|out| out.write_all(text), NewFile::appear)
 }
 
 /// Like [`write()`], but a file appears under a name of this process and never replaces a file of another process.
 fn write_as(name: &mut Name, text: &[u8]) -> io::Result<()> {
     let place = name.place().to_owned();
-    write_by(&place, text, |file| file.appear_as(name))
+    write_by(&place, &|out| out.write_all(text), |file| file.appear_as(name))
 }
 
 /// What kind of place a path names.
@@ -66,10 +66,14 @@ fn target(place: &Path) -> Target {
     }
 }
 
-fn write_by(place: &Path, text: &[u8], appear: impl FnOnce(NewFile) -> io::Result<()>) -> io::Result<()> {
+/// Writes a text piece by piece.
+type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
+/// Writes a text. A file gets it piece by piece, so that a long text never is in memory.
+fn write_by(place: &Path, content: Content<'_>, appear: impl FnOnce(NewFile) -> io::Result<()>) -> io::Result<()> {
     match target(place) {
-        Target::Descriptor(descriptor) => write_into_descriptor(descriptor, text),
-        Target::Stream => write_into(place, text),
+        Target::Descriptor(descriptor) => write_into_descriptor(descriptor, &text(content)?),
+        Target::Stream => write_into(place, &text(content)?),
         Target::Directory => Err(io::ErrorKind::IsADirectory.into()),
         Target::Refused => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk")),
         Target::File => {
@@ -80,7 +84,7 @@ fn write_by(place: &Path, text: &[u8], appear: impl FnOnce(NewFile) -> io::Resul
                 }
                 (file, _) => file?,
             };
-            file.write_all(text)?;
+            content(&mut file)?;
             appear(file)
         }
     }
@@ -91,7 +95,7 @@ fn write_by(place: &Path, text: &[u8], appear: impl FnOnce(NewFile) -> io::Resul
 /// # Errors
 /// As [`write()`].
 pub fn write_json(place: &Path, value: &impl Serialize) -> io::Result<()> {
-    write(place, &json(value)?)
+    write_by(place, &json(value), NewFile::appear)
 }
 
 /// Like [`write_json`], but a file appears under a name of this process and never replaces a file of another process.
@@ -99,13 +103,31 @@ pub fn write_json(place: &Path, value: &impl Serialize) -> io::Result<()> {
 /// # Errors
 /// As [`write()`].
 pub fn write_json_as(name: &mut Name, value: &impl Serialize) -> io::Result<()> {
-    write_as(name, &json(value)?)
+    let place = name.place().to_owned();
+    write_by(&place, &json(value), |file| file.appear_as(name))
 }
 
-fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+/// Like [`write_json_as`], on one line.
+///
+/// # Errors
+/// As [`write()`].
+pub(crate) fn write_line_as(name: &mut Name, value: &impl Serialize) -> io::Result<()> {
     let mut text = Text(Vec::new());
-    serde_json::to_writer_pretty(&mut text, value)?;
+    serde_json::to_writer(&mut text, value)?;
     text.write_all(b"\n")?;
+    write_as(name, &text.0)
+}
+
+fn json(value: &impl Serialize) -> impl Fn(&mut dyn Write) -> io::Result<()> {
+    move |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        out.write_all(b"\n")
+    }
+}
+
+fn text(content: Content<'_>) -> io::Result<Vec<u8>> {
+    let mut text = Text(Vec::new());
+    content(&mut text)?;
     Ok(text.0)
 }
 

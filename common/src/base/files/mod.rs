@@ -13,12 +13,14 @@ mod new_file;
 mod own;
 mod pattern;
 
+pub(crate) use destination::write_line_as;
 pub use destination::{is_replaced, write, write_json, write_json_as};
 pub use directory::{make, make_own};
 pub use growing::Growing;
 pub(crate) use left::remove_all;
 pub use name::{Earlier, Name};
 pub use new_file::NewFile;
+pub(crate) use own::is_own_user;
 pub use own::open;
 pub use pattern::{HOST, PROCESS, RANK, expand, holds, is_one_for_each_process};
 

@@ -2,6 +2,7 @@
 
 use super::new_file::{LONGEST, TRIES, hidden};
 use super::random;
+use crate::base::birth;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
@@ -158,11 +159,7 @@ fn age_of_process() -> Duration {
 }
 
 fn told_age() -> Option<Duration> {
-    /// Field of /proc/self/stat: start time in ticks since boot. Counted behind the process name, which may contain
-    /// blanks.
-    const BEGIN: usize = 19;
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    let ticks: u64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(BEGIN)?.parse().ok()?;
+    let ticks = birth::own()?;
     // SAFETY: sysconf accepts any name.
     let each = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|each| *each > 0)?;
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -201,8 +198,9 @@ fn with_random_part(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or(OsStr::new("file")).as_bytes();
     let name = &name[..name.len().min(LONGEST)];
     let last_dot = |name: &[u8]| name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0);
-    let dot =
-        last_dot(name).map(|dot| if &name[dot..] == b".gz" { last_dot(&name[..dot]).unwrap_or(dot) } else { dot });
+    // readers find files by the whole ending
+    let is_double = |dot: usize| &name[dot..] == b".gz" || name.ends_with(b".status.json");
+    let dot = last_dot(name).map(|dot| if is_double(dot) { last_dot(&name[..dot]).unwrap_or(dot) } else { dot });
     let (stem, ending) = name.split_at(dot.unwrap_or(name.len()));
     let unique = [stem, format!(".{:08x}", random() as u32).as_bytes(), ending].concat();
     place.with_file_name(OsString::from_vec(unique))
@@ -311,6 +309,7 @@ mod tests {
             ("all", "all.", ""),
             (".hidden", ".hidden.", ""),
             ("a.gz", "a.", ".gz"),
+            ("scorep-nccl.host.12.status.json", "scorep-nccl.host.12.", ".status.json"),
         ] {
             let found = of(name);
             assert!(found.starts_with(start) && found.ends_with(end) && found.len() == name.len() + 9, "{found}");

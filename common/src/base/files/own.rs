@@ -29,7 +29,7 @@ pub(super) fn is_own(place: &Path, owner: u32) -> bool {
 }
 
 /// Returns whether `user` is the calling user's id.
-pub(super) fn is_own_user(user: u32) -> bool {
+pub(crate) fn is_own_user(user: u32) -> bool {
     // SAFETY: geteuid has no preconditions.
     user == unsafe { libc::geteuid() }
 }

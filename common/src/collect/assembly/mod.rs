@@ -26,6 +26,7 @@ use crate::launch::lag::Lag;
 use crate::operation::kernels::Kernels;
 use crate::operation::verdict::{Cause, Judged};
 use crate::operation::{Operation, moment};
+use crate::record::context::switching::{Asked, CLOSE, Switched};
 use crate::record::payload::OfCall;
 use crate::record::pool::Pool;
 use crate::record::slot::Recorded;
@@ -75,6 +76,8 @@ pub(crate) struct Assembly {
     /// Nanoseconds in a unit of the stamps.
     gpu_tick: u64,
     no_kernel_events: bool,
+    /// The mask of its NCCL, if the types that NCCL is asked for may change.
+    switched: Switched,
     /// Handles of the operations heard of since they were last looked at, each once.
     touched: Vec<u64>,
     /// Handles among them whose operations were complete then; kept only if many operations are under way.
@@ -145,9 +148,9 @@ impl Assembly {
         self.events_track = wanted.then(GpuTrack::of_events);
     }
 
-    /// Takes the courses of the GPU's clock and of the events' clock.
-    pub(crate) fn take_tracks(&mut self) -> Option<[GpuTrack; 2]> {
-        Some([self.track.take()?, self.events_track.take()?])
+    /// Returns the courses of the GPU's clock and of the events' clock so far.
+    pub(crate) fn tracks(&self) -> Option<[GpuTrack; 2]> {
+        Some([self.track.clone()?, self.events_track.clone()?])
     }
 
     /// Takes the delays of stamps since the last call.
@@ -165,6 +168,16 @@ impl Assembly {
     /// Returns why stamps are no longer believed, if they are not.
     pub(crate) fn out_of_step(&self) -> Option<Cause> {
         self.in_step.cause()
+    }
+
+    /// Returns the order before which all works that started have had their time on the GPU.
+    pub(crate) fn witness(&self) -> u64 {
+        self.witness
+    }
+
+    /// Returns the order below which stamps are believed, as far as is known.
+    pub(crate) fn trusted_below(&self) -> u64 {
+        self.in_step.trusted_below()
     }
 
     /// Takes the transfers since the last call.
@@ -231,6 +244,18 @@ impl Assembly {
         self.no_kernel_events
     }
 
+    /// The types that NCCL is asked for may change from now on. Then kernel channels may come at any time, and each
+    /// operation is looked at whether it was called when they were asked for.
+    pub(crate) fn may_switch(&mut self, switched: Switched) {
+        self.switched = switched;
+        self.no_kernel_events = !switched.may_have_kernels();
+    }
+
+    /// Returns whether NCCL was asked for the kernel channels of an operation when it was called, at this time.
+    fn asked_at(&self, called: u64) -> Asked {
+        self.switched.asked_at(called, (CLOSE / self.nanoseconds_per_tick) as u64)
+    }
+
     /// Sets how operations are timed besides.
     pub(crate) fn time_by(&mut self, timed: &Timed) {
         self.gpu_tick = timed.gpu_tick;
@@ -271,6 +296,16 @@ impl Assembly {
         self.in_step.clear(event.parent);
         let is_skipped = event.kind == Kind::Skipped;
         let function = (!is_skipped).then_some(operation.function);
+        if self.switched != Switched::default() && !is_skipped {
+            let asked = match call {
+                // the types of a graph's replays are those of their capture
+                None if event.parent != 0 && self.switched.has_switched() => Asked::Perhaps,
+                call => self.asked_at(call.map_or(event.start, |call| call.time)),
+            };
+            if asked != Asked::Yes {
+                self.kernels.unasked(operation.first_of_kernel(), asked);
+            }
+        }
         self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle, function);
         if is_skipped {
             return;

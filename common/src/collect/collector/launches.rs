@@ -18,8 +18,12 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    pub(super) fn of(Outcome { kernel, time, .. }: Outcome) -> Self {
-        Self { kernel, news: OfKernel::Ran(time) }
+    pub(super) fn of(Outcome { kernel, time, is_over, .. }: Outcome) -> Self {
+        let news = match time {
+            Err(cause) if !is_over => OfKernel::GivenUp(cause),
+            time => OfKernel::Ran(time),
+        };
+        Self { kernel, news }
     }
 }
 
@@ -41,6 +45,7 @@ impl Collector {
                 }
                 heard.push(Heard::of(outcome));
             });
+            heard.extend(launches.take_reached().into_iter().map(|kernel| Heard { kernel, news: OfKernel::Reached }));
         }
         self.hand_on();
         self.tell_failure();

@@ -2,6 +2,7 @@
 //! and no callback ever waits for it.
 
 mod launches;
+mod standings;
 
 use crate::base::answer::Reply;
 use crate::base::{log, notes, own_thread, shortage, switch};
@@ -19,13 +20,15 @@ use crate::figures::{missing, timeline};
 use crate::launch::lag::Pause;
 use crate::launch::share::Watch;
 use crate::launch::times::Times;
+use crate::record::context::switching::Switched;
 use crate::record::grace::Graces;
 use crate::record::news::News;
 use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
+use crate::status;
 use crate::summary::Summary;
 use launches::Heard;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
@@ -68,22 +71,29 @@ struct Collector {
     told_failure: bool,
     /// Reports of launches that have not been passed on.
     heard: Vec<Heard>,
+    /// Communicators that have ended, for the status file.
+    past: VecDeque<status::Communicator>,
 }
 
 impl Collector {
     fn new(recorder: &'static Recorder) -> Self {
+        let mut launches = Times::default();
+        if recorder.settings.status.is_some() {
+            launches.follow_begins();
+        }
         Self {
             recorder,
             communicators: BTreeMap::new(),
             introductions: Introductions::default(),
             graces: Graces::default(),
-            figures: Figures::default(),
-            launches: Times::default(),
+            figures: Figures::new(&recorder.settings),
+            launches,
             share: Watch::default(),
             pause: Pause::default(),
             in_one_queue: std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").is_ok_and(|value| value.trim() == "1"),
             told_failure: false,
             heard: Vec::new(),
+            past: VecDeque::new(),
         }
     }
 
@@ -145,9 +155,16 @@ impl Collector {
         match news {
             News::Opened { id, communicator } => {
                 self.begin_timeline();
-                self.figures.wants_gpu_times |= communicator.kernel_events || communicator.timed.launches;
+                self.figures.wants_gpu_times |=
+                    communicator.kernel_events || communicator.timed.launches || self.may_switch(&communicator);
                 let mut opened = Communicator::new(id, &communicator);
+                if self.may_switch(&communicator) {
+                    opened.may_switch(Switched::of(communicator.timed.mask));
+                }
                 opened.show(self.figures.series.open(communicator.nranks));
+                if let Some(standing) = self.standing_of(id, &communicator) {
+                    opened.stand(standing);
+                }
                 self.communicators.insert(id.index(), opened);
                 if communicator.introduced {
                     self.introductions.add(&communicator);
@@ -178,8 +195,10 @@ impl Collector {
             }
             Question::Summary { answer } => {
                 let regression = self.recorder.settings.regression;
+                self.communicators.values().for_each(|communicator| communicator.give_track(&mut self.figures));
                 answer.give(Summary::of_process(&self.figures, &self.introductions, regression));
             }
+            Question::Status { answer } => answer.give(self.status()),
             #[cfg(feature = "otel")]
             Question::Sums { answer } => {
                 answer.give(crate::figures::snapshot::Sums::of(&self.figures, &self.introductions));
@@ -206,8 +225,7 @@ impl Collector {
             static TOLD: Once = Once::new();
             TOLD.call_once(|| log::warn(obstacle));
         }
-        self.figures.timeline =
-            timeline::is_wanted().then(|| Timeline::new(self.recorder.settings.lane_bytes).spooled());
+        self.figures.timeline = Timeline::wanted(&self.recorder.settings);
     }
 
     /// Introduces a communicator from its first operation. Such an introduction never has the numbers of ranks and
@@ -215,6 +233,9 @@ impl Collector {
     fn tell(&mut self, index: u32, id: u64, name: String, rank: i32) {
         if let Some(communicator) = self.communicators.get_mut(&index) {
             communicator.tell(id, rank);
+            if let Some(standing) = communicator.standing_mut() {
+                standing.tell(&name, rank);
+            }
             let introduction = event::Communicator {
                 id,
                 name,
@@ -240,6 +261,7 @@ impl Collector {
         let in_turn =
             communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
         let round = round::follow(in_turn, Course { recorder, now, hasty }, graces, figures);
+        self.keep_past();
         let Self { communicators, launches, .. } = self;
         communicators.retain(|_, communicator| {
             if communicator.is_over() {

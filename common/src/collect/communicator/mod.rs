@@ -1,12 +1,15 @@
 //! A communicator of this process (one rank of it) as the collector follows it.
 
+mod listening;
 mod taking;
 mod transfers;
 mod windows;
 
+use crate::clock::CLOCK;
 use crate::collect::assembly::{Assembly, Limits};
 use crate::collect::course::{Course, Round};
 use crate::collect::reader::Reader;
+use crate::collect::standing::Standing;
 use crate::config::Settings;
 use crate::event;
 use crate::event::handle::Handle;
@@ -17,8 +20,10 @@ use crate::operation::Operation;
 use crate::operation::kernels::When;
 use crate::operation::verdict::{Cause, Judged, Verdict};
 use crate::record::context::Context;
+use crate::record::context::switching::Switched;
 use crate::record::window::{WINDOWS, WindowState};
 use crate::sums::run_sums::Rank;
+use listening::Listeners;
 use taking::take;
 use transfers::Transfers;
 
@@ -34,6 +39,7 @@ const MOST_EVENTS: u32 = 16_384;
 pub struct Communicator {
     id: Handle,
     nranks: i32,
+    nnodes: i32,
     /// Known from the start or, with interface v1 to v3, from the first operation on.
     rank: Option<Rank>,
     readers: [Reader; WINDOWS as usize],
@@ -52,6 +58,8 @@ pub struct Communicator {
     over: bool,
     /// Whether its launches are reported and events should time them.
     wants_launches: bool,
+    /// Kept for the status file alone.
+    standing: Option<Box<Standing>>,
 }
 
 impl Communicator {
@@ -60,6 +68,7 @@ impl Communicator {
         let mut communicator = Self {
             id,
             nranks: introduction.nranks,
+            nnodes: introduction.nnodes,
             rank: None,
             readers: Default::default(),
             transfers: Transfers::default(),
@@ -71,6 +80,7 @@ impl Communicator {
             horizon: 0,
             over: false,
             wants_launches: false,
+            standing: None,
         };
         communicator.assembly.set_index(id.index());
         communicator.assembly.set_kernel_events(introduction.kernel_events);
@@ -90,6 +100,36 @@ impl Communicator {
     /// Sets its place in the series over time.
     pub(crate) fn show(&mut self, series: Option<series::Place>) {
         self.series = series;
+    }
+
+    /// The event types that its NCCL is asked for may change while the process runs.
+    pub(crate) fn may_switch(&mut self, switched: Switched) {
+        self.assembly.may_switch(switched);
+    }
+
+    /// Keeps its standing from now on.
+    pub(crate) fn stand(&mut self, standing: Standing) {
+        self.standing = Some(Box::new(standing));
+    }
+
+    /// Returns its standing, if it is kept.
+    pub(crate) fn standing(&self) -> Option<&Standing> {
+        self.standing.as_deref()
+    }
+
+    /// Returns its standing, if it is kept.
+    pub(crate) fn standing_mut(&mut self) -> Option<&mut Standing> {
+        self.standing.as_deref_mut()
+    }
+
+    /// Returns its id, once it is known.
+    pub(crate) fn comm(&self) -> Option<u64> {
+        self.rank.map(|rank| rank.comm)
+    }
+
+    /// Returns the time of its end, in ticks.
+    pub(crate) fn ended(&self) -> Option<u64> {
+        self.ended
     }
 
     /// Sets its id and rank, when they are known.
@@ -122,12 +162,16 @@ impl Communicator {
             return Round::at(now);
         };
         figures.totals.meet(rank);
+        figures.totals.count_members(rank, (self.nranks, self.nnodes));
         self.assembly.begin_round(now);
         self.assembly.set_scale(figures.nanoseconds_per_tick, figures.knows_tick);
         self.assembly.use_stamps(recorder.settings.gpu_time.has_stamps());
         if self.wants_launches && recorder.launches.are_timed() {
             self.assembly.expect_launches();
             self.assembly.lose_news(recorder.launches.have_lost_news());
+        }
+        if let Some(standing) = &mut self.standing {
+            standing.begin_round(now, recorder.launches.are_timed(), figures.nanoseconds_per_tick);
         }
         self.take_place(rank, figures);
         let mut order: [u32; WINDOWS as usize] = std::array::from_fn(|index| index as u32);
@@ -139,7 +183,8 @@ impl Communicator {
             if let (Some(series), true) = (self.series, window.state() != WindowState::Ready) {
                 figures.series.window(series, window.opened());
             }
-            let begin = self.readers[place].read(&recorder.pool, window, &mut left, &mut self.assembly);
+            let mut listeners = Listeners { assembly: &mut self.assembly, standing: self.standing.as_deref_mut() };
+            let begin = self.readers[place].read(&recorder.pool, window, &mut left, &mut listeners);
             horizon = begin.map_or(horizon, |begin| begin.min(horizon));
             self.transfers.read(rank, place, self.assembly.take_sent(), figures);
         }
@@ -160,6 +205,9 @@ impl Communicator {
         // asked after the windows were read: losses before any event read in this round are known now
         if let Some(order) = context.lost_from() {
             self.assembly.lost_from(order);
+            if let Some(standing) = &mut self.standing {
+                standing.lose();
+            }
         }
         let ready = |index| context.window(index).state() == WindowState::Ready;
         self.over = self.ended.is_some() && (0..WINDOWS).all(ready);
@@ -185,7 +233,13 @@ impl Communicator {
         if let Some(rank) = self.known() {
             self.take_place(rank, figures);
         }
+        if let Some(standing) = &mut self.standing {
+            // the round that reads the operations began before this report came
+            standing.heard(first, news, CLOCK.now());
+        }
         match news {
+            OfKernel::Reached => {}
+            OfKernel::GivenUp(cause) => self.assembly.timed(first, When::Untimed(cause)),
             OfKernel::Launched { stamps } => self.assembly.launched(first, stamps, When::Awaited),
             OfKernel::Untimed { cause, stamps } => self.assembly.launched(first, stamps, When::Untimed(cause)),
             OfKernel::Ran(time) => self.assembly.timed(first, time.map_or_else(When::Untimed, When::Timed)),
@@ -231,6 +285,10 @@ impl Communicator {
         assembly.settle(Limits { quiet, silent, overdue, horizon }, &mut take);
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         self.take_losses(figures);
+        if let Some(standing) = &mut self.standing {
+            standing.passed_by(self.assembly.witness());
+            standing.distrust(self.assembly.trusted_below());
+        }
         if let Some(cause) = self.assembly.out_of_step() {
             context.doubt();
             // whether events time these operations is certain only in the end
@@ -270,10 +328,10 @@ impl Communicator {
         }
     }
 
-    /// Hands what was learnt of the GPU's clocks to the timeline.
-    fn give_track(&mut self, figures: &mut Figures) {
+    /// Hands what was learnt of the GPU's clocks so far to the timeline.
+    pub(crate) fn give_track(&self, figures: &mut Figures) {
         let Some((place, timeline)) = self.place.flatten().zip(figures.timeline.as_mut()) else { return };
-        if let (Some(ours), Some(theirs)) = (self.assembly.take_tracks(), timeline.tracks(place)) {
+        if let (Some(ours), Some(theirs)) = (self.assembly.tracks(), timeline.tracks(place)) {
             // a communicator that was made again and did nothing must not overwrite a track
             for (ours, theirs) in ours.into_iter().zip(theirs).filter(|(ours, _)| !ours.is_empty()) {
                 *theirs = ours;

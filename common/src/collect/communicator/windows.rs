@@ -1,6 +1,7 @@
 //! Closes and finishes the windows of a communicator.
 
 use super::Communicator;
+use super::listening::Listeners;
 use crate::collect::course::Course;
 use crate::config::Regression;
 use crate::figures::Figures;
@@ -14,7 +15,7 @@ use crate::sums::window_sums::Traffic;
 
 /// Number of blocks from which on a window is closed when memory runs short.
 const SOME_BLOCKS: u32 = if cfg!(loom) { u32::MAX } else { 16 };
-/// Time for which a closed window waits for its events when memory runs short, nanoseconds.
+/// Longest time for which a closed window waits for its events when memory runs short, nanoseconds.
 const PRESSED: u64 = 1_000_000_000;
 /// Time for which a destroyed communicator is kept for late events, in settling times.
 const LINGER: f64 = 120.0;
@@ -27,8 +28,8 @@ impl Communicator {
         let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };
         let ended = self.ended.is_some();
         let [settles, lingers] = [1.0, LINGER].map(|times| self.has_ended_within(times, course, figures));
-        let deadline =
-            if recorder.pool.is_pressed() { PRESSED } else { (recorder.settings.deadline_seconds * 1e9) as u64 };
+        let deadline = (recorder.settings.deadline_seconds * 1e9) as u64;
+        let deadline = if recorder.pool.is_pressed() { deadline.min(PRESSED) } else { deadline };
         let patience = if ended && !lingers { 0 } else { deadline };
         for index in 0..WINDOWS {
             let window = context.window(index);
@@ -40,7 +41,8 @@ impl Communicator {
             }
             // read before the close: a window that is ready may fill again at any time
             let opened = window.opened();
-            if self.readers[place].close(&recorder.pool, window, patience, graces, &mut self.assembly) {
+            let mut listeners = Listeners { assembly: &mut self.assembly, standing: self.standing.as_deref_mut() };
+            if self.readers[place].close(&recorder.pool, window, patience, graces, &mut listeners) {
                 self.transfers.read(rank, place, self.assembly.take_sent(), figures);
                 self.transfers.close(place, opened);
             }

@@ -6,6 +6,7 @@
 //! process.
 
 mod place;
+mod resource;
 mod text;
 
 use crate::base::files;
@@ -25,7 +26,7 @@ pub(crate) fn exporter(directory: &Path, identity: &Identity) -> Result<Box<dyn 
         .map_err(|error| format!("NCCL_SCOREP_PROM_DIR is no directory's name ({error})"))?;
     let process = identity.process_name.clone();
     let place = Place::new(directory, &identity.host, &process);
-    Ok(Box::new(Textfile { interval, place, info: text::info(identity, &process), process }))
+    Ok(Box::new(Textfile { interval, place, info: text::info(identity, &process, &resource::labels()), process }))
 }
 
 struct Textfile {

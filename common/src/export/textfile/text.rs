@@ -1,6 +1,7 @@
 //! Prometheus' text format, in base units, as its conventions and `promtool check metrics` demand.
 
 use crate::export::{Family, Histogram, Identity, Value};
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
 /// Writes all families. Each series has the process among its labels.
@@ -11,8 +12,8 @@ pub(super) fn of(families: &[Family], process: &str) -> String {
 }
 
 /// Writes a series with the identity that other series' labels lack, to be joined with them: job, task and GPU of the
-/// process.
-pub(super) fn info(identity: &Identity, process: &str) -> String {
+/// process, and what `others` say of it unless their names are taken.
+pub(super) fn info(identity: &Identity, process: &str, others: &BTreeMap<String, String>) -> String {
     let told = [
         ("local_rank", &identity.local_rank),
         ("slurm_job_id", &identity.slurm_job),
@@ -22,7 +23,9 @@ pub(super) fn info(identity: &Identity, process: &str) -> String {
         ("gpu_pci_bus_id", &identity.gpu_bus),
     ];
     let told = told.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
-    let labels = labels([("hostname", identity.host.as_str())].into_iter().chain(told), process);
+    let mut all: BTreeMap<&str, &str> = others.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    all.extend([("hostname", identity.host.as_str())].into_iter().chain(told));
+    let labels = labels(all.into_iter(), process);
     let mut text = String::new();
     write_head(&mut text, "nccl_process_info", "gauge", "What the environment tells of the process, always 1");
     write_line(&mut text, "nccl_process_info", &labels, 1);
@@ -41,7 +44,8 @@ fn write_family(text: &mut String, family: &Family, process: &str) {
     for point in &family.points {
         let labels = labels(point.labels.iter().map(|(name, value)| (*name, value.as_str())), process);
         match &point.value {
-            Value::Sum(sum) => write_line(text, &name, &labels, sum),
+            Value::Sum(sum) if unit == family.unit => write_line(text, &name, &labels, sum),
+            Value::Sum(sum) => write_line(text, &name, &labels, in_base_units(*sum as f64)),
             Value::Histogram(histogram) => write_histogram(text, &name, &labels, histogram, in_base_units),
         }
     }

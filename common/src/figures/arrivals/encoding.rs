@@ -2,24 +2,24 @@
 //! processes.
 //!
 //! ```text
-//! version, log2(one_in), left out, names, {length, bytes}, ranks, {comm, rank, arrivals,
+//! version, left out, names, {length, bytes}, ranks, {comm, rank, log2(numbers), log2(operations), arrivals,
 //!     {name and what is known, sequence, occurrence, bytes, [length, [time, earlier, later, ahead]]}}
 //! ```
-//! `comm` has eight bytes, little-endian. All other numbers have seven bits per byte, the least first. Sequence
+//! `numbers` and `operations` are those of the rank's [`Share`]. `comm` has eight bytes, little-endian. All other numbers have seven bits per byte, the least first. Sequence
 //! numbers, bytes, times, and how much times may be earlier or later are differences to the last arrival that has them.
 //! A name's number has four bits behind it: two for what is known, one for CUDA events as the source, one for a shared
 //! kernel.
 
-use super::{Arrival, Arrivals, Known, RankArrivals};
+use super::{Arrival, Arrivals, Known, RankArrivals, Share};
 use crate::event::name::{Name, UNKNOWN};
 use crate::sums::run_sums::Rank;
 use std::ffi::CString;
 
 /// Value of the first byte.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// Least number of bytes of a rank, and of an arrival.
-const LEAST: [usize; 2] = [10, 4];
+const LEAST: [usize; 2] = [12, 4];
 
 fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -91,6 +91,11 @@ impl<'a> Reader<'a> {
         Some(if text.as_bytes() == UNKNOWN.as_bytes() { Name::default() } else { Name::of(Some(text.as_c_str())) })
     }
 
+    /// Reads a power of two that is encoded as its logarithm.
+    fn power(&mut self) -> Option<u32> {
+        1_u32.checked_shl(self.byte()?.into())
+    }
+
     /// Reads a number that is encoded as the difference to `before`.
     fn after(&mut self, before: u64) -> Option<u64> {
         Some(before.wrapping_add_signed(unfolded(self.number()?)))
@@ -98,6 +103,7 @@ impl<'a> Reader<'a> {
 
     fn rank(&mut self, names: &[Name]) -> Option<RankArrivals> {
         let rank = Rank { comm: u64::from_le_bytes(self.eight()?), rank: unfolded(self.number()?).try_into().ok()? };
+        let share = Share { numbers: self.power()?, operations: self.power()? };
         let count = self.count(LEAST[1])?;
         let mut arrivals = Vec::with_capacity(count);
         let mut before = Arrival::default();
@@ -124,7 +130,7 @@ impl<'a> Reader<'a> {
             }
             arrivals.push(before.cleared());
         }
-        Some(RankArrivals { rank, arrivals })
+        Some(RankArrivals { rank, share, arrivals })
     }
 }
 
@@ -140,7 +146,7 @@ impl Arrivals {
                 names.push(arrival.function);
             }
         }
-        let mut bytes = vec![VERSION, self.one_in.max(1).ilog2() as u8];
+        let mut bytes = vec![VERSION];
         put(&mut bytes, self.left_out);
         put(&mut bytes, names.len() as u64);
         for text in names.into_iter().map(Name::text) {
@@ -148,9 +154,10 @@ impl Arrivals {
             bytes.extend(text.bytes());
         }
         put(&mut bytes, self.ranks.len() as u64);
-        for RankArrivals { rank, arrivals } in &self.ranks {
+        for RankArrivals { rank, share, arrivals } in &self.ranks {
             bytes.extend(rank.comm.to_le_bytes());
             put(&mut bytes, folded(rank.rank.into()));
+            bytes.extend([share.numbers, share.operations].map(|one_in| one_in.max(1).ilog2() as u8));
             put(&mut bytes, arrivals.len() as u64);
             let mut before = Arrival::default();
             for &arrival in arrivals {
@@ -184,11 +191,10 @@ impl Arrivals {
         if reader.byte()? != VERSION {
             return None;
         }
-        let one_in = 1_u32.checked_shl(reader.byte()?.into())?;
         let left_out = reader.number()?;
         let names: Vec<Name> = (0..reader.count(1)?).map(|_| reader.name()).collect::<Option<_>>()?;
         let ranks = (0..reader.count(LEAST[0])?).map(|_| reader.rank(&names)).collect::<Option<_>>()?;
-        reader.0.is_empty().then_some(Self { ranks, one_in, left_out })
+        reader.0.is_empty().then_some(Self { ranks, left_out })
     }
 }
 
@@ -219,10 +225,12 @@ mod tests {
             let collectives: Vec<_> = (0..random.usize(..40))
                 .map(|_| collective(names[random.usize(..4)], random.u64(..) >> random.u32(..64), arrival(random)))
                 .collect();
-            RankArrivals::new(Rank { comm: random.u64(..), rank: random.i32(..) }, collectives)
+            let share = Share { numbers: 1 << random.u32(..32), operations: 1 << random.u32(..32) };
+            let rank = Rank { comm: random.u64(..), rank: random.i32(..) };
+            RankArrivals { share, ..RankArrivals::new(rank, collectives) }
         };
         let ranks = (0..random.usize(..6)).map(|_| rank(random)).collect();
-        Arrivals { ranks, one_in: 1 << random.u32(..32), left_out: random.u64(..) >> random.u32(..64) }
+        Arrivals { ranks, left_out: random.u64(..) >> random.u32(..64) }
     }
 
     #[test]
@@ -260,7 +268,7 @@ mod tests {
             assert!(arrivals.sum::<usize>() * LEAST[1] <= bytes.len());
         };
         // the names stay unchanged: the process has room for a limited number of names
-        let names = [VERSION, 0, 0, 1, 4, b'S', b'e', b'n', b'd'];
+        let names = [VERSION, 0, 1, 4, b'S', b'e', b'n', b'd'];
         for _ in 0..100 {
             let bytes = arbitrary(&mut random).encode();
             assert!((0..bytes.len()).all(|length| Arrivals::decode(&bytes[..length]).is_none()));
@@ -287,17 +295,20 @@ mod tests {
     fn bytes_that_lie_are_refused() {
         let refused = |bytes: &[u8]| Arrivals::decode(bytes).is_none();
         let [nothing, length, begin] = KNOWN.map(|known| known as u8);
-        assert!(refused(&[]) && refused(&[VERSION]) && refused(&[VERSION + 1, 0, 0, 0, 0]));
-        assert!(!refused(&[VERSION, 0, 0, 0, 0]) && refused(&[VERSION, 32, 0, 0, 0]));
+        assert!(refused(&[]) && refused(&[VERSION]) && refused(&[VERSION + 1, 0, 0, 0]));
+        assert!(!refused(&[VERSION, 0, 0, 0]) && refused(&[VERSION, 0, 0, 0, 0]));
         // more names, or ranks, than there are bytes for
         let many = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
-        assert!(refused(&[&[VERSION, 0, 0][..], &many].concat()));
-        assert!(refused(&[&[VERSION, 0, 0, 0][..], &many, &[0; 100]].concat()));
+        assert!(refused(&[&[VERSION, 0][..], &many].concat()));
+        assert!(refused(&[&[VERSION, 0, 0][..], &many, &[0; 100]].concat()));
         // a number of more than 64 bits, and a NUL in a name
-        assert!(
-            refused(&[&[VERSION, 0, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 0, 1, 1, 0, 0])
-        );
-        let rank = |arrival: &[u8]| [&[VERSION, 0, 0, 1, 1, b'f', 1][..], &[0; 8], &[0, 1], arrival].concat();
+        assert!(refused(&[&[VERSION, 0, 0][..], &[0xff; 9], &[2]].concat()) && refused(&[VERSION, 0, 1, 1, 0, 0]));
+        let of_share = |share: [u8; 2], arrival: &[u8]| {
+            [&[VERSION, 0, 1, 1, b'f', 1][..], &[0; 8], &[0], &share, &[1], arrival].concat()
+        };
+        let rank = |arrival: &[u8]| of_share([0, 31], arrival);
+        // a power of two of more than 32 bits
+        assert!([[32, 0], [0, 32]].into_iter().all(|share| refused(&of_share(share, &[nothing, 0, 0, 0]))));
         assert!(!refused(&rank(&[nothing, 0, 0, 0])) && !refused(&rank(&[length, 0, 0, 0, 0])));
         assert!(!refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0, 0])));
         // half an arrival, an unknown code, and a name that is not there

@@ -1,13 +1,17 @@
 //! The begins and durations of each rank's collectives in this process, as sent to the process that gathers.
 //!
 //! Ranks of two processes mean the same operation if communicator, function, sequence number and occurrence are the
-//! same. If there are more than can be sent, every process leaves out the same operations without asking the others.
-//! Operations that the GPU has not timed are sent, too, since figures must cover nearly all operations.
+//! same. If there are more than can be sent, every process leaves out the same operations without asking the others
+//! ([`Share`]). Operations that the GPU has not timed are sent, too, since figures must cover nearly all operations.
 
 mod encoding;
+mod share;
 
 use crate::event::name::Name;
 use crate::sums::run_sums::Rank;
+
+pub(crate) use share::seed;
+pub use share::{Share, is_kept};
 
 /// What is known of the time of a collective.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,6 +89,8 @@ pub struct Collective {
 pub struct RankArrivals {
     /// Communicator and rank.
     pub rank: Rank,
+    /// Which of its collectives are here.
+    pub share: Share,
     /// Sorted by function, sequence number and occurrence.
     pub arrivals: Vec<Arrival>,
 }
@@ -104,61 +110,36 @@ impl RankArrivals {
                 ..arrival
             }));
         }
-        Self { rank, arrivals }
+        Self { rank, share: Share::ALL, arrivals }
     }
 
-    /// Keeps one operation in `one_in`, a power of two.
-    fn thin(&mut self, one_in: u32) {
-        let comm = self.rank.comm;
-        let mut seed = None;
+    /// Leaves out what is not in `share`. What was left out before stays left out.
+    pub fn thin(&mut self, share: Share) {
+        let share = self.share.and(share);
+        if share == self.share {
+            return;
+        }
+        self.share = share;
+        let rank = self.rank;
+        let mut known = None;
         self.arrivals.retain(|arrival| {
-            let seed = match seed {
+            let seed = match known {
                 Some((function, seed)) if function == arrival.function => seed,
-                _ => seed.insert((arrival.function, of_function(comm, arrival.function))).1,
+                _ => known.insert((arrival.function, seed(rank, arrival.function))).1,
             };
-            is_kept(seed, arrival.sequence, arrival.occurrence, one_in)
+            share.has_number(seed, arrival.sequence) && share.has_operation(seed, arrival.sequence, arrival.occurrence)
         });
     }
 }
 
-/// Returns whether an operation is one of those that stay when one in `one_in`, a power of two, does. `seed` is the same
-/// for all operations of a communicator and function.
-pub fn is_kept(seed: u64, sequence: u64, occurrence: u32, one_in: u32) -> bool {
-    let operation = mixed(mixed(seed ^ sequence) ^ u64::from(occurrence));
-    operation & u64::from(one_in.saturating_sub(1)) == 0
-}
-
-/// Returns a number for a communicator's function that is the same in every process. The number of a [`Name`] may
-/// differ between processes.
-fn of_function(comm: u64, function: Name) -> u64 {
-    function.text().bytes().fold(comm, |sum, byte| mixed(sum ^ u64::from(byte)))
-}
-
-/// Mixes a number, so that each bit of the result depends on all its bits (the finalizer of MurmurHash3, after an odd
-/// step away from 0).
-fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let number = (number ^ (number >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    number ^ (number >> 33)
-}
-
 /// The collectives of all ranks of a process.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Arrivals {
     /// One entry for each communicator and rank, also for ranks without arrivals: they are members.
     pub ranks: Vec<RankArrivals>,
-    /// One operation in this many is kept: a power of two.
-    pub one_in: u32,
     /// Number of collectives left out because the timeline had no room for them or for an earlier collective of the
     /// rank.
     pub left_out: u64,
-}
-
-impl Default for Arrivals {
-    fn default() -> Self {
-        Self { ranks: Vec::new(), one_in: 1, left_out: 0 }
-    }
 }
 
 /// Returns a note for readers of the job's figures on what the arrivals of its processes lack.
@@ -171,33 +152,62 @@ pub fn note(processes: &[Arrivals]) -> Option<String> {
     })
 }
 
-/// Largest power of two in [`Arrivals::one_in`].
-const MOST_LEFT_OUT: u32 = 1 << 31;
-
 impl Arrivals {
-    /// Keeps one operation in `one_in`, a power of two. Every process keeps the same operations, chosen by
-    /// communicator, function, sequence number and occurrence. Operations that were left out before stay left out.
-    pub fn thin(&mut self, one_in: u32) {
-        let one_in = one_in.checked_next_power_of_two().unwrap_or(MOST_LEFT_OUT);
-        if one_in > self.one_in {
-            self.one_in = one_in;
-            self.ranks.iter_mut().for_each(|rank| rank.thin(one_in));
-        }
+    /// Leaves out what is not in `share`, of all ranks.
+    pub fn thin(&mut self, share: Share) {
+        self.ranks.iter_mut().for_each(|rank| rank.thin(share));
     }
 
     /// Returns the number of arrivals of all ranks.
-    fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.ranks.iter().map(|rank| rank.arrivals.len()).sum()
     }
 
-    /// Returns the smallest power of two for [`Arrivals::thin`] that leaves at most `most` arrivals and an encoding of
-    /// at most `bytes`. Returns 2^31 if there is none, since the ranks alone need more.
-    pub fn one_in_for(&self, most: usize, bytes: usize) -> u32 {
-        let mut thinned = self.clone();
-        while (thinned.len() > most || thinned.encode().len() > bytes) && thinned.one_in < MOST_LEFT_OUT {
-            thinned.thin(thinned.one_in.max(1) * 2);
+    /// Returns whether the begin or the duration of any of them is known.
+    pub fn are_timed(&self) -> bool {
+        self.ranks.iter().flat_map(|rank| &rank.arrivals).any(|arrival| arrival.known > Known::Nothing)
+    }
+
+    /// Leaves at most `most` arrivals: of the rank with the most arrivals, every other one is left out, until the rest
+    /// fits. So the collectives of a communicator that has few of them stay.
+    pub fn keep_at_most(&mut self, most: usize) {
+        while self.count() > most {
+            let fullest = self.ranks.iter_mut().max_by_key(|it| (it.arrivals.len(), it.rank.comm));
+            let half = fullest.and_then(|rank| Some((rank.share.of_half_the_operations()?, rank)));
+            let Some((share, rank)) = half else { return };
+            rank.thin(share);
         }
-        thinned.one_in.max(1)
+    }
+
+    /// Leaves at most `most` arrivals, and as many as `bytes` bytes can hold. Returns them encoded; the ranks alone may
+    /// need more bytes.
+    pub fn fit(&mut self, most: usize, bytes: usize) -> Vec<u8> {
+        let mut most = most;
+        loop {
+            self.keep_at_most(most);
+            let (encoded, count) = (self.encode(), self.count());
+            if encoded.len() <= bytes || count == 0 {
+                return encoded;
+            }
+            // the rest has about as many bytes an arrival
+            let fitting = (count as u128 * bytes as u128 / encoded.len() as u128) as usize;
+            most = fitting.min(count - 1);
+        }
+    }
+
+    /// Makes ticks of `nanoseconds_per_tick` nanoseconds.
+    #[must_use]
+    pub fn in_nanoseconds(mut self, nanoseconds_per_tick: f64) -> Self {
+        // a counter has more digits than an f64
+        const ONE: f64 = (1_u64 << 40) as f64;
+        let scale = (nanoseconds_per_tick * ONE).round() as u128;
+        let nanoseconds = |ticks: u64| u64::try_from(u128::from(ticks).saturating_mul(scale) >> 40).unwrap_or(u64::MAX);
+        for arrival in self.ranks.iter_mut().flat_map(|rank| &mut rank.arrivals) {
+            for ticks in [&mut arrival.time, &mut arrival.ahead].into_iter().chain(&mut arrival.clock) {
+                *ticks = nanoseconds(*ticks);
+            }
+        }
+        self
     }
 }
 
@@ -251,67 +261,78 @@ mod tests {
     fn every_process_keeps_the_same_operations() {
         let kept = |arrivals: &Arrivals| arrivals.ranks[0].arrivals.iter().map(Arrival::operation).collect::<Vec<_>>();
         let whole = arrivals(99, 0, 0, 8192);
-        let mut numbers = Vec::new();
-        for one_in in [2, 16, 64] {
+        for share in
+            [Share::of_operations(2), Share { numbers: 16, operations: 1 }, Share { numbers: 4, operations: 16 }]
+        {
             let [mut first, mut second] = [whole.clone(), arrivals(99, 5, 123_456, 8192)];
-            first.thin(one_in);
+            first.thin(share);
             // in two steps, and without some arrivals
             let missing: HashSet<_> =
                 second.ranks[0].arrivals.drain(..100).map(|arrival| arrival.operation()).collect();
-            second.thin(one_in / 2);
-            second.thin(one_in);
-            assert_eq!((first.one_in, second.one_in), (one_in, one_in));
+            second.thin(Share { operations: share.operations / 2, ..share });
+            second.thin(share);
+            assert_eq!((first.ranks[0].share, second.ranks[0].share), (share, share));
             let mut expected = kept(&first);
             expected.retain(|operation| !missing.contains(operation));
             assert_eq!(kept(&second), expected);
-            let expected = 8192.0 / f64::from(one_in);
+            let expected = 8192.0 / f64::from(share.one_in());
             let off = (kept(&first).len() as f64 - expected).abs() / expected.sqrt();
-            assert!(off < 4.0, "{one_in}: {} kept", kept(&first).len());
-            numbers.push(kept(&first));
+            assert!(off < 4.0, "{share:?}: {} kept", kept(&first).len());
+            let mut other = arrivals(98, 0, 0, 8192);
+            other.thin(share);
+            assert_ne!(kept(&other), kept(&first));
         }
-        let mut other = arrivals(98, 0, 0, 8192);
-        other.thin(64);
-        assert_ne!(kept(&other), numbers[2]);
     }
 
     #[test]
     fn replays_are_thinned_too() {
         let collectives = (0..4096).map(|at| collective(name(c"AllReduce"), 3, at, Some(at.into()))).collect();
         let mut arrivals = Arrivals { ranks: vec![RankArrivals::new(rank(1, 0), collectives)], ..Arrivals::default() };
-        arrivals.thin(16);
+        arrivals.thin(Share::of_operations(16));
         assert!((160..360).contains(&arrivals.ranks[0].arrivals.len()), "{}", arrivals.ranks[0].arrivals.len());
     }
 
     #[test]
-    fn thinning_is_to_powers_of_two_and_never_back() {
+    fn thinning_is_never_taken_back() {
         let mut arrivals = arrivals(1, 0, 0, 100);
         let whole = arrivals.clone();
-        arrivals.thin(0);
-        arrivals.thin(1);
+        arrivals.thin(Share::ALL);
         assert_eq!(arrivals, whole);
-        arrivals.thin(3);
-        assert_eq!(arrivals.one_in, 4);
+        arrivals.thin(Share::of_operations(3));
+        assert_eq!(arrivals.ranks[0].share.operations, 4);
         let thinned = arrivals.clone();
-        arrivals.thin(2);
+        arrivals.thin(Share::of_operations(2));
         assert_eq!(arrivals, thinned);
-        arrivals.thin(u32::MAX);
-        assert_eq!((arrivals.one_in, arrivals.ranks.len()), (MOST_LEFT_OUT, 1));
     }
 
     #[test]
-    fn the_smallest_power_that_fits_is_found() {
-        let arrivals = arrivals(1, 0, 0, 20_000);
-        assert_eq!(arrivals.one_in_for(20_000, arrivals.encode().len()), 1);
-        assert_eq!(arrivals.one_in_for(19_999, arrivals.encode().len()), 2);
+    fn a_communicator_with_few_collectives_keeps_them() {
+        let mut both = arrivals(1, 0, 0, 20_000);
+        both.ranks.extend(arrivals(2, 0, 0, 100).ranks);
+        both.keep_at_most(1000);
+        let counts: Vec<usize> = both.ranks.iter().map(|rank| rank.arrivals.len()).collect();
+        assert!((450..=900).contains(&counts[0]) && counts[1] == 100, "{counts:?}");
+        assert_eq!((both.ranks[0].share.one_in(), both.ranks[1].share), (32, Share::ALL));
+    }
+
+    #[test]
+    fn what_is_sent_has_room() {
         for bytes in [100_000, 30_000, 1000] {
-            let one_in = arrivals.one_in_for(usize::MAX, bytes);
-            let length = |one_in: u32| {
-                let mut thinned = arrivals.clone();
-                thinned.thin(one_in);
-                thinned.encode().len()
-            };
-            assert!(one_in > 1 && length(one_in) <= bytes && length(one_in / 2) > bytes, "{bytes}: {one_in}");
+            let mut arrivals = arrivals(1, 0, 0, 20_000);
+            let encoded = arrivals.fit(usize::MAX, bytes);
+            assert!((bytes / 3..=bytes).contains(&encoded.len()), "{bytes}: {}", encoded.len());
+            assert_eq!(Arrivals::decode(&encoded), Some(arrivals));
         }
-        assert_eq!(arrivals.one_in_for(usize::MAX, 3), MOST_LEFT_OUT);
+        let mut arrivals = arrivals(1, 0, 0, 20_000);
+        assert!(arrivals.clone().fit(20_000, usize::MAX).len() > 20_000);
+        arrivals.fit(usize::MAX, 3);
+        assert_eq!((arrivals.count(), arrivals.ranks.len()), (0, 1), "its rank is a member");
+    }
+
+    #[test]
+    fn ticks_become_nanoseconds() {
+        let arrivals = arrivals(1, 0, 1 << 61, 2).in_nanoseconds(0.5);
+        let arrival = arrivals.ranks[0].arrivals[1];
+        assert_eq!((arrival.time, arrival.clock, arrival.length), (1 << 60, [250; 2], 1000));
     }
 }

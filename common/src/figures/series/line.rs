@@ -50,6 +50,8 @@ impl Sums {
             Figure::TransferLatency => self.latency_us.filter(|latency| latency.is_finite()),
             Figure::CollectiveTime => of_timed(self.nanoseconds as f64 / 1e3, self.timed as f64),
             Figure::BusBandwidth => of_timed(self.bus_bytes, self.bus_nanoseconds as f64),
+            // of the process, and of no window
+            Figure::NvlinkSent | Figure::NvlinkReceived => None,
         }
     }
 }

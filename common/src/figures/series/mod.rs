@@ -11,6 +11,9 @@ mod line;
 mod token;
 
 use crate::base::notes;
+use crate::figures::metric::Figure;
+use crate::hardware::Ways;
+use crate::nvlink;
 use crate::sums::run_sums::Rank;
 use line::{Line, Windows};
 use std::collections::BTreeMap;
@@ -33,12 +36,18 @@ pub struct Point {
 /// of each window for each peer.
 const MOST_ENTRIES: usize = 1 << 17;
 
+/// Bytes per second in a GB/s.
+const GIGABYTE: f64 = 1e9;
+
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 static WANTED: Mutex<Vec<Of>> = Mutex::new(Vec::new());
 
 /// Announces that this series will be asked for: it is kept from this call on. Without it, a long job would keep series
 /// for hours that nobody reads.
 pub fn want(of: Of) {
+    if of == Of::Process {
+        nvlink::want_rates();
+    }
     WANTED.lock().unwrap_or_else(PoisonError::into_inner).push(of);
     IS_WANTED.store(true, Ordering::Relaxed);
 }
@@ -171,6 +180,12 @@ impl SeriesStore {
             Of::Communicator(number) => self.lines.get(&number).map(|line| of_line(line, &line.all)),
             Of::Peer(number, peer) => {
                 self.lines.get(&number).and_then(|line| Some(of_line(line, line.peers.get(&peer)?)))
+            }
+            Of::Process => {
+                let way: fn(&Ways<f64>) -> f64 =
+                    if series.figure == Figure::NvlinkSent { |rate| rate.sent } else { |rate| rate.received };
+                let rates = nvlink::rates();
+                Some(rates.iter().map(|(time, rate)| Point { time: *time, value: way(rate) / GIGABYTE }).collect())
             }
             Of::Other => {
                 let stretch = self.stretch.unwrap_or(1);

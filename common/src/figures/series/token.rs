@@ -1,6 +1,6 @@
 //! The names of series: a figure's name, and whose values they are.
 
-use crate::figures::metric::{SERIES, Series};
+use crate::figures::metric::{PROCESS_SERIES, SERIES, Series};
 use std::fmt::{self, Display, Formatter};
 
 /// The communicators and peers that a series covers.
@@ -12,6 +12,8 @@ pub enum Of {
     Peer(u32, i32),
     /// `#other`: all communicators without a series of their own.
     Other,
+    /// Nothing behind the name: the process.
+    Process,
 }
 
 /// A series: `nccl_window_effective_busbw#0`, `nccl_window_transfer_rate#0@3`, `nccl_window_effective_busbw#other`.
@@ -33,6 +35,9 @@ impl Of {
 impl Token {
     /// Parses a series' name; `None` if no series has it.
     pub fn parse(text: &str) -> Option<Self> {
+        if let Some(series) = PROCESS_SERIES.iter().find(|series| series.name == text) {
+            return Some(Self { series, of: Of::Process });
+        }
         let (name, of) = text.split_once('#')?;
         let series = SERIES.iter().find(|series| series.name == name)?;
         let of = match of.split_once('@') {
@@ -44,6 +49,7 @@ impl Token {
             Of::Communicator(_) => true,
             Of::Peer(..) => series.by_peer,
             Of::Other => series.of_other,
+            Of::Process => false,
         };
         has.then_some(Self { series, of })
     }
@@ -62,6 +68,7 @@ impl Display for Token {
             Of::Communicator(number) => write!(formatter, "{name}#{number}"),
             Of::Peer(number, peer) => write!(formatter, "{name}#{number}@{peer}"),
             Of::Other => write!(formatter, "{name}#other"),
+            Of::Process => formatter.write_str(name),
         }
     }
 }
@@ -76,9 +83,13 @@ mod tests {
         assert_eq!(of("nccl_window_effective_busbw#2"), Some(("nccl_window_effective_busbw", Of::Communicator(2))));
         assert_eq!(of("nccl_window_transfer_rate#0@3"), Some(("nccl_window_transfer_rate", Of::Peer(0, 3))));
         assert_eq!(of("nccl_window_collective_time#other"), Some(("nccl_window_collective_time", Of::Other)));
-        for text in
-            ["nccl_window_effective_busbw#2", "nccl_window_transfer_latency#7@12", "nccl_window_transfer_rate#other"]
-        {
+        assert_eq!(of("nccl_nvlink_sent_rate"), Some(("nccl_nvlink_sent_rate", Of::Process)));
+        for text in [
+            "nccl_nvlink_received_rate",
+            "nccl_window_effective_busbw#2",
+            "nccl_window_transfer_latency#7@12",
+            "nccl_window_transfer_rate#other",
+        ] {
             assert_eq!(Token::parse(text).unwrap().to_string(), text);
         }
     }
@@ -96,6 +107,7 @@ mod tests {
             "nccl_window_transfer_rate#other@1",
             "nccl_window_transfer_latency#other",
             "nccl_busbw#0",
+            "nccl_nvlink_sent_rate#0",
             "#0",
         ] {
             assert!(Token::parse(text).is_none(), "{text}");

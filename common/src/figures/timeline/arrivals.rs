@@ -3,6 +3,7 @@
 use super::Timeline;
 use super::entry::Entry;
 use super::gpus::mappings;
+use super::sample::Kept;
 use crate::clock::gpu_track::GpuMapping;
 use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
 use crate::operation::Source;
@@ -33,7 +34,29 @@ impl Timeline {
         }
         let ranks = self.ranks.iter().zip(collectives);
         let ranks = ranks.map(|(line, collectives)| RankArrivals::new(line.rank, collectives)).collect();
-        Arrivals { ranks, one_in: 1, left_out }
+        Arrivals { ranks, left_out }
+    }
+
+    /// Returns those collectives that are kept for the process' summary (`sample.rs`), and the bytes that they may take
+    /// there; `None` if the process writes none. There are no collectives if events were dropped.
+    pub fn sampled(&self, is_complete: bool, nanoseconds_per_tick: f64) -> Option<(Arrivals, usize)> {
+        let sample = self.sample.as_ref()?;
+        let mappings = mappings(&self.ranks, nanoseconds_per_tick);
+        let ranks = self.ranks.iter().zip(&mappings).zip(0..).map(|((line, mappings), place)| {
+            let (share, kept) = sample.of(place);
+            let kept = kept.iter().filter(|_| is_complete);
+            let mut arrivals: Vec<Arrival> = kept
+                .map(|Kept { entry, occurrence }| Arrival {
+                    function: entry.function,
+                    sequence: entry.sequence,
+                    occurrence: *occurrence,
+                    ..arrival(entry, mappings, nanoseconds_per_tick)
+                })
+                .collect();
+            arrivals.sort_unstable_by_key(Arrival::operation);
+            RankArrivals { rank: line.rank, share, arrivals }
+        });
+        Some((Arrivals { ranks: ranks.collect(), left_out: 0 }, sample.bytes))
     }
 }
 

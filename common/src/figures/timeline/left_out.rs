@@ -66,17 +66,18 @@ impl LeftOut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::datatype::Datatype;
     use crate::event::kind::Kind;
     use crate::figures::timeline::Timeline;
     use crate::operation::tests::recorded;
     use crate::operation::{Source, Timing};
-    use crate::record::payload::{OfOperation, Place};
+    use crate::record::payload::{Number, OfOperation, Place};
     use crate::sums::run_sums::Rank;
 
     fn operation(function: &std::ffi::CStr, order: u64, sequence: u64) -> Operation {
         let (function, place) = (Name::of(Some(function)), Place::new(order, 0));
-        let payload =
-            OfOperation { bytes: 4096, number: sequence, function, channels: 1, place, ..OfOperation::default() };
+        let number = Number::of_collective(sequence, None, Datatype::default());
+        let payload = OfOperation { bytes: 4096, number, function, channels: 1, place, ..OfOperation::default() };
         recorded(Kind::Coll, 1000, payload)
     }
 

@@ -1,5 +1,6 @@
 //! The timeline: every operation of the process with its time, and the transfers of each window. It is kept for
-//! Score-P's trace and profile and for the job summary. It is bounded: what finds no room is counted.
+//! Score-P's trace and profile and for the job summary. It is bounded: what finds no room is counted. For the process'
+//! summary alone, a sample of the collectives is kept in its place.
 
 mod arrivals;
 mod entry;
@@ -7,10 +8,12 @@ mod gpus;
 mod history;
 mod in_turn;
 mod left_out;
+mod sample;
 mod settled;
 mod spool;
 
 use crate::clock::gpu_track::GpuTrack;
+use crate::config::Settings;
 use crate::launch::KernelTime;
 use crate::operation::{Operation, Timing};
 use crate::sums::rate::Rate;
@@ -18,6 +21,7 @@ use crate::sums::run_sums::{PairSum, Rank};
 use entry::{NO_PLACE, ahead};
 use left_out::LeftOut;
 use once_cell::sync::OnceCell;
+use sample::Sample;
 use spool::{Spool, Spooled};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,12 +86,23 @@ pub struct Timeline {
     pub nanoseconds_per_tick: f64,
     /// The file that operations go to in place of memory, if a replay has asked for one.
     spool: Option<Spool>,
+    /// Whether operations and windows are kept, and not the sample alone.
+    is_whole: bool,
+    /// Collectives for the process' summary, if it has a file.
+    sample: Option<Sample>,
 }
 
 impl Timeline {
     /// Makes a timeline whose operations take at most `bytes`.
     pub fn new(bytes: usize) -> Self {
-        Self { most: bytes / size_of::<Entry>(), ..Self::default() }
+        Self { most: bytes / size_of::<Entry>(), is_whole: true, ..Self::default() }
+    }
+
+    /// Makes the timeline that these settings and its readers ask for; `None` if nobody does.
+    pub(crate) fn wanted(settings: &Settings) -> Option<Self> {
+        let sample = settings.summary.as_ref().and_then(|_| Sample::of_bytes(settings.summary_arrivals()));
+        let timeline = if is_wanted() { Self::new(settings.lane_bytes).spooled() } else { Self::default() };
+        (timeline.is_whole || sample.is_some()).then_some(Self { sample, ..timeline })
     }
 
     /// Has operations leave memory for a file, if a replay has asked for it ([`spool_into`]).
@@ -119,13 +134,15 @@ impl Timeline {
         timing: Timing,
         (alone, nanoseconds_per_tick): (bool, f64),
     ) {
-        let Some(place) = place.filter(|_| self.count < self.most || self.is_spooled()) else {
+        let wants_sample = self.sample.as_ref().is_some_and(|sample| sample.may_take(place, operation));
+        let has_room = self.is_whole && place.is_some() && (self.count < self.most || self.is_spooled());
+        if self.is_whole && !has_room {
             self.left_out += 1;
             if operation.is_collective() {
                 self.collectives_left_out.add(place, operation);
             }
-            return;
-        };
+        }
+        let Some(place) = place.filter(|_| has_room || wants_sample) else { return };
         let host = |ticks: u64| (operation.start, operation.start.saturating_add(ticks));
         let source = timing.source();
         let (start, stop) = match timing {
@@ -147,6 +164,12 @@ impl Timeline {
             source,
             alone,
         };
+        if let (Some(sample), Some(line), true) = (&mut self.sample, self.ranks.get(usize::from(place)), wants_sample) {
+            sample.add(line.rank, entry);
+        }
+        if !has_room {
+            return;
+        }
         if let Some(spool) = &mut self.spool {
             return spool.add(&Spooled::new(entry, operation));
         }
@@ -163,6 +186,9 @@ impl Timeline {
 
     /// Adds the transfers of a window to a rank.
     pub fn window(&mut self, place: Option<u8>, peer: i32, pair: &PairSum, rate: Rate) {
+        if !self.is_whole {
+            return;
+        }
         let (Some(place), Some((start, stop))) = (place.filter(|_| self.windows.len() < MOST_WINDOWS), pair.span)
         else {
             self.windows_left_out += 1;
@@ -209,17 +235,19 @@ pub fn obstacle() -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::datatype::Datatype;
     use crate::event::kind::Kind;
     use crate::event::name::Name;
     use crate::operation::Source;
     use crate::operation::tests::recorded;
-    use crate::record::payload::{OfOperation, Place};
+    use crate::record::payload::{Number, OfOperation, Place};
 
     fn operation() -> Operation {
         let [function, algorithm, protocol] = [c"AllReduce", c"RING", c"SIMPLE"].map(|name| Name::of(Some(name)));
         let (place, since_launch) = (Place::new(5, 0), 0);
+        let number = Number::of_collective(77, None, Datatype::default());
         let payload =
-            OfOperation { bytes: 4096, number: 77, function, algorithm, protocol, channels: 2, since_launch, place };
+            OfOperation { bytes: 4096, number, function, algorithm, protocol, channels: 2, since_launch, place };
         recorded(Kind::Coll, 1000, payload)
     }
 

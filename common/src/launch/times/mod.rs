@@ -15,8 +15,12 @@
 //! between the two events. A kernel that NCCL does not report was launched at any time in the call that ended its
 //! group. They get a time only if the uncertainty is short, absolutely or in proportion to the kernel.
 
+mod news;
+
+pub use news::{OfKernel, take_news};
+
 use super::pool::Launches;
-use super::{KernelId, KernelTime, Launch, News, Recorded, Source, Starts, Untimed};
+use super::{KernelId, KernelTime, Launch, Recorded, Source, Starts, Untimed};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
 use crate::launch::cuda::{Event, Look};
@@ -113,12 +117,14 @@ pub struct Outcome {
     pub number: u64,
     /// Time of the kernel.
     pub time: Result<KernelTime, Untimed>,
+    /// Whether the kernel is over. If not, nobody asks any more.
+    pub is_over: bool,
 }
 
 impl Outcome {
     /// Makes the outcome of a kernel that gets no time, for that reason.
     fn untimed(kernel: KernelId, cause: Untimed) -> Self {
-        Self { kernel, number: 0, time: Err(cause) }
+        Self { kernel, number: 0, time: Err(cause), is_over: false }
     }
 }
 
@@ -134,9 +140,21 @@ pub struct Times {
     epoch: Option<Pair>,
     /// For each communicator, which belongs to one GPU.
     hosts: FxHashMap<u64, Least>,
+    /// Kernels that their streams have come to since these were last taken; `None` if nobody wants to know.
+    reached: Option<Vec<KernelId>>,
 }
 
 impl Times {
+    /// Asks about the event before a launch, too, from now on, as long as the event after it has not happened.
+    pub fn follow_begins(&mut self) {
+        self.reached = Some(Vec::new());
+    }
+
+    /// Takes the kernels that their streams have come to since the last call, and that are not over.
+    pub fn take_reached(&mut self) -> Vec<KernelId> {
+        self.reached.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// Returns whether any times are to come.
     pub fn are_awaited(&self) -> bool {
         self.under_way.values().any(|queue| !queue.is_empty()) || !self.recorded.is_empty()
@@ -165,16 +183,25 @@ impl Times {
             pools.into_iter().for_each(|pool| launches.find_again(pool, look));
         }
         if let Some(calls) = look.as_ref().and_then(Look::relaxed) {
-            let Self { under_way, references, hosts, .. } = self;
+            let Self { under_way, references, hosts, reached, .. } = self;
             let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: CLOCK.now(), time: real_time() });
             for (&(pool, _), queue) in under_way.iter_mut() {
-                while let Some(launch) = queue.front() {
+                while let Some(launch) = queue.front_mut() {
                     let Source::Events { first, last, .. } = launch.source else { break };
                     if launches.are_of_before(launch) {
                         lose(queue.pop_front(), launches, &mut each);
                         continue;
                     }
-                    let Some(lasted) = calls.elapsed(first, last) else { break };
+                    let Some(lasted) = calls.elapsed(first, last) else {
+                        // an event that has happened is no time behind itself; later launches of the stream wait
+                        if let Some(reached) = reached.as_mut().filter(|_| !launch.is_reached)
+                            && calls.elapsed(first, first).is_some()
+                        {
+                            launch.is_reached = true;
+                            reached.extend(launch.kernel);
+                        }
+                        break;
+                    };
                     let learnt = CLOCK.now();
                     let of_now = |reference: &&Reference| !launches.are_of_before(&reference.launch);
                     let stopped = match references.get(&pool).filter(of_now) {
@@ -187,7 +214,7 @@ impl Times {
                     if let Some(kernel) = launch.kernel {
                         let time =
                             begin(hosts.entry(kernel.context.raw()).or_default(), &launch, events, learnt, scale);
-                        each(Outcome { kernel, number: launch.number, time });
+                        each(Outcome { kernel, number: launch.number, time, is_over: true });
                     }
                     let reference = Reference { launch, event: last, time: stopped };
                     if let Some(before) = references.insert(pool, reference) {
@@ -224,7 +251,7 @@ impl Times {
                     Some(_) => Err(Untimed::NotBelieved),
                     None => worked_out,
                 };
-                each(Outcome { kernel, number: 0, time });
+                each(Outcome { kernel, number: 0, time, is_over: true });
             }
         }
     }
@@ -308,47 +335,6 @@ fn begin(
 /// Returns the system's real time, nanoseconds.
 fn real_time() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1 << 60, |since| since.as_nanos() as u64)
-}
-
-/// News of a kernel for the collector's figures.
-#[derive(Debug, Clone, Copy)]
-pub enum OfKernel {
-    /// The kernel was launched, and its time is to come.
-    Launched {
-        /// Whether NCCL was asked for the GPU's stamps, too.
-        stamps: bool,
-    },
-    /// The kernel has no events.
-    Untimed {
-        /// The reason.
-        cause: Untimed,
-        /// Whether NCCL was asked for the GPU's stamps.
-        stamps: bool,
-    },
-    /// The kernel's time, or the reason why its events give none.
-    Ran(Result<KernelTime, Untimed>),
-}
-
-/// Takes in the news from the launching threads. Calls `each` for every kernel before its time.
-pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(KernelId, OfKernel)) {
-    for news in launches.heard() {
-        match news {
-            // the events' context has ended or was reset: CUDA may not know them any more
-            News::Launched(launch) if launches.are_of_before(&launch) => {
-                if let Some(kernel) = launch.kernel {
-                    each(kernel, OfKernel::Untimed { cause: Untimed::NotBelieved, stamps: launch.stamps });
-                }
-                launches.give_back(launch);
-            }
-            News::Launched(launch) => {
-                if let Some(kernel) = launch.kernel {
-                    each(kernel, OfKernel::Launched { stamps: launch.stamps });
-                }
-                times.await_launch(launch);
-            }
-            News::Untimed { kernel, cause, stamps } => each(kernel, OfKernel::Untimed { cause, stamps }),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::{Started, refuse};
 use crate::event::ProxyOp;
 use crate::event::handle::Handle;
 use crate::event::kind::Kind;
+use crate::record::context::switching;
 use crate::record::payload::{Connection, OfKernelChannel, OfProxyOp, OfStep, Payload};
 use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
@@ -73,9 +74,11 @@ impl Recorder {
     /// recorded; the child is counted then.
     #[cold]
     fn window_for_child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64) -> Option<u32> {
-        if parent == 0 && kind != Kind::ProxyOp {
-            // NULL stands for an operation that was skipped, or that found no room and counts as dropped
-            let is_small = self.settings.min_bytes > 0;
+        let has_switched = switching::has_any_switched();
+        if parent == 0 && (kind != Kind::ProxyOp || has_switched) {
+            // NULL stands for an operation that was skipped, that found no room and counts as dropped, or that began
+            // while NCCL was not asked for such events
+            let is_small = self.settings.min_bytes > 0 || has_switched;
             (if is_small { &cell.skipped_children } else { &cell.parentless }).add(1);
             return None;
         }

@@ -2,30 +2,29 @@
 
 use super::{Home, Started};
 use crate::base::sync::Ordering;
-use crate::event::datatype::element_bytes;
+use crate::event::datatype::Datatype;
 use crate::event::handle::Handle;
 use crate::event::kind::Kind;
 use crate::event::name::Name;
-use crate::event::text::Text;
 use crate::event::{Call, Identity, Operation};
 use crate::launch::KernelId;
-use crate::record::context::Context;
+use crate::record::context::{Context, switching};
 use crate::record::news::News;
-use crate::record::payload::{OfCall, OfOperation, Payload, Place};
+use crate::record::payload::{Number, OfCall, OfOperation, Payload, Place};
 use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::record::window::WINDOWS;
 
-/// Returns the bytes of `count` elements; 0 for a type of unknown size.
-#[inline(always)]
-fn bytes(count: u64, datatype: Option<Text<'_>>) -> u64 {
-    count.saturating_mul(element_bytes(datatype).unwrap_or(0))
-}
-
 impl Recorder {
     #[inline(always)]
     pub(super) fn operation(&self, started: Started<'_>, operation: &Operation<'_>) -> u64 {
-        let bytes = bytes(operation.count, operation.datatype);
+        let datatype = Datatype::of(operation.datatype);
+        let bytes = operation.count.saturating_mul(datatype.element_bytes());
+        // at once: else the type would need a register of its own until then
+        let number = match operation.peer {
+            Some(peer) => Number::of_peer(peer, datatype),
+            None => Number::of_collective(operation.sequence, operation.root, datatype),
+        };
         let Some(Home { context, index, raw }) = self.home(started) else { return 0 };
         let Started { cell, kind, .. } = started;
         if let Some(identity) = operation.identity
@@ -43,7 +42,6 @@ impl Recorder {
         let kind = if skipped { Kind::Skipped } else { kind };
         let [function, algorithm, protocol] =
             [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
-        let number = OfOperation::number(operation.peer, operation.sequence);
         // not within the closure below: the whole operation would have to be in memory for it
         let (channels, since_launch, place) = (operation.channels, 0, Place::default());
         let words = OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place }.pack();
@@ -83,12 +81,13 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn call(&self, started: Started<'_>, call: &Call<'_>) -> u64 {
         let Started { cell, kind, parent, .. } = started;
-        let bytes = bytes(call.count, call.datatype);
+        let datatype = Datatype::of(call.datatype);
+        let bytes = call.count.saturating_mul(datatype.element_bytes());
         cell.enqueued_ops.add(1);
         cell.enqueued_bytes.add(bytes);
         let Some(Home { context, index, raw }) = self.home(started) else { return 0 };
-        let (function, captured) = (Name::of(call.function), call.captured);
-        let words = OfCall { bytes, function, captured, ..OfCall::default() }.pack();
+        let (function, captured, root) = (Name::of(call.function), call.captured, call.root);
+        let words = OfCall { bytes, function, datatype, root, captured, ..OfCall::default() }.pack();
         // made anew for each call, as in `operation`
         let origin = || (Started { cell, kind, context: raw, parent }, Home { context, index, raw });
         let handle = if self.launches.are_timed() {
@@ -143,10 +142,10 @@ impl Recorder {
     #[inline(always)]
     fn ordered(&self, started: Started<'_>, home: Home<'_>, payload: impl FnOnce(u64, u64) -> Payload) -> (u64, u64) {
         let (cell, Home { context, index, .. }) = (started.cell, home);
-        if self.asleep.load(Ordering::Relaxed) {
-            self.wake();
-        }
         let now = cell.now();
+        if self.asleep.load(Ordering::Relaxed) {
+            self.attend(context, now);
+        }
         let mut filling = context.filling();
         let window = context.window(filling);
         if now.saturating_sub(window.opened()) > self.window_ticks() && window.blocks() > 0 {
@@ -165,6 +164,16 @@ impl Recorder {
             0
         });
         (handle, order)
+    }
+
+    /// Wakes the collector, or switches the event types that NCCL is asked for.
+    #[cold]
+    #[inline(never)]
+    fn attend(&self, context: &Context, now: u64) {
+        self.wake();
+        if switching::is_due() {
+            context.switch(now, self.stamps.are_wanted());
+        }
     }
 
     /// Follows the start of a kernel's operation, at place `order` in the order of starts: a send or receive (`peer`),

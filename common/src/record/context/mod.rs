@@ -1,6 +1,7 @@
 //! Contexts: the data of a communicator that its callbacks need. NCCL gets a context's number, never its address.
 
 mod stamping;
+pub mod switching;
 
 use crate::base::mapping::{Mapping, Zeroed};
 use crate::base::sync::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Mutex, Ordering};

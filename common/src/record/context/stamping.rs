@@ -1,10 +1,10 @@
 //! How a communicator's operations are timed: what its NCCL is asked for, and whose stamps are trusted.
 
 use super::Context;
+use super::switching::Switched;
 use crate::base::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::event::name::Name;
 use crate::event::{Mask, Timed};
-use std::sync::OnceLock;
 
 /// State of the stamps of a communicator's kernels.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Stamping {
     silent_broadcasts: AtomicBool,
     /// Whether NCCL was asked for kernel events when the communicator was made.
     kernel_events: AtomicBool,
-    /// Place in [`MASKS`] plus one, 0 for none.
+    /// The mask of its NCCL, as [`Switched`] has it.
     mask: AtomicU32,
     /// Number of the pool of its launches plus one; 0 for none.
     pool: AtomicU32,
@@ -26,15 +26,6 @@ pub(super) struct Stamping {
 
 /// Number of functions that are told apart. All further functions share the last place.
 const STAMPED_FUNCTIONS: usize = 8;
-
-/// The mask of each NCCL in the process. There may be two, PyTorch's and the system's.
-static MASKS: [OnceLock<Mask>; 8] = [const { OnceLock::new() }; 8];
-
-fn place_of(mask: Mask) -> u32 {
-    // the place was free and holds this mask now, or it held the same mask already
-    let place = MASKS.iter().position(|place| *place.get_or_init(|| mask) == mask);
-    place.map_or(0, |place| place as u32 + 1)
-}
 
 impl Context {
     /// Sets how the communicator's operations are timed, and whether NCCL was asked for kernel events.
@@ -47,32 +38,34 @@ impl Context {
         counts_self.store(timed.counts_self, Ordering::Relaxed);
         silent_broadcasts.store(timed.silent_broadcasts, Ordering::Relaxed);
         asked.store(kernel_events, Ordering::Relaxed);
-        mask.store(timed.mask.map_or(0, place_of), Ordering::Relaxed);
+        mask.store(Switched::of(timed.mask).bits(), Ordering::Relaxed);
     }
 
-    fn mask(&self) -> Option<&'static Mask> {
-        let place = self.stamping.mask.load(Ordering::Relaxed).checked_sub(1)?;
-        MASKS.get(place as usize)?.get()
+    /// Returns the mask of the communicator's NCCL.
+    pub fn switched(&self) -> Switched {
+        Switched::from_bits(self.stamping.mask.load(Ordering::Relaxed))
+    }
+
+    /// Sets the wanted event types in force. Called from a callback of the communicator's NCCL, at `now` in ticks.
+    #[cold]
+    pub fn switch(&self, now: u64, stamps: bool) {
+        self.switched().apply(now, stamps);
     }
 
     /// Returns whether NCCL is asked for kernel channels just now.
     pub fn has_stamps(&self) -> bool {
-        let asked = |mask: &Mask| mask.word.load(Ordering::Relaxed) & mask.with & !mask.without != 0;
-        self.stamping.kernel_events.load(Ordering::Relaxed) && self.mask().is_none_or(asked)
+        let switched = self.switched();
+        let asked = |mask: &Mask| mask.word.load(Ordering::Relaxed) & mask.kernels != 0;
+        let has_asked = self.stamping.kernel_events.load(Ordering::Relaxed) || switched.has_switched();
+        has_asked && switched.mask().is_none_or(asked)
     }
 
     /// Asks NCCL for kernel channels, or stops asking, from its next group of calls on. Must be called from a callback
     /// of this NCCL.
     pub fn ask_for_stamps(&self, wanted: bool) {
-        if !self.stamping.kernel_events.load(Ordering::Relaxed) {
-            return;
-        }
-        let Some(mask) = self.mask() else { return };
-        let word = if wanted { mask.with } else { mask.without };
-        // a mask that NCCL itself or another plugin has changed meanwhile stays as it is
-        let current = mask.word.load(Ordering::Relaxed);
-        if current != word && [mask.with, mask.without].contains(&current) {
-            let _ = mask.word.compare_exchange(current, word, Ordering::Relaxed, Ordering::Relaxed);
+        let switched = self.switched();
+        if self.stamping.kernel_events.load(Ordering::Relaxed) || switched.has_switched() {
+            switched.ask(wanted);
         }
     }
 

@@ -11,8 +11,8 @@
 //! | 2 | start, ticks | | | | about the start | about the start |
 //! | 3 | stop (stamped) | | | | of a receive: about the stop | of all but the first of an operation and thread: the start |
 //! | 4 | | bytes | bytes | peer, channel, send | send wait (stamped) | pTimer at start |
-//! | 5 | | sequence number, or peer | captured, silent | steps | size (stamped) | pTimer at stop less start (stamped) |
-//! | 6 | | function, algorithm, protocol, channels, ticks since the launch | function | | step | channel |
+//! | 5 | | sequence number or peer, root, type | captured, silent | steps | size (stamped) | pTimer at stop less start (stamped) |
+//! | 6 | | function, algorithm, protocol, channels, ticks since the launch | function, type, root | | step | channel |
 //! | 7 | | order, distance | order, distance | | start again (stamped) | |
 //!
 //! **Stamped** words are written after the start: 48 bits of value under 16 bits of the slot's generation. A stop that

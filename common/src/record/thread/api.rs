@@ -73,6 +73,11 @@ impl ThreadCell {
         self.launch_since.store(0, Ordering::Relaxed);
     }
 
+    /// Returns when the thread entered NCCL's API, in ticks, if it is inside.
+    pub(crate) fn in_api_since(&self) -> Option<u64> {
+        Some(self.api_since.load(Ordering::Relaxed)).filter(|&since| since != 0)
+    }
+
     /// Forgets the state of the previous thread when another one takes the cell over.
     pub(super) fn forget_api(&self) {
         self.begin_api();

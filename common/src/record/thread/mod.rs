@@ -77,7 +77,7 @@ pub struct ThreadCell {
     pub parentless: Count,
     /// Operations below the smallest size that is recorded.
     pub skipped: Count,
-    /// Children of skipped operations.
+    /// Children of skipped operations, and of operations whose begin was not reported when event types were switched.
     pub skipped_children: Count,
     /// Operations enqueued by calls of this thread.
     pub enqueued_ops: Count,

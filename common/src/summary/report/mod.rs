@@ -6,6 +6,7 @@ mod communicators;
 mod figure;
 mod jobs;
 mod notes;
+mod nvlink;
 mod operations;
 mod order;
 mod table;
@@ -31,6 +32,7 @@ pub fn view(summary: &Summary, view: &View) -> String {
     text += &transfers::tables(summary, view);
     text += &bandwidth::tables(summary, view);
     text += &arrivals::tables(summary, view);
+    text += &nvlink::tables(summary, view);
     let notes = notes::of(summary);
     if !notes.is_empty() {
         let _ = writeln!(text, "\n{}", notes.join("\n"));

@@ -1,6 +1,7 @@
 //! Sums per communicator, rank and function, per rank pair, and per channel.
 
 mod adding;
+mod moved;
 mod operations;
 mod transfers;
 
@@ -11,6 +12,7 @@ use crate::operation::verdict::Judged;
 use crate::operation::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use moved::Moved;
 pub use operations::OperationSum;
 pub use transfers::{ChannelSum, PairSum, Transfer};
 
@@ -35,6 +37,8 @@ pub struct Totals {
     pub pairs: BTreeMap<(Rank, i32), PairSum>,
     /// Sums of transfers by rank, peer and channel.
     pub channels: BTreeMap<(Rank, i32, u8), ChannelSum>,
+    /// Bytes that the operations of each rank should have moved over NVLink, if they are wanted.
+    pub moved: Option<BTreeMap<Rank, Moved>>,
     /// Number of operations of which something never ended.
     pub unfinished: u64,
     /// Number of API calls that NCCL reported no further.
@@ -76,6 +80,13 @@ impl Totals {
         }
     }
 
+    /// Notes the numbers of ranks and nodes of a rank's communicator, for [`Totals::moved`].
+    pub fn count_members(&mut self, rank: Rank, members: (i32, i32)) {
+        if let Some(moved) = &mut self.moved {
+            moved.entry(rank).or_insert_with(|| Moved::of(members));
+        }
+    }
+
     /// Returns whether the rank keeps sums of its own after its communicator has ended.
     pub fn has_sums_of_its_own(&self, rank: Rank) -> bool {
         self.own.contains(&rank)
@@ -105,6 +116,9 @@ impl Totals {
         hand_over(&mut self.pairs, (rank, i32::MIN), |key| key.0 == rank, |key| (others, key.1), PairSum::merge);
         let first = (rank, i32::MIN, 0);
         hand_over(&mut self.channels, first, |key| key.0 == rank, |key| (others, key.1, key.2), ChannelSum::merge);
+        if let Some(moved) = &mut self.moved {
+            hand_over(moved, rank, |&key| key == rank, |_| others, Moved::merge);
+        }
         self.others += 1;
         self.handed_over.push(rank);
     }
@@ -135,6 +149,9 @@ impl Totals {
         sum.add(operation.bytes, judged.timing(operation), counted, nanoseconds_per_tick);
         if let Some(&sends) = operation.sends.as_deref() {
             sum.sent(sends, nanoseconds_per_tick);
+        }
+        if let Some(moved) = &mut self.moved {
+            moved.entry(rank).or_default().add(operation, rank.rank);
         }
         self.unfinished += u64::from(operation.unfinished);
         self.out_of_step += u64::from(operation.span().is_some() && judged.verdict == Verdict::OutOfStep);

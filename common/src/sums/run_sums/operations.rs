@@ -15,6 +15,8 @@ pub struct OperationSum {
     /// Number of operations timed by the GPU. `time`, `kernel_time`, `kernel_once`, `min` and `max` are theirs, in
     /// nanoseconds.
     pub gpu_timed: u64,
+    /// Bytes of the operations timed by the GPU.
+    pub gpu_timed_bytes: u64,
     /// Number of operations among them that CUDA events timed.
     pub event_timed: u64,
     /// Sum of times.
@@ -61,6 +63,7 @@ impl OperationSum {
         match timing {
             Timing::Stamps { .. } | Timing::Events(_) => {
                 self.gpu_timed += 1;
+                grow(&mut self.gpu_timed_bytes, bytes);
                 self.event_timed += u64::from(timing.source() == Source::Events);
                 grow(&mut self.time, time);
                 grow(&mut self.kernel_time, if counted.in_function { time } else { 0 });
@@ -84,6 +87,7 @@ impl OperationSum {
         self.count += other.count;
         grow(&mut self.bytes, other.bytes);
         self.gpu_timed += other.gpu_timed;
+        grow(&mut self.gpu_timed_bytes, other.gpu_timed_bytes);
         self.event_timed += other.event_timed;
         grow(&mut self.time, other.time);
         grow(&mut self.kernel_time, other.kernel_time);
@@ -112,7 +116,7 @@ mod tests {
         sum.add(10, Timing::Stamps { start: 100, stop: 102 }, counted(false, false), 1.0);
         sum.add(10, Timing::Proxy(7), counted(true, true), 1.0);
         sum.add(10, Timing::Enqueue(3), counted(true, true), 1.0);
-        assert_eq!((sum.count, sum.bytes, sum.gpu_timed), (5, 50, 3));
+        assert_eq!((sum.count, sum.bytes, sum.gpu_timed, sum.gpu_timed_bytes), (5, 50, 3, 30));
         assert_eq!((sum.time, sum.kernel_time, sum.kernel_once), (82, 80, 50));
         assert_eq!((sum.min, sum.max), (Some(2), Some(50)));
         assert_eq!((sum.proxy_timed, sum.proxy_ticks, sum.enqueue_timed, sum.enqueue_ticks), (1, 7, 1, 3));
@@ -133,8 +137,9 @@ mod tests {
         }
         let other = sum.clone();
         sum.merge(&other);
-        let sums = [sum.bytes, sum.time, sum.kernel_time, sum.kernel_once, sum.proxy_ticks, sum.enqueue_ticks];
-        assert_eq!(sums, [u64::MAX; 6]);
+        let bytes = [sum.bytes, sum.gpu_timed_bytes];
+        let times = [sum.time, sum.kernel_time, sum.kernel_once, sum.proxy_ticks, sum.enqueue_ticks];
+        assert_eq!((bytes, times), ([u64::MAX; 2], [u64::MAX; 5]));
         let mut channel = ChannelSum::default();
         for _ in 0..2 {
             channel.add(&Transfer { start: 0, stop: u64::MAX - 5, bytes: u64::MAX - 5, peer: 1, channel: 0 }, 1.0);

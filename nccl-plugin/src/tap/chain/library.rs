@@ -1,10 +1,13 @@
 //! Finds and loads the second plugin by NCCL's rules.
 
 use std::ffi::{CStr, CString, c_int, c_void};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// NCCL's limit for the length of a name, with the final zero byte.
 const LONGEST: usize = 255;
+
+/// Name for a plugin that the program is linked with.
+const LINKED: &str = "STATIC_PLUGIN";
 
 /// A symbol by which this library recognises itself under any file name.
 const OURS: &CStr = c"scorep_nccl_flush";
@@ -19,9 +22,6 @@ impl Library {
     /// # Errors
     /// The loader's message for each name that was tried.
     pub(super) fn open(name: &str) -> Result<Self, String> {
-        if name.eq_ignore_ascii_case("STATIC_PLUGIN") {
-            return Err("STATIC_PLUGIN is not supported".to_owned());
-        }
         let mut said = Vec::new();
         for name in candidates(name) {
             match load(&name) {
@@ -57,9 +57,11 @@ fn candidates(name: &str) -> Vec<String> {
 
 fn load(name: &str) -> Result<Library, String> {
     let text = CString::new(name).map_err(|error| error.to_string())?;
+    // without a name: the program, and the libraries that it is linked with
+    let file = if name.eq_ignore_ascii_case(LINKED) { ptr::null() } else { text.as_ptr() };
     let flags: c_int = libc::RTLD_NOW | libc::RTLD_LOCAL;
-    // SAFETY: the name is a string. The user, who chose the plugin, answers for its constructors.
-    let handle = unsafe { libc::dlopen(text.as_ptr(), flags) };
+    // SAFETY: the name is NULL or a string. The user, who chose the plugin, answers for its constructors.
+    let handle = unsafe { libc::dlopen(file, flags) };
     NonNull::new(handle).map(Library).ok_or_else(|| {
         // SAFETY: dlerror returns NULL or a string that is valid until this thread's next call.
         let said = unsafe { libc::dlerror() };
@@ -87,7 +89,8 @@ mod tests {
     fn what_cannot_be_loaded_is_told_in_words() {
         let said = Library::open("no-such-plugin").unwrap_err();
         assert!(said.contains("libnccl-profiler-no-such-plugin.so"), "{said}");
-        assert!(Library::open("static_plugin").is_err());
+        let program = Library::open("static_plugin").unwrap();
+        assert!(program.symbol(c"malloc").is_some() && program.symbol(c"ncclProfiler_v4").is_none());
         assert!(Library::open("a\0b").is_err());
         let libc = Library::open("libc.so.6").unwrap();
         assert!(libc.symbol(c"malloc").is_some() && libc.symbol(c"ncclProfiler_v4").is_none());

@@ -162,9 +162,8 @@ impl Budgets {
 /// Returns the bytes on the bus. A broadcast and a reduce have nccl-tests' factor 1: they have no bandwidth of their own,
 /// because some ranks leave early, but their bytes use the link.
 fn bus_bytes(call: &Call, nranks: i32) -> Option<f64> {
-    let function = call.function.text();
-    let early = || matches!(function.as_str(), "Broadcast" | "Reduce").then_some(1.0);
-    factors(call.kind, &function, nranks).1.or_else(early).map(|factor| factor * moved(call) as f64)
+    let early = || matches!(call.function.text().as_str(), "Broadcast" | "Reduce").then_some(1.0);
+    factors(call.kind, call.function, nranks).1.or_else(early).map(|factor| factor * moved(call) as f64)
 }
 
 impl GpuBudget {

@@ -20,7 +20,7 @@ pub(super) struct Known<'a> {
 /// Returns a row. Bytes over nanoseconds are GB/s.
 pub(super) fn of(known: &Known<'_>, cell: &Cell) -> SpeedRow {
     let (function, communicator) = (known.function.text(), known.communicator);
-    let (size, bus) = factors(known.function.kind(), &function, communicator.nranks);
+    let (size, bus) = factors(known.function.kind(), Name::of_text(&function), communicator.nranks);
     let times = &cell.transfers;
     let microseconds = |nanoseconds: f64| nanoseconds / 1e3;
     let over = |bytes: u64, time: u64, factor: Option<f64>| {

@@ -1,5 +1,6 @@
 //! Summaries as they are gathered, file by file.
 
+use super::arrived::Arrived;
 use super::of_job::{Dimensions, OfJob};
 use super::sums::{Sums, is_others};
 use super::{parts, read};
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What was gathered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Gathered {
     inputs: Vec<Input>,
     /// The inputs by the processes in them.
@@ -27,6 +28,7 @@ pub(super) struct Gathered {
     left_out: u64,
     /// Processes whose summary was not written at their end.
     cut: BTreeSet<u32>,
+    arrived: Arrived,
 }
 
 /// Returns what identifies a process: its random number or, in older summaries, where and when it ran.
@@ -37,6 +39,21 @@ fn identity(process: &Process) -> Option<String> {
 }
 
 impl Gathered {
+    /// Makes an empty collection for this number of files.
+    pub(super) fn of_files(count: usize) -> Self {
+        Self {
+            inputs: vec![],
+            seen: FxHashMap::default(),
+            processes: vec![],
+            sums: BTreeMap::new(),
+            others: BTreeMap::new(),
+            transfers: vec![],
+            left_out: 0,
+            cut: BTreeSet::new(),
+            arrived: Arrived::of_files(count),
+        }
+    }
+
     /// Adds a file.
     pub(super) fn add(&mut self, path: &Path) {
         let path_text = path.display().to_string();
@@ -92,9 +109,14 @@ impl Gathered {
                 (!own.ranks.is_empty()).then_some(own)
             };
             let communicators = communicators.iter().filter_map(of_process).collect();
-            let process = Process { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
+            let mut process = Process { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
             if !summary.complete {
                 self.cut.extend(u32::try_from(self.processes.len()).ok());
+            }
+            let own = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
+            if self.arrived.take(own, &mut process) {
+                // of its own ranks alone: it is compared with the other processes
+                (rest, bandwidth, notes) = (None, vec![], vec![]);
             }
             // what is of all processes stays with the first one
             let (clocks, lateness) = rest.take().unwrap_or_default();
@@ -124,6 +146,7 @@ impl Gathered {
         let several = jobs.len() > 1;
         let mut reports = vec![];
         for mut summary in jobs {
+            self.arrived.compare(&mut summary);
             if several {
                 let note = "The inputs are of several jobs: each has its own report.".to_owned();
                 summary.notes.insert(0, note);

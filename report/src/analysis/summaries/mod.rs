@@ -1,8 +1,10 @@
-//! The parts of a report that summaries of processes can give: they hold sums, not single operations.
+//! The parts of a report that summaries of processes can give: they hold sums, and when their ranks began some of the
+//! collectives.
 //!
 //! Files are read one at a time. What is kept of each grows with its process' communicators and rank pairs, not with
 //! the length of the job.
 
+mod arrived;
 mod gathered;
 mod job;
 mod of_job;
@@ -26,11 +28,11 @@ use std::path::PathBuf;
 /// # Errors
 /// The inputs with their problems, if none of them is a summary.
 pub fn report(
-    paths: impl IntoIterator<Item = PathBuf>,
+    paths: impl ExactSizeIterator<Item = PathBuf>,
     dimensions: &Dimensions<'_>,
     links: &Links,
 ) -> Result<Vec<OfJob>, Vec<Input>> {
-    let mut gathered = Gathered::default();
-    paths.into_iter().for_each(|path| gathered.add(&path));
+    let mut gathered = Gathered::of_files(paths.len());
+    paths.for_each(|path| gathered.add(&path));
     gathered.finish(dimensions, links)
 }

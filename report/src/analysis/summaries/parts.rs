@@ -9,10 +9,14 @@ use crate::analysis::pairs::Messages;
 use crate::answer::{Dimension, Input, Late, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow};
 use crate::job::{Job, Links};
 use common::summary::{Bandwidth, Lateness, Summary, Transfers};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most notes of processes that a report has.
 const NOTES: usize = 20;
+
+/// Most ranks that the notes describe as late.
+const LATEST: usize = 3;
 
 /// What was gathered of one job.
 pub(super) struct Parts<'a> {
@@ -71,6 +75,7 @@ impl Parts<'_> {
             communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
             unfinished: absent("Last operations"),
             swim: absent("Swim lanes"),
+            callbacks: absent("Callbacks"),
             series: Series::default(),
         }
     }
@@ -82,7 +87,14 @@ impl Parts<'_> {
             *of_processes.entry(note).or_default() += 1;
         }
         let left_out = of_processes.len().saturating_sub(NOTES);
-        let mut notes = vec!["Summaries hold sums: their operations are not matched over ranks.".to_owned()];
+        let matched = match self.summary.lateness.is_empty() && self.summary.bandwidth.is_empty() {
+            true => "their operations are not matched over ranks",
+            false => {
+                "operations are matched over ranks for the lateness and the bus bandwidths by it, and for nothing else"
+            }
+        };
+        let mut notes = vec![format!("Summaries hold sums: {matched}.")];
+        notes.extend(self.latest());
         notes.extend(self.summary.notes.iter().cloned());
         notes.extend(of_processes.into_iter().take(NOTES).map(|(note, count)| match count {
             1 => format!("1 process says: {note}"),
@@ -94,11 +106,34 @@ impl Parts<'_> {
         notes
     }
 
+    /// Describes the ranks that were last most often, with the likely error of their lateness.
+    fn latest(&self) -> Vec<String> {
+        let mut rows: Vec<&Lateness> = self.summary.lateness.iter().filter(|row| row.last > 0).collect();
+        rows.sort_by_key(|row| (Reverse(row.last), &row.comm, row.rank));
+        let us = |us: f64| if us < 1e3 { format!("{us:.1} us") } else { format!("{:.2} ms", us / 1e3) };
+        let describe = |row: &&Lateness| {
+            let Lateness { comm, rank, last, operations, one_in, .. } = row;
+            let of = if *one_in > 1 { format!(", one in {one_in}") } else { String::new() };
+            let times = row.mean_us.zip(row.p99_us).map(|(mean, most)| {
+                format!(": {} behind the first rank on average, at most {} in 99 of 100", us(mean), us(most))
+            });
+            format!(
+                "Rank {rank} of communicator {comm} was last in {last} of {operations} compared operations{of}{}. The \
+                 likely error of a lateness is {}.",
+                times.unwrap_or_default(),
+                us(row.estimated_error_us)
+            )
+        };
+        rows.iter().take(LATEST).map(describe).collect()
+    }
+
     fn late(&self, job: &Job) -> Part<Late> {
         let rows = &self.summary.lateness;
         if rows.is_empty() {
             return Part::Absent(
-                "Lateness is not in summaries of processes. The summary of a job and recordings have it.".into(),
+                "The summaries have no GPU-timed collective that all ranks of a communicator have in common. Recordings \
+                 and the trace of a job say more."
+                    .into(),
             );
         }
         let row = |row: &Lateness| RankLateness {
@@ -110,6 +145,7 @@ impl Parts<'_> {
             p99_us: row.p99_us,
             error_us: row.estimated_error_us,
             last: row.last,
+            one_in: row.one_in,
         };
         // each rank of a communicator has the same operations
         let mut operations: BTreeMap<&str, (u64, u64)> = BTreeMap::new();

@@ -1,7 +1,8 @@
 //! Sums of the operations of a communicator.
 
-use crate::analysis::factor::bus_factor;
 use crate::answer::SpeedRow;
+use common::name::Name;
+use common::operation::bus_factor;
 use common::summary::Operations;
 use std::collections::BTreeMap;
 
@@ -59,7 +60,8 @@ impl Sum {
         let timed_bytes = self.bytes as f64 * self.timed as f64 / self.count as f64;
         // bytes per microsecond are 10^-3 GB/s
         let bandwidth = |factor: f64| timed_bytes * factor / self.kernel_time / 1e3;
-        let factor = bus_factor(function, nranks).filter(|_| self.is_collective && enough && self.kernel_time > 0.0);
+        let factor = bus_factor(Name::of_text(function), nranks)
+            .filter(|_| self.is_collective && enough && self.kernel_time > 0.0);
         SpeedRow {
             function: function.to_owned(),
             nranks,

@@ -77,7 +77,7 @@ fn file(directory: &TempDir, name: &str, summary: &Summary) -> PathBuf {
 }
 
 fn reports(paths: Vec<PathBuf>) -> Vec<OfJob> {
-    report(paths, &|_| vec![], &Links { others: Some(8_000.0), ..Links::default() }).unwrap()
+    report(paths.into_iter(), &|_| vec![], &Links { others: Some(8_000.0), ..Links::default() }).unwrap()
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn bad_files_are_named_and_left_out() {
     let complete = &report.complete;
     assert_eq!((complete.ranks_here, complete.ranks, complete.operations), (1, Some(4), 10));
     assert_eq!((complete.communicators[0].missing.as_str(), complete.communicators[0].here), ("1-3", 1));
-    let inputs = super::report(paths[2..].to_vec(), &|_| vec![], &Links::default()).unwrap_err();
+    let inputs = super::report(paths[2..].iter().cloned(), &|_| vec![], &Links::default()).unwrap_err();
     assert_eq!(inputs.len(), 4);
 }
 

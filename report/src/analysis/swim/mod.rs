@@ -71,6 +71,7 @@ impl Chosen {
             sequence: call.sequence.map(|(sequence, _)| sequence),
             bytes: call.bytes,
             occurrence: judged.occurrence,
+            enqueued_ns: call.enqueued_own,
             ..SwimBar::default()
         };
         let wait_until = part.wait.map(|wait| start.saturating_add(wait).min(stop));

@@ -156,6 +156,7 @@ impl Groups {
                         sequence: Some(30 * group.calls + nth),
                         bytes,
                         enqueued_us: start - 50.0,
+                        enqueued_ns: 1_000_000_000 + (1e3 * (start - 50.0)) as u64,
                         start_us: start,
                         wait_until_us: Some(wait_until),
                         stop_us: wait_until + 40.0 + bytes as f64 / 40_000.0,

@@ -5,6 +5,7 @@
 //! each step. One pair of neighbours is slow, and one communicator is not over. Equal numbers of ranks give equal
 //! reports.
 
+mod callbacks;
 mod groups;
 mod network;
 mod scale;
@@ -33,6 +34,7 @@ pub fn sample(ranks: usize) -> Report {
         communicators: Part::Known(groups.communicators()),
         unfinished: Part::Known(groups.unfinished()),
         swim: Part::Known(groups.swim()),
+        callbacks: Part::Known(callbacks::of(&groups.swim())),
     }
 }
 

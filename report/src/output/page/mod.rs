@@ -9,12 +9,15 @@
 //! | `completeness.rs` to `unfinished.rs` | a section for each part of the report |
 //! | `costs.rs` | delay costs by GPU, in the section on late ranks |
 //! | `lanes.rs` | draws the calls of one step |
+//! | `callbacks.rs`, `below.rs` | charts of the callbacks below operations of that step |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
 //! | `unbroken.rs` | keeps a number and its unit on one line |
 //! | `draw` | scales, axes, and the frame of a chart |
 //! | `style.css` | all colours and sizes |
 
+mod below;
 mod budget;
+mod callbacks;
 mod communicators;
 mod completeness;
 mod costs;
@@ -94,7 +97,7 @@ fn whole(report: &Report) -> String {
                     (budget::of(&report.budget, &names))
                     (phases::of(&report.phases))
                     (late::of(&report.late, &names, &Pace::of(report)))
-                    (swim::of(&report.swim, &names))
+                    (swim::of(&report.swim, &report.callbacks, &names))
                     (speed::of(&report.speed, &names))
                     (pairs::of(&report.pairs, &names, report.gpus.len()))
                     (communicators::of(&report.communicators, &names))

@@ -2,23 +2,24 @@
 
 use super::super::names::Names;
 use super::super::units::{bytes, count, counted, known, time};
+use super::callbacks;
 use super::draw::Chart;
 use super::lanes::{Lanes, transfer_us};
 use super::section::{absent, part};
 use super::table::Table;
-use crate::answer::{Part, Swim, SwimBar, SwimLane};
+use crate::answer::{Callbacks, Part, Swim, SwimBar, SwimLane};
 use maud::{Markup, html};
 
 /// Number of calls in their table.
 const CALLS: usize = 200;
 
 /// Writes the section.
-pub(super) fn of(swim: &Part<Swim>, names: &Names<'_>) -> Markup {
+pub(super) fn of(swim: &Part<Swim>, below: &Part<Callbacks>, names: &Names<'_>) -> Markup {
     part("swim", "One step in detail", swim, |swim| {
         if swim.lanes.is_empty() {
             absent("the step has no calls with a time.")
         } else {
-            html! { (chart(swim, names)) }
+            html! { (chart(swim, names)) (callbacks::of(below, names)) }
         }
     })
 }

@@ -62,6 +62,9 @@ fn each_chart_has_a_title_a_description_and_a_sentence_that_says_what_to_look_fo
         "late-chart",
         "waits-chart",
         "swim-chart",
+        "callbacks-chart-1",
+        "callbacks-chart-2",
+        "callbacks-chart-3",
         "speed-chart",
         "pairs-chart",
     ];
@@ -148,6 +151,17 @@ fn a_page_of_1024_ranks_is_below_5_mb() {
     let page = html(&report);
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     assert!(page.contains("all 1,024\u{a0}ranks"));
+}
+
+#[test]
+fn callbacks_are_drawn_and_in_a_table_or_their_lack_has_a_reason() {
+    let mut report = sample(4);
+    let page = html(&report);
+    for part in ["proxy step waits for the receiver", "32 kernel channels", "class=\"step-flush\"", "(36 rows)"] {
+        assert!(page.replace('\u{a0}', " ").contains(part), "{part}");
+    }
+    report.callbacks = Part::Absent(crate::answer::Callbacks::NOT_IN_INPUTS.into());
+    assert!(html(&report).contains("are not shown: the inputs hold no callbacks; recordings do."));
 }
 
 #[test]

@@ -38,6 +38,7 @@ fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judge
         algorithm: Name::of(Some(c"RING")),
         protocol: Name::none(),
         enqueued: 1_100,
+        enqueued_own: 1_100,
         source: if span.is_some() { Source::Stamps } else { Source::Enqueue },
         duration: 0,
         time: None,

@@ -113,6 +113,7 @@ fn sums_row() -> RankLateness {
         p99_us: None,
         error_us: 0.0,
         last: 0,
+        one_in: 1,
     }
 }
 

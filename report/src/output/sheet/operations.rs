@@ -153,6 +153,7 @@ mod tests {
             algorithm: Name::of(Some(c"RING")),
             protocol: Name::none(),
             enqueued: -5,
+            enqueued_own: 0,
             source: Source::Stamps,
             duration: 90,
             time: None,

@@ -1,0 +1,287 @@
+//! The standing of a communicator: which operations it has entered, begun and finished, and what is under way. It is
+//! kept for the status file alone (`NCCL_SCOREP_STATUS`).
+//!
+//! Figures wait until nothing more comes of an operation, and give it up after a deadline. The standing is of this
+//! moment: it takes in the same events as the assembly, also of windows that still fill, and it keeps an unfinished
+//! operation for as long as it is unfinished.
+//!
+//! The works of a communicator run on the GPU one after the other. So an operation has ended when a later one has, also
+//! if its own end was not seen.
+
+mod calls;
+mod entries;
+mod entry;
+mod numbering;
+mod waits;
+
+pub(crate) use calls::InApi;
+
+use crate::clock::wall::Wall;
+use crate::event::datatype::Datatype;
+use crate::event::handle::Handle;
+use crate::event::kind::Kind;
+use crate::event::{self, Timed};
+use crate::launch::times::OfKernel;
+use crate::record::context::switching::{Asked, CLOSE, Switched};
+use crate::record::payload::{OfCall, OfOperation};
+use crate::record::pool::Pool;
+use crate::record::slot::Recorded;
+use crate::status;
+use entries::Entries;
+use entry::Entry;
+use numbering::{Counts, Numbering, Start};
+use waits::Waits;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    name: String,
+    nranks: i32,
+    rank: Option<i32>,
+    /// Time at which the collector heard of it, ticks.
+    opened: u64,
+    /// Whether NCCL reports calls of its API. If not, operations stand in for them.
+    api_calls: bool,
+    /// Whether nothing that started is known to lack.
+    is_whole: bool,
+    /// Whether NCCL was asked for kernel channels at the communicator's begin.
+    has_channels: bool,
+    /// The mask of its NCCL, if the types that NCCL is asked for may change.
+    switched: Switched,
+    nanoseconds_per_tick: f64,
+    /// Whether CUDA events time kernels.
+    has_events: bool,
+    /// Kernel channels of operations from this order on may be other operations'.
+    trusted_below: u64,
+    timed: Timed,
+    numbering: Numbering,
+    entries: Entries,
+    waits: Waits,
+    /// Begin of the current round, ticks.
+    now: u64,
+}
+
+impl Standing {
+    /// Makes the standing of a communicator that was just made.
+    pub(crate) fn new(introduction: &event::Communicator, now: u64, is_whole: bool, may_switch: bool) -> Self {
+        let event::Communicator { name, nranks, rank, api_calls, kernel_events, introduced, timed, .. } = introduction;
+        Self {
+            name: name.clone(),
+            nranks: *nranks,
+            rank: introduced.then_some(*rank),
+            opened: now,
+            api_calls: *api_calls,
+            is_whole,
+            has_channels: *kernel_events,
+            switched: if may_switch { Switched::of(timed.mask) } else { Switched::default() },
+            nanoseconds_per_tick: 1.0,
+            has_events: false,
+            trusted_below: u64::MAX,
+            timed: *timed,
+            numbering: Numbering::default(),
+            entries: Entries::default(),
+            waits: Waits::default(),
+            now,
+        }
+    }
+
+    /// Sets its name and this process' rank in it, when they are known.
+    pub(crate) fn tell(&mut self, name: &str, rank: i32) {
+        name.clone_into(&mut self.name);
+        self.rank = Some(rank);
+    }
+
+    /// Begins a round at this time, in ticks. `has_events` says whether CUDA events time kernels. Once they have, their
+    /// news count to the end.
+    pub(crate) fn begin_round(&mut self, now: u64, has_events: bool, nanoseconds_per_tick: f64) {
+        (self.now, self.nanoseconds_per_tick) = (now, nanoseconds_per_tick);
+        self.has_events |= has_events;
+    }
+
+    /// Notes that calls or operations found no room: they have no number.
+    pub(crate) fn lose(&mut self) {
+        self.is_whole = false;
+    }
+
+    /// Notes that kernel channels from this order on may be other operations'.
+    pub(crate) fn distrust(&mut self, order: u64) {
+        self.trusted_below = self.trusted_below.min(order);
+    }
+
+    /// Notes that all works that started before this order have had their time on the GPU.
+    pub(crate) fn passed_by(&mut self, order: u64) {
+        self.entries.passed_by(order, self.now);
+    }
+
+    /// Takes in a report, come at `now`, of the kernel whose first operation has this order. It may come before the
+    /// operation is read.
+    pub(crate) fn heard(&mut self, first: u64, news: OfKernel, now: u64) {
+        match news {
+            OfKernel::Launched { .. } => {}
+            OfKernel::Reached => self.entries.kernel_reached(first, now),
+            OfKernel::Ran(_) => {
+                self.entries.kernel_ran(first, now);
+                self.waits.finished();
+            }
+            OfKernel::Untimed { .. } | OfKernel::GivenUp(_) => self.entries.kernel_untimed(first),
+        }
+    }
+
+    /// Returns the event types that NCCL was asked for at its begin.
+    pub(crate) fn asked(&self) -> i32 {
+        self.timed.asked
+    }
+
+    /// Returns whether kernel channels of an operation that was called at this time, in ticks, are reported.
+    fn has_channels_at(&self, called: u64) -> bool {
+        if self.switched == Switched::default() {
+            return self.has_channels;
+        }
+        self.switched.asked_at(called, (CLOSE / self.nanoseconds_per_tick) as u64) == Asked::Yes
+    }
+
+    /// Finds out how the GPU's part of an operation is to be seen.
+    fn follow(&self, entry: &mut Entry) {
+        entry.has_channels = self.has_channels_at(entry.entered)
+            && self.trusted_below > entry.order.min(entry.called.unwrap_or(u64::MAX))
+            && !entry.is_copied
+            && !(entry.peer.is_some() && entry.peer == self.rank && !self.timed.counts_self)
+            && !(self.timed.silent_broadcasts && entry.function.is_broadcast() && entry.operation == 0);
+        entry.is_followed = self.has_events && self.timed.launches || entry.has_channels;
+    }
+
+    /// Takes in the begin of an event.
+    pub(crate) fn begun(&mut self, event: &Recorded) {
+        match event.kind {
+            Kind::CollApi | Kind::P2pApi => self.call_begun(event),
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(event),
+            Kind::ProxyOp => self.waits.proxy_begun(event),
+            Kind::ProxyStep => self.waits.step_begun(event),
+            Kind::KernelCh => self.entries.channel_begun(event.parent, event.start),
+        }
+    }
+
+    /// Takes in the end of an event; `abandoned` if its end will not be seen any more.
+    pub(crate) fn ended(&mut self, event: &Recorded, abandoned: bool) {
+        match event.kind {
+            Kind::CollApi | Kind::P2pApi => self.entries.returned(event.handle, event.stop),
+            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {}
+            Kind::ProxyOp if abandoned => self.waits.proxy_lost(event.handle),
+            Kind::ProxyStep if abandoned => {}
+            Kind::ProxyOp => self.waits.proxy_ended(event.handle),
+            Kind::ProxyStep => self.waits.step_ended(event.parent, event.handle),
+            Kind::KernelCh if abandoned => {}
+            Kind::KernelCh => {
+                let time = event.timed_stop().unwrap_or(self.now);
+                if self.entries.channel_ended(event.parent, time, self.trusted_below) {
+                    self.waits.finished();
+                }
+            }
+        }
+    }
+
+    /// Takes in an event that has begun and ended.
+    pub(crate) fn passed(&mut self, event: &Recorded) {
+        match event.kind {
+            // most steps are seen when they are over
+            Kind::ProxyStep => self.waits.step_passed(event.parent),
+            _ => {
+                self.begun(event);
+                self.ended(event, false);
+            }
+        }
+    }
+
+    fn call_begun(&mut self, event: &Recorded) {
+        let OfCall { bytes, function, datatype, root, captured, place, .. } = OfCall::unpack(event.payload());
+        let is_collective = event.kind == Kind::CollApi;
+        if !captured {
+            let mut entry = Entry::new(function, bytes, datatype, root, event.start);
+            (entry.call, entry.called, entry.is_collective) = (event.handle, Some(place.order), is_collective);
+            self.follow(&mut entry);
+            self.entries.add(entry);
+        }
+        let counts = if is_collective { Counts::Collective } else { Counts::P2p };
+        self.number(place.order, Start { of: if captured { 0 } else { event.handle }, counts });
+    }
+
+    fn operation_begun(&mut self, event: &Recorded) {
+        let operation = OfOperation::unpack(event.payload());
+        let OfOperation { bytes, function, number, place, .. } = operation;
+        let is_p2p = event.kind == Kind::P2p || function.is_p2p();
+        let (peer, is_skipped) = (is_p2p.then(|| number.peer()), event.kind == Kind::Skipped);
+        let complete = |entry: &mut Entry| {
+            (entry.operation, entry.order, entry.peer) = (event.handle, place.order, peer);
+            entry.first = place.order.saturating_sub(place.distance.into());
+            entry.channels = if is_p2p { 1 } else { operation.channels.max(1) };
+            entry.is_copied = event.kind == Kind::CeColl;
+        };
+        if is_skipped && self.api_calls {
+            self.entries.forget_call(event.parent);
+        } else if !is_skipped {
+            let mut entry = self.entries.take_call(event.parent).unwrap_or_else(|| {
+                // the operation of a graph's replay, or one without calls
+                let datatype = if function.is_in_bytes() { Datatype::default() } else { number.datatype() };
+                Entry { is_collective: !is_p2p, ..Entry::new(function, bytes, datatype, number.root(), event.start) }
+            });
+            complete(&mut entry);
+            self.follow(&mut entry);
+            self.entries.add(entry);
+        }
+        let counts = match (self.api_calls, is_p2p) {
+            (true, _) => Counts::Nothing,
+            (false, true) => Counts::P2p,
+            (false, false) => Counts::Collective,
+        };
+        // NCCL names the call of each operation; without one, calls are missing
+        self.is_whole &= !self.api_calls || event.parent != 0;
+        self.number(place.order, Start { of: event.handle, counts });
+    }
+
+    fn number(&mut self, order: u64, start: Start) {
+        let Self { numbering, entries, is_whole, .. } = self;
+        *is_whole &= numbering.start(order, start, |of, number| entries.number(of, number));
+    }
+
+    /// Returns when the last call ended before this time, ticks: a group that ends at this time may have that call.
+    fn last_call_before(&self, time: u64) -> Option<u64> {
+        self.entries.iter().filter_map(|entry| entry.returned.filter(|&returned| returned <= time)).max()
+    }
+
+    /// Returns its state for the status file.
+    pub(crate) fn status(
+        &self,
+        comm: Option<u64>,
+        calls: Vec<status::Call>,
+        (pool, wall): (&Pool, Wall),
+    ) -> status::Communicator {
+        let [entered, entered_p2p] = self.numbering.counts();
+        let is_asked =
+            self.has_events && self.timed.launches || self.has_channels_at(self.now) && self.trusted_below == u64::MAX;
+        let sees_gpu = is_asked && self.entries.iter().all(|entry| entry.is_followed || entry.finished.is_some());
+        // operations of which nothing more is to be learnt would else pass for finished ones
+        let (begun, finished) = if sees_gpu { self.entries.counts() } else { (0, 0) };
+        let mut operations: Vec<&Entry> = self.entries.iter().collect();
+        operations.sort_by_key(|entry| entry.called.unwrap_or(entry.order));
+        status::Communicator {
+            comm: comm.map(|comm| format!("{comm:016x}")).unwrap_or_default(),
+            name: self.name.clone(),
+            rank: self.rank,
+            nranks: u64::try_from(self.nranks).unwrap_or(0),
+            opened: wall.at(self.opened),
+            ended: None,
+            counts_all: self.is_whole,
+            sees_gpu,
+            entered,
+            entered_p2p,
+            begun,
+            finished,
+            operations: operations.into_iter().map(|entry| entry.status(wall, sees_gpu)).collect(),
+            calls,
+            waits: self.waits.status(wall, |step| {
+                let handle = Handle::parse(step)?;
+                pool.find(handle)?.0.read(handle.generation())
+            }),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The structures and numbers of NVML that the library uses, as NVML's documentation has them.
+
+use std::ffi::{c_char, c_int, c_longlong, c_uint};
+
+/// NVML_SUCCESS.
+pub(super) const SUCCESS: c_int = 0;
+/// NVML_ERROR_NOT_SUPPORTED.
+pub(super) const NOT_SUPPORTED: c_int = 3;
+/// All links of a GPU together, as the scope of a field.
+pub(super) const ALL_LINKS: c_uint = c_uint::MAX;
+/// NVML_DEVICE_UUID_V2_BUFFER_SIZE.
+pub(super) const UUID_BYTES: usize = 96;
+
+/// NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, _DATA_RX, _RAW_TX, _RAW_RX: KiB since the driver was loaded.
+pub(super) const NVLINK_DATA: [c_uint; 2] = [138, 139];
+pub(super) const NVLINK_RAW: [c_uint; 2] = [140, 141];
+/// NVML_PCIE_UTIL_TX_BYTES, _RX_BYTES: kB/s.
+pub(super) const PCIE: [c_uint; 2] = [0, 1];
+
+/// nvmlFieldValue_t.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FieldValue {
+    pub(super) field: c_uint,
+    pub(super) scope: c_uint,
+    /// Microseconds since the Epoch.
+    pub(super) timestamp: c_longlong,
+    /// Microseconds that the field took.
+    pub(super) latency: c_longlong,
+    /// nvmlValueType_t.
+    pub(super) kind: c_int,
+    /// nvmlReturn_t of this field.
+    pub(super) result: c_int,
+    /// nvmlValue_t, a union of 8 bytes.
+    pub(super) value: [u8; 8],
+}
+
+impl FieldValue {
+    /// Returns a request for a field.
+    pub(super) fn of(field: c_uint, scope: c_uint) -> Self {
+        Self { field, scope, ..Self::default() }
+    }
+
+    /// Returns the value as a whole number, if it is one.
+    pub(super) fn whole(&self) -> Option<u64> {
+        let [a, b, c, d, ..] = self.value;
+        match self.kind {
+            // unsigned int, unsigned long, unsigned long long, signed long long
+            1 => Some(u32::from_ne_bytes([a, b, c, d]).into()),
+            2 | 3 => Some(u64::from_ne_bytes(self.value)),
+            4 => u64::try_from(i64::from_ne_bytes(self.value)).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// nvmlPciInfo_t, version 3.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PciInfo {
+    pub(super) bus_legacy: [c_char; 16],
+    pub(super) domain: c_uint,
+    pub(super) bus: c_uint,
+    pub(super) device: c_uint,
+    pub(super) device_id: c_uint,
+    pub(super) subsystem_id: c_uint,
+    pub(super) bus_id: [c_char; 32],
+}
+
+impl Default for PciInfo {
+    fn default() -> Self {
+        let [domain, bus, device, device_id, subsystem_id] = [0; 5];
+        Self { bus_legacy: [0; 16], domain, bus, device, device_id, subsystem_id, bus_id: [0; 32] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    /// As driver 580 on x86-64 has them: nvmlFieldValue_t takes 40 bytes and nvmlPciInfo_t 68.
+    #[test]
+    fn structures_lie_as_nvmls_do() {
+        assert_eq!((size_of::<FieldValue>(), size_of::<PciInfo>()), (40, 68));
+        let value = [
+            offset_of!(FieldValue, scope),
+            offset_of!(FieldValue, timestamp),
+            offset_of!(FieldValue, latency),
+            offset_of!(FieldValue, kind),
+            offset_of!(FieldValue, result),
+            offset_of!(FieldValue, value),
+        ];
+        assert_eq!(value, [4, 8, 16, 24, 28, 32]);
+        assert_eq!((offset_of!(PciInfo, domain), offset_of!(PciInfo, bus_id)), (16, 36));
+    }
+
+    #[test]
+    fn whole_numbers_are_read_by_their_type() {
+        let value = |kind, bits: u64| FieldValue { kind, value: bits.to_ne_bytes(), ..FieldValue::default() }.whole();
+        assert_eq!([2, 3].map(|kind| value(kind, u64::MAX)), [Some(u64::MAX); 2]);
+        assert_eq!([value(4, 7), value(4, u64::MAX)], [Some(7), None]);
+        assert_eq!([value(0, 0x4000_0000_0000_0000), value(9, 1)], [None; 2]);
+        let lower = if cfg!(target_endian = "little") { 0xffff_ffff_0000_0007 } else { 0x0000_0007_ffff_ffff };
+        assert_eq!(value(1, lower), Some(7));
+    }
+}

@@ -1,0 +1,264 @@
+//! NVML, NVIDIA's management library, looked up at run time: the few functions that say how many bytes went over NVLink
+//! and PCIe.
+//!
+//! NVML's calls may take long, and may hang where a GPU has failed. So the library calls them on a thread of its own,
+//! for which nobody waits without a deadline.
+
+mod layout;
+
+use layout::{ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_DATA, NVLINK_RAW, PCIE, PciInfo, SUCCESS, UUID_BYTES};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+
+use super::Ways;
+
+/// File name of NVML, as NVIDIA's driver installs it.
+const LIBRARY: &CStr = c"libnvidia-ml.so.1";
+/// Bytes in NVML's unit of the NVLink counters.
+const KIB: u64 = 1024;
+/// Most links that a GPU has. Larger numbers are not asked for.
+const MOST_LINKS: c_uint = 36;
+
+/// A handle of NVML's, as wide as a pointer and never used as one.
+type Handle = usize;
+
+/// Why NVML does not tell something, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The words.
+    pub why: String,
+    /// Whether the GPU, or this driver, never has it.
+    pub is_final: bool,
+}
+
+/// NVML's functions, declared as its documentation has them.
+#[derive(Debug)]
+pub struct Nvml {
+    error: unsafe extern "C" fn(c_int) -> *const c_char,
+    count: unsafe extern "C" fn(*mut c_uint) -> c_int,
+    by_index: unsafe extern "C" fn(c_uint, *mut Handle) -> c_int,
+    by_bus: unsafe extern "C" fn(*const c_char, *mut Handle) -> c_int,
+    pci: unsafe extern "C" fn(Handle, *mut PciInfo) -> c_int,
+    uuid: unsafe extern "C" fn(Handle, *mut c_char, c_uint) -> c_int,
+    fields: unsafe extern "C" fn(Handle, c_int, *mut FieldValue) -> c_int,
+    pcie: unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_int,
+}
+
+/// A GPU as NVML knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpu {
+    handle: Handle,
+    /// Its place on the PCI bus, as [`place`] writes it.
+    pub bus: String,
+    /// Its UUID, if NVML tells it.
+    pub uuid: Option<String>,
+}
+
+/// Bytes over NVLink since the driver was loaded, over all links of a GPU: those of everybody who uses the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NvLink {
+    /// The data.
+    pub data: Ways<u64>,
+    /// The data with the protocol's headers, if NVML counts them.
+    pub raw: Option<Ways<u64>>,
+}
+
+/// Returns the function of that name in the library.
+///
+/// # Errors
+/// Names the function if the library lacks it.
+///
+/// # Safety
+/// `T` is the type of a pointer to that function.
+unsafe fn function<T: Copy>(library: *mut c_void, name: &CStr) -> Result<T, String> {
+    const { assert!(size_of::<T>() == size_of::<*mut c_void>()) };
+    // SAFETY: `Nvml::open`, the only caller, holds a valid handle.
+    let found = unsafe { libc::dlsym(library, name.as_ptr()) };
+    if found.is_null() {
+        return Err(format!("this driver's NVML has no {}", name.to_string_lossy()));
+    }
+    // SAFETY: the pointer is a function of the type that the caller guarantees.
+    Ok(unsafe { std::mem::transmute_copy::<*mut c_void, T>(&found) })
+}
+
+impl Nvml {
+    /// Loads and initialises NVML. It stays loaded, since its calls may still be under way when the process ends.
+    ///
+    /// # Errors
+    /// Says why there is no NVML, in words.
+    pub fn open() -> Result<Self, String> {
+        // SAFETY: the driver's library runs no code of the application's when it is loaded.
+        let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if library.is_null() {
+            return Err("NVML (libnvidia-ml.so.1, of NVIDIA's driver) is not there".into());
+        }
+        // SAFETY: the types are those of NVML's interface, whose functions keep their types within a name.
+        let (nvml, init) = unsafe {
+            let nvml = Self {
+                error: function(library, c"nvmlErrorString")?,
+                count: function(library, c"nvmlDeviceGetCount_v2")?,
+                by_index: function(library, c"nvmlDeviceGetHandleByIndex_v2")?,
+                by_bus: function(library, c"nvmlDeviceGetHandleByPciBusId_v2")?,
+                pci: function(library, c"nvmlDeviceGetPciInfo_v3")?,
+                uuid: function(library, c"nvmlDeviceGetUUID")?,
+                fields: function(library, c"nvmlDeviceGetFieldValues")?,
+                pcie: function(library, c"nvmlDeviceGetPcieThroughput")?,
+            };
+            (nvml, function::<unsafe extern "C" fn() -> c_int>(library, c"nvmlInit_v2")?)
+        };
+        // SAFETY: the function takes nothing.
+        nvml.check("nvmlInit", unsafe { init() }).map_err(|refusal| refusal.why)?;
+        Ok(nvml)
+    }
+
+    /// Returns all GPUs of the machine that this process may see, in NVML's order, which is not CUDA's.
+    ///
+    /// # Errors
+    /// Says which call failed. GPUs that NVML cannot open are left out.
+    pub fn gpus(&self) -> Result<Vec<Gpu>, Refusal> {
+        let mut count = 0;
+        // SAFETY: the function writes one number.
+        self.check("nvmlDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
+        let handle = |index| {
+            let mut handle = 0;
+            // SAFETY: the function writes one handle.
+            self.check("nvmlDeviceGetHandleByIndex", unsafe { (self.by_index)(index, &raw mut handle) }).ok()?;
+            let mut info = PciInfo::default();
+            // SAFETY: the handle is NVML's; the function fills the structure in, whose layout is tested.
+            self.check("nvmlDeviceGetPciInfo", unsafe { (self.pci)(handle, &raw mut info) }).ok()?;
+            Some(self.gpu(handle, &place(&text(&info.bus_id))))
+        };
+        Ok((0..count).filter_map(handle).collect())
+    }
+
+    /// Returns the GPU at this place on the PCI bus.
+    ///
+    /// # Errors
+    /// Says why NVML does not know it.
+    pub fn at(&self, bus: &str) -> Result<Gpu, Refusal> {
+        let name = CString::new(bus).unwrap_or_default();
+        let mut handle = 0;
+        // SAFETY: the string ends with 0; the function writes one handle.
+        let result = unsafe { (self.by_bus)(name.as_ptr(), &raw mut handle) };
+        self.check("nvmlDeviceGetHandleByPciBusId", result)?;
+        Ok(self.gpu(handle, bus))
+    }
+
+    fn gpu(&self, handle: Handle, bus: &str) -> Gpu {
+        let mut uuid = [0; UUID_BYTES];
+        // SAFETY: the handle is NVML's; the function writes at most so many characters.
+        let result = unsafe { (self.uuid)(handle, uuid.as_mut_ptr(), UUID_BYTES as c_uint) };
+        let uuid = (result == SUCCESS).then(|| text(&uuid)).filter(|uuid| !uuid.is_empty());
+        Gpu { handle, bus: bus.to_owned(), uuid }
+    }
+
+    /// Reads the bytes over all NVLinks of a GPU.
+    ///
+    /// # Errors
+    /// Says why NVML does not count them.
+    pub fn nvlink(&self, gpu: &Gpu) -> Result<NvLink, Refusal> {
+        let [sent, received] = NVLINK_DATA;
+        let [raw_sent, raw_received] = NVLINK_RAW;
+        let mut values = [sent, received, raw_sent, raw_received].map(|field| FieldValue::of(field, ALL_LINKS));
+        self.read(gpu, &mut values)?;
+        let [sent, received, raw_sent, raw_received] = values.map(|value| self.bytes(&value));
+        let raw = raw_sent.ok().zip(raw_received.ok()).map(|(sent, received)| Ways { sent, received });
+        Ok(NvLink { data: Ways { sent: sent?, received: received? }, raw })
+    }
+
+    /// Reads the bytes over each NVLink of a GPU, by the link's number. Empty where NVML does not count by link.
+    pub fn links(&self, gpu: &Gpu) -> Vec<(u32, Ways<u64>)> {
+        let [sent, received] = NVLINK_DATA;
+        let asked = |link| [FieldValue::of(sent, link), FieldValue::of(received, link)];
+        let mut values: Vec<FieldValue> = (0..MOST_LINKS).flat_map(asked).collect();
+        if self.read(gpu, &mut values).is_err() {
+            return vec![];
+        }
+        let link = |pair: &[FieldValue]| match pair {
+            [sent, received] => {
+                Some((sent.scope, Ways { sent: self.bytes(sent).ok()?, received: self.bytes(received).ok()? }))
+            }
+            _ => None,
+        };
+        values.chunks(2).filter_map(link).collect()
+    }
+
+    /// Measures the bytes per second over PCIe, each direction for 20 ms, for which the call waits.
+    ///
+    /// NVML counts these bytes, too (fields 197 and 198), but in 32 bits, which are full after a tenth of a second at a
+    /// GPU's pace.
+    ///
+    /// # Errors
+    /// Says why NVML does not measure them.
+    pub fn pcie(&self, gpu: &Gpu) -> Result<Ways<u64>, Refusal> {
+        let rate = |direction| {
+            let mut kilobytes = 0;
+            // SAFETY: the handle is NVML's; the function writes one number.
+            let result = unsafe { (self.pcie)(gpu.handle, direction, &raw mut kilobytes) };
+            self.check("nvmlDeviceGetPcieThroughput", result).map(|()| u64::from(kilobytes) * 1000)
+        };
+        let [sent, received] = PCIE.map(rate);
+        Ok(Ways { sent: sent?, received: received? })
+    }
+
+    fn read(&self, gpu: &Gpu, values: &mut [FieldValue]) -> Result<(), Refusal> {
+        let count = c_int::try_from(values.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is NVML's; the function fills in so many structures, whose layout is tested.
+        let result = unsafe { (self.fields)(gpu.handle, count, values.as_mut_ptr()) };
+        self.check("nvmlDeviceGetFieldValues", result)
+    }
+
+    /// Returns the bytes of a field that counts KiB.
+    fn bytes(&self, value: &FieldValue) -> Result<u64, Refusal> {
+        let what = format!("NVML's field {}", value.field);
+        self.check(&what, value.result)?;
+        let whole = value.whole().and_then(|kib| kib.checked_mul(KIB));
+        whole.ok_or_else(|| Refusal { why: format!("{what} is no number of KiB"), is_final: true })
+    }
+
+    fn check(&self, what: &str, result: c_int) -> Result<(), Refusal> {
+        if result == SUCCESS {
+            return Ok(());
+        }
+        // SAFETY: the function returns a constant string for every number, or NULL.
+        let words = unsafe { (self.error)(result) };
+        // SAFETY: the pointer is not NULL, so it is such a string.
+        let words = if words.is_null() { "".into() } else { unsafe { CStr::from_ptr(words) }.to_string_lossy() };
+        let words = if words.is_empty() { "unknown error".into() } else { words };
+        Err(Refusal { why: format!("{what} answered {words} ({result})"), is_final: result == NOT_SUPPORTED })
+    }
+}
+
+/// Returns the text of a buffer up to its zero.
+fn text(buffer: &[c_char]) -> String {
+    let bytes: Vec<u8> = buffer.iter().take_while(|&&byte| byte != 0).map(|&byte| byte.cast_unsigned()).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Returns a place on the PCI bus as CUDA and Linux write it: NVML writes the domain with eight digits.
+pub fn place(bus: &str) -> String {
+    let bus = bus.trim().to_uppercase();
+    let short = bus.split_once(':').and_then(|(domain, _)| {
+        let zeros = domain.len().checked_sub(4)?;
+        domain.get(..zeros).filter(|zeros| zeros.bytes().all(|digit| digit == b'0')).map(|_| zeros)
+    });
+    short.and_then(|zeros| bus.get(zeros..)).unwrap_or(&bus).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_written_in_one_way() {
+        for (bus, expected) in [
+            ("00000000:0a:00.0", "0000:0A:00.0"),
+            ("0000:0A:00.0", "0000:0A:00.0"),
+            ("00010000:0a:00.0", "00010000:0A:00.0"),
+            ("0:a", "0:A"),
+            ("é:1", "É:1"),
+            ("", ""),
+        ] {
+            assert_eq!(place(bus), expected);
+        }
+    }
+}

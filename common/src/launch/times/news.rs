@@ -1,0 +1,50 @@
+//! News of kernels, from the launching threads and from CUDA's events, for the collector.
+
+use super::Times;
+use crate::launch::pool::Launches;
+use crate::launch::{KernelId, KernelTime, News, Untimed};
+
+/// News of a kernel for the collector's figures.
+#[derive(Debug, Clone, Copy)]
+pub enum OfKernel {
+    /// The kernel was launched, and its time is to come.
+    Launched {
+        /// Whether NCCL was asked for the GPU's stamps, too.
+        stamps: bool,
+    },
+    /// The kernel has no events.
+    Untimed {
+        /// The reason.
+        cause: Untimed,
+        /// Whether NCCL was asked for the GPU's stamps.
+        stamps: bool,
+    },
+    /// Its stream has come to it, and it is not over.
+    Reached,
+    /// The kernel is over: its time, or the reason why its events give none.
+    Ran(Result<KernelTime, Untimed>),
+    /// Its events give no time, for this reason, and nobody will know when it is over.
+    GivenUp(Untimed),
+}
+
+/// Takes in the news from the launching threads. Calls `each` for every kernel before its time.
+pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(KernelId, OfKernel)) {
+    for news in launches.heard() {
+        match news {
+            // the events' context has ended or was reset: CUDA may not know them any more
+            News::Launched(launch) if launches.are_of_before(&launch) => {
+                if let Some(kernel) = launch.kernel {
+                    each(kernel, OfKernel::Untimed { cause: Untimed::NotBelieved, stamps: launch.stamps });
+                }
+                launches.give_back(launch);
+            }
+            News::Launched(launch) => {
+                if let Some(kernel) = launch.kernel {
+                    each(kernel, OfKernel::Launched { stamps: launch.stamps });
+                }
+                times.await_launch(launch);
+            }
+            News::Untimed { kernel, cause, stamps } => each(kernel, OfKernel::Untimed { cause, stamps }),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Bytes over NVLink, as NVML counts them on the process' GPUs while it runs (`NCCL_SCOREP_NVLINK`), beside those that
+//! NCCL's operations should have moved; and the rate over PCIe and the bytes of the node's network adapters.
+//!
+//! A thread of its own calls NVML, once a second. Nobody waits for it without a deadline, since a call of NVML's may
+//! hang where a GPU has failed. NVML counts all traffic of a GPU, of all processes.
+
+mod gpus;
+mod rates;
+mod watched;
+
+use crate::base::answer::{self, Reply};
+use crate::base::bell::Bell;
+use crate::base::{lock, log, own_thread, shortage};
+use crate::clock::CLOCK;
+use crate::config::Settings;
+use crate::hardware::Ways;
+use crate::hardware::nics::{self, SYSFS};
+use crate::hardware::nvml::Nvml;
+use crate::launch::gate::Gate;
+use crate::origin;
+use crate::sums::run_sums::{Moved, Rank};
+use crossbeam_queue::ArrayQueue;
+pub(crate) use rates::{rates, want as want_rates};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant};
+use watched::{Adapters, Watched};
+
+/// Time between two readings.
+const PERIOD: Duration = Duration::from_secs(1);
+/// Time for which the end of the measurement waits for the last reading.
+const LAST: Duration = Duration::from_millis(500);
+/// Time for which the end of the process waits for a call of NVML's under way.
+const UNDER_WAY: Duration = Duration::from_millis(200);
+
+/// Why a figure is absent, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why(pub String);
+
+/// Bytes of a GPU since its counters were first read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuBytes {
+    /// Its place on the PCI bus.
+    pub bus: String,
+    /// Its UUID, if NVML tells it.
+    pub uuid: Option<String>,
+    /// Bytes of data over all its NVLinks, or why they are not known.
+    pub nvlink: Result<Ways<u64>, Why>,
+    /// The same with the protocol's headers, if NVML counts them.
+    pub raw: Option<Ways<u64>>,
+    /// Number of times that a counter had gone back, since it had wrapped or was reset. The bytes until then are lost.
+    pub set_back: u64,
+    /// Rate over PCIe, if NVML measures it.
+    pub pcie: Option<PcieRate>,
+}
+
+/// Rates over PCIe, each measured for 20 ms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PcieRate {
+    /// Number of measurements.
+    pub samples: u64,
+    /// Sum of the rates, bytes per second.
+    pub sum: Ways<u64>,
+    /// Largest rates, bytes per second.
+    pub max: Ways<u64>,
+}
+
+impl PcieRate {
+    fn add(&mut self, rate: Ways<u64>) {
+        self.samples += 1;
+        self.sum = self.sum.zip(rate).map(|(sum, rate)| sum.saturating_add(rate));
+        self.max = self.max.zip(rate).map(|(max, rate)| max.max(rate));
+    }
+}
+
+/// Bytes of a network adapter of the node since its counters were first read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdapterBytes {
+    /// Its name.
+    pub name: String,
+    /// The bytes.
+    pub bytes: Ways<u64>,
+}
+
+/// All figures of the last reading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Seconds from the first reading to the last one.
+    pub seconds: f64,
+    /// The process' GPUs.
+    pub gpus: Vec<GpuBytes>,
+    /// The node's network adapters.
+    pub adapters: Vec<AdapterBytes>,
+    /// Why there are no GPUs here.
+    pub why: Option<Why>,
+    /// Whether NVML has not answered at the end: the figures are those of an earlier moment.
+    pub is_old: bool,
+}
+
+static READING: Mutex<Option<Reading>> = Mutex::new(None);
+/// Orders for one more reading each, which the thread answers.
+static ORDERS: LazyLock<ArrayQueue<Reply<()>>> = LazyLock::new(|| ArrayQueue::new(4));
+static BELL: LazyLock<Bell> = LazyLock::new(Bell::default);
+/// Shut at the end of the process.
+static GATE: LazyLock<Gate> = LazyLock::new(Gate::default);
+/// Bytes over NVLink of all GPUs together.
+static SUMS: Ways<AtomicU64> = Ways { sent: AtomicU64::new(0), received: AtomicU64::new(0) };
+/// Set while the thread runs.
+static RUNS: AtomicBool = AtomicBool::new(false);
+
+/// Begins to read, if it is wanted. Called once, before the first event.
+pub(crate) fn begin(settings: &Settings) {
+    // a replay's operations have moved nothing on this machine
+    if !settings.nvlink || origin::is_recorded() {
+        return;
+    }
+    // the first word, for whoever asks before NVML has answered
+    publish(Reading::without("NVML has not answered yet"));
+    RUNS.store(true, Ordering::Relaxed);
+    let guarded = || {
+        if catch_unwind(AssertUnwindSafe(watch)).is_err() {
+            log::warn(
+                "a fault in the reading of NVLink's counters was stopped; they are not read from here on, all else goes on",
+            );
+        }
+        RUNS.store(false, Ordering::Relaxed);
+    };
+    if let Err(error) = own_thread::spawn("scorep-nccl-nvl", guarded) {
+        RUNS.store(false, Ordering::Relaxed);
+        let why = format!("no thread to ask NVML with ({error})");
+        log::warn(&format!("{why}: NVLink's counters are not read"));
+        publish(Reading::without(&why));
+    }
+}
+
+/// Notes the GPU of a new communicator, on NCCL's thread, whose current GPU it is. Not for the hot path.
+pub(crate) fn open(rank: Option<Rank>) {
+    if RUNS.load(Ordering::Relaxed) && gpus::note(rank) {
+        // its counters' zero should lie before its first operation
+        BELL.ring();
+    }
+}
+
+/// Reads once more, and waits for it a little.
+pub(crate) fn last() {
+    if !RUNS.load(Ordering::Relaxed) {
+        return;
+    }
+    // who has not answered since the last order is not waited for a second time
+    let is_silent = lock::hold(&READING).is_some_and(|reading| reading.as_ref().is_some_and(|last| last.is_old));
+    let (reply, answer) = answer::pair();
+    let ordered = ORDERS.push(reply).is_ok();
+    BELL.ring();
+    let is_old = !ordered || answer.wait(if is_silent { Duration::ZERO } else { LAST }).is_err();
+    if let Some(mut reading) = lock::hold(&READING)
+        && let Some(reading) = reading.as_mut()
+    {
+        reading.is_old = is_old;
+    }
+}
+
+/// Ends all calls of NVML, before the process' libraries end.
+pub(crate) fn end() {
+    if RUNS.load(Ordering::Relaxed) {
+        GATE.shut();
+        GATE.wait(UNDER_WAY);
+    }
+}
+
+/// Returns the last reading; `None` if it was not asked for.
+pub fn reading() -> Option<Reading> {
+    lock::hold(&READING)?.clone()
+}
+
+/// Returns the bytes over NVLink of all the process' GPUs together, at the last reading.
+pub(crate) fn sums() -> Ways<u64> {
+    Ways { sent: SUMS.sent.load(Ordering::Relaxed), received: SUMS.received.load(Ordering::Relaxed) }
+}
+
+/// Sums what NCCL's operations should have moved, by GPU. Ranks whose GPU is not known stand under `None`.
+pub(crate) fn by_gpu(moved: &BTreeMap<Rank, Moved>) -> BTreeMap<Option<String>, Moved> {
+    let mut sums: BTreeMap<Option<String>, Moved> = BTreeMap::new();
+    for (&rank, of_rank) in moved {
+        sums.entry(gpus::of(rank)).or_default().merge(of_rank);
+    }
+    sums
+}
+
+impl Reading {
+    fn without(why: &str) -> Self {
+        Self { seconds: 0.0, gpus: vec![], adapters: vec![], why: Some(Why(why.into())), is_old: false }
+    }
+}
+
+fn publish(reading: Reading) {
+    let counted = || reading.gpus.iter().filter_map(|gpu| gpu.nvlink.as_ref().ok());
+    SUMS.sent.store(counted().map(|bytes| bytes.sent).sum(), Ordering::Relaxed);
+    SUMS.received.store(counted().map(|bytes| bytes.received).sum(), Ordering::Relaxed);
+    if let Some(mut last) = lock::hold(&READING) {
+        *last = Some(reading);
+    }
+}
+
+/// Runs the thread.
+fn watch() {
+    let nvml = {
+        let Some(_inside) = GATE.enter() else { return };
+        Nvml::open()
+    };
+    let mut watched: Vec<Watched> = vec![];
+    let mut adapters = Adapters::default();
+    let begun = Instant::now();
+    loop {
+        if shortage::is_out_of_memory() {
+            own_thread::stop();
+        }
+        let order = ORDERS.pop();
+        let next = Instant::now() + PERIOD;
+        let Some(inside) = GATE.enter() else { return };
+        if let Ok(nvml) = &nvml {
+            for bus in gpus::all() {
+                if !watched.iter().any(|gpu| gpu.is_at(&bus)) {
+                    watched.push(Watched::new(nvml, bus));
+                }
+            }
+            watched.iter_mut().for_each(|gpu| gpu.read(nvml));
+        }
+        adapters.read(nics::read(Path::new(SYSFS)));
+        let why = match &nvml {
+            Err(why) => Some(Why(why.clone())),
+            Ok(_) if watched.is_empty() => Some(Why("CUDA has not named a GPU of the process' communicators".into())),
+            Ok(_) => None,
+        };
+        publish(Reading {
+            seconds: begun.elapsed().as_secs_f64(),
+            gpus: watched.iter().map(Watched::bytes).collect(),
+            adapters: adapters.bytes(),
+            why,
+            is_old: false,
+        });
+        rates::take(CLOCK.now(), Instant::now(), sums());
+        match (order, &nvml) {
+            (Some(order), _) => order.give(()),
+            // takes 40 ms, for which nobody should wait
+            (None, Ok(nvml)) => watched.iter_mut().for_each(|gpu| gpu.measure_pcie(nvml)),
+            (None, Err(_)) => {}
+        }
+        drop(inside);
+        if ORDERS.is_empty() {
+            BELL.wait(next.saturating_duration_since(Instant::now()));
+        }
+    }
+}

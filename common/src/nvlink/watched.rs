@@ -1,0 +1,115 @@
+//! The counters of a GPU and of the node's adapters since they were first read.
+
+use super::{AdapterBytes, GpuBytes, PcieRate, Why};
+use crate::hardware::nics::Nic;
+use crate::hardware::nvml::{Gpu, Nvml, Refusal};
+use crate::hardware::{Forward, Ways};
+use std::collections::BTreeMap;
+
+/// A GPU of the process.
+#[derive(Debug)]
+pub(super) struct Watched {
+    bus: String,
+    found: Result<Gpu, String>,
+    data: Ways<Forward>,
+    raw: Ways<Forward>,
+    has_raw: bool,
+    /// Why NVML does not count the bytes over NVLink.
+    refused: Option<Refusal>,
+    pcie: PcieRate,
+    /// Set once NVML has refused to measure PCIe for good.
+    no_pcie: bool,
+}
+
+impl Watched {
+    pub(super) fn new(nvml: &Nvml, bus: String) -> Self {
+        let found = nvml.at(&bus).map_err(|refusal| refusal.why);
+        Self {
+            bus,
+            found,
+            data: Ways::default(),
+            raw: Ways::default(),
+            has_raw: true,
+            refused: None,
+            pcie: PcieRate::default(),
+            no_pcie: false,
+        }
+    }
+
+    pub(super) fn is_at(&self, bus: &str) -> bool {
+        self.bus == bus
+    }
+
+    /// Reads the counters of NVLink.
+    pub(super) fn read(&mut self, nvml: &Nvml) {
+        let Ok(gpu) = &self.found else { return };
+        if self.refused.as_ref().is_some_and(|refusal| refusal.is_final) {
+            return;
+        }
+        match nvml.nvlink(gpu) {
+            Ok(now) => {
+                self.refused = None;
+                advance(&mut self.data, now.data);
+                self.has_raw &= now.raw.is_some();
+                if let Some(raw) = now.raw {
+                    advance(&mut self.raw, raw);
+                }
+            }
+            Err(refusal) => self.refused = Some(refusal),
+        }
+    }
+
+    /// Measures the rate over PCIe once.
+    pub(super) fn measure_pcie(&mut self, nvml: &Nvml) {
+        let Ok(gpu) = &self.found else { return };
+        if self.no_pcie {
+            return;
+        }
+        match nvml.pcie(gpu) {
+            Ok(rate) => self.pcie.add(rate),
+            Err(refusal) => self.no_pcie = refusal.is_final,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> GpuBytes {
+        let (uuid, unknown) = match &self.found {
+            Ok(gpu) => (gpu.uuid.clone(), None),
+            Err(why) => (None, Some(why.clone())),
+        };
+        // what was counted before a refusal stands
+        let refused = self.refused.as_ref().filter(|_| !self.data.sent.is_read()).map(|refusal| refusal.why.clone());
+        let why = unknown.or(refused);
+        let sums = |of: Ways<Forward>| of.map(|counter| counter.sum());
+        GpuBytes {
+            bus: self.bus.clone(),
+            uuid,
+            nvlink: why.map_or(Ok(sums(self.data)), |why| Err(Why(why))),
+            raw: (self.has_raw && self.raw.sent.is_read()).then(|| sums(self.raw)),
+            set_back: self.data.sent.set_back() + self.data.received.set_back(),
+            pcie: Some(self.pcie).filter(|rate| rate.samples > 0),
+        }
+    }
+}
+
+fn advance(counters: &mut Ways<Forward>, now: Ways<u64>) {
+    let _ = counters.sent.read(now.sent);
+    let _ = counters.received.read(now.received);
+}
+
+/// The node's adapters.
+#[derive(Debug, Default)]
+pub(super) struct Adapters(BTreeMap<String, Ways<Forward>>);
+
+impl Adapters {
+    pub(super) fn read(&mut self, now: Vec<Nic>) {
+        now.into_iter().for_each(|nic| advance(self.0.entry(nic.name).or_default(), nic.bytes));
+    }
+
+    pub(super) fn bytes(&self) -> Vec<AdapterBytes> {
+        let one = |(name, counters): (&String, &Ways<Forward>)| AdapterBytes {
+            name: name.clone(),
+            bytes: counters.map(|counter| counter.sum()),
+        };
+        self.0.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,187 @@
+//! The file of the process' state (`NCCL_SCOREP_STATUS`), for somebody who looks at a job that runs, hangs or is dead.
+//!
+//! A thread writes it each second under another name and renames it. So a reader finds a whole file, of a second ago at
+//! most, however the process has ended, and nobody has to ask the process. A memory-mapped file would be newer, but it
+//! could harm the job: a write into the mapping of a file that somebody has cut, or on a full file system, ends the
+//! process by SIGBUS. And network file systems do not show a mapping to other hosts.
+//!
+//! Without the setting there is no thread, and the collector keeps nothing for it.
+
+mod requests;
+
+use crate::base::answer::{Answer, Missing};
+use crate::base::files::{self, Earlier, Name};
+use crate::base::{birth, log, own_thread, shortage, switch};
+use crate::clock::nanoseconds;
+use crate::config::Settings;
+use crate::control;
+use crate::origin;
+use crate::status::{ENDING, PERIOD_SECONDS, SCHEMA, Status, request};
+use requests::Requests;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Time for which a state waits for the collector. Without an answer, the state before is written again.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Shortest wait for the end of a request.
+const SHORTEST: Duration = Duration::from_millis(1);
+/// Time after which NCCL's next call is asked again to look at a request: a call of another NCCL may have looked.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// The file, if it is wanted.
+static FILE: OnceLock<Mutex<File>> = OnceLock::new();
+/// Set when the measurement is over: the last state is on its way.
+static OVER: AtomicBool = AtomicBool::new(false);
+
+struct File {
+    name: Name,
+    status: Status,
+    told_failure: bool,
+}
+
+/// Begins to write the state, if a directory is set. Called once, before the first event.
+pub(crate) fn begin(settings: &Settings) {
+    let Some(directory) = &settings.status else { return };
+    // the program may change its working directory later
+    let directory = &std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
+    let status = Status {
+        schema: SCHEMA.into(),
+        pid: std::process::id(),
+        born: birth::own(),
+        origin: origin::own(),
+        ..Status::default()
+    };
+    // never set before: `begin` is called once
+    let _ = FILE.set(Mutex::new(File { name: name(directory), status, told_failure: false }));
+    let requests = Requests::new(directory);
+    let settings = settings.clone();
+    if let Err(error) = own_thread::spawn("scorep-nccl-now", move || write_always(requests, &settings)) {
+        log::warn(&format!("no thread to write the process' state ({error}): there is no file in NCCL_SCOREP_STATUS"));
+    }
+}
+
+/// Returns the name of this process' file in `directory`.
+fn name(directory: &Path) -> Name {
+    let name = files::expand(Path::new(&format!("scorep-nccl.%h.%p{ENDING}")));
+    // a file of that name is of an earlier process of the same number
+    Name::new(&directory.join(name), Earlier::Replaced)
+}
+
+/// Runs the thread.
+fn write_always(mut requests: Requests, settings: &Settings) {
+    let mut asking = Asking::default();
+    let mut answer = None;
+    while !OVER.load(Ordering::Relaxed) {
+        let begun = Instant::now();
+        if shortage::is_out_of_memory() {
+            own_thread::stop();
+        }
+        let place = write(asking.state(), answer.take());
+        let period = Duration::from_secs_f64(PERIOD_SECONDS);
+        loop {
+            let left = period.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            let pause = if requests::is_waiting() { AGAIN } else { left };
+            std::thread::sleep(requests.left().map_or(pause, |end| end.min(pause)).max(SHORTEST).min(left));
+            requests.expire();
+            requests::call();
+        }
+        // the state after an answer is written at once, with the answer
+        answer = place.and_then(|place| requests.look(now(), &place, settings));
+    }
+}
+
+/// Writes the last state: the measurement is over. Called before the operations under way are settled.
+pub(crate) fn end() {
+    if FILE.get().is_some() && !OVER.swap(true, Ordering::Relaxed) {
+        write_last(Asking::default().state());
+    }
+}
+
+/// The question that the collector has not answered yet, and since when.
+#[derive(Default)]
+struct Asking(Option<(Answer<Status>, u64)>);
+
+impl Asking {
+    /// Asks, or goes on to wait: a collector that never answers gets no second question.
+    ///
+    /// # Errors
+    /// Returns since when the collector has been silent, nanoseconds since the Epoch.
+    fn state(&mut self) -> Result<Status, u64> {
+        let now = now();
+        let Some((answer, since)) = self.0.take().or_else(|| Some((control::ask_for_status()?, now))) else {
+            return Err(now);
+        };
+        match answer.wait(PATIENCE) {
+            Ok(state) => return Ok(state),
+            Err(Missing::TooLate) => self.0 = Some((answer, since)),
+            Err(Missing::Never) => {}
+        }
+        Err(since)
+    }
+}
+
+fn now() -> u64 {
+    nanoseconds(libc::CLOCK_REALTIME)
+}
+
+/// Writes the last state.
+fn write_last(said: Result<Status, u64>) {
+    if let Some(mut file) = FILE.get().and_then(|file| own_thread::hold(file, "the state")) {
+        file.write(said, None, true);
+    }
+}
+
+/// Writes the state, with an answer if there is a new one. Returns the file, unless it could not be written.
+fn write(said: Result<Status, u64>, answer: Option<request::Answer>) -> Option<PathBuf> {
+    let mut file = FILE.get().and_then(|file| own_thread::hold(file, "the state"))?;
+    // the last state is not replaced by an earlier one
+    if file.status.over.is_some() {
+        return None;
+    }
+    file.write(said, answer, false).then(|| file.name.place().to_owned())
+}
+
+impl File {
+    fn write(&mut self, said: Result<Status, u64>, answer: Option<request::Answer>, is_last: bool) -> bool {
+        let Self { name, status, told_failure } = self;
+        match said {
+            Ok(Status { communicators, further_communicators, dropped, mask, .. }) => {
+                *status = Status {
+                    communicators,
+                    further_communicators,
+                    dropped,
+                    mask,
+                    silent_since: None,
+                    ..std::mem::take(status)
+                };
+            }
+            Err(since) => {
+                status.silent_since.get_or_insert(since);
+            }
+        }
+        status.origin = origin::own();
+        status.written = now();
+        status.beat += 1;
+        status.over = is_last.then_some(status.written);
+        status.off = switch::reason();
+        if answer.is_some() {
+            status.answer = answer;
+        }
+        let written = files::write_line_as(name, status);
+        if let Err(error) = &written
+            && !std::mem::replace(told_failure, true)
+        {
+            log::warn(&format!(
+                "the state of this process could not be written to {} (NCCL_SCOREP_STATUS): {error}",
+                name.place().display()
+            ));
+        }
+        written.is_ok()
+    }
+}

@@ -1,0 +1,115 @@
+//! The arrivals of a process in its summary: when its ranks began their collectives, on which clock. Whoever reads the
+//! summaries of all processes compares them ([`crate::lateness`]).
+
+use crate::base::visible::visible;
+use crate::clock::{CLOCK, Source};
+use crate::figures::arrivals;
+use crate::figures::missing::Missing;
+use crate::figures::timeline::Timeline;
+use crate::origin;
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde::{Deserialize, Serialize};
+
+/// Begins and durations of collectives of a process' ranks, as many as there is room for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// The clock of the times. Processes with the same one read one clock; without one, nobody else reads it.
+    pub clock: Option<String>,
+    /// Length of its tick, nanoseconds.
+    pub nanoseconds_per_tick: f64,
+    /// What it showed when the figures were taken: at `ended` of the process.
+    pub ticks: u64,
+    /// Number of collectives.
+    pub collectives: u64,
+    /// The collectives, in the form of [`arrivals::Arrivals::encode`], as text (Base64 of RFC 4648).
+    pub encoded: String,
+}
+
+impl Arrivals {
+    /// Makes the summary's arrivals of this process from those kept for it. They take at most `bytes` bytes of text, or
+    /// as many as the ranks alone need. If the GPU has timed none, there are the ranks alone: they are members.
+    pub fn of_process(mut kept: arrivals::Arrivals, nanoseconds_per_tick: f64, bytes: usize) -> Self {
+        if !kept.are_timed() {
+            kept.ranks.iter_mut().for_each(|rank| rank.arrivals.clear());
+        }
+        // four characters stand for three bytes
+        let encoded = kept.fit(usize::MAX, bytes / 4 * 3);
+        Self {
+            clock: clock(),
+            nanoseconds_per_tick,
+            ticks: CLOCK.now(),
+            collectives: kept.count() as u64,
+            encoded: BASE64_STANDARD.encode(encoded),
+        }
+    }
+
+    /// Makes them of what a timeline keeps for the summary.
+    pub(super) fn of_timeline(timeline: &Timeline, nanoseconds_per_tick: f64) -> Option<Self> {
+        let is_complete = Missing::of_threads().dropped == 0;
+        let (kept, bytes) = timeline.sampled(is_complete, nanoseconds_per_tick)?;
+        Some(Self::of_process(kept, nanoseconds_per_tick, bytes))
+    }
+
+    /// Returns the collectives; `None` if they are of another version, or damaged.
+    pub fn decode(&self) -> Option<arrivals::Arrivals> {
+        arrivals::Arrivals::decode(&BASE64_STANDARD.decode(&self.encoded).ok()?)
+    }
+}
+
+/// Returns the name of the clock that this process reads: the machine's, or that of NCCL's host id, and the source of
+/// the times. A replay reads the recorded machine's clock.
+fn clock() -> Option<String> {
+    let (_, process) = origin::of_figures();
+    if origin::is_recorded() {
+        return process.boot.map(|boot| format!("{boot} recording"));
+    }
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let node = variable("NCCL_HOSTID").map(|id| visible(&id.to_string_lossy()).to_string()).or(process.boot)?;
+    let source = match CLOCK.source() {
+        Source::System => "system".into(),
+        Source::Counter => "counter".into(),
+        Source::ScoreP => match variable("SCOREP_TIMER") {
+            Some(timer) => format!("score-p {}", visible(&timer.to_string_lossy())),
+            None => "score-p".into(),
+        },
+    };
+    Some(format!("{node} {source}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::name::Name;
+    use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals};
+    use crate::sums::run_sums::Rank;
+
+    fn kept(known: Known) -> arrivals::Arrivals {
+        let collective = |sequence: u64| {
+            let arrival = Arrival { time: sequence * 1_000_000, length: 5, known, ..Arrival::default() };
+            Collective { function: Name::of(Some(c"AllReduce")), sequence, order: sequence as u32, arrival }
+        };
+        let rank = RankArrivals::new(Rank { comm: 1, rank: 0 }, (0..1000).map(collective).collect());
+        arrivals::Arrivals { ranks: vec![rank], ..arrivals::Arrivals::default() }
+    }
+
+    #[test]
+    fn they_are_as_long_as_they_may_be_and_read_back() {
+        let whole = Arrivals::of_process(kept(Known::Begin), 0.5, 1 << 20);
+        assert_eq!((whole.decode(), whole.collectives), (Some(kept(Known::Begin)), 1000));
+        let part = Arrivals::of_process(kept(Known::Begin), 0.5, 4096);
+        assert!((1000..=4096).contains(&part.encoded.len()), "{}", part.encoded.len());
+        assert_eq!(part.decode().unwrap().count() as u64, part.collectives);
+        let text = serde_json::to_string(&part).unwrap();
+        assert_eq!(serde_json::from_str::<Arrivals>(&text).unwrap(), part);
+    }
+
+    #[test]
+    fn without_times_and_without_sense_there_are_none() {
+        let untimed = Arrivals::of_process(kept(Known::Nothing), 1.0, 1 << 20).decode().unwrap();
+        assert_eq!((untimed.count(), untimed.ranks.len()), (0, 1));
+        let whole = Arrivals::of_process(kept(Known::Begin), 1.0, 1 << 20);
+        for encoded in ["", "A", "????", "AAAA"] {
+            assert_eq!(Arrivals { encoded: encoded.into(), ..whole.clone() }.decode(), None, "{encoded}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `scorep-nccl ask`: a request to the running processes of a job.
+
+mod answers;
+
+use crate::output;
+use crate::statuses;
+use answers::{Answers, Outcome};
+use common::config::Preset;
+use common::files::{self, NewFile};
+use common::status::request::{FILE, MOST_BYTES, Request, SCHEMA};
+use std::fs::Permissions;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Mode of the request: processes of other users may read it.
+const MODE: u32 = 0o644;
+/// Time between two looks at the answers.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Exit status where the request could not be written, or nobody is there to take it.
+const TROUBLE: u8 = 2;
+/// Exit status where all have taken it, and some have left a part out.
+const IN_PART: u8 = 3;
+/// Most processes that are named.
+const MOST: usize = 3;
+
+/// What a person may say.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 all running processes have done it; 1 some have not, or refuse; 2 nobody was asked; \
+                  3 all have done it, and some have left a part out, which is named."
+)]
+#[group(id = "request", required = true, multiple = true, args = ["preset", "back", "summary"])]
+pub(crate) struct Arguments {
+    /// The job's NCCL_SCOREP_STATUS, as of `run --status DIR`.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Event types that NCCL is asked for from now on: light, network, full or api.
+    #[arg(long, value_name = "PRESET", value_parser = preset, conflicts_with = "back")]
+    preset: Option<Preset>,
+    /// Goes back to the job's own setting after this time, such as 30s, 5m or 2h. Without it, at the next request.
+    #[arg(long = "for", value_name = "TIME", requires = "preset", value_parser = duration)]
+    duration: Option<f64>,
+    /// Goes back to the job's own setting now.
+    #[arg(long)]
+    back: bool,
+    /// Each process writes its summary now (NCCL_SCOREP_SUMMARY).
+    #[arg(long)]
+    summary: bool,
+    /// Waits at most so many seconds for the answers.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    wait: f64,
+}
+
+fn preset(text: &str) -> Result<Preset, String> {
+    Preset::named(text).ok_or_else(|| format!("it is one of {}", Preset::ALL.map(Preset::name).join(", ")))
+}
+
+/// Parses a time with its unit, and returns seconds.
+fn duration(text: &str) -> Result<f64, String> {
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let (number, unit) =
+        units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit))).unwrap_or((text, 1.0));
+    let seconds = number.trim().parse().ok().map(|number: f64| number * unit);
+    let seconds = seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+    seconds.ok_or_else(|| "not a time such as 30s, 5m or 2h".into())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| (0.0..=1e6).contains(seconds));
+    seconds.ok_or_else(|| "not a number of seconds".into())
+}
+
+/// Writes a request and waits for the answers of the running processes.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    match asked(arguments) {
+        Ok(status) => status,
+        Err(message) => {
+            output::say(message);
+            ExitCode::from(TROUBLE)
+        }
+    }
+}
+
+fn asked(arguments: &Arguments) -> Result<ExitCode, String> {
+    let directory = &arguments.directory;
+    let in_words = |error: io::Error| format!("{}: {error}: name the job's NCCL_SCOREP_STATUS", directory.display());
+    let (statuses, left_out) = statuses::read(directory).map_err(in_words)?;
+    left_out.iter().take(MOST).for_each(output::say);
+    let mut answers = Answers::awaited(statuses);
+    if answers.is_empty() {
+        return Err(format!("{}: no process runs that writes its status there: nobody was asked", directory.display()));
+    }
+    let request = request(arguments);
+    write(directory, &request).map_err(in_words)?;
+    let deadline = Instant::now() + Duration::from_secs_f64(arguments.wait);
+    loop {
+        let (statuses, _) = statuses::read(directory).map_err(in_words)?;
+        answers.take(statuses, &request.ticket, is_replaced(directory, &request));
+        if answers.are_all() || Instant::now() >= deadline {
+            break;
+        }
+        thread::sleep(PAUSE);
+    }
+    output::text(&answers.text(MOST))?;
+    Ok(match answers.outcome() {
+        Outcome::Done => ExitCode::SUCCESS,
+        Outcome::InPart => ExitCode::from(IN_PART),
+        Outcome::NotDone => ExitCode::FAILURE,
+    })
+}
+
+/// Returns whether somebody has made another request since this one.
+fn is_replaced(directory: &Path, request: &Request) -> bool {
+    let place = directory.join(FILE);
+    let is_file = place.symlink_metadata().is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
+    let text = is_file.then(|| std::fs::read(place).ok()).flatten();
+    let found = text.and_then(|text| serde_json::from_slice::<Request>(&text).ok());
+    found.is_some_and(|found| found.ticket != request.ticket)
+}
+
+fn request(arguments: &Arguments) -> Request {
+    let &Arguments { preset, duration, back, summary, .. } = arguments;
+    Request {
+        schema: SCHEMA.into(),
+        ticket: format!("{:016x}", files::random()),
+        preset: preset.map(|preset| preset.name().into()),
+        seconds: duration,
+        back,
+        summary,
+    }
+}
+
+fn write(directory: &Path, request: &Request) -> io::Result<()> {
+    let mut file = NewFile::beside(&directory.join(FILE))?;
+    serde_json::to_writer(&mut file, request)?;
+    file.write_all(b"\n")?;
+    // whatever the umask is
+    file.set_permissions(Permissions::from_mode(MODE))?;
+    file.appear()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(
+            ["30s", "5m", "2h", "250ms", "30"].map(|text| duration(text).unwrap()),
+            [30.0, 300.0, 7200.0, 0.25, 30.0]
+        );
+        assert!(["", "s", "-1s", "1d", "inf"].iter().all(|text| duration(text).is_err()));
+    }
+
+    #[test]
+    fn a_request_is_whole_and_everybody_may_read_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let request = Request { schema: SCHEMA.into(), ticket: "1".into(), ..Request::default() };
+        write(directory.path(), &request).unwrap();
+        let place = directory.path().join(FILE);
+        assert_eq!(serde_json::from_slice::<Request>(&std::fs::read(&place).unwrap()).unwrap(), request);
+        assert_eq!(place.metadata().unwrap().permissions().mode() & 0o777, MODE);
+        assert_eq!(directory.path().read_dir().unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,125 @@
+//! One sentence for each root cause, without durations: it stays as it is as long as the cause does.
+
+use super::phrase::{lacking, of_ranks, operation, part, processes};
+use crate::diagnosis::finding::{Cause, Difference, Process, Variant, Wait};
+use crate::diagnosis::{Condition, label};
+use std::collections::BTreeSet;
+
+/// Most different values in a sentence.
+const MOST_VALUES: usize = 3;
+
+/// Returns the sentence of a cause.
+pub(super) fn of(cause: &Cause) -> String {
+    match cause {
+        Cause::Processes { condition, processes } => of_processes(*condition, processes),
+        Cause::Desynchronised { communicator, number, variants } => {
+            format!("ranks of {} have called {}.", label(communicator), different(*number, variants))
+        }
+        Cause::Crossed { circle } => crossed(circle),
+        Cause::NotEntered { wait } => {
+            let (whose, has, operation) = (lacking(wait), have(wait.lacking.len()), operation(wait));
+            format!("{whose} {has} not entered {operation} of {}.", label(&wait.communicator))
+        }
+        Cause::NotBegun { wait } => not_begun(wait),
+        Cause::Unfinished { wait, network, .. } => match network.first() {
+            Some(link) => format!(
+                "the network from rank {} to rank {} stands, in {} of {}.",
+                link.from,
+                link.to,
+                operation(wait),
+                label(&wait.communicator)
+            ),
+            None => format!(
+                "{} of {} does not finish, though {} have begun it.",
+                operation(wait),
+                label(&wait.communicator),
+                of_ranks(&wait.waiters)
+            ),
+        },
+        Cause::Calls { communicator, func, ranks, .. } => {
+            let verb = if ranks.len() == 1 { "does" } else { "do" };
+            format!("{} of {} {verb} not return from {func}.", of_ranks(ranks), label(communicator))
+        }
+    }
+}
+
+/// Writes the first difference of calls, with the ranks of each: `AllReduce #10 with different types: ncclFloat32 on
+/// ranks 0-2; ncclInt32 on rank 3`.
+fn different(number: u64, variants: &[Variant]) -> String {
+    let func = variants.first().map(|most| most.call.func.as_str()).unwrap_or_default();
+    let difference = variants.iter().filter_map(|variant| variant.differs).min().unwrap_or(Difference::Function);
+    let called = match difference {
+        Difference::Function => format!("different functions as #{number}"),
+        Difference::Count => format!("{func} #{number} with different counts"),
+        Difference::Bytes => format!("{func} #{number} with different sizes"),
+        Difference::Datatype => format!("{func} #{number} with different types"),
+        Difference::Root => format!("{func} #{number} with different roots"),
+    };
+    let mut values: Vec<(String, Vec<i32>)> = Vec::new();
+    for variant in variants {
+        let Some(value) = part(&variant.call, difference) else { continue };
+        match values.iter_mut().find(|(other, _)| *other == value) {
+            Some((_, ranks)) => ranks.extend(&variant.ranks),
+            None => values.push((value, variant.ranks.clone())),
+        }
+    }
+    let named = values.iter_mut().take(MOST_VALUES).map(|(value, ranks)| {
+        ranks.sort_unstable();
+        format!("{value} on {}", of_ranks(ranks))
+    });
+    let named = named.collect::<Vec<_>>().join("; ");
+    let more = values.len().checked_sub(MOST_VALUES).filter(|&more| more > 0);
+    let more = match more {
+        None => String::new(),
+        Some(1) => "; and another one".into(),
+        Some(more) => format!("; and {more} further ones"),
+    };
+    format!("{called}: {named}{more}")
+}
+
+fn have(number: usize) -> &'static str {
+    if number == 1 { "has" } else { "have" }
+}
+
+fn of_processes(condition: Condition, of: &[Process]) -> String {
+    let hosts: BTreeSet<&String> = of.iter().filter_map(|process| process.host.as_ref()).collect();
+    let host = match hosts.first() {
+        Some(host) if hosts.len() == 1 && of.iter().all(|process| process.rank.is_some()) => format!(" on {host}"),
+        _ => String::new(),
+    };
+    let (is, it) = if of.len() == 1 { ("is", "it") } else { ("are", "they") };
+    let whose = format!("{}{host}", processes(of));
+    match condition {
+        Condition::Dead => format!("{whose} {is} dead."),
+        Condition::Stopped => format!("{whose} {is} stopped, by SIGSTOP or a debugger."),
+        Condition::Ended => format!("{whose} {} ended in order, while others wait.", have(of.len())),
+        Condition::Silent if of.len() == 1 => format!("{whose} writes no more: it is dead, stopped or cut off."),
+        Condition::Silent => format!("{whose} write no more: they are dead, stopped or cut off."),
+        Condition::Unwritten | Condition::Runs => {
+            let run = if of.len() == 1 { "runs" } else { "run" };
+            format!("{whose} {run}, and {it} cannot write a status.")
+        }
+    }
+}
+
+fn crossed(waits: &[Wait]) -> String {
+    // each leg waits for ranks that wait in the next
+    let communicators: BTreeSet<&str> = waits.iter().map(|wait| wait.communicator.id.as_str()).collect();
+    match (waits, communicators.len()) {
+        ([one, other], 2) => {
+            format!("{} and {} are entered in crossed order.", label(&one.communicator), label(&other.communicator))
+        }
+        (_, 1) => "ranks of a communicator wait for each other in a circle.".into(),
+        (_, number) => format!("{number} communicators are entered in crossed order."),
+    }
+}
+
+fn not_begun(wait: &Wait) -> String {
+    let (operation, communicator) = (operation(wait), label(&wait.communicator));
+    if wait.waiters.is_empty() {
+        return format!("all have entered {operation} of {communicator}, and no GPU begins it.");
+    }
+    let gpu = if wait.lacking.len() == 1 { "its GPU has" } else { "their GPUs have" };
+    let have = have(wait.lacking.len());
+    format!("{} {have} entered {operation} of {communicator}, and {gpu} not begun it.", lacking(wait))
+}

@@ -1,0 +1,96 @@
+//! Intervals as bars in a terminal, drawn over the ones before.
+
+use super::lines::{GIGABYTE, called};
+use super::sampler::{Device, Interval};
+use console::Term;
+use std::fmt::Write;
+
+/// Columns of a bar at most, and at least.
+const BAR: [usize; 2] = [50, 10];
+/// Columns beside the bar.
+const TEXT: usize = 48;
+/// Eighths of a column.
+const EIGHTHS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
+
+/// The bars.
+pub(super) struct Chart {
+    terminal: Term,
+    /// Largest rates so far, by kind of device: a bar of full length.
+    largest: [f64; 3],
+    drawn: usize,
+}
+
+impl Chart {
+    pub(super) fn new() -> Self {
+        Self { terminal: Term::stdout(), largest: [0.0; 3], drawn: 0 }
+    }
+
+    /// Draws an interval over the one before.
+    ///
+    /// # Errors
+    /// When the terminal takes nothing more; in words.
+    pub(super) fn draw(&mut self, time: &str, interval: &Interval) -> Result<(), String> {
+        let [most, least] = BAR;
+        let (height, width) = self.terminal.size();
+        let text = self.text(time, interval, usize::from(width).saturating_sub(TEXT).clamp(least, most));
+        // lines beyond the screen could not be drawn over
+        let lines: Vec<&str> = text.lines().take(usize::from(height).saturating_sub(1)).collect();
+        let drawn =
+            self.terminal.clear_last_lines(self.drawn).and_then(|()| self.terminal.write_line(&lines.join("\n")));
+        self.drawn = lines.len();
+        drawn.map_err(|error| format!("the terminal: {error}"))
+    }
+
+    fn text(&mut self, time: &str, interval: &Interval, columns: usize) -> String {
+        for row in &interval.rows {
+            let largest = &mut self.largest[scale(&row.device)];
+            *largest = largest.max(row.rate.sent).max(row.rate.received);
+        }
+        let mut text = format!("{time}  GB/s; a full bar is the largest rate so far\n");
+        for row in &interval.rows {
+            let name = called(&row.device);
+            for (name, way, rate) in [(name.as_str(), "sent", row.rate.sent), ("", "received", row.rate.received)] {
+                let bar = bar(rate, self.largest[scale(&row.device)], columns);
+                let rate = rate / GIGABYTE;
+                // writing to a string does not fail
+                let _ = writeln!(text, "{name:<20} {way:<8} {rate:8.3} {bar}");
+            }
+        }
+        text
+    }
+}
+
+/// Returns the place of the largest rate among [`Chart::largest`].
+fn scale(device: &Device) -> usize {
+    match device {
+        Device::NvLink(_) | Device::Link(..) => 0,
+        Device::Pcie(_) => 1,
+        Device::Adapter(_) => 2,
+    }
+}
+
+fn bar(rate: f64, largest: f64, columns: usize) -> String {
+    let share = if largest > 0.0 { (rate / largest).clamp(0.0, 1.0) } else { 0.0 };
+    let eighths = (share * (columns * 8) as f64).round() as usize;
+    EIGHTHS[8].repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sampler::Row;
+    use super::*;
+    use common::hardware::Ways;
+
+    #[test]
+    fn a_bar_is_a_share_of_the_largest_rate() {
+        assert_eq!([bar(0.0, 0.0, 10), bar(5.0, 10.0, 4), bar(3.0, 8.0, 1), bar(9.0, 8.0, 2)], ["", "██", "▍", "██"]);
+        let mut chart = Chart::new();
+        let mut bars = |sent: f64| {
+            let rows = [Device::NvLink("a".into()), Device::Adapter("b".into())];
+            let rows = rows.map(|device| Row { device, bytes: None, rate: Ways { sent, received: 0.0 } }).into();
+            let text = chart.text("12:00:00", &Interval { seconds: 1.0, rows }, 8);
+            text.lines().map(|line| line.matches('█').count()).collect::<Vec<_>>()
+        };
+        assert_eq!([bars(8e9), bars(4e9)], [[0, 8, 0, 8, 0], [0, 4, 0, 4, 0]]);
+    }
+}

@@ -1,0 +1,101 @@
+//! `scorep-nccl nvlink` on the command line.
+
+use super::chart::Chart;
+use super::csv_file::CsvFile;
+use super::lines;
+use super::sampler::Sampler;
+use super::textfile::Textfile;
+use crate::output::{self, place};
+use common::hardware::nics::SYSFS;
+use common::origin::wall_clock;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What a person may say.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "NVML counts all traffic of a GPU, of all processes. docs/nvlink.md describes the figures.")]
+pub(crate) struct Arguments {
+    /// Seconds between two readings.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    interval: f64,
+    /// Ends after this many intervals.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Each NVLink of a GPU, too, where NVML counts it.
+    #[arg(long)]
+    links: bool,
+    /// Lines, also in a terminal.
+    #[arg(long)]
+    lines: bool,
+    /// Writes the intervals to this file, too.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Writes a textfile for Prometheus' node_exporter to this directory at each reading.
+    #[arg(long, value_name = "DIR")]
+    prometheus: Option<PathBuf>,
+    /// Where the kernel shows its network adapters.
+    #[arg(long, value_name = "DIR", default_value = SYSFS, hide = true)]
+    sysfs: PathBuf,
+}
+
+/// Parses a time between two readings.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| (0.05..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "not a number of seconds from 0.05 to 86400".into())
+}
+
+/// Shows the bytes of the node until a signal comes, or for a number of intervals.
+///
+/// # Errors
+/// When there is nothing to read or nothing can be written, in words.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    let Arguments { interval, count, links, lines, csv, prometheus, sysfs } = arguments;
+    if let Some(directory) = prometheus {
+        place::check_existing(directory).map_err(|unfit| unfit.to_string())?;
+    }
+    let (mut sampler, absent) = Sampler::new(sysfs, *links);
+    // the zero of all counters
+    let _ = sampler.read();
+    tell(&sampler, absent.as_deref());
+    if sampler.gpus.is_empty() && common::hardware::nics::read(sysfs).is_empty() {
+        return Err("there is nothing to show: neither a GPU nor a network adapter".into());
+    }
+    let mut csv = csv.as_deref().map(CsvFile::new).transpose()?;
+    let textfile = prometheus.as_deref().map(Textfile::new);
+    let mut chart = (!lines && std::io::stdout().is_terminal()).then(Chart::new);
+    let period = Duration::from_secs_f64(*interval);
+    for _ in 0..count.unwrap_or(u64::MAX) {
+        thread::sleep(period);
+        let Some(interval) = sampler.read() else { continue };
+        let time = now();
+        match &mut chart {
+            Some(chart) => chart.draw(&time, &interval)?,
+            None => output::text(&lines::of(&time, &interval))?,
+        }
+        if let Some(csv) = &mut csv {
+            csv.add(&time, &interval)?;
+        }
+        if let Some(textfile) = &textfile {
+            textfile.write(&sampler, &interval)?;
+        }
+    }
+    Ok(())
+}
+
+/// Says on standard error which figures are absent.
+fn tell(sampler: &Sampler, absent: Option<&str>) {
+    if let Some(why) = absent {
+        output::say(format_args!("{why}: no bytes over NVLink and PCIe"));
+    }
+    for (bus, why) in sampler.refusals() {
+        output::say(format_args!("{bus}: no bytes over NVLink: {why}"));
+    }
+}
+
+/// Returns the time, UTC, in seconds.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    wall_clock(i128::from(since.as_secs()) * 1_000_000_000).unwrap_or_default()
+}

@@ -1,0 +1,195 @@
+//! Readings of the node's counters, and their steps from one to the next.
+
+use common::hardware::nics;
+use common::hardware::nvml::{Gpu, NvLink, Nvml, Refusal};
+use common::hardware::{Forward, Ways};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// A thing whose bytes are counted, in the order of a table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Device {
+    /// All NVLinks of the GPU at this place on the PCI bus.
+    NvLink(String),
+    /// One NVLink of a GPU.
+    Link(String, u32),
+    /// A GPU's place on PCIe.
+    Pcie(String),
+    /// A network adapter.
+    Adapter(String),
+}
+
+/// The step of a device's counters over an interval.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    /// The device.
+    pub(super) device: Device,
+    /// Bytes of the interval, and since the first reading; `None` for PCIe, whose rate is measured for 20 ms.
+    pub(super) bytes: Option<Counted>,
+    /// Bytes per second.
+    pub(super) rate: Ways<f64>,
+}
+
+/// Bytes of a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Counted {
+    /// Of the interval.
+    pub(super) step: Ways<u64>,
+    /// Since the first reading.
+    pub(super) sum: Ways<u64>,
+}
+
+/// An interval.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Interval {
+    /// Its length, seconds.
+    pub(super) seconds: f64,
+    /// The devices that were read at both ends.
+    pub(super) rows: Vec<Row>,
+}
+
+/// The node's counters.
+pub(super) struct Sampler {
+    nvml: Option<Nvml>,
+    /// The GPUs in the order of their places.
+    pub(super) gpus: Vec<Gpu>,
+    /// The reason why NVML does not count the bytes of a GPU, by its place.
+    refusals: BTreeMap<String, Refusal>,
+    sysfs: PathBuf,
+    counters: BTreeMap<Device, Ways<Forward>>,
+    wants_links: bool,
+    last: Option<Instant>,
+}
+
+impl Sampler {
+    /// Looks the GPUs up. Without NVML there are none, and its reason is the second part of the result.
+    pub(super) fn new(sysfs: &Path, wants_links: bool) -> (Self, Option<String>) {
+        let found = Nvml::open().and_then(|nvml| {
+            let gpus = nvml.gpus().map_err(|refusal| refusal.why)?;
+            Ok((nvml, gpus))
+        });
+        let (nvml, mut gpus, why) = match found {
+            Ok((nvml, gpus)) if gpus.is_empty() => (Some(nvml), gpus, Some("NVML knows no GPU here".into())),
+            Ok((nvml, gpus)) => (Some(nvml), gpus, None),
+            Err(why) => (None, vec![], Some(why)),
+        };
+        gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
+        let (refusals, counters, last) = (BTreeMap::new(), BTreeMap::new(), None);
+        (Self { nvml, gpus, refusals, sysfs: sysfs.into(), counters, wants_links, last }, why)
+    }
+
+    /// Returns the UUID of the GPU at this place.
+    pub(super) fn uuid(&self, bus: &str) -> Option<&str> {
+        self.gpus.iter().find(|gpu| gpu.bus == bus)?.uuid.as_deref()
+    }
+
+    /// Returns the reasons why NVML does not count the bytes of GPUs, by place.
+    pub(super) fn refusals(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.refusals.iter().map(|(bus, refusal)| (bus.as_str(), refusal.why.as_str()))
+    }
+
+    /// Reads all counters. Returns the interval since the reading before.
+    pub(super) fn read(&mut self) -> Option<Interval> {
+        let mut now = BTreeMap::new();
+        let mut rates = vec![];
+        if let Some(nvml) = &self.nvml {
+            for gpu in &self.gpus {
+                self.refusals.remove(&gpu.bus);
+                match nvml.nvlink(gpu) {
+                    Ok(NvLink { data, .. }) => {
+                        now.insert(Device::NvLink(gpu.bus.clone()), data);
+                        let links = if self.wants_links { nvml.links(gpu) } else { vec![] };
+                        now.extend(links.into_iter().map(|(link, of)| (Device::Link(gpu.bus.clone(), link), of)));
+                    }
+                    Err(refusal) => _ = self.refusals.insert(gpu.bus.clone(), refusal),
+                }
+            }
+        }
+        now.extend(nics::read(&self.sysfs).into_iter().map(|nic| (Device::Adapter(nic.name), nic.bytes)));
+        let moment = Instant::now();
+        let seconds = self.last.replace(moment).map(|last| moment.duration_since(last).as_secs_f64());
+        let rows = self.advance(now, seconds.unwrap_or(f64::INFINITY));
+        let seconds = seconds?;
+        if let Some(nvml) = &self.nvml {
+            // after the counters, since each measurement takes 20 ms
+            let measured = self.gpus.iter().filter_map(|gpu| Some((gpu.bus.clone(), nvml.pcie(gpu).ok()?)));
+            rates.extend(measured.map(|(bus, rate)| Row {
+                device: Device::Pcie(bus),
+                bytes: None,
+                rate: rate.map(|bytes| bytes as f64),
+            }));
+        }
+        let mut rows: Vec<Row> = without_equal_links(rows).into_iter().chain(rates).collect();
+        rows.sort_by(|one, other| one.device.cmp(&other.device));
+        Some(Interval { seconds, rows })
+    }
+
+    /// Takes in readings, and returns the steps of the counters that were read before.
+    fn advance(&mut self, now: BTreeMap<Device, Ways<u64>>, seconds: f64) -> Vec<Row> {
+        let row = |(device, now): (Device, Ways<u64>)| {
+            let counters = self.counters.entry(device.clone()).or_default();
+            let was_read = counters.sent.is_read();
+            let step = Ways {
+                sent: counters.sent.read(now.sent).unwrap_or(0),
+                received: counters.received.read(now.received).unwrap_or(0),
+            };
+            let sum = counters.map(|counter| counter.sum());
+            let rate = step.map(|bytes| bytes as f64 / seconds);
+            was_read.then_some(Row { device, bytes: Some(Counted { step, sum }), rate })
+        };
+        now.into_iter().filter_map(row).collect()
+    }
+}
+
+/// Leaves the rows of single links out where they are none: some drivers give the bytes of all links for each.
+fn without_equal_links(rows: Vec<Row>) -> Vec<Row> {
+    let sent = |row: &Row| row.bytes.map_or(0, |bytes| bytes.sum.sent.saturating_add(bytes.sum.received));
+    let (mut whole, mut of_links): (BTreeMap<String, u64>, BTreeMap<String, u64>) = Default::default();
+    for row in &rows {
+        match &row.device {
+            Device::NvLink(bus) => _ = whole.insert(bus.clone(), sent(row)),
+            Device::Link(bus, _) => {
+                let sum = of_links.entry(bus.clone()).or_default();
+                *sum = sum.saturating_add(sent(row));
+            }
+            _ => {}
+        }
+    }
+    // the links are read a moment after the whole
+    let is_too_much = |bus: &String| of_links.get(bus).zip(whole.get(bus)).is_some_and(|(links, all)| links / 2 > *all);
+    rows.into_iter().filter(|row| !matches!(&row.device, Device::Link(bus, _) if is_too_much(bus))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(device: Device, bytes: u64) -> Row {
+        let both = |bytes| Ways { sent: bytes, received: bytes };
+        Row { device, bytes: Some(Counted { step: both(bytes), sum: both(bytes) }), rate: Ways::default() }
+    }
+
+    #[test]
+    fn links_that_each_have_the_bytes_of_all_are_left_out() {
+        let of = |of_link: u64| {
+            let links = (0..4).map(|link| row(Device::Link("a".into(), link), of_link));
+            without_equal_links([row(Device::NvLink("a".into()), 1000)].into_iter().chain(links).collect()).len()
+        };
+        assert_eq!([of(250), of(300), of(1000)], [5, 5, 1]);
+    }
+
+    #[test]
+    fn a_device_has_a_row_from_its_second_reading_on() {
+        let (mut sampler, _) = Sampler::new(Path::new("/nonexistent"), false);
+        let mut rows = |bytes: u64| {
+            let now = [(Device::Adapter("a".into()), Ways { sent: bytes, received: 5 })];
+            sampler.advance(now.into(), 0.5)
+        };
+        assert_eq!(rows(100), []);
+        let [Row { bytes, rate, .. }] = rows(130).try_into().unwrap();
+        assert_eq!((bytes.unwrap().step.sent, rate), (30, Ways { sent: 60.0, received: 0.0 }));
+        let [Row { bytes, rate, .. }] = rows(10).try_into().unwrap();
+        assert_eq!((bytes.unwrap().sum.sent, rate.sent), (30, 0.0));
+    }
+}

@@ -1,0 +1,105 @@
+//! The node's counters as a textfile for Prometheus' node_exporter.
+
+use super::lines::named;
+use super::sampler::{Device, Interval, Row, Sampler};
+use common::files::NewFile;
+use common::host_name;
+use std::fmt::Write as _;
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Name, type and meaning of the metrics of a kind of device, by direction.
+type Metrics = [(&'static str, &'static str, &'static str); 2];
+
+const NVLINK: Metrics = [
+    ("scorep_nccl_nvlink_sent_bytes_total", "counter", "Data that the GPU sent over NVLink, all traffic"),
+    ("scorep_nccl_nvlink_received_bytes_total", "counter", "Data that the GPU received over NVLink, all traffic"),
+];
+const LINK: Metrics = [
+    ("scorep_nccl_nvlink_link_sent_bytes_total", "counter", "Data that the GPU sent over one NVLink"),
+    ("scorep_nccl_nvlink_link_received_bytes_total", "counter", "Data that the GPU received over one NVLink"),
+];
+const PCIE: Metrics = [
+    ("scorep_nccl_pcie_sent_bytes_per_second", "gauge", "Rate over PCIe from the GPU, measured for 20 ms"),
+    ("scorep_nccl_pcie_received_bytes_per_second", "gauge", "Rate over PCIe to the GPU, measured for 20 ms"),
+];
+const ADAPTER: Metrics = [
+    ("scorep_nccl_adapter_sent_bytes_total", "counter", "Bytes that the network adapter sent"),
+    ("scorep_nccl_adapter_received_bytes_total", "counter", "Bytes that the network adapter received"),
+];
+
+/// The file of this node.
+pub(super) struct Textfile {
+    path: PathBuf,
+    host: String,
+}
+
+impl Textfile {
+    /// Names the file in a directory.
+    pub(super) fn new(directory: &Path) -> Self {
+        let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
+        let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
+        let name: String = host.chars().map(plain).collect();
+        Self { path: directory.join(format!("scorep-nccl-nvlink_{name}.prom")), host }
+    }
+
+    /// Writes the counters since the first reading: the whole file or nothing.
+    ///
+    /// # Errors
+    /// When it cannot be written, in words.
+    pub(super) fn write(&self, sampler: &Sampler, interval: &Interval) -> Result<(), String> {
+        let write = || -> io::Result<()> {
+            let mut file = NewFile::beside(&self.path)?;
+            // node_exporter runs as another user
+            file.set_permissions(Permissions::from_mode(0o644))?;
+            file.write_all(text(&interval.rows, &self.host, |bus| sampler.uuid(bus)).as_bytes())?;
+            file.appear()
+        };
+        write().map_err(|error| format!("{}: {error}", self.path.display()))
+    }
+}
+
+fn text<'a>(rows: &[Row], host: &str, uuid: impl Fn(&str) -> Option<&'a str>) -> String {
+    let mut text = String::new();
+    type Is = fn(&Device) -> bool;
+    let kinds: [(Metrics, Is); 4] = [
+        (NVLINK, |device| matches!(device, Device::NvLink(_))),
+        (LINK, |device| matches!(device, Device::Link(..))),
+        (PCIE, |device| matches!(device, Device::Pcie(_))),
+        (ADAPTER, |device| matches!(device, Device::Adapter(_))),
+    ];
+    for (metrics, is_one) in kinds {
+        let rows: Vec<&Row> = rows.iter().filter(|row| is_one(&row.device)).collect();
+        for (way, (name, kind, meaning)) in metrics.into_iter().enumerate() {
+            if rows.is_empty() {
+                continue;
+            }
+            // writing to a string does not fail
+            let _ = write!(text, "# HELP {name} {meaning}\n# TYPE {name} {kind}\n");
+            for row in &rows {
+                let value = match row.bytes {
+                    Some(bytes) => [bytes.sum.sent, bytes.sum.received][way],
+                    None => [row.rate.sent, row.rate.received][way] as u64,
+                };
+                let _ = writeln!(text, "{name}{{{}}} {value}", labels(&row.device, host, &uuid));
+            }
+        }
+    }
+    text
+}
+
+fn labels<'a>(device: &Device, host: &str, uuid: impl Fn(&str) -> Option<&'a str>) -> String {
+    let (_, name, link) = named(device);
+    let mut labels = vec![("hostname", host.to_owned())];
+    if let Device::Adapter(_) = device {
+        labels.push(("adapter", name.to_owned()));
+    } else {
+        labels.extend(uuid(name).map(|uuid| ("gpu_uuid", uuid.to_owned())));
+        labels.push(("gpu_pci_bus_id", name.to_owned()));
+    }
+    labels.extend(link.map(|link| ("link", link.to_string())));
+    let escaped = |value: String| value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+    labels.into_iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,65 @@
+//! The status files of a job: read twice, with the life of each process.
+
+mod life;
+mod reading;
+
+pub(crate) use life::Life;
+pub(crate) use reading::{Reading, observe, read};
+
+use common::status::{Communicator, PERIOD_SECONDS, Status};
+use life::Machine;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Age up to which a status has just been written, seconds.
+const FRESH: f64 = 5.0 * PERIOD_SECONDS;
+
+/// A process as two readings of its status file show it.
+#[derive(Debug, Clone)]
+pub(crate) struct Observed {
+    /// Name of the file.
+    pub(crate) file: String,
+    /// The later reading.
+    pub(crate) status: Status,
+    /// What the system says of the process.
+    pub(crate) life: Life,
+    /// Whether the process has written between the readings.
+    pub(crate) beats: bool,
+    /// Whether anything has moved in each communicator of [`Status::communicators`] between the readings.
+    pub(crate) moved: Vec<bool>,
+}
+
+/// Returns whether a process of this host is gone. One that has just written may live in a container, whose process ids
+/// are others.
+pub(crate) fn is_gone(status: &Status) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let is_new = now.saturating_sub(Duration::from_nanos(status.written)).as_secs_f64() < FRESH;
+    !is_new && matches!(Machine::own().life(status), Life::Gone | Life::Zombie)
+}
+
+/// Counts of a communicator that show progress, from the earlier reading.
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[serde(default)]
+struct Counts {
+    comm: String,
+    rank: Option<i32>,
+    entered: u64,
+    entered_p2p: u64,
+    begun: u64,
+    finished: u64,
+    waits: Vec<Steps>,
+}
+
+/// Steps of a network transfer that have ended.
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[serde(default)]
+struct Steps {
+    steps: u64,
+}
+
+impl From<&Communicator> for Counts {
+    fn from(of: &Communicator) -> Self {
+        let waits = of.waits.iter().map(|wait| Steps { steps: wait.steps }).collect();
+        let &Communicator { ref comm, rank, entered, entered_p2p, begun, finished, .. } = of;
+        Self { comm: comm.clone(), rank, entered, entered_p2p, begun, finished, waits }
+    }
+}

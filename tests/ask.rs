@@ -1,0 +1,263 @@
+//! `scorep-nccl ask` with live processes, which `scorep-nccl run --status` has started: does each take the request, go
+//! back when its time is over, and does the answer name who has not done it and why?
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "support/ranks/mod.rs"]
+mod ranks;
+#[path = "support/site/mod.rs"]
+mod site;
+#[path = "support/tool/mod.rs"]
+mod tool;
+
+use common::status::Status;
+use common::status::request::{FILE, MOST_BYTES, Request, SCHEMA};
+use ranks::Ranks;
+use serde_json::json;
+use site::{Site, texts};
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// KernelCh and ProxyStep of NCCL's bits.
+const KERNEL_CH: u64 = 0x40;
+const PROXY_STEP: u64 = 0x10;
+
+/// A job of two processes under `scorep-nccl run --status DIR --preset api`.
+fn job(site: &Site) -> Ranks {
+    let mut job = Ranks::begin_by(2, |directory| {
+        let mut command = site.tool();
+        command.args(["run", "--preset", "api", "--status"]).arg(directory).arg("--").arg(env!("HOST_STATUS_HOST"));
+        command.arg(site.path("lib").join(tool::LIBRARY)).arg("7");
+        command.env("NCCL_SCOREP_SUMMARY", directory.join("summary.%p.json"));
+        command
+    });
+    job.each(|rank| format!("init ab {rank} 2\n whole ab 10"));
+    job
+}
+
+/// What `ask` prints with these options, which ends with this exit status.
+fn asked(job: &Ranks, options: &[&str], status: i32) -> String {
+    let output = job.command("ask").args(["--wait", "60"]).args(options).output().unwrap();
+    let (printed, said) = texts(&output);
+    assert!(output.status.code() == Some(status) && said.is_empty(), "{}: {printed}\n{said}", output.status);
+    printed
+}
+
+#[test]
+fn run_starts_a_job_that_hang_can_look_at() {
+    let site = Site::new();
+    let mut job = job(&site);
+    assert_eq!(job.hang(0)["processes"]["running"], 2);
+    job.kill(1);
+    assert_eq!(job.hang(1)["findings"][0]["condition"], "dead");
+}
+
+#[test]
+fn run_and_env_make_the_directory_and_say_where_they_cannot() {
+    let site = Site::new();
+    let absolute = site.path("work/new/status").display().to_string();
+    let printed = |script: &str| {
+        texts(&site.tool().args(["run", "--status", "new/status", "--", "sh", "-c", script]).output().unwrap())
+    };
+    assert_eq!(printed("printenv NCCL_SCOREP_STATUS"), (format!("{absolute}\n"), String::new()));
+    assert!(Path::new(&absolute).is_dir());
+    let script = r#"cd /; eval "$(scorep-nccl env --status work/b)"; printenv NCCL_SCOREP_STATUS"#;
+    let output = site.tool().args(["run", "--", "sh", "-c", &script.replace("cd /", "cd ..")]).output().unwrap();
+    assert_eq!(texts(&output), (format!("{}\n", site.path("work/b").display()), String::new()));
+    // the place of the command line is an error, that of the environment a remark
+    let output = site.tool().args(["run", "--status", "/proc/nowhere/status", "--", "echo", "here"]).output().unwrap();
+    let (printed, said) = texts(&output);
+    assert!(
+        !output.status.success() && printed.is_empty() && said.contains("--status: /proc/nowhere"),
+        "{printed} {said}"
+    );
+    let mut run = site.tool();
+    run.env("NCCL_SCOREP_STATUS", "/proc/nowhere/status").args(["run", "--", "echo", "here"]);
+    let (printed, said) = texts(&run.output().unwrap());
+    assert!(printed == "here\n" && said.lines().count() == 1, "{printed} {said}");
+    assert!(said.contains("NCCL_SCOREP_STATUS: ") && said.contains("there will be no status files"), "{said}");
+}
+
+#[test]
+fn processes_are_switched_and_go_back_when_the_time_is_over() {
+    let site = Site::new();
+    let mut job = job(&site);
+    let own = job.status(0).unwrap().mask;
+    // CUDA events were not prepared, since the preset `api` has none
+    let said = asked(&job, &["--preset", "network"], 3);
+    assert!(said.starts_with("2 of 2 processes have taken the request, 2 of them in part.\n"), "{said}");
+    assert!(said.contains("Left out in part by process 0 ") && said.contains("launches, which CUDA events"), "{said}");
+    for rank in 0..2 {
+        let status = job.await_status(rank, "whole ab 1", |status| status.mask != own);
+        assert_eq!(status.mask & (KERNEL_CH | PROXY_STEP), KERNEL_CH | PROXY_STEP);
+        assert_eq!(status.answer.unwrap().until, None);
+    }
+    asked(&job, &["--preset", "full", "--for", "1s"], 3);
+    for rank in 0..2 {
+        let answer = job.status(rank).unwrap().answer.unwrap();
+        assert_eq!(answer.until.unwrap() - answer.taken, 1_000_000_000);
+        job.await_status(rank, "whole ab 1", |status| status.mask == own);
+    }
+    // once more, and back by hand
+    asked(&job, &["--preset", "network", "--summary"], 3);
+    job.await_status(0, "whole ab 1", |status| status.mask != own);
+    // a summary changes no types
+    asked(&job, &["--summary"], 0);
+    job.order(0, "whole ab 1");
+    assert_ne!(job.status(0).unwrap().mask, own);
+    assert_eq!(asked(&job, &["--back"], 0), "2 of 2 processes have taken the request.\n");
+    job.await_status(0, "whole ab 1", |status| status.mask == own);
+    job.end();
+}
+
+#[test]
+fn processes_write_their_summaries() {
+    let site = Site::new();
+    let mut job = job(&site);
+    let said = asked(&job, &["--summary"], 0);
+    for rank in 0..2 {
+        let path = job.directory().join(format!("summary.{}.json", job.pid(rank)));
+        assert!(said.contains(&format!("Summary: {}\n", path.display())), "{said}");
+        let summary: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!((&summary["operations"][0]["count"], &summary["complete"]), (&json!(10), &json!(false)));
+    }
+    job.end();
+}
+
+#[test]
+fn who_is_dead_or_ends_is_not_waited_for() {
+    let site = Site::new();
+    let mut job = job(&site);
+    job.kill(1);
+    let said = asked(&job, &["--preset", "network"], 1);
+    assert!(said.starts_with("1 of 2 processes have taken the request, 1 of them in part.\n"), "{said}");
+    assert!(
+        said.contains(&format!("process 1 (pid {} ", job.pid(1))) && said.contains("has ended meanwhile."),
+        "{said}"
+    );
+    // by now it is known to be dead
+    let said = asked(&job, &["--back"], 0);
+    assert_eq!(said, "1 of 1 processes have taken the request.\n");
+    job.end_one(0);
+    let output = job.command("ask").arg("--back").output().unwrap();
+    assert!(output.status.code() == Some(2) && texts(&output).1.contains("nobody was asked"), "{output:?}");
+}
+
+/// Waits until this is so.
+fn wait_for(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not come about");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_later_request_takes_the_place_of_one_that_is_under_way() {
+    let site = Site::new();
+    let mut job = job(&site);
+    job.signal(1, libc::SIGSTOP);
+    let ask = |job: &Ranks, option: &str| {
+        let mut command = job.command("ask");
+        command.args([option, "--wait", "60"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let ticket = |job: &Ranks| {
+        let text = fs::read(job.directory().join(FILE)).ok()?;
+        Some(serde_json::from_slice::<Request>(&text).unwrap().ticket)
+    };
+    let first = ask(&job, "--summary");
+    let answer = |status: &common::status::Status| status.answer.clone().map(|answer| answer.ticket);
+    let first_ticket = answer(&job.await_status(0, "", |status| status.answer.is_some()));
+    assert_eq!(ticket(&job), first_ticket);
+    let second = ask(&job, "--back");
+    wait_for(|| ticket(&job) != first_ticket);
+    job.signal(1, libc::SIGCONT);
+    let first = first.wait_with_output().unwrap();
+    let said = texts(&first).0;
+    assert!(first.status.code() == Some(1) && said.starts_with("1 of 2 processes have taken the request.\n"), "{said}");
+    assert!(said.contains(") has taken a later request in place of this one."), "{said}");
+    let second = second.wait_with_output().unwrap();
+    assert_eq!(
+        (second.status.code(), texts(&second).0.as_str()),
+        (Some(0), "2 of 2 processes have taken the request.\n")
+    );
+}
+
+/// Whatever stands in the request's place, the job goes on and takes the next request.
+#[test]
+fn a_malformed_request_harms_no_job() {
+    let site = Site::new();
+    let mut job = job(&site);
+    let place = job.directory().join(FILE);
+    let own = job.status(0).unwrap().mask;
+    let whole = |rest: &str| format!("{{\"schema\": \"{SCHEMA}\", \"ticket\": \"1\", {rest}}}").into_bytes();
+    let long = usize::try_from(MOST_BYTES).unwrap() + 1;
+    let texts: [Vec<u8>; 9] = [
+        vec![],
+        vec![0; 4096],
+        b"\xff\xfe{".to_vec(),
+        b"[".repeat(10_000),
+        b" ".repeat(long),
+        b"{\"schema\": 7}".to_vec(),
+        whole("\"preset\": [\"network\"]"),
+        whole("\"preset\": \"network\", \"seconds\": \"long\""),
+        whole("\"preset\": \"none of them\", \"seconds\": -1e308"),
+    ];
+    for text in &texts {
+        refuses(&mut job, || fs::write(&place, text).unwrap());
+    }
+    refuses(&mut job, || {
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+    });
+    refuses(&mut job, || {
+        fs::remove_dir(&place).unwrap();
+        let name = CString::new(place.as_os_str().as_bytes()).unwrap();
+        // SAFETY: the name is a string that ends with 0.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    });
+    refuses(&mut job, || {
+        fs::remove_file(&place).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &place).unwrap();
+    });
+    assert_eq!(job.status(0).unwrap().mask, own);
+    assert_eq!(asked(&job, &["--back"], 0), "2 of 2 processes have taken the request.\n");
+    job.end();
+}
+
+/// Both processes look at a request that is put in its place, refuse it, and go on.
+fn refuses(job: &mut Ranks, put: impl FnOnce()) {
+    let taken = |status: &Status| status.answer.as_ref().map(|answer| answer.taken);
+    let before = [0, 1].map(|rank| taken(&job.status(rank).unwrap()));
+    put();
+    for (rank, before) in before.into_iter().enumerate() {
+        let status = job.await_status(rank, "whole ab 1", |status| taken(status) > before);
+        assert!(status.answer.is_some_and(|answer| answer.refused.is_some()), "rank {rank}");
+    }
+}
+
+#[test]
+fn wrong_command_lines_ask_nobody() {
+    let directory = tempfile::tempdir().unwrap();
+    let of = |options: &[&str]| {
+        let mut command: Command = tool::tool();
+        command.arg("ask").arg(directory.path()).args(options).output().unwrap()
+    };
+    for options in [
+        &[][..],
+        &["--for", "3s"],
+        &["--preset", "none"],
+        &["--preset", "api", "--back"],
+        &["--preset", "api", "--for", "-1s"],
+    ] {
+        let output = of(options);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{options:?}: {output:?}");
+    }
+    let output = of(&["--back"]);
+    assert!(output.status.code() == Some(2) && texts(&output).1.contains("no process runs"), "{output:?}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}

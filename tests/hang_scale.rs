@@ -1,0 +1,113 @@
+//! `scorep-nccl hang` of a job of 1,024 processes on 128 hosts: status files of processes that run and write, one of
+//! which has not come.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "support/tool/mod.rs"]
+mod tool;
+
+use common::origin::Origin;
+use common::status::{Communicator, ENDING, Operation, SCHEMA, Status};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const RANKS: u32 = 1024;
+/// The rank that has not come.
+const LATE: u32 = 777;
+/// Collectives that all have finished.
+const FINISHED: u64 = 500;
+/// Nanoseconds since the others have begun the next one.
+const WAITED: u64 = 30_000_000_000;
+
+fn now() -> u64 {
+    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap()
+}
+
+/// The state of a rank's process; `entered` is when the others entered the collective that the late one lacks.
+fn status(rank: u32, entered: u64, beat: u64) -> Status {
+    let count = FINISHED + u64::from(rank != LATE);
+    let operation = |number: u64| Operation {
+        number: Some(number),
+        func: "AllReduce".into(),
+        bytes: 4 << 20,
+        entered: entered - (FINISHED - number) * 1_000_000,
+        begun: Some(entered - (FINISHED - number) * 1_000_000 + 1000),
+        finished: (number < FINISHED).then(|| entered - (FINISHED - number) * 1_000_000 + 500_000),
+        ..Operation::default()
+    };
+    let communicator = Communicator {
+        comm: format!("{:016x}", 0xab),
+        rank: Some(rank.cast_signed()),
+        nranks: RANKS.into(),
+        opened: entered - 1_000_000_000,
+        counts_all: true,
+        sees_gpu: true,
+        entered: count,
+        begun: count,
+        finished: FINISHED,
+        operations: (count - 64..count).map(operation).collect(),
+        ..Communicator::default()
+    };
+    let (host, boot) = (format!("n{:03}", rank / 8), format!("boot of {}", rank / 8));
+    let origin = Origin {
+        id: Some(format!("{rank:016x}")),
+        host: Some(host),
+        boot: Some(boot),
+        rank: Some(rank),
+        ranks: Some(RANKS),
+        ..Origin::default()
+    };
+    Status {
+        schema: SCHEMA.into(),
+        pid: 100_000 + rank,
+        origin,
+        written: now(),
+        beat,
+        communicators: vec![communicator],
+        ..Status::default()
+    }
+}
+
+/// Writes the states of all processes, as they do themselves.
+fn write(to: &Path, entered: u64, beat: u64) {
+    for rank in 0..RANKS {
+        let status = status(rank, entered, beat);
+        let file = to.join(format!("scorep-nccl.n{:03}.{}{ENDING}", rank / 8, status.pid));
+        let new = file.with_extension("new");
+        fs::write(&new, serde_json::to_vec(&status).unwrap()).unwrap();
+        fs::rename(new, file).unwrap();
+    }
+}
+
+#[test]
+fn the_rank_that_has_not_come_is_named_among_a_thousand() {
+    let directory = tempfile::tempdir().unwrap();
+    let entered = now() - WAITED;
+    write(directory.path(), entered, 1);
+    let is_over = AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for beat in 2.. {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                write(directory.path(), entered, beat);
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let output = tool::tool().arg("hang").arg(directory.path()).arg("--json").output().unwrap();
+        is_over.store(true, Ordering::Relaxed);
+        output
+    });
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = answer["findings"].as_array().unwrap();
+    assert_eq!((findings.len(), &findings[0]["cause"]), (1, &json!("not_entered")), "{answer:#}");
+    let wait = &findings[0]["wait"];
+    assert_eq!((&wait["number"], &wait["lacking"][0]["rank"]), (&json!(FINISHED), &json!(LATE)));
+    assert_eq!(wait["waiters"].as_array().unwrap().len(), RANKS as usize - 1);
+    assert_eq!(answer["processes"]["running"], RANKS);
+}

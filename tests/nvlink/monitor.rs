@@ -1,0 +1,120 @@
+//! `scorep-nccl nvlink`, the monitor.
+
+use crate::machine::{Machine, folder};
+use crate::tool;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// Two GPUs, of which the second has no NVLink. The first moves 3 and 4 KiB from one reading to the next.
+const GPUS: &str = "gpu 0000:0B:00.0 GPU-b\ndata 1 1\nrefuse\npcie 9 9\n\
+                    gpu 0000:0a:00.0 GPU-a\ndata 100 200\nstep 3 4\nlink 0 5 6\nlink 2 7 8\npcie 3000 5000\n";
+
+/// Returns the monitor of a machine, with a network adapter whose counters stand still.
+fn monitor(machine: &Machine, sysfs: &TempDir, arguments: &[&str]) -> Command {
+    let device = sysfs.path().join("class/infiniband/mlx5_0/ports/1/counters");
+    std::fs::create_dir_all(&device).unwrap();
+    for name in ["port_xmit_data", "port_rcv_data"] {
+        std::fs::write(device.join(name), "1000\n").unwrap();
+    }
+    let mut command = tool::tool();
+    command.args(["nvlink", "--interval", "0.05", "--count", "2", "--sysfs"]).arg(sysfs.path()).args(arguments);
+    command.env("NVML_STAND_IN_FILE", machine.file()).env("LD_LIBRARY_PATH", folder(env!("NVML_STAND_IN")));
+    command
+}
+
+/// Runs a command that must succeed. Returns standard output and standard error.
+fn said(command: &mut Command) -> [String; 2] {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(status.success(), "{status}\n{stderr}");
+    [stdout, stderr]
+}
+
+#[test]
+fn each_interval_has_a_line_for_each_device() {
+    let (machine, sysfs) = (Machine::new(GPUS), tempfile::tempdir().unwrap());
+    let [stdout, stderr] = said(&mut monitor(&machine, &sysfs, &[]));
+    let lines: Vec<&str> = stdout.lines().collect();
+    let names = ["0000:0A:00.0 NVLink", "0000:0A:00.0 PCIe", "0000:0B:00.0 PCIe", "mlx5_0:1"];
+    assert_eq!(lines.len(), 2 * names.len(), "{stdout}");
+    for (line, name) in lines.iter().zip(names.iter().cycle()) {
+        assert!(line.contains(name) && line.contains(" sent ") && line.ends_with(" GB/s"), "{name}: {line}");
+    }
+    // 3000 and 5000 kB/s
+    assert!(lines[1].contains("sent    0.003 GB/s  received    0.005 GB/s"), "{stdout}");
+    let absent = "scorep-nccl: 0000:0B:00.0: no bytes over NVLink: NVML's field 138 answered Not Supported (3)\n";
+    assert_eq!(stderr, absent);
+}
+
+#[test]
+fn a_csv_file_has_the_bytes_of_each_interval() {
+    let (machine, sysfs) = (Machine::new(GPUS), tempfile::tempdir().unwrap());
+    let file = sysfs.path().join("out.csv");
+    said(&mut monitor(&machine, &sysfs, &["--links", "--csv", file.to_str().unwrap()]));
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut lines = text.lines();
+    let header = "time,seconds,kind,device,link,sent_bytes,received_bytes,sent_gb_s,received_gb_s";
+    assert_eq!(lines.next(), Some(header));
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let found: Vec<[&str; 5]> = rows.iter().map(|row| [row[2], row[3], row[4], row[5], row[6]]).collect();
+    let expected = [
+        ["nvlink", "0000:0A:00.0", "", "3072", "4096"],
+        ["link", "0000:0A:00.0", "0", "0", "0"],
+        ["link", "0000:0A:00.0", "2", "0", "0"],
+        ["pcie", "0000:0A:00.0", "", "", ""],
+        ["pcie", "0000:0B:00.0", "", "", ""],
+        ["adapter", "mlx5_0:1", "", "0", "0"],
+    ];
+    assert_eq!(found, [expected, expected].concat(), "{text}");
+    for row in rows.iter().filter(|row| row[2] == "nvlink") {
+        let [seconds, rate] = [row[1], row[7]].map(|value| value.parse::<f64>().unwrap());
+        assert!(seconds >= 0.05 && (rate - 3072.0 / seconds / 1e9).abs() < 1e-6, "{row:?}");
+    }
+}
+
+#[test]
+fn a_textfile_has_the_bytes_since_the_first_reading() {
+    let (machine, sysfs) = (Machine::new(GPUS), tempfile::tempdir().unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    said(&mut monitor(&machine, &sysfs, &["--prometheus", directory.path().to_str().unwrap()]));
+    let files: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let name = files[0].file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with("scorep-nccl-nvlink_") && name.ends_with(".prom"), "{name}");
+    let text = std::fs::read_to_string(&files[0]).unwrap();
+    for (name, labels, value) in [
+        ("scorep_nccl_nvlink_sent_bytes_total", r#"gpu_uuid="GPU-a",gpu_pci_bus_id="0000:0A:00.0""#, "6144"),
+        ("scorep_nccl_nvlink_received_bytes_total", r#"gpu_uuid="GPU-a",gpu_pci_bus_id="0000:0A:00.0""#, "8192"),
+        ("scorep_nccl_pcie_sent_bytes_per_second", r#"gpu_uuid="GPU-a",gpu_pci_bus_id="0000:0A:00.0""#, "3000000"),
+        ("scorep_nccl_adapter_sent_bytes_total", r#"adapter="mlx5_0:1""#, "0"),
+    ] {
+        let line = text.lines().find(|line| line.starts_with(&format!("{name}{{")) && line.contains(labels));
+        assert!(line.is_some_and(|line| line.ends_with(&format!(" {value}"))), "{name}: {text}");
+        assert_eq!(text.matches(&format!("# TYPE {name} ")).count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn without_nvml_adapters_are_shown_and_without_both_it_fails() {
+    let (machine, sysfs) = (Machine::new(""), tempfile::tempdir().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("libnvidia-ml.so.1"), "").unwrap();
+    let [stdout, stderr] = said(monitor(&machine, &sysfs, &[]).env("LD_LIBRARY_PATH", folder.path()));
+    assert!(stdout.lines().count() == 2 && stdout.lines().all(|line| line.contains("mlx5_0:1")), "{stdout}");
+    let absent = "NVML (libnvidia-ml.so.1, of NVIDIA's driver) is not there: no bytes over NVLink and PCIe\n";
+    assert_eq!(stderr, format!("scorep-nccl: {absent}"));
+    let mut command = tool::tool();
+    command.args(["nvlink", "--count", "1", "--sysfs"]).arg(Path::new("/nonexistent"));
+    let Output { status, stderr, .. } = command.env("LD_LIBRARY_PATH", folder.path()).output().unwrap();
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert!(!status.success() && stderr.ends_with("neither a GPU nor a network adapter\n"), "{stderr}");
+}
+
+#[test]
+fn a_directory_that_is_missing_is_named() {
+    let (machine, sysfs) = (Machine::new(GPUS), tempfile::tempdir().unwrap());
+    let output = monitor(&machine, &sysfs, &["--prometheus", "/nonexistent/prom"]).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && stderr.contains("/nonexistent/prom: there is no such directory"), "{stderr}");
+}
