@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
+use std::process::Command;
 
 /// Ranks of the job.
 const RANKS: u32 = 10_000;
@@ -53,9 +54,8 @@ fn summary_of_a_process(directory: &Path) -> Summary {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// Writes what each process but the first sends.
-fn write_parts(directory: &Path, to: &Path) -> Sent {
-    let ranks = std::env::var("SCOREP_NCCL_RANKS").map_or(RANKS, |ranks| ranks.parse().unwrap());
+/// Writes what each process but the first of so many sends.
+fn write_parts(ranks: u32, directory: &Path, to: &Path) -> Sent {
     let parts = Parts {
         ranks,
         process: summary_of_a_process(directory).processes.remove(0),
@@ -76,18 +76,44 @@ fn write_parts(directory: &Path, to: &Path) -> Sent {
     sent
 }
 
+/// Returns the host of these parts.
+fn host(directory: &Path, parts: &Path) -> Command {
+    let mut command = tool::host(env!("HOST_GATHER_HOST"));
+    command.arg(tool::library()).arg(parts).arg(NODE.to_string()).env("SCOREP_EXPERIMENT_DIRECTORY", directory);
+    command
+}
+
+/// Returns the numbers that the host has printed, by name.
+fn numbers(printed: &str) -> HashMap<String, u64> {
+    let number = |line: &str| line.split_once(' ').map(|(name, number)| (name.to_owned(), number.parse().unwrap()));
+    printed.lines().filter_map(number).collect()
+}
+
+/// Each rank waits to be asked for its part, so those behind the failure are sent home.
+#[test]
+fn a_part_that_does_not_come_leaves_nobody_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let parts = directory.path().join("parts");
+    let (ranks, failing) = (800, 5);
+    write_parts(ranks, directory.path(), &parts);
+    let mut command = host(directory.path(), &parts);
+    let output = command.env("RECEIVE_FAILS", failing.to_string()).output().unwrap();
+    let [printed, said] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success(), "{said}");
+    assert_eq!(numbers(&printed)["home"], u64::from(ranks - 1 - failing));
+    assert!(said.contains("there is no job summary: Score-P's Ipc_Recv failed or is missing"), "{said}");
+    assert!(!directory.path().join("nccl/summary.json").exists());
+}
+
 #[test]
 fn the_first_process_has_room_for_the_parts_of_all() {
     let directory = tempfile::tempdir().unwrap();
     let parts = directory.path().join("parts");
-    let sent = write_parts(directory.path(), &parts);
-    let mut command = tool::host(env!("HOST_GATHER_HOST"));
-    command.arg(tool::library()).arg(parts).arg(NODE.to_string());
-    command.env("SCOREP_EXPERIMENT_DIRECTORY", directory.path());
-    let printed = tool::succeed(&mut command);
+    let ranks = std::env::var("SCOREP_NCCL_RANKS").map_or(RANKS, |ranks| ranks.parse().unwrap());
+    let sent = write_parts(ranks, directory.path(), &parts);
+    let printed = tool::succeed(&mut host(directory.path(), &parts));
     tool::say(&printed);
-    let number = |line: &str| line.split_once(' ').map(|(name, number)| (name.to_owned(), number.parse().unwrap()));
-    let figures: HashMap<String, u64> = printed.lines().filter_map(number).collect();
+    let figures = numbers(&printed);
     assert_eq!((figures["ranks"], figures["bytes"]), (sent.ranks.into(), sent.bytes));
     let memory = figures["after"] - figures["before"];
     assert!((1..=MEMORY).contains(&memory), "{memory} KiB");

@@ -33,8 +33,7 @@ impl Chart {
         let [most, least] = BAR;
         let (height, width) = self.terminal.size();
         let text = self.text(time, interval, usize::from(width).saturating_sub(TEXT).clamp(least, most));
-        // lines beyond the screen could not be drawn over
-        let lines: Vec<&str> = text.lines().take(usize::from(height).saturating_sub(1)).collect();
+        let lines = fitting(text.lines().map(str::to_owned).collect(), usize::from(height).saturating_sub(1));
         let drawn =
             self.terminal.clear_last_lines(self.drawn).and_then(|()| self.terminal.write_line(&lines.join("\n")));
         self.drawn = lines.len();
@@ -58,6 +57,17 @@ impl Chart {
         }
         text
     }
+}
+
+/// Returns the lines of a screen with this number of lines, since those beyond it could not be drawn over. The last one
+/// says how many are not shown.
+fn fitting(mut lines: Vec<String>, height: usize) -> Vec<String> {
+    let hidden = lines.len().saturating_sub(height);
+    if hidden > 0 {
+        lines.truncate(height.saturating_sub(1));
+        lines.push(format!("{} more lines; --lines shows all", hidden + 1));
+    }
+    lines
 }
 
 /// Returns the place of the largest rate among [`Chart::largest`].
@@ -92,5 +102,12 @@ mod tests {
             text.lines().map(|line| line.matches('█').count()).collect::<Vec<_>>()
         };
         assert_eq!([bars(8e9), bars(4e9)], [[0, 8, 0, 8, 0], [0, 4, 0, 4, 0]]);
+    }
+
+    #[test]
+    fn lines_that_do_not_fit_are_counted() {
+        let lines = |height| fitting(["a", "b", "c", "d"].map(str::to_owned).into(), height);
+        assert_eq!(lines(4), ["a", "b", "c", "d"]);
+        assert_eq!(lines(3), ["a", "b", "2 more lines; --lines shows all"]);
     }
 }

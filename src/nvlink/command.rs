@@ -11,7 +11,7 @@ use common::origin::wall_clock;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
@@ -66,8 +66,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let textfile = prometheus.as_deref().map(Textfile::new);
     let mut chart = (!lines && std::io::stdout().is_terminal()).then(Chart::new);
     let period = Duration::from_secs_f64(*interval);
+    let mut next = Instant::now() + period;
     for _ in 0..count.unwrap_or(u64::MAX) {
-        thread::sleep(period);
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+        // a reading takes a part of the interval, or several intervals
+        next = (next + period).max(Instant::now());
         let Some(interval) = sampler.read() else { continue };
         let time = now();
         match &mut chart {

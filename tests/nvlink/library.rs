@@ -20,6 +20,7 @@ fn bytes_stand_beside_those_of_nccls_operations() {
     job.order("init ab 1 4 1");
     await_zero(&mut job);
     job.order(ALL_GATHER);
+    await_nvlink(&mut job, |found| found["gpus"][0]["pcie"]["samples"].as_u64() >= Some(1));
     // a ring sends 3 MiB, and 30 KiB are of somebody else
     machine.set_own("data 3202 3272\nraw 3600 3700\npcie 3000 5000");
     let summary = job.end();
@@ -153,6 +154,8 @@ fn by_default_nobody_asks_nvml() {
     let mut job = machine.job(&[("NCCL_SCOREP_NVLINK", "")]);
     job.order("init ab 0 4 1");
     job.order(ALL_GATHER);
+    // a thread names itself when it begins to run
+    await_nvlink(&mut job, Value::is_null);
     let threads = std::fs::read_dir(format!("/proc/{}/task", job.pid())).unwrap();
     let names = threads.filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("comm")).ok());
     let names: Vec<String> = names.collect();

@@ -4,8 +4,7 @@
 use super::families::{Family, Labels, Point, Value};
 use crate::hardware::Ways;
 use crate::nvlink::{Reading, by_gpu};
-use crate::sums::run_sums::{Moved, Rank};
-use std::collections::BTreeMap;
+use crate::sums::run_sums::OverNvlink;
 
 /// Labels of a process that name its GPU. Each GPU here has its own.
 const OF_GPU: [&str; 2] = ["gpu_uuid", "gpu_pci_bus_id"];
@@ -32,7 +31,7 @@ impl Pair {
 }
 
 /// Makes the families that have a point. `of_process` are the labels that every point has.
-pub(super) fn families(reading: Reading, moved: &BTreeMap<Rank, Moved>, of_process: &Labels) -> Vec<Family> {
+pub(super) fn families(reading: Reading, moved: &OverNvlink, of_process: &Labels) -> Vec<Family> {
     let mut counted = Pair::new([
         ("nccl_nvlink_sent_bytes", "Data that the GPU sent over NVLink, all traffic of all processes, by NVML"),
         ("nccl_nvlink_received_bytes", "Data that the GPU received over NVLink, all traffic of all processes, by NVML"),
@@ -56,6 +55,8 @@ pub(super) fn families(reading: Reading, moved: &BTreeMap<Rank, Moved>, of_proce
     };
     let host: Labels = of_process.iter().filter(|(name, _)| !OF_GPU.contains(name)).cloned().collect();
     let mut by_gpu = by_gpu(moved);
+    // operations of a rank whose GPU is not known may be any GPU's
+    let homeless = by_gpu.remove(&None).map(|of| of.known + of.unknown());
     for gpu in reading.gpus {
         let uuid = gpu.uuid.map(|uuid| ("gpu_uuid", uuid));
         let labels: Labels = host.iter().cloned().chain(uuid).chain([("gpu_pci_bus_id", gpu.bus.clone())]).collect();
@@ -63,8 +64,13 @@ pub(super) fn families(reading: Reading, moved: &BTreeMap<Rank, Moved>, of_proce
             counted.add(&labels, bytes);
         }
         let moved = by_gpu.remove(&Some(gpu.bus)).unwrap_or_default();
-        expected.add(&labels, moved.bytes);
+        if homeless.is_none() {
+            expected.add(&labels, moved.bytes);
+        }
         unknown.points.push(Point { labels, value: Value::Sum(moved.unknown()) });
+    }
+    if let Some(operations) = homeless {
+        unknown.points.push(Point { labels: host.clone(), value: Value::Sum(operations) });
     }
     for adapter in reading.adapters {
         let labels: Labels = host.iter().cloned().chain([("adapter", adapter.name)]).collect();
@@ -85,7 +91,9 @@ mod tests {
         let gpu = |bus: &str, nvlink| GpuBytes {
             bus: bus.into(),
             uuid: Some(format!("GPU-{bus}")),
+            seconds: 1.0,
             nvlink,
+            is_old: false,
             raw: None,
             set_back: 0,
             pcie: None,
@@ -97,9 +105,10 @@ mod tests {
             adapters: vec![AdapterBytes { name: "mlx5_0:1".into(), bytes }],
             why: None,
             is_old: false,
+            is_last: false,
         };
         let of_process = vec![("hostname", "h".to_owned()), ("gpu_uuid", "GPU-x".to_owned())];
-        let made = families(reading, &BTreeMap::new(), &of_process);
+        let made = families(reading, &OverNvlink::default(), &of_process);
         let points = |name: &str| made.iter().find(|family| family.name == name).unwrap().points.clone();
         let [sent] = points("nccl_nvlink_sent_bytes").try_into().unwrap();
         let labels = [("hostname", "h"), ("gpu_uuid", "GPU-0000:0A:00.0"), ("gpu_pci_bus_id", "0000:0A:00.0")];

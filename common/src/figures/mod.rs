@@ -27,9 +27,8 @@ use crate::sums::histograms;
 use crate::sums::intervals::{self, Intervals};
 use crate::sums::rate::Rate;
 use crate::sums::round_sums::ToPeer;
-use crate::sums::run_sums::{Rank, Totals};
+use crate::sums::run_sums::{OverNvlink, Rank, Totals};
 use crate::sums::window_sums::Traffic;
-use std::collections::BTreeMap;
 
 /// Largest number of disjoint times that the process keeps. It adds the times of all communicators, some long after
 /// others.
@@ -91,7 +90,7 @@ impl Figures {
     /// Makes the figures that these settings want.
     pub(crate) fn new(settings: &Settings) -> Self {
         let mut figures = Self::default();
-        figures.totals.moved = settings.nvlink.then(BTreeMap::new);
+        figures.totals.moved = settings.nvlink.then(OverNvlink::default);
         figures
     }
 

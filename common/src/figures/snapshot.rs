@@ -4,7 +4,7 @@ use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
 use crate::sums::histograms::Kept;
 use crate::sums::histograms::OfWindows;
-use crate::sums::run_sums::{ChannelSum, Moved, OTHERS, OperationKey, OperationSum, Rank};
+use crate::sums::run_sums::{ChannelSum, OTHERS, OperationKey, OperationSum, OverNvlink, Rank};
 use std::collections::BTreeMap;
 
 /// Sums of the process since its start. Communicators that will be merged into [`OTHERS`] when they end are counted
@@ -19,8 +19,8 @@ pub(crate) struct Sums {
     pub pairs: Vec<((Rank, i32), Pair)>,
     /// Transfers by rank, peer and channel.
     pub channels: Vec<((Rank, i32, u8), ChannelSum)>,
-    /// Bytes that the operations of each rank should have moved over NVLink.
-    pub moved: BTreeMap<Rank, Moved>,
+    /// Bytes that operations should have moved over NVLink.
+    pub moved: OverNvlink,
 }
 
 /// Transfers of a pair of ranks.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, OnceLock};
 
-/// Most ranks whose GPU is kept. A process may make communicators for as long as it runs.
+/// Most ranks whose GPU is kept at a time.
 const MOST: usize = 4096;
 /// Longest name of a place on the PCI bus, with its zero; CUDA's documentation asks for 13.
 const LONGEST: usize = 32;
@@ -91,6 +91,13 @@ pub(super) fn note(rank: Option<Rank>) -> bool {
         known.ranks.insert(rank, index);
     }
     met.is_none()
+}
+
+/// Forgets a rank, whose communicator has ended.
+pub(super) fn forget(rank: Rank) {
+    if let Some(mut known) = lock::hold(&KNOWN) {
+        known.ranks.remove(&rank);
+    }
 }
 
 /// Returns all GPUs, by their places on the PCI bus.

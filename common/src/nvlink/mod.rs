@@ -18,7 +18,7 @@ use crate::hardware::nics::{self, SYSFS};
 use crate::hardware::nvml::Nvml;
 use crate::launch::gate::Gate;
 use crate::origin;
-use crate::sums::run_sums::{Moved, Rank};
+use crate::sums::run_sums::{Moved, OverNvlink, Rank};
 use crossbeam_queue::ArrayQueue;
 pub(crate) use rates::{rates, want as want_rates};
 use std::collections::BTreeMap;
@@ -41,14 +41,18 @@ const UNDER_WAY: Duration = Duration::from_millis(200);
 pub struct Why(pub String);
 
 /// Bytes of a GPU since its counters were first read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct GpuBytes {
     /// Its place on the PCI bus.
     pub bus: String,
     /// Its UUID, if NVML tells it.
     pub uuid: Option<String>,
+    /// Seconds from the first reading of its counters to the last one.
+    pub seconds: f64,
     /// Bytes of data over all its NVLinks, or why they are not known.
     pub nvlink: Result<Ways<u64>, Why>,
+    /// Whether NVML has refused the last reading: the bytes are those of an earlier one.
+    pub is_old: bool,
     /// The same with the protocol's headers, if NVML counts them.
     pub raw: Option<Ways<u64>>,
     /// Number of times that a counter had gone back, since it had wrapped or was reset. The bytes until then are lost.
@@ -98,6 +102,8 @@ pub struct Reading {
     pub why: Option<Why>,
     /// Whether NVML has not answered at the end: the figures are those of an earlier moment.
     pub is_old: bool,
+    /// Whether this was read after the end of the measurement, so that all operations' bytes are among these.
+    pub is_last: bool,
 }
 
 static READING: Mutex<Option<Reading>> = Mutex::new(None);
@@ -110,6 +116,8 @@ static GATE: LazyLock<Gate> = LazyLock::new(Gate::default);
 static SUMS: Ways<AtomicU64> = Ways { sent: AtomicU64::new(0), received: AtomicU64::new(0) };
 /// Set while the thread runs.
 static RUNS: AtomicBool = AtomicBool::new(false);
+/// Set at the end of the measurement.
+static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Begins to read, if it is wanted. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
@@ -125,6 +133,7 @@ pub(crate) fn begin(settings: &Settings) {
             log::warn(
                 "a fault in the reading of NVLink's counters was stopped; they are not read from here on, all else goes on",
             );
+            set_old(true);
         }
         RUNS.store(false, Ordering::Relaxed);
     };
@@ -144,6 +153,13 @@ pub(crate) fn open(rank: Option<Rank>) {
     }
 }
 
+/// Returns the GPU of a rank whose communicator has ended, and forgets the rank.
+pub(crate) fn close(rank: Rank) -> Option<String> {
+    let gpu = gpus::of(rank);
+    gpus::forget(rank);
+    gpu
+}
+
 /// Reads once more, and waits for it a little.
 pub(crate) fn last() {
     if !RUNS.load(Ordering::Relaxed) {
@@ -151,10 +167,14 @@ pub(crate) fn last() {
     }
     // who has not answered since the last order is not waited for a second time
     let is_silent = lock::hold(&READING).is_some_and(|reading| reading.as_ref().is_some_and(|last| last.is_old));
+    ENDS.store(true, Ordering::Release);
     let (reply, answer) = answer::pair();
     let ordered = ORDERS.push(reply).is_ok();
     BELL.ring();
-    let is_old = !ordered || answer.wait(if is_silent { Duration::ZERO } else { LAST }).is_err();
+    set_old(!ordered || answer.wait(if is_silent { Duration::ZERO } else { LAST }).is_err());
+}
+
+fn set_old(is_old: bool) {
     if let Some(mut reading) = lock::hold(&READING)
         && let Some(reading) = reading.as_mut()
     {
@@ -180,18 +200,15 @@ pub(crate) fn sums() -> Ways<u64> {
     Ways { sent: SUMS.sent.load(Ordering::Relaxed), received: SUMS.received.load(Ordering::Relaxed) }
 }
 
-/// Sums what NCCL's operations should have moved, by GPU. Ranks whose GPU is not known stand under `None`.
-pub(crate) fn by_gpu(moved: &BTreeMap<Rank, Moved>) -> BTreeMap<Option<String>, Moved> {
-    let mut sums: BTreeMap<Option<String>, Moved> = BTreeMap::new();
-    for (&rank, of_rank) in moved {
-        sums.entry(gpus::of(rank)).or_default().merge(of_rank);
-    }
-    sums
+/// Sums the bytes that NCCL's operations should have moved, by GPU. Ranks whose GPU is not known stand under `None`.
+pub(crate) fn by_gpu(moved: &OverNvlink) -> BTreeMap<Option<String>, Moved> {
+    moved.by_gpu(gpus::of)
 }
 
 impl Reading {
     fn without(why: &str) -> Self {
-        Self { seconds: 0.0, gpus: vec![], adapters: vec![], why: Some(Why(why.into())), is_old: false }
+        let why = Some(Why(why.into()));
+        Self { seconds: 0.0, gpus: vec![], adapters: vec![], why, is_old: false, is_last: false }
     }
 }
 
@@ -218,6 +235,7 @@ fn watch() {
             own_thread::stop();
         }
         let order = ORDERS.pop();
+        let is_last = ENDS.load(Ordering::Acquire);
         let next = Instant::now() + PERIOD;
         let Some(inside) = GATE.enter() else { return };
         if let Ok(nvml) = &nvml {
@@ -228,6 +246,7 @@ fn watch() {
             }
             watched.iter_mut().for_each(|gpu| gpu.read(nvml));
         }
+        drop(inside);
         adapters.read(nics::read(Path::new(SYSFS)));
         let why = match &nvml {
             Err(why) => Some(Why(why.clone())),
@@ -240,15 +259,20 @@ fn watch() {
             adapters: adapters.bytes(),
             why,
             is_old: false,
+            is_last,
         });
         rates::take(CLOCK.now(), Instant::now(), sums());
         match (order, &nvml) {
             (Some(order), _) => order.give(()),
-            // takes 40 ms, for which nobody should wait
-            (None, Ok(nvml)) => watched.iter_mut().for_each(|gpu| gpu.measure_pcie(nvml)),
+            (None, Ok(nvml)) => {
+                for gpu in &mut watched {
+                    // a measurement takes 40 ms: the end waits for one of them at most
+                    let Some(_inside) = GATE.enter().filter(|_| ORDERS.is_empty()) else { break };
+                    gpu.measure_pcie(nvml);
+                }
+            }
             (None, Err(_)) => {}
         }
-        drop(inside);
         if ORDERS.is_empty() {
             BELL.wait(next.saturating_duration_since(Instant::now()));
         }

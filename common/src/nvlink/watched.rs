@@ -5,6 +5,7 @@ use crate::hardware::nics::Nic;
 use crate::hardware::nvml::{Gpu, Nvml, Refusal};
 use crate::hardware::{Forward, Ways};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// A GPU of the process.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(super) struct Watched {
     data: Ways<Forward>,
     raw: Ways<Forward>,
     has_raw: bool,
+    /// Times of the first reading and of the last one.
+    read: Option<[Instant; 2]>,
     /// Why NVML does not count the bytes over NVLink.
     refused: Option<Refusal>,
     pcie: PcieRate,
@@ -30,6 +33,7 @@ impl Watched {
             data: Ways::default(),
             raw: Ways::default(),
             has_raw: true,
+            read: None,
             refused: None,
             pcie: PcieRate::default(),
             no_pcie: false,
@@ -47,11 +51,13 @@ impl Watched {
             return;
         }
         match nvml.nvlink(gpu) {
-            Ok(now) => {
+            Ok(counted) => {
                 self.refused = None;
-                advance(&mut self.data, now.data);
-                self.has_raw &= now.raw.is_some();
-                if let Some(raw) = now.raw {
+                let now = Instant::now();
+                self.read.get_or_insert([now; 2])[1] = now;
+                advance(&mut self.data, counted.data);
+                self.has_raw &= counted.raw.is_some();
+                if let Some(raw) = counted.raw {
                     advance(&mut self.raw, raw);
                 }
             }
@@ -77,12 +83,14 @@ impl Watched {
             Err(why) => (None, Some(why.clone())),
         };
         // what was counted before a refusal stands
-        let refused = self.refused.as_ref().filter(|_| !self.data.sent.is_read()).map(|refusal| refusal.why.clone());
+        let refused = self.refused.as_ref().filter(|_| self.read.is_none()).map(|refusal| refusal.why.clone());
         let why = unknown.or(refused);
         let sums = |of: Ways<Forward>| of.map(|counter| counter.sum());
         GpuBytes {
             bus: self.bus.clone(),
             uuid,
+            seconds: self.read.map_or(0.0, |[first, last]| last.duration_since(first).as_secs_f64()),
+            is_old: self.refused.is_some() && self.read.is_some(),
             nvlink: why.map_or(Ok(sums(self.data)), |why| Err(Why(why))),
             raw: (self.has_raw && self.raw.sent.is_read()).then(|| sums(self.raw)),
             set_back: self.data.sent.set_back() + self.data.received.set_back(),

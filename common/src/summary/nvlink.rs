@@ -2,7 +2,7 @@
 
 use crate::hardware::Ways;
 use crate::nvlink::{GpuBytes, PcieRate, Reading, by_gpu};
-use crate::sums::run_sums::{Moved, Rank};
+use crate::sums::run_sums::{Moved, OverNvlink};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const MEGABYTE: f64 = 1e6;
 /// Counters of the machine while the process ran (`NCCL_SCOREP_NVLINK`). They count everybody's traffic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NvLink {
-    /// Seconds from the first reading to the last one.
+    /// Seconds from the first reading of adapters to the last one.
     pub seconds: f64,
     /// Whether NVML has not answered at the end: the figures are those of an earlier moment.
     pub old: bool,
@@ -32,6 +32,12 @@ pub struct NvLinkGpu {
     pub gpu: String,
     /// Its UUID, if NVML tells it.
     pub uuid: Option<String>,
+    /// Seconds from the first reading of its counters to the last one.
+    #[serde(default)]
+    pub seconds: f64,
+    /// Whether NVML has refused the last reading: the bytes are those of an earlier one.
+    #[serde(default)]
+    pub old: bool,
     /// Data sent over all its NVLinks.
     pub sent_bytes: Option<u64>,
     /// Data received over all its NVLinks.
@@ -86,15 +92,15 @@ pub struct Adapter {
 }
 
 impl NvLink {
-    /// Puts a reading beside what the operations of each rank should have moved. `is_whole` says whether all operations
-    /// are among them.
-    pub(super) fn of(reading: Reading, moved: &BTreeMap<Rank, Moved>, is_whole: bool) -> Self {
+    /// Puts a reading beside the bytes that operations should have moved. `is_whole` says whether all operations are among
+    /// them.
+    pub(super) fn of(reading: Reading, moved: &OverNvlink, is_whole: bool) -> Self {
         let mut by_gpu = by_gpu(moved);
         let has_homeless = by_gpu.contains_key(&None);
-        let Reading { seconds, gpus, adapters, why, is_old } = reading;
+        let Reading { seconds, gpus, adapters, why, is_old, is_last } = reading;
         let gpus = gpus.into_iter().map(|gpu| {
             let moved = by_gpu.remove(&Some(gpu.bus.clone())).unwrap_or_default();
-            NvLinkGpu::of(gpu, &moved, !has_homeless, is_whole && !is_old)
+            NvLinkGpu::of(gpu, &moved, !has_homeless, is_whole && is_last && !is_old)
         });
         let gpus = gpus.collect();
         let adapters = adapters.into_iter().map(|adapter| Adapter {
@@ -108,8 +114,8 @@ impl NvLink {
 
 impl NvLinkGpu {
     fn of(gpu: GpuBytes, moved: &Moved, has_all_ranks: bool, is_whole: bool) -> Self {
-        let GpuBytes { bus, uuid, nvlink, raw, set_back, pcie } = gpu;
-        let is_comparable = is_whole && has_all_ranks && moved.unknown() == 0 && set_back == 0;
+        let GpuBytes { bus, uuid, seconds, nvlink, is_old, raw, set_back, pcie } = gpu;
+        let is_comparable = is_whole && has_all_ranks && !is_old && moved.unknown() == 0 && set_back == 0;
         let ratio =
             |(counted, expected): (u64, u64)| (is_comparable && expected > 0).then(|| counted as f64 / expected as f64);
         let bytes = nvlink.as_ref().ok();
@@ -117,6 +123,8 @@ impl NvLinkGpu {
         Self {
             gpu: bus,
             uuid,
+            seconds,
+            old: is_old,
             sent_bytes: bytes.map(|bytes| bytes.sent),
             received_bytes: bytes.map(|bytes| bytes.received),
             raw_sent_bytes: raw.map(|bytes| bytes.sent),
@@ -153,7 +161,8 @@ mod tests {
     }
 
     fn gpu(nvlink: Result<Ways<u64>, Why>) -> GpuBytes {
-        GpuBytes { bus: "0000:0A:00.0".into(), uuid: None, nvlink, raw: None, set_back: 0, pcie: None }
+        let bus = "0000:0A:00.0".into();
+        GpuBytes { bus, uuid: None, seconds: 1.0, nvlink, is_old: false, raw: None, set_back: 0, pcie: None }
     }
 
     fn moved(bytes: u64) -> Moved {
@@ -175,6 +184,7 @@ mod tests {
         assert_eq!(ratio(counted(), &moved(100), false, true), None);
         assert_eq!(ratio(counted(), &moved(100), true, false), None);
         assert_eq!(ratio(GpuBytes { set_back: 1, ..counted() }, &moved(100), true, true), None);
+        assert_eq!(ratio(GpuBytes { is_old: true, ..counted() }, &moved(100), true, true), None);
         assert_eq!(ratio(gpu(Err(Why("no".into()))), &moved(100), true, true), None);
     }
 

@@ -4,7 +4,7 @@ use super::{
     Arrivals, Channel, Communicator, GpuSource, NvLink, Operations, Process, RankPlace, SCHEMA, Summary, Transfers,
 };
 use crate::base::notes;
-use crate::config::Regression;
+use crate::config::{self, Regression};
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
 use crate::figures::metric::{self, Fixed};
@@ -161,7 +161,15 @@ fn process(totals: &Totals) -> Process {
 /// Returns the bytes over NVLink beside those of NCCL's operations, if they were counted.
 fn nvlink(totals: &Totals, missing: &Missing) -> Option<NvLink> {
     let lacking = missing.sum(totals) - totals.untimed.iter().sum::<u64>();
-    Some(NvLink::of(crate::nvlink::reading()?, totals.moved.as_ref()?, lacking == 0))
+    let is_whole = lacking == 0 && !leaves_operations_out(config::settings().mask);
+    Some(NvLink::of(crate::nvlink::reading()?, totals.moved.as_ref()?, is_whole))
+}
+
+/// Returns whether a mask of the user's lacks event types that operations come by. Every preset has them.
+fn leaves_operations_out(mask: Option<u64>) -> bool {
+    // ncclProfileColl, ncclProfileP2p, ncclProfileCeColl
+    const OPERATIONS: u64 = 1 << 1 | 1 << 2 | 1 << 12;
+    mask.is_some_and(|mask| mask & OPERATIONS != OPERATIONS)
 }
 
 fn gpu_source(totals: &Totals) -> Option<GpuSource> {
@@ -187,4 +195,15 @@ fn peak_memory() -> u64 {
     let kibibytes =
         status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kibibytes.unwrap_or(0).saturating_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_may_leave_operations_out() {
+        let masks = [None, Some(0x1f46), Some(0x1006), Some(0x46), Some(0x1004), Some(0x1002)];
+        assert_eq!(masks.map(leaves_operations_out), [false, false, false, true, true, true]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Starts the stages of one machine, waits for them, and ends the others when one fails.
 
-use crate::libraries::Links;
+use crate::libraries::{LOOPBACK, Links, NODE};
 use crate::options::{Kind, Options};
 use crate::outcome::Outcome;
 use crate::rendezvous::{self, Store};
@@ -35,8 +35,10 @@ pub fn all(options: &Options) -> Result<Vec<Outcome>, Failure> {
     let links = if options.device == Kind::Cuda { Some(Links::new()?) } else { None };
     if links.is_some() {
         // one process says in one line what all stages would miss
-        let probe = command(links.as_ref())?.args(["--probe", &format!("--stages={}", options.stages)]).status()?;
-        succeeded("the look for GPUs", probe)?;
+        let mut probe = command(links.as_ref())?;
+        pretend(&mut probe, options, 0);
+        let ended = probe.args(["--probe", &format!("--stages={}", options.stages)]).status()?;
+        succeeded("the look for GPUs", ended)?;
     }
     let address = rendezvous::serve(("127.0.0.1", 0))?.to_string();
     let mut stages = Stages(Vec::new());
@@ -47,6 +49,7 @@ pub fn all(options: &Options) -> Result<Vec<Outcome>, Failure> {
         for (name, value) in [("RANK", stage), ("LOCAL_RANK", stage), ("WORLD_SIZE", options.stages)] {
             command.env(name, value.to_string());
         }
+        pretend(&mut command, options, stage);
         stages.0.push(command.spawn().with_context(|| format!("stage {stage} does not start"))?);
     }
     stages.wait()?;
@@ -74,6 +77,13 @@ fn command(links: Option<&Links>) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("this program does not find itself")?);
     command.envs(links.map(Links::variable));
     Ok(command)
+}
+
+/// Makes a stage's process a node of its own to NCCL, if that is wanted.
+fn pretend(command: &mut Command, options: &Options, stage: usize) {
+    if options.pretended_nodes {
+        command.env(NODE, format!("stage{stage}")).envs(LOOPBACK);
+    }
 }
 
 fn succeeded(what: &str, status: ExitStatus) -> Result<(), Failure> {

@@ -66,7 +66,12 @@ fn found(places: &[&Path], name: &str, versions: &[&str]) -> Option<PathBuf> {
     files.find(|file| file.exists())
 }
 
-/// Returns the number of GPUs that the stages can use.
+/// What makes a stage a node of its own to NCCL: the name of the node's variable, and the network over loopback.
+pub const NODE: &str = "NCCL_HOSTID";
+/// See [`NODE`].
+pub const LOOPBACK: [(&str, &str); 2] = [("NCCL_NET", "Socket"), ("NCCL_SOCKET_IFNAME", "lo")];
+
+/// Returns the number of GPUs that the stages can use. Stages on nodes of their own may share one.
 ///
 /// # Errors
 ///
@@ -90,8 +95,11 @@ pub fn gpus(stages: usize) -> Result<usize> {
     if count == 0 {
         bail!("no GPU can be used: CUDA sees none");
     }
-    if stages > 1 && count == 1 {
-        bail!("{stages} stages need 2 GPUs, since NCCL connects no two processes on one: there is 1");
+    if stages > 1 && count == 1 && std::env::var_os(NODE).is_none() {
+        bail!(
+            "{stages} stages need 2 GPUs, since NCCL connects no two processes of a node on one: there is 1, which \
+             --pretended-nodes shares"
+        );
     }
     Ok(count)
 }

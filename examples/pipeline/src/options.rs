@@ -54,6 +54,9 @@ pub struct Options {
     /// Where the stages compute
     #[arg(long, default_value = "cuda")]
     pub device: Kind,
+    /// Makes each stage a node of its own to NCCL, so that neighbours may share a GPU: they exchange over loopback
+    #[arg(long, conflicts_with = "stage")]
+    pub pretended_nodes: bool,
     /// Runs this stage alone, on a machine of several; needs --address
     #[arg(long, requires = "address", conflicts_with = "check")]
     pub stage: Option<usize>,

@@ -132,7 +132,7 @@ fn running(logger: *const c_void) -> Option<Release> {
 }
 
 /// Returns whether `address` lies in AMD's RCCL. The stamps of AMD's GPUs have ticks of 10 ns.
-pub fn is_rccl(address: *const c_void) -> bool {
+pub(crate) fn is_rccl(address: *const c_void) -> bool {
     // SAFETY: the address is NCCL's, which keeps its library loaded.
     let name = unsafe { containing(address) }.and_then(|(_, file)| file.to_str().ok()?.rsplit('/').next());
     name.is_some_and(|name| name.starts_with("librccl"))

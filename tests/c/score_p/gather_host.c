@@ -2,7 +2,10 @@
  * PARTS plays the other ranks: of each rank in turn, the bytes of its part behind their number (8 bytes). NODE ranks share a node.
  *
  * The host answers as the other ranks would: at the roll call, when clocks are compared, and when parts are gathered. Prints lines `NAME
- * NUMBER`: the ranks, what they sent, the most memory of this process before and after, KiB, and the processor's time of each step, us. */
+ * NUMBER`: the ranks, what they sent, the most memory of this process before and after, KiB, and the processor's time of each step, us.
+ *
+ * RECEIVE_FAILS names a rank whose part Score-P fails to receive. Each rank is asked or sent home nevertheless: `home` is the number of those
+ * sent home. */
 #include "substrate_tables.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -39,6 +42,7 @@ struct rank { off_t place; uint64_t length; int messages; };
 static int file, ranks = 1, ranks_of_a_node;
 static struct rank *all;
 static uint64_t received;
+static int fails, sent_home;
 
 static void find_parts(const char *path) {
   file = open(path, O_RDONLY);
@@ -84,7 +88,10 @@ static int send_to(const void *data, int count, int type, int to) {
   int done = rank->messages++, in_comparison = done % COMPARISON;
   check(data && type == 0, "Send of type %d", type);
   if (done < comparisons(to)) check(in_comparison == 2 * QUESTIONS ? count == OFFSET : in_comparison % 2 == 0 && count == 1, "Send of %d bytes", count);
-  else check(done == comparisons(to) && count == 1, "Send of %d bytes to a rank that waits to be asked for its part", count);
+  else {
+    check(done == comparisons(to) && count == 1, "Send of %d bytes to a rank that waits to be asked for its part", count);
+    sent_home += *(const char *)data == 0;
+  }
   return 0;
 }
 
@@ -99,6 +106,7 @@ static int receive_from(void *data, int count, int type, int from) {
   }
   check(done == comparisons(from) + 1, "Recv from a rank that was not asked");
   check(count >= 0 && (uint64_t)count == rank->length, "Recv of %d bytes, rank %d has %lu", count, from, (unsigned long)rank->length);
+  if (from == fails) return 1;
   read_part(from, data);
   return 0;
 }
@@ -160,6 +168,7 @@ int main(int argc, char **argv) {
   check(argc == 4 && directory(), "gather_host LIBRARY PARTS NODE, with SCOREP_EXPERIMENT_DIRECTORY");
   ranks_of_a_node = atoi(argv[3]);
   find_parts(argv[2]);
+  fails = atoi(getenv("RECEIVE_FAILS") ? getenv("RECEIVE_FAILS") : "0");
   static struct substrate_callbacks callbacks = {
     .directory = directory, .size = get_size, .rank = get_rank, .send = send_to, .receive = receive_from, .gather = gather, .allgather = all_gather};
   void *loaded = dlopen(argv[1], RTLD_NOW);
@@ -178,6 +187,7 @@ int main(int argc, char **argv) {
   print("gathered", most_kib());
   timed("write", plugin.write_data);
   print("ranks", ranks);
+  print("home", sent_home);
   print("bytes", (long)received);
   print("after", most_kib());
   return 0;

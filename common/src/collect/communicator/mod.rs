@@ -16,6 +16,7 @@ use crate::event::handle::Handle;
 use crate::figures::Figures;
 use crate::figures::series;
 use crate::launch::times::OfKernel;
+use crate::nvlink;
 use crate::operation::Operation;
 use crate::operation::kernels::When;
 use crate::operation::verdict::{Cause, Judged, Verdict};
@@ -220,7 +221,7 @@ impl Communicator {
             }
             self.give_track(figures);
             if !hasty {
-                figures.totals.close(rank);
+                figures.totals.close(rank, nvlink::close(rank));
             }
             recorder.contexts.release(self.id.index(), self.id.generation());
         }

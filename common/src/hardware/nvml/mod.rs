@@ -230,7 +230,8 @@ impl Nvml {
 
 /// Returns the text of a buffer up to its zero.
 fn text(buffer: &[c_char]) -> String {
-    let bytes: Vec<u8> = buffer.iter().take_while(|&&byte| byte != 0).map(|&byte| byte.cast_unsigned()).collect();
+    // C's characters have a sign on x86-64 and none on aarch64
+    let bytes: Vec<u8> = buffer.iter().flat_map(|letter| letter.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -61,7 +61,7 @@ fn remarks(processes: &[&Process], gpus: &[(&Process, &NvLinkGpu)]) -> String {
         if let Some(why) = &of.absent {
             *reasons.entry(format!("no bytes over NVLink: {}", visible(why))).or_default() += 1;
         }
-        if of.old {
+        if of.old || of.gpus.iter().any(|gpu| gpu.old) {
             *reasons
                 .entry("NVML did not answer at the end: these are the bytes of an earlier moment".into())
                 .or_default() += 1;

@@ -12,7 +12,7 @@ use crate::operation::verdict::Judged;
 use crate::operation::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use moved::Moved;
+pub use moved::{Moved, OverNvlink};
 pub use operations::OperationSum;
 pub use transfers::{ChannelSum, PairSum, Transfer};
 
@@ -37,8 +37,8 @@ pub struct Totals {
     pub pairs: BTreeMap<(Rank, i32), PairSum>,
     /// Sums of transfers by rank, peer and channel.
     pub channels: BTreeMap<(Rank, i32, u8), ChannelSum>,
-    /// Bytes that the operations of each rank should have moved over NVLink, if they are wanted.
-    pub moved: Option<BTreeMap<Rank, Moved>>,
+    /// Bytes that operations should have moved over NVLink, if they are wanted.
+    pub moved: Option<OverNvlink>,
     /// Number of operations of which something never ended.
     pub unfinished: u64,
     /// Number of API calls that NCCL reported no further.
@@ -83,7 +83,7 @@ impl Totals {
     /// Notes the numbers of ranks and nodes of a rank's communicator, for [`Totals::moved`].
     pub fn count_members(&mut self, rank: Rank, members: (i32, i32)) {
         if let Some(moved) = &mut self.moved {
-            moved.entry(rank).or_insert_with(|| Moved::of(members));
+            moved.count_members(rank, members);
         }
     }
 
@@ -94,12 +94,15 @@ impl Totals {
 
     /// Notes that a communicator has ended. Of its transfers' intervals, only the total length is kept. Unless it is
     /// among the first hundred, its sums are merged into the others', since a job may make communicators for as long as
-    /// it runs.
-    pub fn close(&mut self, rank: Rank) {
+    /// it runs. `gpu` is its GPU, if that is known.
+    pub fn close(&mut self, rank: Rank, gpu: Option<String>) {
         self.sum_up();
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
             pair.active.close();
             pair.services.close();
+        }
+        if let Some(moved) = &mut self.moved {
+            moved.close(rank, gpu);
         }
         if self.own.contains(&rank) {
             return;
@@ -116,9 +119,6 @@ impl Totals {
         hand_over(&mut self.pairs, (rank, i32::MIN), |key| key.0 == rank, |key| (others, key.1), PairSum::merge);
         let first = (rank, i32::MIN, 0);
         hand_over(&mut self.channels, first, |key| key.0 == rank, |key| (others, key.1, key.2), ChannelSum::merge);
-        if let Some(moved) = &mut self.moved {
-            hand_over(moved, rank, |&key| key == rank, |_| others, Moved::merge);
-        }
         self.others += 1;
         self.handed_over.push(rank);
     }
@@ -151,7 +151,7 @@ impl Totals {
             sum.sent(sends, nanoseconds_per_tick);
         }
         if let Some(moved) = &mut self.moved {
-            moved.entry(rank).or_default().add(operation, rank.rank);
+            moved.of(rank).add(operation, rank.rank);
         }
         self.unfinished += u64::from(operation.unfinished);
         self.out_of_step += u64::from(operation.span().is_some() && judged.verdict == Verdict::OutOfStep);
@@ -193,6 +193,7 @@ mod tests {
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
             let key = (rank, true, Name::of(Some(c"AllReduce")), None);
             totals.meet(rank);
+            totals.moved.get_or_insert_default().count_members(rank, (4, 1));
             let counted = Counted { in_function: true, at_all: true };
             totals.operations.entry(key).or_default().add(
                 4,
@@ -200,7 +201,7 @@ mod tests {
                 counted,
                 1.0,
             );
-            totals.close(rank);
+            totals.close(rank, Some(format!("gpu {}", rank.comm % 2)));
         }
         let others = Rank { comm: OTHERS, rank: 1 };
         let pair = &totals.pairs[&(others, 0)];
@@ -216,5 +217,7 @@ mod tests {
             (KEPT + 1, KEPT + 1, KEPT + 1)
         );
         assert_eq!((totals.others, totals.take_handed_over().len(), totals.take_handed_over().len()), (20, 20, 0));
+        let gpus: Vec<_> = totals.moved.unwrap().by_gpu(|_| None).into_keys().flatten().collect();
+        assert_eq!(gpus, ["gpu 0", "gpu 1"], "a GPU outlives its communicators");
     }
 }

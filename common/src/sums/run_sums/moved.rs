@@ -1,10 +1,44 @@
 //! Bytes that NCCL's operations should have moved over NVLink.
 
+use super::Rank;
 use super::adding::grow;
 use crate::hardware::Ways;
 use crate::operation::Operation;
 use crate::operation::nvlink::{Unknown, moved};
 use std::collections::BTreeMap;
+
+/// What the operations of each rank should have moved; after its communicator's end, by the GPU that the rank was on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OverNvlink {
+    ranks: BTreeMap<Rank, Moved>,
+    ended: BTreeMap<Option<String>, Moved>,
+}
+
+impl OverNvlink {
+    /// Returns the sums of a rank.
+    pub(super) fn of(&mut self, rank: Rank) -> &mut Moved {
+        self.ranks.entry(rank).or_default()
+    }
+
+    /// Notes the numbers of ranks and nodes of a rank's communicator. The first ones hold.
+    pub(super) fn count_members(&mut self, rank: Rank, members: (i32, i32)) {
+        self.ranks.entry(rank).or_insert_with(|| Moved { members, ..Moved::default() });
+    }
+
+    /// Keeps the sums of a rank, whose communicator has ended, under its GPU alone.
+    pub(super) fn close(&mut self, rank: Rank, gpu: Option<String>) {
+        if let Some(moved) = self.ranks.remove(&rank) {
+            self.ended.entry(gpu).or_default().merge(&moved);
+        }
+    }
+
+    /// Returns the sums of each GPU; `gpu` names that of a rank. Ranks whose GPU is not known stand under `None`.
+    pub fn by_gpu(&self, gpu: impl Fn(Rank) -> Option<String>) -> BTreeMap<Option<String>, Moved> {
+        let mut sums = self.ended.clone();
+        self.ranks.iter().for_each(|(&rank, moved)| sums.entry(gpu(rank)).or_default().merge(moved));
+        sums
+    }
+}
 
 /// What the operations of a rank, or of several ranks, should have moved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,11 +54,6 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// Makes the sums of a rank of a communicator with these numbers of ranks and nodes.
-    pub(super) fn of(members: (i32, i32)) -> Self {
-        Self { members, ..Self::default() }
-    }
-
     /// Adds an operation of rank `rank`.
     pub(super) fn add(&mut self, operation: &Operation, rank: i32) {
         match moved(operation, rank, self.members) {
@@ -37,7 +66,7 @@ impl Moved {
     }
 
     /// Adds other sums.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self) {
         self.known += other.known;
         self.grow(other.bytes);
         other.unknown.iter().for_each(|(&why, count)| *self.unknown.entry(why).or_default() += count);

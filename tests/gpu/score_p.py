@@ -1,0 +1,208 @@
+"""Checks a measurement of tests/gpu/score_p.c: score_p.py DIRECTORY. Prints one line, or the faults, with exit status 1.
+
+DIRECTORY has did.R.json of each rank R and Score-P's `experiment`. The archive's events are those that otf2-print of
+libotf2 shows."""
+
+import bisect
+import collections
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tarfile
+import xml.etree.ElementTree
+
+# a lane and a kernel of the CUDA adapter agree if begin and end lie this close together, in so many of 100 operations
+CLOSE_US, OF_100 = 5, 95
+# a rank's clocks of host and GPU agree within this
+CLOCKS_US = 5
+NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+OF_PROCESS = re.compile(r"MPI Rank (\d+)")
+LANE = re.compile(r"NCCL [0-9a-f]+ rank (\d+)(?: \(\d+\))?$")
+
+
+class Region:
+    """A region on a location, from enter to leave, in us."""
+
+    def __init__(self, name, begin):
+        self.name, self.begin, self.end, self.bytes = name, begin, None, 0
+
+
+def lines_of(archive, *options):
+    with subprocess.Popen(["otf2-print", *options, str(archive)], stdout=subprocess.PIPE, text=True) as print_of:
+        yield from print_of.stdout
+    if print_of.returncode:
+        sys.exit(f"otf2-print ended with {print_of.returncode}")
+
+
+def locations_of(archive):
+    """Ticks per second, and rank and name of each location, by its number. Groups of streams lie in a process."""
+    groups, locations, ticks = {}, {}, None
+    for line in lines_of(archive, "-G"):
+        kind, _, rest = line.partition(" ")
+        if kind == "CLOCK_PROPERTIES":
+            ticks = int(re.search(r"Ticks per Seconds: (\d+)", rest)[1])
+        elif kind in ("LOCATION", "LOCATION_GROUP"):
+            number, name = int(rest.split()[0]), NAMED.search(rest)[1]
+            if kind == "LOCATION":
+                group = int(re.search(r'Group: .*<(\d+)>', rest)[1])
+                locations[number] = (group, name)
+            else:
+                creator = re.search(r"Creator: .*<(\d+)>", rest)
+                rank = OF_PROCESS.fullmatch(name)
+                groups[number] = int(rank[1]) if rank else creator and ("of", int(creator[1]))
+    for number, of in list(groups.items()):
+        if isinstance(of, tuple):
+            groups[number] = groups.get(of[1])
+    return ticks, {number: (groups.get(group), name) for number, (group, name) in locations.items()}
+
+
+def regions_of(archive, ticks):
+    """The regions of each location, in the order of their begins."""
+    regions, open_ones = collections.defaultdict(list), collections.defaultdict(list)
+    for line in lines_of(archive):
+        words = line.split(maxsplit=3)
+        if len(words) < 4 or words[0] not in ("ENTER", "LEAVE", "METRIC"):
+            continue
+        location, time = int(words[1]), int(words[2]) * 1e6 / ticks
+        if words[0] == "ENTER":
+            region = Region(NAMED.search(words[3])[1], time)
+            regions[location].append(region)
+            open_ones[location].append(region)
+        elif words[0] == "LEAVE":
+            open_ones[location].pop().end = time
+        elif open_ones[location]:
+            found = re.search(r'"nccl_op_bytes" <\d+>; UINT64; (\d+)', words[3])
+            open_ones[location][-1].bytes += int(found[1]) if found else 0
+    return regions
+
+
+class Measurement:
+    """What the archive has of each rank: lanes, the adapter's kernels, and the regions of its first thread."""
+
+    def __init__(self, archive):
+        ticks, locations = locations_of(archive)
+        self.lanes, self.kernels = collections.defaultdict(list), collections.defaultdict(list)
+        self.host = {}
+        for number, regions in regions_of(archive, ticks).items():
+            rank, name = locations[number]
+            if LANE.match(name):
+                self.lanes[rank] += [region for region in regions if region.name.startswith("nccl")]
+            elif name.startswith("CUDA["):
+                self.kernels[rank] += [region for region in regions if region.name.startswith("nccl")]
+            elif any(region.name == "step" for region in regions):
+                self.host[rank] = regions
+        for regions in (*self.lanes.values(), *self.kernels.values()):
+            regions.sort(key=lambda region: region.begin)
+
+
+def distances(lanes, kernels):
+    """How much later than its kernel each operation begins and ends, in us. An operation's kernel is the one that it
+    has most time in common with. Also the number of kernels that have no operation."""
+    begins = [kernel.begin for kernel in kernels]
+    pairs, used = [], set()
+    for lane in lanes:
+        at = bisect.bisect(begins, lane.begin)
+        near = range(max(0, at - 3), min(len(kernels), at + 3))
+        common = {i: min(lane.end, kernels[i].end) - max(lane.begin, kernels[i].begin) for i in near}
+        best = max(common, key=common.get, default=None)
+        if best is not None:
+            used.add(best)
+            pairs.append((lane.begin - kernels[best].begin, lane.end - kernels[best].end))
+    return pairs, len(kernels) - len(used)
+
+
+def check_lanes(rank, did, found):
+    """Lanes against kernels, and their counts and bytes against the program's."""
+    wrong, seen = [], collections.defaultdict(lambda: [0, 0])
+    lanes, kernels = found.lanes[rank], found.kernels[rank]
+    for lane in lanes:
+        count = seen[lane.name.removeprefix("nccl")]
+        count[0], count[1] = count[0] + 1, count[1] + lane.bytes
+    if seen != did["did"]:
+        wrong.append(f"rank {rank}: lanes have {dict(seen)}, the program made {did['did']}")
+    pairs, unused = distances(lanes, kernels)
+    if unused:
+        wrong.append(f"rank {rank}: {unused} of {len(kernels)} kernels have no operation")
+    close = sum(abs(begin) <= CLOSE_US and abs(end) <= CLOSE_US for begin, end in pairs)
+    if not pairs or close * 100 < len(lanes) * OF_100:
+        wrong.append(f"rank {rank}: {close} of {len(lanes)} operations lie within {CLOSE_US} us of their kernels")
+    return wrong, pairs
+
+
+def check_time_line(rank, did, found):
+    """A step's operations are called before they run on the GPU, and run before the step's MPI_Allreduce."""
+    host = found.host.get(rank, [])
+    steps = [region for region in host if region.name == "step"]
+    ends = [region for region in host if region.name == "MPI_Allreduce"]
+    ends = [end for end in ends if any(step.begin <= end.begin <= step.end for step in steps)]
+    calls = [region for region in host if region.name == "ncclAllReduce"]
+    lanes = [region for region in found.lanes[rank] if region.name == "ncclAllReduce"]
+    counts = [len(steps), len(ends), len(calls), len(lanes)]
+    if counts != [did["steps"]] * 4:
+        return [f"rank {rank}: steps, their MPI_Allreduce, calls of NCCL and operations are {counts}"]
+    order = [
+        step.begin <= call.begin <= lane.begin + CLOCKS_US and lane.end <= end.begin + CLOCKS_US
+        for step, call, lane, end in zip(steps, calls, lanes, ends)
+    ]
+    wrong = [] if all(order) else [f"rank {rank}: {order.count(False)} steps are not in order on the time line"]
+    if not any(re.match("cuda?[A-Z]", region.name) for region in host):
+        wrong.append(f"rank {rank}: no call of CUDA is on the time line")
+    return wrong
+
+
+def check_profile(experiment):
+    """The profile of Cube has the kernels, below KERNELS."""
+    with tarfile.open(experiment / "profile.cubex") as cube:
+        anchor = xml.etree.ElementTree.parse(cube.extractfile("anchor.xml")).getroot()
+    names = {region.get("id"): region.findtext("name") for region in anchor.iter("region")}
+    for node in anchor.iter("cnode"):
+        if names.get(node.get("calleeId")) == "KERNELS":
+            called = [names.get(child.get("calleeId")) or "" for child in node.iter("cnode")]
+            if any(name.startswith("ncclDev") for name in called):
+                return []
+    return ["the profile has no kernel of NCCL below KERNELS"]
+
+
+def check_summary(summary, did):
+    """The rank that is late on purpose came last most often."""
+    last = {row["rank"]: row["last"] for row in summary.get("lateness", [])}
+    late = max(last, key=last.get, default=None)
+    if late != did["late_rank"] or last[late] < 0.9 * did["late"]:
+        return [f"rank {did['late_rank']} was late {did['late']} times, and the summary has {last}"], ""
+    return [], f"rank {late} was late {did['late']} times and is last in {last[late]}"
+
+
+def described(values):
+    low, *_, high = statistics.quantiles(values, n=20)
+    return f"{statistics.median(values):.1f} us ({low:.1f} to {high:.1f})"
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1])
+    experiment = directory / "experiment"
+    found = Measurement(experiment / "traces.otf2")
+    programs = [json.loads(path.read_text()) for path in sorted(directory.glob("did.*.json"))]
+    wrong = [] if programs else ["no rank says what it did"]
+    pairs = []
+    for did in programs:
+        of_lanes, near = check_lanes(did["rank"], did, found)
+        wrong += of_lanes + check_time_line(did["rank"], did, found)
+        pairs += near
+    summary = json.loads((experiment / "nccl" / "summary.json").read_text())
+    wrong += check_profile(experiment)
+    late = ""
+    if programs:
+        of_summary, late = check_summary(summary, programs[0])
+        wrong += of_summary
+    if len(pairs) > 1:
+        begins, ends = zip(*pairs)
+        print(f"{len(pairs)} operations begin {described(begins)} after their kernel and end {described(ends)}; {late}")
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
