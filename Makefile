@@ -1,6 +1,6 @@
 # Two commands: make demo, make test. Both bring the system packages they need, or say which.
 
-.PHONY: library static tool wheel demo test test-wheel bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
+.PHONY: library static tool wheel plain-wheel demo test test-wheel bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
 
 # What is shipped is built in a directory of its own, where nothing else overwrites it.
 shipped = $(or $(CARGO_TARGET_DIR),target)/shipped
@@ -38,11 +38,14 @@ test: test-packages library tool
 	cargo test
 	cargo test --features otel-grpc --test otel
 
-# The wheel without optimization, which builds in a quarter of the time, and its tests.
-test-wheel: export CARGO_PROFILE_RELEASE_LTO = off
-test-wheel: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
-test-wheel: export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
-test-wheel: wheel
+# The wheel without optimization, which builds in a quarter of the time.
+plain-wheel: export CARGO_PROFILE_RELEASE_LTO = off
+plain-wheel: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
+plain-wheel: export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
+plain-wheel: wheel
+
+# A wheel and its tests.
+test-wheel: plain-wheel
 	cargo test --test wheel
 
 # how long the parts take

@@ -4,7 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "support/tool/mod.rs"]
+mod score_p;
+#[path = "../support/tool/mod.rs"]
 mod tool;
 
 use serde_json::Value;

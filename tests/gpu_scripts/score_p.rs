@@ -1,0 +1,149 @@
+//! The check of a measurement of Score-P with CUDA (tests/gpu/score_p.py), on an archive and a profile made here.
+
+use super::{python, tool};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// Steps of a rank, in ticks of a nanosecond.
+const STEPS: u64 = 40;
+const STEP: u64 = 1_000_000;
+/// A lane lies so much later than its kernel, and ends so much earlier.
+const LATER: u64 = 2_000;
+
+/// What is wrong in a measurement.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    /// Every tenth lane of rank 1 begins 20 us after its kernel.
+    Begin,
+    /// Lanes of a rank have one operation less than the program.
+    Count,
+    /// A kernel has no operation.
+    Kernel,
+    /// An MPI_Allreduce begins before the step's operation has ended.
+    Order,
+    /// The profile has no kernels.
+    Profile,
+    /// The summary finds another rank late.
+    Late,
+}
+
+/// What otf2-print says of a measurement of two ranks: definitions and events.
+fn printed(fault: Fault) -> [String; 2] {
+    let mut definitions = "CLOCK_PROPERTIES                          Ticks per Seconds: 1000000000, Global Offset: 0\n".to_owned();
+    let mut events = "=== Events ===\n".to_owned();
+    for rank in 0..2_u64 {
+        let (process, streams) = (rank, 2 + rank);
+        let [host, lane, stream] = [0, 1, 2].map(|number| 10 * rank + number);
+        let _ = write!(
+            definitions,
+            "LOCATION_GROUP    {process}  Name: \"MPI Rank {rank}\" <1>, Type: PROCESS, Parent: \"node\" <1>, Creator: UNDEFINED\n\
+             LOCATION_GROUP    {streams}  Name: \"CUDA Context 1\" <2>, Type: ACCELERATOR, Parent: \"node\" <1>, \
+             Creator: \"MPI Rank {rank}\" <{process}>\n\
+             LOCATION   {host}  Name: \"Master thread\" <3>, Type: CPU_THREAD, # Events: 9, Group: \"MPI Rank {rank}\" <{process}>\n\
+             LOCATION   {lane}  Name: \"NCCL 5fd1ca601f9abf69 rank {rank}\" <4>, Type: ACCELERATOR_STREAM, # Events: 9, \
+             Group: \"MPI Rank {rank}\" <{process}>\n\
+             LOCATION   {stream}  Name: \"CUDA[0:13]\" <5>, Type: ACCELERATOR_STREAM, # Events: 9, \
+             Group: \"CUDA Context 1\" <{streams}>\n"
+        );
+        for step in 0..STEPS {
+            let at = |time: u64| step * STEP + time;
+            let mut event = |kind: &str, location: u64, time: u64, name: &str| {
+                let _ = writeln!(events, "{kind:<10} {location:>20} {:>20}  Region: \"{name}\" <7>", at(time));
+            };
+            let far = if fault == Fault::Begin && rank == 1 && step % 10 == 0 { 20_000 } else { LATER };
+            let end = if fault == Fault::Order && rank == 0 && step == 7 { 300_000 } else { 700_000 };
+            event("ENTER", host, 0, "step");
+            event("ENTER", host, 10_000, "ncclAllReduce");
+            event("ENTER", host, 11_000, "cudaLaunchKernel");
+            event("LEAVE", host, 12_000, "cudaLaunchKernel");
+            event("LEAVE", host, 20_000, "ncclAllReduce");
+            event("ENTER", host, end, "MPI_Allreduce");
+            event("LEAVE", host, 800_000, "MPI_Allreduce");
+            event("LEAVE", host, 900_000, "step");
+            event("ENTER", stream, 100_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)");
+            event("LEAVE", stream, 500_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)");
+            if fault == Fault::Kernel && step == 3 {
+                event("ENTER", stream, 600_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
+                event("LEAVE", stream, 610_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
+            }
+            if fault != Fault::Count || step != 5 {
+                event("ENTER", lane, 100_000 + far, "ncclAllReduce");
+                event("LEAVE", lane, 500_000 - LATER, "ncclAllReduce");
+                let _ = writeln!(
+                    events,
+                    "METRIC     {lane:>20} {:>20}  Metric: 1, 1 Value: (\"nccl_op_bytes\" <58>; UINT64; 4096)",
+                    at(100_000 + far)
+                );
+            }
+        }
+    }
+    // by time, as otf2-print has them; a metric lies inside its region
+    let mut lines: Vec<&str> = events.lines().skip(1).collect();
+    let key = |line: &&str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let inside = ["ENTER", "METRIC", "LEAVE"].iter().position(|kind| *kind == words[0]);
+        (words[2].parse::<u64>().unwrap(), inside)
+    };
+    lines.sort_by_key(key);
+    [definitions, lines.join("\n")]
+}
+
+/// Makes the measurement's directory, with a stand-in for otf2-print in it.
+fn measurement(fault: Fault) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir_all(at("experiment/nccl")).unwrap();
+    for rank in 0..2 {
+        let did = json!({"rank": rank, "ranks": 2, "steps": STEPS, "late_rank": 1, "late": 8,
+            "did": {"AllReduce": [STEPS, STEPS * 4096]}});
+        std::fs::write(at(&format!("did.{rank}.json")), did.to_string()).unwrap();
+    }
+    let last = if fault == Fault::Late { [8, 0] } else { [0, 8] };
+    let lateness = json!({"lateness": [{"rank": 0, "last": last[0]}, {"rank": 1, "last": last[1]}]});
+    std::fs::write(at("experiment/nccl/summary.json"), lateness.to_string()).unwrap();
+    let called = if fault == Fault::Profile { "spin" } else { "ncclDevKernel_AllReduce" };
+    let anchor = format!(
+        "<cube><program><region id=\"0\"><name>KERNELS</name></region><region id=\"1\"><name>{called}</name></region>\
+         <cnode id=\"0\" calleeId=\"0\"><cnode id=\"1\" calleeId=\"1\"/></cnode></program></cube>"
+    );
+    std::fs::write(at("anchor.xml"), anchor).unwrap();
+    let mut tar = Command::new("tar");
+    tool::succeed(tar.arg("-cf").arg(at("experiment/profile.cubex")).arg("-C").arg(directory.path()).arg("anchor.xml"));
+    let [definitions, events] = printed(fault);
+    std::fs::write(at("definitions"), definitions).unwrap();
+    std::fs::write(at("events"), events).unwrap();
+    let here = directory.path().display();
+    let script = format!("#!/bin/sh\ncase $1 in -G) cat {here}/definitions ;; *) cat {here}/events ;; esac\n");
+    std::fs::write(at("otf2-print"), script).unwrap();
+    tool::succeed(Command::new("chmod").arg("+x").arg(at("otf2-print")));
+    directory
+}
+
+fn checked(measurement: &Path) -> Option<Output> {
+    let mut python = python()?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(measurement.to_owned()).chain(std::env::split_paths(&path));
+    python.arg("score_p.py").arg(measurement).env("PATH", std::env::join_paths(path).unwrap());
+    Some(python.output().unwrap())
+}
+
+#[test]
+fn a_measurement_with_cuda_is_held_against_its_archive() {
+    for (fault, word) in [
+        (Fault::None, "begin 2.0 us (2.0 to 2.0) after their kernel and end -2.0 us (-2.0 to -2.0)"),
+        (Fault::Begin, "rank 1: 36 of 40 operations lie within 5 us of their kernels"),
+        (Fault::Count, "lanes have {'AllReduce': [39, 159744]}, the program made {'AllReduce': [40, 163840]}"),
+        (Fault::Kernel, "rank 0: 1 of 41 kernels have no operation"),
+        (Fault::Order, "rank 0: 1 steps are not in order on the time line"),
+        (Fault::Profile, "the profile has no kernel of NCCL below KERNELS"),
+        (Fault::Late, "rank 1 was late 8 times, and the summary has {0: 8, 1: 0}"),
+    ] {
+        let Some(output) = checked(measurement(fault).path()) else { return };
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        assert!(output.status.success() == (fault == Fault::None) && said.contains(word), "{word}: {said}");
+    }
+}
