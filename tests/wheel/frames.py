@@ -1,4 +1,4 @@
-"""A report as frames, beside the same report as JSON: frames.py pandas|polars RUN JSON."""
+"""A report as frames, beside the same report as JSON: frames.py pandas|polars RUN FILE."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import warnings
 import scorep_nccl
 
 warnings.simplefilter("error")
-kind, run, expected = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+kind, run, expected = sys.argv[1], sys.argv[2], json.loads(pathlib.Path(sys.argv[3]).read_text())
 
 # the one that is installed, as it is; the one that was asked for; of several inputs
 reports = [

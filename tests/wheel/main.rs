@@ -162,9 +162,10 @@ fn a_report_comes_as_frames() {
         }
         let run = tool::run("nodes2x2_train");
         let mut report = environment.command("scorep-nccl");
-        let json = tool::succeed(report.args(["report", "--json", "-"]).arg(&run));
-        let printed =
-            tool::succeed(environment.command("python").arg("-c").arg(script).arg(frames).arg(&run).arg(json));
+        let json = tempfile::NamedTempFile::new().unwrap();
+        tool::succeed(report.args(["report", "--json", "-"]).arg(&run).stdout(json.reopen().unwrap()));
+        let mut python = environment.command("python");
+        let printed = tool::succeed(python.arg("-c").arg(script).arg(frames).arg(&run).arg(json.path()));
         assert_eq!(printed.trim(), "as the report says", "{frames}");
     }
 }
