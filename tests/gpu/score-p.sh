@@ -38,13 +38,13 @@ fi
 # Score-P's adapter and the program have one runtime of CUDA, else the adapter does not see its calls
 adapter=$(find "$(dirname "$(command -v scorep-info)")/.." -name 'libscorep_adapter_cuda_*.so*' 2>/dev/null | head -n 1)
 libcudart=${LIBCUDART:-$(ldd "${adapter:-/bin/true}" "$program" 2>/dev/null | sed -n 's/.*libcudart\.so.* => \([^ ]*\).*/\1/p' | head -n 1)}
-read -r found libnccl < <("$python" - <<'END'
+[ -n "$libcudart" ] || skip "no libcudart beside Score-P's adapter: LIBCUDART may name it"
+libnccl=${NCCL_LIBRARY:-$("$python" - <<'END'
 import re
 import torch
-mapped = set(re.findall(r"\S+/lib(?:cudart|nccl)\.so[.\d]*", open("/proc/self/maps").read()))
-print(*(next(path for path in mapped if f"/{name}.so" in path) for name in ("libcudart", "libnccl")))
+print(next(iter(re.findall(r"\S+/libnccl\.so[.\d]*", open("/proc/self/maps").read()))))
 END
-)
+)}
 
 # name, nodes, features of the adapter
 run() {
@@ -56,8 +56,8 @@ run() {
   # shellcheck disable=SC2086
   SCOREP_ENABLE_TRACING=true SCOREP_ENABLE_PROFILING=true SCOREP_TOTAL_MEMORY=128M SCOREP_CUDA_ENABLE="$features" \
     SCOREP_EXPERIMENT_DIRECTORY="$out/experiment" NCCL_SCOREP_HOST_REGIONS=on NCCL_RUNTIME_CONNECT=0 \
-    timeout --kill-after=10 150 $mpirun -n "$ranks" "$TOOL" run -- "$program" "${libcudart:-$found}" \
-    "${NCCL_LIBRARY:-$libnccl}" "$gpus" "$nodes" "$out" >"$out/log" 2>&1 || failed=$?
+    timeout --kill-after=10 150 $mpirun -n "$ranks" "$TOOL" run -- "$program" "$libcudart" "$libnccl" \
+    "$gpus" "$nodes" "$out" >"$out/log" 2>&1 || failed=$?
   if [ "$failed" = 0 ] && result=$("$python" "$here/score_p.py" "$out" 2>&1); then
     echo "right    $name, $ranks ranks on $nodes nodes, $features: $result"
   else

@@ -51,7 +51,7 @@ static int (*all_reduce)(const void *, void *, size_t, int, int, void *, void *)
 static int (*send_to)(const void *, size_t, int, int, void *, void *);
 static int (*receive_from)(void *, size_t, int, int, void *, void *);
 
-static int rank, ranks;
+static int rank, ranks, gpus;
 static void *comm, *streams[2], *wait_kernel;
 static float *from, *to;
 static unsigned long long did[3][2];
@@ -84,7 +84,7 @@ static void exchange(int source, int target, const float *out, float *in, size_t
   check(receive_from(in, floats, FLOAT32, source, comm, streams[0]), "ncclRecv"), count(2, floats);
 }
 
-static void step(int number) {
+static void run_step(int number) {
   int is_late = rank == LATE_RANK && number % LATE_EVERY == LATE_EVERY - 1;
   compute(is_late ? LATE : BEFORE, streams[0]);
   compute(BESIDE, streams[1]);
@@ -112,8 +112,8 @@ static void report(const char *directory) {
   snprintf(path, sizeof path, "%s/did.%d.json", directory, rank);
   FILE *file = fopen(path, "w");
   check(!file, path);
-  fprintf(file, "{\"rank\": %d, \"ranks\": %d, \"steps\": %d, \"late_rank\": %d, \"late\": %d, \"did\": {", rank, ranks, STEPS,
-          LATE_RANK, STEPS / LATE_EVERY);
+  fprintf(file, "{\"rank\": %d, \"ranks\": %d, \"gpus\": %d, \"steps\": %d, \"late_rank\": %d, \"late\": %d, \"did\": {", rank,
+          ranks, gpus, STEPS, LATE_RANK, STEPS / LATE_EVERY);
   static const char *const NAMES[] = {"AllReduce", "Send", "Recv"};
   for (int i = 0; i < 3; i++) fprintf(file, "%s\"%s\": [%llu, %llu]", i ? ", " : "", NAMES[i], did[i][0], did[i][1]);
   fprintf(file, "}}\n");
@@ -124,7 +124,8 @@ int main(int arguments, char **values) {
   MPI_Init(&arguments, &values);
   if (arguments != 6) return fprintf(stderr, "usage: score_p LIBCUDART LIBNCCL GPUS NODES DIRECTORY\n"), 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  int gpus = atoi(values[3]), nodes = atoi(values[4]);
+  int nodes = atoi(values[4]);
+  gpus = atoi(values[3]);
   check(ranks < 2 || ranks > MOST || gpus < 1 || nodes < 1, "taking so many ranks");
   if (nodes > 1) {
     char node[32];
@@ -146,7 +147,7 @@ int main(int arguments, char **values) {
   SCOREP_USER_REGION_DEFINE(region)
   for (int number = 0; number < STEPS; number++) {
     SCOREP_USER_REGION_BEGIN(region, "step", SCOREP_USER_REGION_TYPE_COMMON)
-    step(number);
+    run_step(number);
     SCOREP_USER_REGION_END(region)
   }
   check(destroy(comm), "ncclCommDestroy");

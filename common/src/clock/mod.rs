@@ -7,6 +7,7 @@
 
 mod counter;
 pub(crate) mod gpu;
+pub mod gpu_clocks;
 pub mod gpu_track;
 pub(crate) mod wall;
 

@@ -79,7 +79,16 @@ impl GpuTrack {
         let likely = slopes(nominal, self.likely_drift(nominal));
         let [latest, earliest] = [&self.told, &self.enqueued].map(|lowest| Bound::new(lowest.anchors(), likely));
         let follows_enqueues = self.follows_enqueues && !self.enqueued.anchors().is_empty();
-        Some(GpuMapping { latest, earliest, corridor: self.corridor(nominal), follows_enqueues, nanoseconds_per_tick })
+        let corridor = self.corridor(nominal);
+        Some(GpuMapping {
+            latest,
+            earliest,
+            corridor,
+            follows_enqueues,
+            nanoseconds_per_tick,
+            way: None,
+            follows_way: false,
+        })
     }
 
     /// Returns the bounds that allow every possible drift.
@@ -108,14 +117,10 @@ impl GpuTrack {
         [drift - change, drift + change]
     }
 
-    /// Joins what several tracks know of the same clock.
-    pub fn of_all<'a>(tracks: impl IntoIterator<Item = &'a Self>) -> Self {
-        tracks.into_iter().fold(Self::default(), |mut all, track| {
-            all.follows_enqueues = track.follows_enqueues;
-            track.told.anchors().iter().for_each(|&anchor| all.told.add(anchor));
-            track.enqueued.anchors().iter().for_each(|&anchor| all.enqueued.add(anchor));
-            all
-        })
+    /// Adds what another track knows of the same clock.
+    pub fn join(&mut self, other: &Self) {
+        other.told.anchors().iter().for_each(|&anchor| self.told.add(anchor));
+        other.enqueued.anchors().iter().for_each(|&anchor| self.enqueued.add(anchor));
     }
 }
 
@@ -134,11 +139,45 @@ pub struct GpuMapping {
     corridor: Corridor,
     follows_enqueues: bool,
     nanoseconds_per_tick: f64,
+    /// The mapping to another clock of the same GPU, and that clock's mapping.
+    way: Option<Box<[Self; 2]>>,
+    /// Whether that way gives the ticks, or their bounds alone.
+    follows_way: bool,
 }
 
 impl GpuMapping {
+    /// Has the stamps mapped by way of another clock of the same GPU: `to` maps them to that clock, and `from` maps that
+    /// clock to Score-P's.
+    #[must_use]
+    pub fn by_way_of(self, to: Self, from: Self) -> Self {
+        Self { way: Some(Box::new([to, from])), follows_way: true, ..self }
+    }
+
+    /// Has the other clock bound the ticks and give none.
+    #[must_use]
+    pub fn bounded_only(self) -> Self {
+        Self { follows_way: false, ..self }
+    }
+
+    /// Returns the most ticks by which the enqueues or callbacks place a stamp elsewhere than the other clock does, at
+    /// the stamps that both clocks know.
+    pub fn most_apart(&self) -> u64 {
+        let stamps = self.way.iter().flat_map(|way| way[0].bounded()).map(|(stamp, _)| stamp);
+        stamps.map(|stamp| self.ticks(stamp).abs_diff(self.own_ticks(stamp))).max().unwrap_or(0)
+    }
+
     /// Returns Score-P's ticks of a stamp. The result never falls as stamps rise.
     pub fn ticks(&self, stamp: u64) -> u64 {
+        let Some(way) = &self.way else { return self.own_ticks(stamp) };
+        let ticks = match way[0].bounds(stamp).filter(|_| self.follows_way) {
+            // the middle, since the other clock lies as close to the one bound as to the other
+            Some([early, late]) => way[1].ticks(early.midpoint(late)),
+            None => self.own_ticks(stamp),
+        };
+        self.bounds(stamp).map_or(ticks, |[least, most]| ticks.clamp(least, most))
+    }
+
+    fn own_ticks(&self, stamp: u64) -> u64 {
         let enqueued = || self.earliest.ticks(!stamp).map(|mirrored| !mirrored).filter(|_| self.follows_enqueues);
         enqueued().or_else(|| self.latest.ticks(stamp)).unwrap_or(u64::MAX)
     }
@@ -146,7 +185,13 @@ impl GpuMapping {
     /// Returns the least and the most ticks of a stamp that the enqueues and the callbacks allow. `None` where either
     /// side is missing, and where the two contradict each other by more than the two ticks of rounding.
     pub fn bounds(&self, stamp: u64) -> Option<[u64; 2]> {
-        self.corridor.at(stamp)
+        let own = self.corridor.at(stamp)?;
+        let by_way = self.way.as_ref().and_then(|way| {
+            let [early, late] = way[0].bounds(stamp)?;
+            let [least, most] = [way[1].bounds(early)?[0].max(own[0]), way[1].bounds(late)?[1].min(own[1])];
+            (least <= most).then_some([least, most])
+        });
+        by_way.or(Some(own))
     }
 
     /// Lists the stamps of the enqueues and the callbacks with their bounds, where there are bounds, in no order.

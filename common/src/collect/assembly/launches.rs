@@ -48,10 +48,10 @@ impl Assembly {
 
     /// Takes in a kernel's time, or that there is none.
     pub(crate) fn timed(&mut self, first: u64, when: When) {
-        let Self { kernels, operations, touched, events_track, .. } = self;
-        if let (When::Timed(time), Some(track)) = (when, events_track) {
-            track.told(time.learnt, time.stop);
-            track.enqueued(time.before, time.first);
+        let Self { kernels, operations, touched, clocks, .. } = self;
+        if let (When::Timed(time), Some(clocks)) = (when, clocks) {
+            clocks.events.told(time.learnt, time.stop);
+            clocks.events.enqueued(time.before, time.first);
         }
         hear_all(operations, touched, kernels.learn(first, when));
     }

@@ -13,7 +13,7 @@ mod steps;
 pub(crate) use self::settling::Limits;
 use self::settling::judge;
 use crate::clock::gpu::GpuClock;
-use crate::clock::gpu_track::GpuTrack;
+use crate::clock::gpu_clocks::GpuClocks;
 use crate::collect::in_step::InStep;
 use crate::collect::operations::Operations;
 use crate::collect::pending_calls::{Call, PendingCalls};
@@ -53,8 +53,6 @@ pub(crate) struct Assembly {
     kernels: Kernels,
     /// Number of calls that NCCL launches without reporting an operation.
     silent: u64,
-    /// The course of the events' clock; kept if the timeline needs it.
-    events_track: Option<GpuTrack>,
     /// Delays of stamps, and the number of kernel channels still to come.
     lag: Lag,
     /// Whether stamps are not used at all.
@@ -66,8 +64,8 @@ pub(crate) struct Assembly {
     /// Transfers since they were last taken.
     sent: Sent,
     clock: GpuClock,
-    /// The course of the GPU's clock over the whole run; kept if the timeline needs it.
-    track: Option<GpuTrack>,
+    /// The courses of the GPU's clocks over the whole run; kept if the timeline needs them.
+    clocks: Option<GpuClocks>,
     /// Begin of the current round, ticks.
     now: u64,
     nanoseconds_per_tick: f64,
@@ -118,8 +116,8 @@ impl Assembly {
             if self.knows_tick {
                 self.lag.observe(self.clock.observe(stop, last, self.nanoseconds_per_tick));
             }
-            if let Some(track) = &mut self.track {
-                track.told(stop, last);
+            if let Some(clocks) = &mut self.clocks {
+                clocks.stamps.told(stop, last);
             }
         }
         stamps
@@ -143,14 +141,13 @@ impl Assembly {
     }
 
     /// Sets whether the GPU's clock and the events' clock are followed over the whole run.
-    pub(crate) fn set_track(&mut self, wanted: bool) {
-        self.track = wanted.then(GpuTrack::default);
-        self.events_track = wanted.then(GpuTrack::of_events);
+    pub(crate) fn follow_clocks(&mut self, wanted: bool) {
+        self.clocks = wanted.then(GpuClocks::default);
     }
 
-    /// Returns the courses of the GPU's clock and of the events' clock so far.
-    pub(crate) fn tracks(&self) -> Option<[GpuTrack; 2]> {
-        Some([self.track.clone()?, self.events_track.clone()?])
+    /// Returns the courses of the GPU's clocks so far.
+    pub(crate) fn clocks(&self) -> Option<&GpuClocks> {
+        self.clocks.as_ref()
     }
 
     /// Takes the delays of stamps since the last call.
@@ -355,14 +352,14 @@ mod tests {
         slot.stop_untimed(1);
         let mut assembly = Assembly::default();
         assembly.set_scale(1.0, true);
-        assembly.set_track(true);
+        assembly.follow_clocks(true);
         assembly.begin_round(9000);
         let event = slot.read(1).unwrap();
         assert_eq!((assembly.told_stamps(&event), assembly.latest_stop(&event)), (Some((5000, 5500)), 9000));
-        assert!(assembly.track.as_ref().is_some_and(GpuTrack::is_empty));
+        assert!(assembly.clocks.as_ref().is_some_and(|clocks| clocks.stamps.is_empty()));
         slot.stop(1, 1200);
         let event = slot.read(1).unwrap();
         assert_eq!((assembly.told_stamps(&event), assembly.latest_stop(&event)), (Some((5000, 5500)), 1200));
-        assert!(assembly.track.is_some_and(|track| !track.is_empty()));
+        assert!(assembly.clocks.is_some_and(|clocks| !clocks.stamps.is_empty()));
     }
 }

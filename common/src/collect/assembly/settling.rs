@@ -2,12 +2,12 @@
 
 use super::Assembly;
 use crate::clock::gpu::GpuClock;
-use crate::clock::gpu_track::GpuTrack;
+use crate::clock::gpu_clocks::GpuClocks;
 use crate::collect::in_step::InStep;
 use crate::collect::operations::Chosen;
 use crate::collect::pulse;
 use crate::launch::Untimed;
-use crate::operation::kernels::Kernels;
+use crate::operation::kernels::{Kernels, When};
 use crate::operation::verdict::{Cause, Judged, Verdict};
 use crate::operation::{Operation, Timing};
 use std::collections::VecDeque;
@@ -105,10 +105,10 @@ impl Assembly {
     fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
         let no_kernels = self.no_kernel_events;
         let unheard = self.kernels.cause_of_silence(self.news_lost);
-        let Self { operations, undecided, completed, in_step, clock, track, kernels, .. } = self;
+        let Self { operations, undecided, completed, in_step, clock, clocks, kernels, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
         let mut deciding =
-            Deciding { in_step, clock, track, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
+            Deciding { in_step, clock, clocks, kernels, unheard, nanoseconds_per_tick: self.nanoseconds_per_tick };
         operations.take_out(those, |operation| {
             pulse::beat();
             if no_kernels || operation.is_complete(operation.kernel(deciding.kernels)) {
@@ -169,9 +169,9 @@ impl Assembly {
     /// Passes on the operations that can be decided, in the order of starts.
     fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
         let unheard = self.kernels.cause_of_silence(self.news_lost);
-        let Self { undecided, in_step, clock, track, kernels, nanoseconds_per_tick, .. } = self;
+        let Self { undecided, in_step, clock, clocks, kernels, nanoseconds_per_tick, .. } = self;
         let mut deciding =
-            Deciding { in_step, clock, track, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
+            Deciding { in_step, clock, clocks, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
         while let Some(entry) = undecided.first_entry() {
             if deciding.in_step.verdict(*entry.key()) == Verdict::Undecided {
                 break;
@@ -197,7 +197,7 @@ fn note_completed(completed: &mut VecDeque<(u64, u64)>, apart: u64, operation: &
 struct Deciding<'a> {
     in_step: &'a mut InStep,
     clock: &'a GpuClock,
-    track: &'a mut Option<GpuTrack>,
+    clocks: &'a mut Option<GpuClocks>,
     kernels: &'a Kernels,
     unheard: Untimed,
     nanoseconds_per_tick: f64,
@@ -208,10 +208,15 @@ impl Deciding<'_> {
     fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
         let verdict = judge(self.in_step, self.clock, self.nanoseconds_per_tick, operation);
         let kernel = operation.kernel(self.kernels);
-        if let (Timing::Stamps { start, .. }, Some(not_begun), Some(track)) =
-            (operation.timing(verdict, kernel), operation.not_begun, self.track.as_mut())
+        if let (Timing::Stamps { start, stop }, Some(clocks)) =
+            (operation.timing(verdict, kernel), self.clocks.as_mut())
         {
-            track.enqueued(not_begun.get(), start);
+            if let Some(not_begun) = operation.not_begun {
+                clocks.stamps.enqueued(not_begun.get(), start);
+            }
+            if let When::Timed(time) = kernel.when {
+                clocks.both((start, stop), (time.first, time.stop));
+            }
         }
         take(operation, Judged { verdict, kernel, unheard: self.unheard });
     }

@@ -321,7 +321,7 @@ impl Communicator {
     fn take_place(&mut self, rank: Rank, figures: &mut Figures) {
         if self.place.is_none() {
             let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));
-            self.assembly.set_track(place.is_some());
+            self.assembly.follow_clocks(place.is_some());
             self.place = Some(place);
             if let Some(series) = self.series {
                 figures.series.name(series, rank);
@@ -332,11 +332,9 @@ impl Communicator {
     /// Hands what was learnt of the GPU's clocks so far to the timeline.
     pub(crate) fn give_track(&self, figures: &mut Figures) {
         let Some((place, timeline)) = self.place.flatten().zip(figures.timeline.as_mut()) else { return };
-        if let (Some(ours), Some(theirs)) = (self.assembly.tracks(), timeline.tracks(place)) {
+        if let (Some(ours), Some(theirs)) = (self.assembly.clocks(), timeline.clocks(place)) {
             // a communicator that was made again and did nothing must not overwrite a track
-            for (ours, theirs) in ours.into_iter().zip(theirs).filter(|(ours, _)| !ours.is_empty()) {
-                *theirs = ours;
-            }
+            theirs.update(ours.clone());
         }
     }
 

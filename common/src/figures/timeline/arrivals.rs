@@ -125,7 +125,8 @@ mod tests {
     fn timeline(entries: &[Entry]) -> Timeline {
         let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
         timeline.open(Rank { comm: 7, rank: 3 }, 4);
-        for clock in timeline.tracks(0).unwrap() {
+        let clocks = timeline.clocks(0).unwrap();
+        for clock in [&mut clocks.stamps, &mut clocks.events] {
             for stamp in (0..100).map(|number| 10_000_000 + number * 100_000) {
                 clock.told((stamp + 3_000) * 2, stamp);
                 clock.enqueued((stamp - 20_000) * 2, stamp);
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn a_length_takes_no_clock() {
         let mut timeline = timeline(&[entry(0, 11_000_000, Source::Stamps)]);
-        timeline.ranks[0].tracks = Default::default();
+        timeline.ranks[0].clocks = Default::default();
         let arrival = timeline.arrivals(true).ranks[0].arrivals[0];
         assert_eq!((arrival.known, arrival.length, arrival.time), (Known::Length, 50_000, 0));
     }

@@ -1,7 +1,8 @@
 //! The GPUs of a process, and the courses of their clocks.
 
 use super::RankLine;
-use crate::clock::gpu_track::{GpuMapping, GpuTrack};
+use crate::clock::gpu_clocks::GpuClocks;
+use crate::clock::gpu_track::GpuMapping;
 use std::collections::BTreeSet;
 
 /// Returns the mappings of each rank's GPU: of its stamps, and of its CUDA events. Communicators that use one GPU share
@@ -12,15 +13,11 @@ use std::collections::BTreeSet;
 /// contradict each other as those of one clock.
 pub(super) fn mappings(ranks: &[RankLine], nanoseconds_per_tick: f64) -> Vec<[Option<GpuMapping>; 2]> {
     let comms: BTreeSet<u64> = ranks.iter().map(|line| line.rank.comm).collect();
-    let alone =
-        || ranks.iter().map(|line| line.tracks.each_ref().map(|track| track.mapping(nanoseconds_per_tick))).collect();
+    let alone = || ranks.iter().map(|line| line.clocks.mappings(nanoseconds_per_tick)).collect();
     if ranks.len() < 2 || comms.len() < ranks.len() {
         return alone();
     }
-    let joint = [0, 1].map(|clock| {
-        let told = ranks.iter().map(|line| &line.tracks[clock]).filter(|track| !track.is_empty());
-        GpuTrack::of_all(told).mapping(nanoseconds_per_tick)
-    });
+    let joint = GpuClocks::of_all(ranks.iter().map(|line| &line.clocks)).mappings(nanoseconds_per_tick);
     if joint.iter().flatten().any(GpuMapping::is_contradictory) {
         return alone();
     }
@@ -34,12 +31,12 @@ mod tests {
 
     /// Returns a rank whose GPU's clock is ahead by `ahead`, with callbacks `late` after the stamps.
     fn line(comm: u64, rank: i32, ahead: u64, late: u64) -> RankLine {
-        let mut track = GpuTrack::default();
+        let mut clocks = GpuClocks::default();
         for time in (1..100).map(|number| number * 1_000_000) {
-            track.told(time + late, time + ahead);
-            track.enqueued(time - 20_000, time + ahead);
+            clocks.stamps.told(time + late, time + ahead);
+            clocks.stamps.enqueued(time - 20_000, time + ahead);
         }
-        RankLine { rank: Rank { comm, rank }, nranks: 2, tracks: [track, GpuTrack::of_events()] }
+        RankLine { rank: Rank { comm, rank }, nranks: 2, clocks }
     }
 
     /// Returns the uncertainties of stamps in the middle, microseconds.

@@ -133,7 +133,7 @@ mod tests {
         ]);
         // a tick is half a nanosecond; the callback of the second stamp came long after it
         for (ticks, stamp) in [(1000, 7_000_000_000), (900_201_000, 7_450_000_000)] {
-            timeline.tracks(0).unwrap()[0].told(ticks, stamp);
+            timeline.clocks(0).unwrap().stamps.told(ticks, stamp);
         }
         let history = timeline.into_history(50, 3000);
         let times: Vec<_> = history.operations.iter().map(|entry| (entry.place, entry.start, entry.stop)).collect();

@@ -12,7 +12,7 @@ mod sample;
 mod settled;
 mod spool;
 
-use crate::clock::gpu_track::GpuTrack;
+use crate::clock::gpu_clocks::GpuClocks;
 use crate::config::Settings;
 use crate::launch::KernelTime;
 use crate::operation::{Operation, Timing};
@@ -55,8 +55,8 @@ pub struct RankLine {
     pub rank: Rank,
     /// Number of ranks of its communicator; 0 if unknown.
     pub nranks: i32,
-    /// Its GPU's clock, and the clock of CUDA events, against the events' clock.
-    pub tracks: [GpuTrack; 2],
+    /// Its GPU's clocks.
+    pub clocks: GpuClocks,
 }
 
 /// Largest number of ranks with a place on the timeline. Later ranks have none.
@@ -121,7 +121,7 @@ impl Timeline {
             return Some(place);
         }
         let place = u8::try_from(self.ranks.len()).ok().filter(|_| self.ranks.len() < MOST_RANKS)?;
-        self.ranks.push(RankLine { rank, nranks, tracks: [GpuTrack::default(), GpuTrack::of_events()] });
+        self.ranks.push(RankLine { rank, nranks, clocks: GpuClocks::default() });
         self.places.insert(rank, place);
         Some(place)
     }
@@ -197,9 +197,9 @@ impl Timeline {
         self.windows.push(PairWindow { place, peer, start, stop, bytes: pair.bytes, rate });
     }
 
-    /// Returns the courses of a rank's clocks: its GPU's, and that of CUDA events.
-    pub fn tracks(&mut self, place: u8) -> Option<&mut [GpuTrack; 2]> {
-        self.ranks.get_mut(usize::from(place)).map(|line| &mut line.tracks)
+    /// Returns the clocks of a rank's GPU.
+    pub fn clocks(&mut self, place: u8) -> Option<&mut GpuClocks> {
+        self.ranks.get_mut(usize::from(place)).map(|line| &mut line.clocks)
     }
 
     /// Iterates over all operations, in no particular order.

@@ -217,7 +217,11 @@ fn what_two_clocks_tell_contradicts_itself() {
         }
         track
     };
-    let both = |offset| GpuTrack::of_all([&track(1_000_000), &track(offset)]).mapping(1.0).unwrap();
+    let both = |offset| {
+        let mut both = track(1_000_000);
+        both.join(&track(offset));
+        both.mapping(1.0).unwrap()
+    };
     assert!(
         both(900_000).is_contradictory() && !both(1_000_000).is_contradictory() && !both(1_010_000).is_contradictory()
     );

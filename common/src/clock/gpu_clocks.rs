@@ -1,0 +1,149 @@
+//! The two clocks that time a GPU's operations: that of NCCL's stamps, and that of CUDA's events.
+//!
+//! The clock of the events is the harder one to place. The library asks for events now and then, any time after they
+//! have happened, and an event happens long after its record where the stream has other work to do. Kernels that have
+//! both times tell more: their stamps lie between their events, a few microseconds from each. So they bound the events'
+//! clock by way of the stamps' clock.
+//!
+//! Where streams are free, the launches place the events' clock better than the stamps' callbacks do, which came up to
+//! 18 us late on H200s (tests/reported_truth.rs). Where all launches waited for other work, they were off by up to
+//! 250 us (docs/score-p.md). So the launches are not followed where the two are far apart.
+
+use super::gpu_track::{GpuMapping, GpuTrack};
+
+/// Most that the best callbacks are taken to come late, nanoseconds. Launches that place a moment farther from where
+/// callbacks place it have waited.
+const LATE: f64 = 30_000.0;
+
+/// Pairs known of one GPU's clocks.
+#[derive(Debug, Clone)]
+pub struct GpuClocks {
+    /// The stamps' clock.
+    pub stamps: GpuTrack,
+    /// The events' clock.
+    pub events: GpuTrack,
+    /// The events' clock against the stamps' clock, whose nanoseconds stand in the place of ticks.
+    between: GpuTrack,
+}
+
+impl Default for GpuClocks {
+    fn default() -> Self {
+        Self { stamps: GpuTrack::default(), events: GpuTrack::of_events(), between: GpuTrack::default() }
+    }
+}
+
+impl GpuClocks {
+    /// Adds a kernel with both times: two of its stamps, and the events before and after it.
+    pub fn both(&mut self, (start, stop): (u64, u64), (first, last): (u64, u64)) {
+        self.between.told(start, first);
+        self.between.enqueued(stop, last);
+    }
+
+    /// Returns the mappings of the stamps and of the events, as [`GpuTrack::mapping`] does.
+    pub fn mappings(&self, nanoseconds_per_tick: f64) -> [Option<GpuMapping>; 2] {
+        let [stamps, events] = [&self.stamps, &self.events].map(|track| track.mapping(nanoseconds_per_tick));
+        let between = self.between.mapping(1.0).filter(|between| !between.is_contradictory());
+        let (Some(by_launches), Some(between), Some(of_stamps)) = (events.clone(), between, stamps.clone()) else {
+            return [stamps, events];
+        };
+        let by_callbacks = by_launches.by_way_of(between, of_stamps);
+        let apart = by_callbacks.most_apart() as f64 * nanoseconds_per_tick;
+        [stamps, Some(if apart > LATE { by_callbacks } else { by_callbacks.bounded_only() })]
+    }
+
+    /// Joins what several communicators know of the same GPU.
+    pub fn of_all<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut joint = Self::default();
+        for clocks in all {
+            for (joint, track) in joint.tracks().into_iter().zip([&clocks.stamps, &clocks.events, &clocks.between]) {
+                joint.join(track);
+            }
+        }
+        joint
+    }
+
+    /// Takes the tracks of `later`, unless they are empty.
+    pub fn update(&mut self, later: Self) {
+        let Self { stamps, events, between } = later;
+        for (known, track) in self.tracks().into_iter().zip([stamps, events, between]) {
+            if !track.is_empty() {
+                *known = track;
+            }
+        }
+    }
+
+    fn tracks(&mut self) -> [&mut GpuTrack; 3] {
+        [&mut self.stamps, &mut self.events, &mut self.between]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nanoseconds by which the stamps' clock and the events' clock are ahead of Score-P's, whose ticks are nanoseconds.
+    const AHEAD: [u64; 2] = [7_000_000_000, 3_000_000];
+
+    /// A GPU with a kernel of 100 us in each millisecond. Callbacks report stamps 2 us late. Each launch waits for other
+    /// work, `waits` of the moment; the library learns of events after 3 ms. Every tenth kernel has both times.
+    fn clocks(waits: impl Fn(u64) -> u64) -> GpuClocks {
+        let mut clocks = GpuClocks::default();
+        let [stamps, events] = AHEAD;
+        for (number, begin) in (1..2000).map(|number| (number, number * 1_000_000)) {
+            let (end, before) = (begin + 100_000, begin - waits(begin));
+            clocks.events.told(end + 3_000_000, end + 1_000 + events);
+            clocks.events.enqueued(before, begin - 2_000 + events);
+            if number % 10 == 0 {
+                clocks.stamps.told(end + 2_000, end + stamps);
+                clocks.stamps.enqueued(before, begin + stamps);
+                clocks.both((begin + stamps, end + stamps), (begin - 2_000 + events, end + 1_000 + events));
+            }
+        }
+        clocks
+    }
+
+    #[test]
+    fn events_are_placed_by_kernels_that_have_stamps_as_well() {
+        // launches that wait ever longer look like a drift of the clocks
+        let clocks = clocks(|begin| 200_000 + begin / 10_000);
+        let [stamps, events] = clocks.mappings(1.0).map(Option::unwrap);
+        for time in [5_000_000, 500_500_000, 1_990_000_000] {
+            let [at_stamps, at_events] = AHEAD.map(|ahead| time + ahead);
+            assert!((0..=3_000).contains(&stamps.ticks(at_stamps).abs_diff(time)), "{time}");
+            let off = events.ticks(at_events).abs_diff(time);
+            assert!(off <= 4_000, "{time}: {off} ns");
+            let [least, most] = events.bounds(at_events).unwrap();
+            assert!(least <= time && time <= most && most - time <= 6_000, "{time}: {least} to {most}");
+        }
+        let alone = GpuClocks { between: GpuTrack::default(), ..clocks }.mappings(1.0)[1].clone().unwrap();
+        assert!(alone.ticks(500_500_000 + AHEAD[1]).abs_diff(500_500_000) > 100_000, "by their launches alone");
+    }
+
+    #[test]
+    fn stamps_outside_their_events_are_no_stamps_of_theirs() {
+        let mut clocks = clocks(|_| 20_000);
+        let [_, before] = clocks.mappings(1.0).map(Option::unwrap);
+        clocks.both((AHEAD[0], AHEAD[0] + 9), (900_000_000 + AHEAD[1], 900_000_010 + AHEAD[1]));
+        let own = GpuClocks { between: GpuTrack::default(), ..clocks.clone() }.mappings(1.0)[1].clone().unwrap();
+        let [_, events] = clocks.mappings(1.0).map(Option::unwrap);
+        let at = 500_500_000 + AHEAD[1];
+        assert_eq!(events.ticks(at), own.ticks(at));
+        assert_ne!(events.bounds(at), before.bounds(at));
+    }
+
+    #[test]
+    fn communicators_of_a_gpu_share_its_clocks() {
+        let whole = clocks(|_| 200_000);
+        let parts = [
+            GpuClocks { events: GpuTrack::of_events(), ..whole.clone() },
+            GpuClocks { events: whole.events.clone(), ..GpuClocks::default() },
+        ];
+        let [_, joint] = GpuClocks::of_all(&parts).mappings(1.0).map(Option::unwrap);
+        let [_, events] = whole.mappings(1.0).map(Option::unwrap);
+        let at = 1_234_567_890 + AHEAD[1];
+        assert_eq!((joint.ticks(at), joint.bounds(at)), (events.ticks(at), events.bounds(at)));
+        let mut updated = whole;
+        updated.update(GpuClocks::default());
+        assert!(updated.mappings(1.0).iter().all(Option::is_some), "what is empty replaces nothing");
+    }
+}
