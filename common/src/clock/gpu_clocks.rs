@@ -47,6 +47,9 @@ impl GpuClocks {
             return [stamps, events];
         };
         let by_callbacks = by_launches.by_way_of(between, of_stamps);
+        if !by_callbacks.agrees() {
+            return [stamps, events];
+        }
         let apart = by_callbacks.most_apart() as f64 * nanoseconds_per_tick;
         [stamps, Some(if apart > LATE { by_callbacks } else { by_callbacks.bounded_only() })]
     }

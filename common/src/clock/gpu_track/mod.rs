@@ -186,12 +186,25 @@ impl GpuMapping {
     /// side is missing, and where the two contradict each other by more than the two ticks of rounding.
     pub fn bounds(&self, stamp: u64) -> Option<[u64; 2]> {
         let own = self.corridor.at(stamp)?;
-        let by_way = self.way.as_ref().and_then(|way| {
-            let [early, late] = way[0].bounds(stamp)?;
-            let [least, most] = [way[1].bounds(early)?[0].max(own[0]), way[1].bounds(late)?[1].min(own[1])];
-            (least <= most).then_some([least, most])
-        });
-        by_way.or(Some(own))
+        Some(self.bounds_by_way(stamp, own).unwrap_or(own))
+    }
+
+    /// Returns the part of a stamp's bounds that the other clock allows; `None` without another clock, or if that allows
+    /// no part of them.
+    fn bounds_by_way(&self, stamp: u64, own: [u64; 2]) -> Option<[u64; 2]> {
+        let [to, from] = &**self.way.as_ref()?;
+        let [early, late] = to.bounds(stamp)?;
+        let [least, most] = [from.bounds(early)?[0].max(own[0]), from.bounds(late)?[1].min(own[1])];
+        (least <= most.saturating_add(2)).then_some([least.min(most), most])
+    }
+
+    /// Returns whether the other clock allows a part of the bounds of every stamp that either clock knows. If not, the
+    /// two are not of one GPU, or one of them has wrong stamps.
+    pub fn agrees(&self) -> bool {
+        let known = self.way.iter().flat_map(|way| way[0].corridor.stamps()).chain(self.corridor.stamps());
+        known
+            .filter_map(|stamp| Some((stamp, self.corridor.at(stamp)?)))
+            .all(|(stamp, own)| self.bounds_by_way(stamp, own).is_some())
     }
 
     /// Lists the stamps of the enqueues and the callbacks with their bounds, where there are bounds, in no order.
