@@ -178,7 +178,10 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     let rows = |name: &str| summary[name].as_array().unwrap().len() as u64;
     // with CUDA, free records of launches
     let launches = if driver { 2 * MIB } else { 0 };
+    // of 255 ranks, the pairs of host time and stamp that place a GPU's clock: of both sides, in room for twice as many
+    let pairs = 64 * made["kernels"].min(255 * 1024);
     let kept = launches
+        + pairs
         + MIB
         + 320 * rows("operations")
         + 2 * KIB * rows("transfers")

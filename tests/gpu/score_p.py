@@ -1,7 +1,8 @@
 """Checks a measurement of tests/gpu/score_p.c: score_p.py DIRECTORY. Prints one line, or the faults, with exit status 1.
 
-DIRECTORY has did.R.json of each rank R and Score-P's `experiment`. The archive's events are those that otf2-print of
-libotf2 shows."""
+DIRECTORY has did.R.json of each rank R and Score-P's `experiment`, or `experiment.R` of each rank, as processes of
+PyTorch make them without MPI: then counts and bytes alone are checked, and that the program's steps are there. The
+archive's events are those that otf2-print of libotf2 shows."""
 
 import bisect
 import collections
@@ -89,12 +90,13 @@ class Measurement:
         self.host, self.streams = {}, collections.defaultdict(list)
         for number, regions in regions_of(archive, ticks).items():
             rank, name = locations[number]
-            if LANE.match(name):
-                self.lanes[rank] += [region for region in regions if region.name.startswith("nccl")]
+            if lane := LANE.match(name):
+                # without MPI, the process has no number
+                self.lanes[int(lane[1])] += [region for region in regions if region.name.startswith("nccl")]
             elif name.startswith("CUDA["):
                 self.streams[rank].append((name, regions))
                 self.kernels[rank] += [region for region in regions if region.name.startswith("nccl")]
-            elif any(region.name == "step" for region in regions):
+            elif any(region.name.rpartition(":")[2] == "step" for region in regions):
                 self.host[rank] = regions
         for regions in (*self.lanes.values(), *self.kernels.values()):
             regions.sort(key=lambda region: region.begin)
@@ -116,15 +118,29 @@ def distances(lanes, kernels):
     return pairs, len(kernels) - len(used)
 
 
-def check_lanes(rank, did, found):
-    """Lanes against kernels, and their counts and bytes against the program's."""
-    wrong, seen = [], collections.defaultdict(lambda: [0, 0])
-    lanes, kernels = found.lanes[rank], found.kernels[rank]
-    for lane in lanes:
+def check_counts(rank, did, found):
+    """The lanes' counts and bytes against the program's."""
+    seen = collections.defaultdict(lambda: [0, 0])
+    for lane in found.lanes[rank]:
         count = seen[lane.name.removeprefix("nccl")]
         count[0], count[1] = count[0] + 1, count[1] + lane.bytes
-    if seen != did["did"]:
-        wrong.append(f"rank {rank}: lanes have {dict(seen)}, the program made {did['did']}")
+    return [] if seen == did["did"] else [f"rank {rank}: lanes have {dict(seen)}, the program made {did['did']}"]
+
+
+def check_process(did, experiment):
+    """The measurement of one process of PyTorch."""
+    found = Measurement(experiment / "traces.otf2")
+    wrong = check_counts(did["rank"], did, found)
+    steps = sum(region.name.endswith("step") for regions in found.host.values() for region in regions)
+    if steps != did["steps"]:
+        wrong.append(f"rank {did['rank']}: {steps} steps of {did['steps']} are on the time line")
+    return wrong
+
+
+def check_lanes(rank, did, found):
+    """Lanes against kernels, and their counts and bytes against the program's."""
+    wrong = check_counts(rank, did, found)
+    lanes, kernels = found.lanes[rank], found.kernels[rank]
     pairs, unused = distances(lanes, kernels)
     if unused:
         wrong.append(f"rank {rank}: {unused} of {len(kernels)} kernels have no operation")
@@ -189,10 +205,14 @@ def described(values):
 
 def main():
     directory = pathlib.Path(sys.argv[1])
-    experiment = directory / "experiment"
-    found = Measurement(experiment / "traces.otf2")
     programs = [json.loads(path.read_text()) for path in sorted(directory.glob("did.*.json"))]
     wrong = [] if programs else ["no rank says what it did"]
+    experiment = directory / "experiment"
+    if not experiment.exists():
+        wrong += [fault for did in programs for fault in check_process(did, directory / f"experiment.{did['rank']}")]
+        print(*wrong or [f"counts and bytes of {len(programs)} ranks"], sep="\n")
+        return int(bool(wrong))
+    found = Measurement(experiment / "traces.otf2")
     pairs = []
     for did in programs:
         of_lanes, near = check_lanes(did["rank"], did, found)

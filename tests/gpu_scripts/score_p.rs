@@ -131,6 +131,38 @@ fn measurement(fault: Fault) -> TempDir {
     directory
 }
 
+/// Makes the directory of two processes of PyTorch, each with a measurement of its own.
+fn of_processes(fault: Fault) -> TempDir {
+    let whole = measurement(fault);
+    for rank in 0..2 {
+        let own = whole.path().join(format!("experiment.{rank}"));
+        std::fs::create_dir(&own).unwrap();
+        // a process of a job without MPI has no number, and knows its own lanes alone
+        let [definitions, events] = printed(fault).map(|text| text.replace("\"MPI Rank ", "\"Process "));
+        let of_rank = |line: &&str| line.split_whitespace().nth(1).is_some_and(|place| place.len() == 1 + rank);
+        let events: Vec<&str> = events.lines().filter(of_rank).collect();
+        std::fs::write(own.join("definitions"), definitions).unwrap();
+        std::fs::write(own.join("events"), events.join("\n").replace("\"step\"", "\"__main__:step\"")).unwrap();
+    }
+    let script = "#!/bin/sh\ncase $1 in -G) cat \"${2%/*}/definitions\" ;; *) cat \"${1%/*}/events\" ;; esac\n";
+    std::fs::write(whole.path().join("otf2-print"), script).unwrap();
+    std::fs::remove_dir_all(whole.path().join("experiment")).unwrap();
+    whole
+}
+
+#[test]
+fn processes_of_pytorch_have_counts_and_steps() {
+    let said = |fault| {
+        let output = checked(of_processes(fault).path())?;
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        Some((output.status.success(), said))
+    };
+    let Some(right) = said(Fault::None) else { return };
+    assert_eq!(right, (true, "counts and bytes of 2 ranks\n".into()));
+    let (is_right, said) = said(Fault::Count).unwrap();
+    assert!(!is_right && said.contains("rank 1: lanes have {'AllReduce': [39, 159744]}"), "{said}");
+}
+
 fn checked(measurement: &Path) -> Option<Output> {
     let mut python = python()?;
     let path = std::env::var_os("PATH").unwrap_or_default();
