@@ -23,13 +23,7 @@ fi
 compiler=${CC:-$(command -v cc || command -v gcc)}
 "$compiler" -std=gnu11 -O2 "$here/latency.c" -o "$scratch/latency" -ldl || exit 1
 "$compiler" -std=gnu11 -O2 -shared -fPIC "$here/empty_plugin.c" -o "$scratch/libnccl-profiler-empty.so" || exit 1
-read -r libcudart libnccl < <("$python" - <<'END'
-import re
-import torch
-mapped = set(re.findall(r"\S+/lib(?:cudart|nccl)\.so[.\d]*", open("/proc/self/maps").read()))
-print(*(next(path for path in mapped if f"/{name}.so" in path) for name in ("libcudart", "libnccl")))
-END
-)
+read -r libcudart libnccl < <(loaded)
 
 # each setting says itself which plugin it has
 unset NCCL_PROFILER_PLUGIN NCCL_SCOREP_GPU_TIME

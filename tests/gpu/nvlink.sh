@@ -15,17 +15,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/setup.sh" "${1:-}"
 wrong=0
 
-# right or wrong, and why
-say() {
-  if [ "$1" = 0 ]; then
-    echo "right    $2"
-  else
-    wrong=$((wrong + 1))
-    echo "WRONG    $2"
-    tail -n 25 "$out/log" | sed 's/^/         /'
-  fi
-}
-
 # name, ranks, verb of nvlink.py, settings
 job() {
   local name=$1 ranks=$2 verb=$3 result

@@ -27,13 +27,7 @@ export NCCL_ALLGATHERV_ENABLE=0
 compiler=${CC:-$(command -v cc || command -v gcc)}
 "$compiler" -std=gnu11 -O2 "$here/overhead.c" -o "$scratch/overhead" -ldl || exit 1
 "$compiler" -std=gnu11 -O2 -shared -fPIC "$here/empty_plugin.c" -o "$scratch/libnccl-profiler-empty.so" || exit 1
-read -r libcudart libnccl < <("$python" - <<'END'
-import re
-import torch
-mapped = set(re.findall(r"\S+/lib(?:cudart|nccl)\.so[.\d]*", open("/proc/self/maps").read()))
-print(*(next(path for path in mapped if f"/{name}.so" in path) for name in ("libcudart", "libnccl")))
-END
-)
+read -r libcudart libnccl < <(loaded)
 
 settings=()
 # name, program or null, variables: one more setting

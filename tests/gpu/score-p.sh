@@ -41,12 +41,7 @@ adapter=$(find "$(dirname "$(command -v scorep-info)")/.." -name 'libscorep_adap
 used=$(ldd "${adapter:-/bin/true}" "$program" 2>/dev/null | awk '/libcudart/ { print $3; exit }')
 libcudart=${LIBCUDART:-$used}
 [ -n "$libcudart" ] || skip "no libcudart beside Score-P's adapter: LIBCUDART may name it"
-libnccl=${NCCL_LIBRARY:-$("$python" - <<'END'
-import re
-import torch
-print(next(iter(re.findall(r"\S+/libnccl\.so[.\d]*", open("/proc/self/maps").read()))))
-END
-)}
+libnccl=${NCCL_LIBRARY:-$(loaded | cut -d ' ' -f 2)}
 
 # name, nodes, features of the adapter
 run() {

@@ -29,6 +29,28 @@ if [ -n "${NCCL_LIBRARY:-}" ]; then
   nccl=("LD_PRELOAD=$NCCL_LIBRARY")
 fi
 
+# Prints the files of CUDA's runtime and of NCCL that PyTorch loads.
+loaded() {
+  "$python" - <<'END'
+import re
+import torch
+mapped = set(re.findall(r"\S+/lib(?:cudart|nccl)\.so[.\d]*", open("/proc/self/maps").read()))
+print(*(next(path for path in mapped if f"/{name}.so" in path) for name in ("libcudart", "libnccl")))
+END
+}
+
+# Says that a run is right, if its status is 0, or wrong, which the script counts in `wrong`, with the end of its log.
+# shellcheck disable=SC2154 # the script sets `out`
+say() {
+  if [ "$1" = 0 ]; then
+    echo "right    $2"
+  else
+    wrong=$((wrong + 1))
+    echo "WRONG    $2"
+    tail -n 25 "$out/log" | sed 's/^/         /'
+  fi
+}
+
 # the GPUs, PyTorch and the NCCL that is loaded
 env "${nccl[@]}" PYTHONPATH="$here" "$python" - <<'END'
 import torch

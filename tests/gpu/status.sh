@@ -27,17 +27,6 @@ begin() {
   job=$!
 }
 
-# right or wrong, and why
-say() {
-  if [ "$1" = 0 ]; then
-    echo "right    $2"
-  else
-    wrong=$((wrong + 1))
-    echo "WRONG    $2"
-    tail -n 25 "$out/log" | sed 's/^/         /'
-  fi
-}
-
 # torchrun ends its ranks when it is told to end
 end() {
   kill -TERM "$job" 2>/dev/null

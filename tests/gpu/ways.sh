@@ -21,13 +21,7 @@ runs=0
 
 compiler=${CC:-$(command -v cc || command -v gcc)}
 "$compiler" -std=gnu11 -O2 "$here/ways.c" -o "$scratch/ways" -ldl -lpthread || exit 1
-read -r libcudart libnccl < <("$python" - <<'END'
-import re
-import torch
-mapped = set(re.findall(r"\S+/lib(?:cudart|nccl)\.so[.\d]*", open("/proc/self/maps").read()))
-print(*(next(path for path in mapped if f"/{name}.so" in path) for name in ("libcudart", "libnccl")))
-END
-)
+read -r libcudart libnccl < <(loaded)
 
 # name, program, way, processes, devices, settings
 run() {

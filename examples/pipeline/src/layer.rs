@@ -108,11 +108,8 @@ impl<M> Weight<M> {
 pub struct Kept<M> {
     /// The layer's input.
     pub input: M,
-    qkv: M,
-    scores: M,
-    attended: M,
     middle: M,
-    up: M,
+    inner: Inner<M>,
 }
 
 impl<M> Kept<M> {
@@ -122,19 +119,12 @@ impl<M> Kept<M> {
     ///
     /// The device's, where they do not fit.
     pub fn new<D: Device<Memory = M>>(device: &D, shape: Shape) -> Result<Self> {
-        let (one, tokens) = (shape.activations(), shape.tokens);
-        Ok(Self {
-            input: device.allocate(one)?,
-            qkv: device.allocate(3 * one)?,
-            scores: device.allocate(tokens * tokens)?,
-            attended: device.allocate(one)?,
-            middle: device.allocate(one)?,
-            up: device.allocate(4 * one)?,
-        })
+        let one = shape.activations();
+        Ok(Self { input: device.allocate(one)?, middle: device.allocate(one)?, inner: Inner::new(device, shape)? })
     }
 }
 
-/// Gradients inside a layer, while its backward runs; all layers use the same ones.
+/// Values inside a layer. Their gradients, while its backward runs, are alike; all layers use the same memories for these.
 #[derive(Debug)]
 pub struct Inner<M> {
     qkv: M,
@@ -213,17 +203,17 @@ impl<M> Layer<M> {
         let [queries, keys, values] = [0, 1, 2].map(|part| three.columns(part * hidden, hidden));
         let scaled = Scales { scale: self.shape.attention_scale(), keep: 0.0 };
 
-        self.qkv.forward(work, SET, (&kept.input, one), (&mut kept.qkv, three))?;
-        let (query, key) = (Factor::of(&kept.qkv, queries), Factor::transposed(&kept.qkv, keys));
-        work.multiply(scaled, &query, &key, &mut kept.scores, scores)?;
-        let (score, value) = (Factor::of(&kept.scores, scores), Factor::of(&kept.qkv, values));
-        work.multiply(SET, &score, &value, &mut kept.attended, one)?;
+        self.qkv.forward(work, SET, (&kept.input, one), (&mut kept.inner.qkv, three))?;
+        let (query, key) = (Factor::of(&kept.inner.qkv, queries), Factor::transposed(&kept.inner.qkv, keys));
+        work.multiply(scaled, &query, &key, &mut kept.inner.scores, scores)?;
+        let (score, value) = (Factor::of(&kept.inner.scores, scores), Factor::of(&kept.inner.qkv, values));
+        work.multiply(SET, &score, &value, &mut kept.inner.attended, one)?;
         work.device.copy(&kept.input, &mut kept.middle)?;
-        self.out.forward(work, ADD, (&kept.attended, one), (&mut kept.middle, one))?;
+        self.out.forward(work, ADD, (&kept.inner.attended, one), (&mut kept.middle, one))?;
 
-        self.up.forward(work, SET, (&kept.middle, one), (&mut kept.up, four))?;
+        self.up.forward(work, SET, (&kept.middle, one), (&mut kept.inner.up, four))?;
         work.device.copy(&kept.middle, output)?;
-        self.down.forward(work, ADD, (&kept.up, four), (output, one))
+        self.down.forward(work, ADD, (&kept.inner.up, four), (output, one))
     }
 
     /// Makes the gradient of the output that of the input, and adds to the weights' gradients.
@@ -245,21 +235,21 @@ impl<M> Layer<M> {
         let [queries, keys, values] = [0, 1, 2].map(|part| three.columns(part * hidden, hidden));
         let scaled = Scales { scale: self.shape.attention_scale(), keep: 0.0 };
 
-        self.down.backward_weight(work, is_first, (&kept.up, four), (gradient, one))?;
+        self.down.backward_weight(work, is_first, (&kept.inner.up, four), (gradient, one))?;
         self.down.backward_input(work, SET, (gradient, one), (&mut inner.up, four))?;
         self.up.backward_weight(work, is_first, (&kept.middle, one), (&inner.up, four))?;
         self.up.backward_input(work, ADD, (&inner.up, four), (gradient, one))?;
 
-        self.out.backward_weight(work, is_first, (&kept.attended, one), (gradient, one))?;
+        self.out.backward_weight(work, is_first, (&kept.inner.attended, one), (gradient, one))?;
         self.out.backward_input(work, SET, (gradient, one), (&mut inner.attended, one))?;
         let of_attended = Factor::of(&inner.attended, one);
-        let value = Factor::transposed(&kept.qkv, values);
+        let value = Factor::transposed(&kept.inner.qkv, values);
         work.multiply(SET, &of_attended, &value, &mut inner.scores, scores)?;
-        let score = Factor::transposed(&kept.scores, scores);
+        let score = Factor::transposed(&kept.inner.scores, scores);
         work.multiply(SET, &score, &of_attended, &mut inner.qkv, values)?;
-        let (of_score, key) = (Factor::of(&inner.scores, scores), Factor::of(&kept.qkv, keys));
+        let (of_score, key) = (Factor::of(&inner.scores, scores), Factor::of(&kept.inner.qkv, keys));
         work.multiply(scaled, &of_score, &key, &mut inner.qkv, queries)?;
-        let (of_score, query) = (Factor::transposed(&inner.scores, scores), Factor::of(&kept.qkv, queries));
+        let (of_score, query) = (Factor::transposed(&inner.scores, scores), Factor::of(&kept.inner.qkv, queries));
         work.multiply(scaled, &of_score, &query, &mut inner.qkv, keys)?;
         self.qkv.backward_weight(work, is_first, (&kept.input, one), (&inner.qkv, three))?;
         self.qkv.backward_input(work, ADD, (&inner.qkv, three), (gradient, one))

@@ -3,9 +3,9 @@
 #ifndef PLUGIN_H
 #define PLUGIN_H
 
+#include "../check.h"
 #include "interface.h"
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,17 +36,6 @@ static struct table table;
 /* NCCL's function for log lines, which v4 and later hand to init: that of the library that HOST_NCCL names. */
 static void *logger;
 static const struct version *version;
-
-static void check(bool right, const char *what, ...) {
-  if (right) return;
-  va_list more;
-  va_start(more, what);
-  fputs("host: ", stderr);
-  vfprintf(stderr, what, more);
-  va_end(more);
-  fputs("\n", stderr);
-  _exit(1);
-}
 
 static void load(void) {
   const char *nccl = getenv("HOST_NCCL");

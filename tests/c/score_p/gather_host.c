@@ -6,27 +6,16 @@
  *
  * RECEIVE_FAILS names a rank whose part Score-P fails to receive. Each rank is asked or sent home nevertheless: `home` is the number of those
  * sent home. */
+#include "../check.h"
 #include "substrate_tables.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static void check(bool right, const char *what, ...) {
-  if (right) return;
-  va_list more;
-  va_start(more, what);
-  fputs("host: ", stderr);
-  vfprintf(stderr, what, more);
-  va_end(more);
-  fputs("\n", stderr);
-  _exit(1);
-}
 
 static void print(const char *name, long value) {
   printf("%s %ld\n", name, value);
