@@ -1,6 +1,7 @@
 //! Readings of the node's counters, and their steps from one to the next.
 
 use common::hardware::nics;
+use common::hardware::nvml::gpm::{self, Sample};
 use common::hardware::nvml::{Gpu, NvLink, Nvml, Refusal};
 use common::hardware::{Forward, Ways};
 use std::collections::BTreeMap;
@@ -25,7 +26,8 @@ pub(super) enum Device {
 pub(super) struct Row {
     /// The device.
     pub(super) device: Device,
-    /// Bytes of the interval, and since the first reading; `None` for PCIe, whose rate is measured for 20 ms.
+    /// Bytes of the interval, and since the first reading; `None` for PCIe, whose rate is measured for 20 ms, and for a
+    /// link of which only GPM knows, by its rate.
     pub(super) bytes: Option<Counted>,
     /// Bytes per second.
     pub(super) rate: Ways<f64>,
@@ -59,6 +61,8 @@ pub(super) struct Sampler {
     sysfs: PathBuf,
     counters: BTreeMap<Device, Ways<Forward>>,
     wants_links: bool,
+    /// GPM's latest sample of each GPU, by its place.
+    samples: BTreeMap<String, Sample>,
     last: Option<Instant>,
 }
 
@@ -75,8 +79,8 @@ impl Sampler {
             Err(why) => (None, vec![], Some(why)),
         };
         gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
-        let (refusals, counters, last) = (BTreeMap::new(), BTreeMap::new(), None);
-        (Self { nvml, gpus, refusals, sysfs: sysfs.into(), counters, wants_links, last }, why)
+        let (refusals, counters, samples, last) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new(), None);
+        (Self { nvml, gpus, refusals, sysfs: sysfs.into(), counters, wants_links, samples, last }, why)
     }
 
     /// Returns the UUID of the GPU at this place.
@@ -110,6 +114,7 @@ impl Sampler {
         let moment = Instant::now();
         let seconds = self.last.replace(moment).map(|last| moment.duration_since(last).as_secs_f64());
         let rows = self.advance(now, seconds.unwrap_or(f64::INFINITY));
+        let of_links = if self.wants_links { self.link_rates() } else { BTreeMap::new() };
         let seconds = seconds?;
         if let Some(nvml) = &self.nvml {
             // after the counters, since each measurement takes 20 ms
@@ -120,9 +125,26 @@ impl Sampler {
                 rate: rate.map(|bytes| bytes as f64),
             }));
         }
-        let mut rows: Vec<Row> = without_equal_links(rows).into_iter().chain(rates).collect();
+        let mut rows: Vec<Row> = with_links(rows, &of_links).into_iter().chain(rates).collect();
         rows.sort_by(|one, other| one.device.cmp(&other.device));
         Some(Interval { seconds, rows })
+    }
+
+    /// Takes a sample of each GPU by GPM, and returns the rates over its links since the sample before, by its place.
+    /// Empty for a GPU whose samples are too close, and where GPM has none.
+    fn link_rates(&mut self) -> BTreeMap<String, Vec<(u32, Ways<f64>)>> {
+        let (Some(nvml), mut rates) = (&self.nvml, BTreeMap::new()) else { return BTreeMap::new() };
+        for gpu in &self.gpus {
+            if self.samples.get(&gpu.bus).is_some_and(|earlier| earlier.taken.elapsed() < gpm::LEAST) {
+                continue;
+            }
+            let Ok(sample) = nvml.sample(gpu) else { continue };
+            if let Some(Ok(found)) = self.samples.get(&gpu.bus).map(|earlier| nvml.link_rates(earlier, &sample)) {
+                rates.insert(gpu.bus.clone(), found);
+            }
+            self.samples.insert(gpu.bus.clone(), sample);
+        }
+        rates
     }
 
     /// Takes in readings, and returns the steps of the counters that were read before.
@@ -142,8 +164,9 @@ impl Sampler {
     }
 }
 
-/// Leaves the rows of single links out where they are none: some drivers give the bytes of all links for each.
-fn without_equal_links(rows: Vec<Row>) -> Vec<Row> {
+/// Leaves the rows of single links out where they are none: some drivers give the bytes of all links for each. GPM's
+/// rates, by the GPU's place, stand for those and for links without counters.
+fn with_links(rows: Vec<Row>, of_gpm: &BTreeMap<String, Vec<(u32, Ways<f64>)>>) -> Vec<Row> {
     let sent = |row: &Row| row.bytes.map_or(0, |bytes| bytes.sum.sent.saturating_add(bytes.sum.received));
     let (mut whole, mut of_links): (BTreeMap<String, u64>, BTreeMap<String, u64>) = Default::default();
     for row in &rows {
@@ -158,7 +181,18 @@ fn without_equal_links(rows: Vec<Row>) -> Vec<Row> {
     }
     // the links are read a moment after the whole
     let is_too_much = |bus: &String| of_links.get(bus).zip(whole.get(bus)).is_some_and(|(links, all)| links / 2 > *all);
-    rows.into_iter().filter(|row| !matches!(&row.device, Device::Link(bus, _) if is_too_much(bus))).collect()
+    let (none, rows): (Vec<Row>, Vec<Row>) =
+        rows.into_iter().partition(|row| matches!(&row.device, Device::Link(bus, _) if is_too_much(bus)));
+    let is_there = |bus: &String, link| {
+        let device = Device::Link(bus.clone(), link);
+        !of_links.contains_key(bus) || none.iter().any(|row| row.device == device)
+    };
+    let by_gpm = of_gpm.iter().flat_map(|(bus, rates)| rates.iter().map(move |&(link, rate)| (bus, link, rate)));
+    let by_gpm = by_gpm
+        .filter(|(bus, link, _)| whole.contains_key(*bus) && is_there(bus, *link))
+        .map(|(bus, link, rate)| Row { device: Device::Link(bus.clone(), link), bytes: None, rate });
+    let by_gpm: Vec<Row> = by_gpm.collect();
+    rows.into_iter().chain(by_gpm).collect()
 }
 
 #[cfg(test)]
@@ -174,9 +208,14 @@ mod tests {
     fn links_that_each_have_the_bytes_of_all_are_left_out() {
         let of = |of_link: u64| {
             let links = (0..4).map(|link| row(Device::Link("a".into(), link), of_link));
-            without_equal_links([row(Device::NvLink("a".into()), 1000)].into_iter().chain(links).collect()).len()
+            let rate = Ways { sent: 7.0, received: 8.0 };
+            let by_gpm = [("a".into(), vec![(3, rate), (4, rate)]), ("b".into(), vec![(0, rate)])].into();
+            let rows = with_links([row(Device::NvLink("a".into()), 1000)].into_iter().chain(links).collect(), &by_gpm);
+            let links = rows.into_iter().filter(|row| matches!(row.device, Device::Link(..)));
+            links.map(|row| row.bytes.is_some()).collect::<Vec<bool>>()
         };
-        assert_eq!([of(250), of(300), of(1000)], [5, 5, 1]);
+        // link 3 is one of the four, and GPM knows its rate
+        assert_eq!([of(250), of(300), of(1000)], [vec![true; 4], vec![true; 4], vec![false]]);
     }
 
     #[test]

@@ -21,6 +21,10 @@ const LINK: Metrics = [
     ("scorep_nccl_nvlink_link_sent_bytes_total", "counter", "Data that the GPU sent over one NVLink"),
     ("scorep_nccl_nvlink_link_received_bytes_total", "counter", "Data that the GPU received over one NVLink"),
 ];
+const LINK_RATE: Metrics = [
+    ("scorep_nccl_nvlink_link_sent_bytes_per_second", "gauge", "Rate of the GPU's data over one NVLink, by GPM"),
+    ("scorep_nccl_nvlink_link_received_bytes_per_second", "gauge", "Rate of data to the GPU over one NVLink, by GPM"),
+];
 const PCIE: Metrics = [
     ("scorep_nccl_pcie_sent_bytes_per_second", "gauge", "Rate over PCIe from the GPU, measured for 20 ms"),
     ("scorep_nccl_pcie_received_bytes_per_second", "gauge", "Rate over PCIe to the GPU, measured for 20 ms"),
@@ -63,15 +67,16 @@ impl Textfile {
 
 fn text<'a>(rows: &[Row], host: &str, uuid: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut text = String::new();
-    type Is = fn(&Device) -> bool;
-    let kinds: [(Metrics, Is); 4] = [
-        (NVLINK, |device| matches!(device, Device::NvLink(_))),
-        (LINK, |device| matches!(device, Device::Link(..))),
-        (PCIE, |device| matches!(device, Device::Pcie(_))),
-        (ADAPTER, |device| matches!(device, Device::Adapter(_))),
+    type Is = fn(&Row) -> bool;
+    let kinds: [(Metrics, Is); 5] = [
+        (NVLINK, |row| matches!(row.device, Device::NvLink(_))),
+        (LINK, |row| matches!(row.device, Device::Link(..)) && row.bytes.is_some()),
+        (LINK_RATE, |row| matches!(row.device, Device::Link(..)) && row.bytes.is_none()),
+        (PCIE, |row| matches!(row.device, Device::Pcie(_))),
+        (ADAPTER, |row| matches!(row.device, Device::Adapter(_))),
     ];
     for (metrics, is_one) in kinds {
-        let rows: Vec<&Row> = rows.iter().filter(|row| is_one(&row.device)).collect();
+        let rows: Vec<&Row> = rows.iter().filter(|row| is_one(row)).collect();
         for (way, (name, kind, meaning)) in metrics.into_iter().enumerate() {
             if rows.is_empty() {
                 continue;

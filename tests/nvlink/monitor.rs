@@ -18,7 +18,8 @@ fn monitor(machine: &Machine, sysfs: &TempDir, arguments: &[&str]) -> Command {
         std::fs::write(device.join(name), "1000\n").unwrap();
     }
     let mut command = tool::tool();
-    command.args(["nvlink", "--interval", "0.05", "--count", "2", "--sysfs"]).arg(sysfs.path()).args(arguments);
+    let interval = if arguments.contains(&"--interval") { &[][..] } else { &["--interval", "0.05", "--count", "2"] };
+    command.arg("nvlink").args(interval).arg("--sysfs").arg(sysfs.path()).args(arguments);
     command.env("NVML_STAND_IN_FILE", machine.file()).env("LD_LIBRARY_PATH", folder(env!("NVML_STAND_IN")));
     command
 }
@@ -71,6 +72,30 @@ fn a_csv_file_has_the_bytes_of_each_interval() {
         let [seconds, rate] = [row[1], row[7]].map(|value| value.parse::<f64>().unwrap());
         assert!(seconds > 0.0 && (rate - 3072.0 / seconds / 1e9).abs() < 1e-6, "{row:?}");
     }
+}
+
+/// The first interval is as long as GPM needs, whatever else the machine does.
+const OF_GPM: [&str; 5] = ["--interval", "0.15", "--count", "1", "--links"];
+
+#[test]
+fn links_without_counters_have_gpms_rates() {
+    let gpus = "gpu 0000:0B:00.0 GPU-b\nrefuse\ngpm 0 9 9\n\
+                gpu 0000:0A:00.0 GPU-a\ndata 100 200\ngpm 0 1000 2000\ngpm 17 0 4000\n";
+    let (machine, sysfs) = (Machine::new(gpus), tempfile::tempdir().unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [&OF_GPM[..], &["--prometheus", directory.path().to_str().unwrap()]].concat();
+    let [stdout, _] = said(&mut monitor(&machine, &sysfs, &arguments));
+    let links: Vec<&str> = stdout.lines().filter(|line| line.contains(" link ")).collect();
+    assert_eq!(links.len(), 18, "of a GPU whose NVLinks NVML counts, and of no other: {stdout}");
+    assert!(links.iter().all(|line| line.contains("0000:0A:00.0 link ")), "{stdout}");
+    // 1000 and 2000 MiB/s
+    assert!(links[0].ends_with("link 0   sent    1.049 GB/s  received    2.097 GB/s"), "{stdout}");
+    assert!(links[17].ends_with("link 17  sent    0.000 GB/s  received    4.194 GB/s"), "{stdout}");
+    let text = directory.path().read_dir().unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let text: String = text.collect();
+    let line = text.lines().find(|line| line.starts_with("scorep_nccl_nvlink_link_received_bytes_per_second{"));
+    assert!(line.is_some_and(|line| line.ends_with(" 2097152000") && line.contains("link=\"0\"")), "{text}");
+    assert!(!text.contains("nvlink_link_sent_bytes_total"), "{text}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
  *   data SENT RECEIVED     KiB over all links
  *   raw SENT RECEIVED      the same with headers; without this line, NVML has no such counters
  *   link NUMBER SENT RECEIVED
+ *   gpm NUMBER SENT RECEIVED   MiB/s over a link, as GPM has it
  *   pcie SENT RECEIVED     kB/s
  *   step SENT RECEIVED     KiB by which the counters of all links grow with each reading
  *   refuse                 its NVLinks are not supported
@@ -23,16 +24,21 @@
 #define EXPORT __attribute__((visibility("default")))
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, UNKNOWN = 999 };
 enum { DATA_TX = 138, DATA_RX, RAW_TX, RAW_RX };
+enum { GPM_VERSION = 1, GPM_FIRST_LINK = 62, GPM_ROOM = 210 };
 enum { GPUS = 8, LINKS = 18, UNSIGNED_LONG_LONG = 3 };
 static const unsigned ALL = 0xffffffff;
 
 typedef struct { unsigned field, scope; long long timestamp, latency; int type, result; union { double real; unsigned long long whole; } value; } field_value;
 typedef struct { char legacy[16]; unsigned domain, bus, device, device_id, subsystem_id; char bus_id[32]; } pci_info;
+typedef struct { unsigned version, is_supported; } gpm_support;
+typedef struct { uintptr_t gpu, number; } gpm_sample;
+typedef struct { unsigned id; int result; double value; const char *names[3]; } gpm_metric;
+typedef struct { unsigned version, count; gpm_sample *samples[2]; gpm_metric metrics[GPM_ROOM]; } gpm_request;
 
 struct gpu {
   char bus[24], uuid[96];
-  unsigned long long data[2], raw[2], link[LINKS][2], pcie[2], step[2];
-  bool has_data, has_raw, has_link[LINKS], has_pcie, refuses, hangs;
+  unsigned long long data[2], raw[2], link[LINKS][2], gpm[LINKS][2], pcie[2], step[2];
+  bool has_gpm, has_data, has_raw, has_link[LINKS], has_pcie, refuses, hangs;
 };
 
 static struct gpu gpus[GPUS];
@@ -70,6 +76,8 @@ static void look(void) {
       gpu->raw[0] = one, gpu->raw[1] = two, gpu->has_raw = true;
     } else if (gpu && sscanf(line, "link %llu %llu %llu", &one, &two, &three) == 3 && one < LINKS) {
       gpu->link[one][0] = two, gpu->link[one][1] = three, gpu->has_link[one] = true;
+    } else if (gpu && sscanf(line, "gpm %llu %llu %llu", &one, &two, &three) == 3 && one < LINKS) {
+      gpu->gpm[one][0] = two, gpu->gpm[one][1] = three, gpu->has_gpm = true;
     } else if (gpu && sscanf(line, "pcie %llu %llu", &one, &two) == 2) {
       gpu->pcie[0] = one, gpu->pcie[1] = two, gpu->has_pcie = true;
     } else if (gpu && sscanf(line, "step %llu %llu", &one, &two) == 2) {
@@ -176,5 +184,47 @@ EXPORT int nvmlDeviceGetPcieThroughput(void *handle, unsigned way, unsigned *kil
   if (!gpu || way > 1) return INVALID_ARGUMENT;
   if (!gpu->has_pcie) return NOT_SUPPORTED;
   *kilobytes = (unsigned)gpu->pcie[way];
+  return SUCCESS;
+}
+
+EXPORT int nvmlGpmQueryDeviceSupport(void *handle, gpm_support *support) {
+  struct gpu *gpu = of(handle);
+  if (!gpu || support->version != GPM_VERSION) return INVALID_ARGUMENT;
+  support->is_supported = gpu->has_gpm;
+  return SUCCESS;
+}
+
+EXPORT int nvmlGpmSampleAlloc(gpm_sample **sample) {
+  *sample = calloc(1, sizeof **sample);
+  return *sample ? SUCCESS : UNKNOWN;
+}
+
+EXPORT int nvmlGpmSampleFree(gpm_sample *sample) {
+  free(sample);
+  return SUCCESS;
+}
+
+EXPORT int nvmlGpmSampleGet(void *handle, gpm_sample *sample) {
+  static uintptr_t samples;
+  struct gpu *gpu = of(handle);
+  if (!gpu || !gpu->has_gpm) return NOT_SUPPORTED;
+  sample->gpu = (uintptr_t)handle, sample->number = ++samples;
+  return SUCCESS;
+}
+
+/* Both samples are of one GPU, and the second one is the later. */
+EXPORT int nvmlGpmMetricsGet(gpm_request *request) {
+  gpm_sample *const *samples = request->samples;
+  bool is_right = request->version == GPM_VERSION && request->count <= GPM_ROOM;
+  if (!is_right || samples[0]->gpu != samples[1]->gpu || samples[0]->number >= samples[1]->number) return INVALID_ARGUMENT;
+  struct gpu *gpu = of((void *)samples[0]->gpu);
+  if (!gpu) return UNKNOWN;
+  for (unsigned i = 0; i < request->count; i++) {
+    gpm_metric *metric = &request->metrics[i];
+    unsigned of_links = metric->id - GPM_FIRST_LINK, link = of_links / 2;
+    metric->result = metric->id < GPM_FIRST_LINK || link >= LINKS ? INVALID_ARGUMENT : SUCCESS;
+    /* what a link received comes first */
+    if (metric->result == SUCCESS) metric->value = (double)gpu->gpm[link][of_links % 2 == 0];
+  }
   return SUCCESS;
 }

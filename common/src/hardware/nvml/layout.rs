@@ -54,6 +54,47 @@ impl FieldValue {
     }
 }
 
+/// NVML_GPM_METRICS_GET_VERSION and NVML_GPM_SUPPORT_VERSION.
+pub(super) const GPM_VERSION: c_uint = 1;
+/// NVML_GPM_METRIC_NVLINK_L0_RX_PER_SEC: MiB/s that link 0 received. What it sent follows, then the other links.
+pub(super) const GPM_FIRST_LINK: c_uint = 62;
+/// Links that GPM has metrics of.
+pub(super) const GPM_LINKS: c_uint = 18;
+/// Metrics that a request has room for. NVML reads those that are asked for; the room has grown with its headers (98 in
+/// CUDA 12.0, 210 in 12.8) under one version.
+pub(super) const GPM_ROOM: usize = 512;
+
+/// nvmlGpmMetric_t.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct GpmMetric {
+    pub(super) metric: c_uint,
+    /// nvmlReturn_t of this metric.
+    pub(super) result: c_int,
+    pub(super) value: f64,
+    /// Three constant strings, as wide as pointers and never used as ones: short name, long name, unit.
+    pub(super) names: [usize; 3],
+}
+
+/// nvmlGpmMetricsGet_t.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct GpmMetricsGet {
+    pub(super) version: c_uint,
+    pub(super) count: c_uint,
+    /// The earlier sample, and the later one.
+    pub(super) samples: [usize; 2],
+    pub(super) metrics: [GpmMetric; GPM_ROOM],
+}
+
+/// nvmlGpmSupport_t.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct GpmSupport {
+    pub(super) version: c_uint,
+    pub(super) is_supported: c_uint,
+}
+
 /// nvmlPciInfo_t, version 3.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +134,16 @@ mod tests {
         ];
         assert_eq!(value, [4, 8, 16, 24, 28, 32]);
         assert_eq!((offset_of!(PciInfo, domain), offset_of!(PciInfo, bus_id)), (16, 36));
+        // as driver 580 filled them in on an H200
+        assert_eq!((size_of::<GpmMetric>(), size_of::<GpmSupport>()), (40, 8));
+        let metric = [offset_of!(GpmMetric, result), offset_of!(GpmMetric, value), offset_of!(GpmMetric, names)];
+        assert_eq!(metric, [4, 8, 16]);
+        let request = [
+            offset_of!(GpmMetricsGet, count),
+            offset_of!(GpmMetricsGet, samples),
+            offset_of!(GpmMetricsGet, metrics),
+        ];
+        assert_eq!(request, [4, 8, 24]);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! NVML's calls may take long, and may hang where a GPU has failed. So the library calls them on a thread of its own,
 //! for which nobody waits without a deadline.
 
+pub mod gpm;
 mod layout;
 
+use gpm::Gpm;
 use layout::{ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_DATA, NVLINK_RAW, PCIE, PciInfo, SUCCESS, UUID_BYTES};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 
@@ -41,6 +43,8 @@ pub struct Nvml {
     uuid: unsafe extern "C" fn(Handle, *mut c_char, c_uint) -> c_int,
     fields: unsafe extern "C" fn(Handle, c_int, *mut FieldValue) -> c_int,
     pcie: unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_int,
+    /// GPM's functions, or why this driver has none.
+    gpm: Result<Gpm, String>,
 }
 
 /// A GPU as NVML knows it.
@@ -68,10 +72,10 @@ pub struct NvLink {
 /// Names the function if the library lacks it.
 ///
 /// # Safety
-/// `T` is the type of a pointer to that function.
+/// `library` is a handle of `dlopen`'s, and `T` is the type of a pointer to that function.
 unsafe fn function<T: Copy>(library: *mut c_void, name: &CStr) -> Result<T, String> {
     const { assert!(size_of::<T>() == size_of::<*mut c_void>()) };
-    // SAFETY: `Nvml::open`, the only caller, holds a valid handle.
+    // SAFETY: the caller guarantees the handle.
     let found = unsafe { libc::dlsym(library, name.as_ptr()) };
     if found.is_null() {
         return Err(format!("this driver's NVML has no {}", name.to_string_lossy()));
@@ -102,6 +106,7 @@ impl Nvml {
                 uuid: function(library, c"nvmlDeviceGetUUID")?,
                 fields: function(library, c"nvmlDeviceGetFieldValues")?,
                 pcie: function(library, c"nvmlDeviceGetPcieThroughput")?,
+                gpm: Gpm::of(library),
             };
             (nvml, function::<unsafe extern "C" fn() -> c_int>(library, c"nvmlInit_v2")?)
         };
