@@ -15,7 +15,7 @@ SILENT_BROADCASTS = range(22900, 23300)
 wrong = []
 totals = {"operations": 0, "gpu_timed": 0, "event_timed": 0, "transfers": 0, "out_of_step": 0}
 deviations, launches = [], []
-summaries = []
+summaries, lived = [], []
 
 
 def check(rank):
@@ -62,10 +62,25 @@ def check(rank):
         wrong.append(f"rank {rank}: transfers without proxy events")
     if PRESET in ("network", "full") and "NODES" in SETTINGS and not summary["transfers"] and (WHAT != "pipeline" or rank == 0):
         wrong.append(f"rank {rank}: no transfers between nodes")
+    if program.get("memory"):
+        check_memory(rank, program)
     if program["times"]:
         check_times(rank, summary["operations"], program["times"])
     if os.path.isfile(SETTINGS.get("NCCL_SCOREP_CHAIN", "")):
         check_second(rank, seen)
+
+
+def check_memory(rank, program):
+    """After a fifth of its time, a program takes no more memory than it has: resident, and on the GPU, which others may use, too."""
+    looks = program["memory"]
+    settled = [look for look in looks if look[0] >= looks[-1][0] / 5]
+    grown = [max(last - first, 0) / 2**20 for first, last in zip(settled[0][1:], looks[-1][1:])]
+    for name, mib in zip(("resident memory", "GPU memory"), grown):
+        if mib > 32:
+            wrong.append(f"rank {rank}: {name} has grown by {mib:.0f} MiB in {looks[-1][0] - settled[0][0]:.0f} s")
+    now = [f"{of / 2**20:.0f}" for of in looks[-1][1:]]
+    lived.append(f"rank {rank}: {program['steps']} steps in {looks[-1][0]:.0f} s, {now[0]} MiB resident (+{grown[0]:.1f} since "
+                 f"{settled[0][0]:.0f} s), {now[1]} MiB on the GPU (+{grown[1]:.1f})")
 
 
 def check_second(rank, seen):
@@ -156,4 +171,4 @@ if wrong:
 remark = []
 if deviations:
     remark = [f"at most {max(deviations) * 100:.1f} % from CUDA events, which show up to {max(launches):.1f} us more for the launch"]
-print(", ".join([f"{len(ranks)} processes", *(f"{value} {name}" for name, value in totals.items()), *remark]))
+print(", ".join([f"{len(ranks)} processes", *(f"{value} {name}" for name, value in totals.items()), *remark, *lived]))

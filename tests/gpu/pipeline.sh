@@ -152,23 +152,39 @@ compare() {
 
 if [ -n "${LONG:-}" ]; then
   LIMIT=$((LONG + 120))
-  measured "$scratch/long" --stages 2 --seconds "$LONG" --json "$scratch/long.json"
+  mkdir -p "$scratch/long"
+  read -ra words <<<"${SIZE:-}"
+  NCCL_SCOREP_SUMMARY=$scratch/long/summary.%p.json NCCL_SCOREP_SUMMARY_SECONDS=5 \
+    start "$tool" run --library "$library" -- "$program" "${pretended[@]}" "${words[@]}" --stages 2 --seconds "$LONG" \
+    --json "$scratch/long/figures.json"
   status=$?
-  result=$("$python" - "$scratch/long.json" 2>&1 <<'END'
+  result=$("$python" - "$scratch/long" 2>&1 <<'END'
+import glob
 import json
 import sys
-figures = json.load(open(sys.argv[1]))
-wrong = []
+figures = json.load(open(f"{sys.argv[1]}/figures.json"))
+wrong, made, seen = [], {"Send": [0, 0], "Recv": [0, 0]}, {}
 for stage in figures["by_stage"]:
     outcome = stage["outcome"]
-    (first, last), steps = outcome["memory"], outcome["steps"]
+    (first, last), steps, messages = outcome["memory"], outcome["steps"], outcome["messages"]
+    for func, way in (("Send", "sends"), ("Recv", "receives")):
+        made[func] = [made[func][0] + messages[way], made[func][1] + messages[way] * messages["bytes"]]
     mib = [f"{memory[of] / 2**20:.0f}" for of in ("resident", "device") for memory in (first, last)]
     print(f"stage {stage['stage']}: {steps['count']} steps in {steps['seconds']:.0f} s, resident {mib[0]} to {mib[1]} MiB, "
           f"GPU {mib[2]} to {mib[3]} MiB", end="; ")
-    # the recording's memory grows until its first part is written
-    wrong += ["memory grows"] if last["resident"] - first["resident"] > 300 * 2**20 else []
-    wrong += ["GPU memory grows"] if last["device"] - first["device"] > 2**26 else []
-print(f"{figures['samples_per_second']:.1f} samples/s, loss {figures['loss'][0]:.6f} to {figures['loss'][1]:.6f}", *wrong)
+    wrong += [f"stage {stage['stage']}: memory grows"] if last["resident"] - first["resident"] > 32 * 2**20 else []
+    wrong += [f"stage {stage['stage']}: GPU memory grows"] if last["device"] - first["device"] > 32 * 2**20 else []
+summaries = [json.load(open(path)) for path in glob.glob(f"{sys.argv[1]}/summary.*.json")]
+for row in (row for summary in summaries for row in summary["operations"]):
+    count = seen.setdefault(row["func"], [0, 0])
+    count[0], count[1] = count[0] + row["count"], count[1] + row["bytes"]
+lost = ("dropped", "unfinished", "invisible", "ignored_handles", "unknown_events", "orphans")
+for process in (process for summary in summaries for process in summary["processes"]):
+    wrong += [f"{field} is {process[field]}" for field in lost if process[field]]
+timed = sum(row["gpu_timed"] for summary in summaries for row in summary["operations"])
+print(f"{sum(count for count, _ in seen.values())} messages, {timed} timed", end="; ")
+wrong += [f"the summaries have {seen}, the program made {made}"] if seen != made else []
+print(f"{figures['samples_per_second']:.1f} samples/s, loss {figures['loss'][0]:.6f} to {figures['loss'][1]:.6f}", *wrong, sep="; ")
 sys.exit(bool(wrong))
 END
   ) && [ "$status" -eq 0 ]

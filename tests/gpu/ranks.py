@@ -50,13 +50,14 @@ def end(processes):
 
 
 def join(rank, ranks, directory):
-    """Makes the calling process that rank of PyTorch's process group, with a GPU of its own."""
+    """Makes the calling process that rank of PyTorch's process group, with a GPU of its own if there are as many."""
     import torch
     import torch.distributed as dist
 
-    torch.cuda.set_device(rank)
+    gpu = rank % torch.cuda.device_count()
+    torch.cuda.set_device(gpu)
     store = dist.FileStore(f"{directory}/store", ranks)
-    dist.init_process_group("nccl", store=store, rank=rank, world_size=ranks, device_id=torch.device("cuda", rank))
+    dist.init_process_group("nccl", store=store, rank=rank, world_size=ranks, device_id=torch.device("cuda", gpu))
 
 
 def bind(rank, ranks):

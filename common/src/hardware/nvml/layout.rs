@@ -138,11 +138,8 @@ mod tests {
         assert_eq!((size_of::<GpmMetric>(), size_of::<GpmSupport>()), (40, 8));
         let metric = [offset_of!(GpmMetric, result), offset_of!(GpmMetric, value), offset_of!(GpmMetric, names)];
         assert_eq!(metric, [4, 8, 16]);
-        let request = [
-            offset_of!(GpmMetricsGet, count),
-            offset_of!(GpmMetricsGet, samples),
-            offset_of!(GpmMetricsGet, metrics),
-        ];
+        let request =
+            [offset_of!(GpmMetricsGet, count), offset_of!(GpmMetricsGet, samples), offset_of!(GpmMetricsGet, metrics)];
         assert_eq!(request, [4, 8, 24]);
     }
 
