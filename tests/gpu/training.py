@@ -3,7 +3,7 @@
 Each rank is a process of its own, and writes DIRECTORY/did.R.json as program.py does, with its memory in use from time
 to time: seconds, resident bytes, bytes in use on the GPU. A step computes a small transformer forward and backward,
 all-reduces its gradients by layer while the backward computation goes on, and gathers shards of an embedding. Every
-200th step makes a communicator and destroys it."""
+200th step makes a communicator and destroys it. DIRECTORY/begun.R says that the first of them is over."""
 
 import collections
 import json
@@ -23,7 +23,7 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 LAYERS, WIDTH, TOKENS, BATCH, WORDS = 4, 512, 128, 4, 8192
-LOOK, ALONE = 20, 200
+LOOK, ALONE, BEGUN = 20, 200, 12
 did = collections.defaultdict(lambda: [0, 0])
 memory = []
 
@@ -118,6 +118,8 @@ def train():
             if step % ALONE == 0:
                 communicator()
         look(begun)
+        if len(memory) == BEGUN:
+            open(f"{DIRECTORY}/begun.{RANK}", "w").close()
     return step, loss.item()
 
 

@@ -32,16 +32,32 @@ pub(crate) const WANDER: f64 = 1e-6;
 /// Most that the clocks may drift apart. A length in stamps and its length in ticks differ by no more than that.
 const MOST_DRIFT: f64 = 100e-6;
 
+/// Most that the stamps and the events of one GPU drift apart. Both are times of one timer: over 5 s of an H200, they
+/// drifted 0.03 ppm apart, by CUPTI's kernels (docs/score-p.md). CUDA gives the milliseconds between two events in 24
+/// bits, which may round off a 30 millionth of them.
+const ONE_TIMER: f64 = 0.1e-6;
+
 /// Number of parts of the run, of [`lowest::PARTS`], that need bounds from both sides before they show how the drift
 /// changes.
 const ENOUGH_PARTS: usize = 4;
 
+/// The clocks of a track.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Clocks {
+    /// That of NCCL's stamps, against Score-P's. The mapping follows the callbacks.
+    #[default]
+    Stamps,
+    /// That of CUDA's events, against Score-P's. The mapping follows the enqueues: the library asks for events now and
+    /// then, any time after they happened, but most happen as soon as they are enqueued.
+    Events,
+    /// That of the events against that of the stamps.
+    OneTimer,
+}
+
 /// Pairs known of one GPU's clock.
 #[derive(Debug, Default, Clone)]
 pub struct GpuTrack {
-    /// The mapping follows the enqueues instead of the callbacks. So it is for CUDA events: the library asks for them
-    /// now and then, any time after they happened, but most happen as soon as they are enqueued.
-    follows_enqueues: bool,
+    clocks: Clocks,
     told: Lowest,
     /// Mirrored: both clocks run backwards here, so the last moment before a begin is the first one after it.
     enqueued: Lowest,
@@ -50,7 +66,13 @@ pub struct GpuTrack {
 impl GpuTrack {
     /// Makes the track of the clock of CUDA's events.
     pub fn of_events() -> Self {
-        Self { follows_enqueues: true, ..Self::default() }
+        Self { clocks: Clocks::Events, ..Self::default() }
+    }
+
+    /// Makes the track of the clock of CUDA's events against that of NCCL's stamps, whose nanoseconds stand in the
+    /// place of ticks.
+    pub fn of_one_timer() -> Self {
+        Self { clocks: Clocks::OneTimer, ..Self::default() }
     }
 
     /// Adds a callback at `ticks` that reported `stamp`: the GPU had taken the stamp before.
@@ -78,7 +100,7 @@ impl GpuTrack {
         let nominal = 1.0 / nanoseconds_per_tick;
         let likely = slopes(nominal, self.likely_drift(nominal));
         let [latest, earliest] = [&self.told, &self.enqueued].map(|lowest| Bound::new(lowest.anchors(), likely));
-        let follows_enqueues = self.follows_enqueues && !self.enqueued.anchors().is_empty();
+        let follows_enqueues = self.clocks == Clocks::Events && !self.enqueued.anchors().is_empty();
         let corridor = self.corridor(nominal);
         Some(GpuMapping {
             latest,
@@ -94,11 +116,12 @@ impl GpuTrack {
     /// Returns the bounds that allow every possible drift.
     fn corridor(&self, nominal: f64) -> Corridor {
         let corridor = |drift| Corridor::new(&self.told, &self.enqueued, slopes(nominal, drift));
-        let widest = corridor([-MOST_DRIFT, MOST_DRIFT]);
+        let most_drift = self.most_drift();
+        let widest = corridor([-most_drift, most_drift]);
         let shown = widest.slopes(&self.told, ENOUGH_PARTS).map(|slopes| slopes.map(|slope| slope / nominal - 1.0));
         match shown {
-            Some([least, most]) if least <= MOST_DRIFT && most >= -MOST_DRIFT => {
-                corridor([(least - WANDER).max(-MOST_DRIFT), (most + WANDER).min(MOST_DRIFT)])
+            Some([least, most]) if least <= most_drift && most >= -most_drift => {
+                corridor([(least - WANDER).max(-most_drift), (most + WANDER).min(most_drift)])
             }
             _ => widest,
         }
@@ -107,14 +130,20 @@ impl GpuTrack {
     /// Returns the least and the most drift of the clocks, assuming that the closest pairs are close by chance and do
     /// not come ever later.
     fn likely_drift(&self, nominal: f64) -> [f64; 2] {
-        let close = if self.follows_enqueues { &self.enqueued } else { &self.told };
-        let (drift, change) = close.line().map_or((0.0, MOST_DRIFT), |line| {
+        let close = if self.clocks == Clocks::Events { &self.enqueued } else { &self.told };
+        let most = self.most_drift();
+        let (drift, change) = close.line().map_or((0.0, most), |line| {
             let drift = line.rate / nominal - 1.0;
             let change = WANDER + close.unevenness(line) / nominal;
             // a trend that leaves more open than it explains is no trend
-            if drift.abs() + change <= MOST_DRIFT { (drift, change) } else { (0.0, MOST_DRIFT) }
+            if drift.abs() + change <= most { (drift, change) } else { (0.0, most) }
         });
         [drift - change, drift + change]
+    }
+
+    /// Returns the most that the clocks of this track may drift apart.
+    fn most_drift(&self) -> f64 {
+        if self.clocks == Clocks::OneTimer { ONE_TIMER } else { MOST_DRIFT }
     }
 
     /// Adds what another track knows of the same clock.
@@ -146,8 +175,8 @@ pub struct GpuMapping {
 }
 
 impl GpuMapping {
-    /// Has the stamps mapped by way of another clock of the same GPU: `to` maps them to that clock, and `from` maps that
-    /// clock to Score-P's.
+    /// Has the stamps mapped by way of another clock of the same GPU: `to` maps them to that clock, and `from` maps
+    /// that clock to Score-P's.
     #[must_use]
     pub fn by_way_of(self, to: Self, from: Self) -> Self {
         Self { way: Some(Box::new([to, from])), follows_way: true, ..self }
@@ -159,22 +188,33 @@ impl GpuMapping {
         Self { follows_way: false, ..self }
     }
 
-    /// Returns the most ticks by which the enqueues or callbacks place a stamp elsewhere than the other clock does, at
-    /// the stamps that both clocks know.
-    pub fn most_apart(&self) -> u64 {
-        let stamps = self.way.iter().flat_map(|way| way[0].bounded()).map(|(stamp, _)| stamp);
-        stamps.map(|stamp| self.ticks(stamp).abs_diff(self.own_ticks(stamp))).max().unwrap_or(0)
+    /// Returns whether the enqueues or callbacks place each stamp that either clock knows where the other clock does,
+    /// or `ticks` earlier at most.
+    pub fn is_earlier_by(&self, ticks: u64) -> bool {
+        let by_way = |stamp| self.by_way(stamp).map(|other| (self.own_ticks(stamp), other));
+        self.known().filter_map(by_way).all(|(own, other)| own <= other && other - own <= ticks)
+    }
+
+    /// Lists the stamps that this clock or the other one knows, in no order.
+    fn known(&self) -> impl Iterator<Item = u64> {
+        self.way.iter().flat_map(|way| way[0].corridor.stamps()).chain(self.corridor.stamps())
     }
 
     /// Returns Score-P's ticks of a stamp. The result never falls as stamps rise.
     pub fn ticks(&self, stamp: u64) -> u64 {
-        let Some(way) = &self.way else { return self.own_ticks(stamp) };
-        let ticks = match way[0].bounds(stamp).filter(|_| self.follows_way) {
-            // the middle, since the other clock lies as close to the one bound as to the other
-            Some([early, late]) => way[1].ticks(early.midpoint(late)),
-            None => self.own_ticks(stamp),
-        };
+        if self.way.is_none() {
+            return self.own_ticks(stamp);
+        }
+        let by_way = self.by_way(stamp).filter(|_| self.follows_way);
+        let ticks = by_way.unwrap_or_else(|| self.own_ticks(stamp));
         self.bounds(stamp).map_or(ticks, |[least, most]| ticks.clamp(least, most))
+    }
+
+    /// Returns the ticks of a stamp by way of the other clock.
+    fn by_way(&self, stamp: u64) -> Option<u64> {
+        let [to, from] = &**self.way.as_ref()?;
+        // the middle, since the other clock lies as close to the one bound as to the other
+        to.bounds(stamp).map(|[early, late]| from.ticks(early.midpoint(late)))
     }
 
     fn own_ticks(&self, stamp: u64) -> u64 {
@@ -189,8 +229,8 @@ impl GpuMapping {
         Some(self.bounds_by_way(stamp, own).unwrap_or(own))
     }
 
-    /// Returns the part of a stamp's bounds that the other clock allows; `None` without another clock, or if that allows
-    /// no part of them.
+    /// Returns the part of a stamp's bounds that the other clock allows; `None` without another clock, or if that
+    /// allows no part of them.
     fn bounds_by_way(&self, stamp: u64, own: [u64; 2]) -> Option<[u64; 2]> {
         let [to, from] = &**self.way.as_ref()?;
         let [early, late] = to.bounds(stamp)?;
@@ -201,8 +241,7 @@ impl GpuMapping {
     /// Returns whether the other clock allows a part of the bounds of every stamp that either clock knows. If not, the
     /// two are not of one GPU, or one of them has wrong stamps.
     pub fn agrees(&self) -> bool {
-        let known = self.way.iter().flat_map(|way| way[0].corridor.stamps()).chain(self.corridor.stamps());
-        known
+        self.known()
             .filter_map(|stamp| Some((stamp, self.corridor.at(stamp)?)))
             .all(|(stamp, own)| self.bounds_by_way(stamp, own).is_some())
     }

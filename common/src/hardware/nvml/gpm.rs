@@ -86,7 +86,7 @@ impl Nvml {
         Ok(sample)
     }
 
-    /// Returns the bytes per second over each NVLink between two samples of a GPU, by the link's number. The samples are
+    /// Returns the bytes per second over each NVLink between two samples of a GPU, by the link's number. Samples are
     /// [`LEAST`] apart at least.
     ///
     /// # Errors
