@@ -310,6 +310,33 @@ fn lateness(late: &Value, ranks: &[cupti::Rank; 2]) {
     }
 }
 
+/// A rank that shares its GPU: every launch waited for other work, and only the first all-reduces have CUDA events. By
+/// the launches, exchanges lie 20 us before to 45 us after their kernels. The kernels are on another clock, so they are
+/// compared with those of the all-reduces, which stamps time.
+#[test]
+fn exchanges_that_waited_lie_beside_their_kernels() {
+    const APART: i64 = 12_000;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/truth/waited/waited.r0.jsonl.gz");
+    let (_, mut rows) = report::of(&[path], &[]);
+    rows.sort_by_key(|row| row.begin);
+    let later = |function: &str, kernel: &str| {
+        let begins = rows.iter().filter(|row| row.function == function).map(|row| row.begin.unwrap());
+        let begins: Vec<i64> = begins.collect();
+        let kernels = cupti::begins("waited", 0, kernel);
+        assert_eq!(begins.len(), kernels.len(), "{function}");
+        begins.iter().zip(kernels).map(|(begin, kernel)| begin - kernel).collect::<Vec<i64>>()
+    };
+    let mut all_reduces = later("AllReduce", "ncclDevKernel_AllReduce");
+    all_reduces.sort_unstable();
+    let usual = all_reduces[all_reduces.len() / 2];
+    // the first launch loads the kernel
+    let exchanges = &later("Exchange", "ncclDevKernel_SendRecv")[1..];
+    let apart: Vec<i64> = exchanges.iter().map(|later| later - usual).collect();
+    tool::say(&format!("exchanges {:?} to {:?} ns from there", apart.iter().min(), apart.iter().max()));
+    let are_close = apart.iter().filter(|apart| apart.abs() <= APART).count();
+    assert!(exchanges.len() == 149 && are_close * 100 >= 98 * exchanges.len(), "{apart:?}");
+}
+
 fn has_otf2() -> bool {
     let is_there = Command::new("otf2-print").arg("--version").output().is_ok();
     if !is_there {

@@ -34,6 +34,12 @@ fn cupti(run: &str, rank: usize) -> (i64, Vec<(Span, String)>) {
     (base, cupti["kernels"].as_array().unwrap().iter().map(kernel).collect())
 }
 
+/// Returns the begins of the kernels of a rank whose names begin so.
+pub(crate) fn begins(run: &str, rank: usize, name: &str) -> Vec<i64> {
+    let (_, kernels) = cupti(run, rank);
+    kernels.iter().filter(|(_, of)| of.starts_with(name)).map(|([begin, _], _)| *begin).collect()
+}
+
 /// Returns the kernels as PyTorch's profiler writes them (Kineto's JSON).
 pub(crate) fn kineto(run: &str, rank: usize) -> Value {
     let (base, kernels) = cupti(run, rank);

@@ -71,16 +71,17 @@ def check(rank):
 
 
 def check_memory(rank, program):
-    """After a fifth of its time, a program takes no more memory than it has: resident, and on the GPU, which others may use, too."""
+    """In the second half of its time, a program takes no more memory: resident, and on the GPU, which others may use, too.
+    A communicator of PyTorch has a mapping of 31 MiB, not the library's, that may fill late."""
     looks = program["memory"]
-    settled = [look for look in looks if look[0] >= looks[-1][0] / 5]
+    settled = [look for look in looks if look[0] >= looks[-1][0] / 2]
     grown = [max(last - first, 0) / 2**20 for first, last in zip(settled[0][1:], looks[-1][1:])]
     for name, mib in zip(("resident memory", "GPU memory"), grown):
         if mib > 32:
             wrong.append(f"rank {rank}: {name} has grown by {mib:.0f} MiB in {looks[-1][0] - settled[0][0]:.0f} s")
-    now = [f"{of / 2**20:.0f}" for of in looks[-1][1:]]
-    lived.append(f"rank {rank}: {program['steps']} steps in {looks[-1][0]:.0f} s, {now[0]} MiB resident (+{grown[0]:.1f} since "
-                 f"{settled[0][0]:.0f} s), {now[1]} MiB on the GPU (+{grown[1]:.1f})")
+    first, now = ([f"{of / 2**20:.0f}" for of in look[1:]] for look in (looks[0], looks[-1]))
+    lived.append(f"rank {rank}: {program['steps']} steps in {looks[-1][0]:.0f} s, resident {first[0]} to {now[0]} MiB "
+                 f"(+{grown[0]:.1f} since {settled[0][0]:.0f} s), GPU {first[1]} to {now[1]} MiB (+{grown[1]:.1f})")
 
 
 def check_second(rank, seen):
