@@ -329,7 +329,7 @@ fn exchanges_that_waited_lie_beside_their_kernels() {
     let mut all_reduces = later("AllReduce", "ncclDevKernel_AllReduce");
     all_reduces.sort_unstable();
     let usual = all_reduces[all_reduces.len() / 2];
-    // the first launch loads the kernel
+    // the GPU was with the other rank when the first one could have begun (docs/score-p.md)
     let exchanges = &later("Exchange", "ncclDevKernel_SendRecv")[1..];
     let apart: Vec<i64> = exchanges.iter().map(|later| later - usual).collect();
     tool::say(&format!("exchanges {:?} to {:?} ns from there", apart.iter().min(), apart.iter().max()));
