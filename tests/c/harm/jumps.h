@@ -87,12 +87,14 @@ static off_t size_of_recording(void) {
   return size;
 }
 
+/* Until a part has been written, whole: its memory is free when the file grows no more. Two parts do not fit. */
 static void wait_for_part(off_t before) {
   while (size_of_recording() == before) pause_milliseconds(1);
+  for (off_t size = 0; size != size_of_recording(); pause_milliseconds(400)) size = size_of_recording();
 }
 
-/* One thread leaves a callback and makes no other. The recording has 1 MiB, and writes a part when half of that is in use: here, three times,
- * none of which waits as long as for the end of a callback. */
+/* One thread leaves a callback and makes no other. The recording has 1 MiB, and writes a part when half of that is in use: here, three times.
+ * The first time it waits a second for the end of the callback. If it did so again, the memory would be full meanwhile. */
 static void left_and_idle(void) {
   void *context = init();
   wait_for_part(0);
@@ -105,6 +107,10 @@ static void left_and_idle(void) {
     for (int i = 0; i < 3100; i++) {
       coll(context);
       if (i % 256 == 0) flush();
+    }
+    while (part > 0 && size_of_recording() == before) {
+      for (int i = 0; i < 4; i++) coll(context);
+      pause_milliseconds(1);
     }
     wait_for_part(before);
   }
