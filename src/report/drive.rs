@@ -25,7 +25,7 @@ use report::analysis::whole::{self, Facts, Pass};
 use report::answer::{Input, Report};
 use report::compare;
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
-use report::output::{csv, parquet};
+use report::output::{csv, parquet, sentences};
 use report::stream::Listener;
 use report::table::{Opened, Tables};
 use std::io;
@@ -42,7 +42,7 @@ pub(super) fn make(request: &Request) -> Result<Outcome, String> {
     let summaries = request.inputs.of_kind(Kind::Summary);
     let is_of_sums = summaries.len() == request.inputs.found.len();
     let experiments = experiments(request);
-    let report = if is_of_sums {
+    let mut report = if is_of_sums {
         let mut report = of_summaries(request, summaries, &mut left_out)?;
         report.complete.notes.extend(experiments);
         report
@@ -51,6 +51,7 @@ pub(super) fn make(request: &Request) -> Result<Outcome, String> {
         notes.extend(experiments);
         of_operations(request, &mut left_out, notes)?
     };
+    report.answers = sentences::answers(&report);
     Ok(Outcome { report, asked, left_out })
 }
 

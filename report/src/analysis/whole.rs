@@ -15,7 +15,7 @@ use super::speed::Speeds;
 use super::steps::{Plan, Survey};
 use super::stepwise::Stepwise;
 use super::unfinished::Courses;
-use crate::answer::{Callbacks, Input, Part, Report, SCHEMA};
+use crate::answer::{Answers, Callbacks, Input, Part, Report, SCHEMA};
 use crate::job::{Job, Kernels, Options, StepRegions, Table, Unreadable};
 use crate::stream::{self, Clocks, Judged, Listener, Occurrence};
 use common::summary;
@@ -96,11 +96,14 @@ pub fn report(
     }
     Ok(Report {
         schema: SCHEMA.into(),
+        answers: Answers::default(),
         gpus: job.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
+        nodes: job.node_names(),
         complete,
         steps: by_step.steps,
         budget: by_step.budget,
         phases: by_step.phases,
+        stragglers: Part::Absent("The steps were not re-enacted.".into()),
         late: parts.late.finish(job, steps),
         speed,
         pairs: parts.pairs.finish(job, &transfers),

@@ -15,8 +15,10 @@ pub mod sample;
 mod series;
 mod speed;
 mod steps;
+mod stragglers;
 mod swim;
 mod unfinished;
+mod verdict;
 
 pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
 pub use callbacks::{
@@ -30,8 +32,10 @@ pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};
 pub use speed::{Speed, SpeedRow};
 pub use steps::{Shift, SlowStep, StepSource, Steps};
+pub use stragglers::{Event, ExcessMap, Group, RankOwn, Straggler, Stragglers, When, Why};
 pub use swim::{Swim, SwimBar, SwimLane};
 pub use unfinished::{Behind, Difference, Unfinished, Whereabouts};
+pub use verdict::{Answers, Verdict, Verdicted};
 
 use serde::{Deserialize, Serialize};
 
@@ -71,8 +75,14 @@ impl<T> Part<T> {
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
+    /// The answers to the three questions.
+    #[serde(default)]
+    pub answers: Answers,
     /// Names of the GPUs; other parts refer to GPUs by place in this list.
     pub gpus: Vec<String>,
+    /// Names of the machines of the GPUs, by GPU; empty in a report of an earlier release.
+    #[serde(default)]
+    pub nodes: Vec<String>,
     /// Whether all is there, and how well clocks are known.
     pub complete: Complete,
     /// The steps of the job.
@@ -81,6 +91,9 @@ pub struct Report {
     pub budget: Part<Budget>,
     /// Windows between phases of communication.
     pub phases: Part<Phases>,
+    /// What ranks cost a step.
+    #[serde(default = "no_stragglers")]
+    pub stragglers: Part<Stragglers>,
     /// Who is late.
     pub late: Part<Late>,
     /// How fast operations are.
@@ -98,4 +111,9 @@ pub struct Report {
     /// Transfers over the job, for a comparison with another one.
     #[serde(default)]
     pub series: Series,
+}
+
+/// Of a report of an earlier release.
+fn no_stragglers() -> Part<Stragglers> {
+    Part::Absent("the report does not have this part.".into())
 }

@@ -35,6 +35,12 @@ impl Job {
         self.communicators.get(*self.places.get(&comm)?)
     }
 
+    /// Returns the name of each GPU's machine.
+    pub fn node_names(&self) -> Vec<String> {
+        let host = |gpu: &Gpu| self.processes.get(gpu.process).and_then(|process| process.host.clone());
+        self.gpus.iter().map(|gpu| host(gpu).unwrap_or_else(|| format!("node {}", gpu.node))).collect()
+    }
+
     /// Returns the GPU that is this rank of a communicator.
     pub fn gpu(&self, comm: u64, rank: i32) -> Option<usize> {
         let members = &self.communicator(comm)?.members;

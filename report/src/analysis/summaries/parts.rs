@@ -6,7 +6,7 @@ use super::sums::Sums;
 use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Clocks, Found};
 use crate::analysis::pairs::Messages;
-use crate::answer::{Dimension, Input, Late, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow};
+use crate::answer::{Answers, Dimension, Input, Late, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow};
 use crate::job::{Job, Links};
 use common::summary::{Bandwidth, Lateness, Summary, Transfers};
 use std::cmp::Reverse;
@@ -64,11 +64,14 @@ impl Parts<'_> {
         messages.leave_out(self.left_out);
         Report {
             schema: SCHEMA.into(),
+            answers: Answers::default(),
             gpus: job.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
+            nodes: job.node_names(),
             complete,
             steps: absent("Steps"),
             budget: absent("Budgets"),
             phases: absent("Phase windows"),
+            stragglers: absent("Costs of ranks"),
             late: self.late(&job),
             speed: self.speed(&job, &dimensions),
             pairs: messages.finish(&job, self.transfers),

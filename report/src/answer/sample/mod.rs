@@ -9,6 +9,7 @@ mod callbacks;
 mod groups;
 mod network;
 mod scale;
+mod stragglers;
 mod time;
 
 use super::{Complete, Input, Part, Report, SCHEMA};
@@ -23,11 +24,14 @@ pub fn sample(ranks: usize) -> Report {
     Report {
         series: Default::default(),
         schema: SCHEMA.to_owned(),
+        answers: Default::default(),
+        nodes: (0..groups.ranks).map(|rank| format!("node{:02}", groups.node(rank))).collect(),
         gpus: (0..groups.ranks).map(|rank| format!("rank {rank}")).collect(),
         complete: complete(&groups),
         steps: Part::Known(time::steps(&groups)),
         budget: Part::Known(time::budget(&groups)),
         phases: Part::Known(time::phases(&groups)),
+        stragglers: Part::Known(stragglers::of(&groups)),
         late: Part::Known(time::late(&groups)),
         speed: Part::Known(network::speed(&groups)),
         pairs: Part::Known(network::pairs(&groups)),

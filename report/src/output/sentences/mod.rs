@@ -3,7 +3,13 @@
 use super::names::Names;
 use super::pace::Pace;
 use super::units::{count, counted, part_of, rate, share, sizes, time};
-use crate::answer::{Budget, Late, Pair, RankLate, Report, Speed, SpeedRow};
+use crate::answer::{Answers, Budget, Late, Pair, RankLate, Report, Speed, SpeedRow, Verdicted};
+
+/// Returns the answers to the three questions, for [`Report::answers`].
+pub fn answers(report: &Report) -> Answers {
+    let verdicted = |text: String| Verdicted { text, ..Verdicted::default() };
+    Answers { late: verdicted(late(report)), cost: verdicted(cost(report)), network: verdicted(network(report)) }
+}
 
 /// Returns whether all ranks and operations are here, and how well clocks are known.
 pub fn complete(report: &Report) -> String {

@@ -1,0 +1,137 @@
+//! What ranks cost a step: the steps played again with one rank, or a group of them, as its peers are.
+
+use serde::{Deserialize, Serialize};
+
+/// The ranks that stand out, and what each costs. Times are microseconds a step, over the steps behind the warm-up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stragglers {
+    /// Steps that were re-enacted.
+    pub steps: u64,
+    /// Mean length of these steps as measured, without events.
+    pub step_us: f64,
+    /// Their mean length re-enacted with nothing changed; its distance from `step_us` is the model's error.
+    pub reenacted_us: f64,
+    /// The groups that stand out, largest gain first. A rank that is in one is in no other.
+    pub found: Vec<Straggler>,
+    /// What a step gains if all of `found` are as their peers; `None` for fewer than two of them.
+    pub together_us: Option<f64>,
+    /// What a step gains if every rank takes the median time of its peers at every place: random differences alone.
+    pub jitter_us: Option<f64>,
+    /// By GPU, in the order of [`super::Report::gpus`].
+    pub ranks: Vec<RankOwn>,
+    /// Pauses of single ranks that happened once or now and then, longest first; at most 100.
+    pub events: Vec<Event>,
+    /// Pauses that are in `events` or found no room there.
+    pub event_count: u64,
+    /// Ranks that had one.
+    pub event_ranks: u64,
+    /// What events cost a step in the mean, over all steps.
+    pub events_us: f64,
+    /// Own excess over steps and GPUs.
+    pub map: ExcessMap,
+}
+
+/// What a group of ranks is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// One rank.
+    #[default]
+    Rank,
+    /// All ranks of a node.
+    Node,
+    /// All ranks of a stage of a pipeline.
+    Stage,
+}
+
+/// When it costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// In all steps.
+    #[default]
+    Always,
+    /// From this step on, counted behind the warm-up.
+    Since(u64),
+    /// In some steps: their number, and the distance of two where it is always the same.
+    Sometimes {
+        /// Number of steps.
+        steps: u64,
+        /// Distance.
+        every: Option<u64>,
+    },
+}
+
+/// What makes a rank late, as far as the data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Its calls come late.
+    Host,
+    /// Its calls are there, and the GPU is not.
+    Gpu,
+}
+
+/// A rank or a group of ranks that stands out among its peers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Straggler {
+    /// What it is.
+    pub group: Group,
+    /// Its name for people: `rank 13`, `node007`, `stage 2`.
+    pub name: String,
+    /// Its GPUs.
+    pub gpus: Vec<usize>,
+    /// Own time a step, mean of its GPUs.
+    pub own_us: f64,
+    /// Own time beyond that of its peers.
+    pub excess_us: f64,
+    /// Number of the peers that it was compared with.
+    pub peers: u64,
+    /// Robust z of the excess among its peers.
+    pub z: f64,
+    /// What a step gains if it is as its peers; `None` where the steps could not be re-enacted.
+    pub gain_us: Option<f64>,
+    /// When.
+    pub when: When,
+    /// Why.
+    pub why: Option<Why>,
+}
+
+/// A GPU's own time: between its operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankOwn {
+    /// Number of its peer group; GPUs with the same number run the same program.
+    pub peers: u64,
+    /// Own time, median over steps.
+    pub own_us: f64,
+    /// Own time beyond the median of its peers, median over steps; `None` without a peer.
+    pub excess_us: Option<f64>,
+    /// Robust z of the excess.
+    pub z: Option<f64>,
+    /// What a step gains if this GPU is as its peers; `None` where that was not re-enacted.
+    pub gain_us: Option<f64>,
+}
+
+/// A pause: an own time far beyond that of its place in other steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The GPU.
+    pub gpu: usize,
+    /// Step, counted behind the warm-up.
+    pub step: u64,
+    /// How much longer than usual, microseconds.
+    pub excess_us: f64,
+    /// How much longer the step was for it, microseconds; `None` where that was not re-enacted.
+    pub cost_us: Option<f64>,
+}
+
+/// Own excess by GPU and step. Bins have equally many steps; GPUs beyond 256 are put together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExcessMap {
+    /// Steps in a bin.
+    pub steps_in_bin: u64,
+    /// Neighbouring GPUs in a row.
+    pub gpus_in_row: u64,
+    /// Largest excess of a row's GPUs over the bin's steps, microseconds, row by row; below 0 for a rank that is ahead.
+    pub rows: Vec<Vec<f32>>,
+}
