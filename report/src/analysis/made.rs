@@ -57,6 +57,7 @@ pub(super) fn call(job: &Job, communicator: usize, rank: usize, function: &str, 
         source: Source::Stamps,
         duration: 0,
         time: None,
+        stream: 0,
         is_fused: false,
         unfinished: false,
     }

@@ -58,6 +58,7 @@ fn blank() -> Call {
         source: Source::Enqueue,
         duration: 0,
         time: None,
+        stream: 0,
         is_fused: false,
         unfinished: false,
     }

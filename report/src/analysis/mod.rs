@@ -19,6 +19,7 @@ pub mod sketch;
 pub mod speed;
 pub mod steps;
 pub mod stepwise;
+pub mod stragglers;
 pub mod summaries;
 pub mod swim;
 #[cfg(test)]

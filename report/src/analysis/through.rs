@@ -30,7 +30,7 @@ fn answers(made: &Made) -> Answers {
     };
     let errors = Errors { nodes: clocks.count() as u64, error: clocks.error() };
     Answers {
-        late: waits.finish(job, None),
+        late: waits.finish(job, None, &[]),
         rows: speeds.finish(job, &[], &Links::default()).known().unwrap().rows.clone(),
         pairs,
         unfinished: courses.finish(job).known().unwrap().clone(),

@@ -13,6 +13,10 @@ pub enum Chapter {
     Dimensions,
     /// Windows between phases of communication.
     Phases,
+    /// Own times by rank.
+    Ranks,
+    /// Pauses of ranks.
+    Events,
     /// Waits and delay costs by rank.
     Late,
     /// The operations that others waited for longest.
@@ -29,12 +33,14 @@ pub enum Chapter {
 
 impl Chapter {
     /// All tables, in the order of the report.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Complete,
         Self::Steps,
         Self::Budget,
         Self::Dimensions,
         Self::Phases,
+        Self::Ranks,
+        Self::Events,
         Self::Late,
         Self::Worst,
         Self::Speed,
@@ -51,6 +57,8 @@ impl Chapter {
             Self::Budget => "budget",
             Self::Dimensions => "dimensions",
             Self::Phases => "phases",
+            Self::Ranks => "ranks",
+            Self::Events => "events",
             Self::Late => "late",
             Self::Worst => "worst",
             Self::Speed => "speed",
@@ -73,7 +81,9 @@ impl Chapter {
             Self::Budget => "Budget by rank",
             Self::Dimensions => "Budget by dimension of parallelism",
             Self::Phases => "Windows between phases",
-            Self::Late => "Late by rank",
+            Self::Ranks => "Own time by rank",
+            Self::Events => "Pauses",
+            Self::Late => "Waits by rank",
             Self::Worst => "Operations that others waited for longest",
             Self::Speed => "Speed by function, communicator and size",
             Self::Pairs => "Pairs of ranks",

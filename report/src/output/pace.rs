@@ -2,9 +2,6 @@
 
 use crate::answer::Report;
 
-/// Share of a step below which the others' waits for a rank, summed, are next to nothing.
-const NEGLIGIBLE: f64 = 1e-4;
-
 /// The pace of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
@@ -41,11 +38,6 @@ impl Pace {
         self.of_one(us).map(|share| share / self.ranks)
     }
 
-    /// Returns whether some ranks' times of a step are next to nothing, summed.
-    pub(crate) fn is_negligible(&self, us: f64) -> bool {
-        self.of_one(us).is_some_and(|share| share < NEGLIGIBLE)
-    }
-
     /// Returns the share of a time in one rank's step.
     fn of_one(&self, us: f64) -> Option<f64> {
         self.length_us.filter(|&length| length > 0.0).map(|length| us / length)
@@ -65,7 +57,6 @@ mod tests {
         assert_eq!((pace.of_steps, pace.a_step(57.0)), (true, 1.0));
         let share = pace.share(8_000.0).unwrap();
         assert!((share - 0.1).abs() < 0.01, "{share}");
-        assert_eq!([1.0, 4.0].map(|us| pace.is_negligible(us)), [true, false]);
         report.steps = Part::Absent("no steps".into());
         assert_eq!(Pace::of(&report), Pace { of_steps: false, steps: 1.0, length_us: None, ranks: 4.0 });
         if let Part::Known(budget) = &mut report.budget {

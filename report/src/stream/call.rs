@@ -71,6 +71,8 @@ pub struct Call {
     pub duration: u64,
     /// When it ran on the GPU, on its process' clock.
     pub time: Option<Time>,
+    /// Number of its CUDA stream in its process; of an exchange, that of its first message. 0 where it is unknown.
+    pub stream: u64,
     /// Whether it shares its kernel with another call.
     pub is_fused: bool,
     /// Whether something of it never ended.
@@ -105,6 +107,7 @@ pub(super) fn call(place: Place, operation: &Operation, enqueued: i64) -> Call {
         source: operation.source,
         duration: operation.duration,
         time: operation.time,
+        stream: operation.stream,
         is_fused: !operation.alone,
         unfinished: operation.unfinished,
     }

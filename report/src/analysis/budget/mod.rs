@@ -3,6 +3,7 @@
 
 mod computation;
 mod lane;
+mod longest;
 mod shares;
 mod sweep;
 
@@ -16,6 +17,7 @@ use crate::job::{Job, Kernels, Links};
 use crate::stream::{Call, Judged};
 use computation::Computation;
 use lane::Lane;
+use longest::Longest;
 use shares::{Counted, DimensionShares};
 
 /// Sums of a GPU's steps.
@@ -33,6 +35,7 @@ pub(crate) struct Budgets {
     lanes: Vec<Lane>,
     totals: Vec<Total>,
     shares: DimensionShares,
+    longest: Longest,
     links: Links,
     /// Calls in steps behind the warm-up, and those with a GPU time.
     calls: u64,
@@ -57,6 +60,7 @@ impl Budgets {
             lanes: computations.into_iter().map(lane).collect(),
             totals: vec![Total::default(); job.gpus.len()],
             shares: DimensionShares::default(),
+            longest: Longest::default(),
             links: links.clone(),
             calls: 0,
             timed: 0,
@@ -106,6 +110,7 @@ impl Budgets {
     /// Counts a step that a GPU has ended.
     pub(crate) fn end(&mut self, gpu: usize, step: u64, ended: &Ended) {
         self.shares.end(step, ended);
+        self.longest.add(gpu, step, &ended.budget);
         if self.lanes.get(gpu).is_some_and(|lane| lane.computation.is_known()) {
             self.with_kernels += 1;
             self.computed += u64::from(ended.budget.computing_ns + ended.budget.overlapped_ns > 0);
@@ -117,8 +122,14 @@ impl Budgets {
         }
     }
 
-    /// Makes the answer: of the first `steps` steps, or of the whole recording.
-    pub(crate) fn answer(&self, dimensions: &Dimensions, of_steps: bool, steps: u64) -> (Part<Budget>, Vec<String>) {
+    /// Makes the answer: of the first `steps` steps without those of `paused`, or of the whole recording.
+    pub(crate) fn answer(
+        &self,
+        dimensions: &Dimensions,
+        of_steps: bool,
+        steps: u64,
+        paused: &[u64],
+    ) -> (Part<Budget>, Vec<String>) {
         let late: u64 = self.lanes.iter().map(|lane| lane.late).sum();
         let timed = self.timed.saturating_sub(late);
         if timed == 0 || steps == 0 {
@@ -126,7 +137,19 @@ impl Budgets {
         }
         // a recording may end within a step of some GPUs
         let of_gpu = |total: &Total| if total.steps > steps { total.before } else { total.now };
-        let gpus: Vec<GpuBudget> = self.totals.iter().map(of_gpu).collect();
+        let mut gpus: Vec<GpuBudget> = self.totals.iter().map(of_gpu).collect();
+        let has_steps = self.totals.iter().filter(|total| total.steps > 0).count();
+        let known: Vec<_> = paused
+            .iter()
+            .filter(|&&step| of_steps && step < steps)
+            .filter_map(|&step| self.longest.of(step, has_steps))
+            .collect();
+        // the sums need steps without a pause to be left
+        let known = if (known.len() as u64) < steps { known } else { vec![] };
+        for (gpu, budget) in known.iter().copied().flatten() {
+            gpus[*gpu].take(budget);
+        }
+        let left_out = known.len() as u64;
         let mut whole = GpuBudget::default();
         gpus.iter().for_each(|gpu| whole.add(gpu));
         let known = || self.lanes.iter().zip(&gpus).filter(|(lane, _)| lane.computation.is_known());
@@ -136,7 +159,7 @@ impl Budgets {
         let has_links = self.links.others.is_some() || !self.links.by_comm.is_empty();
         let budget = Budget {
             of_steps,
-            steps,
+            steps: steps - left_out,
             with_kernels: with > 0,
             overlap: (in_nccl > 0).then(|| overlapped as f64 / in_nccl as f64),
             computed: (self.with_kernels > 0).then(|| self.computed as f64 / self.with_kernels as f64),
@@ -146,6 +169,13 @@ impl Budgets {
             gpus,
         };
         let mut notes = vec![];
+        if left_out > 0 {
+            notes.push(format!(
+                "{} left out of the budget, because ranks paused in {} (--part events).",
+                counted_steps(left_out),
+                if left_out == 1 { "it" } else { "them" }
+            ));
+        }
         if with > 0 && with < all {
             notes.push(format!("Kernels of the computation are known of {with} of {all} GPUs; the overlap is theirs."));
         }
@@ -166,7 +196,21 @@ fn bus_bytes(call: &Call, nranks: i32) -> Option<f64> {
     factors(call.kind, call.function, nranks).1.or_else(early).map(|factor| factor * moved(call) as f64)
 }
 
+fn counted_steps(steps: u64) -> String {
+    if steps == 1 { "1 step is".into() } else { format!("{steps} steps are") }
+}
+
 impl GpuBudget {
+    fn take(&mut self, other: &Self) {
+        self.total_ns -= other.total_ns;
+        self.waiting_ns -= other.waiting_ns;
+        self.transferring_ns -= other.transferring_ns;
+        self.overlapped_ns -= other.overlapped_ns;
+        self.computing_ns -= other.computing_ns;
+        self.idle_ns -= other.idle_ns;
+        self.not_compared_ns -= other.not_compared_ns;
+    }
+
     fn add(&mut self, other: &Self) {
         self.total_ns += other.total_ns;
         self.waiting_ns += other.waiting_ns;

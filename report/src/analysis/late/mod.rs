@@ -105,8 +105,9 @@ impl Waits {
     }
 
     /// Returns the part of the answer, absent if no operation's ranks could be compared. `steps` is the number of steps
-    /// behind the warm-up; without steps, the answer is of the whole recording.
-    pub fn finish(mut self, job: &Job, steps: Option<u64>) -> Part<Late> {
+    /// behind the warm-up; without steps, the answer is of the whole recording. `own_shares` are the shares of the GPUs'
+    /// costs that began with them, where they are known.
+    pub fn finish(mut self, job: &Job, steps: Option<u64>, own_shares: &[Option<f64>]) -> Part<Late> {
         for gpu in 0..self.recent.len() {
             while let Some((delay, before)) = self.recent.get_mut(gpu).and_then(Recent::rest) {
                 self.charge(gpu, &delay, before);
@@ -120,9 +121,14 @@ impl Waits {
         };
         let steps = steps.unwrap_or(0);
         let tally = if steps > 0 { &self.of_steps } else { &self.whole };
+        let row = |gpu: usize, sums: &Sums| {
+            let row = sums.row();
+            let own_us = own_shares.get(gpu).copied().flatten().map_or(row.own_us, |share| share * row.cost_us);
+            RankLate { own_us, propagated_us: row.cost_us - own_us, ..row }
+        };
         Part::Known(Late {
             steps,
-            ranks: tally.sums.iter().map(Sums::row).collect(),
+            ranks: (0..tally.sums.len()).map(|gpu| row(gpu, &tally.sums[gpu])).collect(),
             compared: self.compared,
             resolved: self.resolved,
             worst: tally.worst.rows(job, first),

@@ -2,7 +2,7 @@
 
 use super::pattern::Walk;
 use super::plan::{Plan, What};
-use super::token::{Own, of_call};
+use super::token::{Detail, Own, Token, of_call};
 use crate::job::Job;
 use crate::stream::Judged;
 
@@ -17,6 +17,17 @@ pub(crate) enum Event {
     Complete(u64, i64),
 }
 
+/// Where a call is in its GPU's steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InStep {
+    /// The step that has begun last, warm-up included.
+    pub(crate) step: u64,
+    /// Place among the calls of the step; `None` for a call that interrupts it, or lies behind it.
+    pub(crate) place: Option<u32>,
+    /// The call as a number: equal for equal calls of ranks that do the same.
+    pub(crate) token: Token,
+}
+
 /// A GPU on its way.
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
@@ -25,6 +36,8 @@ struct State {
     walk: Walk,
     /// Steps that have begun.
     begun: u64,
+    /// Calls of the present step so far, where the steps are regions.
+    in_step: u32,
     /// Whether a step is under way.
     is_inside: bool,
     /// Begin of the present step.
@@ -64,13 +77,14 @@ impl Follower {
         by_gpu.iter().flatten().next().map(|of| of.pattern.len() as u64)
     }
 
-    /// Takes in the next call of a GPU, and adds what happens with it to `events`. Returns the number of the step that
-    /// has begun last, if it is not over.
-    pub(crate) fn call(&mut self, job: &Job, judged: &Judged, events: &mut Vec<Event>) -> Option<u64> {
+    /// Takes in the next call of a GPU, and adds what happens with it to `events`. Returns its place in the step that
+    /// has begun last, if that is not over.
+    pub(crate) fn call(&mut self, job: &Job, judged: &Judged, events: &mut Vec<Event>) -> Option<InStep> {
         let call = judged.call();
         let [start, stop] = judged.part.span.unwrap_or([call.enqueued; 2]);
         let state = self.gpus.get_mut(call.gpu)?;
         state.calls += 1;
+        let (mut place, mut token) = (None, None);
         match &self.plan.what {
             What::Whole => {
                 if !state.is_inside {
@@ -98,8 +112,9 @@ impl Follower {
                 if state.calls <= of_gpu.from {
                     return None;
                 }
-                let token = of_call(&self.own, job, call)[*detail as usize];
-                let met = state.walk.meet(&of_gpu.pattern, token);
+                let own = of_call(&self.own, job, call)[*detail as usize];
+                let met = state.walk.meet(&of_gpu.pattern, own);
+                (place, token) = (met.fits.then_some(met.place), Some(own));
                 if met.is_first {
                     state.enter(start, events);
                 }
@@ -114,7 +129,15 @@ impl Follower {
                 }
             }
         }
-        state.is_inside.then(|| state.begun - 1)
+        if !state.is_inside {
+            return None;
+        }
+        if !matches!(self.plan.what, What::Patterns(..)) {
+            place = Some(state.in_step);
+            state.in_step += 1;
+        }
+        let token = token.unwrap_or_else(|| of_call(&self.own, job, call)[Detail::WithoutCounts as usize]);
+        Some(InStep { step: state.begun - 1, place, token })
     }
 
     /// Ends a GPU's way.
@@ -140,6 +163,7 @@ impl State {
     fn enter(&mut self, begin: i64, events: &mut Vec<Event>) {
         self.begin = if self.begun > 0 { begin.max(self.begin) } else { begin };
         self.stop = self.begin;
+        self.in_step = 0;
         self.is_inside = true;
         events.push(Event::Begin(self.begun, self.begin));
         self.begun += 1;
@@ -191,7 +215,7 @@ mod tests {
         let mut events = vec![];
         let steps = [50, 110, 190, 310, 450, 520].map(|enqueued| {
             let call = collective(&job, 1, 0, "AllReduce", 1).at(enqueued, enqueued + 5, enqueued + 30).judged();
-            follower.call(&job, &call, &mut events)
+            follower.call(&job, &call, &mut events).map(|it| it.step)
         });
         follower.finish(&job, 0, &mut events);
         assert_eq!(steps, [None, Some(0), Some(0), Some(2), None, Some(3)]);

@@ -17,8 +17,9 @@ mod survey;
 mod token;
 
 pub(crate) use figures::{median, quantile};
-pub(crate) use follow::{Event, Follower};
+pub(crate) use follow::{Event, Follower, InStep};
 pub(crate) use per_step::{Merge, PerStep};
 pub use plan::Plan;
 pub(crate) use record::Records;
 pub use survey::Survey;
+pub(crate) use token::Token;

@@ -99,6 +99,8 @@ pub(super) struct Met {
     /// It belongs to a step. Others lie between steps, or interrupt one: the step goes on with the next call that it
     /// waits for.
     pub(super) fits: bool,
+    /// Its place in the step, if it belongs to one.
+    pub(super) place: u32,
     /// It is a step's first.
     pub(super) is_first: bool,
     /// It is a step's last.
@@ -109,11 +111,11 @@ impl Walk {
     pub(super) fn meet(&mut self, pattern: &[Token], token: Token) -> Met {
         let at = self.at as usize;
         if pattern.get(at) != Some(&token) {
-            return Met { fits: false, is_first: false, is_last: false };
+            return Met { fits: false, place: 0, is_first: false, is_last: false };
         }
         let is_last = at + 1 == pattern.len();
         self.at = if is_last { 0 } else { self.at + 1 };
-        Met { fits: true, is_first: at == 0, is_last }
+        Met { fits: true, place: at as u32, is_first: at == 0, is_last }
     }
 }
 
@@ -189,6 +191,6 @@ mod tests {
         assert_eq!(places(|met| met.is_first), [0, 5]);
         assert_eq!(places(|met| met.is_last), [3, 7]);
         assert_eq!(places(|met| !met.fits), [1, 4]);
-        assert_eq!(Walk::default().meet(&[4], 4), Met { fits: true, is_first: true, is_last: true });
+        assert_eq!(Walk::default().meet(&[4], 4), Met { fits: true, place: 0, is_first: true, is_last: true });
     }
 }

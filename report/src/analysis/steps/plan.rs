@@ -80,6 +80,12 @@ impl Plan {
         self.source.is_ok()
     }
 
+    /// Returns the number of calls of all GPUs in a step, where that is known.
+    pub(crate) fn calls(&self) -> Option<u64> {
+        let What::Patterns(_, by_gpu) = &self.what else { return None };
+        Some(by_gpu.iter().flatten().map(|of| of.pattern.len() as u64).sum())
+    }
+
     /// Returns the number of steps at the beginning that are warm-up.
     pub(crate) fn warm_up(&self) -> u64 {
         self.warm_up

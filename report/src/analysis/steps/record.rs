@@ -105,8 +105,9 @@ impl Records {
         (least, most - least <= 1)
     }
 
-    /// Makes the answer with the `top` slowest steps, and remarks.
-    pub(crate) fn answer(&mut self, follower: &Follower, top: usize) -> (Part<Steps>, Vec<String>) {
+    /// Makes the answer with the `top` slowest steps, and remarks. The mean is that of the steps without those of `paused`,
+    /// which is sorted.
+    pub(crate) fn answer(&mut self, follower: &Follower, top: usize, paused: &[u64]) -> (Part<Steps>, Vec<String>) {
         for gpu in 0..self.costs.len() {
             let cost = std::mem::take(&mut self.costs[gpu]);
             self.take(gpu, cost);
@@ -137,13 +138,16 @@ impl Records {
         let mut shifts = shifts(&lengths);
         shifts.iter_mut().for_each(|shift| shift.step *= together);
         let bin = lengths.len().div_ceil(LENGTHS).max(1);
+        let is_paused = |at: &usize| together == 1 && paused.binary_search(&(*at as u64)).is_ok();
+        let usual: Vec<f64> = (0..lengths.len()).filter(|at| !is_paused(at)).map(|at| lengths[at]).collect();
+        let usual = if usual.is_empty() { &lengths } else { &usual };
         let steps = Steps {
             source,
             covered: follower.covered(),
             period: follower.period(),
             warm_up: follower.plan().warm_up(),
             count,
-            mean_us: lengths.iter().sum::<f64>() / lengths.len().max(1) as f64,
+            mean_us: usual.iter().sum::<f64>() / usual.len().max(1) as f64,
             median_us: median(&lengths),
             p99_us: quantile(&lengths, 0.99),
             slowest: order.iter().take(top).map(slow).collect(),

@@ -10,7 +10,7 @@ use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
 /// A call as a number, never `u32::MAX`.
-pub(super) type Token = u32;
+pub(crate) type Token = u32;
 
 /// How exactly calls are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +22,10 @@ pub(super) enum Detail {
     WithoutCounts = 1,
 }
 
-/// Each GPU's communicators, sorted by place in the job.
+/// Each GPU's communicators: place in the job, sorted, and number in the order in which the GPU's process made them.
+/// Ranks that do the same make theirs in the same order; in the job's order, others lie between.
 #[derive(Debug)]
-pub(super) struct Own(Vec<Vec<u32>>);
+pub(super) struct Own(Vec<Vec<(u32, u32)>>);
 
 impl Own {
     pub(super) fn of(job: &Job) -> Self {
@@ -32,17 +33,25 @@ impl Own {
         for (place, communicator) in job.communicators.iter().enumerate() {
             for member in &communicator.members {
                 if let Some(own) = own.get_mut(member.gpu) {
-                    own.push(place as u32);
+                    own.push((member.made, place as u32));
                 }
             }
         }
-        Self(own)
+        let numbered = |mut own: Vec<(u64, u32)>| {
+            own.sort_unstable();
+            let mut numbered: Vec<(u32, u32)> =
+                own.into_iter().zip(0..).map(|((_, place), number)| (place, number)).collect();
+            numbered.sort_unstable();
+            numbered
+        };
+        Self(own.into_iter().map(numbered).collect())
     }
 
-    /// Returns the place of a communicator among those of its GPU.
+    /// Returns the number of a communicator among those of its GPU.
     pub(super) fn place(&self, gpu: usize, communicator: usize) -> u32 {
         let own = self.0.get(gpu).map_or(&[][..], |own| &own[..]);
-        own.binary_search(&(communicator as u32)).map_or(u32::MAX, |place| place as u32)
+        let found = own.binary_search_by_key(&(communicator as u32), |&(place, _)| place);
+        found.ok().and_then(|at| own.get(at)).map_or(u32::MAX, |&(_, number)| number)
     }
 }
 

@@ -3,9 +3,10 @@
 use super::budget::Budgets;
 use super::dimension::Dimensions;
 use super::phases::Windows;
-use super::steps::{Event, Follower, Plan, Records};
+use super::steps::{Event, Follower, InStep, Plan, Records};
+use super::stragglers::{Concluded, Costs};
 use super::swim::Chosen;
-use crate::answer::{Budget, Part, Phases, Steps, Swim};
+use crate::answer::{Budget, Part, Phases, Steps, Stragglers, Swim};
 use crate::job::{Job, Kernels, Options};
 use crate::stream::{Judged, Listener};
 
@@ -20,6 +21,10 @@ pub struct ByStep {
     pub phases: Part<Phases>,
     /// One step in detail.
     pub swim: Part<Swim>,
+    /// What ranks cost a step.
+    pub stragglers: Part<Stragglers>,
+    /// Share of each GPU's delay cost that began with it, by place; `None` where that is not known.
+    pub own_shares: Vec<Option<f64>>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
 }
@@ -33,6 +38,7 @@ pub struct Stepwise<'a> {
     records: Records,
     windows: Windows,
     chosen: Chosen,
+    costs: Costs,
     top: usize,
     /// Step that is shown in detail, counted behind the warm-up.
     shown: Option<u64>,
@@ -61,6 +67,7 @@ impl<'a> Stepwise<'a> {
         let is_slowest_shown = plan.has_steps() && options.step.is_none();
         Self {
             dimensions,
+            costs: Costs::new(job, &plan),
             budgets: Budgets::new(job, dimensions, &options.links, kernels, common),
             follower: Follower::new(job, plan),
             records: Records::new(job.gpus.len()),
@@ -89,13 +96,14 @@ impl<'a> Stepwise<'a> {
             self.budgets.finish(gpu);
             self.end(gpu);
         }
-        let (steps, mut notes) = self.records.answer(&self.follower, self.top);
+        let Concluded { stragglers, paused, own_shares } = self.costs.finish(job);
+        let (steps, mut notes) = self.records.answer(&self.follower, self.top, &paused);
         let count = steps.known().map_or(1, |steps| steps.count);
         let has_plan = self.follower.plan().has_steps();
         let (budget, of_budget) = match (has_plan, steps.absent()) {
             // the calls did not go on as the plan has it, and nothing was counted but by the plan
             (true, Some(reason)) => (Part::Absent(reason.into()), vec![]),
-            _ => self.budgets.answer(self.dimensions, has_plan, count),
+            _ => self.budgets.answer(self.dimensions, has_plan, count, &paused),
         };
         notes.extend(of_budget);
         let slowest = steps.known().and_then(|steps| steps.slowest.first()).map(|slow| slow.step);
@@ -106,7 +114,11 @@ impl<'a> Stepwise<'a> {
         let (sum, gpus) = self.shown_length;
         let length = (gpus > 0).then(|| sum as f64 / 1e3 / f64::from(gpus));
         let swim = self.chosen.answer(job, self.dimensions, warm_up, length);
-        ByStep { steps, budget, phases: self.windows.answer(self.dimensions), swim, notes }
+        let stragglers = match (has_plan, steps.absent()) {
+            (true, Some(reason)) => Part::Absent(reason.into()),
+            _ => stragglers,
+        };
+        ByStep { steps, budget, phases: self.windows.answer(self.dimensions), swim, stragglers, own_shares, notes }
     }
 
     /// Passes on what happens to a GPU's step.
@@ -137,10 +149,14 @@ impl Listener for Stepwise<'_> {
     fn call(&mut self, job: &Job, judged: &Judged) {
         let call = judged.call();
         let mut events = std::mem::take(&mut self.events);
-        let step = self.follower.call(job, judged, &mut events);
+        let in_step = self.follower.call(job, judged, &mut events);
+        let step = in_step.map(|it| it.step);
         self.pass(call.gpu, &mut events);
         let counted = step.and_then(|step| self.follower.plan().counted(step));
         self.last = counted;
+        if let Some((at, step)) = in_step.zip(counted) {
+            self.costs.call(job, judged, InStep { step, ..at });
+        }
         let dimension = self.dimensions.number(call.communicator);
         let cost = judged.cost.unwrap_or(0);
         self.records.call(call.gpu, counted, call.function, cost, judged.part.wait.is_some());

@@ -42,6 +42,7 @@ fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judge
         source: if span.is_some() { Source::Stamps } else { Source::Enqueue },
         duration: 0,
         time: None,
+        stream: 0,
         is_fused: false,
         unfinished: false,
     };

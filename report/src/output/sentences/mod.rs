@@ -1,14 +1,19 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
+mod late;
+
 use super::names::Names;
-use super::pace::Pace;
 use super::units::{count, counted, part_of, rate, share, sizes, time};
-use crate::answer::{Answers, Budget, Late, Pair, RankLate, Report, Speed, SpeedRow, Verdicted};
+use crate::answer::{Answers, Budget, Late, Pair, RankLate, Report, Speed, SpeedRow, Verdict, Verdicted};
 
 /// Returns the answers to the three questions, for [`Report::answers`].
 pub fn answers(report: &Report) -> Answers {
-    let verdicted = |text: String| Verdicted { text, ..Verdicted::default() };
-    Answers { late: verdicted(late(report)), cost: verdicted(cost(report)), network: verdicted(network(report)) }
+    Answers { late: late::answer(report), cost: cost_answer(report), network: network_answer(report) }
+}
+
+/// Returns which rank is late.
+pub fn late(report: &Report) -> String {
+    late::answer(report).text
 }
 
 /// Returns whether all ranks and operations are here, and how well clocks are known.
@@ -63,53 +68,9 @@ fn lacks(report: &Report) -> Vec<String> {
     .collect()
 }
 
-/// Returns which rank is late.
-pub fn late(report: &Report) -> String {
-    let late = match (report.late.known(), report.late.absent()) {
-        (Some(late), _) => late,
-        (None, reason) => return absent(reason),
-    };
-    let Some(first) = latest(late).first().copied() else {
-        return nobody_late(late, &Names::of(report));
-    };
-    let names = Names::of(report);
-    let own: f64 = late.ranks.iter().map(|rank| rank.own_us).sum();
-    let all: f64 = late.ranks.iter().map(|rank| rank.cost_us).sum();
-    let (place, rank) = first;
-    let mut text = if rank.own_us > 0.0 {
-        let (pace, name) = (Pace::of(report), names.gpu(place));
-        let cost = pace.a_step(rank.cost_us);
-        let part = pace.share(cost);
-        if pace.is_negligible(cost) {
-            return format!(
-                "No rank stands out: others wait longest for {name}, {}{} in all.",
-                time(cost),
-                if pace.of_steps { " a step" } else { "" }
-            );
-        }
-        let of = part.map_or_else(String::new, |part| format!(", {} of all ranks' time", share(part)));
-        format!(
-            "{} is late most: the others waited for it {}{} in all{of}; {} of that began with {name} itself. \
-             It came last in {} of its {}.",
-            capital(&name),
-            time(cost),
-            if pace.of_steps { " a step" } else { "" },
-            share(part_of(rank.own_us, rank.cost_us)),
-            count(rank.last),
-            counted(rank.calls, "compared operation")
-        )
-    } else {
-        format!("No rank is late by itself: all {} that others waited for a last rank were passed on.", time(all))
-    };
-    if let Some((next, rank)) = latest(late).get(1).filter(|(_, rank)| part_of(rank.own_us, own) >= 0.01) {
-        text += &format!(" Next is {}, with {} of all own delays.", names.gpu(*next), share(part_of(rank.own_us, own)));
-    }
-    text
-}
-
 /// Says why no GPU has a delay cost: `compared` and `resolved` are of the whole recording, the costs may be of its steps
 /// alone, and sums have none.
-fn nobody_late(late: &Late, names: &Names<'_>) -> String {
+pub(super) fn nobody_late(late: &Late, names: &Names<'_>) -> String {
     let most = late.lateness.iter().filter(|row| row.last > 0).max_by_key(|row| row.last);
     if let Some(row) = most.filter(|_| late.ranks.is_empty()) {
         let name = row.gpu.map_or_else(|| format!("rank {} of {}", row.rank, row.comm), |gpu| names.gpu(gpu));
@@ -205,6 +166,45 @@ pub(crate) fn communication_ns(budget: &Budget) -> u64 {
 /// Returns a time of all GPUs as the mean of a GPU and step, microseconds.
 fn mean_us(budget: &Budget, ns: u64) -> f64 {
     ns as f64 / 1e3 / budget.gpus.len().max(1) as f64 / budget.steps.max(1) as f64
+}
+
+/// Returns the cost of communication with its verdict: by the time that the GPUs wait or transfer beside no computation.
+fn cost_answer(report: &Report) -> Verdicted {
+    let text = cost(report);
+    let Some(budget) = report.budget.known().filter(|budget| budget.whole.total_ns > 0) else {
+        return Verdicted { text, ..Verdicted::default() };
+    };
+    let exposed = part_of(communication_ns(budget) as f64, budget.whole.total_ns as f64);
+    let is_known = budget.with_kernels || exposed < MUCH;
+    let verdict = match exposed {
+        // without kernels, computation may run beside it
+        _ if !is_known => Verdict::Look,
+        share if share >= MOSTLY => Verdict::Bad,
+        share if share >= MUCH => Verdict::Look,
+        _ => Verdict::Fine,
+    };
+    let next = match verdict {
+        Verdict::Fine | Verdict::Unknown => "",
+        _ if budget.with_kernels => "--part dimensions says which communicators it is.",
+        _ => "--kernels says how much of it runs beside computation.",
+    };
+    Verdicted { verdict, text, next: next.into(), ..Verdicted::default() }
+}
+
+/// Shares of a step without computation from which on communication is worth a look, and costs much.
+const MUCH: f64 = 0.2;
+const MOSTLY: f64 = 0.4;
+
+/// Returns the state of the network with its verdict.
+fn network_answer(report: &Report) -> Verdicted {
+    let text = network(report);
+    let are_slow = report.pairs.known().is_some_and(|pairs| pairs.rows.iter().any(|pair| pair.slow));
+    let verdict = match report.speed.known().and_then(|speed| heaviest(&speed.rows)) {
+        _ if are_slow => Verdict::Look,
+        Some(row) if row.utilisation.is_some() => Verdict::Fine,
+        _ => Verdict::Unknown,
+    };
+    Verdicted { verdict, text, ..Verdicted::default() }
 }
 
 /// Returns whether the network is as fast as it should be.

@@ -4,8 +4,8 @@ use super::super::chapter::Chapter;
 use super::Sheet;
 use super::rows::Rows;
 use crate::answer::{
-    Behind, Budget, Complete, DimensionShare, GpuBudget, Late, Origin, PhaseWindow, RankLate, Report, Steps,
-    Utilisation, Whereabouts,
+    Behind, Budget, Complete, DimensionShare, GpuBudget, Late, Origin, PhaseWindow, RankLate, RankOwn, Report, Steps,
+    Stragglers, Utilisation, Whereabouts,
 };
 
 /// Makes the tables of a report. An absent part has none; the table `absent` says why.
@@ -19,6 +19,9 @@ pub fn sheets(report: &Report) -> Vec<Sheet> {
     }
     if let Some(phases) = report.phases.known() {
         sheets.extend([windows(&phases.windows), bins(&phases.windows)]);
+    }
+    if let Some(stragglers) = report.stragglers.known() {
+        sheets.extend([own_times(stragglers, report), events(stragglers, report)]);
     }
     if let Some(late) = report.late.known() {
         sheets.extend([ranks(late, report), worst(late, report)]);
@@ -137,6 +140,29 @@ fn bins(rows: &[PhaseWindow]) -> Sheet {
         .sheet()
 }
 
+fn own_times(stragglers: &Stragglers, report: &Report) -> Sheet {
+    let ranks: Vec<(usize, &RankOwn)> = stragglers.ranks.iter().enumerate().collect();
+    let is_found = |place: usize| stragglers.found.iter().any(|it| it.gpus.contains(&place));
+    Rows::new(Chapter::Ranks.name(), &ranks)
+        .known_text("gpu", |(place, _)| gpu(report, *place))
+        .count("peers", |(_, row)| row.peers)
+        .real("own_us", |(_, row)| row.own_us)
+        .known_real("excess_us", |(_, row)| row.excess_us)
+        .known_real("z", |(_, row)| row.z)
+        .flag("slow", |(place, _)| is_found(*place))
+        .known_real("gain_us", |(_, row)| row.gain_us)
+        .sheet()
+}
+
+fn events(stragglers: &Stragglers, report: &Report) -> Sheet {
+    Rows::new(Chapter::Events.name(), &stragglers.events)
+        .known_text("gpu", |row| gpu(report, row.gpu))
+        .count("step", |row| row.step)
+        .real("excess_us", |row| row.excess_us)
+        .known_real("cost_us", |row| row.cost_us)
+        .sheet()
+}
+
 fn ranks(late: &Late, report: &Report) -> Sheet {
     let ranks: Vec<(usize, &RankLate)> = late.ranks.iter().enumerate().collect();
     Rows::new(Chapter::Late.name(), &ranks)
@@ -195,6 +221,7 @@ fn absent(report: &Report) -> Sheet {
         (Chapter::Steps, report.steps.absent()),
         (Chapter::Budget, report.budget.absent()),
         (Chapter::Phases, report.phases.absent()),
+        (Chapter::Ranks, report.stragglers.absent()),
         (Chapter::Late, report.late.absent()),
         (Chapter::Speed, report.speed.absent()),
         (Chapter::Pairs, report.pairs.absent()),

@@ -157,6 +157,7 @@ mod tests {
             source: Source::Stamps,
             duration: 90,
             time: None,
+            stream: 0,
             is_fused: false,
             unfinished: false,
         };

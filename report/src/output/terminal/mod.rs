@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `questions.rs` | the three questions, each in at most 15 lines |
 //! | `grouped.rs` | rows of speed put together over communicators, for the third question |
+//! | `ranks.rs` | own times of ranks, those that stand out, pauses |
 //! | `waits.rs` | tables about time: steps, budget, phases, late ranks |
 //! | `network.rs` | tables about the network: speed, pairs |
 //! | `members.rs` | tables about ranks: what is missing, communicators, what is not over |
@@ -16,6 +17,7 @@ mod grouped;
 mod members;
 mod network;
 mod questions;
+mod ranks;
 mod waits;
 
 use super::units::counted;
@@ -49,6 +51,8 @@ pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter])
         Chapter::Budget => waits::budget(report, &view),
         Chapter::Dimensions => waits::dimensions(report, &view),
         Chapter::Phases => waits::phases(report, &view),
+        Chapter::Ranks => ranks::ranks(report, &view),
+        Chapter::Events => ranks::events(report, &view),
         Chapter::Late => waits::late(report, &view),
         Chapter::Worst => waits::worst(report, &view),
         Chapter::Speed => network::speed(report, &view),

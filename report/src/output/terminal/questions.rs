@@ -1,12 +1,12 @@
 //! The three questions, each answered in at most 15 lines of 80 characters, whatever the number of ranks.
 
 use super::super::names::Names;
-use super::super::pace::Pace;
-use super::super::sentences::{self, latest};
+use super::super::sentences;
 use super::super::units::{UNKNOWN, part_of, share, time};
 use super::cell::{self, NOT_RESOLVED};
 use super::fitted::{View, fitted, prose};
 use super::grouped::groups;
+use super::ranks;
 use crate::answer::{Budget, GpuBudget, Report};
 use common::report::Table;
 
@@ -26,29 +26,7 @@ fn answered(question: &str, answer: &str, view: &View, table: impl Fn(&View) -> 
 
 /// Answers which rank is late.
 pub(super) fn late(report: &Report, view: &View) -> String {
-    let (pace, names) = (Pace::of(report), Names::of(report));
-    let table = |view: &View| {
-        let mut ranks = report.late.known().map(latest).unwrap_or_default();
-        // ranks that cost next to nothing are in the part alone
-        ranks.retain(|(_, rank)| !pace.is_negligible(pace.a_step(rank.cost_us)));
-        if ranks.is_empty() {
-            return String::new();
-        }
-        let heading = ["rank", "others wait", "of all", "its own", "last in", "waits itself"];
-        let rows = ranks.iter().map(|(place, rank)| {
-            let cost = pace.a_step(rank.cost_us);
-            [
-                cell::name(&names.gpu(*place)),
-                time(cost),
-                cell::part(pace.share(cost)),
-                share(part_of(rank.own_us, rank.cost_us)),
-                super::super::units::count(rank.last),
-                wait(report, rank.calls, rank.wait_us, pace.a_step(rank.wait_us)),
-            ]
-        });
-        fitted(Table::new(heading, 1, &[heading[2], heading[4]]), rows, view, ": --part late")
-    };
-    answered("Which rank is late?", &sentences::late(report), view, table)
+    answered("Which rank is late?", &sentences::late(report), view, |view| ranks::found(report, view))
 }
 
 /// Writes a wait a step, unless the mean wait of a call is below the clocks' error.

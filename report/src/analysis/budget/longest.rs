@@ -1,0 +1,64 @@
+//! The budgets of the longest steps, one by one, so that steps with a pause can be left out of the sums afterwards.
+
+use crate::answer::GpuBudget;
+use std::collections::BTreeMap;
+
+/// Most steps whose budgets are kept.
+const MOST: usize = if cfg!(test) { 4 } else { 64 };
+
+/// A step's budgets by GPU.
+#[derive(Debug, Default)]
+struct Step {
+    longest: u64,
+    gpus: Vec<(usize, GpuBudget)>,
+}
+
+/// The longest steps so far.
+#[derive(Debug, Default)]
+pub(super) struct Longest {
+    steps: BTreeMap<u64, Step>,
+    /// Length from which on a step is kept, nanoseconds.
+    least: u64,
+}
+
+impl Longest {
+    /// Adds the budget of a GPU's step.
+    pub(super) fn add(&mut self, gpu: usize, step: u64, budget: &GpuBudget) {
+        if budget.total_ns < self.least {
+            return;
+        }
+        let of = self.steps.entry(step).or_default();
+        of.longest = of.longest.max(budget.total_ns);
+        of.gpus.push((gpu, *budget));
+        if self.steps.len() > 2 * MOST {
+            let mut lengths: Vec<u64> = self.steps.values().map(|step| step.longest).collect();
+            lengths.sort_unstable_by(|one, other| other.cmp(one));
+            self.least = lengths.get(MOST).copied().unwrap_or(0);
+            let least = self.least;
+            self.steps.retain(|_, step| step.longest > least);
+        }
+    }
+
+    /// Returns the budgets of a step of this many GPUs; `None` if some of them were not kept.
+    pub(super) fn of(&self, step: u64, gpus: usize) -> Option<&[(usize, GpuBudget)]> {
+        self.steps.get(&step).map(|step| &step.gpus[..]).filter(|known| known.len() == gpus)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_steps_stay_whole() {
+        let mut longest = Longest::default();
+        let budget = |total_ns| GpuBudget { total_ns, ..GpuBudget::default() };
+        for step in 0..1000 {
+            let length = if step % 400 == 300 { 5_000 } else { 1_000 + step % 7 };
+            (0..2).for_each(|gpu| longest.add(gpu, step, &budget(length)));
+        }
+        assert_eq!(longest.of(300, 2).map(<[_]>::len), Some(2));
+        assert_eq!(longest.of(700, 2).map(<[_]>::len), Some(2));
+        assert!(longest.of(0, 2).is_none() && longest.steps.len() <= 2 * MOST);
+    }
+}

@@ -1,0 +1,237 @@
+//! The calls of a share of the steps, in bounded memory.
+//!
+//! Steps are kept in blocks of neighbours, so that a step can be re-enacted behind the one before it. When there are
+//! too many calls, every second block is given up: which ones, a hash of the block's number says, so that no pattern of
+//! the job decides. Each block is looked through for pauses before it is given up: no pause of a long job is lost.
+
+use crate::analysis::steps::{InStep, Token};
+use crate::job::Job;
+use crate::stream::{Call, Judged, Kind};
+use common::name::Name;
+use std::collections::BTreeMap;
+
+/// Most calls that are kept, of all GPUs.
+const MOST: usize = if cfg!(test) { 1 << 12 } else { 2 << 20 };
+/// Most steps in a block.
+const BLOCK: u64 = 16;
+/// Least share of the room that a block leaves to others.
+const BLOCKS: u64 = 4;
+
+/// A call with begin and end.
+#[derive(Debug, Clone)]
+pub(super) struct Timed {
+    /// Begin and end, nanoseconds of the clock of its process: own times need no other one.
+    pub(super) begin: i64,
+    pub(super) end: i64,
+    /// Added to both, they are on the clock on which its operation's ranks were compared.
+    pub(super) shift: i64,
+    /// Begin of the enqueue before `begin`, nanoseconds, at most `u32::MAX`.
+    pub(super) lead: u32,
+    /// Number of its operation, the same for all of its ranks.
+    pub(super) occurrence: u32,
+    /// Step, counted behind the warm-up.
+    pub(super) step: u32,
+    /// Place in the step's program; [`BETWEEN`] for a call that belongs to none.
+    pub(super) place: u32,
+    pub(super) token: Token,
+    /// Place of its communicator in the job.
+    pub(super) communicator: u32,
+    /// Its CUDA stream, as a small number of its GPU.
+    pub(super) stream: u16,
+    pub(super) joins: Joins,
+    /// Whether its times were compared with those of the other ranks.
+    pub(super) is_compared: bool,
+    /// GPUs that it exchanges messages with; empty for an operation of all ranks.
+    pub(super) peers: Box<[u32]>,
+}
+
+impl Timed {
+    /// Returns begin and end on the clock on which its operation's ranks were compared.
+    pub(super) fn common(&self) -> [i64; 2] {
+        [self.begin + self.shift, self.end + self.shift]
+    }
+}
+
+/// Place of a call that lies between steps, or interrupts one.
+pub(super) const BETWEEN: u32 = u32::MAX;
+
+/// Whom a call waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joins {
+    /// All ranks, and all end together: an all-reduce, an all-gather, a reduce-scatter.
+    Together,
+    /// All ranks; each ends when its own messages are over.
+    AllToAll,
+    /// All ranks but those that leave early: a broadcast, a reduction to a root.
+    Rooted,
+    /// The ranks that it exchanges messages with.
+    Pairs,
+}
+
+/// Names of the collectives whose ranks all wait for each other.
+#[derive(Debug)]
+struct Names {
+    together: [Name; 3],
+    all_to_all: Name,
+}
+
+impl Names {
+    fn new() -> Self {
+        let name = |text| Name::of(Some(text));
+        Self { together: [c"AllReduce", c"AllGather", c"ReduceScatter"].map(name), all_to_all: name(c"AlltoAll") }
+    }
+
+    fn joins(&self, call: &Call) -> Joins {
+        match call.kind {
+            Kind::AllToAll => Joins::AllToAll,
+            Kind::Exchange => Joins::Pairs,
+            Kind::Collective if self.together.contains(&call.function) => Joins::Together,
+            Kind::Collective if call.function == self.all_to_all => Joins::AllToAll,
+            Kind::Collective => Joins::Rooted,
+        }
+    }
+}
+
+/// Calls of neighbouring steps, by GPU, in the order of the host.
+pub(super) type Calls = Vec<Vec<Timed>>;
+
+/// Looks through the calls of a block that is given up.
+pub(super) type GivenUp<'a> = &'a mut dyn FnMut(Calls);
+
+/// The calls that are kept.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// By number of the block.
+    blocks: BTreeMap<u64, Calls>,
+    /// Steps in a block.
+    length: u64,
+    /// Last block of each GPU; all before the least of these are complete.
+    reached: Vec<Option<u64>>,
+    /// CUDA streams of each GPU.
+    streams: Vec<Vec<u64>>,
+    count: usize,
+    thinned: u32,
+    names: Names,
+    /// Whether calls found no room although no step could be given up.
+    pub(super) is_full: bool,
+}
+
+impl Kept {
+    /// Prepares to keep calls; `of_step` is the number of calls of all GPUs in a step, where it is known.
+    pub(super) fn new(gpus: usize, of_step: Option<u64>) -> Self {
+        let length = of_step.map_or(BLOCK, |calls| MOST as u64 / BLOCKS / calls.max(1)).clamp(2, BLOCK);
+        Self {
+            blocks: BTreeMap::new(),
+            length,
+            reached: vec![None; gpus],
+            streams: vec![vec![]; gpus],
+            count: 0,
+            thinned: 0,
+            names: Names::new(),
+            is_full: false,
+        }
+    }
+
+    /// Adds the next call of a GPU with its place in a step, which counts from 0 behind the warm-up.
+    pub(super) fn add(&mut self, job: &Job, judged: &Judged, at: InStep, given_up: GivenUp<'_>) {
+        let call = judged.call();
+        let (Some([common, _]), Some(time), Some(reached)) =
+            (judged.part.span, call.time, self.reached.get_mut(call.gpu))
+        else {
+            return;
+        };
+        let [begin, end] = [time.start, time.stop].map(|time| i64::try_from(time).unwrap_or(i64::MAX));
+        let block = at.step / self.length;
+        if reached.is_none_or(|reached| reached < block) {
+            *reached = Some(block);
+            self.give_up(given_up);
+        }
+        if self.count >= 2 * MOST {
+            self.is_full = true;
+            return;
+        }
+        let streams = &mut self.streams[call.gpu];
+        let stream = streams.iter().position(|&known| known == call.stream).unwrap_or_else(|| {
+            streams.push(call.stream);
+            streams.len() - 1
+        });
+        let joins = self.names.joins(call);
+        let communicator = job.communicators.get(call.communicator);
+        let gpu =
+            |rank: i32| communicator.and_then(|of| job.gpu(of.comm, rank)).and_then(|gpu| u32::try_from(gpu).ok());
+        let mut peers: Vec<u32> = match joins {
+            Joins::Pairs => {
+                call.messages.iter().filter(|it| it.peer != call.rank).filter_map(|it| gpu(it.peer)).collect()
+            }
+            _ => vec![],
+        };
+        peers.sort_unstable();
+        peers.dedup();
+        let timed = Timed {
+            begin,
+            end: end.max(begin),
+            shift: common.saturating_sub(begin),
+            lead: u32::try_from(time.start.saturating_sub(call.enqueued_own)).unwrap_or(u32::MAX),
+            occurrence: judged.occurrence as u32,
+            step: u32::try_from(at.step).unwrap_or(u32::MAX),
+            place: at.place.unwrap_or(BETWEEN),
+            token: at.token,
+            communicator: u32::try_from(call.communicator).unwrap_or(u32::MAX),
+            stream: u16::try_from(stream).unwrap_or(u16::MAX),
+            joins,
+            is_compared: judged.part.wait.is_some(),
+            peers: peers.into_boxed_slice(),
+        };
+        let gpus = self.reached.len();
+        self.blocks.entry(block).or_insert_with(|| vec![vec![]; gpus])[call.gpu].push(timed);
+        self.count += 1;
+    }
+
+    /// Gives up complete blocks, if there are too many calls.
+    fn give_up(&mut self, given_up: GivenUp<'_>) {
+        // a GPU without calls is waited for by nobody
+        let complete = self.reached.iter().flatten().min().copied().unwrap_or(0);
+        let is_kept = |block: u64, thinned: u32| hash(block).leading_zeros() >= thinned;
+        while self.count > MOST && self.thinned < 63 && self.blocks.range(..complete).next().is_some() {
+            self.thinned += 1;
+            let thinned = self.thinned;
+            self.drop_blocks(complete, |block| !is_kept(block, thinned), given_up);
+        }
+        let thinned = self.thinned;
+        self.drop_blocks(complete, |block| !is_kept(block, thinned), given_up);
+    }
+
+    fn drop_blocks(&mut self, complete: u64, is_given_up: impl Fn(u64) -> bool, given_up: GivenUp<'_>) {
+        let gone: Vec<u64> =
+            self.blocks.range(..complete).map(|(&block, _)| block).filter(|&it| is_given_up(it)).collect();
+        for block in gone {
+            if let Some(calls) = self.blocks.remove(&block) {
+                self.count -= calls.iter().map(Vec::len).sum::<usize>();
+                given_up(calls);
+            }
+        }
+    }
+
+    /// Returns the stretches of steps that follow one another.
+    pub(super) fn into_stretches(self) -> Vec<Calls> {
+        let mut stretches: Vec<(u64, Calls)> = vec![];
+        for (block, calls) in self.blocks {
+            match stretches.last_mut() {
+                Some((last, stretch)) if *last + 1 == block => {
+                    *last = block;
+                    stretch.iter_mut().zip(calls).for_each(|(known, more)| known.extend(more));
+                }
+                _ => stretches.push((block, calls)),
+            }
+        }
+        stretches.into_iter().map(|(_, calls)| calls).collect()
+    }
+}
+
+/// Returns a number that looks random (SplitMix64's finalizer).
+fn hash(of: u64) -> u64 {
+    let mut hash = of.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
+}

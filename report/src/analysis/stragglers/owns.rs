@@ -1,0 +1,150 @@
+//! Own times of all ranks before each call, and how far they are beyond those of the peers.
+
+use super::beside;
+use super::kept::BETWEEN;
+use super::peers::{Division, Peers};
+use super::programs::NOWHERE;
+use super::robust::{median, spread};
+use super::run::{Beside, Run};
+
+/// Steps of a place from which on its usual excess is known.
+pub(super) const STEPS: usize = 5;
+/// Share of a step, and usual deviations of its place, beyond which an excess is a pause.
+const PAUSE: (f64, f64) = (0.05, 10.0);
+
+/// Own times of a stretch's calls, in the order of its calls.
+#[derive(Debug)]
+pub(super) struct Owns {
+    /// Own time before each call, nanoseconds.
+    pub(super) own: Vec<i64>,
+    /// The part of it that runs beside the call before.
+    pub(super) beside: Vec<Beside>,
+    /// Own time beyond the median of the peers at the same place of the same step, nanoseconds; NaN without peers.
+    pub(super) excess: Vec<f64>,
+    /// Whether the excess is a pause: far beyond the usual one of this rank and place.
+    pub(super) is_pause: Vec<bool>,
+}
+
+/// Finds the own times of all stretches. `step` is the median length of a step in nanoseconds.
+pub(super) fn owns(runs: &[Run], division: &Division, step: f64) -> Vec<Owns> {
+    let mut owns: Vec<Owns> = runs
+        .iter()
+        .map(|run| {
+            let calls = run.calls.len();
+            Owns {
+                own: vec![0; calls],
+                beside: vec![0; calls],
+                excess: vec![f64::NAN; calls],
+                is_pause: vec![false; calls],
+            }
+        })
+        .collect();
+    for program in &division.programs {
+        let beside = beside::fit(program, runs);
+        for (step, (stretch, _)) in program.steps.iter().enumerate() {
+            for calls in (0..program.gpus.len()).filter_map(|gpu| program.calls(step, gpu)) {
+                for (&call, &beside) in calls.iter().zip(&beside) {
+                    owns[*stretch].beside[call as usize] = beside;
+                }
+            }
+        }
+    }
+    for (run, owns) in runs.iter().zip(&mut owns) {
+        for call in 0..run.calls.len() {
+            let Some([since, length]) = run.since(call) else { continue };
+            // between steps, a call that overlaps the one before was not released by it
+            if run.calls[call].place == BETWEEN && since + 100_000 < length {
+                owns.beside[call] = super::run::ALL;
+            }
+            let beside = owns.beside[call];
+            owns.own[call] = since - length.saturating_sub(beside).max(0);
+        }
+    }
+    for peers in &division.peers {
+        excess(runs, division, peers, &[], &mut owns);
+        pauses(division, peers, step, &mut owns);
+    }
+    owns
+}
+
+/// Returns the pauses of calls between steps: GPU, step, and how much longer than the median of the other ranks of the same
+/// operation its own time was, nanoseconds. They are the program's doing, as a checkpoint that one rank writes.
+pub(super) fn between(runs: &[Run], owns: &[Owns], step_length: f64) -> Vec<(usize, u32, f64)> {
+    let mut found = vec![];
+    for (run, owns) in runs.iter().zip(owns) {
+        let is_between = |party: &&Vec<u32>| party.len() > 2 && run.calls[party[0] as usize].place == BETWEEN;
+        for party in run.parties().iter().filter(is_between) {
+            let own = |&call: &u32| owns.own[call as usize] as f64;
+            let usual = median(&mut party.iter().map(own).collect::<Vec<f64>>());
+            for call in party.iter().filter(|call| own(call) - usual > PAUSE.0 * step_length) {
+                let timed = &run.calls[*call as usize];
+                found.push((run.gpus[*call as usize] as usize, timed.step, own(call) - usual));
+            }
+        }
+    }
+    found
+}
+
+/// Takes the excess of some peers against the median of those of them that are not among `without`.
+pub(super) fn excess(runs: &[Run], division: &Division, peers: &Peers, without: &[usize], owns: &mut [Owns]) {
+    let program = &division.programs[peers.program];
+    if peers.members.len() < 2 {
+        return;
+    }
+    let is_reference: Vec<bool> = peers.members.iter().map(|&it| !without.contains(&program.gpus[it])).collect();
+    let mut values: Vec<f64> = vec![];
+    for (step, (stretch, _)) in program.steps.iter().enumerate() {
+        let calls: Vec<Option<&[u32]>> = peers.members.iter().map(|&member| program.calls(step, member)).collect();
+        if calls.iter().flatten().count() < 2 {
+            continue;
+        }
+        let (run, owns) = (&runs[*stretch], &mut owns[*stretch]);
+        for place in 0..program.places {
+            let call = |calls: Option<&[u32]>| {
+                let call = calls?.get(place).copied().filter(|&call| call != NOWHERE)? as usize;
+                run.before(call).map(|_| call)
+            };
+            let own = |member: usize| call(calls[member]).map(|call| owns.own[call] as f64);
+            values.clear();
+            values.extend((0..calls.len()).filter(|&member| is_reference[member]).filter_map(own));
+            if values.is_empty() {
+                continue;
+            }
+            let sum: f64 = values.iter().sum();
+            let is_pair = values.len() == 2;
+            let usual = median(&mut values);
+            for member in 0..calls.len() {
+                let Some(call) = call(calls[member]) else { continue };
+                let own = owns.own[call] as f64;
+                // of two, each is compared with the other
+                let reference = if is_pair && is_reference[member] { sum - own } else { usual };
+                owns.excess[call] = own - reference;
+            }
+        }
+    }
+}
+
+/// Marks the pauses of some peers.
+fn pauses(division: &Division, peers: &Peers, step_length: f64, owns: &mut [Owns]) {
+    let program = &division.programs[peers.program];
+    for &member in &peers.members {
+        for place in 0..program.places {
+            let calls: Vec<(usize, usize)> = (0..program.steps.len())
+                .filter_map(|step| Some((program.steps[step].0, *program.calls(step, member)?.get(place)? as usize)))
+                .filter(|&(stretch, call)| owns[stretch].excess[call].is_finite())
+                .collect();
+            if calls.len() < STEPS {
+                continue;
+            }
+            let values: Vec<f64> = calls.iter().map(|&(stretch, call)| owns[stretch].excess[call]).collect();
+            if values.iter().all(|&value| value <= PAUSE.0 * step_length) {
+                continue;
+            }
+            let [usual, deviation] = spread(&values);
+            let limit = (usual + PAUSE.0 * step_length).max(usual + PAUSE.1 * deviation);
+            for (&(stretch, call), value) in calls.iter().zip(values) {
+                owns[stretch].is_pause[call] = value > limit;
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Pauses: own times far beyond the usual, once or now and then.
+
+use super::owns::{Owns, between};
+use super::peers::Division;
+use super::run::Run;
+use crate::answer::{Event, When};
+use std::collections::BTreeMap;
+
+/// Steps of a rank with pauses, from which on these recur.
+const RECUR: usize = 3;
+/// Most pauses in the answer.
+pub(super) const MOST: usize = 100;
+
+/// Pauses by GPU and step: how much longer, nanoseconds.
+#[derive(Debug, Default)]
+pub(super) struct Pauses {
+    by_gpu: BTreeMap<usize, BTreeMap<u32, f64>>,
+    /// Those between steps: GPU, step, how much longer.
+    between: Vec<(usize, u32, f64)>,
+}
+
+impl Pauses {
+    pub(super) fn add(&mut self, gpu: usize, step: u32, excess: f64) {
+        *self.by_gpu.entry(gpu).or_default().entry(step).or_default() += excess;
+    }
+
+    /// Adds the pauses of some stretches.
+    pub(super) fn add_all(&mut self, runs: &[Run], division: &Division, owns: &[Owns], step_length: f64) {
+        self.between.extend(between(runs, owns, step_length));
+        for (run, owns) in runs.iter().zip(owns) {
+            for peers in &division.peers {
+                for gpu in division.gpus(peers) {
+                    for call in (run.first[gpu]..run.first[gpu + 1]).filter(|&call| owns.is_pause[call]) {
+                        self.add(gpu, run.calls[call].step, owns.excess[call]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns whether a GPU's pauses recur.
+    pub(super) fn recur(&self, gpu: usize) -> bool {
+        self.by_gpu.get(&gpu).is_some_and(|steps| steps.len() >= RECUR)
+    }
+
+    /// Returns the GPUs whose pauses recur more often than those of the others: a rank has so many that pauses of random
+    /// ranks would not meet on it (mean + 4 standard deviations of a Poisson distribution over the ranks without it).
+    pub(super) fn chronic(&self, gpus: usize) -> Vec<usize> {
+        let counts: Vec<(usize, usize)> = self.by_gpu.iter().map(|(&gpu, steps)| (gpu, steps.len())).collect();
+        let all: usize = counts.iter().map(|(_, count)| count).sum();
+        let is_chronic = |&&(gpu, count): &&(usize, usize)| {
+            let mean = (all - count) as f64 / gpus.saturating_sub(1).max(1) as f64;
+            self.recur(gpu) && count as f64 > mean + 4.0 * mean.max(1.0).sqrt()
+        };
+        counts.iter().filter(is_chronic).map(|&(gpu, _)| gpu).collect()
+    }
+
+    /// Returns when a GPU pauses.
+    pub(super) fn when(&self, gpu: usize) -> When {
+        let steps: Vec<u32> = self.by_gpu.get(&gpu).map(|steps| steps.keys().copied().collect()).unwrap_or_default();
+        let mut distances = steps.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
+        let first = distances.next();
+        let every = first.filter(|first| *first > 1 && distances.all(|distance| distance == *first));
+        When::Sometimes { steps: steps.len() as u64, every }
+    }
+
+    /// Returns the steps with pauses of GPUs that are not among these, sorted.
+    pub(super) fn steps_without(&self, gpus: &[usize]) -> Vec<u32> {
+        let others = self.by_gpu.iter().filter(|(gpu, _)| !gpus.contains(gpu));
+        let mut steps: Vec<u32> = others.flat_map(|(_, steps)| steps.keys().copied()).collect();
+        steps.extend(self.between.iter().map(|(_, step, _)| step));
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// Returns the pauses of GPUs that are not among these, longest first, and the number of these GPUs.
+    pub(super) fn events_without(&self, gpus: &[usize]) -> (Vec<Event>, u64) {
+        let others = || self.by_gpu.iter().filter(|(gpu, _)| !gpus.contains(gpu));
+        let event = |gpu: usize, step: u32, excess: f64| Event {
+            gpu,
+            step: u64::from(step),
+            excess_us: excess / 1e3,
+            cost_us: None,
+        };
+        let mut events: Vec<Event> = others()
+            .flat_map(|(&gpu, steps)| steps.iter().map(move |(&step, &excess)| event(gpu, step, excess)))
+            .collect();
+        events.extend(self.between.iter().map(|&(gpu, step, excess)| event(gpu, step, excess)));
+        events.sort_by(|one, other| other.excess_us.total_cmp(&one.excess_us));
+        let mut gpus: Vec<usize> = events.iter().map(|event| event.gpu).collect();
+        gpus.sort_unstable();
+        gpus.dedup();
+        (events, gpus.len() as u64)
+    }
+}

@@ -1,0 +1,264 @@
+//! A stretch of steps as it can be played again: who waits for whom, and how long transfers take.
+//!
+//! A call begins when its rank's own time since the begin of the call before is over. Of that time, `beside` runs beside
+//! the call before; the rest begins when the call before has ended:
+//!
+//! ```text
+//! begin = begin before + own + max(0, length of the call before - beside)
+//! ```
+//! With `beside` = 0 the rank's own time begins with the end of the call before, as where the computation waits for
+//! each operation; with `beside` without bound it runs from begin to begin, as where nothing waits. A call never begins
+//! before the call before it on its stream has ended.
+//!
+//! A call ends when the last rank that it waits for has begun, and the transfer is over. The transfer of a collective
+//! whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody. It needs no
+//! common clock.
+
+use super::kept::{Calls, Joins, Timed};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// No call.
+const NONE: u32 = u32::MAX;
+/// Nanoseconds between two kernels on one stream that follow one another at once, at most.
+const AT_ONCE: i64 = 4_000;
+/// Nanoseconds by which a begin may be known too early: that of an operation that CUDA events time.
+const EARLY: i64 = -100_000;
+
+/// How much of a rank's own time before a call runs beside the call before, nanoseconds.
+pub(super) type Beside = i64;
+/// All of it.
+pub(super) const ALL: Beside = i64::MAX;
+
+/// Calls of a stretch of steps, GPU by GPU in the order of the host, with whom they wait for.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) calls: Vec<Timed>,
+    /// GPU of each call.
+    pub(super) gpus: Vec<u32>,
+    /// First call of each GPU, and the number of all calls.
+    pub(super) first: Vec<usize>,
+    /// The call before on the same stream.
+    on_stream: Vec<u32>,
+    /// Calls that begin together: of all ranks of a collective, or a call of messages with the calls that it meets, the
+    /// call itself first.
+    parties: Vec<Vec<u32>>,
+    /// Party of each call.
+    party: Vec<u32>,
+    /// How long a call takes from the latest begin on, nanoseconds; of a call without partners, or one that left early,
+    /// its duration.
+    transfer: Vec<i64>,
+    /// Whether a call of a rooted collective ended before the last rank began.
+    left_early: Vec<bool>,
+}
+
+impl Run {
+    /// Makes a stretch of its calls.
+    pub(super) fn of(calls: Calls) -> Self {
+        let mut first = vec![0];
+        let (mut all, mut gpus, mut on_stream) = (vec![], vec![], vec![]);
+        for (gpu, calls) in calls.into_iter().enumerate() {
+            let mut last: FxHashMap<u16, u32> = FxHashMap::default();
+            // the first call's place on the common clock is that of all of the GPU's calls
+            let by = calls.first().map_or(0, |call| call.shift);
+            for mut call in calls {
+                (call.begin, call.end, call.shift) = (call.begin + by, call.end + by, call.shift - by);
+                on_stream.push(last.insert(call.stream, all.len() as u32).unwrap_or(NONE));
+                gpus.push(gpu as u32);
+                all.push(call);
+            }
+            first.push(all.len());
+        }
+        let count = all.len();
+        let mut run = Self {
+            calls: all,
+            gpus,
+            first,
+            on_stream,
+            parties: vec![],
+            party: vec![NONE; count],
+            transfer: vec![0; count],
+            left_early: vec![false; count],
+        };
+        run.meet();
+        run
+    }
+
+    /// Finds the parties of all calls, and their transfers.
+    fn meet(&mut self) {
+        let mut order: Vec<u32> = (0..self.calls.len() as u32).collect();
+        order.sort_by_key(|&call| self.calls[call as usize].occurrence);
+        let mut at = 0;
+        while at < order.len() {
+            let occurrence = self.calls[order[at] as usize].occurrence;
+            let end =
+                at + order[at..].iter().take_while(|&&it| self.calls[it as usize].occurrence == occurrence).count();
+            let group = &order[at..end];
+            match self.calls[group[0] as usize].joins {
+                Joins::Pairs => group.iter().for_each(|&call| self.pair(call, group)),
+                joins => self.collect(group, joins),
+            }
+            at = end;
+        }
+    }
+
+    fn pair(&mut self, call: u32, group: &[u32]) {
+        let of = &self.calls[call as usize];
+        let is_peer = |&&it: &&u32| of.peers.binary_search(&self.gpus[it as usize]).is_ok() && it != call;
+        let mut party = vec![call];
+        party.extend(group.iter().filter(is_peer));
+        self.transfer[call as usize] = of.end - of.begin;
+        self.party[call as usize] = self.parties.len() as u32;
+        self.parties.push(party);
+    }
+
+    fn collect(&mut self, group: &[u32], joins: Joins) {
+        let of = |call: u32| &self.calls[call as usize];
+        let latest = group.iter().map(|&call| of(call).common()[0]).max().unwrap_or(0);
+        let last_end = group.iter().map(|&call| of(call).common()[1]).max().unwrap_or(0);
+        let shortest = group.iter().map(|&call| of(call).end - of(call).begin).min().unwrap_or(0);
+        let is_compared = group.iter().all(|&call| of(call).is_compared);
+        for &call in group {
+            let [begin, end] = of(call).common();
+            let from_latest = (end - latest).max(0);
+            let left_early = joins == Joins::Rooted && is_compared && end < latest;
+            self.transfer[call as usize] = match joins {
+                _ if left_early || group.len() == 1 => end - begin,
+                Joins::Together => shortest,
+                _ if !is_compared => shortest,
+                // how long others would take if another rank were last lies between both
+                Joins::AllToAll => (from_latest + last_end - latest) / 2,
+                _ => from_latest,
+            };
+            self.left_early[call as usize] = left_early;
+            self.party[call as usize] = self.parties.len() as u32;
+        }
+        self.parties.push(group.to_vec());
+    }
+
+    /// Returns the calls that begin together.
+    pub(super) fn parties(&self) -> &[Vec<u32>] {
+        &self.parties
+    }
+
+    /// Returns the call before on the same GPU.
+    pub(super) fn before(&self, call: usize) -> Option<usize> {
+        (call > self.first[self.gpus[call] as usize]).then(|| call - 1)
+    }
+
+    /// Returns the time since the begin of the call before, and how long that call took.
+    pub(super) fn since(&self, call: usize) -> Option<[i64; 2]> {
+        let before = &self.calls[self.before(call)?];
+        Some([self.calls[call].begin - before.begin, before.end - before.begin])
+    }
+
+    /// Returns the transfer between a call of messages and a call that it meets, as measured.
+    fn between(&self, one: usize, other: usize, is_lone: bool) -> i64 {
+        let (one, other) = (&self.calls[one], &self.calls[other]);
+        let shortest = (one.end - one.begin).min(other.end - other.begin);
+        // the call that began last waits for nobody, and needs no common clock
+        if is_lone || !one.is_compared || !other.is_compared {
+            return shortest;
+        }
+        let [one, other] = [one.common(), other.common()];
+        (one[1].min(other[1]) - one[0].max(other[0])).clamp(0, shortest)
+    }
+
+    /// Plays the stretch with these own times before each call and these parts of it that run beside the call before.
+    /// `scaled` may change transfers. Returns begin and end of each call; `None` if calls wait for
+    /// each other in a circle, as where operations of ranks were matched wrongly.
+    pub(super) fn play(&self, own: &[i64], beside: &[Beside], scaled: Scaled<'_>) -> Option<Vec<[i64; 2]>> {
+        const OPEN: i64 = i64::MIN;
+        let mut times = vec![[OPEN; 2]; self.calls.len()];
+        let gpus = self.first.len() - 1;
+        let mut next: Vec<usize> = self.first[..gpus].to_vec();
+        let mut missing: Vec<u32> = self.parties.iter().map(|party| party.len() as u32).collect();
+        let mut todo: VecDeque<usize> = (0..gpus).collect();
+        let mut ended = vec![];
+        while let Some(gpu) = todo.pop_front() {
+            while next[gpu] < self.first[gpu + 1] {
+                let call = next[gpu];
+                let Some(begin) = self.begin(call, &times, own, beside) else { break };
+                times[call][0] = begin;
+                next[gpu] += 1;
+                let party = self.party[call] as usize;
+                if self.calls[call].joins == Joins::Pairs {
+                    // its own end, and that of each call that it meets
+                    for &other in &self.parties[party] {
+                        let of_other = self.party[other as usize] as usize;
+                        missing[of_other] -= u32::from(self.parties[of_other].contains(&(call as u32)));
+                        if missing[of_other] == 0 && times[other as usize][1] == OPEN {
+                            times[other as usize][1] = self.end_of_pairs(other as usize, &times, scaled);
+                            ended.push(other as usize);
+                        }
+                    }
+                } else {
+                    missing[party] -= 1;
+                    if self.left_early[call] {
+                        times[call][1] = begin + self.transfer[call];
+                    }
+                    if missing[party] == 0 {
+                        let members = &self.parties[party];
+                        let latest = members.iter().map(|&it| times[it as usize][0]).max().unwrap_or(begin);
+                        for &member in members {
+                            let member = member as usize;
+                            if !self.left_early[member] {
+                                times[member][1] = latest + scaled(member, None, self.transfer[member]);
+                                ended.push(member);
+                            }
+                        }
+                    }
+                }
+                for call in ended.drain(..) {
+                    let of = self.gpus[call] as usize;
+                    if of != gpu {
+                        todo.push_back(of);
+                    }
+                }
+            }
+        }
+        (0..gpus).all(|gpu| next[gpu] == self.first[gpu + 1]).then_some(times)
+    }
+
+    /// Returns when a call begins; `None` while that is not known.
+    fn begin(&self, call: usize, times: &[[i64; 2]], own: &[i64], beside: &[Beside]) -> Option<i64> {
+        let known = |time: i64| (time != i64::MIN).then_some(time);
+        let mut begin = match self.before(call) {
+            None => self.calls[call].begin,
+            Some(before) if beside[call] == ALL => times[before][0] + own[call],
+            Some(before) => {
+                let length = known(times[before][1])? - times[before][0];
+                times[before][0] + own[call] + (length - beside[call]).max(0)
+            }
+        };
+        if self.on_stream[call] != NONE {
+            let before = self.on_stream[call] as usize;
+            let pause = (self.calls[call].begin - self.calls[before].end).clamp(EARLY, AT_ONCE);
+            begin = begin.max(known(times[before][1])? + pause);
+        }
+        Some(begin)
+    }
+
+    fn end_of_pairs(&self, call: usize, times: &[[i64; 2]], scaled: Scaled<'_>) -> i64 {
+        let party = &self.parties[self.party[call] as usize];
+        if let [_] = party[..] {
+            return times[call][0] + self.transfer[call];
+        }
+        let end = |&other: &u32| {
+            let other = other as usize;
+            let is_lone = party.len() == 2 && self.parties[self.party[other] as usize].len() == 2;
+            let transfer = self.between(call, other, is_lone);
+            let transfer = scaled(call, Some(other), transfer);
+            times[call][0].max(times[other][0]) + transfer
+        };
+        party[1..].iter().map(end).max().unwrap_or(times[call][0])
+    }
+}
+
+/// Changes the transfer of a call, or that between a call and another one that it meets.
+pub(super) type Scaled<'a> = &'a dyn Fn(usize, Option<usize>, i64) -> i64;
+
+/// Leaves transfers as they are.
+pub(super) fn unchanged(_: usize, _: Option<usize>, transfer: i64) -> i64 {
+    transfer
+}

@@ -1,0 +1,200 @@
+//! Who stands out: a rank among its peers, all ranks of a node, a stage of a pipeline.
+//!
+//! A rank stands out if its own time a step is longer than that of its peers by more than 1 % of a step, and by more
+//! than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks that have
+//! peers) and of its own median over the steps. Below five ranks the deviation of the ranks is unknown; 1 % of the own
+//! time stands for it. The time by which it stands out says nothing yet of what a step would gain.
+
+use super::peers::Division;
+use super::rank::{Change, Rank};
+use super::robust::{NORMAL, median};
+use crate::answer::Group;
+use crate::job::Job;
+use std::collections::BTreeMap;
+
+/// Robust z from which on somebody stands out.
+const Z: f64 = 5.0;
+/// Share of a step by which own time is longer at least.
+const SHARE: f64 = 0.01;
+/// Ranks from which on their deviation from each other is known.
+const RANKS: usize = 5;
+/// Share of the own time that stands for an unknown deviation.
+const UNKNOWN: f64 = 0.01;
+/// Share of a node's ranks that stand out, from which on it is the node.
+const OF_NODE: f64 = 0.75;
+
+/// Ranks that stand out together.
+#[derive(Debug, Clone)]
+pub(super) struct Standing {
+    pub(super) group: Group,
+    pub(super) gpus: Vec<usize>,
+    /// Mean own time and excess of its ranks, nanoseconds a step.
+    pub(super) own: f64,
+    pub(super) excess: f64,
+    pub(super) z: f64,
+    pub(super) peers: usize,
+    /// First step of the excess, where it is not there from the begin.
+    pub(super) since: Option<u32>,
+    /// Stages have no peers at single places: the usual own time of the others over this one's.
+    pub(super) others: Option<f64>,
+}
+
+/// What is known of a rank that may stand out.
+#[derive(Debug)]
+struct Candidate {
+    gpu: usize,
+    peers: usize,
+    own: f64,
+    excess: f64,
+    error: f64,
+    since: Option<u32>,
+}
+
+/// Deviations of the excess, by GPU, and those that stand out.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) standing: Vec<Standing>,
+    /// Robust z of each GPU with peers.
+    pub(super) z: Vec<Option<f64>>,
+}
+
+/// Finds who stands out. `step` is the mean length of a step, nanoseconds.
+pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], step: f64) -> Found {
+    let mut candidates: Vec<Candidate> = vec![];
+    for peers in division.peers.iter().filter(|peers| peers.members.len() > 1) {
+        let gpus: Vec<usize> = division.gpus(peers).filter(|&gpu| ranks[gpu].is_some()).collect();
+        let of = |gpu: &usize| ranks[*gpu].as_ref().map(|rank| (*gpu, rank));
+        let middle = median(&mut gpus.iter().filter_map(of).map(|(_, rank)| rank.excess).collect::<Vec<f64>>());
+        for (gpu, rank) in gpus.iter().filter_map(of) {
+            // a change that leaves the rank as its peers are behind it is over
+            let change = rank.change().filter(|it| it.behind - middle > SHARE * step && it.behind > it.before);
+            let behind = change.map(|Change { step, behind, .. }| (step, behind));
+            candidates.push(Candidate {
+                gpu,
+                peers: gpus.len() - 1,
+                own: rank.own,
+                excess: behind.map_or(rank.excess, |(_, excess)| excess) - middle,
+                error: rank.error,
+                since: behind.map(|(step, _)| step),
+            });
+        }
+    }
+    let deviation = deviation(&candidates);
+    let mut found = Found { standing: vec![], z: vec![None; ranks.len()] };
+    for candidate in &candidates {
+        let z = candidate.excess / scale(candidate, deviation);
+        found.z[candidate.gpu] = Some(z);
+        if z > Z && candidate.excess > SHARE * step {
+            found.standing.push(Standing {
+                group: Group::Rank,
+                gpus: vec![candidate.gpu],
+                own: candidate.own,
+                excess: candidate.excess,
+                z,
+                peers: candidate.peers,
+                since: candidate.since,
+                others: None,
+            });
+        }
+    }
+    nodes(job, &candidates, step, &mut found.standing);
+    stages(division, ranks, step, &mut found.standing);
+    found
+}
+
+/// Returns the ranks' deviation from each other, where it is known.
+fn deviation(candidates: &[Candidate]) -> Option<f64> {
+    let mut distances: Vec<f64> = candidates.iter().map(|it| it.excess.abs()).collect();
+    (candidates.len() >= RANKS).then(|| NORMAL * median(&mut distances))
+}
+
+fn scale(candidate: &Candidate, deviation: Option<f64>) -> f64 {
+    deviation.unwrap_or(UNKNOWN * candidate.own).max(candidate.error).max(1.0)
+}
+
+/// Puts ranks of a node that stand out together in one, and finds nodes all of whose ranks are later than those of the
+/// other nodes: where these are half of all, no rank stands out among its peers.
+fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Standing>) {
+    let mut by_node: BTreeMap<usize, Vec<&Candidate>> = BTreeMap::new();
+    for candidate in candidates {
+        if let Some(gpu) = job.gpus.get(candidate.gpu) {
+            by_node.entry(gpu.node).or_default().push(candidate);
+        }
+    }
+    by_node.retain(|_, of_node| of_node.len() > 1);
+    if by_node.len() < 2 {
+        return;
+    }
+    let of_node = |of: &[&Candidate]| median(&mut of.iter().map(|it| it.excess).collect::<Vec<f64>>());
+    let medians: BTreeMap<usize, f64> = by_node.iter().map(|(&node, of)| (node, of_node(of))).collect();
+    let mut sorted: Vec<f64> = medians.values().copied().collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    // of two nodes, the faster one is the measure
+    let usual = sorted[(sorted.len() - 1) / 2];
+    let within = by_node.iter().flat_map(|(node, of)| of.iter().map(|it| (it.excess - medians[node]).abs()));
+    let within = NORMAL * median(&mut within.collect::<Vec<f64>>());
+    for (node, of) in &by_node {
+        let is_out = |it: &&&Candidate| standing.iter().any(|known| known.gpus == [it.gpu]);
+        let out = of.iter().filter(is_out).count() as f64;
+        let excess = medians[node] - usual;
+        let scale = of.iter().map(|it| it.error).fold(within, f64::max).max(1.0);
+        let is_slow = out >= OF_NODE * of.len() as f64 && out >= 2.0;
+        if !is_slow && (excess <= SHARE * step || excess / scale <= Z || out > 0.0) {
+            continue;
+        }
+        let gpus: Vec<usize> = of.iter().map(|it| it.gpu).collect();
+        let z = standing.iter().filter(|it| it.gpus.iter().all(|gpu| gpus.contains(gpu))).map(|it| it.z);
+        let z = z.fold(excess / scale, f64::max);
+        standing.retain(|it| !it.gpus.iter().all(|gpu| gpus.contains(gpu)));
+        let mean = |value: fn(&Candidate) -> f64| of.iter().map(|it| value(it)).sum::<f64>() / of.len() as f64;
+        standing.push(Standing {
+            group: Group::Node,
+            own: mean(|it| it.own),
+            excess: mean(|it| it.excess) - usual,
+            z,
+            peers: candidates.len() - of.len(),
+            since: of.iter().map(|it| it.since).min().flatten(),
+            gpus,
+            others: None,
+        });
+    }
+}
+
+/// Finds stages of a pipeline whose own times are longer than those of the other stages, in whole.
+fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, standing: &mut Vec<Standing>) {
+    let mut by_stage: BTreeMap<i32, Vec<(usize, &Rank)>> = BTreeMap::new();
+    for peers in &division.peers {
+        let Some(stage) = peers.stage else { continue };
+        // a rank that stands out among its peers is later than its stage
+        let is_alone = |gpu: &usize| !standing.iter().any(|known| known.gpus.contains(gpu));
+        let known = division.gpus(peers).filter(is_alone).filter_map(|gpu| Some((gpu, ranks[gpu].as_ref()?)));
+        by_stage.entry(stage).or_default().extend(known);
+    }
+    by_stage.retain(|_, of| !of.is_empty());
+    if by_stage.len() < 2 {
+        return;
+    }
+    let own = |of: &[(usize, &Rank)]| median(&mut of.iter().map(|(_, rank)| rank.own).collect::<Vec<f64>>());
+    let owns: BTreeMap<i32, f64> = by_stage.iter().map(|(&stage, of)| (stage, own(of))).collect();
+    for (stage, of) in &by_stage {
+        let mut others: Vec<f64> = owns.iter().filter(|(other, _)| *other != stage).map(|(_, own)| *own).collect();
+        let usual = median(&mut others);
+        let excess = owns[stage] - usual;
+        let error = median(&mut of.iter().map(|(_, rank)| rank.error).collect::<Vec<f64>>());
+        let z = excess / (UNKNOWN * usual).max(error).max(1.0);
+        if z <= Z || excess <= SHARE * step {
+            continue;
+        }
+        let gpus: Vec<usize> = of.iter().map(|(gpu, _)| *gpu).collect();
+        standing.push(Standing {
+            group: Group::Stage,
+            own: owns[stage],
+            excess,
+            z,
+            peers: owns.len() - 1,
+            since: None,
+            others: Some(usual / owns[stage]),
+            gpus,
+        });
+    }
+}

@@ -1,0 +1,170 @@
+//! Jobs with known faults, held against the same jobs without them.
+
+use crate::analysis::whole::{Facts, report};
+use crate::answer::{Group, Stragglers, When};
+use crate::made::{MS, Made, Maker, Start, US};
+use fastrand::Rng;
+
+/// Own time of a rank at a place of a step, nanoseconds.
+type Own<'a> = &'a dyn Fn(usize, u64, usize) -> u64;
+
+const STEPS: u64 = 60;
+const RANKS: usize = 8;
+
+/// Returns 1 +- 5 %, the same for the same rank, step and place.
+fn noise(rank: usize, step: u64, place: usize) -> f64 {
+    let mut random = Rng::with_seed((rank as u64) << 40 | step << 8 | place as u64);
+    0.95 + 0.1 * random.f64()
+}
+
+/// Own times of 5 ms, with noise, times a factor.
+fn work(factor: impl Fn(usize, u64) -> f64) -> impl Fn(usize, u64, usize) -> u64 {
+    move |rank, step, place| (5e6 * noise(rank, step, place) * factor(rank, step)) as u64
+}
+
+/// Steps of three all-reduces of different sizes, which the computation waits for.
+fn waiting(per_node: usize, own: Own<'_>) -> Made {
+    let mut maker = Maker::new(RANKS, per_node);
+    let world = maker.communicator("world", &(0..RANKS).collect::<Vec<_>>());
+    let mut end = MS;
+    for step in 0..STEPS {
+        for place in 0..3 {
+            let begins: Vec<u64> = (0..RANKS).map(|rank| end + own(rank, step, place)).collect();
+            let elements = 1 << (20 + place);
+            end = maker.collective(world, "AllReduce", elements, Start::Each(&begins), 400 * US);
+        }
+    }
+    maker.finish()
+}
+
+/// Steps of six all-gathers, each of which begins when the computation before it begins, and is awaited at its end;
+/// then an all-reduce that the computation waits for.
+fn prefetching(own: Own<'_>) -> Made {
+    let mut maker = Maker::new(RANKS, RANKS);
+    let world = maker.communicator("world", &(0..RANKS).collect::<Vec<_>>());
+    let mut at = vec![MS; RANKS];
+    for step in 0..STEPS {
+        for place in 0..6 {
+            let end = maker.collective(world, "AllGather", 1 << 20, Start::Each(&at), 900 * US);
+            at = (0..RANKS).map(|rank| (at[rank] + own(rank, step, place)).max(end + 2 * US)).collect();
+        }
+        let end = maker.collective(world, "AllReduce", 64, Start::Each(&at), 20 * US);
+        at = (0..RANKS).map(|rank| end + own(rank, step, 6)).collect();
+    }
+    maker.finish()
+}
+
+fn stragglers(made: &Made) -> Stragglers {
+    let report = report(&made.job, &made.table, Facts::default(), &mut [], &mut |_| {}).unwrap();
+    report.stragglers.known().unwrap_or_else(|| panic!("{:?}", report.stragglers)).clone()
+}
+
+/// Returns the mean length of the steps, microseconds.
+fn step_us(made: &Made) -> f64 {
+    let report = report(&made.job, &made.table, Facts::default(), &mut [], &mut |_| {}).unwrap();
+    report.stragglers.known().unwrap().step_us
+}
+
+fn names(stragglers: &Stragglers) -> Vec<&str> {
+    stragglers.found.iter().map(|it| it.name.as_str()).collect()
+}
+
+#[test]
+fn nobody_stands_out_where_ranks_differ_by_chance() {
+    for made in [waiting(RANKS, &work(|_, _| 1.0)), prefetching(&work(|_, _| 1.0))] {
+        let stragglers = stragglers(&made);
+        assert_eq!(names(&stragglers), [""; 0]);
+        assert!((stragglers.reenacted_us / stragglers.step_us - 1.0).abs() < 1e-3, "{stragglers:?}");
+        assert!(stragglers.jitter_us.unwrap() > 0.0);
+        assert_eq!(stragglers.event_count, 0);
+    }
+}
+
+/// The gain is within 5 % of the difference to the same job without the fault.
+#[test]
+fn a_slow_rank_is_named_with_the_gain() {
+    for factor in [1.05, 1.2, 2.0] {
+        let slow = |rank: usize, _: u64| if rank == 3 { factor } else { 1.0 };
+        let without = [step_us(&waiting(RANKS, &work(|_, _| 1.0))), step_us(&prefetching(&work(|_, _| 1.0)))];
+        for (made, without) in [waiting(RANKS, &work(slow)), prefetching(&work(slow))].iter().zip(without) {
+            let stragglers = stragglers(made);
+            assert_eq!(names(&stragglers), ["rank 3"], "{factor}");
+            let (gain, truth) = (stragglers.found[0].gain_us.unwrap(), stragglers.step_us - without);
+            assert!((gain / truth - 1.0).abs() < 0.05, "{factor}: {gain}, {truth}");
+        }
+    }
+}
+
+#[test]
+fn a_slow_node_is_named_as_one_also_if_it_is_half_of_all() {
+    for (node, per_node) in [(1, 2), (1, 4)] {
+        let slow = move |rank: usize, _: u64| if rank / per_node == node { 1.2 } else { 1.0 };
+        let stragglers = stragglers(&waiting(per_node, &work(slow)));
+        assert_eq!(names(&stragglers), ["node1"]);
+        assert_eq!((stragglers.found[0].group, stragglers.found[0].gpus.len()), (Group::Node, per_node));
+        let truth = stragglers.step_us - step_us(&waiting(per_node, &work(|_, _| 1.0)));
+        let gain = stragglers.found[0].gain_us.unwrap();
+        assert!((gain / truth - 1.0).abs() < 0.05, "{gain}, {truth}");
+    }
+}
+
+#[test]
+fn pauses_are_events_unless_they_recur_on_one_rank() {
+    let usual = work(|_, _| 1.0);
+    let once = stragglers(&waiting(RANKS, &|rank, step, place| {
+        usual(rank, step, place) + if (rank, step, place) == (5, 30, 1) { 500 * MS } else { 0 }
+    }));
+    assert_eq!((names(&once).len(), once.event_count, once.events[0].gpu), (0, 1, 5));
+    assert!((once.events[0].excess_us - 5e5).abs() < 1e3 && once.step_us < 20_000.0, "{once:?}");
+    let often = stragglers(&waiting(RANKS, &|rank, step, place| {
+        usual(rank, step, place) + if rank == 5 && step % 10 == 7 && place == 1 { 20 * MS } else { 0 }
+    }));
+    assert_eq!((names(&often), often.event_count), (vec!["rank 5"], 0));
+    assert!(matches!(often.found[0].when, When::Sometimes { every: Some(10), .. }), "{:?}", often.found[0].when);
+    // 20 ms in every tenth step
+    assert!((often.found[0].gain_us.unwrap() - 2000.0).abs() < 100.0, "{often:?}");
+}
+
+#[test]
+fn a_rank_that_becomes_slow_has_a_first_step() {
+    let stragglers = stragglers(&waiting(RANKS, &work(|rank, step| if rank == 2 && step >= 40 { 1.3 } else { 1.0 })));
+    assert_eq!(names(&stragglers), ["rank 2"]);
+    assert!(matches!(stragglers.found[0].when, When::Since(38..=42)), "{:?}", stragglers.found[0].when);
+}
+
+/// Rank r sends to rank r + 1; all meet at the end of a step. Stages have no peers, and are compared in whole.
+#[test]
+fn a_stage_of_a_pipeline_is_compared_with_the_other_stages() {
+    let made = |slow: Option<usize>| {
+        let mut maker = Maker::new(4, 4);
+        let world = maker.communicator("world", &[0, 1, 2, 3]);
+        let pipeline = maker.communicator("pp", &[0, 1, 2, 3]);
+        let mut at = [MS; 4];
+        for step in 0..STEPS {
+            for micro in 0..4 {
+                for stage in 0..4 {
+                    let factor = if slow == Some(stage) { 1.5 } else { 1.0 };
+                    at[stage] += (2e6 * factor * noise(stage, step, micro)) as u64;
+                    if stage < 3 {
+                        let begins = [0, 1, 2, 3].map(|it| at[it]);
+                        let messages = [(stage, stage + 1, 1 << 20)];
+                        let end = maker.exchange(pipeline, &messages, Start::Each(&begins), 100 * US);
+                        (at[stage], at[stage + 1]) = (end, end);
+                    }
+                }
+            }
+            at = [maker.collective(world, "AllReduce", 4, Start::Each(&at), 20 * US); 4];
+        }
+        maker.finish()
+    };
+    let without = made(None);
+    assert_eq!(names(&stragglers(&without)), [""; 0]);
+    for stage in 0..4 {
+        let stragglers = stragglers(&made(Some(stage)));
+        assert_eq!(names(&stragglers), [format!("stage {stage}")]);
+        assert_eq!(stragglers.found[0].gpus, [stage]);
+        let truth = stragglers.step_us - step_us(&without);
+        let gain = stragglers.found[0].gain_us.unwrap();
+        assert!((gain / truth - 1.0).abs() < 0.05, "stage {stage}: {gain}, {truth}");
+    }
+}

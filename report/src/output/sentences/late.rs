@@ -1,0 +1,218 @@
+//! Which rank is late, and what a step would gain without its extra time.
+
+use super::super::names::Names;
+use super::super::units::{count, counted, part_of, share, time};
+use super::{absent, capital, nobody_late};
+use crate::answer::{Event, Group, Report, Straggler, Stragglers, Verdict, Verdicted, When, Why};
+
+/// Share of a step from which on a gain is much.
+const MUCH: f64 = 0.05;
+/// Share of a step from which on random differences between ranks are worth a look.
+const JITTER: f64 = 0.1;
+/// Share of a step from which on random differences are spoken of.
+const NEXT_TO_NOTHING: f64 = 0.005;
+/// Most groups that the answer names.
+const NAMED: usize = 3;
+
+/// Returns the answer with its verdict.
+pub(super) fn answer(report: &Report) -> Verdicted {
+    let Some(stragglers) = report.stragglers.known() else {
+        return without_own_times(report);
+    };
+    match &stragglers.found[..] {
+        [] => nobody(report, stragglers),
+        found => somebody(report, stragglers, found),
+    }
+}
+
+/// Of summaries, or of operations without GPU times.
+fn without_own_times(report: &Report) -> Verdicted {
+    let text = match (report.late.known(), report.stragglers.absent()) {
+        (Some(late), _) if !late.lateness.is_empty() => nobody_late(late, &Names::of(report)),
+        (_, reason) => absent(reason),
+    };
+    Verdicted { text, ..Verdicted::default() }
+}
+
+/// A step, or the recording where there are no steps.
+fn period(stragglers: &Stragglers) -> &'static str {
+    if stragglers.steps > 0 { "a step" } else { "the recording" }
+}
+
+fn somebody(report: &Report, stragglers: &Stragglers, found: &[Straggler]) -> Verdicted {
+    let names: Vec<String> = found.iter().take(NAMED).map(|it| subject(report, it)).collect();
+    let rest = found.len().saturating_sub(NAMED);
+    let who = list(&names, rest);
+    let (are, their) = if found.len() > 1 { ("are", "their") } else { ("is", "its") };
+    let gain_us = if found.len() > 1 { stragglers.together_us } else { found[0].gain_us };
+    let gain_us = gain_us.map(|gain| gain.max(0.0));
+    let gain = gain_us.map(|gain| part_of(gain, stragglers.step_us));
+    let mut text = format!("{} {are} slow: ", capital(&who));
+    text += &match gain_us {
+        Some(gain_us) => format!(
+            "without {their} extra time {} would take {} instead of {} ({}).",
+            period(stragglers),
+            time(stragglers.step_us - gain_us),
+            time(stragglers.step_us),
+            share(part_of(gain_us, stragglers.step_us))
+        ),
+        None => format!(
+            "the gain without {their} extra time is not known, because {} cannot be played again to within 3 %.",
+            if stragglers.steps > 0 { "the steps" } else { "the recording" }
+        ),
+    };
+    for straggler in found.iter().take(NAMED) {
+        text += " ";
+        text += &excess(report, stragglers, straggler, found.len() > 1);
+    }
+    let first = &found[0];
+    let when = when(first.when);
+    let why = first.why.map_or("", why);
+    let next = match first.why {
+        Some(Why::Host) => "Look at its host: processors, data loading, other processes.",
+        Some(Why::Gpu) => "Look at its GPU: clocks, temperature, power, its share of the data.",
+        None => "Look at its share of the work first, then at its host and its GPU.",
+    };
+    let next = if found.len() > 1 { next.replacen("its", "their", 2) } else { next.into() };
+    let verdict = if gain.is_none_or(|gain| gain >= MUCH) { Verdict::Bad } else { Verdict::Look };
+    if !why.is_empty() {
+        text += &format!(" {why}");
+    }
+    text += &format!(" {next}");
+    text += &pauses(report, stragglers, " ");
+    Verdicted { verdict, text, gain_us, gain, when, why: why.into(), next }
+}
+
+/// Says by how much somebody's own time is longer.
+fn excess(report: &Report, stragglers: &Stragglers, it: &Straggler, are_several: bool) -> String {
+    let who = if are_several { capital(&subject(report, it)) } else { "It".into() };
+    let usual = it.own_us - it.excess_us;
+    let when = when(it.when);
+    if let When::Sometimes { .. } = it.when {
+        return format!("{who} pauses {when}.");
+    }
+    let part = (usual > 0.0).then(|| format!(" ({})", share(it.excess_us / usual))).unwrap_or_default();
+    let peers = match it.group {
+        Group::Stage => "than the other stages".into(),
+        _ => format!("than its {}", counted(it.peers, "peer")),
+    };
+    let period = if stragglers.steps > 0 { " a step" } else { "" };
+    let since = if when.is_empty() { String::new() } else { format!(" {when}") };
+    format!("{who} takes {} longer{period}{part} outside of NCCL {peers}{since}.", time(it.excess_us))
+}
+
+fn when(when: When) -> String {
+    match when {
+        When::Always => String::new(),
+        When::Since(step) => format!("since step {step}"),
+        When::Sometimes { steps, every: Some(every) } => format!("in {steps} steps, every {every}th"),
+        When::Sometimes { steps, every: None } => format!("in {steps} steps"),
+    }
+}
+
+fn why(why: Why) -> &'static str {
+    match why {
+        Why::Host => "Its calls come late, so its host delays it.",
+        Why::Gpu => "Its calls are there in time, so its GPU delays it.",
+    }
+}
+
+/// Names a straggler: a rank that is a stage by itself is both.
+fn subject(report: &Report, it: &Straggler) -> String {
+    let names = Names::of(report);
+    match (it.group, &it.gpus[..]) {
+        (Group::Stage, [gpu]) => format!("{}, which is {} of the pipeline,", names.gpu(*gpu), it.name),
+        (Group::Stage, _) => format!("{} of the pipeline", it.name),
+        (Group::Node, gpus) => format!("node {} ({})", it.name, counted(gpus.len() as u64, "rank")),
+        (Group::Rank, _) => it.name.clone(),
+    }
+}
+
+fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
+    let missing = report.complete.ranks.map_or(0, |ranks| ranks.saturating_sub(report.complete.ranks_here));
+    if let ([event], 1) = (&stragglers.events[..], stragglers.event_count) {
+        return once(report, stragglers, event);
+    }
+    let mut text = if missing > 0 {
+        format!(
+            "Not known of all: {} missing. Of the {} here, none stands out.",
+            if missing == 1 { "1 rank is".into() } else { format!("{} ranks are", count(missing)) },
+            counted(report.complete.ranks_here, "rank"),
+        )
+    } else {
+        "No rank stands out".to_owned()
+    };
+    let (gain_us, jitter) = (stragglers.jitter_us, stragglers.jitter_us.map(|us| part_of(us, stragglers.step_us)));
+    let is_worth = jitter.is_some_and(|jitter| jitter >= NEXT_TO_NOTHING);
+    if missing == 0 {
+        text += &match stragglers.jitter_us.filter(|_| is_worth) {
+            Some(us) => format!(
+                "; their random differences cost {} {}, {} of it.",
+                time(us),
+                period(stragglers),
+                share(part_of(us, stragglers.step_us))
+            ),
+            None => ".".into(),
+        };
+    }
+    text += &pauses(report, stragglers, " ");
+    let costly = part_of(stragglers.events_us, stragglers.step_us) >= 0.01;
+    let verdict = match jitter {
+        _ if missing > 0 => Verdict::Unknown,
+        Some(jitter) if jitter >= JITTER || costly => Verdict::Look,
+        _ => Verdict::Fine,
+    };
+    let next = if verdict == Verdict::Look { "--part ranks has the own times of all ranks." } else { "" };
+    Verdicted { verdict, text, gain_us, gain: jitter, next: next.into(), ..Verdicted::default() }
+}
+
+/// Says that one rank paused once.
+fn once(report: &Report, stragglers: &Stragglers, event: &Event) -> Verdicted {
+    let name = Names::of(report).gpu(event.gpu);
+    let text = format!(
+        "{} paused once, for {}, in step {}. No rank stands out otherwise.",
+        capital(&name),
+        time(event.excess_us),
+        event.step
+    );
+    let gain = part_of(stragglers.events_us, stragglers.step_us);
+    let verdict = if gain >= 0.01 { Verdict::Look } else { Verdict::Fine };
+    let when = format!("once, in step {}", event.step);
+    Verdicted { verdict, text, when, ..Verdicted::default() }
+}
+
+/// Says how many pauses there were.
+fn pauses(report: &Report, stragglers: &Stragglers, before: &str) -> String {
+    let Some(longest) = stragglers.events.first() else { return String::new() };
+    let names = Names::of(report);
+    match (stragglers.event_count, stragglers.event_ranks) {
+        (1, _) => format!(
+            "{before}{} paused once, for {}, in step {}.",
+            capital(&names.gpu(longest.gpu)),
+            time(longest.excess_us),
+            longest.step
+        ),
+        (pauses, 1) => format!(
+            "{before}{} paused in {} steps, for up to {}.",
+            capital(&names.gpu(longest.gpu)),
+            count(pauses),
+            time(longest.excess_us)
+        ),
+        (pauses, ranks) => format!(
+            "{before}There were {} pauses on {}, of up to {}; they belong to no rank (--part events).",
+            count(pauses),
+            counted(ranks, "rank"),
+            time(longest.excess_us)
+        ),
+    }
+}
+
+/// Writes names as a list, with the number of those that are left out.
+fn list(names: &[String], rest: usize) -> String {
+    match (names, rest) {
+        ([], _) => String::new(),
+        ([one], 0) => one.clone(),
+        ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
+        (names, rest) => format!("{} and {rest} more", names.join(", ")),
+    }
+}
