@@ -9,11 +9,14 @@ fn report(rows: Vec<SeriesRow>) -> Report {
     }
     Report {
         schema: REPORT.into(),
+        answers: Default::default(),
         gpus: vec![],
+        nodes: vec![],
         complete: Complete::default(),
         steps: absent(),
         budget: absent(),
         phases: absent(),
+        stragglers: absent(),
         late: absent(),
         speed: absent(),
         pairs: absent(),

@@ -123,7 +123,8 @@ impl Waits {
         let tally = if steps > 0 { &self.of_steps } else { &self.whole };
         let row = |gpu: usize, sums: &Sums| {
             let row = sums.row();
-            let own_us = own_shares.get(gpu).copied().flatten().map_or(row.own_us, |share| share * row.cost_us);
+            let Some(share) = own_shares.get(gpu).copied().flatten() else { return row };
+            let own_us = share * row.cost_us;
             RankLate { own_us, propagated_us: row.cost_us - own_us, ..row }
         };
         Part::Known(Late {

@@ -7,7 +7,7 @@ use crate::stream::Occurrence;
 fn late(job: &Job, occurrences: &[Occurrence]) -> Late {
     let mut waits = Waits::new(job, 3);
     play(&mut waits, job, occurrences);
-    waits.finish(job, None).known().unwrap().clone()
+    waits.finish(job, None, &[]).known().unwrap().clone()
 }
 
 /// GPUs 0 and 1 share communicator 0, GPUs 1 and 2 communicator 1, GPUs 2 and 3 communicator 2. GPU 0 is late by 100 us
@@ -47,7 +47,7 @@ fn the_warm_up_is_in_no_sum_of_steps() {
             waits.occurrence(&job, occurrence);
             judged(occurrence).iter().for_each(|judged| waits.add(judged, is_of_step));
         }
-        waits.finish(&job, steps).known().unwrap().clone()
+        waits.finish(&job, steps, &[]).known().unwrap().clone()
     };
     let rows = |late: &Late| late.ranks.iter().map(|it| (it.calls, it.wait_us, it.cost_us)).collect::<Vec<_>>();
     let (whole, of_step) = (late(None), late(Some(1)));
@@ -142,7 +142,7 @@ fn nothing_compared_is_said() {
     occurrence.parts.iter_mut().for_each(|part| part.wait = None);
     let mut waits = Waits::new(&job, 3);
     play(&mut waits, &job, &[occurrence]);
-    assert!(waits.finish(&job, None).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
+    assert!(waits.finish(&job, None, &[]).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
 }
 
 /// 300 collectives of random groups among six GPUs, each of which computes for a random time between them.

@@ -8,7 +8,8 @@
 //! begin to begin, that stream's operations run beside computation, and `beside` is fitted at each place behind them:
 //! with the least variation, and such that each rank is as slow in comparison with its peers as it is elsewhere. For
 //! ranks that wait at a place in every step show no own time there, and any `beside` up to the length of their waits
-//! would do.
+//! would do. So it is where most ranks wait for a rank that is slow elsewhere, too: it is taken to be as slow here. A
+//! rank that is late at such a place alone does something there that the others do not.
 
 use super::programs::Program;
 use super::robust::{median, quantile};
@@ -37,6 +38,8 @@ const TRIES: usize = 40;
 const EQUAL: (f64, f64) = (1.01, 50.0);
 /// Own time of a place below which it says nothing of how slow a rank is, nanoseconds.
 const LITTLE: f64 = 20_000.0;
+/// Slowness from which on a rank is slow elsewhere.
+const SLOW: f64 = 1.05;
 /// Rounds in which fits and the ranks' slowness are brought into agreement.
 const ROUNDS: usize = 2;
 
@@ -72,6 +75,7 @@ pub(super) fn fit(program: &Program, runs: &[Run]) -> Vec<Beside> {
         }
     }
     let is_beside = |place: usize| streams[place].is_some_and(|stream| beside_of[&stream]);
+    let hides: Vec<bool> = samples.iter().map(hides).collect();
     let mut beside: Vec<f64> = (0..program.places)
         .map(|place| match varies[place] {
             _ if overlaps(&samples[place]) => f64::INFINITY,
@@ -79,14 +83,18 @@ pub(super) fn fit(program: &Program, runs: &[Run]) -> Vec<Beside> {
             _ => 0.0,
         })
         .collect();
-    if (0..program.places).any(is_beside) {
+    if (0..program.places).any(|place| is_beside(place) || hides[place]) {
         for round in 0..ROUNDS {
             let counts = |place: usize| {
                 varies[place] != Varies::Unknown
                     && !(round == 0 && is_beside(place) && varies[place] == Varies::FromEnd)
             };
             let slowness = slowness(&samples, &beside, &counts);
-            for place in (0..program.places).filter(|&place| is_beside(place) && !overlaps(&samples[place])) {
+            let is_fitted = |&place: &usize| {
+                let of = &samples[place];
+                (is_beside(place) || hides[place] && is_slow_elsewhere(of, &slowness)) && !overlaps(of)
+            };
+            for place in (0..program.places).filter(is_fitted) {
                 beside[place] = fitted(&samples[place], &slowness, matches!(varies[place], Varies::FromBegin(_)));
             }
         }
@@ -124,11 +132,28 @@ fn overlaps(samples: &Samples) -> bool {
     early * 50 > all
 }
 
+/// Returns whether a sample's call was ready before it could begin.
+fn is_at_once([since, length]: &[f64; 2]) -> bool {
+    since - length <= AT_ONCE
+}
+
+/// Returns whether most calls at a place were ready before they could begin, but not those of every rank.
+fn hides(samples: &Samples) -> bool {
+    let all: usize = samples.iter().map(Vec::len).sum();
+    let at_once = samples.iter().flatten().filter(|sample| is_at_once(sample)).count();
+    2 * at_once > all && at_once < all
+}
+
+/// Returns whether a rank that the others wait for at a place is slow elsewhere.
+fn is_slow_elsewhere(samples: &Samples, slowness: &[f64]) -> bool {
+    let is_awaited = |samples: &Vec<[f64; 2]>| 2 * samples.iter().filter(|it| is_at_once(it)).count() < samples.len();
+    samples.iter().zip(slowness).any(|(samples, &slow)| slow > SLOW && is_awaited(samples))
+}
+
 fn varies(samples: &Samples) -> Varies {
     let mut distances: [Vec<f64>; 2] = [vec![], vec![]];
     for of_rank in samples {
-        let free = |[since, length]: &&[f64; 2]| since - length > AT_ONCE;
-        let free: Vec<&[f64; 2]> = of_rank.iter().filter(free).collect();
+        let free: Vec<&[f64; 2]> = of_rank.iter().filter(|sample| !is_at_once(sample)).collect();
         if free.len() < STEPS {
             continue;
         }

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::answer::sample::sample;
-use crate::answer::{Complete, GpuBudget, Pairs, Part, RankLateness};
+use crate::answer::{
+    Complete, Event, GpuBudget, Group, Pairs, Part, RankLateness, Straggler, Stragglers, Verdict, When, Why,
+};
 
 fn whole() -> Report {
     Report {
@@ -35,59 +37,81 @@ fn complete_counts_ranks_and_names_each_lack() {
     assert!(complete(&report).starts_with("Complete as far as is known: 8 ranks of an unknown number are here"));
 }
 
+fn found(place: usize, excess_us: f64, gain_us: Option<f64>) -> Straggler {
+    Straggler {
+        group: Group::Rank,
+        name: format!("rank {place}"),
+        gpus: vec![place],
+        own_us: 10_000.0 + excess_us,
+        excess_us,
+        peers: 7,
+        z: 20.0,
+        gain_us,
+        when: When::Always,
+        why: None,
+    }
+}
+
+fn with(found: Vec<Straggler>, together_us: Option<f64>) -> Report {
+    let stragglers = Stragglers { steps: 57, step_us: 20_000.0, found, together_us, ..Stragglers::default() };
+    Report { stragglers: Part::Known(stragglers), ..whole() }
+}
+
 #[test]
-fn late_names_the_rank_with_the_largest_own_cost() {
-    let mut report = whole();
-    let rank = |own_us: f64, propagated_us: f64, last: u64| RankLate {
-        calls: 900,
-        last,
-        cost_us: own_us + propagated_us,
-        own_us,
-        propagated_us,
-        ..RankLate::default()
-    };
-    let Part::Known(it) = &mut report.late else { unreachable!() };
-    it.compared = 900;
-    it.ranks = vec![rank(0.0, 5e6, 70), rank(250e3, 0.0, 10), rank(600e3, 150e3, 800)];
-    // 57 steps, eight ranks
-    let expected = "Rank 2 is late most: the others waited for it 13.2 ms a step in all, 7.9 % of all ranks' time; \
-                    80 % of that began with rank 2 itself. It came last in 800 of its 900 compared operations. \
-                    Next is rank 1, with 29 % of all own delays.";
+fn late_says_what_a_step_gains_without_a_rank() {
+    let report = with(vec![found(2, 3_000.0, Some(2_000.0))], None);
+    let expected = "Rank 2 is slow: without its extra time a step would take 18.0 ms instead of 20.0 ms (10 %). It takes \
+                    3.00 ms longer a step (30 %) outside of NCCL than its 7 peers. Look at its share of the work first, \
+                    then at its host and its GPU.";
     assert_eq!(late(&report), expected);
-    let Part::Known(it) = &mut report.late else { unreachable!() };
-    it.ranks = vec![rank(0.0, 5e6, 70), RankLate::default()];
-    assert_eq!(
-        late(&report),
-        "No rank is late by itself: all 5.00 s that others waited for a last rank were passed on."
+    let answer = answers(&report).late;
+    assert_eq!((answer.verdict, answer.gain_us, answer.gain), (Verdict::Bad, Some(2_000.0), Some(0.1)));
+    let answer = answers(&with(vec![found(2, 3_000.0, Some(100.0))], None)).late;
+    assert_eq!(answer.verdict, Verdict::Look);
+    let unknown = late(&with(vec![found(2, 3_000.0, None)], None));
+    assert!(unknown.contains("the gain without its extra time is not known, because the steps cannot be"), "{unknown}");
+}
+
+#[test]
+fn late_names_several_with_their_gain_together() {
+    let mut second = found(5, 1_000.0, Some(50.0));
+    (second.when, second.why) = (When::Since(30), Some(Why::Gpu));
+    let text = late(&with(vec![found(2, 3_000.0, Some(2_000.0)), second], Some(2_500.0)));
+    assert!(
+        text.starts_with("Rank 2 and rank 5 are slow: without their extra time a step would take 17.5 ms"),
+        "{text}"
     );
-    let Part::Known(it) = &mut report.late else { unreachable!() };
-    (it.ranks, it.compared, it.resolved, it.steps) = (vec![RankLate::default(); 3], 7, 0, 0);
-    assert!(late(&report).starts_with("No rank is late: in none of 7 compared operations"));
-    let Part::Known(it) = &mut report.late else { unreachable!() };
-    it.compared = 0;
-    assert!(late(&report).starts_with("Not known"));
+    assert!(text.contains("Rank 5 takes 1.00 ms longer a step (10 %) outside of NCCL than its 7 peers since step 30."));
+    let many = (0..5).map(|place| found(place, 1_000.0, Some(50.0))).collect();
+    let text = late(&with(many, Some(300.0)));
+    assert!(text.starts_with("Rank 0, rank 1, rank 2 and 2 more are slow:"), "{text}");
 }
 
-/// Costs are of the steps behind the warm-up, and the compared operations of the whole recording.
 #[test]
-fn nobody_is_called_punctual_for_operations_outside_of_the_steps() {
-    let mut report = whole();
-    let Part::Known(it) = &mut report.late else { unreachable!() };
-    (it.ranks, it.compared, it.resolved, it.steps) = (vec![RankLate::default(); 2], 5, 5, 23);
-    assert_eq!(late(&report), "Not known: none of 5 compared operations lies in a step behind the warm-up.");
-    let Part::Known(it) = &mut report.late else { unreachable!() };
-    it.ranks[0].calls = 3;
-    assert!(late(&report).starts_with("No rank is late: in no step behind the warm-up"));
+fn late_names_nobody_where_nobody_stands_out() {
+    let mut report = with(vec![], None);
+    assert_eq!(late(&report), "No rank stands out.");
+    let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
+    stragglers.jitter_us = Some(1_200.0);
+    let expected = "No rank stands out; their random differences cost 1.20 ms a step, 6.0 % of it.";
+    assert_eq!(late(&report), expected);
+    assert_eq!(answers(&report).late.verdict, Verdict::Fine);
+    report.complete.ranks = Some(9);
+    assert_eq!(late(&report), "Not known of all: 1 rank is missing. Of the 8 ranks here, none stands out.");
+    assert_eq!(answers(&report).late.verdict, Verdict::Unknown);
 }
 
-/// 57 steps of 20.9 ms.
 #[test]
-fn a_rank_that_costs_next_to_nothing_is_not_called_late() {
-    let mut report = whole();
-    let Part::Known(it) = &mut report.late else { unreachable!() };
-    let cost = 57.0 * 2.0;
-    it.ranks = vec![RankLate { calls: 900, last: 800, cost_us: cost, own_us: cost, ..RankLate::default() }];
-    let expected = "No rank stands out: others wait longest for rank 0, 2.00 us a step in all.";
+fn one_pause_is_no_slow_rank() {
+    let mut report = with(vec![], None);
+    let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
+    stragglers.events = vec![Event { gpu: 3, step: 80, excess_us: 5e6, cost_us: None }];
+    (stragglers.event_count, stragglers.event_ranks, stragglers.events_us) = (1, 1, 5e6 / 57.0);
+    assert_eq!(late(&report), "Rank 3 paused once, for 5.00 s, in step 80. No rank stands out otherwise.");
+    let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
+    (stragglers.event_count, stragglers.event_ranks) = (26, 13);
+    let expected = "No rank stands out. There were 26 pauses on 13 ranks, of up to 5.00 s; they belong to no rank (--part \
+                    events).";
     assert_eq!(late(&report), expected);
 }
 
@@ -98,6 +122,7 @@ fn sums_say_who_was_last_most_often() {
     let row = |gpu, last| RankLateness { gpu: Some(gpu), operations: 9, last, ..sums_row() };
     (it.ranks, it.compared, it.resolved, it.steps) = (vec![], 9, 8, 0);
     it.lateness = vec![row(0, 1), row(3, 7)];
+    report.stragglers = Part::Absent("sums".into());
     let expected = "Rank 3 was last most often: in 7 of 9 compared operations of a communicator. Sums alone do not \
                     say how long others waited for it.";
     assert_eq!(late(&report), expected);
@@ -206,6 +231,7 @@ fn an_absent_part_answers_with_its_reason() {
     let reason = || "no process wrote operations.".to_owned();
     let report = Report {
         late: Part::Absent(reason()),
+        stragglers: Part::Absent(reason()),
         budget: Part::Absent(reason()),
         speed: Part::Absent(reason()),
         ..whole()
