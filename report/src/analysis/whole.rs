@@ -106,7 +106,7 @@ pub fn report(
         stragglers: Part::Absent("The steps were not re-enacted.".into()),
         late: parts.late.finish(job, steps),
         speed,
-        pairs: parts.pairs.finish(job, &transfers),
+        pairs: parts.pairs.finish(job, &named, &transfers),
         communicators: parts.usage.finish(job, &named, &clock, begin),
         unfinished: parts.courses.finish(job),
         swim: by_step.swim,

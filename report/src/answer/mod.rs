@@ -27,7 +27,7 @@ pub use callbacks::{
 pub use communicators::{Communicators, Dimension, Made, Origin};
 pub use complete::{Complete, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, WaitMap, WorstOperation};
-pub use pairs::{Pair, Pairs};
+pub use pairs::{Measure, Pair, Pairs, PartKind, SlowPart};
 pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};
 pub use speed::{Speed, SpeedRow};

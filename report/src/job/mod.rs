@@ -41,6 +41,12 @@ impl Job {
         self.gpus.iter().map(|gpu| host(gpu).unwrap_or_else(|| format!("node {}", gpu.node))).collect()
     }
 
+    /// Returns the name of a machine: its host, where that is known.
+    pub fn node_name(&self, node: usize) -> String {
+        let process = self.gpus.iter().find(|gpu| gpu.node == node).and_then(|gpu| self.processes.get(gpu.process));
+        process.and_then(|process| process.host.clone()).unwrap_or_else(|| format!("node {node}"))
+    }
+
     /// Returns the GPU that is this rank of a communicator.
     pub fn gpu(&self, comm: u64, rank: i32) -> Option<usize> {
         let members = &self.communicator(comm)?.members;

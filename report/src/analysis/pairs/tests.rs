@@ -15,6 +15,7 @@ fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f6
         active_us: 1.0,
         sustained_rate_mb_s: Some(sustained),
         typical_rate_mb_s: typical,
+        typical_error_mb_s: None,
         mean_in_flight: None,
         max_in_flight: None,
         fit: None,

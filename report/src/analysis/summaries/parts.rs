@@ -74,7 +74,7 @@ impl Parts<'_> {
             stragglers: absent("Costs of ranks"),
             late: self.late(&job),
             speed: self.speed(&job, &dimensions),
-            pairs: messages.finish(&job, self.transfers),
+            pairs: messages.finish(&job, &dimensions, self.transfers),
             communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
             unfinished: absent("Last operations"),
             swim: absent("Swim lanes"),

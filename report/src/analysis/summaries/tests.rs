@@ -52,6 +52,7 @@ fn of_rank(rank: i32, comm: u64, job: &str) -> Summary {
         active_us: 1.0,
         sustained_rate_mb_s: Some(9_000.0),
         typical_rate_mb_s: Some(10_000.0),
+        typical_error_mb_s: None,
         mean_in_flight: None,
         max_in_flight: None,
         fit: None,

@@ -64,7 +64,7 @@ pub(super) fn pairs(groups: &Groups) -> Pairs {
         spoil(slow);
     }
     rows.sort_by(|one, other| (&one.comm, one.rank, one.peer).cmp(&(&other.comm, other.rank, other.peer)));
-    Pairs { rows, left_out: 0 }
+    Pairs { rows, left_out: 0, slow: vec![] }
 }
 
 fn pair(groups: &Groups, group: &Group, from: usize, to: usize) -> Pair {
