@@ -11,7 +11,7 @@ use super::dimension::Dimensions;
 use super::late::Waits;
 use super::pairs::Messages;
 use super::series::Transfers;
-use super::speed::Speeds;
+use super::speed::{Speeds, shape};
 use super::steps::{Plan, Survey};
 use super::stepwise::Stepwise;
 use super::unfinished::Courses;
@@ -91,8 +91,11 @@ pub fn report(
     }
     let steps = by_step.steps.known().map(|steps| steps.count);
     let mut speed = parts.speed.finish(job, &named, &options.links);
-    if let crate::answer::Part::Known(speed) = &mut speed {
+    let pairs = parts.pairs.finish(job, &named, &transfers);
+    if let Part::Known(speed) = &mut speed {
         speed.link = link;
+        let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
+        speed.slow = shape::slow(job, &speed.rows, rows, complete.wait_error_us);
     }
     Ok(Report {
         schema: SCHEMA.into(),
@@ -106,7 +109,7 @@ pub fn report(
         stragglers: Part::Absent("The steps were not re-enacted.".into()),
         late: parts.late.finish(job, steps),
         speed,
-        pairs: parts.pairs.finish(job, &named, &transfers),
+        pairs,
         communicators: parts.usage.finish(job, &named, &clock, begin),
         unfinished: parts.courses.finish(job),
         swim: by_step.swim,

@@ -14,7 +14,7 @@ pub use options::{DimensionRule, Links, Options};
 pub use spans::{Kernels, StepRegions};
 pub use table::{Operations, Table, Unreadable};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Processes, GPUs and communicators of a job. All lists are referred to by place.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +39,17 @@ impl Job {
     pub fn node_names(&self) -> Vec<String> {
         let host = |gpu: &Gpu| self.processes.get(gpu.process).and_then(|process| process.host.clone());
         self.gpus.iter().map(|gpu| host(gpu).unwrap_or_else(|| format!("node {}", gpu.node))).collect()
+    }
+
+    /// Returns the number of a communicator's nodes: NCCL's, else that of its ranks if all were found; 0 where it is not
+    /// known.
+    pub fn nodes_of(&self, communicator: &Communicator) -> i32 {
+        if communicator.nnodes > 0 || !communicator.is_whole() {
+            return communicator.nnodes;
+        }
+        let nodes: BTreeSet<usize> =
+            communicator.members.iter().filter_map(|member| Some(self.gpus.get(member.gpu)?.node)).collect();
+        i32::try_from(nodes.len()).unwrap_or(0)
     }
 
     /// Returns the name of a machine: its host, where that is known.

@@ -1,7 +1,9 @@
 //! How fast operations are, by function, communicator, size, algorithm and protocol.
 
+mod baseline;
 mod cell;
 mod row;
+pub(crate) mod shape;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +12,7 @@ use super::sizes::BySize;
 use crate::answer::{Dimension, Part, Speed, SpeedRow};
 use crate::job::{Job, Links};
 use crate::stream::{Call, Kind, Listener, Occurrence};
+pub use baseline::Baseline;
 use cell::{Cell, Cells, How};
 use common::name::Name;
 use rustc_hash::FxHashMap;
@@ -90,13 +93,15 @@ impl Speeds {
             let link = links.of(communicator.comm);
             for (range, cells) in sizes.into_cells() {
                 let row = |(how, cell): (How, Cell)| {
-                    let known = row::Known { function, communicator, dimension, range, how, link };
+                    let nnodes = job.nodes_of(communicator);
+                    let known = row::Known { function, communicator, nnodes, dimension, range, how, link };
                     row::of(&known, &cell)
                 };
                 rows.extend(cells.0.into_iter().map(row));
             }
         }
         rows.sort_by(|one, other| key(one).cmp(&key(other)));
+        shape::expect(&mut rows);
         let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| "--link-gbps".into());
         Part::Known(Speed { rows, link, ..Speed::default() })
     }

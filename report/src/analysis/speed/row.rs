@@ -11,6 +11,7 @@ use common::name::Name;
 pub(super) struct Known<'a> {
     pub(super) function: Function,
     pub(super) communicator: &'a Communicator,
+    pub(super) nnodes: i32,
     pub(super) dimension: &'a str,
     pub(super) range: [u64; 2],
     pub(super) how: How,
@@ -33,6 +34,8 @@ pub(super) fn of(known: &Known<'_>, cell: &Cell) -> SpeedRow {
     SpeedRow {
         comm: format!("{:016x}", communicator.comm),
         nranks: communicator.nranks,
+        nnodes: known.nnodes,
+        expected: None,
         dimension: known.dimension.to_owned(),
         from_bytes: known.range[0],
         to_bytes: known.range[1],

@@ -171,7 +171,8 @@ impl Parts<'_> {
             let nranks = place.and_then(|place| job.communicators.get(place)).map_or(0, |found| found.nranks);
             let dimension = place.and_then(|place| dimensions.get(place)).map(|dimension| dimension.name.clone());
             let dimension = dimension.unwrap_or_else(|| "unknown".into());
-            SpeedRow { comm: comm.to_owned(), nranks, dimension, ..row }
+            let nnodes = place.and_then(|place| job.communicators.get(place)).map_or(0, |found| job.nodes_of(found));
+            SpeedRow { comm: comm.to_owned(), nranks, nnodes, dimension, ..row }
         };
         let mut rows: Vec<SpeedRow> = vec![];
         for (comm, sums) in self.sums {
@@ -188,7 +189,7 @@ impl Parts<'_> {
             key(one).cmp(&key(other))
         });
         let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| "--link-gbps".into());
-        Part::Known(Speed { rows, link, of_sums: true })
+        Part::Known(Speed { rows, link, of_sums: true, ..Speed::default() })
     }
 
     /// Returns a row of the job summary's bus bandwidths, which are by the least time over the ranks.

@@ -22,6 +22,8 @@ pub(super) fn speed(groups: &Groups) -> Speed {
             function: function.to_owned(),
             comm: group.id(),
             nranks: group.members.len() as i32,
+            nnodes: 0,
+            expected: None,
             dimension: group.dimension(),
             from_bytes: bytes,
             to_bytes: bytes,
@@ -45,7 +47,7 @@ pub(super) fn speed(groups: &Groups) -> Speed {
     let rows = groups.list.iter().flat_map(|group| group.functions.iter().map(move |&function| row(group, function)));
     let mut rows: Vec<SpeedRow> = rows.collect();
     rows.sort_by(|one, other| (&one.function, &one.comm).cmp(&(&other.function, &other.comm)));
-    Speed { rows, link: Some("--link-gbps 400".to_owned()), of_sums: false }
+    Speed { rows, link: Some("--link-gbps 400".to_owned()), ..Speed::default() }
 }
 
 /// Makes the pairs of neighbours in the rings of all communicators but the first, and all pairs of the tensor groups.
