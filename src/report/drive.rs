@@ -109,7 +109,7 @@ fn of_summaries(request: &Request, paths: Vec<PathBuf>, left_out: &mut Vec<Unrea
     left_out.extend(bad.map(|(file, cause)| without_file(file, &cause)));
     report.complete.inputs.extend(request.inputs.left_out.iter().map(problem));
     if let Part::Known(speed) = &mut report.speed {
-        speed.link.clone_from(&request.facts.link);
+        speed.link = request.facts.link.clone().or(speed.link.take());
     }
     Ok(report)
 }

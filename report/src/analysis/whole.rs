@@ -58,7 +58,8 @@ pub fn report(
         watch(Pass::Survey(process));
         survey.read(job, table, process)?;
     }
-    let Facts { options, kernels, regions, link, inputs, transfers, notes } = facts;
+    let Facts { mut options, kernels, regions, link, inputs, transfers, notes } = facts;
+    options.links = options.links.with_machines(job);
     let dimensions = Dimensions::of(job, &options.dimensions, survey.tallies());
     let plan = Plan::of(job, survey, regions.as_ref(), &common);
     let series = if plan.has_steps() { Transfers::of_steps() } else { Transfers::of_slices(job) };
@@ -93,7 +94,7 @@ pub fn report(
     let mut speed = parts.speed.finish(job, &named, &options.links);
     let pairs = parts.pairs.finish(job, &named, &transfers);
     if let Part::Known(speed) = &mut speed {
-        speed.link = link;
+        speed.link = link.or(speed.link.take());
         let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
         speed.slow = shape::slow(job, &speed.rows, rows, complete.wait_error_us);
     }

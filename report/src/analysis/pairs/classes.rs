@@ -8,7 +8,7 @@
 
 use crate::answer::{Dimension, Measure, Pair};
 use crate::job::Job;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest ratio of neighbours, sorted, that are alike.
 const ALIKE: f64 = 1.25;
@@ -42,6 +42,39 @@ impl Way {
             Self::Inside => "same node",
             Self::Between => "between nodes",
             Self::Unknown => "other",
+        }
+    }
+}
+
+/// The names of the classes of a job's pairs.
+pub(super) struct Ways {
+    /// Adapters of each node for people, if nodes differ in them.
+    adapters: BTreeMap<usize, String>,
+}
+
+impl Ways {
+    pub(super) fn of(job: &Job) -> Self {
+        let nodes: BTreeSet<usize> = job.gpus.iter().map(|gpu| gpu.node).collect();
+        let mut adapters: BTreeMap<usize, String> = nodes.into_iter().map(|node| (node, job.adapters(node))).collect();
+        let are_alike = adapters.values().collect::<BTreeSet<_>>().len() < 2;
+        if are_alike {
+            adapters.clear();
+        }
+        Self { adapters }
+    }
+
+    /// Returns the class of a pair.
+    pub(super) fn class(&self, job: &Job, from: Option<usize>, to: Option<usize>) -> String {
+        let way = Way::of(job, from, to);
+        let adapters = |gpu: Option<usize>| self.adapters.get(&job.gpus.get(gpu?)?.node).map(String::as_str);
+        match (way, adapters(from), adapters(to)) {
+            (Way::Between, Some(one), Some(other)) => {
+                let shown = |adapters: &str| if adapters.is_empty() { "unknown".to_owned() } else { adapters.to_owned() };
+                let [one, other] = [one.min(other), one.max(other)].map(shown);
+                let of = if one == other { one } else { format!("{one}; {other}") };
+                format!("{} ({of})", way.text())
+            }
+            _ => way.text().into(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::job::Job;
 use crate::stream::{Listener, Message, Occurrence};
 use common::summary::Transfers;
 use rustc_hash::FxHashMap;
-use classes::Way;
+use classes::Ways;
 use std::collections::BTreeMap;
 
 /// Most pairs that are kept, of all communicators.
@@ -109,7 +109,8 @@ impl Messages {
                 "There are no pairs: NCCL reported no sends and receives, and no transfers over the network.".into(),
             );
         }
-        let mut rows: Vec<Pair> = rows.into_iter().map(|(key, row)| placed(job, key, row)).collect();
+        let classes = Ways::of(job);
+        let mut rows: Vec<Pair> = rows.into_iter().map(|(key, row)| placed(job, &classes, key, row)).collect();
         outlier::mark(job, &classes::of(job, dimensions, &rows), &mut rows);
         let slow = explained::of(job, &rows);
         Part::Known(Pairs { rows, left_out, slow })
@@ -148,9 +149,9 @@ fn add(row: &mut Pair, of_pair: &Transfers) {
 }
 
 /// Returns a row with its keys, GPUs and class.
-fn placed(job: &Job, (comm, rank, peer): Key, row: Pair) -> Pair {
+fn placed(job: &Job, ways: &Ways, (comm, rank, peer): Key, row: Pair) -> Pair {
     let [from, to] = [rank, peer].map(|rank| job.gpu(comm, rank));
-    let class = Way::of(job, from, to).text().into();
+    let class = ways.class(job, from, to);
     Pair { comm: format!("{comm:016x}"), rank, peer, from, to, class, ..row }
 }
 

@@ -23,7 +23,7 @@ fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f6
 }
 
 fn rows(job: &Job, transfers: &[Transfers]) -> Vec<Pair> {
-    Messages::new().finish(job, transfers).known().unwrap().rows.clone()
+    Messages::new().finish(job, &[], transfers).known().unwrap().rows.clone()
 }
 
 /// Rank 0 sends at 0 and 1,000, rank 1 receives at 300 and 950.
@@ -41,12 +41,12 @@ fn late_senders_and_late_receivers_are_summed_apart() {
     let mut untimed = of(2, 0, 100);
     untimed.compared = None;
     play(&mut messages, &job, &[of(0, 0, 300), of(1, 1_000, 950), untimed]);
-    let part = messages.finish(&job, &[]);
+    let part = messages.finish(&job, &[], &[]);
     let [row] = part.known().unwrap().rows.as_slice() else { panic!("one pair") };
     assert_eq!((row.rank, row.peer, row.from, row.to), (0, 1, Some(0), Some(1)));
     assert_eq!((row.messages, row.message_bytes), (3, 2_400));
     assert_eq!((row.late_sender_us, row.late_receiver_us), (Some(0.05), Some(0.3)));
-    assert_eq!((row.class.as_str(), row.z, row.slow), ("host0, host1", None, false));
+    assert_eq!((row.class.as_str(), row.z, row.slow), ("between nodes", None, false));
 }
 
 #[test]
@@ -58,10 +58,10 @@ fn a_send_without_its_receive_is_no_message() {
     ];
     let mut messages = Messages::new();
     play(&mut messages, &job, &[occurrence(0, lone, 0)]);
-    let part = messages.finish(&job, &[]);
+    let part = messages.finish(&job, &[], &[]);
     let rows = &part.known().unwrap().rows;
     assert_eq!(rows.iter().map(|row| (row.rank, row.peer, row.messages)).collect::<Vec<_>>(), [(0, 1, 1)]);
-    assert!(Messages::new().finish(&job, &[]).absent().is_some());
+    assert!(Messages::new().finish(&job, &[], &[]).absent().is_some());
 }
 
 /// Two nodes of four GPUs each. All pairs over the network run at 12 GB/s but those between ranks 2 and 5.
@@ -96,12 +96,12 @@ fn only_pairs_of_one_class_are_compared() {
         [
             (0, 1, "same node", Some(0.0)),
             (0, 2, "same node", Some(0.0)),
-            (0, 3, "host0, host1", None),
+            (0, 3, "between nodes", None),
             (0, 9, "other", None),
             (1, 0, "same node", Some(0.0)),
-            (1, 3, "host0, host1", None),
+            (1, 3, "between nodes", None),
             (2, 0, "same node", Some(0.0)),
-            (2, 3, "host0, host1", None),
+            (2, 3, "between nodes", None),
         ]
     );
 }
@@ -128,7 +128,7 @@ fn lone_messages_show_a_slow_pair_inside_a_node() {
         let all: Vec<_> = (0..8).map(|number| message(number, rank, peer, bytes, takes)).collect();
         play(&mut messages, &job, &all);
     }
-    let part = messages.finish(&job, &[]);
+    let part = messages.finish(&job, &[], &[]);
     let rows = &part.known().unwrap().rows;
     let slow: Vec<_> = rows.iter().filter(|row| row.slow).map(|row| (row.rank, row.peer, row.lone)).collect();
     assert_eq!(slow, [(0, 1, Some(5.0))]);
