@@ -9,7 +9,10 @@ fn report(rows: Vec<SeriesRow>) -> Report {
     }
     Report {
         schema: REPORT.into(),
+        answers: Default::default(),
         gpus: vec![],
+        nodes: vec![],
+        stragglers: absent(),
         complete: Complete::default(),
         steps: absent(),
         budget: absent(),
