@@ -209,7 +209,8 @@ mod tests {
         assert_eq!(rates(&job(&[0, 0, 1, 1], 18)), [Some(100.0), None, Some(75.0)]);
         // a GPU of the job that is not in the communicator has its share, too
         let mut part = job(&[0, 0, 1, 1], 18);
-        part.communicators[0].members = vec![Member { gpu: 0, ..Member::default() }, Member { rank: 1, gpu: 2, made: 0 }];
+        part.communicators[0].members =
+            vec![Member { gpu: 0, ..Member::default() }, Member { rank: 1, gpu: 2, made: 0 }];
         part.communicators[0].nranks = 2;
         assert_eq!(rates(&part), [Some(50.0); 3]);
     }

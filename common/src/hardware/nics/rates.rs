@@ -146,7 +146,9 @@ mod tests {
             write(&format!("class/infiniband/{port}/state"), state);
             write(&format!("class/infiniband/{port}/rate"), rate);
         }
-        for (name, state, speed) in [("eth0", "up\n", "25000\n"), ("eth1", "up\n", "-1\n"), ("eth2", "down\n", "10000\n")] {
+        for (name, state, speed) in
+            [("eth0", "up\n", "25000\n"), ("eth1", "up\n", "-1\n"), ("eth2", "down\n", "10000\n")]
+        {
             write(&format!("class/net/{name}/operstate"), state);
             write(&format!("class/net/{name}/speed"), speed);
             write(&format!("class/net/{name}/device/vendor"), "0x15b3\n");

@@ -9,8 +9,8 @@ mod layout;
 
 use gpm::Gpm;
 use layout::{
-    ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_COUNT, NVLINK_DATA, NVLINK_RAW, NVLINK_SPEED, NVLINK_STATE, PCIE, PciInfo,
-    SUCCESS, UUID_BYTES,
+    ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_COUNT, NVLINK_DATA, NVLINK_RAW, NVLINK_SPEED, NVLINK_STATE, PCIE,
+    PciInfo, SUCCESS, UUID_BYTES,
 };
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 

@@ -69,7 +69,8 @@ impl Ways {
         let adapters = |gpu: Option<usize>| self.adapters.get(&job.gpus.get(gpu?)?.node).map(String::as_str);
         match (way, adapters(from), adapters(to)) {
             (Way::Between, Some(one), Some(other)) => {
-                let shown = |adapters: &str| if adapters.is_empty() { "unknown".to_owned() } else { adapters.to_owned() };
+                let shown =
+                    |adapters: &str| if adapters.is_empty() { "unknown".to_owned() } else { adapters.to_owned() };
                 let [one, other] = [one.min(other), one.max(other)].map(shown);
                 let of = if one == other { one } else { format!("{one}; {other}") };
                 format!("{} ({of})", way.text())
@@ -128,7 +129,8 @@ pub(super) fn of(job: &Job, dimensions: &[Dimension], rows: &[Pair]) -> Vec<Clas
         };
         for of_size in side_by_side(places, size) {
             for pairs in side_by_side(of_size, |place| traffic(place).0 as f64) {
-                let all = |measure| pairs.iter().all(|place| rows.get(*place).is_some_and(|row| row.by(measure).is_some()));
+                let all =
+                    |measure| pairs.iter().all(|place| rows.get(*place).is_some_and(|row| row.by(measure).is_some()));
                 let order = [Measure::Typical, Measure::Sustained, Measure::Lone];
                 let measures = order.into_iter().filter(|measure| common.is_network != (*measure == Measure::Lone));
                 if let Some(measure) = measures.into_iter().find(|measure| all(*measure)) {

@@ -55,7 +55,9 @@ pub(super) fn of(job: &Job, rows: &[Pair]) -> Vec<SlowPart> {
             *explained.entry(over).or_default() += 1;
         }
         // of equals the first one, which is the least
-        let Some((over, most)) = explained.into_iter().max_by_key(|&(over, count)| (count, Reverse(over))) else { break };
+        let Some((over, most)) = explained.into_iter().max_by_key(|&(over, count)| (count, Reverse(over))) else {
+            break;
+        };
         if most == 1 {
             break;
         }
@@ -99,7 +101,11 @@ fn part(job: &Job, rows: &[Pair], over: Over, pairs: BTreeMap<[usize; 2], Judged
     let [one, other] = ends;
     let (name, nodes) = match kind {
         PartKind::Pair => (format!("{} to {}", gpu(one), gpu(other)), vec![node_of(one), node_of(other)]),
-        PartKind::Link => (format!("{} and {}", node(one), node(other)), vec![node(one), node(other)]),
+        PartKind::Link => {
+            let mut nodes = vec![node(one), node(other)];
+            nodes.sort_unstable();
+            (nodes.join(" and "), nodes)
+        }
         PartKind::Adapter => (gpu(one), vec![node_of(one)]),
         PartKind::Node => (node(one), vec![node(one)]),
     };
@@ -127,7 +133,20 @@ fn part(job: &Job, rows: &[Pair], over: Over, pairs: BTreeMap<[usize; 2], Judged
     let excess_us = slow.iter().filter_map(|&place| excess_us(rows.get(place)?)).reduce(f64::max);
     let count = pairs.len() as u64;
     let factor = if rate > 0.0 { middle / rate } else { f64::MAX };
-    Some(SlowPart { kind, name, nodes, gpus, inside, rows: slow, pairs: count, of, rate, median: middle, factor, excess_us })
+    Some(SlowPart {
+        kind,
+        name,
+        nodes,
+        gpus,
+        inside,
+        rows: slow,
+        pairs: count,
+        of,
+        rate,
+        median: middle,
+        factor,
+        excess_us,
+    })
 }
 
 /// Returns by how much the time with a transfer under way would be shorter at the median rate of the pair's like,

@@ -9,9 +9,9 @@ mod tests;
 use crate::answer::{Dimension, Pair, Pairs, Part};
 use crate::job::Job;
 use crate::stream::{Listener, Message, Occurrence};
+use classes::Ways;
 use common::summary::Transfers;
 use rustc_hash::FxHashMap;
-use classes::Ways;
 use std::collections::BTreeMap;
 
 /// Most pairs that are kept, of all communicators.

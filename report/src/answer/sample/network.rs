@@ -66,7 +66,8 @@ pub(super) fn pairs(groups: &Groups) -> Pairs {
         spoil(slow);
     }
     rows.sort_by(|one, other| (&one.comm, one.rank, one.peer).cmp(&(&other.comm, other.rank, other.peer)));
-    let slow = rows.iter().enumerate().filter(|(_, pair)| pair.slow).map(|(place, pair)| slow_part(groups, place, pair));
+    let slow =
+        rows.iter().enumerate().filter(|(_, pair)| pair.slow).map(|(place, pair)| slow_part(groups, place, pair));
     let slow = slow.collect();
     Pairs { rows, left_out: 0, slow }
 }

@@ -6,8 +6,8 @@ use super::names::Names;
 use super::pace::Pace;
 use super::units::{count, counted, part_of, share, time};
 use crate::answer::{Answers, Budget, Late, Pair, RankLate, Report, Verdicted};
-pub(crate) use network::heaviest;
 pub use network::network;
+pub(crate) use network::{heaviest, slow_communicator, slow_part};
 
 /// Returns the answers to the three questions, for [`Report::answers`].
 pub fn answers(report: &Report) -> Answers {

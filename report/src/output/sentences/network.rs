@@ -30,11 +30,11 @@ pub fn network(report: &Report) -> String {
     let communicators = report.speed.known().map_or(&[][..], |speed| &speed.slow);
     for slow in communicators.iter().take(NAMED) {
         text += " ";
-        text += &communicator(slow, &names);
+        text += &slow_communicator(slow, &names);
     }
     text += &more(communicators.len(), "slow communicator", "speed");
     text += " ";
-    text += &pairs(report, !communicators.is_empty());
+    text += &pairs(report, &names, !communicators.is_empty());
     text
 }
 
@@ -70,7 +70,8 @@ pub(super) fn verdicted(report: &Report) -> Verdicted {
     });
     let verdict = worst.unwrap_or(Verdict::Unknown);
     let names = Names::of(report);
-    let why = parts.first().map(subject).or_else(|| communicators.first().map(|slow| of(slow, &names)));
+    let why =
+        parts.first().map(|part| subject(part, &names)).or_else(|| communicators.first().map(|slow| of(slow, &names)));
     Verdicted {
         verdict,
         text: network(report),
@@ -196,7 +197,7 @@ fn factor(slow: &SlowCommunicator) -> f64 {
 }
 
 /// Says how slow a communicator is.
-fn communicator(slow: &SlowCommunicator, names: &Names<'_>) -> String {
+pub(crate) fn slow_communicator(slow: &SlowCommunicator, names: &Names<'_>) -> String {
     format!(
         "{} takes {} for {} of {}, the median of {} of its shape {}.",
         capital(&of(slow, names)),
@@ -209,8 +210,12 @@ fn communicator(slow: &SlowCommunicator, names: &Names<'_>) -> String {
 }
 
 /// Names a part of the network.
-fn subject(part: &SlowPart) -> String {
-    let SlowPart { name, nodes, .. } = part;
+fn subject(part: &SlowPart, names: &Names<'_>) -> String {
+    let SlowPart { nodes, gpus, .. } = part;
+    let name = match part.kind {
+        PartKind::Pair | PartKind::Adapter => gpus.iter().map(|&gpu| names.gpu(gpu)).collect::<Vec<_>>().join(" to "),
+        PartKind::Link | PartKind::Node => part.name.clone(),
+    };
     let at = |join: &str| nodes.join(join);
     match part.kind {
         PartKind::Pair if part.inside => format!("the pair {name} (on {})", nodes.first().map_or("", |it| it)),
@@ -224,7 +229,7 @@ fn subject(part: &SlowPart) -> String {
 }
 
 /// Says how slow a part of the network is.
-fn slow(part: &SlowPart) -> String {
+pub(crate) fn slow_part(part: &SlowPart, names: &Names<'_>) -> String {
     let (reached, others) = (rate(part.rate), rate(part.median));
     let of = share(part.rate / part.median);
     let pairs = match part.pairs {
@@ -233,11 +238,11 @@ fn slow(part: &SlowPart) -> String {
         _ => format!("{} of its {} reach {reached}", count(part.pairs), counted(part.of, "pair")),
     };
     let colon = if part.pairs == 1 { " " } else { ": " };
-    format!("{}{colon}{pairs}, {of} of the others' {others}.", capital(&subject(part)))
+    format!("{}{colon}{pairs}, {of} of the others' {others}.", capital(&subject(part, names)))
 }
 
 /// Says which pairs are slow, and which part of the network explains them.
-fn pairs(report: &Report, are_named: bool) -> String {
+fn pairs(report: &Report, names: &Names<'_>, are_named: bool) -> String {
     let Some(pairs) = report.pairs.known() else { return "Pairs of ranks are not known.".into() };
     let compared = pairs.rows.iter().filter(|pair| pair.z.is_some()).count();
     if pairs.slow.is_empty() {
@@ -247,7 +252,7 @@ fn pairs(report: &Report, are_named: bool) -> String {
             _ => format!("None of {} is slow beside others of its class.", counted(compared as u64, "compared pair")),
         };
     }
-    let named: Vec<String> = pairs.slow.iter().take(NAMED).map(slow).collect();
+    let named: Vec<String> = pairs.slow.iter().take(NAMED).map(|part| slow_part(part, names)).collect();
     named.join(" ") + &more(pairs.slow.len(), "slow part", "pairs")
 }
 
@@ -309,12 +314,12 @@ mod tests {
         Part::Known(Pairs { rows, ..Pairs::default() })
     }
 
-    fn slow_part(kind: PartKind, name: &str, nodes: &[&str], [pairs, of]: [u64; 2]) -> SlowPart {
+    fn made(kind: PartKind, name: &str, nodes: &[&str], [pairs, of]: [u64; 2]) -> SlowPart {
         SlowPart {
             kind,
             name: name.into(),
             nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
-            gpus: vec![],
+            gpus: if kind == PartKind::Pair { vec![5, 6] } else { vec![5] },
             inside: false,
             rows: vec![],
             pairs,
@@ -353,9 +358,27 @@ mod tests {
         };
         let begin = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth";
         for (expected, share, baseline, end, verdict) in [
-            (Some(50.0), Some(0.9), Some("a.json"), ", 90 % of its link, 90 % of the baseline's 50.0 GB/s", Verdict::Fine),
-            (Some(60.0), Some(0.9), Some("a.json"), ", 90 % of its link, 75 % of the baseline's 60.0 GB/s", Verdict::Look),
-            (Some(100.0), Some(0.9), Some("a.json"), ", 90 % of its link, 45 % of the baseline's 100 GB/s", Verdict::Bad),
+            (
+                Some(50.0),
+                Some(0.9),
+                Some("a.json"),
+                ", 90 % of its link, 90 % of the baseline's 50.0 GB/s",
+                Verdict::Fine,
+            ),
+            (
+                Some(60.0),
+                Some(0.9),
+                Some("a.json"),
+                ", 90 % of its link, 75 % of the baseline's 60.0 GB/s",
+                Verdict::Look,
+            ),
+            (
+                Some(100.0),
+                Some(0.9),
+                Some("a.json"),
+                ", 90 % of its link, 45 % of the baseline's 100 GB/s",
+                Verdict::Bad,
+            ),
             (None, Some(0.9), Some("a.json"), ", 90 % of its link; the baseline has no such operation", Verdict::Fine),
             (None, Some(0.4), None, ", 40 % of its link", Verdict::Look),
             (
@@ -375,29 +398,29 @@ mod tests {
     fn parts_are_named_as_what_they_are() {
         for (part, expected) in [
             (
-                slow_part(PartKind::Pair, "rank 5 to rank 6", &["node5", "node6"], [1, 1]),
+                made(PartKind::Pair, "rank 5 to rank 6", &["node5", "node6"], [1, 1]),
                 "The pair rank 5 to rank 6 (node5 to node6) reaches 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
             ),
             (
-                slow_part(PartKind::Link, "node5 and node6", &["node5", "node6"], [8, 8]),
+                made(PartKind::Link, "node5 and node6", &["node5", "node6"], [8, 8]),
                 "The link between node5 and node6: its 8 pairs reach 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
             ),
             (
-                slow_part(PartKind::Adapter, "rank 5", &["node5"], [29, 30]),
+                made(PartKind::Adapter, "rank 5", &["node5"], [29, 30]),
                 "Rank 5's adapter (on node5): 29 of its 30 pairs reach 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
             ),
             (
-                slow_part(PartKind::Node, "node5", &["node5"], [30, 30]),
+                made(PartKind::Node, "node5", &["node5"], [30, 30]),
                 "The network of node5: its 30 pairs reach 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
             ),
         ] {
-            assert_eq!(slow(&part), expected);
+            assert_eq!(slow_part(&part, &Names::of(&sample(8))), expected);
         }
     }
 
     #[test]
     fn a_slow_part_is_as_bad_as_what_a_step_would_gain() {
-        let part = slow_part(PartKind::Link, "a and b", &["a", "b"], [2, 2]);
+        let part = made(PartKind::Link, "a and b", &["a", "b"], [2, 2]);
         let verdict = |excess_us| {
             let pairs = Pairs { slow: vec![SlowPart { excess_us, ..part.clone() }], ..Pairs::default() };
             let answer = verdicted(&report(vec![], Part::Known(pairs)));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answer::sample::sample;
-use crate::answer::{Complete, GpuBudget, Part, RankLateness};
+use crate::answer::{Complete, GpuBudget, Part, RankLateness, Speed, SpeedRow};
 
 fn whole() -> Report {
     Report {
@@ -120,8 +120,9 @@ fn sums_row() -> RankLateness {
 #[test]
 fn an_answer_from_few_operations_says_so() {
     let mut report = whole();
-    let row = SpeedRow { count: 144, compared: 5, busbw: Some(0.001), median_us: Some(9.0), ..SpeedRow::default() };
-    report.speed = Part::Known(Speed { rows: vec![row], link: None, of_sums: false });
+    let [from_bytes, to_bytes] = [1 << 20; 2];
+    let row = SpeedRow { from_bytes, to_bytes, count: 144, compared: 5, busbw: Some(0.001), ..SpeedRow::default() };
+    report.speed = Part::Known(Speed { rows: vec![row], ..Speed::default() });
     let text = network(&report);
     assert!(text.contains("(--link-gbps). Only 5 of 144 operations could be compared."), "{text}");
 }
