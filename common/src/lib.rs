@@ -25,6 +25,7 @@ mod record;
 
 // The figures.
 pub mod figures;
+pub mod links;
 pub mod nvlink;
 pub mod operation;
 pub mod summary;

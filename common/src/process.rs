@@ -12,7 +12,7 @@ use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::thread::ThreadCell;
 use crate::sums::run_sums::Rank;
-use crate::{control, export, nvlink, origin, status_file, summary_file};
+use crate::{control, export, links, nvlink, origin, status_file, summary_file};
 use std::io;
 use std::sync::{Once, OnceLock};
 
@@ -46,6 +46,7 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(settings)?));
     collector::spawn(recorder)?;
     recorder.publish();
+    links::begin(recorder.settings());
     nvlink::begin(recorder.settings());
     export::begin(recorder.settings());
     summary_file::begin(recorder.settings());
@@ -150,6 +151,7 @@ fn finish_at_exit() -> io::Result<()> {
         let end = || {
             finish();
             if is_own_process() {
+                links::end();
                 nvlink::end();
             }
         };

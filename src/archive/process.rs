@@ -34,6 +34,7 @@ pub(super) fn describe(definitions: &Definitions, group: &Group, place: usize, f
         unfinished: 0,
         invisible: 0,
         complete: true,
+        links: None,
     }
 }
 

@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn files_of_facts_that_cannot_be_read_are_named() {
-        for option in ["--steps", "--dimensions", "--link-gbps"] {
+        for option in ["--steps", "--dimensions", "--link-gbps", "--baseline"] {
             let error = run(parsed(&format!("a {option} no/such/file")).unwrap()).unwrap_err();
             assert!(error.starts_with("no/such/file: No such file"), "{option}: {error}");
         }

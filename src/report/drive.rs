@@ -22,7 +22,7 @@ use crate::table::{self, How};
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::summaries;
 use report::analysis::whole::{self, Facts, Pass};
-use report::answer::{Input, Report};
+use report::answer::{Input, Part, Report};
 use report::compare;
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::output::{csv, parquet, sentences};
@@ -51,6 +51,9 @@ pub(super) fn make(request: &Request) -> Result<Outcome, String> {
         notes.extend(experiments);
         of_operations(request, &mut left_out, notes)?
     };
+    if let (Some((name, baseline)), Part::Known(speed)) = (&request.facts.baseline, &mut report.speed) {
+        baseline.expect(speed, name);
+    }
     report.answers = sentences::answers(&report);
     Ok(Outcome { report, asked, left_out })
 }
@@ -105,8 +108,8 @@ fn of_summaries(request: &Request, paths: Vec<PathBuf>, left_out: &mut Vec<Unrea
     let bad = report.complete.inputs.iter().filter_map(|input| Some((input.path.clone(), input.problem.clone()?)));
     left_out.extend(bad.map(|(file, cause)| without_file(file, &cause)));
     report.complete.inputs.extend(request.inputs.left_out.iter().map(problem));
-    if let report::answer::Part::Known(speed) = &mut report.speed {
-        speed.link.clone_from(&request.facts.link);
+    if let Part::Known(speed) = &mut report.speed {
+        speed.link = request.facts.link.clone().or(speed.link.take());
     }
     Ok(report)
 }

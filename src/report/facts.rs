@@ -3,6 +3,7 @@
 use super::links;
 use super::request::{Facts, StepChoice};
 use super::step_times::StepTimes;
+use report::analysis::speed::Baseline;
 use report::job::Links;
 use std::path::PathBuf;
 
@@ -24,6 +25,9 @@ pub(crate) struct Given {
     /// Rate of a GPU's link to other GPUs, Gbit/s, or a file with lines "COMMUNICATOR RATE", with * for all others.
     #[arg(long, value_name = "N|FILE")]
     link_gbps: Option<String>,
+    /// JSON of an earlier report (--json): the rates of its operations are expected of these.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
     /// The shipped library, where it is not beside this program; it reads recordings.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -40,7 +44,7 @@ impl Given {
     /// # Errors
     /// File, place and cause, in words.
     pub(crate) fn read(self) -> Result<Facts, String> {
-        let Self { kernels, step, steps, dimensions, link_gbps, library } = self;
+        let Self { kernels, step, steps, dimensions, link_gbps, baseline, library } = self;
         let step = match (step, steps) {
             (Some(name), _) => StepChoice::Region(name),
             (None, Some(file)) => StepChoice::Times(StepTimes::read(&file).map_err(|error| error.to_string())?),
@@ -55,6 +59,11 @@ impl Given {
             Ok::<_, String>((file.display().to_string(), text))
         };
         let dimensions = dimensions.as_ref().map(text).transpose()?;
-        Ok(Facts { kernels, step, dimensions, links, link, library })
+        let named = |(file, text): (String, String)| {
+            let read = Baseline::of_json(&text).map_err(|cause| format!("{file}: {cause}"))?;
+            Ok::<_, String>((file, read))
+        };
+        let baseline = baseline.as_ref().map(text).transpose()?.map(named).transpose()?;
+        Ok(Facts { kernels, step, dimensions, links, link, baseline, library })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::inputs::Inputs;
 use super::step_times::StepTimes;
+use report::analysis::speed::Baseline;
 use report::answer::Report;
 use report::job::{Links, Unreadable};
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ pub(crate) struct Facts {
     pub(crate) links: Links,
     /// Where the rates are from, for the report.
     pub(crate) link: Option<String>,
+    /// Name and rates of an earlier report.
+    pub(crate) baseline: Option<(String, Baseline)>,
     /// The shipped library.
     pub(crate) library: Option<PathBuf>,
 }

@@ -130,6 +130,7 @@ fn about(recording: &Recording, communicators: Vec<Made>, summary: &Path, left_o
         unfinished: of_process.map_or(0, |process| process.unfinished),
         invisible: of_process.map_or(0, |process| process.invisible),
         complete: survey.is_complete,
+        links: origin.links.clone(),
     };
     Ok(About { process, communicators, summary: Some(summary) })
 }

@@ -163,3 +163,26 @@ fn by_default_nobody_asks_nvml() {
     assert!(!names.iter().any(|name| name.starts_with("scorep-nccl-nvl")), "{names:?}");
     assert_eq!(job.end()["processes"][0].get("nvlink"), None);
 }
+
+/// On the own GPU 18 NVLinks of 26,562 MB/s are up.
+#[test]
+fn the_rates_of_links_are_in_the_summary_unless_they_are_not_wanted() {
+    let machine = Machine::with("data 0 0\nnvlinks 18 26562");
+    for (value, expected) in [("", json!(18 * 26_562 * 8)), ("off", Value::Null)] {
+        let mut job = machine.job(&[("NCCL_SCOREP_LINKS", value)]);
+        job.order("init ab 0 4 1");
+        await_zero(&mut job);
+        job.order(ALL_GATHER);
+        let summary = job.end();
+        let links = &summary["processes"][0]["links"];
+        assert_eq!(links["gpus"][0]["nvlink_mbit_s"], expected, "{links:#}");
+        assert_eq!(links.is_null(), value == "off", "{links:#}");
+        if value.is_empty() {
+            assert_eq!(
+                (&links["gpus"][0]["gpu"], &links["gpus"][0]["nvlinks"]),
+                (&json!(OWN), &json!(18)),
+                "{links:#}"
+            );
+        }
+    }
+}

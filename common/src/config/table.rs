@@ -123,6 +123,8 @@ settings! {
         "Directory for Prometheus textfiles (requires a build with OpenTelemetry).";
     nvlink: bool = "NCCL_SCOREP_NVLINK", "off", switch, "on or off",
         "on: count bytes over NVLink (NVML's), PCIe and network adapters, each second.";
+    links: bool = "NCCL_SCOREP_LINKS", "on", switch, "on or off",
+        "off: the rates of NVLinks, PCIe and network adapters are not read at the start.";
     verbosity: Verbosity = "NCCL_SCOREP_LOG", "warn", named(verbosity), "off, warn or info",
         "Messages on standard error: off, warn or info.";
 }

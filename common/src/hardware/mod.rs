@@ -1,9 +1,11 @@
 //! Counters of the machine: bytes over NVLink and PCIe of each GPU, as NVIDIA's management library (NVML) has them, and
-//! bytes of each network adapter, as the kernel has them. The library and the tool read them in the same way.
+//! bytes of each network adapter, as the kernel has them; and the rates of these links. The library and the tool read
+//! them in the same way.
 
 mod forward;
 pub mod nics;
 pub mod nvml;
+pub mod pcie;
 
 pub use forward::Forward;
 

@@ -17,8 +17,8 @@ use crate::hardware::Ways;
 use crate::hardware::nics::{self, SYSFS};
 use crate::hardware::nvml::Nvml;
 use crate::launch::gate::Gate;
-use crate::origin;
 use crate::sums::run_sums::{Moved, OverNvlink, Rank};
+use crate::{links, origin};
 use crossbeam_queue::ArrayQueue;
 pub(crate) use rates::{rates, want as want_rates};
 use std::collections::BTreeMap;
@@ -147,10 +147,23 @@ pub(crate) fn begin(settings: &Settings) {
 
 /// Notes the GPU of a new communicator, on NCCL's thread, whose current GPU it is. Not for the hot path.
 pub(crate) fn open(rank: Option<Rank>) {
-    if RUNS.load(Ordering::Relaxed) && gpus::note(rank) {
+    let runs = RUNS.load(Ordering::Relaxed);
+    let is_new = (runs || links::are_wanted()) && gpus::note(rank);
+    if runs && is_new {
         // its counters' zero should lie before its first operation
         BELL.ring();
     }
+    links::open(is_new);
+}
+
+/// Returns whether a thread asks NVML for the bytes.
+pub(crate) fn runs() -> bool {
+    RUNS.load(Ordering::Relaxed)
+}
+
+/// Returns the process' GPUs that were met, by their places on the PCI bus.
+pub(crate) fn gpus() -> Vec<String> {
+    gpus::all()
 }
 
 /// Returns the GPU of a rank whose communicator has ended, and forgets the rank.

@@ -4,6 +4,7 @@ use super::{AdapterBytes, GpuBytes, PcieRate, Why};
 use crate::hardware::nics::Nic;
 use crate::hardware::nvml::{Gpu, Nvml, Refusal};
 use crate::hardware::{Forward, Ways};
+use crate::links;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -27,6 +28,9 @@ pub(super) struct Watched {
 impl Watched {
     pub(super) fn new(nvml: &Nvml, bus: String) -> Self {
         let found = nvml.at(&bus).map_err(|refusal| refusal.why);
+        if let Ok(gpu) = &found {
+            links::note_nvlinks(nvml, gpu);
+        }
         Self {
             bus,
             found,

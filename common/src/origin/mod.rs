@@ -8,6 +8,7 @@ pub(crate) mod job;
 
 use crate::base::visible::visible;
 use crate::base::{host_name, lock, random, rank};
+use crate::links::{self, Links};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -47,6 +48,9 @@ pub struct Origin {
     pub nccl: Option<String>,
     /// Version of the profiler interface that NCCL uses; the latest, if the process has several NCCLs.
     pub interface: Option<u32>,
+    /// Rates of its links, as far as they were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<Links>,
 }
 
 /// This process, set when NCCL calls first.
@@ -132,6 +136,7 @@ pub fn own() -> Origin {
         ended: Some(now()),
         nccl: (!releases.is_empty()).then(|| releases.join(", ")),
         interface: callers.iter().map(|(_, interface)| *interface).max(),
+        links: links::known(),
         ..OWN.get().cloned().unwrap_or_else(Origin::of_process)
     }
 }

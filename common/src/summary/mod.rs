@@ -156,6 +156,9 @@ pub struct Transfers {
     pub sustained_rate_mb_s: Option<f64>,
     /// Bytes over the time of one connection if each transfer took its size's median service time, MB/s.
     pub typical_rate_mb_s: Option<f64>,
+    /// Standard error of `typical_rate_mb_s`, MB/s.
+    #[serde(default)]
+    pub typical_error_mb_s: Option<f64>,
     /// Mean number of a connection's transfers under way when a transfer started, itself included.
     pub mean_in_flight: Option<f64>,
     /// Largest number of a connection's transfers under way when a transfer started, itself included.

@@ -43,6 +43,7 @@ impl Summary {
                 active_us: rate.active_us,
                 sustained_rate_mb_s: rate.sustained_mb_s,
                 typical_rate_mb_s: rate.typical_mb_s,
+                typical_error_mb_s: rate.typical_error_mb_s,
                 mean_in_flight: rate.in_flight.map(|(mean, _)| mean),
                 max_in_flight: rate.in_flight.map(|(_, max)| max),
                 fit: rate.fit,

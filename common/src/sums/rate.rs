@@ -83,6 +83,8 @@ pub struct Rate {
     pub sustained_mb_s: Option<f64>,
     /// Bytes over the time of one connection if each transfer took its size's median service time.
     pub typical_mb_s: Option<f64>,
+    /// Standard error of `typical_mb_s`.
+    pub typical_error_mb_s: Option<f64>,
     /// Mean and largest number of a connection's transfers under way when a transfer started, itself included.
     pub in_flight: Option<(f64, u64)>,
     /// The fit, if there is one.
@@ -94,11 +96,14 @@ impl Rate {
     pub fn of(pair: &PairSum, regression: Regression, nanoseconds_per_tick: f64) -> Self {
         let active_us = pair.active.total() as f64 * nanoseconds_per_tick / 1e3;
         let points = pair.services.points(regression);
+        let typical = pair.services.typical();
+        let typical_mb_s = typical.map(|it| it.bytes / (it.ticks * nanoseconds_per_tick / 1e3));
         Self {
             sizes: points.len() as u64,
             active_us,
             sustained_mb_s: (active_us > 0.0).then(|| pair.bytes as f64 / active_us),
-            typical_mb_s: pair.services.typical().map(|(bytes, ticks)| bytes / (ticks * nanoseconds_per_tick / 1e3)),
+            typical_mb_s,
+            typical_error_mb_s: typical.zip(typical_mb_s).map(|(it, rate)| rate * it.error / it.ticks),
             in_flight: pair.services.in_flight(),
             fit: FittedLine::through(&points, nanoseconds_per_tick),
         }

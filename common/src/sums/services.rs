@@ -30,6 +30,15 @@ const fn number(time: u64) -> u64 {
     ((octave as u64 + 1) << BITS) | (time >> octave & ((1 << BITS) - 1))
 }
 
+/// Returns the least time of a bucket, and the number of times from there on that it may hold.
+const fn bounds(number: u64) -> [u64; 2] {
+    if number < 1 << BITS {
+        return [number, 1];
+    }
+    let octave = (number >> BITS) - 1;
+    [((1 << BITS) | (number & ((1 << BITS) - 1))) << octave, 1 << octave]
+}
+
 /// Times of one size in one bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bucket {
@@ -55,6 +64,17 @@ pub struct Service {
     pub ticks: u64,
     /// Number of its connection's transfers under way when it started, itself included.
     pub in_flight: u64,
+}
+
+/// All transfers, if each takes its size's median time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Typical {
+    /// Bytes.
+    pub bytes: f64,
+    /// Ticks that they take.
+    pub ticks: f64,
+    /// Standard error of these ticks.
+    pub error: f64,
 }
 
 /// Service times of many transfers.
@@ -121,15 +141,20 @@ impl Services {
         self.by_size(|size, buckets| Some((size, time(buckets)?)))
     }
 
-    /// Returns the bytes, and the ticks that they take if each transfer takes its size's median time. A stall counts
-    /// only in a size half of whose transfers stall. `None` if the ticks are 0.
-    pub fn typical(&self) -> Option<(f64, f64)> {
+    /// Returns the figures of a typical transfer. A stall counts only in a size half of whose transfers stall. `None` if
+    /// the ticks are 0.
+    pub fn typical(&self) -> Option<Typical> {
         let of_sizes = self.by_size(|size, buckets| {
             let transfers = count(buckets) as f64;
-            Some((size as f64 * transfers, median(buckets)? * transfers))
+            let ticks = median(buckets)? * transfers;
+            Some(Typical { bytes: size as f64 * transfers, ticks, error: median_error(buckets) * transfers })
         });
-        let (bytes, ticks) = of_sizes.into_iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-        (ticks > 0.0).then_some((bytes, ticks))
+        let sum = of_sizes.into_iter().reduce(|all, one| Typical {
+            bytes: all.bytes + one.bytes,
+            ticks: all.ticks + one.ticks,
+            error: all.error.hypot(one.error),
+        });
+        sum.filter(|sum| sum.ticks > 0.0)
     }
 
     /// Maps each size, in ascending order.
@@ -146,13 +171,36 @@ fn count(of_one_size: &[(u64, Bucket)]) -> u64 {
 }
 
 fn median(of_one_size: &[(u64, Bucket)]) -> Option<f64> {
-    let count = count(of_one_size);
+    let middle = count(of_one_size).div_ceil(2);
     let mut passed = 0;
-    let middle = of_one_size.iter().find(|(_, bucket)| {
+    let bucket = of_one_size.iter().find(|(_, bucket)| {
         passed += bucket.count;
-        passed >= count.div_ceil(2)
+        passed >= middle
     });
-    middle.map(|(_, bucket)| bucket.sum as f64 / bucket.count as f64)
+    bucket.map(|(_, bucket)| bucket.sum as f64 / bucket.count as f64)
+}
+
+/// Returns the standard error of the median. Of n times, the number below the true median has a standard deviation of
+/// half the root of n (binomial), whatever the times' distribution: the times at these places lie two errors apart.
+fn median_error(of_one_size: &[(u64, Bucket)]) -> f64 {
+    let count = count(of_one_size) as f64;
+    let [low, high] = [-0.5, 0.5].map(|off| at(of_one_size, (count / 2.0 + off * count.sqrt()).clamp(0.0, count)));
+    (high - low) / 2.0
+}
+
+/// Returns the time that this many times lie below, as if those of a bucket lay evenly in it.
+fn at(of_one_size: &[(u64, Bucket)], place: f64) -> f64 {
+    let (mut passed, mut time) = (0.0, 0.0);
+    for &(key, bucket) in of_one_size {
+        let [from, width] = bounds(key & ((1 << NUMBER_BITS) - 1)).map(|it| it as f64);
+        let part = (place - passed) / bucket.count as f64;
+        time = from + width * part.min(1.0);
+        passed += bucket.count as f64;
+        if passed >= place {
+            break;
+        }
+    }
+    time
 }
 
 fn least(of_one_size: &[(u64, Bucket)]) -> Option<f64> {
@@ -186,8 +234,22 @@ mod tests {
     #[test]
     fn a_typical_transfer_takes_its_sizes_median_time() {
         let all = services([(8, 30), (8, 20), (8, 100_000), (0, 5), (64, 3), (64, 3)]);
-        assert_eq!(all.typical(), Some((152.0, 101.0)));
+        assert_eq!(all.typical().map(|typical| (typical.bytes, typical.ticks)), Some((152.0, 101.0)));
         assert_eq!([services([]), services([(8, 0)])].map(|services| services.typical()), [None; 2]);
+    }
+
+    #[test]
+    fn the_error_of_a_typical_time_falls_with_the_number_of_transfers() {
+        let error = |count: u64| {
+            let typical = services((0..count).map(|number| (8, 1000 + 1000 * (number * 37 % 100) / 100))).typical();
+            typical.map(|typical| typical.error / typical.ticks).unwrap()
+        };
+        // evenly spread over 1000 around 1500: half a root of n of the n places to each side
+        for (count, expected) in [(100, 0.033), (10_000, 0.0033)] {
+            assert!((0.8..1.25).contains(&(error(count) / expected)), "{count}: {}", error(count));
+        }
+        // equal times: what the bucket leaves open
+        assert!(services([(8, 30); 100]).typical().is_some_and(|typical| typical.error < 0.01 * typical.ticks));
     }
 
     #[test]
@@ -211,6 +273,10 @@ mod tests {
         let numbers: Vec<u64> = edges.map(number).collect();
         assert!(numbers.is_sorted(), "{numbers:?}");
         assert_eq!([0, 7, 8, 15, 16, 17, 18].map(number), [0, 7, 8, 15, 16, 16, 17]);
+        for time in (0..47).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + (1 << bit >> 1)]) {
+            let [from, width] = bounds(number(time));
+            assert!((from..from + width).contains(&time), "{time} is not in {from} + {width}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ fn answers(made: &Made) -> Answers {
     let (mut waits, mut messages, mut speeds) = (Waits::new(job, 3), Messages::new(), Speeds::new());
     let (mut courses, mut found) = (Courses::new(job), Found::new());
     run(job, &made.table, &clocks, &mut [&mut waits, &mut messages, &mut speeds, &mut courses, &mut found]).unwrap();
-    let pairs = match messages.finish(job, &[]) {
+    let pairs = match messages.finish(job, &[], &[]) {
         Part::Known(pairs) => pairs.rows,
         Part::Absent(_) => vec![],
     };

@@ -11,7 +11,7 @@ use super::dimension::Dimensions;
 use super::late::Waits;
 use super::pairs::Messages;
 use super::series::Transfers;
-use super::speed::Speeds;
+use super::speed::{Speeds, shape};
 use super::steps::{Plan, Survey};
 use super::stepwise::Stepwise;
 use super::unfinished::Courses;
@@ -58,7 +58,8 @@ pub fn report(
         watch(Pass::Survey(process));
         survey.read(job, table, process)?;
     }
-    let Facts { options, kernels, regions, link, inputs, transfers, notes } = facts;
+    let Facts { mut options, kernels, regions, link, inputs, transfers, notes } = facts;
+    options.links = options.links.with_machines(job);
     let dimensions = Dimensions::of(job, &options.dimensions, survey.tallies());
     let plan = Plan::of(job, survey, regions.as_ref(), &common);
     let series = if plan.has_steps() { Transfers::of_steps() } else { Transfers::of_slices(job) };
@@ -91,8 +92,11 @@ pub fn report(
     }
     let steps = by_step.steps.known().map(|steps| steps.count);
     let mut speed = parts.speed.finish(job, &named, &options.links);
-    if let crate::answer::Part::Known(speed) = &mut speed {
-        speed.link = link;
+    let pairs = parts.pairs.finish(job, &named, &transfers);
+    if let Part::Known(speed) = &mut speed {
+        speed.link = link.or(speed.link.take());
+        let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
+        speed.slow = shape::slow(job, &speed.rows, rows, complete.wait_error_us);
     }
     Ok(Report {
         schema: SCHEMA.into(),
@@ -106,7 +110,7 @@ pub fn report(
         stragglers: by_step.stragglers,
         late: parts.late.finish(job, steps, &by_step.own_shares),
         speed,
-        pairs: parts.pairs.finish(job, &transfers),
+        pairs,
         communicators: parts.usage.finish(job, &named, &clock, begin),
         unfinished: parts.courses.finish(job),
         swim: by_step.swim,

@@ -27,10 +27,10 @@ pub use callbacks::{
 pub use communicators::{Communicators, Dimension, Made, Origin};
 pub use complete::{Complete, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, WaitMap, WorstOperation};
-pub use pairs::{Pair, Pairs};
+pub use pairs::{Measure, Pair, Pairs, PartKind, SlowPart};
 pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};
-pub use speed::{Speed, SpeedRow};
+pub use speed::{SlowCommunicator, Speed, SpeedRow};
 pub use steps::{Shift, SlowStep, StepSource, Steps};
 pub use stragglers::{Event, ExcessMap, Group, RankOwn, Straggler, Stragglers, When, Why};
 pub use swim::{Swim, SwimBar, SwimLane};

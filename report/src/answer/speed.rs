@@ -14,6 +14,38 @@ pub struct Speed {
     /// are of a job summary's `bandwidth`: their `busbw` is by the least time over the ranks.
     #[serde(default)]
     pub of_sums: bool,
+    /// The earlier report that `expected` of the rows is from; `None` where it is from other communicators.
+    #[serde(default)]
+    pub baseline: Option<String>,
+    /// Communicators that are slow among those of their shape, slowest first.
+    #[serde(default)]
+    pub slow: Vec<SlowCommunicator>,
+}
+
+/// A communicator whose collectives are slow among those of its shape: of the same numbers of ranks and nodes, with the
+/// same function, size, algorithm and protocol.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowCommunicator {
+    /// Its id, 16 hexadecimal digits.
+    pub comm: String,
+    /// GPUs of its ranks, places in [`super::Report::gpus`].
+    pub gpus: Vec<usize>,
+    /// Function.
+    pub function: String,
+    /// Smallest bytes of the operations.
+    pub from_bytes: u64,
+    /// Largest bytes of the operations.
+    pub to_bytes: u64,
+    /// Median transfer, microseconds.
+    pub median_us: f64,
+    /// Median of the median transfers of its shape, microseconds.
+    pub others_us: f64,
+    /// Communicators of its shape, this one included.
+    pub shape: u64,
+    /// Robust z of the median transfer among these.
+    pub z: f64,
+    /// Operations that were compared.
+    pub compared: u64,
 }
 
 /// A row. Times are of the transfer (from the latest begin to the latest end of all ranks), microseconds. Median and
@@ -27,6 +59,9 @@ pub struct SpeedRow {
     pub comm: String,
     /// Number of its ranks.
     pub nranks: i32,
+    /// Number of its nodes; 0 where it is not known.
+    #[serde(default)]
+    pub nnodes: i32,
     /// Dimension of the communicator, or `unknown`.
     pub dimension: String,
     /// Smallest and largest bytes of the row: one size, or from a power of two to below the next. Of a collective, as
@@ -65,4 +100,7 @@ pub struct SpeedRow {
     pub busiest: Option<f64>,
     /// `busbw` over the link's rate, 0 to 1.
     pub utilisation: Option<f64>,
+    /// Bus bandwidth that may be expected, GB/s: of the baseline, or that of the best other communicator of this shape.
+    #[serde(default)]
+    pub expected: Option<f64>,
 }

@@ -1,5 +1,6 @@
 //! Processes and their GPUs.
 
+use common::links::Links;
 use serde::{Deserialize, Serialize};
 
 /// A process of the job.
@@ -31,6 +32,9 @@ pub struct Process {
     pub invisible: u64,
     /// Whether the recording reaches the process' end.
     pub complete: bool,
+    /// Rates of its machine's links, as far as it has read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<Links>,
 }
 
 /// A GPU of a process: the unit that waits, transfers and computes.

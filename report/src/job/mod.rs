@@ -2,6 +2,7 @@
 
 mod communicator;
 mod gpu;
+mod links;
 mod operation;
 mod options;
 mod spans;
@@ -9,12 +10,13 @@ mod table;
 
 pub use communicator::{Communicator, Member};
 pub use gpu::{Gpu, Process};
+pub use links::{Links, OfMachine, reduces_in_network};
 pub use operation::{Operation, Source, Time};
-pub use options::{DimensionRule, Links, Options};
+pub use options::{DimensionRule, Options};
 pub use spans::{Kernels, StepRegions};
 pub use table::{Operations, Table, Unreadable};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Processes, GPUs and communicators of a job. All lists are referred to by place.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +41,33 @@ impl Job {
     pub fn node_names(&self) -> Vec<String> {
         let host = |gpu: &Gpu| self.processes.get(gpu.process).and_then(|process| process.host.clone());
         self.gpus.iter().map(|gpu| host(gpu).unwrap_or_else(|| format!("node {}", gpu.node))).collect()
+    }
+
+    /// Returns the number of a communicator's nodes: NCCL's, else that of its ranks if all were found; 0 where it is not
+    /// known.
+    pub fn nodes_of(&self, communicator: &Communicator) -> i32 {
+        if communicator.nnodes > 0 || !communicator.is_whole() {
+            return communicator.nnodes;
+        }
+        let nodes: BTreeSet<usize> =
+            communicator.members.iter().filter_map(|member| Some(self.gpus.get(member.gpu)?.node)).collect();
+        i32::try_from(nodes.len()).unwrap_or(0)
+    }
+
+    /// Returns the name of a machine: its host, where that is known.
+    pub fn node_name(&self, node: usize) -> String {
+        let process = self.gpus.iter().find(|gpu| gpu.node == node).and_then(|gpu| self.processes.get(gpu.process));
+        process.and_then(|process| process.host.clone()).unwrap_or_else(|| format!("node {node}"))
+    }
+
+    /// Returns the rates of a machine's network adapters for people: `8 x 400 Gbit/s`; empty where they are not known.
+    pub fn adapters(&self, node: usize) -> String {
+        let of_node = self.gpus.iter().filter(|gpu| gpu.node == node).filter_map(|gpu| self.processes.get(gpu.process));
+        let Some(links) = of_node.filter_map(|process| process.links.as_ref()).next() else { return String::new() };
+        let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+        links.adapters.iter().for_each(|adapter| *counts.entry(adapter.mbit_s).or_default() += 1);
+        let text = |(mbit_s, count): (u64, usize)| format!("{count} x {} Gbit/s", mbit_s as f64 / 1e3);
+        counts.into_iter().rev().map(text).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the GPU that is this rank of a communicator.

@@ -1,11 +1,11 @@
 //! Facts that the user adds to a job.
 
-use std::collections::BTreeMap;
+use super::Links;
 
 /// The user's facts and choices.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
-    /// Rate of a GPU's link to others, Gbit/s: by communicator id, and for all others.
+    /// Rates of links.
     pub links: Links,
     /// Dimensions of parallelism by the user's file.
     pub dimensions: Vec<DimensionRule>,
@@ -13,22 +13,6 @@ pub struct Options {
     pub top: usize,
     /// Step to show in detail; the slowest one without a choice.
     pub step: Option<u64>,
-}
-
-/// Rates of links, Gbit/s.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Links {
-    /// By communicator id.
-    pub by_comm: BTreeMap<u64, f64>,
-    /// For communicators that are not in the list.
-    pub others: Option<f64>,
-}
-
-impl Links {
-    /// Returns the rate of a communicator's links in GB/s (10^9 bytes per second).
-    pub fn of(&self, comm: u64) -> Option<f64> {
-        self.by_comm.get(&comm).copied().or(self.others).map(|gbps| gbps / 8.0)
-    }
 }
 
 /// A line of the user's file of dimensions.

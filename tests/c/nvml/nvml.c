@@ -5,6 +5,7 @@
  *   data SENT RECEIVED     KiB over all links
  *   raw SENT RECEIVED      the same with headers; without this line, NVML has no such counters
  *   link NUMBER SENT RECEIVED
+ *   nvlinks NUMBER RATE    NVLinks that are up, MB/s of each; without this line NVML knows none of their rates
  *   gpm NUMBER SENT RECEIVED   MiB/s over a link, as GPM has it
  *   pcie SENT RECEIVED     kB/s
  *   step SENT RECEIVED     KiB by which the counters of all links grow with each reading
@@ -23,7 +24,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, UNKNOWN = 999 };
-enum { DATA_TX = 138, DATA_RX, RAW_TX, RAW_RX };
+enum { LINK_COUNT = 91, DATA_TX = 138, DATA_RX, RAW_TX, RAW_RX, LINK_SPEED = 164, LINK_STATE };
 enum { GPM_VERSION = 1, GPM_FIRST_LINK = 62, GPM_ROOM = 210 };
 enum { GPUS = 8, LINKS = 18, UNSIGNED_LONG_LONG = 3 };
 static const unsigned ALL = 0xffffffff;
@@ -37,8 +38,8 @@ typedef struct { unsigned version, count; gpm_sample *samples[2]; gpm_metric met
 
 struct gpu {
   char bus[24], uuid[96];
-  unsigned long long data[2], raw[2], link[LINKS][2], gpm[LINKS][2], pcie[2], step[2];
-  bool has_gpm, has_data, has_raw, has_link[LINKS], has_pcie, refuses, hangs;
+  unsigned long long data[2], raw[2], link[LINKS][2], gpm[LINKS][2], pcie[2], step[2], nvlinks[2];
+  bool has_gpm, has_nvlinks, has_data, has_raw, has_link[LINKS], has_pcie, refuses, hangs;
 };
 
 static struct gpu gpus[GPUS];
@@ -80,6 +81,8 @@ static void look(void) {
       gpu->gpm[one][0] = two, gpu->gpm[one][1] = three, gpu->has_gpm = true;
     } else if (gpu && sscanf(line, "pcie %llu %llu", &one, &two) == 2) {
       gpu->pcie[0] = one, gpu->pcie[1] = two, gpu->has_pcie = true;
+    } else if (gpu && sscanf(line, "nvlinks %llu %llu", &one, &two) == 2) {
+      gpu->nvlinks[0] = one, gpu->nvlinks[1] = two, gpu->has_nvlinks = true;
     } else if (gpu && sscanf(line, "step %llu %llu", &one, &two) == 2) {
       gpu->step[0] = one, gpu->step[1] = two;
     } else if (gpu && strcmp(word, "refuse") == 0) {
@@ -164,6 +167,13 @@ EXPORT int nvmlDeviceGetFieldValues(void *handle, int number, field_value *value
   bool is_whole = number > 0 && values[0].scope == ALL;
   for (int i = 0; i < number; i++) {
     field_value *value = &values[i];
+    if (value->field == LINK_COUNT || value->field == LINK_SPEED || value->field == LINK_STATE) {
+      bool is_up = gpu->has_nvlinks && (value->field == LINK_COUNT || value->scope < gpu->nvlinks[0]);
+      value->type = UNSIGNED_LONG_LONG;
+      value->result = is_up ? SUCCESS : gpu->has_nvlinks ? INVALID_ARGUMENT : NOT_SUPPORTED;
+      value->value.whole = value->field == LINK_COUNT ? gpu->nvlinks[0] : value->field == LINK_SPEED ? gpu->nvlinks[1] : 1;
+      continue;
+    }
     int way = value->field == DATA_RX || value->field == RAW_RX;
     bool is_raw = value->field == RAW_TX || value->field == RAW_RX;
     bool is_all = value->scope == ALL;

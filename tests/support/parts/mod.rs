@@ -224,6 +224,7 @@ fn transfers(comm: String, rank: i32, peer: i32, channels: u8) -> Transfers {
         active_us: 436_982.942,
         sustained_rate_mb_s: Some(460.719_567_413_328_9),
         typical_rate_mb_s: Some(1_677.856_472_814_710_3),
+        typical_error_mb_s: None,
         mean_in_flight: Some(6.626_953_125),
         max_in_flight: Some(8),
         fit: None,

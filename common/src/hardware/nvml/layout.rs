@@ -14,6 +14,11 @@ pub(super) const UUID_BYTES: usize = 96;
 /// NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, _DATA_RX, _RAW_TX, _RAW_RX: KiB since the driver was loaded.
 pub(super) const NVLINK_DATA: [c_uint; 2] = [138, 139];
 pub(super) const NVLINK_RAW: [c_uint; 2] = [140, 141];
+/// NVML_FI_DEV_NVLINK_LINK_COUNT.
+pub(super) const NVLINK_COUNT: c_uint = 91;
+/// NVML_FI_DEV_NVLINK_GET_SPEED: MB/s of a link in one direction; NVML_FI_DEV_NVLINK_GET_STATE: 1 for a link that is up.
+pub(super) const NVLINK_SPEED: c_uint = 164;
+pub(super) const NVLINK_STATE: c_uint = 165;
 /// NVML_PCIE_UTIL_TX_BYTES, _RX_BYTES: kB/s.
 pub(super) const PCIE: [c_uint; 2] = [0, 1];
 

@@ -8,7 +8,10 @@ pub mod gpm;
 mod layout;
 
 use gpm::Gpm;
-use layout::{ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_DATA, NVLINK_RAW, PCIE, PciInfo, SUCCESS, UUID_BYTES};
+use layout::{
+    ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_COUNT, NVLINK_DATA, NVLINK_RAW, NVLINK_SPEED, NVLINK_STATE, PCIE,
+    PciInfo, SUCCESS, UUID_BYTES,
+};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 
 use super::Ways;
@@ -95,6 +98,17 @@ impl Nvml {
         if library.is_null() {
             return Err("NVML (libnvidia-ml.so.1, of NVIDIA's driver) is not there".into());
         }
+        Self::of_library(library)
+    }
+
+    /// Initialises NVML if the process has loaded it already, as NCCL does.
+    pub fn of_process() -> Option<Self> {
+        // SAFETY: with RTLD_NOLOAD nothing is loaded.
+        let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        (!library.is_null()).then(|| Self::of_library(library).ok()).flatten()
+    }
+
+    fn of_library(library: *mut c_void) -> Result<Self, String> {
         // SAFETY: the types are those of NVML's interface, whose functions keep their types within a name.
         let (nvml, init) = unsafe {
             let nvml = Self {
@@ -187,6 +201,17 @@ impl Nvml {
         values.chunks(2).filter_map(link).collect()
     }
 
+    /// Returns the number of a GPU's NVLinks that are up, and the sum of their rates in Mbit/s in one direction. `None`
+    /// where NVML does not tell it.
+    pub fn nvlinks_up(&self, gpu: &Gpu) -> Option<(u32, u64)> {
+        let asked = |link| [FieldValue::of(NVLINK_STATE, link), FieldValue::of(NVLINK_SPEED, link)];
+        let mut values = vec![FieldValue::of(NVLINK_COUNT, 0)];
+        values.extend((0..MOST_LINKS).flat_map(asked));
+        self.read(gpu, &mut values).ok()?;
+        let (count, links) = values.split_first()?;
+        sum_of_links(count, links)
+    }
+
     /// Measures the bytes per second over PCIe, each direction for 20 ms, for which the call waits.
     ///
     /// NVML counts these bytes, too (fields 197 and 198), but in 32 bits, which are full after a tenth of a second at a
@@ -233,6 +258,27 @@ impl Nvml {
     }
 }
 
+/// Sums the rates of the links that are up, of which `links` has state and speed in turn. A GPU whose number of links
+/// is 0, or is as little supported as their states are, has none. `None` if NVML does not tell the rate of a link that
+/// is up, or the state of any.
+fn sum_of_links(count: &FieldValue, links: &[FieldValue]) -> Option<(u32, u64)> {
+    let known = |value: &FieldValue| value.whole().filter(|_| value.result == SUCCESS);
+    let states: Vec<(Option<u64>, Option<u64>)> = links
+        .chunks(2)
+        .filter_map(|pair| match pair {
+            [state, speed] => Some((known(state), known(speed))),
+            _ => None,
+        })
+        .collect();
+    let has_none = known(count) == Some(0) || count.result == NOT_SUPPORTED;
+    if states.iter().all(|(state, _)| state.is_none()) {
+        return has_none.then_some((0, 0));
+    }
+    let up = || states.iter().filter(|(state, _)| *state == Some(1));
+    let sum = up().try_fold(0_u64, |sum, (_, speed)| sum.checked_add((*speed)?))?;
+    Some((u32::try_from(up().count()).ok()?, sum.checked_mul(8)?))
+}
+
 /// Returns the text of a buffer up to its zero.
 fn text(buffer: &[c_char]) -> String {
     // C's characters have a sign on x86-64 and none on aarch64
@@ -253,6 +299,26 @@ pub fn place(bus: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rates_of_links_that_are_up_are_summed() {
+        let told = |number: u32| {
+            let [a, b, c, d] = number.to_ne_bytes();
+            FieldValue { kind: 1, value: [a, b, c, d, 0, 0, 0, 0], ..FieldValue::default() }
+        };
+        let refused = FieldValue { result: NOT_SUPPORTED, ..FieldValue::default() };
+        let link = |state, speed| [told(state), told(speed)];
+        // 18 links of an H100; one of three is down, and has a speed of another time
+        let all: Vec<FieldValue> = (0..18).flat_map(|_| link(1, 26_562)).collect();
+        assert_eq!(sum_of_links(&told(18), &all), Some((18, 3_824_928)));
+        let some = [link(1, 25_000), link(0, 25_000), link(1, 25_000)].concat();
+        assert_eq!(sum_of_links(&told(3), &some), Some((2, 400_000)));
+        assert_eq!(sum_of_links(&told(2), &[link(0, 0), link(0, 0)].concat()), Some((0, 0)));
+        // a GPU without NVLink; a driver that knows the number and no states; a link without a speed
+        assert_eq!(sum_of_links(&refused, &[refused; 4]), Some((0, 0)));
+        assert_eq!(sum_of_links(&told(12), &[refused; 4]), None);
+        assert_eq!(sum_of_links(&told(1), &[told(1), refused]), None);
+    }
 
     #[test]
     fn a_place_is_written_in_one_way() {

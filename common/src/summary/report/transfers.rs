@@ -106,6 +106,7 @@ mod tests {
             active_us: 1e6,
             sustained_rate_mb_s: sustained,
             typical_rate_mb_s: sustained.map(|rate| 100.0 - rate),
+            typical_error_mb_s: None,
             mean_in_flight: None,
             max_in_flight: None,
             fit: fit.map(line),

@@ -84,7 +84,7 @@ impl Budgets {
             self.calls += 1;
             self.timed += u64::from(part.span.is_some());
             let communicator = job.communicators.get(call.communicator);
-            let rated = communicator.and_then(|of| self.links.of(of.comm).zip(bus_bytes(call, of.nranks)));
+            let rated = communicator.and_then(|of| self.links.of(of.comm, call.kind).zip(bus_bytes(call, of.nranks)));
             let (is_timed, is_compared) = (part.span.is_some(), part.wait.is_some());
             // GB/s are bytes per nanosecond
             let at_full_rate = rated.map(|(rate, bytes)| bytes / rate);
@@ -156,7 +156,7 @@ impl Budgets {
         let in_nccl: u64 = known().map(|(_, gpu)| gpu.waiting_ns + gpu.transferring_ns + gpu.overlapped_ns).sum();
         let overlapped: u64 = known().map(|(_, gpu)| gpu.overlapped_ns).sum();
         let (with, all) = (known().count(), self.lanes.len());
-        let has_links = self.links.others.is_some() || !self.links.by_comm.is_empty();
+        let has_links = self.links.are_known();
         let budget = Budget {
             of_steps,
             steps: steps - left_out,

@@ -1,12 +1,15 @@
 //! Transfers between pairs of ranks: over the network by the summaries' sums, and messages by the stream.
 
+mod classes;
+mod explained;
 mod outlier;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{Pair, Pairs, Part};
+use crate::answer::{Dimension, Pair, Pairs, Part};
 use crate::job::Job;
 use crate::stream::{Listener, Message, Occurrence};
+use classes::Ways;
 use common::summary::Transfers;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -23,9 +26,35 @@ struct Sum {
     compared: u64,
     late_sender: u64,
     late_receiver: u64,
-    /// Bytes of those that were alone in their exchange, and the sum of their transfers in nanoseconds.
-    lone_bytes: u64,
-    lone_time: u64,
+    lone: Lone,
+}
+
+/// Sums of the messages of a pair that were alone in their exchange.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lone {
+    count: u64,
+    bytes: u64,
+    /// Of the transfers, nanoseconds, and of their squares.
+    time: f64,
+    squares: f64,
+}
+
+impl Lone {
+    fn add(&mut self, bytes: u64, transfer: u64) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.time += transfer as f64;
+        self.squares += (transfer as f64).powi(2);
+    }
+
+    /// Returns the rate and its standard error, GB/s. The relative error is that of the mean transfer.
+    fn rate(&self) -> Option<(f64, Option<f64>)> {
+        let rate = (self.time > 0.0).then(|| self.bytes as f64 / self.time)?;
+        let count = self.count as f64;
+        let mean = self.time / count;
+        let variance = ((self.squares / count - mean * mean) * count / (count - 1.0)).max(0.0);
+        Some((rate, (self.count > 1).then(|| rate * (variance / count).sqrt() / mean)))
+    }
 }
 
 /// Listens for messages. Of a send and its receive, **late sender** is the time from the receive's begin to the send's,
@@ -52,7 +81,8 @@ impl Messages {
     }
 
     /// Returns the part of the answer, with the transfers over the network by the summaries of the job's processes.
-    pub fn finish(self, job: &Job, transfers: &[Transfers]) -> Part<Pairs> {
+    /// Dimensions are by place of the communicator.
+    pub fn finish(self, job: &Job, dimensions: &[Dimension], transfers: &[Transfers]) -> Part<Pairs> {
         let mut rows: BTreeMap<Key, Pair> = BTreeMap::new();
         for ((place, rank, peer), sum) in self.sums {
             let Some(communicator) = job.communicators.get(place) else { continue };
@@ -62,7 +92,7 @@ impl Messages {
             row.message_bytes = sum.bytes;
             row.late_sender_us = microseconds(sum.late_sender);
             row.late_receiver_us = microseconds(sum.late_receiver);
-            row.lone = (sum.lone_time > 0).then(|| sum.lone_bytes as f64 / sum.lone_time as f64);
+            (row.lone, row.lone_error) = sum.lone.rate().map_or((None, None), |(rate, error)| (Some(rate), error));
         }
         let mut left_out = self.left_out;
         for of_pair in transfers {
@@ -79,10 +109,11 @@ impl Messages {
                 "There are no pairs: NCCL reported no sends and receives, and no transfers over the network.".into(),
             );
         }
-        let nodes = names(job);
-        let mut rows: Vec<Pair> = rows.into_iter().map(|(key, row)| placed(job, &nodes, key, row)).collect();
-        outlier::mark(&mut rows);
-        Part::Known(Pairs { rows, left_out })
+        let classes = Ways::of(job);
+        let mut rows: Vec<Pair> = rows.into_iter().map(|(key, row)| placed(job, &classes, key, row)).collect();
+        outlier::mark(job, &classes::of(job, dimensions, &rows), &mut rows);
+        let slow = explained::of(job, &rows);
+        Part::Known(Pairs { rows, left_out, slow })
     }
 
     /// Adds a message, with begin and end of its send, and of its receive, and its transfer if it is alone.
@@ -93,8 +124,7 @@ impl Messages {
         }
         let sum = self.sums.entry(key).or_default();
         if let Some(transfer) = lone {
-            sum.lone_bytes = sum.lone_bytes.saturating_add(bytes);
-            sum.lone_time = sum.lone_time.saturating_add(transfer);
+            sum.lone.add(bytes, transfer);
         }
         sum.messages += 1;
         sum.bytes = sum.bytes.saturating_add(bytes);
@@ -110,35 +140,19 @@ fn add(row: &mut Pair, of_pair: &Transfers) {
     let gigabytes = |rate: Option<f64>| rate.map(|rate| rate / 1e3);
     row.transfers = row.transfers.saturating_add(of_pair.transfers);
     row.bytes = row.bytes.saturating_add(of_pair.bytes);
+    row.channels = row.channels.max(of_pair.channels);
     row.sustained = gigabytes(of_pair.sustained_rate_mb_s);
     row.typical = gigabytes(of_pair.typical_rate_mb_s);
+    row.typical_error = gigabytes(of_pair.typical_error_mb_s);
     row.fitted = of_pair.fit.as_ref().map(|fit| fit.rate_mb_s / 1e3);
     row.latency_us = of_pair.fit.as_ref().and_then(|fit| fit.latency_us);
 }
 
 /// Returns a row with its keys, GPUs and class.
-fn placed(job: &Job, nodes: &BTreeMap<usize, String>, (comm, rank, peer): Key, row: Pair) -> Pair {
+fn placed(job: &Job, ways: &Ways, (comm, rank, peer): Key, row: Pair) -> Pair {
     let [from, to] = [rank, peer].map(|rank| job.gpu(comm, rank));
-    let node = |gpu: Option<usize>| gpu.and_then(|gpu| job.gpus.get(gpu)).map(|gpu| gpu.node);
-    let class = match (node(from), node(to)) {
-        (Some(one), Some(other)) if one == other => "same node".into(),
-        (Some(one), Some(other)) => {
-            let called = |node: usize| nodes.get(&node).map_or("", String::as_str);
-            format!("{}, {}", called(one.min(other)), called(one.max(other)))
-        }
-        _ => "other".into(),
-    };
+    let class = ways.class(job, from, to);
     Pair { comm: format!("{comm:016x}"), rank, peer, from, to, class, ..row }
-}
-
-/// Returns the names of the nodes.
-fn names(job: &Job) -> BTreeMap<usize, String> {
-    let mut names: BTreeMap<usize, String> = BTreeMap::new();
-    for gpu in &job.gpus {
-        let host = || job.processes.get(gpu.process).and_then(|process| process.host.clone());
-        names.entry(gpu.node).or_insert_with(|| host().unwrap_or_else(|| format!("node {}", gpu.node)));
-    }
-    names
 }
 
 impl Listener for Messages {
@@ -150,7 +164,9 @@ impl Listener for Messages {
         let received: Vec<Vec<(i32, u64)>> = parts.iter().map(|part| receives(&part.call.messages)).collect();
         let is_compared = occurrence.compared.is_some();
         let is_lone = parts.len() == 2 && parts.iter().all(|part| part.call.messages.len() == 1 && !part.call.is_fused);
-        let transfer = occurrence.compared.filter(|_| is_lone).map(|compared| compared.transfer().unsigned_abs());
+        // who comes last waits for nobody, on any clock
+        let lone = parts.iter().map(|part| Some(part.call.duration).filter(|&it| it > 0 && part.call.source.is_gpu()));
+        let transfer = lone.min().flatten().filter(|_| is_lone);
         for part in parts {
             let is_of_pair = |message: &&Message| message.is_send && message.peer != part.call.rank;
             for message in part.call.messages.iter().filter(is_of_pair) {

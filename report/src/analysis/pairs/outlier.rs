@@ -2,82 +2,151 @@
 //!
 //! The robust z of a rate is its distance from the median over 1.4826 times the median distance (MAD), which is the
 //! standard deviation of normally distributed rates. Where more than half of the rates are alike the MAD is 0: the
-//! deviation counts as 1 % of the median at least.
+//! deviation counts as 1 % of the median at least. A rate of few or scattered transfers has an error of its own, which
+//! is added to the deviation as independent errors are: the root of the sum of the squares.
+//!
+//! With few nodes, half of a class may go over one slow node or adapter, and the median says nothing. So where a third
+//! of the pairs or more have one GPU or one node in common, and nearly all of these are slow beside the others, the others
+//! are what all are compared with.
 
+use super::classes::Class;
 use crate::analysis::steps::median;
-use crate::answer::Pair;
+use crate::answer::{Measure, Pair};
+use crate::job::Job;
 use std::collections::BTreeMap;
 
-/// Fewest pairs of a class that have a z.
+/// Fewest pairs that others are compared with.
 const FEWEST: usize = 4;
-/// Fewest transfers or messages of a pair whose rate is compared: a few may all be the first ones, which take longer.
-const TRANSFERS: u64 = 5;
-/// Pairs with a z below this are slow.
-const SLOW: f64 = -3.0;
+/// Pairs with a z below this may be slow.
+const SLOW: f64 = -5.0;
+/// Least part of the median that a slow pair's rate lies below it.
+const LEAST_EFFECT: f64 = 0.15;
 /// Standard deviation of a normal distribution over its MAD.
 const DEVIATION: f64 = 1.4826;
 /// Least deviation, over the median.
 const LEAST: f64 = 0.01;
+/// Share of a class from which on what its pairs have in common may spoil the median.
+const MANY: f64 = 1.0 / 3.0;
+/// Share of these that must be slow.
+const NEARLY_ALL: f64 = 0.9;
 
-/// Marks the slow pairs of each class. Pairs of a class with transfers over the network are judged by their typical
-/// rates if all have one, else by the sustained rates. Without a network, they are judged by the rates of lone
-/// messages, among pairs whose messages have the same binary logarithm of their mean bytes. Different rates are never
-/// compared.
-pub(super) fn mark(rows: &mut [Pair]) {
-    let mut classes: BTreeMap<(String, Option<u32>), Vec<usize>> = BTreeMap::new();
-    let mut networked: Vec<&str> = rows.iter().filter(|row| row.sustained.is_some()).map(|row| &*row.class).collect();
-    networked.sort_unstable();
-    networked.dedup();
-    let are_enough = |row: &Pair| row.transfers.max(row.messages) >= TRANSFERS;
-    for (place, row) in rows.iter().enumerate().filter(|(_, row)| are_enough(row)) {
-        let size = row.message_bytes.checked_div(row.messages).and_then(u64::checked_ilog2);
-        let key = match networked.binary_search(&row.class.as_str()) {
-            Ok(_) => row.sustained.map(|_| None),
-            Err(_) => row.lone.map(|_| size),
-        };
-        if let Some(size) = key {
-            classes.entry((row.class.clone(), size)).or_default().push(place);
-        }
+/// A pair's rate and its standard error.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    value: f64,
+    error: f64,
+}
+
+/// What many pairs of a class may have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum OneEnd {
+    Gpu(usize),
+    Node(usize),
+}
+
+/// What rates are compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Reference {
+    median: f64,
+    deviation: f64,
+}
+
+impl Reference {
+    /// Returns the reference of some rates; `None` of fewer than four, and where all are 0.
+    fn of(values: &[f64]) -> Option<Self> {
+        let middle = median(values);
+        let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+        let deviation = (DEVIATION * median(&distances)).max(LEAST * middle.abs());
+        (values.len() >= FEWEST && deviation > 0.0).then_some(Self { median: middle, deviation })
     }
-    for places in classes.values().filter(|places| places.len() >= FEWEST) {
-        let of = |rate: fn(&Pair) -> Option<f64>| -> Option<Vec<f64>> {
-            places.iter().map(|&place| rows.get(place).and_then(rate)).collect()
-        };
-        let rates = of(|row| row.typical).or_else(|| of(|row| row.sustained)).or_else(|| of(|row| row.lone));
-        for (&place, z) in places.iter().zip(robust_z(&rates.unwrap_or_default())) {
+
+    fn z(self, rate: Rate) -> f64 {
+        (rate.value - self.median) / self.deviation.hypot(rate.error)
+    }
+
+    fn finds_slow(self, rate: Rate) -> bool {
+        self.z(rate) < SLOW && rate.value <= (1.0 - LEAST_EFFECT) * self.median
+    }
+}
+
+/// Marks the slow pairs of each class.
+pub(super) fn mark(job: &Job, classes: &[Class], rows: &mut [Pair]) {
+    for Class { pairs, measure } in classes {
+        let known = pairs.iter().filter_map(|&place| Some((place, rate(rows.get(place)?, *measure)?)));
+        let rates: Vec<(usize, Rate)> = known.collect();
+        let values: Vec<f64> = rates.iter().map(|(_, rate)| rate.value).collect();
+        let Some(of_all) = Reference::of(&values) else { continue };
+        let reference = without_a_slow_part(job, rows, &rates).unwrap_or(of_all);
+        for (place, rate) in rates {
             if let Some(row) = rows.get_mut(place) {
-                row.z = z;
-                row.slow = z.is_some_and(|z| z < SLOW);
+                (row.measure, row.median) = (Some(*measure), Some(reference.median));
+                (row.z, row.slow) = (Some(reference.z(rate)), reference.finds_slow(rate));
             }
         }
     }
 }
 
-/// Returns the robust z of each number; `None` where all are 0.
-fn robust_z(values: &[f64]) -> Vec<Option<f64>> {
-    let middle = median(values);
-    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
-    let distance = median(&distances);
-    let deviation = (DEVIATION * distance).max(LEAST * middle.abs());
-    values.iter().map(|value| (deviation > 0.0).then(|| (value - middle) / deviation)).collect()
+fn rate(row: &Pair, measure: Measure) -> Option<Rate> {
+    let error = match measure {
+        Measure::Typical => row.typical_error,
+        Measure::Sustained => None,
+        Measure::Lone => row.lone_error,
+    };
+    Some(Rate { value: row.by(measure)?, error: error.unwrap_or(0.0) })
+}
+
+/// Returns the reference of the pairs that do not go over a GPU or node that many pairs go over, nearly all of which are
+/// slow beside that reference. `None` if there is no such part.
+fn without_a_slow_part(job: &Job, rows: &[Pair], rates: &[(usize, Rate)]) -> Option<Reference> {
+    let node = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.node);
+    let parts = |place: usize| {
+        let ends = rows.get(place).map_or([None; 2], |row| [row.from, row.to]);
+        let [from, to] = ends.map(|gpu| gpu.and_then(node));
+        let nodes = [from, to.filter(|_| to != from)];
+        ends.map(|gpu| gpu.map(OneEnd::Gpu)).into_iter().chain(nodes.map(|node| node.map(OneEnd::Node))).flatten()
+    };
+    let mut sizes: BTreeMap<OneEnd, usize> = BTreeMap::new();
+    rates.iter().flat_map(|(place, _)| parts(*place)).for_each(|part| *sizes.entry(part).or_default() += 1);
+    let many = sizes.into_iter().filter(|(_, size)| *size as f64 >= MANY * rates.len() as f64);
+    let beside = many.filter_map(|(part, size)| {
+        let (over, others): (Vec<_>, Vec<_>) = rates.iter().partition(|(place, _)| parts(*place).any(|of| of == part));
+        let others: Vec<f64> = others.into_iter().map(|(_, rate)| rate.value).collect();
+        let reference = Reference::of(&others)?;
+        let slow = over.into_iter().filter(|(_, rate)| reference.finds_slow(*rate)).count();
+        (slow as f64 >= NEARLY_ALL * size as f64).then_some((slow, reference))
+    });
+    beside.max_by_key(|(slow, _)| *slow).map(|(_, reference)| reference)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::robust_z;
+    use super::*;
+
+    fn of(value: f64, error: f64) -> Rate {
+        Rate { value, error }
+    }
 
     #[test]
     fn a_z_is_the_distance_in_deviations() {
         // median 10, MAD 1
-        let z = robust_z(&[8.0, 9.0, 10.0, 11.0, 12.0]);
-        assert_eq!(z[0], Some(-2.0 / 1.4826));
-        assert_eq!(z[2], Some(0.0));
+        let reference = Reference::of(&[8.0, 9.0, 10.0, 11.0, 12.0]).unwrap();
+        assert_eq!(reference.z(of(8.0, 0.0)), -2.0 / 1.4826);
+        assert_eq!(reference.z(of(10.0, 0.0)), 0.0);
     }
 
     #[test]
     fn equal_rates_have_a_deviation_of_one_percent() {
-        let z = robust_z(&[10.0, 10.0, 10.0, 9.8, 9.6]);
-        assert!((z[3].unwrap() + 2.0).abs() < 1e-9 && (z[4].unwrap() + 4.0).abs() < 1e-9, "{z:?}");
-        assert_eq!(robust_z(&[0.0; 4]), [None; 4]);
+        let reference = Reference::of(&[10.0, 10.0, 10.0, 9.8, 9.6]).unwrap();
+        assert!((reference.z(of(9.6, 0.0)) + 4.0).abs() < 1e-9);
+        assert_eq!((Reference::of(&[0.0; 4]), Reference::of(&[10.0; 3])), (None, None));
+    }
+
+    #[test]
+    fn a_rate_must_be_far_below_the_median_by_either_scale_and_by_its_own_error() {
+        let reference = Reference::of(&[10.0; 6]).unwrap();
+        assert_eq!([8.6, 8.4].map(|value| reference.finds_slow(of(value, 0.0))), [false, true]);
+        assert_eq!([0.2, 0.4].map(|error| reference.finds_slow(of(8.4, error))), [true, false]);
+        let scattered = Reference::of(&[6.0, 8.0, 10.0, 12.0, 14.0]).unwrap();
+        assert!(!scattered.finds_slow(of(1.0, 0.0)));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::analysis::made::{exchange, job, occurrence, play};
+use crate::answer::PartKind;
 
 fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f64>) -> Transfers {
     Transfers {
@@ -15,6 +16,7 @@ fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f6
         active_us: 1.0,
         sustained_rate_mb_s: Some(sustained),
         typical_rate_mb_s: typical,
+        typical_error_mb_s: None,
         mean_in_flight: None,
         max_in_flight: None,
         fit: None,
@@ -22,7 +24,7 @@ fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f6
 }
 
 fn rows(job: &Job, transfers: &[Transfers]) -> Vec<Pair> {
-    Messages::new().finish(job, transfers).known().unwrap().rows.clone()
+    Messages::new().finish(job, &[], transfers).known().unwrap().rows.clone()
 }
 
 /// Rank 0 sends at 0 and 1,000, rank 1 receives at 300 and 950.
@@ -40,12 +42,12 @@ fn late_senders_and_late_receivers_are_summed_apart() {
     let mut untimed = of(2, 0, 100);
     untimed.compared = None;
     play(&mut messages, &job, &[of(0, 0, 300), of(1, 1_000, 950), untimed]);
-    let part = messages.finish(&job, &[]);
+    let part = messages.finish(&job, &[], &[]);
     let [row] = part.known().unwrap().rows.as_slice() else { panic!("one pair") };
     assert_eq!((row.rank, row.peer, row.from, row.to), (0, 1, Some(0), Some(1)));
     assert_eq!((row.messages, row.message_bytes), (3, 2_400));
     assert_eq!((row.late_sender_us, row.late_receiver_us), (Some(0.05), Some(0.3)));
-    assert_eq!((row.class.as_str(), row.z, row.slow), ("host0, host1", None, false));
+    assert_eq!((row.class.as_str(), row.z, row.slow), ("between nodes", None, false));
 }
 
 #[test]
@@ -57,10 +59,10 @@ fn a_send_without_its_receive_is_no_message() {
     ];
     let mut messages = Messages::new();
     play(&mut messages, &job, &[occurrence(0, lone, 0)]);
-    let part = messages.finish(&job, &[]);
+    let part = messages.finish(&job, &[], &[]);
     let rows = &part.known().unwrap().rows;
     assert_eq!(rows.iter().map(|row| (row.rank, row.peer, row.messages)).collect::<Vec<_>>(), [(0, 1, 1)]);
-    assert!(Messages::new().finish(&job, &[]).absent().is_some());
+    assert!(Messages::new().finish(&job, &[], &[]).absent().is_some());
 }
 
 /// Two nodes of four GPUs each. All pairs over the network run at 12 GB/s but those between ranks 2 and 5.
@@ -95,12 +97,12 @@ fn only_pairs_of_one_class_are_compared() {
         [
             (0, 1, "same node", Some(0.0)),
             (0, 2, "same node", Some(0.0)),
-            (0, 3, "host0, host1", None),
+            (0, 3, "between nodes", None),
             (0, 9, "other", None),
             (1, 0, "same node", Some(0.0)),
-            (1, 3, "host0, host1", None),
+            (1, 3, "between nodes", None),
             (2, 0, "same node", Some(0.0)),
-            (2, 3, "host0, host1", None),
+            (2, 3, "between nodes", None),
         ]
     );
 }
@@ -127,7 +129,7 @@ fn lone_messages_show_a_slow_pair_inside_a_node() {
         let all: Vec<_> = (0..8).map(|number| message(number, rank, peer, bytes, takes)).collect();
         play(&mut messages, &job, &all);
     }
-    let part = messages.finish(&job, &[]);
+    let part = messages.finish(&job, &[], &[]);
     let rows = &part.known().unwrap().rows;
     let slow: Vec<_> = rows.iter().filter(|row| row.slow).map(|row| (row.rank, row.peer, row.lone)).collect();
     assert_eq!(slow, [(0, 1, Some(5.0))]);
@@ -147,4 +149,127 @@ fn a_pair_with_few_transfers_is_not_judged() {
         (judged[0].z.is_some(), judged.iter().filter(|row| row.slow).count())
     };
     assert_eq!((of(8), of(2)), ((true, 1), (false, 0)));
+}
+
+/// Pairs between nodes of `rates`, MB/s, in communicator 1, with 100 transfers each.
+fn network(rates: impl IntoIterator<Item = (i32, i32, f64)>) -> Vec<Transfers> {
+    let of = |(rank, peer, rate)| Transfers {
+        transfers: 100,
+        bytes: 100 << 20,
+        ..transfers(1, rank, peer, rate, Some(rate))
+    };
+    rates.into_iter().map(of).collect()
+}
+
+fn slow(job: &Job, transfers: &[Transfers]) -> Vec<(PartKind, String, u64, u64)> {
+    let part = Messages::new().finish(job, &[], transfers);
+    let parts = &part.known().unwrap().slow;
+    parts.iter().map(|part| (part.kind, part.name.clone(), part.pairs, part.of)).collect()
+}
+
+fn all_to_all(ranks: i32) -> impl Iterator<Item = (i32, i32)> {
+    (0..ranks).flat_map(move |rank| (0..ranks).map(move |peer| (rank, peer))).filter(|(rank, peer)| rank != peer)
+}
+
+/// Eight nodes of one GPU each: the same slow pairs are an adapter's, a link's, or a pair's.
+#[test]
+fn what_explains_most_with_least_is_named() {
+    let job = job(&[0, 1, 2, 3, 4, 5, 6, 7], &[&[0, 1, 2, 3, 4, 5, 6, 7]]);
+    let with = |is_slow: &dyn Fn(i32, i32) -> bool| {
+        let rate = |(rank, peer)| (rank, peer, if is_slow(rank, peer) { 22_000.0 } else { 45_000.0 });
+        slow(&job, &network(all_to_all(8).map(rate)))
+    };
+    assert_eq!(with(&|_, _| false), []);
+    let adapter = with(&|rank, peer| rank == 5 || peer == 5);
+    assert_eq!(adapter, [(PartKind::Adapter, "rank 5".into(), 14, 14)]);
+    let link = with(&|rank, peer| [rank, peer] == [2, 6] || [rank, peer] == [6, 2]);
+    assert_eq!(link, [(PartKind::Link, "host2 and host6".into(), 2, 2)]);
+    let pair = with(&|rank, peer| [rank, peer] == [2, 6]);
+    assert_eq!(pair, [(PartKind::Pair, "rank 2 to rank 6".into(), 1, 1)]);
+    let both = with(&|rank, peer| rank == 5 || peer == 5 || [rank, peer] == [2, 6]);
+    assert_eq!(both.iter().map(|part| part.0).collect::<Vec<_>>(), [PartKind::Adapter, PartKind::Pair]);
+}
+
+/// Four nodes of two GPUs, an all-to-all among them: half of all pairs go over a node.
+#[test]
+fn a_slow_node_is_found_where_half_of_the_pairs_are_its_own() {
+    let nodes = [0, 0, 1, 1, 2, 2, 3, 3];
+    let job = job(&nodes, &[&[0, 1, 2, 3, 4, 5, 6, 7]]);
+    let node = |rank: i32| nodes[rank as usize];
+    let between = || all_to_all(8).filter(|&(rank, peer)| node(rank) != node(peer));
+    let rate = |(rank, peer): (i32, i32)| {
+        let rate = 45_000.0 + f64::from(rank) * 10.0;
+        (rank, peer, if [node(rank), node(peer)].contains(&1) { rate / 1.5 } else { rate })
+    };
+    assert_eq!(slow(&job, &network(between().map(rate))), [(PartKind::Node, "host1".into(), 24, 24)]);
+    // at random, half of the rates say nothing
+    let mixed =
+        |(rank, peer): (i32, i32)| (rank, peer, if (rank * 3 + peer * 5) % 2 == 0 { 45_000.0 } else { 30_000.0 });
+    assert_eq!(slow(&job, &network(between().map(mixed))), []);
+}
+
+/// A ring of 8 nodes: 20 % below the others is slow, 10 % is not, and neither is a scattered rate of few transfers.
+#[test]
+fn a_slow_pair_must_be_far_off_by_its_own_error_too() {
+    let job = job(&[0, 1, 2, 3, 4, 5, 6, 7], &[&[0, 1, 2, 3, 4, 5, 6, 7]]);
+    let of = |rate: f64, error: Option<f64>| {
+        let ring = (0..8).map(|rank| (rank, (rank + 1) % 8, if rank == 3 { rate } else { 45_000.0 }));
+        let mut all = network(ring);
+        all[3].typical_error_mb_s = error;
+        rows(&job, &all).iter().filter(|row| row.slow).count()
+    };
+    assert_eq!(
+        [of(40_500.0, None), of(36_000.0, None), of(36_000.0, Some(500.0)), of(36_000.0, Some(4_000.0))],
+        [0, 1, 1, 0]
+    );
+}
+
+/// A ring and all pairs of one communicator: those of the ring move twice as much, and are a class of their own.
+#[test]
+fn pairs_that_move_the_same_are_compared() {
+    let job = job(&[0, 1, 2, 3, 4], &[&[0, 1, 2, 3, 4]]);
+    let mut all = network(all_to_all(5).map(|(rank, peer)| (rank, peer, 10_000.0)));
+    for pair in all.iter_mut().filter(|pair| (pair.rank + 1) % 5 == pair.peer) {
+        (pair.transfers, pair.bytes) = (200, 200 << 20);
+        (pair.sustained_rate_mb_s, pair.typical_rate_mb_s) = (Some(5_000.0), Some(5_000.0));
+    }
+    assert!(rows(&job, &all).iter().all(|row| row.z == Some(0.0)));
+    // of 8 KiB each, it is latency
+    all.iter_mut().for_each(|pair| pair.bytes = pair.transfers << 13);
+    assert!(rows(&job, &all).iter().all(|row| row.z.is_none()));
+}
+
+/// Nodes with other adapters are another class.
+#[test]
+fn adapters_of_another_rate_are_compared_among_themselves() {
+    let mut job = job(&[0, 1, 2, 3, 4, 5], &[&[0, 1, 2, 3, 4, 5]]);
+    for (place, process) in job.processes.iter_mut().enumerate() {
+        let mbit_s = if place < 3 { 400_000 } else { 200_000 };
+        let adapters = vec![common::hardware::nics::rates::NicRate { name: "a:1".into(), mbit_s }];
+        process.links = Some(common::links::Links { adapters, ..Default::default() });
+    }
+    let rate = |(rank, peer): (i32, i32)| (rank, peer, if rank < 3 && peer < 3 { 45_000.0 } else { 22_000.0 });
+    let rows = rows(&job, &network(all_to_all(6).map(rate)));
+    assert!(rows.iter().all(|row| !row.slow && row.z.is_some()));
+    let class = |rank, peer| rows.iter().find(|row| (row.rank, row.peer) == (rank, peer)).unwrap().class.clone();
+    assert_eq!(class(0, 1), "between nodes (1 x 400 Gbit/s)");
+    assert_eq!(class(0, 3), "between nodes (1 x 200 Gbit/s; 1 x 400 Gbit/s)");
+}
+
+/// Each of 8 lone messages takes 100 us; the receiver comes 1 ms late, on a clock that is 5 ms ahead.
+#[test]
+fn a_lone_transfer_needs_no_common_clock() {
+    let job = job(&[0, 1], &[&[0, 1]]);
+    let message = |number| {
+        let calls = vec![
+            (exchange(&job, 0, 0, &[(1, true, 1_000_000)]), [0, 1_100_000]),
+            (exchange(&job, 0, 1, &[(0, false, 1_000_000)]), [6_000_000, 6_100_000]),
+        ];
+        occurrence(number, calls, 0)
+    };
+    let mut messages = Messages::new();
+    play(&mut messages, &job, &(0..8).map(message).collect::<Vec<_>>());
+    let part = messages.finish(&job, &[], &[]);
+    let row = &part.known().unwrap().rows[0];
+    assert_eq!((row.lone, row.lone_error), (Some(10.0), Some(0.0)));
 }

@@ -1,18 +1,25 @@
 //! How fast operations are, by function, communicator, size, algorithm and protocol.
 
+mod baseline;
 mod cell;
 mod row;
+pub(crate) mod shape;
 #[cfg(test)]
 mod tests;
 
 use super::factor::moved;
 use super::sizes::BySize;
 use crate::answer::{Dimension, Part, Speed, SpeedRow};
-use crate::job::{Job, Links};
+use crate::job::{Job, Links, reduces_in_network};
 use crate::stream::{Call, Kind, Listener, Occurrence};
+pub use baseline::Baseline;
 use cell::{Cell, Cells, How};
 use common::name::Name;
+use row::Link;
 use rustc_hash::FxHashMap;
+
+/// Where rates of links are from that the processes have read.
+pub const MACHINES: &str = "the machines: NVLink, PCIe and network adapters";
 
 /// Function of sends and receives in a table of occurrences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -87,17 +94,22 @@ impl Speeds {
         for ((place, function), sizes) in self.cells {
             let Some(communicator) = job.communicators.get(place) else { continue };
             let dimension = dimensions.get(place).map_or("unknown", |dimension| dimension.name.as_str());
-            let link = links.of(communicator.comm);
+            let rate = links.of(communicator.comm, function.kind());
             for (range, cells) in sizes.into_cells() {
                 let row = |(how, cell): (How, Cell)| {
-                    let known = row::Known { function, communicator, dimension, range, how, link };
+                    let is_given = links.is_given(communicator.comm);
+                    let link = rate.filter(|_| is_given || !reduces_in_network(&how.algorithm.text()));
+                    let link = link.map(|rate| Link { rate, is_given });
+                    let nnodes = job.nodes_of(communicator);
+                    let known = row::Known { function, communicator, nnodes, dimension, range, how, link };
                     row::of(&known, &cell)
                 };
                 rows.extend(cells.0.into_iter().map(row));
             }
         }
         rows.sort_by(|one, other| key(one).cmp(&key(other)));
-        let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| "--link-gbps".into());
+        shape::expect(&mut rows);
+        let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| MACHINES.into());
         Part::Known(Speed { rows, link, ..Speed::default() })
     }
 }

@@ -7,14 +7,33 @@ use crate::answer::SpeedRow;
 use crate::job::Communicator;
 use common::name::Name;
 
-/// Keys of a row, and the link's rate in GB/s.
+/// Most of a link's rate that its calls reach. A machine's link with more than that is not the one that they use.
+const MOST: f64 = 1.1;
+
+/// The rate of a link, GB/s, and whether the user has given it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Link {
+    pub(super) rate: f64,
+    pub(super) is_given: bool,
+}
+
+impl Link {
+    /// Returns a rate as a share of the link's.
+    fn share(self, busbw: f64) -> Option<f64> {
+        let share = (self.rate > 0.0).then(|| busbw / self.rate)?;
+        (self.is_given || share <= MOST).then_some(share)
+    }
+}
+
+/// Keys of a row, and the link.
 pub(super) struct Known<'a> {
     pub(super) function: Function,
     pub(super) communicator: &'a Communicator,
+    pub(super) nnodes: i32,
     pub(super) dimension: &'a str,
     pub(super) range: [u64; 2],
     pub(super) how: How,
-    pub(super) link: Option<f64>,
+    pub(super) link: Option<Link>,
 }
 
 /// Returns a row. Bytes over nanoseconds are GB/s.
@@ -33,6 +52,8 @@ pub(super) fn of(known: &Known<'_>, cell: &Cell) -> SpeedRow {
     SpeedRow {
         comm: format!("{:016x}", communicator.comm),
         nranks: communicator.nranks,
+        nnodes: known.nnodes,
+        expected: None,
         dimension: known.dimension.to_owned(),
         from_bytes: known.range[0],
         to_bytes: known.range[1],
@@ -50,7 +71,7 @@ pub(super) fn of(known: &Known<'_>, cell: &Cell) -> SpeedRow {
         busbw_mean: over(cell.timed_bytes, cell.durations, bus).filter(|_| is_equal),
         imbalance: (cell.is_unequal && cell.mean > 0.0).then(|| cell.largest as f64 / cell.mean),
         busiest,
-        utilisation: busbw.zip(known.link).filter(|(_, link)| *link > 0.0).map(|(busbw, link)| busbw / link),
+        utilisation: busbw.zip(known.link).and_then(|(busbw, link)| link.share(busbw)),
         function,
     }
 }

@@ -46,6 +46,7 @@ fn an_all_reduce_has_the_bandwidths_of_its_transfer_and_of_its_mean_duration() {
         algbw: Some(100.0),
         busbw: Some(150.0),
         busbw_mean: Some(37.5),
+        nnodes: 1,
         utilisation: Some(0.75),
         ..SpeedRow::default()
     };
@@ -143,4 +144,61 @@ fn many_sizes_are_powers_of_two_and_algorithms_stay_apart() {
     let found: Vec<_> = rows.iter().map(|row| (row.from_bytes, row.to_bytes, &*row.algorithm, row.count)).collect();
     assert_eq!(found, [(1024, 2047, "RING", 15), (1024, 2047, "TREE", 1)]);
     assert_eq!(plain(&job, &all[..15]).len(), 15);
+}
+
+/// Sixteen communicators of two ranks in a node; in one of them an all-reduce of 16 MiB takes 130 us instead of 100 us.
+#[test]
+fn a_communicator_is_slow_among_those_of_its_shape() {
+    let groups: Vec<[usize; 2]> = (0..16).map(|group| [2 * group, 2 * group + 1]).collect();
+    let groups: Vec<&[usize]> = groups.iter().map(|group| &group[..]).collect();
+    let job = job(&[0; 32], &groups);
+    let slow = |takes: &dyn Fn(usize, u64) -> i64| {
+        let mut speeds = Speeds::new();
+        for group in 0..16 {
+            for number in 0..20 {
+                let stop = takes(group, number);
+                play(&mut speeds, &job, &[collective(&job, number, group, "AllReduce", 16 << 20, &[0, 0], stop)]);
+            }
+        }
+        let part = speeds.finish(&job, &[], &Links::default());
+        let rows = &part.known().unwrap().rows;
+        assert!(rows.iter().all(|row| row.expected.is_some()));
+        let found = shape::slow(&job, rows, &[], None);
+        found.into_iter().map(|slow| (slow.gpus, slow.shape)).collect::<Vec<_>>()
+    };
+    let usual = |group: usize, number: u64| 100_000 + (number as i64 * 37 + group as i64 * 11) % 20 * 100;
+    assert_eq!(slow(&usual), []);
+    let planted = |group, number| if group == 3 { usual(group, number) * 13 / 10 } else { usual(group, number) };
+    assert_eq!(slow(&planted), [(vec![6, 7], 16)]);
+    // by 10 % alone, and in a few operations alone
+    assert_eq!(
+        slow(&|group, number| if group == 3 { usual(group, number) * 11 / 10 } else { usual(group, number) }),
+        []
+    );
+    assert_eq!(slow(&|group, number| usual(group, number) * if group == 3 && number < 8 { 5 } else { 1 }), []);
+}
+
+#[test]
+fn a_baseline_is_joined_by_shape_function_and_size() {
+    let row = |busbw| SpeedRow {
+        function: "AllReduce".into(),
+        nranks: 8,
+        nnodes: 2,
+        dimension: "DP".into(),
+        from_bytes: 64,
+        to_bytes: 64,
+        busbw: Some(busbw),
+        ..SpeedRow::default()
+    };
+    let earlier = crate::answer::Report {
+        speed: Part::Known(Speed { rows: vec![row(40.0), row(44.0), row(50.0)], ..Speed::default() }),
+        ..crate::answer::sample::sample(1)
+    };
+    let baseline = Baseline::of_json(&serde_json::to_string(&earlier).unwrap()).unwrap();
+    let mut speed = Speed { rows: vec![row(22.0), SpeedRow { nnodes: 4, ..row(22.0) }], ..Speed::default() };
+    baseline.expect(&mut speed, "a.json");
+    assert_eq!(speed.rows.iter().map(|row| row.expected).collect::<Vec<_>>(), [Some(44.0), None]);
+    assert_eq!(speed.baseline.as_deref(), Some("a.json"));
+    let error = Baseline::of_json("{}").unwrap_err();
+    assert!(error.starts_with("it is no report as --json writes it"), "{error}");
 }

@@ -96,6 +96,7 @@ fn process(of: &summary::Process, complete: bool) -> Process {
         unfinished: of.unfinished,
         invisible: of.invisible,
         complete,
+        links: origin.links.clone(),
         ..Process::default()
     }
 }

@@ -6,8 +6,10 @@ use super::sums::Sums;
 use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Clocks, Found};
 use crate::analysis::pairs::Messages;
+use crate::analysis::speed::MACHINES;
 use crate::answer::{Answers, Dimension, Input, Late, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow};
 use crate::job::{Job, Links};
+use crate::stream::Kind;
 use common::summary::{Bandwidth, Lateness, Summary, Transfers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +76,7 @@ impl Parts<'_> {
             stragglers: absent("Costs of ranks"),
             late: self.late(&job),
             speed: self.speed(&job, &dimensions),
-            pairs: messages.finish(&job, self.transfers),
+            pairs: messages.finish(&job, &dimensions, self.transfers),
             communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
             unfinished: absent("Last operations"),
             swim: absent("Swim lanes"),
@@ -171,15 +173,17 @@ impl Parts<'_> {
             let nranks = place.and_then(|place| job.communicators.get(place)).map_or(0, |found| found.nranks);
             let dimension = place.and_then(|place| dimensions.get(place)).map(|dimension| dimension.name.clone());
             let dimension = dimension.unwrap_or_else(|| "unknown".into());
-            SpeedRow { comm: comm.to_owned(), nranks, dimension, ..row }
+            let nnodes = place.and_then(|place| job.communicators.get(place)).map_or(0, |found| job.nodes_of(found));
+            SpeedRow { comm: comm.to_owned(), nranks, nnodes, dimension, ..row }
         };
+        let links = self.links.clone().with_machines(job);
         let mut rows: Vec<SpeedRow> = vec![];
         for (comm, sums) in self.sums {
             let nranks = place(comm).and_then(|place| job.communicators.get(place)).map_or(0, |found| found.nranks);
             rows.extend(sums.rows(nranks).map(|row| placed(comm, row)));
         }
         rows.extend(self.others.rows(0).map(|row| placed("0000000000000000", row)));
-        rows.extend(self.summary.bandwidth.iter().map(|row| placed(&row.comm, self.of_bandwidth(row))));
+        rows.extend(self.summary.bandwidth.iter().map(|row| placed(&row.comm, Self::of_bandwidth(&links, row))));
         if rows.is_empty() {
             return Part::Absent("There is no operation.".into());
         }
@@ -187,13 +191,13 @@ impl Parts<'_> {
             let key = |row: &SpeedRow| (row.function.clone(), row.comm.clone(), row.from_bytes, row.to_bytes);
             key(one).cmp(&key(other))
         });
-        let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| "--link-gbps".into());
-        Part::Known(Speed { rows, link, of_sums: true })
+        let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| MACHINES.into());
+        Part::Known(Speed { rows, link, of_sums: true, ..Speed::default() })
     }
 
     /// Returns a row of the job summary's bus bandwidths, which are by the least time over the ranks.
-    fn of_bandwidth(&self, row: &Bandwidth) -> SpeedRow {
-        let link = u64::from_str_radix(&row.comm, 16).ok().and_then(|comm| self.links.of(comm));
+    fn of_bandwidth(links: &Links, row: &Bandwidth) -> SpeedRow {
+        let link = u64::from_str_radix(&row.comm, 16).ok().and_then(|comm| links.of(comm, Kind::Collective));
         SpeedRow {
             function: row.func.clone(),
             from_bytes: row.from_bytes,

@@ -52,6 +52,7 @@ fn of_rank(rank: i32, comm: u64, job: &str) -> Summary {
         active_us: 1.0,
         sustained_rate_mb_s: Some(9_000.0),
         typical_rate_mb_s: Some(10_000.0),
+        typical_error_mb_s: None,
         mean_in_flight: None,
         max_in_flight: None,
         fit: None,
@@ -98,7 +99,7 @@ fn sums_of_four_processes_make_a_report() {
     assert_eq!((row.busbw, row.busbw_mean, row.median_us, row.p95_us), (None, Some(60.0), None, None));
     let pairs = &report.pairs.known().unwrap().rows;
     let found: Vec<_> = pairs.iter().map(|pair| (pair.rank, pair.peer, pair.class.as_str())).collect();
-    assert_eq!(found, [(0, 1, "same node"), (1, 2, "host0, host1"), (2, 3, "same node"), (3, 0, "host0, host1")]);
+    assert_eq!(found, [(0, 1, "same node"), (1, 2, "between nodes"), (2, 3, "same node"), (3, 0, "between nodes")]);
     assert_eq!((pairs[0].sustained, pairs[0].typical, pairs[0].bytes), (Some(9.0), Some(10.0), 700));
     let [made] = report.communicators.known().unwrap().rows.as_slice() else { panic!("one communicator") };
     assert_eq!((made.members.as_str(), made.operations, made.bytes), ("0-3", 40, 40_000_000));

@@ -2,7 +2,7 @@
 
 use super::groups::{Group, Groups};
 use super::scale::STEPS;
-use crate::answer::{Pair, Pairs, Speed, SpeedRow};
+use crate::answer::{Measure, Pair, Pairs, PartKind, SlowPart, Speed, SpeedRow};
 
 /// Rate of the links, GB/s.
 const LINK: f64 = 50.0;
@@ -22,6 +22,8 @@ pub(super) fn speed(groups: &Groups) -> Speed {
             function: function.to_owned(),
             comm: group.id(),
             nranks: group.members.len() as i32,
+            nnodes: 0,
+            expected: None,
             dimension: group.dimension(),
             from_bytes: bytes,
             to_bytes: bytes,
@@ -45,7 +47,7 @@ pub(super) fn speed(groups: &Groups) -> Speed {
     let rows = groups.list.iter().flat_map(|group| group.functions.iter().map(move |&function| row(group, function)));
     let mut rows: Vec<SpeedRow> = rows.collect();
     rows.sort_by(|one, other| (&one.function, &one.comm).cmp(&(&other.function, &other.comm)));
-    Speed { rows, link: Some("--link-gbps 400".to_owned()), of_sums: false }
+    Speed { rows, link: Some("--link-gbps 400".to_owned()), ..Speed::default() }
 }
 
 /// Makes the pairs of neighbours in the rings of all communicators but the first, and all pairs of the tensor groups.
@@ -64,7 +66,29 @@ pub(super) fn pairs(groups: &Groups) -> Pairs {
         spoil(slow);
     }
     rows.sort_by(|one, other| (&one.comm, one.rank, one.peer).cmp(&(&other.comm, other.rank, other.peer)));
-    Pairs { rows, left_out: 0 }
+    let slow =
+        rows.iter().enumerate().filter(|(_, pair)| pair.slow).map(|(place, pair)| slow_part(groups, place, pair));
+    let slow = slow.collect();
+    Pairs { rows, left_out: 0, slow }
+}
+
+fn slow_part(groups: &Groups, place: usize, pair: &Pair) -> SlowPart {
+    let gpus: Vec<usize> = [pair.from, pair.to].into_iter().flatten().collect();
+    let (rate, median) = (pair.typical.unwrap_or_default(), pair.median.unwrap_or_default());
+    SlowPart {
+        kind: PartKind::Pair,
+        name: gpus.iter().map(|gpu| format!("rank {gpu}")).collect::<Vec<_>>().join(" to "),
+        nodes: gpus.iter().map(|&gpu| format!("node{:02}", groups.node(gpu))).collect(),
+        gpus,
+        inside: pair.class == "same node",
+        rows: vec![place],
+        pairs: 1,
+        of: 1,
+        rate,
+        median,
+        factor: median / rate,
+        excess_us: None,
+    }
 }
 
 fn pair(groups: &Groups, group: &Group, from: usize, to: usize) -> Pair {
@@ -77,17 +101,15 @@ fn pair(groups: &Groups, group: &Group, from: usize, to: usize) -> Pair {
         peer: to as i32,
         from: Some(sender),
         to: Some(receiver),
-        class: if nodes[0] == nodes[1] {
-            "same node".to_owned()
-        } else {
-            format!("node {} - node {}", nodes[0], nodes[1])
-        },
+        class: if nodes[0] == nodes[1] { "same node" } else { "between nodes" }.to_owned(),
         transfers: 128 * STEPS,
         bytes: (128 << 19) * STEPS,
         sustained: Some(36.0 + wobble),
         typical: Some(37.0 + wobble),
         fitted: Some(39.0 + wobble),
         latency_us: Some(6.0 + wobble),
+        measure: Some(Measure::Typical),
+        median: Some(37.5),
         z: Some(wobble - 0.5),
         ..Pair::default()
     }

@@ -248,7 +248,8 @@ mod tests {
     fn pairs_in_one_cell_add_their_bytes_or_show_the_slowest() {
         let pair =
             |from, to, rate| Pair { from: Some(from), to: Some(to), typical: Some(rate), bytes: 5, ..Pair::default() };
-        let pairs = Pairs { rows: vec![pair(0, 2, 40.0), pair(1, 3, 30.0), pair(2, 0, 20.0)], left_out: 0 };
+        let pairs =
+            Pairs { rows: vec![pair(0, 2, 40.0), pair(1, 3, 30.0), pair(2, 0, 20.0)], left_out: 0, slow: vec![] };
         assert_eq!(cells(&pairs, &MEASURES[0], 2), BTreeMap::from([((0, 1), 30.0), ((1, 0), 20.0)]));
         assert_eq!(cells(&pairs, &MEASURES[2], 2), BTreeMap::from([((0, 1), 10.0), ((1, 0), 5.0)]));
     }

@@ -1,14 +1,17 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
 mod late;
+mod network;
 
 use super::names::Names;
-use super::units::{count, counted, part_of, rate, share, sizes, time};
-use crate::answer::{Answers, Budget, Late, Pair, RankLate, Report, Speed, SpeedRow, Verdict, Verdicted};
+use super::units::{count, counted, part_of, share, time};
+use crate::answer::{Answers, Budget, Late, Pair, RankLate, Report, Verdict, Verdicted};
+pub use network::network;
+pub(crate) use network::{heaviest, slow_communicator, slow_part};
 
 /// Returns the answers to the three questions, for [`Report::answers`].
 pub fn answers(report: &Report) -> Answers {
-    Answers { late: late::answer(report), cost: cost_answer(report), network: network_answer(report) }
+    Answers { late: late::answer(report), cost: cost_answer(report), network: network::verdicted(report) }
 }
 
 /// Returns which rank is late.
@@ -195,95 +198,10 @@ fn cost_answer(report: &Report) -> Verdicted {
 const MUCH: f64 = 0.2;
 const MOSTLY: f64 = 0.4;
 
-/// Returns the state of the network with its verdict.
-fn network_answer(report: &Report) -> Verdicted {
-    let text = network(report);
-    let are_slow = report.pairs.known().is_some_and(|pairs| pairs.rows.iter().any(|pair| pair.slow));
-    let verdict = match report.speed.known().and_then(|speed| heaviest(&speed.rows)) {
-        _ if are_slow => Verdict::Look,
-        Some(row) if row.utilisation.is_some() => Verdict::Fine,
-        _ => Verdict::Unknown,
-    };
-    Verdicted { verdict, text, ..Verdicted::default() }
-}
-
-/// Returns whether the network is as fast as it should be.
-pub fn network(report: &Report) -> String {
-    let names = Names::of(report);
-    let mut text = match (report.speed.known(), report.speed.absent()) {
-        (Some(speed), _) => match heaviest(&speed.rows) {
-            Some(row) => {
-                let dimension = if row.dimension == "unknown" { String::new() } else { format!("{}, ", row.dimension) };
-                let of = sizes(row.from_bytes, row.to_bytes);
-                let size =
-                    format!("{} of {of} ({dimension}{})", row.function, counted(row.nranks.max(0) as u64, "rank"));
-                let reached = rate(row.busbw.unwrap_or_default());
-                match (row.utilisation, &speed.link) {
-                    (Some(part), _) => format!("{size} reaches {reached} bus bandwidth, {} of its link.", share(part)),
-                    (None, Some(_)) => format!("{size} reaches {reached} bus bandwidth; no rate of its link is given."),
-                    (None, None) => format!(
-                        "{size} reaches {reached} bus bandwidth; whether the link allows more is not known without its \
-                         rate (--link-gbps)."
-                    ),
-                }
-            }
-            None => "Not known: no operation has a bus bandwidth.".into(),
-        },
-        (None, reason) => absent(reason),
-    };
-    if let Some(speed) = report.speed.known() {
-        text += &few(speed);
-    }
-    text += " ";
-    text += &match report.pairs.known() {
-        Some(pairs) => slow(&pairs.rows, &names),
-        None => "Pairs of ranks are not known.".into(),
-    };
-    text
-}
-
-/// Says how many operations the speeds are of, where those are less than half.
-fn few(speed: &Speed) -> String {
-    let sum = |of: fn(&SpeedRow) -> u64| speed.rows.iter().map(of).sum::<u64>();
-    let (compared, all) = (sum(|row| row.compared), sum(|row| row.count));
-    if compared == 0 || compared >= all.div_ceil(2) {
-        return String::new();
-    }
-    format!(" Only {} of {} could be compared.", count(compared), counted(all, "operation"))
-}
-
-/// Says which pairs are slow.
-fn slow(pairs: &[Pair], names: &Names<'_>) -> String {
-    let compared = pairs.iter().filter(|pair| pair.z.is_some()).count();
-    let mut slow: Vec<&Pair> = pairs.iter().filter(|pair| pair.slow).collect();
-    slow.sort_by(|a, b| a.z.partial_cmp(&b.z).unwrap_or(std::cmp::Ordering::Equal));
-    match slow.first() {
-        _ if compared == 0 => "No pair of ranks could be compared with others of its class.".into(),
-        None => format!("None of {} is slow beside others of its class.", counted(compared as u64, "compared pair")),
-        Some(worst) if slow.len() == 1 => format!(
-            "1 of {} is slow beside others of its class: {}.",
-            counted(compared as u64, "compared pair"),
-            pair(worst, names)
-        ),
-        Some(worst) => format!(
-            "{} of {} are slow beside others of their class; the worst is {}.",
-            count(slow.len() as u64),
-            counted(compared as u64, "compared pair"),
-            pair(worst, names)
-        ),
-    }
-}
-
 /// Returns the names of a pair: `rank 2 to rank 5`.
 pub(crate) fn pair(pair: &Pair, names: &Names<'_>) -> String {
     let name = |gpu: Option<usize>, rank: i32| gpu.map_or_else(|| format!("rank {rank}"), |gpu| names.gpu(gpu));
     format!("{} to {}", name(pair.from, pair.rank), name(pair.to, pair.peer))
-}
-
-/// Returns the row that most time of transfers is in, among those with a bus bandwidth.
-pub(crate) fn heaviest(rows: &[SpeedRow]) -> Option<&SpeedRow> {
-    let time = |row: &&SpeedRow| row.median_us.unwrap_or_default() * row.compared as f64;
-    rows.iter().filter(|row| row.busbw.is_some()).max_by(|a, b| time(a).total_cmp(&time(b)))
 }
 
 /// Says that an answer is absent.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::answer::sample::sample;
 use crate::answer::{
-    Complete, Event, GpuBudget, Group, Pairs, Part, RankLateness, Straggler, Stragglers, Verdict, When, Why,
+    Complete, Event, GpuBudget, Group, Part, RankLateness, Speed, SpeedRow, Straggler, Stragglers, Verdict, When, Why,
 };
 
 fn whole() -> Report {
@@ -145,8 +145,9 @@ fn sums_row() -> RankLateness {
 #[test]
 fn an_answer_from_few_operations_says_so() {
     let mut report = whole();
-    let row = SpeedRow { count: 144, compared: 5, busbw: Some(0.001), median_us: Some(9.0), ..SpeedRow::default() };
-    report.speed = Part::Known(Speed { rows: vec![row], link: None, of_sums: false });
+    let [from_bytes, to_bytes] = [1 << 20; 2];
+    let row = SpeedRow { from_bytes, to_bytes, count: 144, compared: 5, busbw: Some(0.001), ..SpeedRow::default() };
+    report.speed = Part::Known(Speed { rows: vec![row], ..Speed::default() });
     let text = network(&report);
     assert!(text.contains("(--link-gbps). Only 5 of 144 operations could be compared."), "{text}");
 }
@@ -186,44 +187,6 @@ fn cost_is_a_share_of_a_step_and_its_time() {
     let text = cost(&report);
     assert!(text.starts_with("NCCL is under way in 25 % of the recording, 2.50 ms of 10.0 ms:"), "{text}");
     assert!(text.ends_with("50 % of the operations have no GPU time and count as time without NCCL."), "{text}");
-}
-
-#[test]
-fn network_names_the_operation_with_most_time_and_the_slowest_pair() {
-    let mut report = whole();
-    let row = |function: &str, median_us: f64, utilisation: Option<f64>| SpeedRow {
-        function: function.to_owned(),
-        nranks: 8,
-        dimension: "DP".to_owned(),
-        from_bytes: 64 << 20,
-        to_bytes: 64 << 20,
-        compared: 10,
-        median_us: Some(median_us),
-        busbw: Some(45.0),
-        utilisation,
-        ..SpeedRow::default()
-    };
-    let rows = vec![row("AllGather", 5.0, Some(0.5)), row("AllReduce", 9.0, Some(0.9))];
-    report.speed = Part::Known(Speed { rows, link: Some("--link-gbps 400".into()), of_sums: false });
-    let pair = |to: usize, z: Option<f64>| Pair {
-        from: Some(1),
-        to: Some(to),
-        z,
-        slow: z.is_some_and(|z| z < -3.0),
-        ..Pair::default()
-    };
-    report.pairs = Part::Known(Pairs {
-        left_out: 0,
-        rows: vec![pair(2, Some(-4.0)), pair(3, Some(-9.0)), pair(4, Some(0.1)), pair(5, None)],
-    });
-    let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth, 90 % of its link. 2 of 3 \
-                    compared pairs are slow beside others of their class; the worst is rank 1 to rank 3.";
-    assert_eq!(network(&report), expected);
-    report.speed = Part::Known(Speed { rows: vec![row("AllReduce", 9.0, None)], link: None, of_sums: false });
-    report.pairs = Part::Absent("no proxy operations.".into());
-    let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth; whether the link allows \
-                    more is not known without its rate (--link-gbps). Pairs of ranks are not known.";
-    assert_eq!(network(&report), expected);
 }
 
 #[test]

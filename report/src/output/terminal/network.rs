@@ -1,7 +1,7 @@
 //! Tables about the network: speed, and pairs of ranks.
 
 use super::super::names::Names;
-use super::super::sentences::pair as pair_name;
+use super::super::sentences::{pair as pair_name, slow_communicator, slow_part};
 use super::super::units::{UNKNOWN, bytes, count, known as or_unknown, number, time};
 use super::cell;
 use super::fitted::{View, fitted, known, prose};
@@ -47,9 +47,10 @@ pub(super) fn speed(report: &Report, view: &View) -> String {
         ];
         let text = match &speed.link {
             Some(link) => format!("The link's rate is from {link}."),
-            None => "The link's rate is not given (--link-gbps).".into(),
+            None => "The link's rate is not known (--link-gbps).".into(),
         };
-        prose(&text, view) + &fitted(Table::new(heading, 2, &dispensable), rows, view, "")
+        let slow = speed.slow.iter().take(view.top).map(|slow| prose(&slow_communicator(slow, &names), view));
+        prose(&text, view) + &slow.collect::<String>() + &fitted(Table::new(heading, 2, &dispensable), rows, view, "")
     })
 }
 
@@ -139,6 +140,7 @@ pub(super) fn pairs(report: &Report, view: &View) -> String {
             "fitted GB/s",
             "class",
         ];
-        fitted(Table::new(heading, 4, &dispensable), rows, view, "")
+        let slow = pairs.slow.iter().take(view.top).map(|part| prose(&slow_part(part, &names), view));
+        slow.collect::<String>() + &fitted(Table::new(heading, 4, &dispensable), rows, view, "")
     })
 }

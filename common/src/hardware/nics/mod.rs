@@ -1,5 +1,7 @@
 //! Bytes of each network adapter, from the counters that Linux shows of the node: those of everybody who uses it.
 
+pub mod rates;
+
 use super::Ways;
 use std::fs;
 use std::path::Path;

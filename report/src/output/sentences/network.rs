@@ -1,0 +1,458 @@
+//! Is the network as fast as it should be?
+
+use super::super::names::Names;
+use super::super::units::{count, counted, rate, share, sizes, time};
+use super::{absent, capital};
+use crate::analysis::speed::shape::{LARGE, bus_bytes, size};
+use crate::answer::{PartKind, Report, SlowCommunicator, SlowPart, Speed, SpeedRow, Verdict, Verdicted};
+use std::collections::BTreeMap;
+
+/// Most slow parts of the network that are named.
+const NAMED: usize = 3;
+/// Share of a step from which on what it would gain is much.
+const MUCH: f64 = 0.05;
+/// Factor from which on a slow part is bad, where its gain is not known.
+const BAD: f64 = 1.5;
+/// Share of the baseline's rate below which an operation is worth a look, and below which it is bad.
+const OF_BASELINE: [f64; 2] = [0.85, 0.5];
+/// Share of the link below which an operation is worth a look.
+const OF_LINK: f64 = 0.5;
+/// Least bytes of an operation that should reach a good share of its link: smaller ones are latency in part.
+const LONG: f64 = 16.0 * 1024.0 * 1024.0;
+
+/// Returns whether the network is as fast as it should be.
+pub fn network(report: &Report) -> String {
+    let names = Names::of(report);
+    let mut text = match (report.speed.known(), report.speed.absent()) {
+        (Some(speed), _) => reached(speed) + &few(speed),
+        (None, reason) => absent(reason),
+    };
+    let communicators = report.speed.known().map_or(&[][..], |speed| &speed.slow);
+    for slow in communicators.iter().take(NAMED) {
+        text += " ";
+        text += &slow_communicator(slow, &names);
+    }
+    text += &more(communicators.len(), "slow communicator", "speed");
+    text += " ";
+    text += &pairs(report, &names, !communicators.is_empty());
+    text
+}
+
+/// Returns the answer with its verdict.
+pub(super) fn verdicted(report: &Report) -> Verdicted {
+    let speed = report.speed.known();
+    let heavy = speed.and_then(|speed| heaviest(&speed.rows));
+    let parts = report.pairs.known().map_or(&[][..], |pairs| &pairs.slow);
+    let communicators = speed.map_or(&[][..], |speed| &speed.slow);
+    let gain_us = parts.iter().filter_map(|part| gain_us(report, part.excess_us)).reduce(f64::max);
+    let length = report.steps.known().map(|steps| steps.mean_us).filter(|us| *us > 0.0);
+    let gain = gain_us.zip(length).map(|(gain, length)| gain / length);
+    let factors = parts.iter().map(|part| part.factor).chain(communicators.iter().map(factor));
+    let of_baseline = speed.filter(|speed| speed.baseline.is_some()).and(heavy).and_then(of_expected);
+    let of_link = heavy.filter(|row| size(row) >= LONG).and_then(|row| row.utilisation);
+    let slow = factors.reduce(f64::max).map(|factor| match gain {
+        Some(gain) if gain >= MUCH => Verdict::Bad,
+        None if factor >= BAD => Verdict::Bad,
+        _ => Verdict::Look,
+    });
+    let below = of_baseline.map(|part| match part {
+        part if part < OF_BASELINE[1] => Verdict::Bad,
+        part if part < OF_BASELINE[0] => Verdict::Look,
+        _ => Verdict::Fine,
+    });
+    let share = of_link.map(|part| if part < OF_LINK { Verdict::Look } else { Verdict::Fine });
+    let compared = are_compared(report).then_some(Verdict::Fine);
+    let worst = [slow, below, share, compared].into_iter().flatten().max_by_key(|verdict| match verdict {
+        Verdict::Unknown => 0,
+        Verdict::Fine => 1,
+        Verdict::Look => 2,
+        Verdict::Bad => 3,
+    });
+    let verdict = worst.unwrap_or(Verdict::Unknown);
+    let names = Names::of(report);
+    let why =
+        parts.first().map(|part| subject(part, &names)).or_else(|| communicators.first().map(|slow| of(slow, &names)));
+    Verdicted {
+        verdict,
+        text: network(report),
+        gain_us,
+        gain,
+        when: String::new(),
+        why: why.unwrap_or_default(),
+        next: next(verdict, parts.first(), communicators.first(), [below, share]),
+    }
+}
+
+/// Returns what a step would gain at most, of the time that a part cost the whole job. Transfers are those of all steps.
+fn gain_us(report: &Report, excess_us: Option<f64>) -> Option<f64> {
+    let steps = report.steps.known()?;
+    let count = steps.count + steps.warm_up;
+    excess_us.filter(|_| count > 0).map(|us| us / count as f64)
+}
+
+/// Returns whether pairs or communicators were compared with others.
+fn are_compared(report: &Report) -> bool {
+    report.pairs.known().is_some_and(|pairs| pairs.rows.iter().any(|pair| pair.z.is_some()))
+}
+
+fn next(
+    verdict: Verdict,
+    part: Option<&SlowPart>,
+    communicator: Option<&SlowCommunicator>,
+    [baseline, link]: [Option<Verdict>; 2],
+) -> String {
+    let is_below = |verdict: Option<Verdict>| verdict.is_some_and(|verdict| verdict != Verdict::Fine);
+    let text = match (part.map(|part| (part.kind, part.inside)), communicator) {
+        (Some((_, true)), _) | (None, Some(_)) => {
+            "Read state and errors of the NVLinks on that node (nvidia-smi nvlink -s and -e), and its GPUs' clocks."
+        }
+        (Some((PartKind::Pair | PartKind::Link, _)), _) => {
+            "Run nccl-tests' sendrecv_perf between the two nodes, and read the error counters of the ports between them."
+        }
+        (Some((PartKind::Adapter | PartKind::Node, _)), _) => {
+            "Read state, rate and errors of the adapters on that node (ibstat, ethtool), and look at their cables."
+        }
+        _ if is_below(baseline) => "Compare NCCL's release, its settings and the nodes with those of the baseline.",
+        _ if is_below(link) => {
+            "Compare with nccl-tests at this size, and look at the network that NCCL has chosen (NCCL_DEBUG=INFO)."
+        }
+        _ if verdict == Verdict::Unknown => "Give the link's rate (--link-gbps) or an earlier report (--baseline).",
+        _ => "",
+    };
+    text.into()
+}
+
+/// Says what the operation reaches that moves most bytes.
+fn reached(speed: &Speed) -> String {
+    let Some(row) = heaviest(&speed.rows) else { return no_large(&speed.rows) };
+    let what = operation(row);
+    let mut text = match (row.busbw, row.busiest) {
+        (Some(busbw), _) => format!("{what} reaches {} bus bandwidth", rate(busbw)),
+        (None, busiest) => format!("{what} reaches {} at its busiest rank", rate(busiest.unwrap_or_default())),
+    };
+    if let Some(part) = row.utilisation {
+        text += &format!(", {} of its link", share(part));
+    }
+    match (row.expected, of_expected(row), &speed.baseline) {
+        (Some(expected), Some(part), Some(_)) => {
+            text += &format!(", {} of the baseline's {}", share(part), rate(expected));
+        }
+        (_, _, Some(_)) => text += "; the baseline has no such operation",
+        (Some(expected), _, None) => {
+            text += &format!("; the best other communicator of this shape reaches {}", rate(expected));
+        }
+        (None, _, None) => {}
+    }
+    if row.utilisation.is_none() && row.busbw.is_some() {
+        text += "; the rate of its link is not known (--link-gbps)";
+    }
+    text + "."
+}
+
+/// Returns the rate of a row over the expected one.
+fn of_expected(row: &SpeedRow) -> Option<f64> {
+    let expected = row.expected.filter(|expected| *expected > 0.0)?;
+    row.busbw.map(|busbw| busbw / expected)
+}
+
+/// Says that there is no rate of a large operation.
+fn no_large(rows: &[SpeedRow]) -> String {
+    let are_large = rows.iter().any(|row| size(row) >= LARGE);
+    let most = rows.iter().filter(|row| row.median_us.is_some()).max_by_key(|row| row.compared);
+    match most {
+        _ if are_large => "Not known: no operation of 1 MiB or more has a bus bandwidth.".into(),
+        Some(row) => format!(
+            "There are only small operations, whose time is latency: {} takes {} in the median.",
+            operation(row),
+            time(row.median_us.unwrap_or_default())
+        ),
+        None => "Not known: there are only small operations, and none has a time.".into(),
+    }
+}
+
+fn operation(row: &SpeedRow) -> String {
+    let dimension = if row.dimension == "unknown" { String::new() } else { format!("{}, ", row.dimension) };
+    let ranks = counted(row.nranks.max(0).unsigned_abs().into(), "rank");
+    format!("{} of {} ({dimension}{ranks})", row.function, sizes(row.from_bytes, row.to_bytes))
+}
+
+/// Says how many operations the speeds are of, where those are less than half.
+fn few(speed: &Speed) -> String {
+    let sum = |of: fn(&SpeedRow) -> u64| speed.rows.iter().map(of).sum::<u64>();
+    let (compared, all) = (sum(|row| row.compared), sum(|row| row.count));
+    if compared == 0 || compared >= all.div_ceil(2) {
+        return String::new();
+    }
+    format!(" Only {} of {} could be compared.", count(compared), counted(all, "operation"))
+}
+
+fn of(slow: &SlowCommunicator, names: &Names<'_>) -> String {
+    let ranks: Vec<String> = slow.gpus.iter().take(8).map(|&gpu| names.gpu(gpu)).collect();
+    let dots = if slow.gpus.len() > ranks.len() { ", ..." } else { "" };
+    format!("communicator {} ({}{dots})", names.communicator(&slow.comm), ranks.join(", "))
+}
+
+fn factor(slow: &SlowCommunicator) -> f64 {
+    if slow.others_us > 0.0 { slow.median_us / slow.others_us } else { 1.0 }
+}
+
+/// Says how slow a communicator is.
+pub(crate) fn slow_communicator(slow: &SlowCommunicator, names: &Names<'_>) -> String {
+    format!(
+        "{} takes {} for {} of {}, the median of {} of its shape {}.",
+        capital(&of(slow, names)),
+        time(slow.median_us),
+        slow.function,
+        sizes(slow.from_bytes, slow.to_bytes),
+        counted(slow.shape, "communicator"),
+        time(slow.others_us)
+    )
+}
+
+/// Names a part of the network.
+fn subject(part: &SlowPart, names: &Names<'_>) -> String {
+    let SlowPart { nodes, gpus, .. } = part;
+    let name = match part.kind {
+        PartKind::Pair | PartKind::Adapter => gpus.iter().map(|&gpu| names.gpu(gpu)).collect::<Vec<_>>().join(" to "),
+        PartKind::Link | PartKind::Node => part.name.clone(),
+    };
+    let at = |join: &str| nodes.join(join);
+    match part.kind {
+        PartKind::Pair if part.inside => format!("the pair {name} (on {})", nodes.first().map_or("", |it| it)),
+        PartKind::Pair => format!("the pair {name} ({})", at(" to ")),
+        PartKind::Link => format!("the link between {name}"),
+        PartKind::Adapter if part.inside => format!("{name}'s links on {}", at("")),
+        PartKind::Adapter => format!("{name}'s adapter (on {})", at("")),
+        PartKind::Node if part.inside => format!("the inside of {name}"),
+        PartKind::Node => format!("the network of {name}"),
+    }
+}
+
+/// Says how slow a part of the network is.
+pub(crate) fn slow_part(part: &SlowPart, names: &Names<'_>) -> String {
+    let (reached, others) = (rate(part.rate), rate(part.median));
+    let of = share(part.rate / part.median);
+    let pairs = match part.pairs {
+        1 => format!("reaches {reached}"),
+        _ if part.pairs == part.of => format!("its {} reach {reached}", counted(part.pairs, "pair")),
+        _ => format!("{} of its {} reach {reached}", count(part.pairs), counted(part.of, "pair")),
+    };
+    let colon = if part.pairs == 1 { " " } else { ": " };
+    format!("{}{colon}{pairs}, {of} of the others' {others}.", capital(&subject(part, names)))
+}
+
+/// Says which pairs are slow, and which part of the network explains them.
+fn pairs(report: &Report, names: &Names<'_>, are_named: bool) -> String {
+    let Some(pairs) = report.pairs.known() else { return "Pairs of ranks are not known.".into() };
+    let compared = pairs.rows.iter().filter(|pair| pair.z.is_some()).count();
+    if pairs.slow.is_empty() {
+        return match compared {
+            0 if are_named => String::new(),
+            0 => "No pair of ranks could be compared with others of its class.".into(),
+            _ => format!("None of {} is slow beside others of its class.", counted(compared as u64, "compared pair")),
+        };
+    }
+    let named: Vec<String> = pairs.slow.iter().take(NAMED).map(|part| slow_part(part, names)).collect();
+    named.join(" ") + &more(pairs.slow.len(), "slow part", "pairs")
+}
+
+/// Says how many more there are than are named.
+fn more(all: usize, noun: &str, part: &str) -> String {
+    match all.saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" {} more: --part {part}.", counted(more as u64, noun)),
+    }
+}
+
+/// Returns the row that the answer is about. Of operations of 1 MiB and more it is of the function, dimension, number
+/// of ranks and nodes that move most bytes, of their size with most bytes, of the slowest communicator. Rows without a
+/// rate do not count.
+pub(crate) fn heaviest(rows: &[SpeedRow]) -> Option<&SpeedRow> {
+    let has_rate = |row: &&SpeedRow| row.busbw.or(row.busiest).is_some();
+    let large = rows.iter().filter(|row| size(row) >= LARGE).filter(has_rate).collect();
+    let kind = with_most(large, |row| (&row.function, &row.dimension, row.nranks, row.nnodes));
+    let long = with_most(kind, |row| [row.from_bytes, row.to_bytes]);
+    let reached = |row: &SpeedRow| row.busbw.or(row.busiest).unwrap_or_default();
+    long.into_iter().min_by(|one, other| reached(one).total_cmp(&reached(other)))
+}
+
+/// Returns the rows with the key whose rows move most bytes.
+fn with_most<'a, K: Ord>(rows: Vec<&'a SpeedRow>, key: impl Fn(&'a SpeedRow) -> K) -> Vec<&'a SpeedRow> {
+    let mut alike: BTreeMap<K, Vec<&SpeedRow>> = BTreeMap::new();
+    rows.into_iter().for_each(|row| alike.entry(key(row)).or_default().push(row));
+    let bytes = |rows: &Vec<&SpeedRow>| rows.iter().map(|row| bus_bytes(row)).sum::<f64>();
+    alike.into_values().max_by(|one, other| bytes(one).total_cmp(&bytes(other))).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::sample::sample;
+    use crate::answer::{Pair, Pairs, Part};
+
+    fn row(function: &str, bytes: u64, count: u64, busbw: f64) -> SpeedRow {
+        SpeedRow {
+            function: function.to_owned(),
+            nranks: 8,
+            dimension: "DP".to_owned(),
+            from_bytes: bytes,
+            to_bytes: bytes,
+            count,
+            compared: count,
+            median_us: Some(5.0),
+            busbw: Some(busbw),
+            ..SpeedRow::default()
+        }
+    }
+
+    fn report(rows: Vec<SpeedRow>, pairs: Part<Pairs>) -> Report {
+        Report { speed: Part::Known(Speed { rows, ..Speed::default() }), pairs, ..sample(8) }
+    }
+
+    fn alike(count: usize) -> Part<Pairs> {
+        let rows = vec![Pair { z: Some(0.1), ..Pair::default() }; count];
+        Part::Known(Pairs { rows, ..Pairs::default() })
+    }
+
+    fn made(kind: PartKind, name: &str, nodes: &[&str], [pairs, of]: [u64; 2]) -> SlowPart {
+        SlowPart {
+            kind,
+            name: name.into(),
+            nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
+            gpus: if kind == PartKind::Pair { vec![5, 6] } else { vec![5] },
+            inside: false,
+            rows: vec![],
+            pairs,
+            of,
+            rate: 22.0,
+            median: 44.0,
+            factor: 2.0,
+            excess_us: None,
+        }
+    }
+
+    #[test]
+    fn the_answer_is_about_the_large_operations_that_move_most() {
+        let small = row("AllReduce", 4, 1_000_000, 0.02);
+        let rows = vec![small.clone(), row("AllGather", 1 << 20, 10, 30.0), row("AllReduce", 64 << 20, 10, 45.0)];
+        assert_eq!(heaviest(&rows).map(|row| row.busbw), Some(Some(45.0)));
+        let text = network(&report(rows, alike(4)));
+        let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth; the rate of its link is not \
+                        known (--link-gbps). None of 4 compared pairs is slow beside others of its class.";
+        assert_eq!(text, expected);
+        let only_small = report(vec![small], Part::Absent("no proxy operations.".into()));
+        let expected = "There are only small operations, whose time is latency: AllReduce of 4 B (DP, 8 ranks) takes 5.00 us \
+                        in the median. Pairs of ranks are not known.";
+        assert_eq!(network(&only_small), expected);
+        assert_eq!(verdicted(&only_small).verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn what_is_expected_stands_beside_what_is_measured() {
+        let expecting = |expected, utilisation, baseline: Option<&str>| {
+            let rows = vec![SpeedRow { expected, utilisation, ..row("AllReduce", 64 << 20, 10, 45.0) }];
+            let speed = Speed { rows, baseline: baseline.map(str::to_owned), ..Speed::default() };
+            let report = Report { speed: Part::Known(speed), pairs: Part::Absent("none.".into()), ..sample(8) };
+            let answer = verdicted(&report);
+            (answer.text.split_once(". ").unwrap().0.to_owned(), answer.verdict)
+        };
+        let begin = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth";
+        for (expected, share, baseline, end, verdict) in [
+            (
+                Some(50.0),
+                Some(0.9),
+                Some("a.json"),
+                ", 90 % of its link, 90 % of the baseline's 50.0 GB/s",
+                Verdict::Fine,
+            ),
+            (
+                Some(60.0),
+                Some(0.9),
+                Some("a.json"),
+                ", 90 % of its link, 75 % of the baseline's 60.0 GB/s",
+                Verdict::Look,
+            ),
+            (
+                Some(100.0),
+                Some(0.9),
+                Some("a.json"),
+                ", 90 % of its link, 45 % of the baseline's 100 GB/s",
+                Verdict::Bad,
+            ),
+            (None, Some(0.9), Some("a.json"), ", 90 % of its link; the baseline has no such operation", Verdict::Fine),
+            (None, Some(0.4), None, ", 40 % of its link", Verdict::Look),
+            (
+                Some(48.0),
+                Some(0.9),
+                None,
+                ", 90 % of its link; the best other communicator of this shape reaches 48.0 GB/s",
+                Verdict::Fine,
+            ),
+            (None, None, None, "; the rate of its link is not known (--link-gbps)", Verdict::Unknown),
+        ] {
+            assert_eq!(expecting(expected, share, baseline), (format!("{begin}{end}"), verdict));
+        }
+    }
+
+    #[test]
+    fn parts_are_named_as_what_they_are() {
+        for (part, expected) in [
+            (
+                made(PartKind::Pair, "rank 5 to rank 6", &["node5", "node6"], [1, 1]),
+                "The pair rank 5 to rank 6 (node5 to node6) reaches 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
+            ),
+            (
+                made(PartKind::Link, "node5 and node6", &["node5", "node6"], [8, 8]),
+                "The link between node5 and node6: its 8 pairs reach 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
+            ),
+            (
+                made(PartKind::Adapter, "rank 5", &["node5"], [29, 30]),
+                "Rank 5's adapter (on node5): 29 of its 30 pairs reach 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
+            ),
+            (
+                made(PartKind::Node, "node5", &["node5"], [30, 30]),
+                "The network of node5: its 30 pairs reach 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
+            ),
+        ] {
+            assert_eq!(slow_part(&part, &Names::of(&sample(8))), expected);
+        }
+    }
+
+    #[test]
+    fn a_slow_part_is_as_bad_as_what_a_step_would_gain() {
+        let part = made(PartKind::Link, "a and b", &["a", "b"], [2, 2]);
+        let verdict = |excess_us| {
+            let pairs = Pairs { slow: vec![SlowPart { excess_us, ..part.clone() }], ..Pairs::default() };
+            let answer = verdicted(&report(vec![], Part::Known(pairs)));
+            assert!(answer.why == "the link between a and b" && answer.next.contains("sendrecv_perf"), "{answer:?}");
+            (answer.verdict, answer.gain_us)
+        };
+        // 60 steps of 20 ms
+        assert_eq!(verdict(Some(60.0 * 4e3)), (Verdict::Bad, Some(4e3)));
+        assert_eq!(verdict(Some(60.0 * 100.0)), (Verdict::Look, Some(100.0)));
+        assert_eq!(verdict(None), (Verdict::Bad, None));
+    }
+
+    #[test]
+    fn a_slow_communicator_is_named_with_its_ranks() {
+        let slow = SlowCommunicator {
+            comm: "00000000000000ab".into(),
+            gpus: vec![4, 5, 6, 7],
+            function: "AllReduce".into(),
+            from_bytes: 16 << 20,
+            to_bytes: 16 << 20,
+            median_us: 200.0,
+            others_us: 100.0,
+            shape: 16,
+            ..SlowCommunicator::default()
+        };
+        let mut report = report(vec![], Part::Absent("none.".into()));
+        if let Part::Known(speed) = &mut report.speed {
+            speed.slow = vec![slow];
+        }
+        let answer = verdicted(&report);
+        let expected = "Communicator 00000000 (rank 4, rank 5, rank 6, rank 7) takes 200 us for AllReduce of 16 MiB, the \
+                        median of 16 communicators of its shape 100 us.";
+        assert!(answer.text.contains(expected) && answer.verdict == Verdict::Bad, "{}", answer.text);
+    }
+}
