@@ -14,8 +14,9 @@ use super::series::Transfers;
 use super::speed::{Speeds, shape};
 use super::steps::{Plan, Survey};
 use super::stepwise::Stepwise;
+use super::stragglers::SlowRow;
 use super::unfinished::Courses;
-use crate::answer::{Answers, Callbacks, Input, Part, Report, SCHEMA};
+use crate::answer::{Answers, Callbacks, Input, Pairs, Part, Report, SCHEMA};
 use crate::job::{Job, Kernels, Options, StepRegions, Table, Unreadable};
 use crate::stream::{self, Clocks, Judged, Listener, Occurrence};
 use common::summary;
@@ -83,7 +84,12 @@ pub fn report(
     let compared = complete::Clocks { nodes: clocks.count() as u64, error: clocks.error() };
     parts.found.add(counts.foreign, 0);
     let mut complete = parts.found.finish(job, inputs, &compared);
-    let by_step = parts.stepwise.finish(job);
+    let mut pairs = parts.pairs.finish(job, &named, &transfers);
+    let (slow, of_slow) = slow_rows(job, &pairs);
+    let by_step = parts.stepwise.finish(job, &slow, of_slow);
+    if let Part::Known(pairs) = &mut pairs {
+        pairs.slow.iter_mut().zip(&by_step.of_network).for_each(|(part, gain)| part.gain_us = *gain);
+    }
     complete.notes.extend(notes);
     complete.notes.extend(by_step.notes);
     if counts.foreign > 0 {
@@ -92,7 +98,6 @@ pub fn report(
     }
     let steps = by_step.steps.known().map(|steps| steps.count);
     let mut speed = parts.speed.finish(job, &named, &options.links);
-    let pairs = parts.pairs.finish(job, &named, &transfers);
     if let Part::Known(speed) = &mut speed {
         speed.link = link.or(speed.link.take());
         let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
@@ -117,6 +122,25 @@ pub fn report(
         callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),
         series: parts.series.finish(job, &named),
     })
+}
+
+/// Returns the slow pairs by place in the job, and the number of parts of the network that explain them.
+fn slow_rows(job: &Job, pairs: &Part<Pairs>) -> (Vec<SlowRow>, usize) {
+    let Some(pairs) = pairs.known() else { return (vec![], 0) };
+    let place = |gpu: Option<usize>| gpu.and_then(|gpu| u32::try_from(gpu).ok());
+    let row = |part: usize, row: usize| {
+        let pair = pairs.rows.get(row)?;
+        let comm = u64::from_str_radix(&pair.comm, 16).ok()?;
+        Some(SlowRow {
+            part,
+            communicator: u32::try_from(*job.places.get(&comm)?).ok()?,
+            gpus: [place(pair.from)?, place(pair.to)?],
+            factor: pair.median? / pair.judged().filter(|rate| *rate > 0.0)?,
+            carries_collectives: pair.transfers > 0,
+        })
+    };
+    let rows = pairs.slow.iter().enumerate().flat_map(|(part, of)| of.rows.iter().filter_map(move |&it| row(part, it)));
+    (rows.collect(), pairs.slow.len())
 }
 
 /// A pass over the tables.

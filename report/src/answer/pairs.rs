@@ -147,4 +147,7 @@ pub struct SlowPart {
     /// The time that its worst pair would have had less transfers under way at the median of its like, microseconds of the
     /// whole job; `None` where the time is not known.
     pub excess_us: Option<f64>,
+    /// What a step gains if it is like others, by playing the steps again, microseconds; `None` where that was not done.
+    #[serde(default)]
+    pub gain_us: Option<f64>,
 }

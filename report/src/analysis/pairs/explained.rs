@@ -146,6 +146,7 @@ fn part(job: &Job, rows: &[Pair], over: Over, pairs: BTreeMap<[usize; 2], Judged
         median: middle,
         factor,
         excess_us,
+        gain_us: None,
     })
 }
 

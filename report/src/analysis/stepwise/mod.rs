@@ -4,7 +4,7 @@ use super::budget::Budgets;
 use super::dimension::Dimensions;
 use super::phases::Windows;
 use super::steps::{Event, Follower, InStep, Plan, Records};
-use super::stragglers::{Concluded, Costs};
+use super::stragglers::{Concluded, Costs, SlowRow};
 use super::swim::Chosen;
 use crate::answer::{Budget, Part, Phases, Steps, Stragglers, Swim};
 use crate::job::{Job, Kernels, Options};
@@ -25,6 +25,8 @@ pub struct ByStep {
     pub stragglers: Part<Stragglers>,
     /// Share of each GPU's delay cost that began with it, by place; `None` where that is not known.
     pub own_shares: Vec<Option<f64>>,
+    /// What a step gains if each slow part of the network is like the others, microseconds.
+    pub of_network: Vec<Option<f64>>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
 }
@@ -87,8 +89,8 @@ impl<'a> Stepwise<'a> {
         self.last
     }
 
-    /// Ends the stream, and makes the answers.
-    pub fn finish(mut self, job: &Job) -> ByStep {
+    /// Ends the stream, and makes the answers. `slow` are the slow pairs of `parts` parts of the network.
+    pub fn finish(mut self, job: &Job, slow: &[SlowRow], parts: usize) -> ByStep {
         for gpu in 0..job.gpus.len() {
             let mut events = std::mem::take(&mut self.events);
             self.follower.finish(job, gpu, &mut events);
@@ -96,7 +98,7 @@ impl<'a> Stepwise<'a> {
             self.budgets.finish(gpu);
             self.end(gpu);
         }
-        let Concluded { stragglers, paused, own_shares } = self.costs.finish(job);
+        let Concluded { stragglers, paused, own_shares, of_network } = self.costs.finish(job, slow, parts);
         let (steps, mut notes) = self.records.answer(&self.follower, self.top, &paused);
         let count = steps.known().map_or(1, |steps| steps.count);
         let has_plan = self.follower.plan().has_steps();
@@ -118,7 +120,16 @@ impl<'a> Stepwise<'a> {
             (true, Some(reason)) => Part::Absent(reason.into()),
             _ => stragglers,
         };
-        ByStep { steps, budget, phases: self.windows.answer(self.dimensions), swim, stragglers, own_shares, notes }
+        ByStep {
+            steps,
+            budget,
+            phases: self.windows.answer(self.dimensions),
+            swim,
+            stragglers,
+            own_shares,
+            of_network,
+            notes,
+        }
     }
 
     /// Passes on what happens to a GPU's step.

@@ -13,6 +13,7 @@
 
 mod beside;
 mod kept;
+mod links;
 mod owns;
 mod pauses;
 mod peers;
@@ -31,14 +32,16 @@ use crate::answer::{ExcessMap, Group, Part, RankOwn, Straggler, Stragglers, When
 use crate::job::Job;
 use crate::stream::Judged;
 use kept::{Calls, Kept};
+use links::Repaired;
+pub use links::SlowRow;
 use owns::{Owns, owns};
 use pauses::Pauses;
 use peers::Division;
 use rank::Rank;
 use robust::median;
-use run::{Run, unchanged};
+use run::Run;
 use standing::{Standing, standing};
-use whatif::Scene;
+use whatif::{Scene, unchanged};
 
 /// Distance of the re-enacted step from the measured one from which on nothing is concluded.
 const OFF: f64 = 0.03;
@@ -57,6 +60,8 @@ pub struct Concluded {
     pub paused: Vec<u64>,
     /// Share (0 to 1) of each GPU's delay cost that began with it; `None` where it is not known.
     pub own_shares: Vec<Option<f64>>,
+    /// What a step gains if each slow part of the network is like the others, microseconds.
+    pub of_network: Vec<Option<f64>>,
 }
 
 /// Listens for calls in steps.
@@ -86,10 +91,10 @@ impl Costs {
         self.kept.add(job, judged, at, &mut given_up);
     }
 
-    /// Draws the conclusions.
-    pub fn finish(self, job: &Job) -> Concluded {
+    /// Draws the conclusions. `slow` are the slow pairs of `parts` parts of the network.
+    pub fn finish(self, job: &Job, slow: &[SlowRow], parts: usize) -> Concluded {
         let absent =
-            |reason: &str| Concluded { stragglers: Part::Absent(reason.into()), paused: vec![], own_shares: vec![] };
+            |reason: &str| Concluded { stragglers: Part::Absent(reason.into()), paused: vec![], own_shares: vec![], of_network: vec![None; parts] };
         if self.kept.is_full {
             return absent("A step has more operations than are compared over ranks at a time.");
         }
@@ -144,11 +149,13 @@ impl Costs {
         }
         let against_others = all_ranks(&owns);
         let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &against_others };
+        let of_network = (0..parts).map(|part| what_if.with_repaired(&Repaired::of(slow, part), measured)).collect();
         let stragglers = what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, self.has_steps);
         Concluded {
             stragglers,
             paused: left_out.iter().copied().map(u64::from).collect(),
             own_shares: shares::own_shares(&runs, &owns, job.gpus.len()),
+            of_network,
         }
     }
 }
@@ -214,7 +221,7 @@ impl WhatIf<'_> {
             };
             if usual > 0.0 { own * (1.0 - excess / usual).max(0.0) } else { own }
         };
-        self.scene.play(&own, &|_| Box::new(unchanged))
+        self.scene.play(&own, &unchanged)
     }
 
     /// Returns the length of a step with the median of the peers at every place.
@@ -224,7 +231,20 @@ impl WhatIf<'_> {
             let excess = owns.excess[call];
             owns.own[call] as f64 - if excess.is_finite() { excess } else { 0.0 }
         };
-        self.scene.play(&own, &|_| Box::new(unchanged))
+        self.scene.play(&own, &unchanged)
+    }
+
+    /// Returns the length of a step with nothing changed, if it is close enough to the measured one.
+    fn reenacted(&self, measured: f64) -> Option<f64> {
+        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
+        self.scene.play(&own, &unchanged).filter(|it| (it / measured - 1.0).abs() <= OFF)
+    }
+
+    /// Returns what a step gains with a part of the network like the others, microseconds.
+    fn with_repaired(&self, repaired: &Repaired, measured: f64) -> Option<f64> {
+        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
+        let transfer = |run: &Run, call, other, time| repaired.transfer(run, call, other, time);
+        Some((self.reenacted(measured)? - self.scene.play(&own, &transfer)?) / 1e3)
     }
 
     /// Returns whether calls of ranks come late, or their GPUs.
@@ -263,7 +283,7 @@ impl WhatIf<'_> {
     ) -> Part<Stragglers> {
         let us = |nanoseconds: f64| nanoseconds / 1e3;
         let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
-        let reenacted = self.scene.play(&own, &|_| Box::new(unchanged));
+        let reenacted = self.scene.play(&own, &unchanged);
         let is_close = reenacted.filter(|it| (it / measured - 1.0).abs() <= OFF);
         found.standing.sort_by(|one, other| other.excess.total_cmp(&one.excess));
         let gain = |groups: &[&Standing]| Some(us(is_close? - self.without(groups)?));

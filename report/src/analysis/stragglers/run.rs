@@ -257,8 +257,3 @@ impl Run {
 
 /// Changes the transfer of a call, or that between a call and another one that it meets.
 pub(super) type Scaled<'a> = &'a dyn Fn(usize, Option<usize>, i64) -> i64;
-
-/// Leaves transfers as they are.
-pub(super) fn unchanged(_: usize, _: Option<usize>, transfer: i64) -> i64 {
-    transfer
-}

@@ -1,7 +1,7 @@
 //! The steps played again with other own times or transfers, and how long they take then.
 
 use super::owns::Owns;
-use super::run::{Run, Scaled};
+use super::run::Run;
 
 /// The stretches of a job with their own times.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +12,16 @@ pub(super) struct Scene<'a> {
     pub(super) left_out: &'a [u32],
 }
 
+/// Returns the own time before a call of a stretch, nanoseconds.
+pub(super) type Own<'a> = &'a dyn Fn(usize, usize) -> f64;
+/// Returns a transfer in place of the measured one: see [`Run::play`].
+pub(super) type Transfer<'a> = &'a dyn Fn(&Run, usize, Option<usize>, i64) -> i64;
+
+/// Leaves transfers as they are.
+pub(super) fn unchanged(_: &Run, _: usize, _: Option<usize>, transfer: i64) -> i64 {
+    transfer
+}
+
 /// Lengths of steps: sum over GPUs and steps, and their number.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
@@ -20,19 +30,15 @@ struct Sum {
 }
 
 impl Scene<'_> {
-    /// Returns the mean length of a step with other own times, nanoseconds: `own` returns that of a call of a stretch.
-    /// `None` if the steps cannot be played.
-    pub(super) fn play(
-        &self,
-        own: &dyn Fn(usize, usize) -> f64,
-        scaled: &dyn Fn(usize) -> Box<ScaledOf>,
-    ) -> Option<f64> {
+    /// Returns the mean length of a step with other own times and transfers, nanoseconds: `own` returns the own time of a
+    /// call of a stretch, `transfer` the transfer of a call, or that between a call and one that it meets. `None` if the
+    /// steps cannot be played.
+    pub(super) fn play(&self, own: Own<'_>, transfer: Transfer<'_>) -> Option<f64> {
         let mut sum = Sum::default();
         for (stretch, (run, owns)) in self.runs.iter().zip(self.owns).enumerate() {
             let own: Vec<i64> = (0..run.calls.len()).map(|call| own(stretch, call) as i64).collect();
-            let scaled = scaled(stretch);
-            let scaled: Scaled<'_> = &scaled;
-            let times = run.play(&own, &owns.beside, scaled)?;
+            let scaled = |call: usize, other: Option<usize>, time: i64| transfer(run, call, other, time);
+            let times = run.play(&own, &owns.beside, &scaled)?;
             self.add(run, &|call| times[call], &mut sum);
         }
         (sum.count > 0).then(|| sum.length / sum.count as f64)
@@ -72,6 +78,3 @@ impl Scene<'_> {
         }
     }
 }
-
-/// Changes the transfers of a stretch: see [`Scaled`].
-pub(super) type ScaledOf = dyn Fn(usize, Option<usize>, i64) -> i64;

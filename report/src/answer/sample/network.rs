@@ -88,6 +88,7 @@ fn slow_part(groups: &Groups, place: usize, pair: &Pair) -> SlowPart {
         median,
         factor: median / rate,
         excess_us: None,
+        gain_us: None,
     }
 }
 

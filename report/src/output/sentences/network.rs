@@ -44,7 +44,8 @@ pub(super) fn verdicted(report: &Report) -> Verdicted {
     let heavy = speed.and_then(|speed| heaviest(&speed.rows));
     let parts = report.pairs.known().map_or(&[][..], |pairs| &pairs.slow);
     let communicators = speed.map_or(&[][..], |speed| &speed.slow);
-    let gain_us = parts.iter().filter_map(|part| gain_us(report, part.excess_us)).reduce(f64::max);
+    let gain_us =
+        parts.iter().filter_map(|part| part.gain_us.or_else(|| gain_us(report, part.excess_us))).reduce(f64::max);
     let length = report.steps.known().map(|steps| steps.mean_us).filter(|us| *us > 0.0);
     let gain = gain_us.zip(length).map(|(gain, length)| gain / length);
     let factors = parts.iter().map(|part| part.factor).chain(communicators.iter().map(factor));
@@ -241,6 +242,17 @@ pub(crate) fn slow_part(part: &SlowPart, names: &Names<'_>) -> String {
     format!("{}{colon}{pairs}, {of} of the others' {others}.", capital(&subject(part, names)))
 }
 
+/// Says what a step gains if a slow part of the network is like the others.
+fn without(part: &SlowPart, step_us: Option<f64>) -> String {
+    let Some((gain, step)) = part.gain_us.map(|gain| gain.max(0.0)).zip(step_us) else { return String::new() };
+    format!(
+        " Like the others, a step would take {} instead of {} ({}).",
+        time(step - gain),
+        time(step),
+        share(gain / step)
+    )
+}
+
 /// Says which pairs are slow, and which part of the network explains them.
 fn pairs(report: &Report, names: &Names<'_>, are_named: bool) -> String {
     let Some(pairs) = report.pairs.known() else { return "Pairs of ranks are not known.".into() };
@@ -252,7 +264,9 @@ fn pairs(report: &Report, names: &Names<'_>, are_named: bool) -> String {
             _ => format!("None of {} is slow beside others of its class.", counted(compared as u64, "compared pair")),
         };
     }
-    let named: Vec<String> = pairs.slow.iter().take(NAMED).map(|part| slow_part(part, names)).collect();
+    let step_us = report.stragglers.known().map(|of| of.step_us).filter(|us| *us > 0.0);
+    let said = |part: &SlowPart| slow_part(part, names) + &without(part, step_us);
+    let named: Vec<String> = pairs.slow.iter().take(NAMED).map(said).collect();
     named.join(" ") + &more(pairs.slow.len(), "slow part", "pairs")
 }
 
@@ -328,6 +342,7 @@ mod tests {
             median: 44.0,
             factor: 2.0,
             excess_us: None,
+            gain_us: None,
         }
     }
 

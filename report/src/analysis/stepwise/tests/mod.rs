@@ -30,7 +30,7 @@ pub(super) fn answer(job: &Job, calls: &[Judged], regions: Option<&StepRegions>,
     let options = Options { top: 3, links, ..Options::default() };
     let mut stepwise = Stepwise::new(job, plan(job, calls, regions), &dimensions, &options, kernels, &common);
     calls.iter().for_each(|judged| stepwise.call(job, judged));
-    stepwise.finish(job)
+    stepwise.finish(job, &[], 0)
 }
 
 /// A call of `function` and `count` on both GPUs: begin, end.

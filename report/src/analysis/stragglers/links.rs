@@ -1,0 +1,66 @@
+//! What a step gains if a slow part of the network is like the others.
+//!
+//! The transfer of messages over a slow pair becomes shorter by the factor of that pair. A collective goes at the pace of
+//! the slowest pair that its communicator uses, so its transfer becomes shorter by the largest factor of these pairs over
+//! that of the pairs that stay slow.
+
+use super::run::Run;
+use rustc_hash::FxHashMap;
+
+/// A pair of GPUs that is slow in a communicator.
+#[derive(Debug, Clone, Copy)]
+pub struct SlowRow {
+    /// Number of the part of the network that explains it.
+    pub part: usize,
+    /// Place of the communicator in the job.
+    pub communicator: u32,
+    /// Sender and receiver, places of their GPUs.
+    pub gpus: [u32; 2],
+    /// How many times longer its transfers take than those of its like.
+    pub factor: f64,
+    /// Whether NCCL's collectives go over it: it has transfers of NCCL's network.
+    pub carries_collectives: bool,
+}
+
+/// Factors by which transfers become shorter if one part is like the others.
+#[derive(Debug)]
+pub(super) struct Repaired {
+    /// By communicator.
+    collectives: FxHashMap<u32, f64>,
+    /// By communicator and GPUs, the smaller place first.
+    messages: FxHashMap<(u32, [u32; 2]), f64>,
+}
+
+impl Repaired {
+    pub(super) fn of(rows: &[SlowRow], part: usize) -> Self {
+        let mut all: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
+        let mut messages: FxHashMap<(u32, [u32; 2]), f64> = FxHashMap::default();
+        for row in rows {
+            if row.carries_collectives {
+                // of all pairs, and of those that stay slow
+                let [most, rest] = all.entry(row.communicator).or_insert([1.0; 2]);
+                *most = most.max(row.factor);
+                *rest = if row.part == part { *rest } else { rest.max(row.factor) };
+            }
+            if row.part == part {
+                let [a, b] = row.gpus;
+                let of = messages.entry((row.communicator, [a.min(b), a.max(b)])).or_insert(1.0);
+                *of = of.max(row.factor);
+            }
+        }
+        Self { collectives: all.into_iter().map(|(place, [most, rest])| (place, most / rest)).collect(), messages }
+    }
+
+    /// Returns the transfer of a call, or that between a call and one that it meets.
+    pub(super) fn transfer(&self, run: &Run, call: usize, other: Option<usize>, transfer: i64) -> i64 {
+        let communicator = run.calls[call].communicator;
+        let factor = match other {
+            Some(other) => {
+                let [a, b] = [run.gpus[call], run.gpus[other]];
+                self.messages.get(&(communicator, [a.min(b), a.max(b)]))
+            }
+            None => self.collectives.get(&communicator),
+        };
+        factor.map_or(transfer, |factor| (transfer as f64 / factor) as i64)
+    }
+}
