@@ -93,8 +93,12 @@ impl Costs {
 
     /// Draws the conclusions. `slow` are the slow pairs of `parts` parts of the network.
     pub fn finish(self, job: &Job, slow: &[SlowRow], parts: usize) -> Concluded {
-        let absent =
-            |reason: &str| Concluded { stragglers: Part::Absent(reason.into()), paused: vec![], own_shares: vec![], of_network: vec![None; parts] };
+        let absent = |reason: &str| Concluded {
+            stragglers: Part::Absent(reason.into()),
+            paused: vec![],
+            own_shares: vec![],
+            of_network: vec![None; parts],
+        };
         if self.kept.is_full {
             return absent("A step has more operations than are compared over ranks at a time.");
         }

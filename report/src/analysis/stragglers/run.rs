@@ -141,6 +141,13 @@ impl Run {
         &self.parties
     }
 
+    /// Returns how long a call waited for others, nanoseconds.
+    pub(super) fn wait(&self, call: usize) -> i64 {
+        let begin = |call: u32| self.calls[call as usize].common()[0];
+        let latest = self.parties[self.party[call] as usize].iter().map(|&it| begin(it)).max();
+        latest.map_or(0, |latest| latest - begin(call as u32))
+    }
+
     /// Returns the call before on the same GPU.
     pub(super) fn before(&self, call: usize) -> Option<usize> {
         (call > self.first[self.gpus[call] as usize]).then(|| call - 1)

@@ -1,8 +1,9 @@
 //! Which part of a rank's delay costs began with it.
 //!
 //! A rank that comes last was released later than the others, or took longer on its own. Of its lateness, what its
-//! release came later than that of the next-latest rank is passed on; the rest is its own. Nobody's own time matters
-//! where all ranks were released together, as behind an all-reduce.
+//! release came later than that of the next-latest rank is passed on, at most as long as the rank itself had waited for
+//! others in its call before; the rest is its own. Behind an all-reduce all ranks are released together, and nothing is
+//! passed on; a rank that waited for nobody was released late by its own doing.
 
 use super::kept::Joins;
 use super::owns::Owns;
@@ -30,7 +31,8 @@ pub(super) fn own_shares(runs: &[Run], owns: &[Owns], gpus: usize) -> Vec<Option
             if lateness <= 0 || !is_known {
                 continue;
             }
-            let passed_on = (released(last) - released(next)).clamp(0, lateness);
+            let waited = run.before(last as usize).map_or(0, |before| run.wait(before));
+            let passed_on = (released(last) - released(next)).clamp(0, lateness).min(waited);
             let gpu = run.gpus[last as usize] as usize;
             cost[gpu] += waits as f64;
             own[gpu] += waits as f64 * (1.0 - passed_on as f64 / lateness as f64);
