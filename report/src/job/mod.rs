@@ -14,7 +14,7 @@ pub use options::{DimensionRule, Links, Options};
 pub use spans::{Kernels, StepRegions};
 pub use table::{Operations, Table, Unreadable};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Processes, GPUs and communicators of a job. All lists are referred to by place.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +39,13 @@ impl Job {
     pub fn node_names(&self) -> Vec<String> {
         let host = |gpu: &Gpu| self.processes.get(gpu.process).and_then(|process| process.host.clone());
         self.gpus.iter().map(|gpu| host(gpu).unwrap_or_else(|| format!("node {}", gpu.node))).collect()
+    }
+
+    /// Returns NCCL's releases, as far as they are known, each once.
+    pub fn releases(&self) -> Vec<String> {
+        let known = self.processes.iter().filter_map(|process| process.nccl.as_deref());
+        let distinct: BTreeSet<&str> = known.flat_map(|releases| releases.split(", ")).collect();
+        distinct.into_iter().map(str::to_owned).collect()
     }
 
     /// Returns the GPU that is this rank of a communicator.

@@ -3,6 +3,7 @@
 use super::budget::Budgets;
 use super::dimension::Dimensions;
 use super::phases::Windows;
+use super::series::Kept;
 use super::steps::{Event, Follower, Plan, Records};
 use super::swim::Chosen;
 use crate::answer::{Budget, Part, Phases, Steps, Swim};
@@ -20,6 +21,10 @@ pub struct ByStep {
     pub phases: Part<Phases>,
     /// One step in detail.
     pub swim: Part<Swim>,
+    /// Lengths of steps, and the waits in them, microseconds ([`crate::answer::Series`]).
+    pub lengths_and_waits: [Vec<f32>; 2],
+    /// Time without NCCL in a step by GPU, microseconds.
+    pub outside_us: Vec<f32>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
 }
@@ -31,6 +36,8 @@ pub struct Stepwise<'a> {
     follower: Follower,
     budgets: Budgets,
     records: Records,
+    /// Time without NCCL of each GPU's steps, microseconds.
+    outside: Vec<Kept>,
     windows: Windows,
     chosen: Chosen,
     top: usize,
@@ -64,6 +71,7 @@ impl<'a> Stepwise<'a> {
             budgets: Budgets::new(job, dimensions, &options.links, kernels, common),
             follower: Follower::new(job, plan),
             records: Records::new(job.gpus.len()),
+            outside: vec![Kept::default(); job.gpus.len()],
             windows: Windows::new(job.gpus.len()),
             chosen: Chosen::new(job.gpus.len(), shown.map(|step| step.saturating_add(warm_up))),
             top: options.top,
@@ -106,7 +114,15 @@ impl<'a> Stepwise<'a> {
         let (sum, gpus) = self.shown_length;
         let length = (gpus > 0).then(|| sum as f64 / 1e3 / f64::from(gpus));
         let swim = self.chosen.answer(job, self.dimensions, warm_up, length);
-        ByStep { steps, budget, phases: self.windows.answer(self.dimensions), swim, notes }
+        let (lengths_and_waits, outside_us) = match &steps {
+            Part::Known(steps) => {
+                let outside = self.outside.iter().map(|of_gpu| of_gpu.median().unwrap_or(0.0));
+                (self.records.series(steps.count), outside.collect())
+            }
+            Part::Absent(_) => Default::default(),
+        };
+        let phases = self.windows.answer(self.dimensions);
+        ByStep { steps, budget, phases, swim, lengths_and_waits, outside_us, notes }
     }
 
     /// Passes on what happens to a GPU's step.
@@ -125,6 +141,9 @@ impl<'a> Stepwise<'a> {
             let Some(step) = self.follower.plan().counted(ended.step) else { continue };
             self.budgets.end(gpu, step, &ended);
             self.records.end(gpu, step, ended.length, ended.wait);
+            if let Some(outside) = self.outside.get_mut(gpu) {
+                outside.add(step, ended.outside_ns() as f32 / 1e3);
+            }
             if self.shown == Some(step) {
                 let (sum, gpus) = self.shown_length;
                 self.shown_length = (sum + ended.length, gpus + 1);

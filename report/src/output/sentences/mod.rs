@@ -1,5 +1,7 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
+pub mod two_runs;
+
 use super::names::Names;
 use super::pace::Pace;
 use super::units::{count, counted, part_of, rate, share, sizes, time};
