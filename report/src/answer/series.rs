@@ -15,9 +15,9 @@ pub struct Series {
     /// Time with a wait under way in each of these steps, mean over GPUs, microseconds; empty where waits are unknown.
     #[serde(default)]
     pub waits_us: Vec<f32>,
-    /// Time without NCCL in a step by GPU, median over steps, microseconds; empty without steps.
+    /// Time without NCCL in a step by GPU: median over steps and its standard error, microseconds; empty without steps.
     #[serde(default)]
-    pub outside_us: Vec<f32>,
+    pub outside_us: Vec<[f32; 2]>,
 }
 
 /// Transfers of one function and size in the communicators of one dimension.

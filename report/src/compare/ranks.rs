@@ -5,11 +5,11 @@
 //! other ranks: a longer computation of all is no rank's fault.
 //!
 //! Chance: a change is told if it is beyond the others' by a robust z above 5 and by more than 1 % of a step. The
-//! spread for z is taken from the ranks on the near side of the others' median, since the far side may have a node's
-//! worth of ranks with the same fault.
+//! spread for z is that of the medians over steps in either run, or that of the ranks where it is larger. The latter is
+//! taken on the near side of the others' median, since the far side may have a node's worth of ranks with one fault.
 
 use super::verdict::{LEAST, Verdict};
-use crate::answer::{Part, Report};
+use crate::answer::{Part, RankOwn, Report};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -56,76 +56,89 @@ pub struct RankChanged {
     pub others: f64,
     /// The change beyond the others': 0.5 for a rank that takes half as long again as it would with their change.
     pub beyond: f64,
-    /// Robust z of that; `None` for fewer than four others, or where they do not spread.
+    /// Robust z of that; `None` where nothing spreads.
     pub z: Option<f64>,
-    /// The verdict on the change beyond the others'.
+    /// The verdict on the change, as far as it is beyond the others', too.
     pub verdict: Verdict,
 }
 
 /// Compares ranks by name. `step_us` is the length of a step before, where it is known.
 pub(super) fn of(reports: [&Report; 2], step_us: Option<f64>, threshold: f64) -> Part<Ranks> {
-    let Some((time, [before, after])) = own(reports) else {
-        return Part::Absent("a report has no own times of ranks: it has no steps.".into());
+    let time = match reports.iter().all(|report| stragglers(report).is_some()) {
+        true => OwnTime::BetweenOperations,
+        false => OwnTime::OutsideNccl,
     };
-    let before: FxHashMap<&str, f64> = before.into_iter().collect();
-    let places = (0..).zip(after);
-    let both: Vec<(usize, &str, [f64; 2])> = places
-        .filter_map(|(place, (name, after))| Some((place, name, [*before.get(name).filter(|us| **us > 0.0)?, after])))
-        .collect();
+    let [before, after] = reports.map(|report| own(report, time));
+    if before.is_empty() || after.is_empty() {
+        return Part::Absent("a report has no own times of ranks: it has no steps.".into());
+    }
+    let before: FxHashMap<&str, Own<'_>> = before.into_iter().map(|own| (own.name, own)).collect();
+    let known = |name| before.get(name).copied().filter(|before| before.us > 0.0);
+    let both: Vec<[Own<'_>; 2]> = after.into_iter().filter_map(|after| Some([known(after.name)?, after])).collect();
     if both.len() < 2 {
         return Part::Absent("fewer than two ranks are in both reports.".into());
     }
-    let mut growths: Vec<f64> = both.iter().map(|(_, _, [before, after])| after / before).collect();
+    let mut growths: Vec<f64> = both.iter().map(|[before, after]| after.us / before.us).collect();
     growths.sort_unstable_by(f64::total_cmp);
     let least_us = step_us.unwrap_or(0.0) * LEAST;
-    let row = |(place, name, own_us): (usize, &str, [f64; 2])| {
-        let [before, after] = own_us;
-        let growth = after / before;
-        let (others, z) = beside(growth, &growths);
-        let beyond = growth / others - 1.0;
-        let is_chance = z.is_some_and(|z| z.abs() <= Z) || (after - before * others).abs() <= least_us;
+    let row = |[before, after]: [Own<'_>; 2]| {
+        let growth = after.us / before.us;
+        let (others, of_ranks) = beside(growth, &growths);
+        let of_steps = (before.error_us * growth).hypot(after.error_us) / before.us;
+        let spread = of_ranks.max(of_steps);
+        let z = (spread > 0.0).then(|| (growth - others) / spread);
+        let is_chance = z.is_some_and(|z| z.abs() <= Z) || (after.us - before.us * others).abs() <= least_us;
+        let (change, beyond) = (growth - 1.0, growth / others - 1.0);
+        // a rank that has not grown is not worse where most others have become faster, and the reverse
+        let both = if change * beyond > 0.0 { change.abs().min(beyond.abs()).copysign(change) } else { 0.0 };
         RankChanged {
-            name: name.to_owned(),
-            node: reports[1].nodes.get(place).cloned().unwrap_or_default(),
-            own_us,
-            change: growth - 1.0,
+            name: after.name.to_owned(),
+            node: after.node.to_owned(),
+            own_us: [before.us, after.us],
+            change,
             others: others - 1.0,
             beyond,
             z,
-            verdict: if is_chance { Verdict::Equal } else { Verdict::of(beyond, threshold) },
+            verdict: if is_chance { Verdict::Equal } else { Verdict::of(both, threshold) },
         }
     };
     let change = middle(&growths) - 1.0;
     Part::Known(Ranks { time, change, rows: both.into_iter().map(row).collect() })
 }
 
-/// Ranks and their own times a step, microseconds.
-type Own<'a> = Vec<(&'a str, f64)>;
-
-fn named(report: &Report) -> impl Iterator<Item = &str> {
-    report.gpus.iter().map(String::as_str)
+/// A rank's own time a step, microseconds.
+#[derive(Debug, Clone, Copy)]
+struct Own<'a> {
+    name: &'a str,
+    node: &'a str,
+    us: f64,
+    /// Standard error of the time without NCCL, which stands for that of either time.
+    error_us: f64,
 }
 
-/// Returns the ranks' own times of both reports, taken in one way.
-fn own(reports: [&Report; 2]) -> Option<(OwnTime, [Own<'_>; 2])> {
-    let between = reports.map(|report| {
-        let ranks = report.stragglers.known().map(|stragglers| &stragglers.ranks).filter(|ranks| !ranks.is_empty())?;
-        Some(named(report).zip(ranks.iter().map(|rank| rank.own_us)).collect::<Own<'_>>())
-    });
-    if let [Some(before), Some(after)] = between {
-        return Some((OwnTime::BetweenOperations, [before, after]));
-    }
-    let outside = reports.map(|report| {
-        let own: Own<'_> = named(report).zip(report.series.outside_us.iter().map(|us| f64::from(*us))).collect();
-        (!own.is_empty()).then_some(own)
-    });
-    let [before, after] = outside;
-    Some((OwnTime::OutsideNccl, [before?, after?]))
+fn stragglers(report: &Report) -> Option<&[RankOwn]> {
+    let ranks = report.stragglers.known().map(|stragglers| stragglers.ranks.as_slice());
+    ranks.filter(|ranks| !ranks.is_empty())
 }
 
-/// Returns the median of the other ranks' growths, and the robust z of this one's distance from it. `growths` has all,
-/// sorted.
-fn beside(growth: f64, growths: &[f64]) -> (f64, Option<f64>) {
+/// Returns the ranks' own times of a report, taken in this way.
+fn own(report: &Report, time: OwnTime) -> Vec<Own<'_>> {
+    let between = stragglers(report).unwrap_or_default();
+    let own = |(gpu, name): (usize, _)| {
+        let outside = report.series.outside_us.get(gpu);
+        let us = match time {
+            OwnTime::BetweenOperations => between.get(gpu).map(|rank: &RankOwn| rank.own_us),
+            OwnTime::OutsideNccl => outside.map(|[us, _]| f64::from(*us)),
+        };
+        let node = report.nodes.get(gpu).map_or("", String::as_str);
+        Some(Own { name, node, us: us?, error_us: outside.map_or(0.0, |[_, error]| f64::from(*error)) })
+    };
+    report.gpus.iter().map(String::as_str).enumerate().filter_map(own).collect()
+}
+
+/// Returns the median of the other ranks' growths, and their spread on the side of this one; 0 for fewer than four.
+/// `growths` has all, sorted.
+fn beside(growth: f64, growths: &[f64]) -> (f64, f64) {
     let mut others = growths.to_vec();
     if let Some(own) = others.iter().position(|other| *other == growth) {
         others.remove(own);
@@ -134,8 +147,7 @@ fn beside(growth: f64, growths: &[f64]) -> (f64, Option<f64>) {
     let is_near = |other: &&f64| if growth > median { **other <= median } else { **other >= median };
     let mut near: Vec<f64> = others.iter().filter(is_near).map(|other| (other - median).abs()).collect();
     near.sort_unstable_by(f64::total_cmp);
-    let spread = NORMAL * middle(&near);
-    (median, (others.len() >= PEERS && spread > 0.0).then(|| (growth - median) / spread))
+    (median, if others.len() >= PEERS { NORMAL * middle(&near) } else { 0.0 })
 }
 
 /// Returns the median of sorted values; 1 of none, for growths.

@@ -39,9 +39,15 @@ impl Kept {
         self.values.iter().map(|&(_, value)| value).collect()
     }
 
-    /// Returns their median; `None` without a value.
-    pub(crate) fn median(&self) -> Option<f32> {
-        median(&mut self.values())
+    /// Returns their median and its standard error, that of normally distributed values with their median absolute
+    /// deviation; `None` without a value.
+    pub(crate) fn median(&self) -> Option<[f32; 2]> {
+        let mut values = self.values();
+        let middle = median(&mut values)?;
+        let count = values.len() as f32;
+        values.iter_mut().for_each(|value| *value = (*value - middle).abs());
+        let deviation = 1.4826 * median(&mut values)?;
+        Some([middle, (std::f32::consts::FRAC_PI_2 / count).sqrt() * deviation])
     }
 }
 
@@ -61,7 +67,16 @@ mod tests {
         assert!((150..=STEPS).contains(&one.values().len()), "{}", one.values().len());
         assert_eq!(other.values(), one.values().iter().map(|value| value * 2.0).collect::<Vec<_>>());
         // they are spread over the job
-        assert!((40_000.0..60_000.0).contains(&one.median().unwrap()), "{:?}", one.median());
+        assert!((40_000.0..60_000.0).contains(&one.median().unwrap()[0]), "{:?}", one.median());
         assert_eq!(Kept::default().median(), None);
+    }
+
+    #[test]
+    fn a_median_is_as_uncertain_as_its_values_scatter() {
+        let mut kept = Kept::default();
+        [10.0, 12.0, 8.0, 11.0, 9.0].iter().zip(0..).for_each(|(value, step)| kept.add(step, *value));
+        // the distances are 0, 1, 1, 2, 2; sqrt(pi / 2 / 5) is 0.560
+        let [middle, error] = kept.median().unwrap();
+        assert!(middle == 10.0 && (error - 0.831).abs() < 1e-3, "{middle} {error}");
     }
 }

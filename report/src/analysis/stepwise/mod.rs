@@ -23,8 +23,8 @@ pub struct ByStep {
     pub swim: Part<Swim>,
     /// Lengths of steps, and the waits in them, microseconds ([`crate::answer::Series`]).
     pub lengths_and_waits: [Vec<f32>; 2],
-    /// Time without NCCL in a step by GPU, microseconds.
-    pub outside_us: Vec<f32>,
+    /// Time without NCCL in a step by GPU, and its error, microseconds.
+    pub outside_us: Vec<[f32; 2]>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
 }
@@ -116,7 +116,7 @@ impl<'a> Stepwise<'a> {
         let swim = self.chosen.answer(job, self.dimensions, warm_up, length);
         let (lengths_and_waits, outside_us) = match &steps {
             Part::Known(steps) => {
-                let outside = self.outside.iter().map(|of_gpu| of_gpu.median().unwrap_or(0.0));
+                let outside = self.outside.iter().map(|of_gpu| of_gpu.median().unwrap_or_default());
                 (self.records.series(steps.count), outside.collect())
             }
             Part::Absent(_) => Default::default(),

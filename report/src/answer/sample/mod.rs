@@ -46,7 +46,7 @@ pub fn sample(ranks: usize) -> Report {
 /// Lengths and waits of all steps, and no transfers.
 fn series(groups: &Groups) -> Series {
     let lengths = time::steps(groups).lengths_us;
-    let outside = |gpu: &GpuBudget| (gpu.computing_ns + gpu.idle_ns) as f32 / 1e3 / STEPS as f32;
+    let outside = |gpu: &GpuBudget| [(gpu.computing_ns + gpu.idle_ns) as f32 / 1e3 / STEPS as f32, 20.0];
     Series {
         of_steps: true,
         rows: Vec::new(),

@@ -294,7 +294,7 @@ fn absent(reason: Option<&str>) -> String {
 }
 
 /// Returns the text with a capital first letter.
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -3,7 +3,7 @@
 use super::super::units::{count, counted, number, round, share, sizes, time};
 use super::capital;
 use crate::answer::Part;
-use crate::compare::{Changed, Comparison, RankChanged, Run, Standing, Subject, Verdict};
+use crate::compare::{Changed, Comparison, OwnTime, RankChanged, Run, Standing, Subject, Verdict};
 
 /// Most ranks, groups of ranks or operations that are named.
 const NAMED: usize = 3;
@@ -184,15 +184,17 @@ pub(crate) fn more(comparison: &Comparison) -> Vec<String> {
         Part::Known(ranks) => {
             if ranks.change.abs() >= LEAST {
                 let size = share(ranks.change.abs());
-                sentences.push(format!("Own times of the ranks {} by {size} in the median.", went(ranks.change)));
+                let time = capital(own_time(ranks.time));
+                sentences.push(format!("{time} of the ranks {} by {size} in the median.", went(ranks.change)));
             }
             for verdicts in [&[Verdict::Worse, Verdict::Slower], &[Verdict::Better, Verdict::Faster]] {
                 let groups = grown(comparison, verdicts);
-                sentences.extend(groups.iter().take(NAMED).map(own));
+                sentences.extend(groups.iter().take(NAMED).map(|group| own(group, own_time(ranks.time))));
                 if let Some(rest) = groups.get(NAMED..).filter(|rest| !rest.is_empty()) {
                     let way = if verdicts.contains(&Verdict::Worse) { "longer" } else { "less" };
-                    let more = counted(rest.len() as u64, "rank");
-                    sentences.push(format!("{more} more took {way} than the others; the table has them."));
+                    let more = if rest.len() == 1 { "rank" } else { "ranks" };
+                    let rest = rest.len();
+                    sentences.push(format!("{rest} more {more} took {way} than the others; the table has them."));
                 }
             }
         }
@@ -221,7 +223,16 @@ fn went(change: f64) -> &'static str {
     if change < 0.0 { "fell" } else { "grew" }
 }
 
-fn own(group: &Group) -> String {
+/// Returns what a rank's own time is called. Without a re-enactment it is not that alone: where NCCL runs beside a
+/// computation, a rank that waits less is longer without NCCL.
+pub(crate) fn own_time(time: OwnTime) -> &'static str {
+    match time {
+        OwnTime::BetweenOperations => "own time",
+        OwnTime::OutsideNccl => "time without NCCL",
+    }
+}
+
+fn own(group: &Group, time_of: &str) -> String {
     let [before, after] = group.own_us;
     let others = match group.others {
         others if others.abs() < LEAST => "that of the others did not change".to_owned(),
@@ -229,7 +240,7 @@ fn own(group: &Group) -> String {
     };
     let whose = if group.name.starts_with("all ") { "their" } else { "its" };
     format!(
-        "{}: {whose} own time {} from {} to {} a step ({} %), {others}.",
+        "{}: {whose} {time_of} {} from {} to {} a step ({} %), {others}.",
         capital(&group.name),
         went(group.change),
         time(before),
@@ -281,4 +292,102 @@ pub(crate) fn percent(change: f64) -> String {
 /// Returns an interval as percentages.
 pub(crate) fn range([low, high]: [f64; 2]) -> String {
     format!("{}..{} %", percent(low), percent(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Report;
+    use crate::answer::sample::sample;
+    use crate::compare::THRESHOLD;
+
+    fn compared(before: &Report, after: &Report) -> Comparison {
+        Comparison::of(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap()
+    }
+
+    fn said(before: &Report, after: &Report) -> String {
+        let comparison = compared(before, after);
+        answer(&comparison) + "\n" + &more(&comparison).join("\n")
+    }
+
+    fn lengths(report: &mut Report, us: f32) {
+        report.series.lengths_us = (0..60).map(|step| us * (1.0 + 0.001 * (step % 7) as f32)).collect();
+    }
+
+    #[test]
+    fn the_step_is_said_first() {
+        let [mut before, mut after] = [sample(8), sample(8)];
+        lengths(&mut before, 27_600.0);
+        lengths(&mut after, 33_120.0);
+        let text = said(&before, &after);
+        assert!(text.starts_with("A step takes 20 % longer: 33.2 ms, before 27.7 ms (95 % interval +"), "{text}");
+        assert!(text.contains(" %). Worse by more than 10 %: the step.\n"), "{text}");
+        let text = said(&after, &before);
+        assert!(text.starts_with("A step takes 17 % less time: 27.7 ms, before 33.2 ms"), "{text}");
+        assert!(text.contains("Nothing is worse by more than 10 %.\n"), "{text}");
+        let text = said(&before, &before);
+        assert!(text.starts_with("A step takes as long as before: 27.7 ms, before 27.7 ms"), "{text}");
+        after.series.lengths_us.truncate(4);
+        let text = said(&before, &after);
+        let expected =
+            "Whether a step takes longer is not known: 33.2 ms, before 27.7 ms, but one run has 4 steps alone.";
+        assert!(text.starts_with(expected), "{text}");
+    }
+
+    #[test]
+    fn runs_that_differ_are_said_before_the_step() {
+        let before = Report { nccl: vec!["2.27.3".into()], ..sample(16) };
+        let text = said(&before, &sample(24));
+        let expected = "The runs differ: 24 ranks, before 16; 3 nodes, before 2; NCCL 2.28.9, before 2.27.3. What depends \
+                        on the number of ranks is compared, but not judged. A step takes as long as before: ";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("\nRanks are not compared: the runs have different numbers of ranks."), "{text}");
+        let unknown = Report { nccl: vec![], nodes: vec![], ..sample(16) };
+        assert!(said(&before, &unknown).starts_with("A step takes "));
+    }
+
+    #[test]
+    fn ranks_are_named_and_whole_nodes_as_one() {
+        let before = sample(16);
+        let slowed = |ranks: &[usize]| {
+            let mut after = sample(16);
+            let Part::Known(stragglers) = &mut after.stragglers else { unreachable!() };
+            ranks.iter().for_each(|rank| stragglers.ranks[*rank].own_us *= 1.5);
+            after
+        };
+        let text = said(&before, &slowed(&[5]));
+        assert!(text.contains("Worse by more than 10 %: rank 5.\n"), "{text}");
+        let expected = "\nRank 5: its own time grew from 12.8 ms to 19.2 ms a step (+50.0 %), that of the others did not \
+                        change.\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(said(&slowed(&[5]), &before).contains("\nRank 5: its own time fell from 19.2 ms to 12.8 ms a step"));
+        let mut after = Report { stragglers: Part::Absent("not here".into()), ..sample(16) };
+        after.series.outside_us[5][0] *= 1.5;
+        assert!(said(&before, &after).contains("\nRank 5: its time without NCCL grew from "));
+        let node: Vec<usize> = (8..16).collect();
+        let text = said(&before, &slowed(&node));
+        assert!(text.contains("Worse by more than 10 %: all 8 ranks of node01.\n"), "{text}");
+        assert!(text.contains("\nAll 8 ranks of node01: their own time grew from "), "{text}");
+        let text = said(&before, &slowed(&[1, 4, 9, 12, 13]));
+        assert!(text.contains("2 more ranks took longer than the others; the table has them."), "{text}");
+        let all: Vec<usize> = (0..16).collect();
+        let text = said(&before, &slowed(&all));
+        assert!(text.contains("\nOwn time of the ranks grew by 50 % in the median.\n"), "{text}");
+    }
+
+    #[test]
+    fn a_rank_that_became_late_waits_and_jitter_are_said() {
+        let mut before = sample(8);
+        let Part::Known(stragglers) = &mut before.stragglers else { unreachable!() };
+        stragglers.found.clear();
+        stragglers.ranks.iter_mut().for_each(|rank| rank.excess_us = Some(0.0));
+        let text = said(&before, &sample(8));
+        let expected = "\nRank 3 stands out now and did not before: 690 us a step beyond its peers (5.4 %); without that a \
+                        step would gain 642 us.\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("\nRanks wait as long as before: "), "{text}");
+        assert!(text.contains("\nRandom differences of the ranks cost a step 240 us, before 240 us."), "{text}");
+        let text = said(&sample(8), &before);
+        assert!(text.contains("\nRank 3 stood out among its peers before, and no longer does.\n"), "{text}");
+    }
 }

@@ -1,10 +1,13 @@
 //! The comparison of two runs on a terminal: the answer, what is worth a sentence, and tables of ranks and transfers.
 
-use super::super::sentences::two_runs::{communicators, more, percent, range, text};
+use super::super::sentences::{
+    capital,
+    two_runs::{communicators, more, own_time, percent, range, text},
+};
 use super::super::units::{UNKNOWN, counted, time};
 use super::cell::{self, size};
 use super::fitted::{View, fitted, prose};
-use crate::compare::{Compared, Comparison, OwnTime, RankChanged, Ranks, Verdict};
+use crate::compare::{Compared, Comparison, RankChanged, Ranks, Verdict};
 use common::report::Table;
 
 /// Most transfers that are in one report alone and are named.
@@ -47,12 +50,9 @@ fn of_ranks(ranks: &Ranks, view: &View) -> String {
         [cell::name(&row.name), cell::name(&row.node), row.verdict.text().into(), before, now, change, others]
     });
     let heading = ["rank", "node", "verdict", "before", "now", "change %", "others' %"];
-    let title = match ranks.time {
-        OwnTime::BetweenOperations => "Own time a step, between operations",
-        OwnTime::OutsideNccl => "Own time a step, without NCCL",
-    };
     let all = counted(ranks.rows.len() as u64, "rank");
-    format!("\n{title}; {} of {all}\n", changed.len())
+    let title = capital(own_time(ranks.time));
+    format!("\n{title} a step: {} of {all} changed beyond the others\n", changed.len())
         + &fitted(Table::new(heading, 3, &["node", "others' %"]), rows, view, ": --top")
 }
 

@@ -3,6 +3,8 @@
 
 mod ranks;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use super::super::sentences::two_runs::{communicators, limit, more, percent, range};
 use super::super::units::{UNKNOWN, count, known, number, sizes, time};

@@ -1,11 +1,11 @@
 //! The picture of the ranks' own times in both runs: for few ranks a dumbbell each, for many a point each.
 
-use super::super::super::sentences::two_runs::percent;
+use super::super::super::sentences::two_runs::{own_time, percent};
 use super::super::super::units::{TimeUnit, counted, round, time};
 use super::super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, upright};
 use super::super::table::Table;
 use super::why;
-use crate::compare::{Comparison, OwnTime, RankChanged, Ranks, Verdict};
+use crate::compare::{Comparison, RankChanged, Ranks, Verdict};
 use maud::{Markup, Render, html};
 
 /// Largest number of ranks that have a dumbbell each.
@@ -31,13 +31,6 @@ fn is_worse(row: &RankChanged) -> bool {
     matches!(row.verdict, Verdict::Worse | Verdict::Slower)
 }
 
-fn noun(ranks: &Ranks) -> &'static str {
-    match ranks.time {
-        OwnTime::BetweenOperations => "own time a step, between NCCL's operations",
-        OwnTime::OutsideNccl => "own time a step, without NCCL under way",
-    }
-}
-
 fn described(ranks: &Ranks) -> String {
     let worse: Vec<&str> = ranks.rows.iter().filter(|row| is_worse(row)).map(|row| row.name.as_str()).collect();
     let longer = match worse.as_slice() {
@@ -48,7 +41,11 @@ fn described(ranks: &Ranks) -> String {
         _ => format!("Grown beyond the others': {}.", worse.join(", ")),
     };
     let all = counted(ranks.rows.len() as u64, "rank");
-    format!("{all}: {}, before and now. The median change is {} %. {longer}", noun(ranks), percent(ranks.change))
+    format!(
+        "{all}: {} a step, before and now. The median change is {} %. {longer}",
+        own_time(ranks.time),
+        percent(ranks.change)
+    )
 }
 
 fn dumbbells(ranks: &Ranks) -> Markup {
@@ -63,7 +60,7 @@ fn dumbbells(ranks: &Ranks) -> Markup {
     let x = Scale::linear([least / unit.us, most / unit.us], [area.left + 8.0, area.right - 8.0]);
     let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
     let drawing = html! {
-        (across(area, &x, &format!("{}, {}", noun(ranks), unit.name), x.numbers(8)))
+        (across(area, &x, &format!("{} a step, {}", own_time(ranks.time), unit.name), x.numbers(8)))
         (bars_beside(area, &names, height))
         @for (place, row) in rows.iter().enumerate() {
             @let y = area.top + height * (place as f64 + 0.5);
@@ -107,7 +104,7 @@ fn points(ranks: &Ranks, threshold: f64) -> Markup {
     let limit = y.at(threshold * 100.0);
     let drawing = html! {
         (across(area, &x, "ranks in their order", marks))
-        (upright(area, &y, "change of the own time beyond the others', %", y.numbers(6)))
+        (upright(area, &y, &format!("change of the {} beyond the others', %", own_time(ranks.time)), y.numbers(6)))
         path.zero d={ "M" (Px(area.left)) " " (Px(y.at(0.0))) "H" (Px(area.right)) } {}
         path.limit d={ "M" (Px(area.left)) " " (Px(limit)) "H" (Px(area.right)) } {}
         path.points d=(usual.data()) {}
