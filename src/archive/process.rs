@@ -27,6 +27,7 @@ pub(super) fn describe(definitions: &Definitions, group: &Group, place: usize, f
         boot: Some(format!("{file}#clock")),
         rank: number.parse().ok().or_else(|| u32::try_from(place).ok()),
         ranks: None,
+        nccl: None,
         real0: definitions.real_time,
         mono0: 0,
         span: [0, end],

@@ -1,21 +1,27 @@
 //! `scorep-nccl compare` on the command line.
 
 use super::command::inputs_of;
-use super::request::Request;
+use super::outputs::{WIDTH, write_file};
+use super::request::{Facts, Outcome, Request};
 use super::{drive, facts};
-use crate::output::{self, leftovers};
-use common::files;
+use crate::output::{self, leftovers, place};
 use common::report::ROWS;
+use report::answer::{Report, SCHEMA};
+use report::compare::Comparison;
+use report::output::{page, sentences, terminal};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Exit status of a comparison that could not be made, as of `diff`.
 const TROUBLE: u8 = 2;
+/// Number of a file's first bytes that name a report's schema.
+const HEAD: usize = 128;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The run before: an input as of `report`.
+    /// The run before: an input as of `report`, or a report that `report --json FILE` wrote.
     #[arg(value_name = "A")]
     before: PathBuf,
     /// The run after.
@@ -23,13 +29,17 @@ pub(crate) struct Arguments {
     after: PathBuf,
     #[command(flatten)]
     facts: facts::Given,
-    /// Change of a median from which on it counts as worse, percent.
+    /// Change of a median from which on it counts as worse, percent. The exit status is 1 if the step, a rank or a
+    /// transfer is worse, else 0; and 2 if the runs cannot be compared, or inputs are left out.
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
     threshold: f64,
+    /// Writes the comparison as one page for browsers.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Writes the comparison as JSON; - prints it in place of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Rows of the table.
+    /// Rows of each table.
     #[arg(long, value_name = "N", default_value_t = ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     top: u64,
 }
@@ -40,8 +50,8 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "not a number of percent".into())
 }
 
-/// Compares two runs. The exit status is 0 where nothing is worse, 1 where something is, and 2 where the runs could not
-/// be compared, or inputs are left out.
+/// Compares two runs. The exit status is 0 where nothing is worse, 1 where the step, a rank or a transfer is, and 2 where
+/// the runs could not be compared, or inputs are left out.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     match compared(arguments) {
         Ok(status) => status,
@@ -55,40 +65,67 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn compared(arguments: Arguments) -> Result<ExitCode, String> {
-    let Arguments { before, after, facts, threshold, json, top } = arguments;
+    let Arguments { before, after, facts, threshold, html, json, top } = arguments;
     let facts = facts.read()?;
-    let request = |path: PathBuf| {
-        Ok::<_, String>(Request {
-            inputs: inputs_of(&[path])?,
-            facts: facts.clone(),
-            top: usize::try_from(top).unwrap_or(usize::MAX),
-            shown_step: None,
-            callbacks: false,
-            csv: None,
-            parquet: None,
-            perfetto: None,
-        })
-    };
-    let names = [&before, &after].map(|path| path.display().to_string());
-    let requests = [request(before)?, request(after)?];
+    let json_file = json.as_deref().filter(|place| *place != Path::new("-"));
+    let mut files = html.as_deref().into_iter().chain(json_file);
+    files.try_for_each(place::prepare).map_err(|error| error.to_string())?;
     let rows = usize::try_from(top).unwrap_or(usize::MAX);
-    let width = output::width().unwrap_or(super::outputs::WIDTH);
-    let comparison = drive::compare(names, requests.each_ref(), (threshold / 100.0, rows, width))?;
-    comparison.left_out.iter().for_each(output::say);
-    match json.as_deref() {
-        Some(place) if place == Path::new("-") => output::write(&comparison.json)?,
-        Some(place) => {
-            leftovers::undisturbed(|| files::write(place, comparison.json.as_bytes()))
-                .map_err(|error| format!("{}: {error}", place.display()))?;
-            output::text(&comparison.text)?;
-        }
-        None => output::text(&comparison.text)?,
+    let names = [&before, &after].map(|path| path.display().to_string());
+    let [before, after] = [outcome(before, &facts, rows)?, outcome(after, &facts, rows)?];
+    let left_out: Vec<_> = before.left_out.iter().chain(&after.left_out).collect();
+    left_out.iter().for_each(output::say);
+    let reports = [&before.report, &after.report];
+    let mut comparison = Comparison::of(names, reports, threshold / 100.0).map_err(|error| error.to_string())?;
+    comparison.answer = sentences::two_runs::answer(&comparison);
+    if let Some(place) = &html {
+        write_file(place, page::two_runs(&comparison).as_bytes())?;
     }
-    Ok(match (comparison.left_out.is_empty(), comparison.is_worse) {
+    let text = serde_json::to_string_pretty(&comparison).map_err(|error| error.to_string())? + "\n";
+    if let Some(place) = json_file {
+        write_file(place, text.as_bytes())?;
+    }
+    match json.is_some() && json_file.is_none() {
+        true => output::write(text)?,
+        false => output::text(&terminal::two_runs(&comparison, output::width().unwrap_or(WIDTH).into(), rows))?,
+    }
+    Ok(match (left_out.is_empty(), comparison.worse) {
         (false, _) => ExitCode::from(TROUBLE),
         (true, true) => ExitCode::FAILURE,
         (true, false) => ExitCode::SUCCESS,
     })
+}
+
+/// Returns the report of a run: made of its inputs, or read as `report --json` wrote it.
+fn outcome(path: PathBuf, facts: &Facts, top: usize) -> Result<Outcome, String> {
+    if is_report(&path) {
+        let report = report_of(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        return Ok(Outcome { report, asked: 1, left_out: vec![] });
+    }
+    drive::make(&Request {
+        inputs: inputs_of(&[path])?,
+        facts: facts.clone(),
+        top,
+        shown_step: None,
+        callbacks: false,
+        csv: None,
+        parquet: None,
+        perfetto: None,
+    })
+}
+
+/// Returns whether a file is a report as JSON, by its first bytes.
+fn is_report(path: &Path) -> bool {
+    let mut head = [0; HEAD];
+    let is_file = path.metadata().is_ok_and(|file| file.is_file());
+    let mut read = || std::fs::File::open(path).ok()?.read(&mut head).ok();
+    let length = if is_file { read().unwrap_or(0) } else { 0 };
+    let name = format!("\"{SCHEMA}\"");
+    head.get(..length).is_some_and(|head| head.windows(name.len()).any(|part| part == name.as_bytes()))
+}
+
+fn report_of(path: &Path) -> std::io::Result<Report> {
+    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@
 use super::archives::{self, Archived};
 use super::inputs::Kind;
 use super::progress::Progress;
-use super::request::Comparison;
 use super::request::{Outcome, Request, StepChoice};
 use super::traced::Traced;
 use super::watched::Watched;
@@ -23,7 +22,6 @@ use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::summaries;
 use report::analysis::whole::{self, Facts, Pass};
 use report::answer::{Input, Part, Report};
-use report::compare;
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::output::{csv, parquet, sentences};
 use report::stream::Listener;
@@ -210,23 +208,6 @@ fn stream(
     leftovers::undisturbed(finish).map_err(words)?;
     trace.map(Traced::end).transpose()?;
     Ok(report)
-}
-
-/// Compares two runs. `threshold` is the share from which on a change counts.
-///
-/// # Errors
-/// When one of the runs has no report, or they have nothing in common; in words.
-pub(super) fn compare(
-    names: [String; 2],
-    requests: [&Request; 2],
-    (threshold, rows, width): (f64, usize, u16),
-) -> Result<Comparison, String> {
-    let [before, after] = requests.map(make);
-    let [before, after] = [before?, after?];
-    let left_out = before.left_out.iter().chain(&after.left_out).map(ToString::to_string).collect();
-    let comparison = compare::Comparison::of(names, [&before.report, &after.report], threshold).map_err(words)?;
-    let json = serde_json::to_string_pretty(&comparison).map_err(words)? + "\n";
-    Ok(Comparison { text: comparison.text(rows, Some(width)), json, is_worse: comparison.is_worse(), left_out })
 }
 
 fn scratch() -> Result<TempDir, String> {

@@ -113,7 +113,11 @@ impl Forms {
     }
 }
 
-fn write_file(place: &Path, content: &[u8]) -> Result<(), String> {
+/// Writes a file, or leaves the one that is there.
+///
+/// # Errors
+/// Place and cause, in words.
+pub(super) fn write_file(place: &Path, content: &[u8]) -> Result<(), String> {
     leftovers::undisturbed(|| files::write(place, content)).map_err(|error| format!("{}: {error}", place.display()))
 }
 

@@ -68,16 +68,3 @@ pub(crate) struct Outcome {
     /// The inputs that are not in the report, with file, place and cause.
     pub(crate) left_out: Vec<Unreadable>,
 }
-
-/// A comparison as it was made.
-#[derive(Debug)]
-pub(crate) struct Comparison {
-    /// The tables.
-    pub(crate) text: String,
-    /// The comparison as JSON.
-    pub(crate) json: String,
-    /// Whether something is worse by more than the threshold, and its interval leaves out 0.
-    pub(crate) is_worse: bool,
-    /// Inputs that are left out, in words.
-    pub(crate) left_out: Vec<String>,
-}

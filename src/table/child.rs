@@ -122,6 +122,7 @@ fn about(recording: &Recording, communicators: Vec<Made>, summary: &Path, left_o
         boot: origin.boot.clone(),
         rank: origin.rank,
         ranks: origin.ranks,
+        nccl: origin.nccl.clone(),
         real0: *real0,
         mono0: *mono0,
         span: [survey.begin, survey.end].map(|t| mono0.saturating_add(t)),

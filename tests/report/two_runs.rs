@@ -1,8 +1,8 @@
 //! `scorep-nccl compare`: a run with itself, its halves, and with a slower one.
 
-use crate::{ran, tool};
-use report::job::{Operation, Table};
-use report::table::{About, Made, Opened, Tables, Writer};
+use crate::{json, ran, report, tool};
+use ::report::job::{Operation, Table};
+use ::report::table::{About, Made, Opened, Tables, Writer};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -83,6 +83,35 @@ fn a_function_that_takes_twice_as_long_is_worse() {
     assert_eq!(ran(&mut compare(&slow, &dataset)).0, Some(0));
     // and more than the threshold allows only if the threshold is small
     assert_eq!(ran(compare(&dataset, &slow).args(["--threshold", "1000"])).0, Some(0));
+}
+
+/// All times of the run are a quarter longer. The page and the JSON are written, and an earlier report as JSON serves as
+/// well as the run.
+#[test]
+fn a_step_that_takes_longer_is_said_first() {
+    let directory = TempDir::new().unwrap();
+    let (dataset, slow) = (train(directory.path()), directory.path().join("slow"));
+    rewritten(&dataset, &slow, |_, row| {
+        let longer = |time: &mut u64| *time += *time / 4;
+        [&mut row.enqueued, &mut row.duration].map(longer);
+        let time = row.time.as_mut().unwrap();
+        [&mut time.start, &mut time.stop].map(longer);
+        true
+    });
+    let [page, comparison, before] =
+        ["page.html", "comparison.json", "before.json"].map(|name| directory.path().join(name));
+    let files = ["--html".as_ref(), page.as_os_str(), "--json".as_ref(), comparison.as_os_str()];
+    let (status, printed, said) = ran(compare(&dataset, &slow).args(files));
+    assert_eq!((status, said.as_str()), (Some(1), ""), "{printed}");
+    assert!(printed.starts_with("A step takes 25 % longer: "), "{printed}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("A step takes 25\u{a0}% longer: "));
+    let comparison = json(&comparison);
+    assert_eq!(comparison["step"]["known"]["verdict"], "worse");
+    assert_eq!((&comparison["worse"], &comparison["runs"][0]["ranks"]), (&true.into(), &4.into()));
+    tool::succeed(report([&dataset]).arg("--json").arg(&before));
+    let (status, again, said) = ran(&mut compare(&before, &slow));
+    assert_eq!((status, said.as_str()), (Some(1), ""));
+    assert_eq!(again, printed);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::steps::{Plan, Survey};
 use super::stepwise::Stepwise;
 use super::stragglers::SlowRow;
 use super::unfinished::Courses;
-use crate::answer::{Answers, Callbacks, Input, Pairs, Part, Report, SCHEMA};
+use crate::answer::{Answers, Callbacks, Input, Pairs, Part, Report, SCHEMA, Series};
 use crate::job::{Job, Kernels, Options, StepRegions, Table, Unreadable};
 use crate::stream::{self, Clocks, Judged, Listener, Occurrence};
 use common::summary;
@@ -97,6 +97,8 @@ pub fn report(
         complete.notes.push(format!("{foreign} operations are of communicators that no process introduces: left out."));
     }
     let steps = by_step.steps.known().map(|steps| steps.count);
+    let [lengths_us, waits_us] = by_step.lengths_and_waits;
+    let series = Series { lengths_us, waits_us, outside_us: by_step.outside_us, ..parts.series.finish(job, &named) };
     let mut speed = parts.speed.finish(job, &named, &options.links);
     if let Part::Known(speed) = &mut speed {
         speed.link = link.or(speed.link.take());
@@ -108,6 +110,7 @@ pub fn report(
         answers: Answers::default(),
         gpus: job.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
         nodes: job.node_names(),
+        nccl: job.releases(),
         complete,
         steps: by_step.steps,
         budget: by_step.budget,
@@ -120,7 +123,7 @@ pub fn report(
         unfinished: parts.courses.finish(job),
         swim: by_step.swim,
         callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),
-        series: parts.series.finish(job, &named),
+        series,
     })
 }
 

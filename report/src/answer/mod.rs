@@ -83,6 +83,9 @@ pub struct Report {
     /// Names of the machines of the GPUs, by GPU; empty in a report of an earlier release.
     #[serde(default)]
     pub nodes: Vec<String>,
+    /// NCCL's releases, as far as they are known, each once.
+    #[serde(default)]
+    pub nccl: Vec<String>,
     /// Whether all is there, and how well clocks are known.
     pub complete: Complete,
     /// The steps of the job.
@@ -108,7 +111,7 @@ pub struct Report {
     pub swim: Part<Swim>,
     /// NCCL's callbacks below operations of that step.
     pub callbacks: Part<Callbacks>,
-    /// Transfers over the job, for a comparison with another one.
+    /// Steps and transfers over the job, for a comparison with another one.
     #[serde(default)]
     pub series: Series,
 }

@@ -1,14 +1,23 @@
-//! Transfers over the job, for a comparison of two jobs.
+//! Steps and transfers over the job, for a comparison of two jobs.
 
 use serde::{Deserialize, Serialize};
 
-/// Times of the operations of one function and size over the job.
+/// Times over the job. Lists by step have at most 512 steps, the same ones, evenly chosen at random.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Whether a time is that of a step; else it is that of one of equally long slices of the job.
     pub of_steps: bool,
     /// Rows in the order of dimension, ranks, nodes, function, size.
     pub rows: Vec<SeriesRow>,
+    /// Lengths of steps behind the warm-up, mean over GPUs, microseconds; empty without steps.
+    #[serde(default)]
+    pub lengths_us: Vec<f32>,
+    /// Time with a wait under way in each of these steps, mean over GPUs, microseconds; empty where waits are unknown.
+    #[serde(default)]
+    pub waits_us: Vec<f32>,
+    /// Time without NCCL in a step by GPU: median over steps and its standard error, microseconds; empty without steps.
+    #[serde(default)]
+    pub outside_us: Vec<[f32; 2]>,
 }
 
 /// Transfers of one function and size in the communicators of one dimension.

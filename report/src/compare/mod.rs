@@ -1,16 +1,25 @@
-//! Two reports compared: is communication slower than it was?
+//! Two reports compared: what has become slower?
 //!
-//! Rows are joined by dimension, function and size. The change of a row is the median transfer of the second report
-//! over that of the first, less 1, with an interval of 95 % bootstrapped over steps. A row is worse if its change is
-//! above the threshold and the interval leaves out 0.
+//! The step comes first, since it is what the two runs cost: the change of its median length, with an interval of 95 %
+//! bootstrapped over steps. Then come ranks, waits, and transfers, joined by dimension, function and size.
 
 mod change;
 mod join;
-mod table;
+mod late;
+mod ranks;
+mod runs;
 #[cfg(test)]
 mod tests;
+mod transfers;
+mod verdict;
 
-use crate::answer::{Report, SeriesRow};
+pub use late::{Lateness, Standing};
+pub use ranks::{OwnTime, RankChanged, Ranks};
+pub use runs::Run;
+pub use transfers::{Compared, Subject};
+pub use verdict::{Changed, Verdict};
+
+use crate::answer::{Part, Report};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -19,68 +28,6 @@ pub const SCHEMA: &str = "scorep-nccl-comparison-1";
 
 /// Threshold without a choice of the user's.
 pub const THRESHOLD: f64 = 0.1;
-
-/// The verdict on a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Slower by more than the threshold, and the interval leaves out 0.
-    Worse,
-    /// Nobody knows: the change is above the threshold and the interval has 0 in it, or there are too few steps.
-    Uncertain,
-    /// Changed by no more than the threshold.
-    Equal,
-    /// Faster by more than the threshold, and the interval leaves out 0.
-    Better,
-}
-
-/// The operations that a row is of.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subject {
-    /// Dimension, or `unknown`.
-    pub dimension: String,
-    /// Number of ranks of each communicator.
-    pub nranks: i32,
-    /// Number of nodes of each communicator; 0 where it is unknown.
-    pub nnodes: i32,
-    /// Function.
-    pub function: String,
-    /// Smallest bytes.
-    pub from_bytes: u64,
-    /// Largest bytes.
-    pub to_bytes: u64,
-}
-
-impl Subject {
-    fn of(row: &SeriesRow) -> Self {
-        Self {
-            dimension: row.dimension.clone(),
-            nranks: row.nranks,
-            nnodes: row.nnodes,
-            function: row.function.clone(),
-            from_bytes: row.from_bytes,
-            to_bytes: row.to_bytes,
-        }
-    }
-}
-
-/// A row that is in both reports.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Compared {
-    /// The operations, as the second report has them.
-    #[serde(flatten)]
-    pub subject: Subject,
-    /// Median over steps of the transfer in each report, microseconds.
-    pub medians_us: [f64; 2],
-    /// Number of steps, or of slices of time, in each report.
-    pub samples: [u64; 2],
-    /// The second median over the first, less 1; `None` where the first is 0.
-    pub change: Option<f64>,
-    /// Bootstrapped 95 % interval of the change; `None` for fewer than five steps.
-    pub interval: Option<[f64; 2]>,
-    /// The verdict.
-    pub verdict: Verdict,
-}
 
 /// The comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,9 +38,30 @@ pub struct Comparison {
     pub names: [String; 2],
     /// Least change that counts, 0.1 for 10 %.
     pub threshold: f64,
-    /// Rows that are in both, worst first.
+    /// Whether the step, a rank or a transfer is worse: the exit status is 1 then, else 0.
+    pub worse: bool,
+    /// The answer in sentences.
+    pub answer: String,
+    /// The two runs.
+    pub runs: [Run; 2],
+    /// How many times the operations and bytes of a step the second run's has, where that is a whole number, or 1 over
+    /// one: the step is not judged then.
+    pub times_the_work: Option<f64>,
+    /// The length of a step, mean over ranks.
+    pub step: Part<Changed>,
+    /// Lengths of at most 512 steps of each run, microseconds.
+    pub lengths_us: [Vec<f32>; 2],
+    /// Own times of ranks.
+    pub ranks: Part<Ranks>,
+    /// Who became late, and who is no longer; `None` where that is unknown of a run.
+    pub late: Option<Lateness>,
+    /// Waits in a step, mean over ranks. Worse only where the step is.
+    pub waits: Part<Changed>,
+    /// What random differences of the ranks cost a step, microseconds, where both runs know.
+    pub jitter_us: Option<[f64; 2]>,
+    /// Transfers that are in both, worst first.
     pub rows: Vec<Compared>,
-    /// Rows that are in one report alone.
+    /// Transfers that are in one report alone.
     pub only: [Vec<Subject>; 2],
     /// Remarks for people, a sentence each.
     pub notes: Vec<String>,
@@ -102,64 +70,105 @@ pub struct Comparison {
 /// Reports that cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Incomparable {
-    /// A report has no transfers.
-    #[error("{0} has no transfers to compare: no operation's ranks were compared. A report of recordings has them")]
+    /// A report has no transfers and no steps.
+    #[error(
+        "{0} has no steps and no transfers to compare: no operation's ranks were compared. A report of recordings has them"
+    )]
     Empty(String),
-    /// The two have no row in common.
-    #[error("{0} and {1} have no dimension, function and size in common")]
+    /// The two have nothing in common.
+    #[error("{0} and {1} have no steps in common, and no dimension, function and size")]
     Different(String, String),
 }
 
 impl Comparison {
-    /// Compares two reports, the earlier one first. The same reports always have the same comparison.
+    /// Compares two reports, the earlier one first. The same reports always have the same comparison. The answer's
+    /// sentences are for [`crate::output`] to write.
     ///
     /// # Errors
-    /// A report has no transfers, or the two have no row in common.
+    /// A report has neither steps nor transfers, or the two have nothing in common.
     pub fn of(names: [String; 2], reports: [&Report; 2], threshold: f64) -> Result<Self, Incomparable> {
         let series = reports.map(|report| &report.series);
         for (name, series) in names.iter().zip(series) {
-            if series.rows.is_empty() {
+            if series.rows.is_empty() && series.lengths_us.is_empty() {
                 return Err(Incomparable::Empty(name.clone()));
             }
         }
-        let joined = join::of(series.map(|series| series.rows.as_slice()));
-        if joined.both.is_empty() {
+        let runs = reports.map(Run::of);
+        let times_the_work = runs::times_the_work(&runs);
+        let are_of_one_size = runs::are_of_one_size(&runs);
+        let are_alike = are_of_one_size && times_the_work.is_none();
+        let step = by_step(series.map(|series| &series.lengths_us), &names, "steps", threshold, are_alike);
+        let (rows, only) = transfers::of(series.map(|series| series.rows.as_slice()), threshold);
+        if rows.is_empty() && step.known().is_none() {
             let [first, second] = names;
             return Err(Incomparable::Different(first, second));
         }
-        let mut rows: Vec<Compared> = joined.both.into_iter().map(|pair| compared(pair, threshold)).collect();
-        let change = |row: &Compared| row.change.unwrap_or(0.0);
-        rows.sort_by(|one, other| one.verdict.cmp(&other.verdict).then(change(other).total_cmp(&change(one))));
-        let mut notes = vec![];
-        for (name, series) in names.iter().zip(series) {
-            if !series.of_steps {
-                notes.push(format!("No steps were found in {name}: equally long slices of time stand for them."));
-            }
-        }
-        let only = joined.only.map(|rows| rows.into_iter().map(Subject::of).collect());
-        Ok(Self { schema: SCHEMA.into(), names, threshold, rows, only, notes })
+        let step_us = step.known().map(|step| step.medians_us[0]);
+        let waits = by_step(series.map(|series| &series.waits_us), &names, "waits by step", threshold, are_alike);
+        let ranks = match are_alike {
+            true => ranks::of(reports, step_us, threshold),
+            false if are_of_one_size => Part::Absent("the runs' steps are not of one work.".into()),
+            false => Part::Absent("the runs have different numbers of ranks.".into()),
+        };
+        let [before, after] = reports.map(|report| report.stragglers.known().and_then(|it| it.jitter_us));
+        let mut comparison = Self {
+            schema: SCHEMA.into(),
+            threshold,
+            worse: false,
+            answer: String::new(),
+            runs,
+            times_the_work,
+            waits: besides(waits, step.known()),
+            step,
+            lengths_us: series.map(|series| series.lengths_us.clone()),
+            ranks,
+            late: late::of(reports, threshold),
+            jitter_us: before.zip(after).map(|(before, after)| [before, after]),
+            rows,
+            only,
+            notes: notes(&names, reports),
+            names,
+        };
+        comparison.worse = comparison.has_worse();
+        Ok(comparison)
     }
 
-    /// Returns whether a row is worse: the exit status is 1 then, else 0.
-    pub fn is_worse(&self) -> bool {
-        self.rows.iter().any(|row| row.verdict == Verdict::Worse)
+    /// Returns whether the step, a rank or a transfer is worse.
+    fn has_worse(&self) -> bool {
+        let step = self.step.known().map(|step| step.verdict);
+        let ranks = self.ranks.known().into_iter().flat_map(|ranks| &ranks.rows).map(|rank| rank.verdict);
+        let late = self.late.iter().flat_map(|late| &late.became).map(|standing| standing.verdict);
+        let transfers = self.rows.iter().map(|row| row.transfer.verdict);
+        step.into_iter().chain(ranks).chain(late).chain(transfers).any(|verdict| verdict == Verdict::Worse)
     }
 }
 
-fn compared([before, after]: [&SeriesRow; 2], threshold: f64) -> Compared {
-    let change = change::of([&before.medians_us, &after.medians_us]);
-    let verdict = match (change.change, change.interval) {
-        (Some(change), _) if change.abs() <= threshold => Verdict::Equal,
-        (Some(change), Some([low, _])) if change > 0.0 && low > 0.0 => Verdict::Worse,
-        (Some(change), Some([_, high])) if change < 0.0 && high < 0.0 => Verdict::Better,
-        _ => Verdict::Uncertain,
-    };
-    Compared {
-        subject: Subject::of(after),
-        medians_us: change.medians,
-        samples: [before, after].map(|row| row.medians_us.len() as u64),
-        change: change.change,
-        interval: change.interval,
-        verdict,
+/// Compares values by step, or says which report lacks them.
+fn by_step(steps: [&Vec<f32>; 2], names: &[String; 2], noun: &str, threshold: f64, are_alike: bool) -> Part<Changed> {
+    match names.iter().zip(steps).find(|(_, steps)| steps.is_empty()) {
+        Some((name, _)) => Part::Absent(format!("{name} has no {noun}.")),
+        None => Part::Known(Changed::of(steps.map(Vec::as_slice), threshold, are_alike)),
     }
+}
+
+/// Judges waits beside the step: a rank that waits longer in a step that is as long as before has only computed less,
+/// and waits vary by chance more than anything else. So they are worse only where the step is worse, and equal where
+/// they change by less than 1 % of a step.
+fn besides(waits: Part<Changed>, step: Option<&Changed>) -> Part<Changed> {
+    let (Part::Known(mut waits), Some(step)) = (waits, step) else {
+        return Part::Absent("a report has no waits by step.".into());
+    };
+    if waits.verdict != Verdict::NotJudged && waits.difference_us().abs() < verdict::LEAST * step.medians_us[0] {
+        waits.verdict = Verdict::Equal;
+    } else if waits.verdict == Verdict::Worse && step.verdict != Verdict::Worse {
+        waits.verdict = Verdict::Slower;
+    }
+    Part::Known(waits)
+}
+
+fn notes(names: &[String; 2], reports: [&Report; 2]) -> Vec<String> {
+    let without = names.iter().zip(reports).filter(|(_, report)| !report.series.of_steps);
+    without
+        .map(|(name, _)| format!("No steps were found in {name}: equally long slices of time stand for them."))
+        .collect()
 }

@@ -18,6 +18,9 @@ pub struct Process {
     pub rank: Option<u32>,
     /// Number of ranks in the job by the launcher's variables.
     pub ranks: Option<u32>,
+    /// NCCL's release, where it is known; several, separated by commas, if the process has several NCCLs.
+    #[serde(default)]
+    pub nccl: Option<String>,
     /// Time of day at which the process' clock showed `mono0`, nanoseconds since 1970; 0 where it is unknown.
     pub real0: u64,
     /// What the process' clock showed then, nanoseconds.

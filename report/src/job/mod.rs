@@ -70,6 +70,13 @@ impl Job {
         counts.into_iter().rev().map(text).collect::<Vec<_>>().join(", ")
     }
 
+    /// Returns NCCL's releases, as far as they are known, each once.
+    pub fn releases(&self) -> Vec<String> {
+        let known = self.processes.iter().filter_map(|process| process.nccl.as_deref());
+        let distinct: BTreeSet<&str> = known.flat_map(|releases| releases.split(", ")).collect();
+        distinct.into_iter().map(str::to_owned).collect()
+    }
+
     /// Returns the GPU that is this rank of a communicator.
     pub fn gpu(&self, comm: u64, rank: i32) -> Option<usize> {
         let members = &self.communicator(comm)?.members;

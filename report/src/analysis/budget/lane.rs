@@ -49,6 +49,13 @@ pub(crate) struct Ended {
     pub(super) dimensions: Vec<Spent>,
 }
 
+impl Ended {
+    /// Returns the time with no NCCL under way, nanoseconds.
+    pub(crate) fn outside_ns(&self) -> u64 {
+        self.budget.computing_ns + self.budget.idle_ns
+    }
+}
+
 /// A GPU on its way along time.
 #[derive(Debug, Default)]
 pub(super) struct Lane {

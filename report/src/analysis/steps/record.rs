@@ -3,6 +3,7 @@
 use super::figures::{median, outliers, quantile, shifts};
 use super::follow::Follower;
 use super::per_step::{Merge, PerStep};
+use crate::analysis::series::Kept;
 use crate::answer::{Part, SlowStep, Steps};
 use common::name::Name;
 
@@ -103,6 +104,20 @@ impl Records {
         let ended = || self.ended.iter().zip(&self.has_calls).filter(|(_, has)| **has).map(|(ended, _)| *ended);
         let (least, most) = (ended().min().unwrap_or(0), ended().max().unwrap_or(0));
         (least, most - least <= 1)
+    }
+
+    /// Returns lengths and waits of some of the first `count` steps, means over GPUs, microseconds. There are no waits
+    /// unless those of all steps are known.
+    pub(crate) fn series(&self, count: u64) -> [Vec<f32>; 2] {
+        let (mut lengths, mut waits) = (Kept::default(), Kept::default());
+        let records = self.by_step.first(count);
+        for (step, record) in (0..).zip(records) {
+            let mean = |sum: i64| (sum as f64 / 1e3 / record.gpus.max(1) as f64) as f32;
+            lengths.add(step, mean(record.length));
+            waits.add(step, mean(record.wait));
+        }
+        let is_compared = records.iter().all(|record| record.is_compared);
+        [lengths.values(), if is_compared { waits.values() } else { vec![] }]
     }
 
     /// Makes the answer with the `top` slowest steps, and remarks. The mean is that of the steps without those of `paused`,

@@ -3,6 +3,7 @@
 use super::budget::Budgets;
 use super::dimension::Dimensions;
 use super::phases::Windows;
+use super::series::Kept;
 use super::steps::{Event, Follower, InStep, Plan, Records};
 use super::stragglers::{Concluded, Costs, SlowRow};
 use super::swim::Chosen;
@@ -27,6 +28,10 @@ pub struct ByStep {
     pub own_shares: Vec<Option<f64>>,
     /// What a step gains if each slow part of the network is like the others, microseconds.
     pub of_network: Vec<Option<f64>>,
+    /// Lengths of steps, and the waits in them, microseconds ([`crate::answer::Series`]).
+    pub lengths_and_waits: [Vec<f32>; 2],
+    /// Time without NCCL in a step by GPU, and its error, microseconds.
+    pub outside_us: Vec<[f32; 2]>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
 }
@@ -38,6 +43,8 @@ pub struct Stepwise<'a> {
     follower: Follower,
     budgets: Budgets,
     records: Records,
+    /// Time without NCCL of each GPU's steps, microseconds.
+    outside: Vec<Kept>,
     windows: Windows,
     chosen: Chosen,
     costs: Costs,
@@ -73,6 +80,7 @@ impl<'a> Stepwise<'a> {
             budgets: Budgets::new(job, dimensions, &options.links, kernels, common),
             follower: Follower::new(job, plan),
             records: Records::new(job.gpus.len()),
+            outside: vec![Kept::default(); job.gpus.len()],
             windows: Windows::new(job.gpus.len()),
             chosen: Chosen::new(job.gpus.len(), shown.map(|step| step.saturating_add(warm_up))),
             top: options.top,
@@ -120,6 +128,13 @@ impl<'a> Stepwise<'a> {
             (true, Some(reason)) => Part::Absent(reason.into()),
             _ => stragglers,
         };
+        let (lengths_and_waits, outside_us) = match &steps {
+            Part::Known(steps) => {
+                let outside = self.outside.iter().map(|of_gpu| of_gpu.median().unwrap_or_default());
+                (self.records.series(steps.count), outside.collect())
+            }
+            Part::Absent(_) => Default::default(),
+        };
         ByStep {
             steps,
             budget,
@@ -128,6 +143,8 @@ impl<'a> Stepwise<'a> {
             stragglers,
             own_shares,
             of_network,
+            lengths_and_waits,
+            outside_us,
             notes,
         }
     }
@@ -148,6 +165,9 @@ impl<'a> Stepwise<'a> {
             let Some(step) = self.follower.plan().counted(ended.step) else { continue };
             self.budgets.end(gpu, step, &ended);
             self.records.end(gpu, step, ended.length, ended.wait);
+            if let Some(outside) = self.outside.get_mut(gpu) {
+                outside.add(step, ended.outside_ns() as f32 / 1e3);
+            }
             if self.shown == Some(step) {
                 let (sum, gpus) = self.shown_length;
                 self.shown_length = (sum + ended.length, gpus + 1);

@@ -92,6 +92,7 @@ fn process(of: &summary::Process, complete: bool) -> Process {
         boot: origin.boot.clone(),
         rank: origin.rank,
         ranks: origin.ranks,
+        nccl: origin.nccl.clone(),
         dropped: of.dropped,
         unfinished: of.unfinished,
         invisible: of.invisible,

@@ -69,6 +69,7 @@ impl Parts<'_> {
             answers: Answers::default(),
             gpus: job.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
             nodes: job.node_names(),
+            nccl: job.releases(),
             complete,
             steps: absent("Steps"),
             budget: absent("Budgets"),

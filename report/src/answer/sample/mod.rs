@@ -12,7 +12,7 @@ mod scale;
 mod stragglers;
 mod time;
 
-use super::{Complete, Input, Part, Report, SCHEMA};
+use super::{Complete, GpuBudget, Input, Part, Report, SCHEMA, Series};
 use groups::Groups;
 use scale::CALLS;
 
@@ -22,7 +22,8 @@ pub use scale::{LATE, STEP_US, STEPS};
 pub fn sample(ranks: usize) -> Report {
     let groups = Groups::of(ranks.max(1));
     Report {
-        series: Default::default(),
+        series: series(&groups),
+        nccl: vec!["2.28.9".to_owned()],
         schema: SCHEMA.to_owned(),
         answers: Default::default(),
         nodes: (0..groups.ranks).map(|rank| format!("node{:02}", groups.node(rank))).collect(),
@@ -39,6 +40,19 @@ pub fn sample(ranks: usize) -> Report {
         unfinished: Part::Known(groups.unfinished()),
         swim: Part::Known(groups.swim()),
         callbacks: Part::Known(callbacks::of(&groups.swim())),
+    }
+}
+
+/// Lengths and waits of all steps, and no transfers.
+fn series(groups: &Groups) -> Series {
+    let lengths = time::steps(groups).lengths_us;
+    let outside = |gpu: &GpuBudget| [(gpu.computing_ns + gpu.idle_ns) as f32 / 1e3 / STEPS as f32, 20.0];
+    Series {
+        of_steps: true,
+        rows: Vec::new(),
+        lengths_us: lengths.iter().map(|us| *us as f32).collect(),
+        waits_us: lengths.iter().map(|us| (*us - 0.96 * STEP_US) as f32).collect(),
+        outside_us: time::budget(groups).gpus.iter().map(outside).collect(),
     }
 }
 

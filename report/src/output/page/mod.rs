@@ -12,6 +12,7 @@
 //! | `callbacks.rs`, `below.rs` | charts of the callbacks below operations of that step |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
 //! | `unbroken.rs` | keeps a number and its unit on one line |
+//! | `two_runs` | the page of a comparison |
 //! | `draw` | scales, axes, and the frame of a chart |
 //! | `style.css` | all colours and sizes |
 
@@ -34,8 +35,11 @@ mod swim;
 mod table;
 #[cfg(test)]
 mod tests;
+mod two_runs;
 mod unbroken;
 mod unfinished;
+
+pub use two_runs::two_runs;
 
 use super::names::Names;
 use super::pace::Pace;
@@ -62,9 +66,13 @@ const SECTIONS: [(&str, &str); 10] = [
 
 /// Returns the report as an HTML page.
 pub fn html(report: &Report) -> String {
-    // a name from outside may hold control characters, which a page must not have
+    fit(&whole(report))
+}
+
+/// Replaces control characters, which names from outside may hold and a page must not have.
+fn fit(page: &str) -> String {
     let is_fit = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    whole(report).chars().map(|letter| if is_fit(letter) { letter } else { char::REPLACEMENT_CHARACTER }).collect()
+    page.chars().map(|letter| if is_fit(letter) { letter } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
 fn whole(report: &Report) -> String {

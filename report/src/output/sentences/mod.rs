@@ -2,6 +2,7 @@
 
 mod late;
 mod network;
+pub mod two_runs;
 
 use super::names::Names;
 use super::units::{count, counted, part_of, share, time};
@@ -210,7 +211,7 @@ fn absent(reason: Option<&str>) -> String {
 }
 
 /// Returns the text with a capital first letter.
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

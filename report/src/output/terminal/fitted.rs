@@ -36,13 +36,15 @@ pub(super) fn prose(text: &str, view: &View) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// Puts a firm space between numbers and their units.
+/// Puts a firm space between numbers and their units, and between `rank` and its number.
 fn firm(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     for word in line.split(' ') {
+        let is_digit = |letter: char| letter.is_ascii_digit();
         let is_unit = UNITS.contains(&word.trim_end_matches(|letter: char| ",.;:)".contains(letter)));
+        let is_named = text.ends_with("rank") && word.starts_with(is_digit);
         if !text.is_empty() {
-            text.push(if is_unit && text.ends_with(|letter: char| letter.is_ascii_digit()) { FIRM } else { ' ' });
+            text.push(if is_named || (is_unit && text.ends_with(is_digit)) { FIRM } else { ' ' });
         }
         text += word;
     }
@@ -82,6 +84,7 @@ mod tests {
     fn a_number_is_not_parted_from_its_unit() {
         let view = |width| View { width, top: 1 };
         assert_eq!(prose("it takes 2.7 % of 4 MiB, or 3 us.", &view(11)), "it takes\n2.7 % of\n4 MiB, or\n3 us.\n");
+        assert_eq!(prose("so is rank 13 of 16", &view(10)), "so is\nrank 13 of\n16\n");
         assert_eq!(prose("one\u{1b}[2J\ntwo", &view(80)), "one\\u{1b}[2J\ntwo\n");
     }
 

@@ -9,6 +9,7 @@
 //! | `network.rs` | tables about the network: speed, pairs |
 //! | `members.rs` | tables about ranks: what is missing, communicators, what is not over |
 //! | `fitted.rs` | a table in the room for it, with a line about the rest |
+//! | `two_runs.rs` | a comparison of two runs |
 //! | `cell.rs` | texts that fit a cell, and times that the clocks resolve |
 
 mod cell;
@@ -18,7 +19,10 @@ mod members;
 mod network;
 mod questions;
 mod ranks;
+mod two_runs;
 mod waits;
+
+pub use two_runs::two_runs;
 
 use super::units::counted;
 use super::{Chapter, sentences};

@@ -4,6 +4,11 @@
 //! most 512 steps. When there are more, every second one is given up: which ones, a hash of the step's number says, so
 //! that all rows keep the same steps and no pattern of the job decides.
 
+mod kept;
+
+pub(crate) use kept::Kept;
+use kept::{STEPS, is_kept};
+
 use super::factor::moved;
 use super::sizes::{BySize, Merge};
 use super::speed::Function;
@@ -13,8 +18,6 @@ use crate::stream::{Judged, Kind};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Most steps of a row of a communicator.
-const STEPS: usize = 512;
 /// Number of slices of a job without steps.
 const SLICES: i64 = 100;
 /// Most transfers of a step that its median is taken of: the first ones.
@@ -100,7 +103,8 @@ impl Transfers {
             count: joined.count,
             medians_us: joined.medians(),
         };
-        Series { of_steps: self.division == Division::Steps, rows: joined.into_iter().map(row).collect() }
+        let rows = joined.into_iter().map(row).collect();
+        Series { of_steps: self.division == Division::Steps, rows, ..Series::default() }
     }
 }
 
@@ -111,14 +115,6 @@ struct Row {
     open: BTreeMap<u64, Vec<f32>>,
     medians: BTreeMap<u64, f32>,
     thinned: u32,
-}
-
-/// Returns whether a step is among those that are kept after thinning out this many times (SplitMix64's finalizer).
-fn is_kept(step: u64, thinned: u32) -> bool {
-    let mut hash = step.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (hash ^ (hash >> 31)).leading_zeros() >= thinned
 }
 
 /// Returns the median of some numbers.

@@ -1,0 +1,69 @@
+//! Ranks and groups of ranks that stand out in one run alone.
+
+use super::verdict::{LEAST, Verdict};
+use crate::answer::{Report, Straggler, Stragglers};
+use serde::{Deserialize, Serialize};
+
+/// Who became late, and who is no longer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Those that stand out after and not before, largest gain first; times are of the second run.
+    pub became: Vec<Standing>,
+    /// Those that stood out before and no longer do; times are of the first run.
+    pub no_longer: Vec<Standing>,
+}
+
+/// A rank or a group of ranks that stands out in one run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Its name: `rank 13`, `node007`, `stage 2`.
+    pub name: String,
+    /// Its own time a step beyond that of its peers, microseconds.
+    pub excess_us: f64,
+    /// The same over the peers' own time.
+    pub excess: f64,
+    /// What a step of that run gains if it is as its peers, microseconds.
+    pub gain_us: Option<f64>,
+    /// Of one that became late: worse if its excess is above the threshold.
+    pub verdict: Verdict,
+}
+
+/// Compares who stands out; `None` where that is unknown of a run.
+pub(super) fn of(reports: [&Report; 2], threshold: f64) -> Option<Lateness> {
+    let [Some(before), Some(after)] = reports.map(|report| report.stragglers.known()) else { return None };
+    let standing = |found: &Straggler, sign: f64| {
+        let peers_us = found.own_us - found.excess_us;
+        let excess = if peers_us > 0.0 { found.excess_us / peers_us } else { 0.0 };
+        Standing {
+            name: found.name.clone(),
+            excess_us: found.excess_us,
+            excess,
+            gain_us: found.gain_us,
+            verdict: Verdict::of(sign * excess, threshold),
+        }
+    };
+    let alone = |in_this: &Stragglers, places: [usize; 2], sign: f64| {
+        let other = [before, after][places[1]];
+        let is_new = |found: &&Straggler| {
+            let is_known = other.found.iter().any(|known| known.name == found.name);
+            // just above the limits here and just below them there is no news
+            let there = excess_there(found, reports, places);
+            !is_known && there.is_none_or(|there| found.excess_us - there > LEAST * in_this.step_us)
+        };
+        in_this.found.iter().filter(is_new).map(|found| standing(found, sign)).collect::<Vec<_>>()
+    };
+    Some(Lateness { became: alone(after, [1, 0], 1.0), no_longer: alone(before, [0, 1], -1.0) })
+}
+
+/// Returns the mean excess of the same ranks in the other report, where they are in it.
+fn excess_there(found: &Straggler, reports: [&Report; 2], [this, other]: [usize; 2]) -> Option<f64> {
+    let (this, other) = (reports[this], reports[other]);
+    let ranks = &other.stragglers.known()?.ranks;
+    let excess = |gpu: &usize| {
+        let name = this.gpus.get(*gpu)?;
+        let place = other.gpus.iter().position(|it| it == name)?;
+        ranks.get(place)?.excess_us
+    };
+    let all: Option<Vec<f64>> = found.gpus.iter().map(excess).collect();
+    all.filter(|all| !all.is_empty()).map(|all| all.iter().sum::<f64>() / all.len() as f64)
+}

@@ -1,0 +1,77 @@
+//! The two runs: whether they are of one size and their steps of one work.
+
+use crate::answer::Report;
+use serde::{Deserialize, Serialize};
+
+/// Operations and bytes of a step that differ by no more than this share are the same.
+const SAME: f64 = 0.01;
+
+/// A run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Number of ranks that there should be or, where that is unknown, that are here.
+    pub ranks: u64,
+    /// Number of nodes, where they are known.
+    pub nodes: Option<u64>,
+    /// NCCL's releases, as far as they are known.
+    pub nccl: Vec<String>,
+    /// Number of steps behind the warm-up.
+    pub steps: Option<u64>,
+    /// Operations of a rank in a step, mean.
+    pub operations: Option<f64>,
+    /// Bytes of these.
+    pub bytes: Option<f64>,
+}
+
+impl Run {
+    pub(super) fn of(report: &Report) -> Self {
+        let mut nodes: Vec<&str> = report.nodes.iter().map(String::as_str).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let budget = report.budget.known().filter(|budget| budget.of_steps);
+        let dimensions = budget.map(|budget| &budget.dimensions);
+        Self {
+            ranks: report.complete.ranks.unwrap_or(report.gpus.len() as u64),
+            nodes: (!nodes.is_empty()).then_some(nodes.len() as u64),
+            nccl: report.nccl.clone(),
+            steps: report.steps.known().map(|steps| steps.count),
+            operations: dimensions.map(|all| all.iter().map(|dimension| dimension.operations).sum()),
+            bytes: dimensions.map(|all| all.iter().map(|dimension| dimension.bytes).sum()),
+        }
+    }
+}
+
+/// Returns whether the runs have equally many ranks.
+pub(super) fn are_of_one_size([before, after]: &[Run; 2]) -> bool {
+    before.ranks == after.ranks
+}
+
+/// Returns how many times the work of one run's step the other's has, where that is twice or more: both operations and
+/// bytes are so many times those of the other. More accumulated gradients do that, and steps that were found by another
+/// period. More operations of fewer bytes are another way to do the same work.
+pub(super) fn times_the_work([before, after]: &[Run; 2]) -> Option<f64> {
+    let ratio = |before: Option<f64>, after: Option<f64>| Some(after? / before.filter(|&before| before > 0.0)?);
+    let operations = ratio(before.operations, after.operations)?;
+    let bytes = ratio(before.bytes, after.bytes)?;
+    let larger = if operations < 1.0 { 1.0 / operations } else { operations };
+    let is_whole = larger.round() >= 2.0 && (larger / larger.round() - 1.0).abs() <= SAME;
+    (is_whole && (bytes / operations - 1.0).abs() <= SAME).then_some(operations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_of_twice_the_operations_and_bytes_is_of_twice_the_work() {
+        let run =
+            |operations: f64, bytes: f64| Run { operations: Some(operations), bytes: Some(bytes), ..Run::default() };
+        let one = || run(7.0, 1e9);
+        assert_eq!(times_the_work(&[one(), run(14.0, 2e9)]), Some(2.0));
+        assert_eq!(times_the_work(&[run(21.02, 3e9), one()]).map(|times| (times * 3.0).round()), Some(1.0));
+        // smaller buckets, a larger model, no steps
+        for other in [run(14.0, 1e9), run(7.0, 2e9), run(8.0, 1.1e9), one(), Run::default()] {
+            assert_eq!(times_the_work(&[one(), other]), None);
+        }
+    }
+}

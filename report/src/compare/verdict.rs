@@ -1,0 +1,137 @@
+//! Verdicts on changes.
+
+use super::change::Change;
+use serde::{Deserialize, Serialize};
+
+/// A change below this share is none, unless the threshold is smaller still.
+pub(super) const LEAST: f64 = 0.01;
+
+/// The verdict on a change. Its interval is the bootstrapped one of 95 %.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Longer by more than the threshold, and the interval leaves out 0.
+    Worse,
+    /// Longer by 1 % and up to the threshold, and the interval leaves out 0.
+    Slower,
+    /// Nobody knows: the interval has 0 in it and reaches beyond the threshold, or there are too few steps.
+    #[default]
+    Uncertain,
+    /// The runs are not of one size, or their steps not of one work: a change is no fault.
+    NotJudged,
+    /// The interval has 0 in it, or the change is below 1 %.
+    Equal,
+    /// Shorter by 1 % and up to the threshold, and the interval leaves out 0.
+    Faster,
+    /// Shorter by more than the threshold, and the interval leaves out 0.
+    Better,
+}
+
+impl Verdict {
+    /// Returns its word for people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Slower => "slower",
+            Self::Uncertain => "uncertain",
+            Self::NotJudged => "not judged",
+            Self::Equal => "equal",
+            Self::Faster => "faster",
+            Self::Better => "better",
+        }
+    }
+
+    /// Judges a share of change that is known not to be by chance.
+    pub(super) fn of(change: f64, threshold: f64) -> Self {
+        let least = LEAST.min(threshold);
+        match change {
+            change if change > threshold => Self::Worse,
+            change if change < -threshold => Self::Better,
+            change if change >= least => Self::Slower,
+            change if change <= -least => Self::Faster,
+            _ => Self::Equal,
+        }
+    }
+
+    /// Judges a change of medians.
+    fn of_medians(change: &Change, threshold: f64) -> Self {
+        let (Some(share), Some([low, high])) = (change.change, change.interval) else { return Self::Uncertain };
+        let verdict = Self::of(share, threshold);
+        if (low > 0.0 || high < 0.0) && verdict != Self::Equal {
+            return verdict;
+        }
+        if low < -threshold || high > threshold { Self::Uncertain } else { Self::Equal }
+    }
+}
+
+/// A median over steps, before and after.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// The medians, microseconds.
+    pub medians_us: [f64; 2],
+    /// Number of steps, or of slices of time, in each report.
+    pub samples: [u64; 2],
+    /// The second median over the first, less 1; `None` where the first is 0.
+    pub change: Option<f64>,
+    /// Bootstrapped 95 % interval of the change; `None` for fewer than five steps.
+    pub interval: Option<[f64; 2]>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+impl Changed {
+    /// Compares the values of steps. Runs that are not alike have no verdict.
+    pub(super) fn of(steps: [&[f32]; 2], threshold: f64, are_alike: bool) -> Self {
+        let change = super::change::of(steps);
+        let verdict = if are_alike { Verdict::of_medians(&change, threshold) } else { Verdict::NotJudged };
+        Self {
+            medians_us: change.medians,
+            samples: steps.map(|steps| steps.len() as u64),
+            change: change.change,
+            interval: change.interval,
+            verdict,
+        }
+    }
+
+    /// Returns the change in microseconds.
+    pub fn difference_us(&self) -> f64 {
+        let [before, after] = self.medians_us;
+        after - before
+    }
+
+    /// Returns whether the change is 1 % or more and the interval leaves out 0, whatever the verdict.
+    pub fn is_beyond_chance(&self) -> bool {
+        let leaves_out = self.interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+        leaves_out && self.change.is_some_and(|change| change.abs() >= LEAST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_told_where_it_is_beyond_chance_and_one_percent() {
+        let of = |change: f64, interval| {
+            let change = Change { medians: [1.0, 1.0 + change], change: Some(change), interval };
+            Verdict::of_medians(&change, 0.1)
+        };
+        let cases = [
+            (0.2, [0.15, 0.25], Verdict::Worse),
+            (0.05, [0.03, 0.12], Verdict::Slower),
+            (0.009, [0.008, 0.01], Verdict::Equal),
+            (0.03, [-0.01, 0.07], Verdict::Equal),
+            (0.05, [-0.01, 0.11], Verdict::Uncertain),
+            (0.0, [-0.3, 0.02], Verdict::Uncertain),
+            (-0.05, [-0.08, -0.01], Verdict::Faster),
+            (-0.2, [-0.3, -0.1], Verdict::Better),
+        ];
+        for (change, interval, verdict) in cases {
+            assert_eq!(of(change, Some(interval)), verdict, "{change} {interval:?}");
+        }
+        assert_eq!(of(0.0, None), Verdict::Uncertain);
+        // a threshold below 1 % counts
+        let small = Change { medians: [1.0, 1.006], change: Some(0.006), interval: Some([0.005, 0.007]) };
+        assert_eq!(Verdict::of_medians(&small, 0.005), Verdict::Worse);
+    }
+}
