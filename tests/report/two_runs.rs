@@ -93,9 +93,9 @@ fn a_step_that_takes_longer_is_said_first() {
     let (dataset, slow) = (train(directory.path()), directory.path().join("slow"));
     rewritten(&dataset, &slow, |_, row| {
         let longer = |time: &mut u64| *time += *time / 4;
-        [&mut row.enqueued, &mut row.duration].map(longer);
+        [&mut row.enqueued, &mut row.duration].into_iter().for_each(longer);
         let time = row.time.as_mut().unwrap();
-        [&mut time.start, &mut time.stop].map(longer);
+        [&mut time.start, &mut time.stop].into_iter().for_each(longer);
         true
     });
     let [page, comparison, before] =
