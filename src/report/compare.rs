@@ -61,6 +61,7 @@ fn compared(arguments: Arguments) -> Result<ExitCode, String> {
         Ok::<_, String>(Request {
             inputs: inputs_of(&[path])?,
             facts: facts.clone(),
+            job: None,
             top: usize::try_from(top).unwrap_or(usize::MAX),
             shown_step: None,
             callbacks: false,

@@ -9,6 +9,9 @@ fn report(rows: Vec<SeriesRow>) -> Report {
     }
     Report {
         schema: REPORT.into(),
+        answers: Default::default(),
+        nodes: vec![],
+        stragglers: absent(),
         gpus: vec![],
         complete: Complete::default(),
         steps: absent(),

@@ -4,6 +4,7 @@ mod communicator;
 mod gpu;
 mod operation;
 mod options;
+mod ranks;
 mod spans;
 mod table;
 
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 pub struct Job {
     /// The processes that were found.
     pub processes: Vec<Process>,
-    /// The GPUs of these processes, in the order of processes.
+    /// The GPUs of these processes, in the order of processes, which is that of the job's ranks where they are known.
     pub gpus: Vec<Gpu>,
     /// The communicators of these processes, in the order in which they were first made.
     pub communicators: Vec<Communicator>,

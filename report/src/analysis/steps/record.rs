@@ -141,6 +141,7 @@ impl Records {
             source,
             covered: follower.covered(),
             period: follower.period(),
+            micro: follower.plan().micro(),
             warm_up: follower.plan().warm_up(),
             count,
             mean_us: lengths.iter().sum::<f64>() / lengths.len().max(1) as f64,
