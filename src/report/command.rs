@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     /// Number of the step that the page shows in detail, from 0 behind the warm-up. Without it, the slowest one.
     #[arg(long, value_name = "N")]
     show_step: Option<u64>,
+    /// Number of the job, where the inputs are of several. Without it they are refused, with these numbers.
+    #[arg(long, value_name = "N")]
+    job: Option<usize>,
 }
 
 /// Makes the report, writes it and prints it.
@@ -27,13 +30,14 @@ pub(crate) struct Arguments {
 /// # Errors
 /// In words. An error also comes after the report, where it lacks inputs.
 pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
-    let Arguments { inputs, facts, outputs, show_step } = arguments;
+    let Arguments { inputs, facts, outputs, show_step, job } = arguments;
     let facts = facts.read()?;
     outputs.prepare()?;
     let inputs = inputs_of(&inputs)?;
     let request = Request {
         inputs,
         facts,
+        job,
         top: outputs.rows(),
         shown_step: show_step,
         callbacks: outputs.have_callbacks(),
@@ -58,7 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
 /// In words.
 pub(crate) fn with_page(recordings: PathBuf, page: PathBuf, library: Option<PathBuf>) -> Result<(), String> {
     let facts = facts::Given::none(library);
-    run(Arguments { inputs: vec![recordings], facts, outputs: outputs::Forms::page(page), show_step: None })
+    run(Arguments { inputs: vec![recordings], facts, outputs: outputs::Forms::page(page), show_step: None, job: None })
 }
 
 /// Looks at the inputs.
@@ -92,10 +96,10 @@ mod tests {
     #[test]
     fn all_options_of_the_line_are_understood() {
         let line = "a b --html r.html --json - --csv c --parquet p --perfetto t --step train --dimensions d \
-                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --kernels k0.json k1.json";
+                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --kernels k0.json k1.json";
         let arguments = parsed(line).unwrap();
         assert_eq!(arguments.inputs, [PathBuf::from("a"), PathBuf::from("b")]);
-        assert_eq!((arguments.outputs.rows(), arguments.show_step), (5, Some(3)));
+        assert_eq!((arguments.outputs.rows(), arguments.show_step, arguments.job), (5, Some(3), Some(2)));
         assert!(parsed("a --all").is_ok());
     }
 

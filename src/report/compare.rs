@@ -105,6 +105,7 @@ fn outcome(path: PathBuf, facts: &Facts, top: usize) -> Result<Outcome, String> 
     drive::make(&Request {
         inputs: inputs_of(&[path])?,
         facts: facts.clone(),
+        job: None,
         top,
         shown_step: None,
         callbacks: false,

@@ -9,6 +9,7 @@
 
 use super::archives::{self, Archived};
 use super::inputs::Kind;
+use super::jobs::{self, Told};
 use super::progress::Progress;
 use super::request::{Outcome, Request, StepChoice};
 use super::traced::Traced;
@@ -19,13 +20,14 @@ use crate::otf2::SUMMARY;
 use crate::output::leftovers;
 use crate::table::{self, How};
 use report::analysis::dimension::{Dimensions, rules};
+use report::analysis::onlooker::Onlooker;
 use report::analysis::summaries;
 use report::analysis::whole::{self, Facts, Pass};
 use report::answer::{Input, Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::output::{csv, parquet, sentences};
-use report::stream::Listener;
 use report::table::{Opened, Tables};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -97,12 +99,13 @@ fn of_summaries(request: &Request, paths: Vec<PathBuf>, left_out: &mut Vec<Unrea
     let problems = |inputs: &[Input]| inputs.iter().filter_map(|input| input.problem.clone()).collect::<Vec<_>>();
     let mut jobs =
         summaries::report(paths, &dimensions, &options.links).map_err(|inputs| problems(&inputs).join("\n"))?;
-    if jobs.len() > 1 {
-        let names: Vec<String> =
-            jobs.iter().map(|job| job.name.clone().unwrap_or_else(|| "without a name".into())).collect();
-        return Err(format!("the summaries are of {} jobs ({}): name those of one", jobs.len(), names.join(", ")));
-    }
-    let mut report = jobs.pop().ok_or("no summary can be read")?.report;
+    let told = |job: &summaries::OfJob| Told {
+        name: job.name.clone(),
+        processes: job.report.gpus.len() as u64,
+        ..Told::default()
+    };
+    let told: Vec<Told> = jobs.iter().map(told).collect();
+    let mut report = jobs.swap_remove(jobs::chosen(&told, request.job)?).report;
     let bad = report.complete.inputs.iter().filter_map(|input| Some((input.path.clone(), input.problem.clone()?)));
     left_out.extend(bad.map(|(file, cause)| without_file(file, &cause)));
     report.complete.inputs.extend(request.inputs.left_out.iter().map(problem));
@@ -149,7 +152,8 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>, mut notes: V
     }
     let mut places = tables.clone();
     places.extend(scratch.iter().map(|scratch| scratch.path().to_path_buf()));
-    let Opened { job, tables: opened, inputs: of_tables, notes: of_job } = Tables::open(&places);
+    let opened = Tables::open(&places);
+    let (Opened { job, tables: opened, inputs: of_tables, notes: of_job }, others) = jobs::one(opened, request.job)?;
     left_out
         .extend(of_tables.iter().filter_map(|input| Some(without_file(input.path.clone(), input.problem.as_ref()?))));
     if job.processes.is_empty() {
@@ -167,7 +171,7 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>, mut notes: V
         kernels: all_kernels(computation, &job, archived),
         regions,
         link: request.facts.link.clone(),
-        inputs: inputs(request, &of_tables, left_out),
+        inputs: inputs(request, &of_tables, left_out, &others),
         transfers: transfers(&job, &opened),
         notes,
     };
@@ -191,13 +195,13 @@ fn stream(
     let to_parquet = |to| leftovers::make(|| parquet::operations(to).map_err(io::Error::other));
     let mut as_parquet = request.parquet.as_deref().map(to_parquet).transpose().map_err(words)?;
     let mut trace = request.perfetto.as_deref().map(Traced::begin).transpose()?;
-    let mut listeners: Vec<&mut dyn Listener> = Vec::new();
-    listeners.extend(as_csv.as_mut().map(|it| it as &mut dyn Listener));
-    listeners.extend(as_parquet.as_mut().map(|it| it as &mut dyn Listener));
-    listeners.extend(trace.as_mut().map(|it| &mut it.trace as &mut dyn Listener));
+    let mut onlookers: Vec<&mut dyn Onlooker> = Vec::new();
+    onlookers.extend(as_csv.as_mut().map(|it| it as &mut dyn Onlooker));
+    onlookers.extend(as_parquet.as_mut().map(|it| it as &mut dyn Onlooker));
+    onlookers.extend(trace.as_mut().map(|it| &mut it.trace as &mut dyn Onlooker));
     let mut watch = |pass: Pass| watched.begin(pass);
-    let mut report = whole::report(job, watched, facts, &mut listeners, &mut watch).map_err(words)?;
-    drop(listeners);
+    let mut report = whole::report(job, watched, facts, &mut onlookers, &mut watch).map_err(words)?;
+    drop(onlookers);
     let damaged = watched.damaged();
     report.complete.inputs.extend(damaged.iter().map(problem));
     left_out.extend(damaged);
@@ -282,8 +286,8 @@ fn all_kernels(mut kernels: Kernels, job: &Job, mut archived: Archived) -> Optio
     kernels.by_process.iter().any(|own| !own.is_empty()).then_some(kernels)
 }
 
-/// Returns the inputs for the report, with those that are left out.
-fn inputs(request: &Request, of_tables: &[Input], left_out: &[Unreadable]) -> Vec<Input> {
+/// Returns the inputs for the report, with those that are left out. The files of `others` are of another job.
+fn inputs(request: &Request, of_tables: &[Input], left_out: &[Unreadable], others: &BTreeSet<String>) -> Vec<Input> {
     let is_bad = |path: &str| left_out.iter().any(|error| error.file == path);
     let kind = |path: &str| request.inputs.found.iter().find(|found| found.path.as_os_str() == path);
     let kind = |path: &str| kind(path).map_or(String::new(), |found| found.kind.text().into());
@@ -292,7 +296,7 @@ fn inputs(request: &Request, of_tables: &[Input], left_out: &[Unreadable]) -> Ve
     for found in &request.inputs.found {
         let path = found.path.display().to_string();
         let processes = of_tables.iter().find(|input| input.path == path).map_or(1, |input| input.processes);
-        if !is_bad(&path) && found.kind != Kind::Summary {
+        if !is_bad(&path) && !others.contains(&path) && found.kind != Kind::Summary {
             all.push(Input { path, kind: found.kind.text().into(), processes, problem: None });
         }
     }

@@ -22,6 +22,7 @@ pub(crate) mod compare;
 mod drive;
 mod facts;
 mod inputs;
+mod jobs;
 mod links;
 mod outputs;
 mod progress;

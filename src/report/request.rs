@@ -44,6 +44,8 @@ pub(crate) struct Request {
     pub(crate) inputs: Inputs,
     /// Facts that the user adds.
     pub(crate) facts: Facts,
+    /// Number of the job, from 1, where the inputs are of several.
+    pub(crate) job: Option<usize>,
     /// Rows of lists such as the worst operations.
     pub(crate) top: usize,
     /// Number of the step that is shown in detail; the slowest one without a choice.

@@ -47,7 +47,9 @@ impl Usage {
         if job.communicators.is_empty() {
             return Part::Absent("NCCL made no communicator.".into());
         }
+        let ranks = job.ranks();
         let row = |((place, communicator), sum): ((usize, &Communicator), Sum)| Made {
+            members: members(communicator, ranks.as_deref()),
             dimension: dimensions
                 .get(place)
                 .cloned()
@@ -60,7 +62,16 @@ impl Usage {
     }
 }
 
-/// Returns a communicator without its operations.
+/// Returns the ranks in the job of the members; where those are unknown, the places of their GPUs.
+fn members(communicator: &Communicator, ranks: Option<&[u32]>) -> String {
+    let number = |gpu: usize| match ranks {
+        Some(ranks) => ranks.get(gpu).copied().map(i64::from),
+        None => i64::try_from(gpu).ok(),
+    };
+    ranges(communicator.members.iter().filter_map(|member| number(member.gpu)))
+}
+
+/// Returns a communicator without its members and operations.
 fn made(job: &Job, communicator: &Communicator, clock: &Clock<'_>, begin: Option<i64>) -> Made {
     let process = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.process);
     let moments: Option<Vec<i64>> = communicator
@@ -75,7 +86,6 @@ fn made(job: &Job, communicator: &Communicator, clock: &Clock<'_>, begin: Option
         nranks: communicator.nranks,
         here: communicator.members.len() as u64,
         nnodes: communicator.nnodes,
-        members: ranges(communicator.members.iter().filter_map(|member| i64::try_from(member.gpu).ok())),
         made_us: ends.zip(begin).map(|([first, _], begin)| (first - begin) as f64 / 1e3),
         // a rank that is not here may have been the last one
         init_us: ends.filter(|_| communicator.is_whole()).map(|[first, last]| (last - first) as f64 / 1e3),

@@ -21,6 +21,7 @@ pub struct Clocks {
 pub struct Found {
     operations: u64,
     untimed: u64,
+    without_begin: u64,
     matched: u64,
     unmatched: u64,
     compared: u64,
@@ -41,7 +42,7 @@ impl Found {
 
     /// Returns the part of the answer.
     pub fn finish(self, job: &Job, inputs: Vec<Input>, clocks: &Clocks) -> Complete {
-        let (ranks_here, ranks) = ranks(job);
+        let (ranks_here, ranks, lacking) = ranks(job);
         let communicators: Vec<MissingRanks> = job.communicators.iter().filter_map(missing).collect();
         let sum = |of: fn(&crate::job::Process) -> u64| job.processes.iter().map(of).fold(0, u64::saturating_add);
         Complete {
@@ -49,9 +50,12 @@ impl Found {
             inputs,
             ranks_here,
             ranks,
+            missing: ranges(lacking),
+            early: vec![],
             communicators,
             operations: self.operations,
             untimed: self.untimed,
+            without_begin: self.without_begin,
             matched: self.matched,
             unmatched: self.unmatched,
             compared: self.compared,
@@ -65,9 +69,10 @@ impl Found {
     }
 }
 
-/// Returns the number of ranks that were found, and of those that there should be. The launcher's variables count where
-/// all processes have them and agree; else the largest communicator, if no GPU is outside of it.
-fn ranks(job: &Job) -> (u64, Option<u64>) {
+/// Returns the number of ranks that were found, the number of those that there should be, and the ones that are not
+/// here. The launcher's variables count where all processes have them and agree; else the largest communicator, if no
+/// GPU is outside of it.
+fn ranks(job: &Job) -> (u64, Option<u64>, Vec<i64>) {
     let largest = job.communicators.iter().max_by_key(|communicator| (communicator.nranks, communicator.members.len()));
     let (here, of_largest) =
         largest.map_or((0, 0), |largest| (largest.members.len() as u64, u64::try_from(largest.nranks).unwrap_or(0)));
@@ -77,13 +82,22 @@ fn ranks(job: &Job) -> (u64, Option<u64>) {
         && let (Some(&size), 1) = (sizes.first(), sizes.len())
     {
         // a process may have several ranks of its communicator
+        let lacking = (0..size).filter(|rank| !launched.contains(rank)).map(i64::from).collect();
         let (size, launched) = (u64::from(size), launched.len() as u64);
-        if size > of_largest || (launched < size && here >= of_largest) {
-            return (launched, Some(size));
+        // where each process has one rank, its number in the job is known
+        if size > of_largest || (launched < size && here >= of_largest) || size == of_largest && launched == here {
+            return (launched, Some(size), lacking);
         }
     }
     let gpus = job.gpus.len() as u64;
-    if of_largest > 0 && gpus <= of_largest { (here, Some(of_largest)) } else { (gpus, None) }
+    let lacking = || largest.map_or(vec![], |largest| lacking(largest).map(i64::from).collect());
+    if of_largest > 0 && gpus <= of_largest { (here, Some(of_largest), lacking()) } else { (gpus, None, vec![]) }
+}
+
+/// Returns the ranks of a communicator that were not found.
+fn lacking(communicator: &Communicator) -> impl Iterator<Item = i32> + use<> {
+    let here: BTreeSet<i32> = communicator.members.iter().map(|member| member.rank).collect();
+    (0..communicator.nranks).filter(move |rank| !here.contains(rank))
 }
 
 /// Returns the ranks that a communicator lacks or has twice, if there are any.
@@ -91,13 +105,11 @@ fn missing(communicator: &Communicator) -> Option<MissingRanks> {
     if communicator.nranks <= 0 || communicator.is_whole() {
         return None;
     }
-    let here: BTreeSet<i32> = communicator.members.iter().map(|member| member.rank).collect();
-    let lacking = (0..communicator.nranks).filter(|rank| !here.contains(rank));
     Some(MissingRanks {
         comm: format!("{:016x}", communicator.comm),
         nranks: communicator.nranks,
-        here: here.len() as u64,
-        missing: ranges(lacking.map(i64::from)),
+        here: communicator.members.len() as u64,
+        missing: ranges(lacking(communicator).map(i64::from)),
         repeated: ranges(communicator.repeated.iter().copied().map(i64::from)),
     })
 }
@@ -149,7 +161,11 @@ impl Listener for Found {
 
     fn call(&mut self, _job: &Job, judged: &Judged) {
         let operations = judged.call().messages.len().max(1) as u64;
-        self.add(operations, if judged.call().source.is_gpu() { 0 } else { operations });
+        let is_timed = judged.call().source.is_gpu();
+        self.add(operations, if is_timed { 0 } else { operations });
+        if is_timed && judged.call().time.is_none() {
+            self.without_begin = self.without_begin.saturating_add(operations);
+        }
     }
 }
 
@@ -195,13 +211,13 @@ mod tests {
     #[test]
     fn the_launcher_may_know_of_more_ranks() {
         let mut all = job(&[0; 4], &[&[0, 1], &[2, 3]]);
-        assert_eq!(ranks(&all), (4, Some(4)));
+        assert_eq!(ranks(&all), (4, Some(4), vec![]));
         all.processes.iter_mut().for_each(|process| process.ranks = Some(6));
-        assert_eq!(ranks(&all), (4, Some(6)));
+        assert_eq!(ranks(&all), (4, Some(6), vec![4, 5]));
         // without the launcher, nobody knows how many there are besides the communicators
         all.processes[0].ranks = None;
-        assert_eq!(ranks(&all), (4, None));
-        assert_eq!(ranks(&Job::default()), (0, None));
+        assert_eq!(ranks(&all), (4, None, vec![]));
+        assert_eq!(ranks(&Job::default()), (0, None, vec![]));
     }
 
     #[test]

@@ -9,7 +9,8 @@ pub mod late;
 #[cfg(test)]
 mod made;
 #[cfg(test)]
-mod maker;
+pub(crate) mod maker;
+pub mod onlooker;
 pub mod pairs;
 pub mod phases;
 pub mod ranges;

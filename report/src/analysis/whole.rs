@@ -9,6 +9,7 @@ use super::communicators::Usage;
 use super::complete::{self, Found};
 use super::dimension::Dimensions;
 use super::late::Waits;
+use super::onlooker::{Onlooker, Placed};
 use super::pairs::Messages;
 use super::series::Transfers;
 use super::speed::{Speeds, shape};
@@ -40,7 +41,7 @@ pub struct Facts {
     pub notes: Vec<String>,
 }
 
-/// Makes the report of a job. `also` listen to the stream, too; `watch` hears of each pass before it begins.
+/// Makes the report of a job. `onlookers` see each call with its step; `watch` hears of each pass before it begins.
 ///
 /// # Errors
 /// A table cannot be read.
@@ -48,7 +49,7 @@ pub fn report(
     job: &Job,
     table: &dyn Table,
     facts: Facts,
-    also: &mut [&mut dyn Listener],
+    onlookers: &mut [&mut dyn Onlooker],
     watch: &mut dyn FnMut(Pass),
 ) -> Result<Report, Unreadable> {
     watch(Pass::Clocks);
@@ -73,17 +74,19 @@ pub fn report(
         courses: Courses::new(job),
         stepwise: Stepwise::new(job, plan, &dimensions, &options, kernels, &common),
         series,
+        dimensions: &dimensions,
+        onlookers,
     };
     watch(Pass::Stream);
-    let mut listeners: Vec<&mut dyn Listener> = vec![&mut parts];
-    also.iter_mut().for_each(|listener| listeners.push(*listener));
-    let counts = stream::run(job, table, &clocks, &mut listeners)?;
+    let counts = stream::run(job, table, &clocks, &mut [&mut parts])?;
     let named = dimensions.by_communicator();
     let clock = |process: usize, own: u64| clocks.error_of(process).map(|_| clocks.time(process, own));
     let begin = (0..job.processes.len()).filter_map(|process| clock(process, job.processes[process].span[0])).min();
     let compared = complete::Clocks { nodes: clocks.count() as u64, error: clocks.error() };
     parts.found.add(counts.foreign, 0);
     let mut complete = parts.found.finish(job, inputs, &compared);
+    complete.early = parts.courses.early(job);
+    complete.early.iter_mut().for_each(|early| early.step = parts.stepwise.last_of(early.gpu));
     let mut pairs = parts.pairs.finish(job, &named, &transfers);
     let (slow, of_slow) = slow_rows(job, &pairs);
     let by_step = parts.stepwise.finish(job, &slow, of_slow);
@@ -158,7 +161,7 @@ pub enum Pass {
 }
 
 /// All parts that listen.
-struct Parts<'a> {
+struct Parts<'a, 'b> {
     found: Found,
     late: Waits,
     speed: Speeds,
@@ -167,9 +170,11 @@ struct Parts<'a> {
     courses: Courses,
     stepwise: Stepwise<'a>,
     series: Transfers,
+    dimensions: &'a Dimensions,
+    onlookers: &'a mut [&'b mut dyn Onlooker],
 }
 
-impl Listener for Parts<'_> {
+impl Listener for Parts<'_, '_> {
     fn occurrence(&mut self, job: &Job, occurrence: &Occurrence) {
         self.found.occurrence(job, occurrence);
         self.late.occurrence(job, occurrence);
@@ -187,6 +192,11 @@ impl Listener for Parts<'_> {
         self.courses.call(job, judged);
         self.stepwise.call(job, judged);
         self.late.add(judged, self.stepwise.step().is_some());
-        self.series.call(job, judged, self.stepwise.step());
+        let step = self.stepwise.step();
+        self.series.call(job, judged, step);
+        if !self.onlookers.is_empty() {
+            let placed = Placed { step, dimension: self.dimensions.name_of(judged.call().communicator) };
+            self.onlookers.iter_mut().for_each(|onlooker| onlooker.call(job, judged, &placed));
+        }
     }
 }

@@ -46,8 +46,8 @@ pub struct Made {
     pub here: u64,
     /// Number of nodes; 0 where it is unknown.
     pub nnodes: i32,
-    /// GPUs of its ranks as ranges of places in [`super::Report::gpus`], in the order of ranks: `0-3`, `0,8,16`. Four
-    /// and more with the same distance are `0-56:8`.
+    /// Its ranks in the job as ranges, in the order of its own ranks: `0-3`, `0,8,16`. Four and more with the same
+    /// distance are `0-56:8`. Where the job's ranks are unknown, places in [`super::Report::gpus`].
     pub members: String,
     /// When the first rank made it, microseconds since the job's first call; `None` where it is unknown.
     pub made_us: Option<f64>,

@@ -11,12 +11,21 @@ pub struct Complete {
     pub ranks_here: u64,
     /// Ranks that there should be, where that is known: of the largest communicator, or by the launcher's variables.
     pub ranks: Option<u64>,
+    /// Ranks of the job that are not here, as ranges: `3,12`; of the largest communicator where the launcher names none.
+    #[serde(default)]
+    pub missing: String,
+    /// Ranks whose data end before the others', and ranks that others wait for; those with the most waiting ranks first.
+    #[serde(default)]
+    pub early: Vec<Early>,
     /// Communicators that lack ranks or have one twice.
     pub communicators: Vec<MissingRanks>,
     /// Operations in the tables, of all ranks.
     pub operations: u64,
     /// Operations without a GPU time, of all ranks.
     pub untimed: u64,
+    /// Operations whose duration the GPU has timed, and whose begin is unknown: nobody knows who was late in them.
+    #[serde(default)]
+    pub without_begin: u64,
     /// Operations that were matched over all of their ranks, and those that were not. Counted once for each
     /// communicator.
     pub matched: u64,
@@ -51,6 +60,23 @@ pub struct Input {
     pub processes: u64,
     /// Why it was left out: file, place and cause.
     pub problem: Option<String>,
+}
+
+/// A rank that stands before the others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Early {
+    /// Its GPU.
+    pub gpu: usize,
+    /// Whether its data end before its process: it was killed, or the file is cut.
+    pub is_cut: bool,
+    /// The last step that it has begun, counted behind the warm-up from 0; `None` in the warm-up, or without steps.
+    pub step: Option<u64>,
+    /// Communicator in which it is behind, 16 hexadecimal digits.
+    pub comm: String,
+    /// Other ranks of that communicator whose operations never ended.
+    pub waiting: u64,
+    /// The operation that the first of these waits in: function and number.
+    pub waits_in: Option<(String, Option<u64>)>,
 }
 
 /// A communicator that lacks ranks, or has one twice.

@@ -25,7 +25,7 @@ pub use callbacks::{
     Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase, StepState,
 };
 pub use communicators::{Communicators, Dimension, Made, Origin};
-pub use complete::{Complete, Input, MissingRanks};
+pub use complete::{Complete, Early, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, WaitMap, WorstOperation};
 pub use pairs::{Measure, Pair, Pairs, PartKind, SlowPart};
 pub use phases::{PhaseWindow, Phases};

@@ -26,6 +26,10 @@ pub struct Steps {
     pub covered: f64,
     /// Operations of one step, of one GPU; `None` if steps are regions or times of the user's.
     pub period: Option<u64>,
+    /// Micro-steps of one step, where it has several (gradient accumulation): what repeats so many times before the
+    /// calls that end a step.
+    #[serde(default)]
+    pub micro: Option<u64>,
     /// Steps at the beginning that are warm-up: longer than twice the median. They are in no figure below.
     pub warm_up: u64,
     /// Number of steps behind the warm-up.

@@ -5,6 +5,7 @@ mod gpu;
 mod links;
 mod operation;
 mod options;
+mod ranks;
 mod spans;
 mod table;
 
@@ -23,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Job {
     /// The processes that were found.
     pub processes: Vec<Process>,
-    /// The GPUs of these processes, in the order of processes.
+    /// The GPUs of these processes, in the order of processes, which is that of the job's ranks where they are known.
     pub gpus: Vec<Gpu>,
     /// The communicators of these processes, in the order in which they were first made.
     pub communicators: Vec<Communicator>,

@@ -67,11 +67,12 @@ fn compared(parts: &[Part], last: Option<usize>) -> Option<Compared> {
     Some(Compared { latest_start: latest(0)?, latest_stop: latest(1)?, last }).filter(|_| !parts.is_empty())
 }
 
-/// Returns whether every rank of the communicator sends to and receives from every other one.
+/// Returns whether every rank of the communicator sends to and receives from every other one. Two ranks that send and
+/// receive are an exchange.
 fn is_all_to_all(parts: &[Part], team: &Team) -> bool {
     let is_exchange = |part: &Part| part.call.kind == Kind::Exchange;
     team.is_whole
-        && team.ranks > 1
+        && team.ranks > 2
         && parts.len() == team.ranks
         && parts.iter().all(is_exchange)
         && parts.windows(2).all(|pair| pair[0].call.rank < pair[1].call.rank)

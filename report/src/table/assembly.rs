@@ -15,6 +15,16 @@ struct Claim<'a> {
     made: &'a Made,
 }
 
+/// Returns the order of processes by their ranks in the job. Those without a rank come last, in the order that they
+/// have.
+pub(super) fn by_rank(abouts: &[About]) -> Vec<usize> {
+    let processes: Vec<Process> = abouts.iter().map(|about| about.process.clone()).collect();
+    let ranks = ranks(&processes, &claims(abouts));
+    let mut order: Vec<usize> = (0..abouts.len()).collect();
+    order.sort_by_key(|&place| ranks.get(place).copied().flatten().map_or((1, 0), |rank| (0, rank)));
+    order
+}
+
 /// Returns the job of these processes, and remarks for people.
 pub(super) fn assemble(abouts: &[About]) -> (Job, Vec<String>) {
     let processes: Vec<Process> = abouts.iter().map(|about| about.process.clone()).collect();

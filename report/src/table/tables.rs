@@ -1,6 +1,6 @@
 //! The files of a dataset as the operations' tables of a job.
 
-use super::assembly::assemble;
+use super::assembly::{assemble, by_rank};
 use super::rows::{Rows, footer};
 use super::{About, FILE};
 use crate::answer::Input;
@@ -58,6 +58,9 @@ impl Tables {
             inputs.push(input(path, files.len() - before, problem));
         }
         inputs.append(&mut left_out);
+        let order = by_rank(&abouts);
+        let abouts: Vec<About> = order.iter().filter_map(|&place| abouts.get(place).cloned()).collect();
+        let files = order.iter().filter_map(|&place| files.get(place).cloned()).collect();
         let (job, notes) = assemble(&abouts);
         Opened { job, tables: Self { files, rows }, inputs, notes }
     }

@@ -259,10 +259,10 @@ fn a_process_counts_once_and_others_jobs_are_noted() {
     );
 }
 
-/// Without a launcher's ranks, the communicators of all processes number them, if they agree.
+/// Without a launcher's ranks, the communicators of all processes number and order them, if they agree.
 #[test]
 fn communicators_that_disagree_name_no_ranks() {
-    for (second, names) in [([1, 0], ["rank 1", "rank 0"]), ([0, 1], ["process 0", "process 1"])] {
+    for (second, names) in [([1, 0], ["rank 0", "rank 1"]), ([0, 1], ["process 0", "process 1"])] {
         let dataset = TempDir::new().unwrap();
         for (process, rank) in [(0, 1), (1, 0)] {
             let communicators = vec![made(8, rank, 10), made(9, second[process], 20)];

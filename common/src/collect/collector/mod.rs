@@ -204,11 +204,11 @@ impl Collector {
                 answer.give(crate::figures::snapshot::Sums::of(&self.figures, &self.introductions));
             }
             Question::Timeline { answer } => {
-                let mut timeline = self.figures.timeline.take();
-                if let Some(timeline) = &mut timeline {
-                    timeline.nanoseconds_per_tick = self.figures.nanoseconds_per_tick;
-                }
-                answer.give(timeline);
+                let scale = self.figures.nanoseconds_per_tick;
+                answer.give(self.figures.timeline.as_mut().map(|timeline| {
+                    timeline.nanoseconds_per_tick = scale;
+                    timeline.take()
+                }));
             }
             Question::Series { series, answer } => {
                 answer.give(self.figures.series.points(series, self.figures.nanoseconds_per_tick));

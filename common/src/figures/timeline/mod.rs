@@ -110,6 +110,19 @@ impl Timeline {
         Self { spool: Spool::wanted(), ..self }
     }
 
+    /// Takes everything, except for the sample and its ranks: a summary that is written later has them again.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let left = Self {
+            ranks: self.ranks.clone(),
+            places: self.places.clone(),
+            nanoseconds_per_tick: self.nanoseconds_per_tick,
+            sample: self.sample.take(),
+            ..Self::default()
+        };
+        std::mem::replace(self, left)
+    }
+
     /// Returns whether operations leave memory for a file.
     pub fn is_spooled(&self) -> bool {
         self.spool.is_some()
@@ -288,6 +301,21 @@ mod tests {
         let ahead = |time| super::ahead(&operation(), Timing::Events(time), 1e-6);
         assert_eq!([ahead(over), ahead(known)], [Entry::VAGUE, 0]);
         assert_eq!(super::ahead(&operation(), Timing::Stamps { start: 1, stop: 2 }, 1.0), 0);
+    }
+
+    /// The last summary is written more than once, and the operations are taken in between.
+    #[test]
+    fn a_summary_behind_the_operations_still_has_the_sample() {
+        let sample = Sample::of_bytes(1 << 16);
+        let mut timeline = Timeline { sample, ..Timeline::new(10 * size_of::<Entry>()) };
+        let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
+        timeline.operation(place, &operation(), Timing::Stamps { start: 1, stop: 2 }, (true, 1.0));
+        let sampled = |timeline: &Timeline| timeline.sampled(true, 1.0).map(|(arrivals, _)| arrivals);
+        let before = sampled(&timeline).unwrap();
+        assert_eq!(before.count(), 1);
+        let taken = timeline.take();
+        assert_eq!((taken.entries().count(), timeline.entries().count()), (1, 0));
+        assert_eq!((sampled(&timeline), sampled(&taken)), (Some(before), None));
     }
 
     #[test]

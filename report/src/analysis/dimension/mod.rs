@@ -57,6 +57,11 @@ impl Dimensions {
         self.distinct.get(self.number(communicator)).cloned().unwrap_or_else(unknown)
     }
 
+    /// Returns the name of a communicator's dimension.
+    pub fn name_of(&self, communicator: usize) -> &str {
+        self.distinct.get(self.number(communicator)).map_or("unknown", |dimension| &dimension.name)
+    }
+
     /// Returns the dimensions by place of the communicator.
     pub fn by_communicator(&self) -> Vec<Dimension> {
         (0..self.places.len()).map(|place| self.at(place)).collect()

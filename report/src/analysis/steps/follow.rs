@@ -77,6 +77,11 @@ impl Follower {
         by_gpu.iter().flatten().next().map(|of| of.pattern.len() as u64)
     }
 
+    /// Returns the number of the step that a GPU has begun last.
+    pub(crate) fn last(&self, gpu: usize) -> Option<u64> {
+        self.gpus.get(gpu)?.begun.checked_sub(1)
+    }
+
     /// Takes in the next call of a GPU, and adds what happens with it to `events`. Returns its place in the step that
     /// has begun last, if that is not over.
     pub(crate) fn call(&mut self, job: &Job, judged: &Judged, events: &mut Vec<Event>) -> Option<InStep> {

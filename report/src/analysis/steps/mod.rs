@@ -4,6 +4,7 @@
 //! a follower finds each of them. A GPU's steps follow one another without a gap: a step ends with the begin of the next
 //! one's first call, the last step with the end of its own last call.
 
+mod accumulation;
 mod figures;
 mod follow;
 mod pattern;

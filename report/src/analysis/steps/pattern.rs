@@ -5,7 +5,7 @@
 //! of losses for the log every tenth step, which is neither. So the step is the smallest period that covers nearly as
 //! much as any.
 
-use super::run::{Run, runs_across, z_function};
+use super::run::{runs_across, z_function};
 use super::token::Token;
 
 /// Steps in a sequence.
@@ -15,15 +15,54 @@ pub(super) struct Repetition {
     pub(super) pattern: Box<[Token]>,
     /// The first step's place.
     pub(super) from: usize,
+    /// Micro-steps of a step, where it has several (`accumulation.rs`).
+    pub(super) micro: Option<usize>,
 }
 
 /// A period that may be that of the steps.
 #[derive(Debug)]
-struct Candidate {
-    repetition: Repetition,
-    /// Calls in copies of the pattern, and their bytes.
-    calls: usize,
+pub(super) struct Candidate {
+    pub(super) pattern: Box<[Token]>,
+    /// Places of its copies.
+    pub(super) copies: Vec<usize>,
+    /// Bytes of the calls in copies.
     bytes: u128,
+}
+
+impl Candidate {
+    /// Looks for the copies of a pattern; `None` where they are too few.
+    pub(super) fn of(pattern: &[Token], tokens: &[Token], bytes: &[u64]) -> Option<Self> {
+        let mut text = pattern.to_vec();
+        text.push(Token::MAX);
+        text.extend_from_slice(tokens);
+        let fits = z_function(&text);
+        let fits_at = |at: usize| fits.get(pattern.len() + 1 + at).is_some_and(|&fits| fits as usize >= pattern.len());
+        let least = if pattern.len() >= NO_CHANCE { 1 } else { COPIES };
+        let (mut at, mut copies, mut sum) = (0, vec![], 0u128);
+        while at < tokens.len() {
+            let here = (0..).map(|copy| at + copy * pattern.len()).take_while(|&at| fits_at(at));
+            let known = copies.len();
+            copies.extend(here);
+            let end = at + (copies.len() - known) * pattern.len();
+            if copies.len() - known >= least {
+                sum += bytes.get(at..end).unwrap_or_default().iter().map(|&bytes| u128::from(bytes)).sum::<u128>();
+            } else {
+                copies.truncate(known);
+            }
+            at = end.max(at + 1);
+        }
+        (copies.len() >= COPIES).then(|| Self { pattern: pattern.into(), copies, bytes: sum })
+    }
+
+    /// Returns the number of calls in copies.
+    pub(super) fn calls(&self) -> usize {
+        self.copies.len() * self.pattern.len()
+    }
+
+    /// Returns its copies as steps, of so many micro-steps each.
+    pub(super) fn repetition(&self, micro: Option<usize>) -> Option<Repetition> {
+        Some(Repetition { pattern: self.pattern.clone(), from: *self.copies.first()?, micro })
+    }
 }
 
 /// Least number of copies.
@@ -35,56 +74,47 @@ const NO_CHANCE: usize = 4;
 /// 95 % of the calls.
 const PARTS: [usize; 2] = [32, 4];
 
-/// Finds the steps in the beginning of a sequence of calls and their bytes: the smallest period of those that cover 99 %
-/// of the calls and 99.9 % of the bytes that any covers. `None` if no period covers more than half of the calls.
-pub(super) fn repetition(tokens: &[Token], bytes: &[u64]) -> Option<Repetition> {
-    let mut found: Vec<Candidate> = vec![];
-    let mut parts = 2;
-    while parts <= PARTS[0] {
-        for part in (1..parts).step_by(2) {
-            for run in runs_across(tokens, tokens.len() * part / parts) {
-                if found.iter().all(|known| known.repetition.pattern.len() != run.period) {
-                    found.extend(candidate(tokens, bytes, run));
+/// The periods of a sequence that cover more than half of its calls.
+#[derive(Debug)]
+pub(super) struct Periods(Vec<Candidate>);
+
+impl Periods {
+    /// Looks for them in the beginning of a sequence of calls and their bytes.
+    pub(super) fn of(tokens: &[Token], bytes: &[u64]) -> Self {
+        let mut found: Vec<Candidate> = vec![];
+        let mut parts = 2;
+        while parts <= PARTS[0] {
+            for part in (1..parts).step_by(2) {
+                for run in runs_across(tokens, tokens.len() * part / parts) {
+                    if found.iter().all(|known| known.pattern.len() != run.period) {
+                        let pattern = tokens.get(run.start..run.start + run.period).unwrap_or_default();
+                        found.extend(Candidate::of(pattern, tokens, bytes));
+                    }
                 }
             }
+            if parts >= PARTS[1] && found.iter().any(|it| 20 * it.calls() >= 19 * tokens.len()) {
+                break;
+            }
+            parts *= 2;
         }
-        if parts >= PARTS[1] && found.iter().any(|it| 20 * it.calls >= 19 * tokens.len()) {
-            break;
-        }
-        parts *= 2;
+        found.retain(|it| 2 * it.calls() > tokens.len());
+        found.sort_by_key(|it| it.pattern.len());
+        Self(found)
     }
-    found.retain(|it| 2 * it.calls > tokens.len());
-    let calls = found.iter().map(|it| it.calls).max()?;
-    let bytes = found.iter().map(|it| it.bytes).max()?;
-    let is_enough = |it: &Candidate| 100 * it.calls >= 99 * calls && 1000 * it.bytes >= 999 * bytes;
-    let period = |it: &&Candidate| it.repetition.pattern.len();
-    let best = found.iter().filter(|it| is_enough(it)).min_by_key(period);
-    let most = || found.iter().filter(|it| it.calls == calls).min_by_key(period);
-    best.or_else(most).map(|it| it.repetition.clone())
-}
 
-/// Counts the copies of a run's pattern.
-fn candidate(tokens: &[Token], bytes: &[u64], run: Run) -> Option<Candidate> {
-    let pattern = tokens.get(run.start..run.start + run.period)?;
-    let mut text = pattern.to_vec();
-    text.push(Token::MAX);
-    text.extend_from_slice(tokens);
-    let fits = z_function(&text);
-    let fits_at = |at: usize| fits.get(pattern.len() + 1 + at).is_some_and(|&fits| fits as usize >= pattern.len());
-    let least = if pattern.len() >= NO_CHANCE { 1 } else { COPIES };
-    let (mut at, mut from, mut calls, mut sum) = (0, None, 0, 0u128);
-    while at < tokens.len() {
-        let copies = (0..).take_while(|copy| fits_at(at + copy * pattern.len())).count();
-        let end = at + copies * pattern.len();
-        if copies >= least {
-            from.get_or_insert(at);
-            calls += end - at;
-            sum += bytes.get(at..end).unwrap_or_default().iter().map(|&bytes| u128::from(bytes)).sum::<u128>();
-        }
-        at = end.max(at + 1);
+    /// Returns the steps: the smallest period of those that cover 99 % of the calls and 99.9 % of the bytes that any
+    /// covers.
+    pub(super) fn best(&self) -> Option<&Candidate> {
+        let calls = self.0.iter().map(Candidate::calls).max()?;
+        let bytes = self.0.iter().map(|it| it.bytes).max()?;
+        let is_enough = |it: &&Candidate| 100 * it.calls() >= 99 * calls && 1000 * it.bytes >= 999 * bytes;
+        self.0.iter().find(is_enough).or_else(|| self.0.iter().find(|it| it.calls() == calls))
     }
-    let repetition = Repetition { pattern: pattern.into(), from: from? };
-    (calls >= COPIES * pattern.len()).then_some(Candidate { repetition, calls, bytes: sum })
+
+    /// Returns the periods that are longer than this one, shortest first.
+    pub(super) fn longer_than(&self, period: usize) -> impl Iterator<Item = &Candidate> {
+        self.0.iter().filter(move |it| it.pattern.len() > period)
+    }
 }
 
 /// A way along the pattern, over and over.
@@ -122,6 +152,10 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn repetition(tokens: &[Token], bytes: &[u64]) -> Option<Repetition> {
+        Periods::of(tokens, bytes).best()?.repetition(None)
+    }
 
     #[test]
     fn a_random_sequence_has_none() {

@@ -15,6 +15,8 @@ pub(super) struct OfGpu {
     pub(super) pattern: Arc<[Token]>,
     /// Calls before the first step.
     pub(super) from: u64,
+    /// Micro-steps of a step, where it has several.
+    pub(super) micro: Option<u64>,
     /// Steps in the part that was looked at.
     steps: usize,
     is_cut: bool,
@@ -76,7 +78,8 @@ impl Patterns {
             (*sum, *gpus) = (*sum + length, *gpus + 1);
         }
         if let Some(place) = self.by_gpu.get_mut(gpu) {
-            *place = Some(OfGpu { pattern, from: found.from as u64, steps: lengths.len(), is_cut });
+            let micro = found.micro.map(|micro| micro as u64);
+            *place = Some(OfGpu { pattern, from: found.from as u64, micro, steps: lengths.len(), is_cut });
         }
     }
 

@@ -47,6 +47,10 @@ impl Plan {
                 Err(reason) => Self::none(reason),
             };
         }
+        if let Ok(agreed) = survey.accumulated.agreed(job) {
+            let what = What::Patterns(Detail::Exact, survey.accumulated.by_gpu);
+            return Self::new(what, StepSource::Repetition, &agreed);
+        }
         match (survey.exact.agreed(job), survey.without_counts.agreed(job)) {
             (Ok(agreed), _) => {
                 Self::new(What::Patterns(Detail::Exact, survey.exact.by_gpu), StepSource::Repetition, &agreed)
@@ -84,6 +88,12 @@ impl Plan {
     pub(crate) fn calls(&self) -> Option<u64> {
         let What::Patterns(_, by_gpu) = &self.what else { return None };
         Some(by_gpu.iter().flatten().map(|of| of.pattern.len() as u64).sum())
+    }
+
+    /// Returns the number of micro-steps of a step, where it has several; that of the first GPU.
+    pub(crate) fn micro(&self) -> Option<u64> {
+        let What::Patterns(_, by_gpu) = &self.what else { return None };
+        by_gpu.iter().flatten().next()?.micro
     }
 
     /// Returns the number of steps at the beginning that are warm-up.

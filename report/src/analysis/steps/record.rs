@@ -160,6 +160,7 @@ impl Records {
             source,
             covered: follower.covered(),
             period: follower.period(),
+            micro: follower.plan().micro(),
             warm_up: follower.plan().warm_up(),
             count,
             mean_us: usual.iter().sum::<f64>() / usual.len().max(1) as f64,

@@ -1,5 +1,6 @@
 //! The calls of a GPU, made from its rows.
 
+use super::accumulation::{Functions, Mark};
 use super::token::{Exchange, Token, of_row};
 use crate::analysis::dimension::Tallies;
 use crate::job::{Job, Operation};
@@ -29,17 +30,21 @@ pub(super) struct Sequence {
     pub(super) times: Vec<[u64; 2]>,
     /// Bytes; of an exchange, those of all messages.
     pub(super) bytes: Vec<u64>,
+    /// What they say of the optimizer.
+    pub(super) marks: Vec<Mark>,
     /// Whether there were more rows than are looked at.
     pub(super) is_cut: bool,
     rows: usize,
     open: Vec<Open>,
     send: Name,
+    functions: Functions,
 }
 
 impl Default for Sequence {
     fn default() -> Self {
-        let (tokens, times, bytes, open) = (Default::default(), vec![], vec![], vec![]);
-        Self { tokens, times, bytes, is_cut: false, rows: 0, open, send: Name::of(Some(c"Send")) }
+        let (tokens, times, bytes, marks) = (Default::default(), vec![], vec![], vec![]);
+        let (open, send, functions) = (vec![], Name::of(Some(c"Send")), Functions::default());
+        Self { tokens, times, bytes, marks, is_cut: false, rows: 0, open, send, functions }
     }
 }
 
@@ -63,7 +68,7 @@ impl Sequence {
                 *count += 1;
                 *bytes = bytes.saturating_add(row.bytes);
             }
-            return self.push(of_row(own, row), times, row.bytes);
+            return self.push(of_row(own, row), times, row.bytes, self.functions.mark(row));
         };
         let together = Together::of(row);
         let is_here =
@@ -71,7 +76,7 @@ impl Sequence {
         let place = self.open.iter().position(is_here).unwrap_or_else(|| {
             let (at, exchange) = (self.times.len(), Exchange::new(own));
             let (peers, to_itself) = (Default::default(), false);
-            self.push(exchange.tokens(), times, 0);
+            self.push(exchange.tokens(), times, 0, Mark::Other);
             self.open.push(Open { communicator, together, at, last: rows, exchange, peers, to_itself });
             self.open.len() - 1
         });
@@ -103,12 +108,13 @@ impl Sequence {
         self.open.drain(..).for_each(|open| close(&open, job, tallies));
     }
 
-    fn push(&mut self, tokens: [Token; 2], times: [u64; 2], bytes: u64) {
+    fn push(&mut self, tokens: [Token; 2], times: [u64; 2], bytes: u64, mark: Mark) {
         for (of, token) in self.tokens.iter_mut().zip(tokens) {
             of.push(token);
         }
         self.times.push(times);
         self.bytes.push(bytes);
+        self.marks.push(mark);
     }
 }
 

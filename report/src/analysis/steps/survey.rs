@@ -1,6 +1,7 @@
 //! A first look at the tables, before the stream: what repeats on each GPU, and what is done in each communicator.
 
-use super::pattern::{Walk, repetition};
+use super::accumulation;
+use super::pattern::{Periods, Repetition, Walk};
 use super::patterns::Patterns;
 use super::sequence::Sequence;
 use super::token::{Detail, Own};
@@ -16,6 +17,8 @@ const PREFIX: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 pub struct Survey {
     own: Own,
     pub(super) tallies: Tallies,
+    /// Steps of several micro-steps.
+    pub(super) accumulated: Patterns,
     pub(super) exact: Patterns,
     pub(super) without_counts: Patterns,
 }
@@ -25,7 +28,8 @@ impl Survey {
     pub fn new(job: &Job) -> Self {
         let patterns = || Patterns::new(job.gpus.len());
         let tallies = Tallies::new(job.communicators.len());
-        Self { own: Own::of(job), tallies, exact: patterns(), without_counts: patterns() }
+        let (accumulated, exact, without_counts) = (patterns(), patterns(), patterns());
+        Self { own: Own::of(job), tallies, accumulated, exact, without_counts }
     }
 
     /// Looks at the operations of one process.
@@ -73,10 +77,17 @@ impl Survey {
             if sequence.len() == 0 {
                 continue;
             }
-            look(&mut self.exact, gpu, Detail::Exact, 1, &sequence);
+            let periods = |detail: Detail| Periods::of(&sequence.tokens[detail as usize], &sequence.bytes);
+            let best = |periods: &Periods| periods.best()?.repetition(None);
+            let exact = periods(Detail::Exact);
+            let accumulated = accumulation::steps(&sequence, &exact);
+            look(&mut self.accumulated, gpu, Detail::Exact, &sequence, accumulated);
+            look(&mut self.exact, gpu, Detail::Exact, &sequence, best(&exact));
+            drop(exact);
             // without counts, calls of one function and of any size would each be a step
             let least = if self.exact.has(gpu) { 1 } else { 2 };
-            look(&mut self.without_counts, gpu, Detail::WithoutCounts, least, &sequence);
+            let without = best(&periods(Detail::WithoutCounts)).filter(|found| found.pattern.len() >= least);
+            look(&mut self.without_counts, gpu, Detail::WithoutCounts, &sequence, without);
         }
         error.map_or(Ok(()), Err)
     }
@@ -87,11 +98,10 @@ impl Survey {
     }
 }
 
-/// Finds the steps of a GPU and their lengths. A step has at least so many calls.
-fn look(patterns: &mut Patterns, gpu: usize, detail: Detail, least: usize, sequence: &Sequence) {
-    let tokens = &sequence.tokens[detail as usize];
-    let found = repetition(tokens, &sequence.bytes).filter(|found| found.pattern.len() >= least);
+/// Adds the steps of a GPU with their lengths.
+fn look(patterns: &mut Patterns, gpu: usize, detail: Detail, sequence: &Sequence, found: Option<Repetition>) {
     let Some(found) = found else { return patterns.miss(gpu) };
+    let tokens = &sequence.tokens[detail as usize];
     let mut walk = Walk::default();
     let (mut begins, mut steps, mut last_stop, mut stop) = (vec![], 0, 0, 0);
     for (&token, times) in tokens.iter().zip(&sequence.times).skip(found.from) {

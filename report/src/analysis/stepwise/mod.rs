@@ -97,6 +97,12 @@ impl<'a> Stepwise<'a> {
         self.last
     }
 
+    /// Returns the step that a GPU has begun last, counted behind the warm-up; `None` in the warm-up or without steps.
+    pub fn last_of(&self, gpu: usize) -> Option<u64> {
+        let plan = self.follower.plan();
+        self.follower.last(gpu).filter(|_| plan.has_steps())?.checked_sub(plan.warm_up())
+    }
+
     /// Ends the stream, and makes the answers. `slow` are the slow pairs of `parts` parts of the network.
     pub fn finish(mut self, job: &Job, slow: &[SlowRow], parts: usize) -> ByStep {
         for gpu in 0..job.gpus.len() {

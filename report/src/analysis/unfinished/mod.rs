@@ -4,10 +4,11 @@
 //! first one whose function, count or type differs is a fault of the program. Sends and receives may differ.
 
 mod course;
+mod early;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{Behind, Part, Unfinished, Whereabouts};
+use crate::answer::{Behind, Early, Part, Unfinished, Whereabouts};
 use crate::job::{Communicator, Job};
 use crate::stream::{Judged, Kind, Listener};
 use common::name::Name;
@@ -38,6 +39,13 @@ struct Rank {
     last_ended: Option<Stand>,
 }
 
+impl Rank {
+    /// Returns whether an operation that it has begun has not ended.
+    fn waits(&self) -> bool {
+        self.ended < self.begun
+    }
+}
+
 /// Listens for the courses of communicators.
 #[derive(Debug)]
 pub struct Courses {
@@ -58,6 +66,11 @@ impl Courses {
         Self { communicators: job.communicators.iter().map(of).collect() }
     }
 
+    /// Returns the ranks that stand before the others, without their steps.
+    pub fn early(&self, job: &Job) -> Vec<Early> {
+        early::early(self, job)
+    }
+
     /// Returns the part of the answer.
     pub fn finish(self, job: &Job) -> Part<Unfinished> {
         let mut unfinished = Unfinished::default();
@@ -75,7 +88,7 @@ impl Courses {
 fn behind(communicator: &Communicator, ranks: &BTreeMap<i32, Rank>, course: &Course) -> Option<Behind> {
     let most = ranks.values().map(|rank| rank.collectives).max().unwrap_or(0);
     let is_behind = |rank: &Rank| rank.collectives < most;
-    let is_over = |rank: &Rank| !is_behind(rank) && rank.ended == rank.begun;
+    let is_over = |rank: &Rank| !is_behind(rank) && !rank.waits();
     let differs = course.differs();
     if differs.is_none() && ranks.values().all(is_over) {
         return None;

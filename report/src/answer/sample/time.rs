@@ -45,6 +45,7 @@ pub(super) fn steps(groups: &Groups) -> Steps {
         source: StepSource::Repetition,
         covered: 0.997,
         period: Some(CALLS),
+        micro: None,
         warm_up: 3,
         count: STEPS,
         mean_us: lengths.iter().sum::<f64>() / STEPS as f64,

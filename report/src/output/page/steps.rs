@@ -29,12 +29,13 @@ fn found(steps: &Steps) -> String {
         StepSource::RepetitionWithoutCounts => "as the operations' smallest period without their counts".into(),
     };
     let period = steps.period.map_or_else(String::new, |number| format!(" of {} a GPU", counted(number, "operation")));
+    let micro = steps.micro.map_or_else(String::new, |micro| format!(" of {} each", counted(micro, "micro-step")));
     let warm_up = match steps.warm_up {
         0 => String::new(),
         number => format!(" behind {} of warm-up", counted(number, "step")),
     };
     format!(
-        "{}{warm_up}, found {source}{period}; {} of the operations lie in steps. A step takes {} (median; \
+        "{}{micro}{warm_up}, found {source}{period}; {} of the operations lie in steps. A step takes {} (median; \
          mean {}, 99th percentile {}).",
         counted(steps.count, "step"),
         share(steps.covered),

@@ -26,7 +26,21 @@ pub(super) struct Track {
     pub(super) process: Option<Process>,
     #[prost(uint64, optional, tag = "5")]
     pub(super) parent: Option<u64>,
+    /// For a track of values.
+    #[prost(message, optional, tag = "8")]
+    pub(super) counter: Option<Counter>,
 }
+
+/// `CounterDescriptor`.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Counter {
+    /// [`TIME_NS`].
+    #[prost(int32, tag = "3")]
+    pub(super) unit: i32,
+}
+
+/// `CounterDescriptor.UNIT_TIME_NS`.
+pub(super) const TIME_NS: i32 = 1;
 
 /// `ProcessDescriptor`.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -42,7 +56,7 @@ pub(super) struct Process {
 pub(super) struct Event {
     #[prost(message, repeated, tag = "4")]
     pub(super) annotations: Vec<Annotation>,
-    /// [`BEGIN`], [`END`] or [`INSTANT`].
+    /// [`BEGIN`], [`END`], [`INSTANT`] or [`VALUE`].
     #[prost(int32, tag = "9")]
     pub(super) kind: i32,
     #[prost(uint64, tag = "11")]
@@ -51,6 +65,9 @@ pub(super) struct Event {
     pub(super) categories: Vec<String>,
     #[prost(string, optional, tag = "23")]
     pub(super) name: Option<String>,
+    /// Of a [`VALUE`].
+    #[prost(int64, optional, tag = "30")]
+    pub(super) value: Option<i64>,
     /// Events with one number are joined by arrows.
     #[prost(fixed64, repeated, tag = "47")]
     pub(super) flows: Vec<u64>,
@@ -62,6 +79,9 @@ pub(super) const BEGIN: i32 = 1;
 pub(super) const END: i32 = 2;
 /// `TrackEvent.TYPE_INSTANT`.
 pub(super) const INSTANT: i32 = 3;
+
+/// `TrackEvent.TYPE_COUNTER`.
+pub(super) const VALUE: i32 = 4;
 
 /// `DebugAnnotation`: a named value of an event.
 #[derive(Clone, PartialEq, prost::Message)]

@@ -1,16 +1,20 @@
-//! All calls as a trace for Perfetto: a process for each GPU, a track for each of its communicators, and arrows between
-//! the ranks of an occurrence. It is written as the stream goes by.
+//! All calls as a trace for Perfetto: a process for each GPU in the order of ranks, with its steps, what it waited in
+//! each, and a track for each of its communicators; and arrows between the ranks of an occurrence. It is written as the
+//! stream goes by.
 
 mod message;
+mod step;
 #[cfg(test)]
 mod tests;
 
+use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
-use crate::stream::{Judged, Listener};
-use message::{Annotation, BEGIN, END, Event, INSTANT, Packet, Process, Track, Value};
+use crate::stream::Judged;
+use message::{Annotation, BEGIN, Counter, END, Event, INSTANT, Packet, Process, TIME_NS, Track, VALUE, Value};
 use prost::Message;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
+use step::Steps;
 
 /// The only sequence of packets.
 const SEQUENCE: u32 = 1;
@@ -31,6 +35,7 @@ pub struct Trace<W> {
     last: u64,
     gpus: FxHashMap<usize, u64>,
     tracks: FxHashMap<(usize, usize), Tracks>,
+    steps: FxHashMap<usize, Steps>,
     /// The first error; nothing is written behind it.
     failed: Option<io::Error>,
     /// Calls that were written.
@@ -40,8 +45,8 @@ pub struct Trace<W> {
 impl<W: Write> Trace<W> {
     /// Begins a trace. Its times are those of the common clock, nanoseconds.
     pub fn new(to: W) -> Self {
-        let (gpus, tracks) = (FxHashMap::default(), FxHashMap::default());
-        Self { to, last: 0, gpus, tracks, failed: None, calls: 0 }
+        let (gpus, tracks, steps) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        Self { to, last: 0, gpus, tracks, steps, failed: None, calls: 0 }
     }
 
     /// Ends the trace.
@@ -49,6 +54,11 @@ impl<W: Write> Trace<W> {
     /// # Errors
     /// The first error of writing.
     pub fn finish(mut self) -> io::Result<W> {
+        let mut open: Vec<_> = std::mem::take(&mut self.steps).into_iter().collect();
+        open.sort_unstable_by_key(|(gpu, _)| *gpu);
+        for (_, mut steps) in open {
+            self.end_step(&mut steps, None);
+        }
         match self.failed.take() {
             Some(error) => Err(error),
             None => self.to.flush().map(|()| self.to),
@@ -82,13 +92,62 @@ impl<W: Write> Trace<W> {
         // Perfetto takes 0 for its idle process
         let pid = i32::try_from(gpu).unwrap_or(i32::MAX).saturating_add(1);
         let process = Some(Process { pid, name: name.clone() });
-        self.describe(Track { uuid, name, process, parent: None });
+        self.describe(Track { uuid, name, process, ..Track::default() });
         self.gpus.insert(gpu, uuid);
         uuid
     }
 
+    fn child(&mut self, parent: u64, name: String, counter: Option<Counter>) -> u64 {
+        self.last += 1;
+        let uuid = self.last;
+        self.describe(Track { uuid, name, process: None, parent: Some(parent), counter });
+        uuid
+    }
+
+    /// Takes a call on the GPU into its step.
+    fn step(&mut self, job: &Job, judged: &Judged, placed: &Placed<'_>, [start, stop]: [i64; 2]) {
+        let gpu = judged.call().gpu;
+        let mut steps = match self.steps.remove(&gpu) {
+            Some(steps) => steps,
+            // without a step there are no tracks for them
+            None if placed.step.is_none() => return,
+            None => {
+                let parent = self.gpu(job, gpu);
+                let slices = self.child(parent, "steps".into(), None);
+                let waits = self.child(parent, "waited in a step".into(), Some(Counter { unit: TIME_NS }));
+                Steps::new(slices, waits)
+            }
+        };
+        if steps.number() != placed.step {
+            self.end_step(&mut steps, placed.step.map(|_| start));
+            if let Some(number) = placed.step {
+                let name = Some(format!("step {number}"));
+                let begin = steps.begin(number, start);
+                self.event(begin, Event { kind: BEGIN, track: steps.slices, name, ..Event::default() });
+            }
+        }
+        steps.add(stop, judged.part.wait);
+        self.steps.insert(gpu, steps);
+    }
+
+    /// Ends the step that is under way, where the next one begins or with its last call.
+    fn end_step(&mut self, steps: &mut Steps, next: Option<i64>) {
+        let Some(ended) = steps.end(next) else { return };
+        self.event(ended.stop, Event { kind: END, track: steps.slices, ..Event::default() });
+        if let Some(waited) = ended.waited {
+            let value = Event { kind: VALUE, track: steps.waits, value: Some(waited), ..Event::default() };
+            self.event(ended.begin, value);
+        }
+    }
+
     /// Returns the first track of the GPU's communicator that is free from `start` on, and takes it until `stop`.
-    fn track(&mut self, job: &Job, (gpu, communicator): (usize, usize), [start, stop]: [i64; 2]) -> u64 {
+    fn track(
+        &mut self,
+        job: &Job,
+        (gpu, communicator): (usize, usize),
+        dimension: &str,
+        [start, stop]: [i64; 2],
+    ) -> u64 {
         let tracks = &mut self.tracks.entry((gpu, communicator)).or_default().tracks;
         if let Some((uuid, end)) = tracks.iter_mut().find(|(_, end)| *end <= start) {
             *end = stop;
@@ -96,12 +155,14 @@ impl<W: Write> Trace<W> {
         }
         let number = tracks.len() + 1;
         let parent = self.gpu(job, gpu);
-        self.last += 1;
-        let uuid = self.last;
+        let own = job.communicators.get(communicator).map_or_else(String::new, |it| match it.name.as_str() {
+            "" => format!("{:016x}", it.comm),
+            name => name.to_owned(),
+        });
+        let dimension = if dimension == "unknown" { "NCCL" } else { dimension };
+        let name = if number > 1 { format!("{dimension} {own} ({number})") } else { format!("{dimension} {own}") };
+        let uuid = self.child(parent, name, None);
         self.tracks.entry((gpu, communicator)).or_default().tracks.push((uuid, stop));
-        let comm = job.communicators.get(communicator).map_or(0, |communicator| communicator.comm);
-        let name = if number > 1 { format!("NCCL {comm:016x} ({number})") } else { format!("NCCL {comm:016x}") };
-        self.describe(Track { uuid, name, process: None, parent: Some(parent) });
         uuid
     }
 }
@@ -132,8 +193,8 @@ fn annotations(judged: &Judged) -> Vec<Annotation> {
     all
 }
 
-impl<W: Write> Listener for Trace<W> {
-    fn call(&mut self, job: &Job, judged: &Judged) {
+impl<W: Write> Onlooker for Trace<W> {
+    fn call(&mut self, job: &Job, judged: &Judged, placed: &Placed<'_>) {
         let call = judged.call();
         let name = || Some(call.function.text().to_string());
         let slice =
@@ -146,7 +207,8 @@ impl<W: Write> Listener for Trace<W> {
             return;
         };
         self.event(call.enqueued, Event { annotations: Vec::new(), ..mark });
-        let track = self.track(job, (call.gpu, call.communicator), [start, stop]);
+        self.step(job, judged, placed, [start, stop]);
+        let track = self.track(job, (call.gpu, call.communicator), placed.dimension, [start, stop]);
         // Perfetto takes a flow of number 0 for none
         let flows = vec![judged.occurrence + 1];
         self.event(start, Event { annotations: annotations(judged), flows, ..slice(BEGIN, track, name()) });

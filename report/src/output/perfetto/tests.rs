@@ -51,9 +51,11 @@ fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judge
     Judged { part, occurrence: 4, latest, cost: None, lateness: 0 }
 }
 
+const OUTSIDE: Placed<'_> = Placed { step: None, dimension: "unknown" };
+
 fn written(all: &[Judged]) -> Vec<Packet> {
     let mut trace = Trace::new(Vec::new());
-    all.iter().for_each(|judged| trace.call(&job(), judged));
+    all.iter().for_each(|judged| trace.call(&job(), judged, &OUTSIDE));
     Whole::decode(trace.finish().unwrap().as_slice()).unwrap().packets
 }
 
@@ -104,6 +106,35 @@ fn calls_without_a_gpu_time_are_marks() {
 fn a_disk_that_is_full_is_an_error() {
     let mut short = [0_u8; 10];
     let mut trace = Trace::new(&mut short[..]);
-    trace.call(&job(), &judged(0, None, None));
+    trace.call(&job(), &judged(0, None, None), &OUTSIDE);
     assert!(trace.finish().is_err());
+}
+
+#[test]
+fn steps_have_slices_with_what_was_waited_in_them() {
+    let mut job = job();
+    job.communicators[0].name = "dp".into();
+    let mut trace = Trace::new(Vec::new());
+    // the warm-up, two steps, an evaluation, and a step whose last call is the recording's
+    for (start, step) in
+        [(2_000, None), (3_000, Some(0)), (4_000, Some(0)), (6_000, Some(1)), (8_000, None), (9_000, Some(2))]
+    {
+        let judged = judged(0, Some([start, start + 900]), Some([start + 100, start + 900]));
+        trace.call(&job, &judged, &Placed { step, dimension: "DP" });
+    }
+    let packets = Whole::decode(trace.finish().unwrap().as_slice()).unwrap().packets;
+    let tracks: Vec<_> = packets.iter().filter_map(|it| it.track.as_ref()).map(|it| (it.uuid, &*it.name)).collect();
+    assert_eq!(tracks, [(1, "rank 0"), (2, "DP dp"), (3, "steps"), (4, "waited in a step")]);
+    let of = |track| events(&packets).into_iter().filter(move |event| event.2 == track).map(|it| (it.0, it.1, it.3));
+    let slices = [
+        (3_000, BEGIN, Some("step 0")),
+        (6_000, END, None),
+        (6_000, BEGIN, Some("step 1")),
+        (6_900, END, None),
+        (9_000, BEGIN, Some("step 2")),
+        (9_900, END, None),
+    ];
+    assert_eq!(of(3).collect::<Vec<_>>(), slices);
+    let values = packets.iter().filter_map(|it| Some((it.timestamp?, it.event.as_ref()?.value?)));
+    assert_eq!(values.collect::<Vec<_>>(), [(3_000, 200), (6_000, 100), (9_000, 100)]);
 }

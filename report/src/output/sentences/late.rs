@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::units::{count, counted, part_of, share, time};
-use super::{absent, capital, nobody_late};
+use super::{absent, capital, sums};
 use crate::answer::{Event, Group, Report, Straggler, Stragglers, Verdict, Verdicted, When, Why};
 
 /// Share of a step from which on a gain is much.
@@ -27,11 +27,9 @@ pub(super) fn answer(report: &Report) -> Verdicted {
 
 /// Of summaries, or of operations without GPU times.
 fn without_own_times(report: &Report) -> Verdicted {
-    let text = match (report.late.known(), report.stragglers.absent()) {
-        (Some(late), _) if !late.lateness.is_empty() => nobody_late(late, &Names::of(report)),
-        (_, reason) => absent(reason),
-    };
-    Verdicted { text, ..Verdicted::default() }
+    let sums = report.late.known().and_then(|late| sums::late(late, &Names::of(report)));
+    let (verdict, text) = sums.unwrap_or_else(|| (Verdict::Unknown, absent(report.stragglers.absent())));
+    Verdicted { verdict, text, ..Verdicted::default() }
 }
 
 /// A step, or the recording where there are no steps.

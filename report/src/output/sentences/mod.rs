@@ -1,12 +1,14 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
+mod early;
 mod late;
 mod network;
+mod sums;
 pub mod two_runs;
 
 use super::names::Names;
 use super::units::{count, counted, part_of, share, time};
-use crate::answer::{Answers, Budget, Late, Pair, RankLate, Report, Verdict, Verdicted};
+use crate::answer::{Answers, Budget, Complete, Late, Pair, RankLate, Report, Verdict, Verdicted};
 pub use network::network;
 pub(crate) use network::{heaviest, slow_communicator, slow_part};
 
@@ -20,7 +22,8 @@ pub fn late(report: &Report) -> String {
     late::answer(report).text
 }
 
-/// Returns whether all ranks and operations are here, and how well clocks are known.
+/// Returns which ranks stand before the others, whether all ranks and operations are here, and how well clocks are
+/// known.
 pub fn complete(report: &Report) -> String {
     let complete = &report.complete;
     let lacks = lacks(report);
@@ -36,7 +39,12 @@ pub fn complete(report: &Report) -> String {
         None => format!("{} of an unknown number", counted(complete.ranks_here, "rank")),
     };
     let are = if complete.ranks_here == 1 { "is" } else { "are" };
-    let mut text = format!("{verdict}: {ranks} {are} here with {}", counted(complete.operations, "operation"));
+    let mut text = early::early(report).map_or_else(String::new, |early| early + " ");
+    text += &format!(
+        "{verdict}: {ranks} {are} here{} with {}",
+        missing(complete),
+        counted(complete.operations, "operation")
+    );
     if !lacks.is_empty() {
         text += ", but ";
         text += &lacks.join(", ");
@@ -52,6 +60,15 @@ pub fn complete(report: &Report) -> String {
     text + "."
 }
 
+/// Names the ranks that are not here.
+fn missing(complete: &Complete) -> String {
+    match complete.missing.as_str() {
+        "" => String::new(),
+        one if one.chars().all(|letter| letter.is_ascii_digit()) => format!(" (rank {one} is missing)"),
+        several => format!(" (ranks {} are missing)", several.replace(',', ", ")),
+    }
+}
+
 /// Returns the deficiencies of the data, each in a few words.
 fn lacks(report: &Report) -> Vec<String> {
     let complete = &report.complete;
@@ -63,6 +80,7 @@ fn lacks(report: &Report) -> Vec<String> {
         lack(lacking as u64, "communicator", "with missing or repeated ranks"),
         lack(complete.dropped, "event", "not recorded"),
         lack(complete.untimed, "operation", "without a GPU time"),
+        lack(complete.without_begin, "operation", "whose begin is not known"),
         lack(complete.unmatched, "operation", "not matched over all ranks"),
         lack(complete.unfinished, "operation", "never ended"),
         lack(complete.invisible, "call", "that NCCL reports no operation of"),
@@ -70,38 +88,6 @@ fn lacks(report: &Report) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// Says why no GPU has a delay cost: `compared` and `resolved` are of the whole recording, the costs may be of its steps
-/// alone, and sums have none.
-pub(super) fn nobody_late(late: &Late, names: &Names<'_>) -> String {
-    let most = late.lateness.iter().filter(|row| row.last > 0).max_by_key(|row| row.last);
-    if let Some(row) = most.filter(|_| late.ranks.is_empty()) {
-        let name = row.gpu.map_or_else(|| format!("rank {} of {}", row.rank, row.comm), |gpu| names.gpu(gpu));
-        return format!(
-            "{} was last most often: in {} of {} of a communicator. Sums alone do not say how long others waited for \
-             it.",
-            capital(&name),
-            count(row.last),
-            counted(row.operations, "compared operation")
-        );
-    }
-    let compared = counted(late.compared, "compared operation");
-    match late.compared {
-        0 => "Not known: no operation's times could be compared over its ranks.".into(),
-        _ if late.steps > 0 && late.ranks.iter().all(|rank| rank.calls == 0) => {
-            format!("Not known: none of {compared} lies in a step behind the warm-up.")
-        }
-        _ if late.steps > 0 && late.resolved > 0 => {
-            "No rank is late: in no step behind the warm-up did a rank begin later than the others by more than the \
-             clocks' error."
-                .into()
-        }
-        _ => format!(
-            "No rank is late: in none of {compared} did a rank begin later than the others by more than the clocks' \
-             error."
-        ),
-    }
 }
 
 /// Returns the places of the GPUs that others waited for, and their waits: the largest own delay cost first, and the
@@ -126,11 +112,21 @@ pub fn cost(report: &Report) -> String {
     }
     let of_whole = |ns: u64| share(part_of(ns as f64, whole.total_ns as f64));
     let period = if budget.of_steps { "a step" } else { "the recording" };
-    let parts = format!(
-        "{} waiting for other ranks, {} transferring",
-        of_whole(whole.waiting_ns),
-        of_whole(whole.transferring_ns)
-    );
+    let mut parts = match waits_are_known(budget) {
+        true => format!(
+            "{} waiting for other ranks, {} transferring",
+            of_whole(whole.waiting_ns),
+            of_whole(whole.transferring_ns)
+        ),
+        false => format!(
+            "how much of that is waiting for other ranks is not known, since {} of it is in operations whose ranks \
+             could not all be compared",
+            share(part_of(whole.not_compared_ns as f64, communication_ns(budget) as f64))
+        ),
+    };
+    if let Some(micro) = report.steps.known().and_then(|steps| steps.micro).filter(|_| budget.of_steps) {
+        parts += &format!(" (a step is {})", counted(micro, "micro-step"));
+    }
     let (all, mine) = (time(mean_us(budget, whole.total_ns)), time(mean_us(budget, communication_ns(budget))));
     let mut text = if budget.with_kernels {
         format!(
@@ -160,6 +156,11 @@ pub fn cost(report: &Report) -> String {
         );
     }
     text
+}
+
+/// Returns whether waits are known in more than half of the time in NCCL.
+pub(crate) fn waits_are_known(budget: &Budget) -> bool {
+    budget.whole.not_compared_ns.saturating_mul(2) <= communication_ns(budget)
 }
 
 /// Returns the time in NCCL of all GPUs without computation beside it, nanoseconds.

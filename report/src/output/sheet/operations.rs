@@ -3,8 +3,9 @@
 
 use super::rows::Rows;
 use super::{Sheet, Unwritten, Writer};
+use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
-use crate::stream::{Judged, Kind, Listener};
+use crate::stream::{Judged, Kind};
 use common::name::Name;
 use std::path::Path;
 
@@ -19,23 +20,30 @@ struct Row {
     judged: Judged,
     comm: u64,
     gpu: String,
+    /// Rank in the job.
+    rank: Option<u32>,
+    host: String,
+    dimension: String,
+    step: Option<u64>,
 }
 
-/// A listener that writes the calls of all ranks as they come. It keeps at most 65,536 rows.
+/// An onlooker that writes the calls of all ranks as they come. It keeps at most 65,536 rows.
 ///
 /// An exchange is one row. Its number of messages is the number of operations that NCCL counts.
 #[derive(Debug)]
 pub struct Operations<W> {
     rows: Vec<Row>,
     writer: W,
+    /// Ranks in the job, and names of the machines, by GPU.
+    gpus: Option<Vec<(Option<u32>, String)>>,
     /// The first error; no row is written behind it.
     failed: Option<Unwritten>,
 }
 
 impl<W: Writer> Operations<W> {
-    /// Makes a listener that writes into a file.
+    /// Makes an onlooker that writes into a file.
     pub fn new(writer: W) -> Self {
-        Self { rows: Vec::new(), writer, failed: None }
+        Self { rows: Vec::new(), writer, gpus: None, failed: None }
     }
 
     /// Writes the last rows and completes the file.
@@ -65,15 +73,23 @@ impl<W: AsRef<Path>> AsRef<Path> for Operations<W> {
     }
 }
 
-impl<W: Writer> Listener for Operations<W> {
-    fn call(&mut self, job: &Job, judged: &Judged) {
+/// Returns the rank in the job and the machine of each GPU.
+fn gpus(job: &Job) -> Vec<(Option<u32>, String)> {
+    let ranks = job.ranks().unwrap_or_default();
+    job.node_names().into_iter().enumerate().map(|(gpu, host)| (ranks.get(gpu).copied(), host)).collect()
+}
+
+impl<W: Writer> Onlooker for Operations<W> {
+    fn call(&mut self, job: &Job, judged: &Judged, placed: &Placed<'_>) {
         if self.failed.is_some() {
             return;
         }
         let call = judged.call();
         let comm = job.communicators.get(call.communicator).map_or(0, |communicator| communicator.comm);
         let gpu = job.gpus.get(call.gpu).map(|gpu| gpu.name.clone()).unwrap_or_default();
-        self.rows.push(Row { judged: judged.clone(), comm, gpu });
+        let (rank, host) = self.gpus.get_or_insert_with(|| gpus(job)).get(call.gpu).cloned().unwrap_or_default();
+        let (dimension, step) = (placed.dimension.to_owned(), placed.step);
+        self.rows.push(Row { judged: judged.clone(), comm, gpu, rank, host, dimension, step });
         if self.rows.len() >= ROWS {
             self.flush();
         }
@@ -88,6 +104,10 @@ fn sheet(rows: &[Row]) -> Sheet {
         .known_text("communicator", |row| Some(format!("{:016x}", row.comm)))
         .integer("rank", |row| Some(row.judged.call().rank.into()))
         .text("gpu", |row| &row.gpu)
+        .known_count("job_rank", |row| row.rank.map(u64::from))
+        .text("host", |row| &row.host)
+        .text("dimension", |row| &row.dimension)
+        .known_count("step", |row| row.step)
         .known_text("function", |row| Some(row.judged.call().function.text()))
         .text("kind", |row| kind(row.judged.call().kind))
         .known_count("sequence", |row| row.judged.call().sequence.map(|(number, _)| number))
@@ -126,7 +146,7 @@ fn kind(kind: Kind) -> &'static str {
 mod tests {
     use super::super::super::{csv, parquet};
     use super::*;
-    use crate::job::{Communicator, Gpu, Source};
+    use crate::job::{Communicator, Gpu, Process, Source};
     use crate::stream::{Call, Part};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
     use std::fs::File;
@@ -134,7 +154,8 @@ mod tests {
     fn job() -> Job {
         let communicator = Communicator { comm: 0xab, ..Communicator::default() };
         let gpu = Gpu { name: "rank 3".into(), ..Gpu::default() };
-        Job { gpus: vec![gpu], communicators: vec![communicator], ..Job::default() }
+        let process = Process { rank: Some(3), host: Some("node7".into()), ..Process::default() };
+        Job { processes: vec![process], gpus: vec![gpu], communicators: vec![communicator], ..Job::default() }
     }
 
     fn judged(number: u64) -> Judged {
@@ -174,8 +195,10 @@ mod tests {
         let (mut text, mut binary) = (csv::operations(&place).unwrap(), parquet::operations(&place).unwrap());
         let all = ROWS as u64 + 7;
         for number in 0..all {
-            text.call(&job(), &judged(number));
-            binary.call(&job(), &judged(number));
+            // the first one lies in the warm-up
+            let placed = Placed { step: number.checked_sub(1), dimension: "DP" };
+            text.call(&job(), &judged(number), &placed);
+            binary.call(&job(), &judged(number), &placed);
             assert!(text.rows.len() < ROWS);
         }
         text.finish().unwrap();
@@ -183,8 +206,9 @@ mod tests {
         let text = std::fs::read_to_string(place.join("operations.csv")).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len() as u64, all + 1);
-        assert!(lines[0].starts_with("occurrence,communicator,rank,gpu,function,kind,sequence"), "{}", lines[0]);
-        let second = "1,00000000000000ab,3,rank 3,AllReduce,collective,1,0,0,64,,,,RING,,stamps,\
+        assert!(lines[0].starts_with("occurrence,communicator,rank,gpu,job_rank,host,dimension,step,"), "{}", lines[0]);
+        assert!(lines[1].contains(",rank 3,3,node7,DP,,AllReduce,"), "{}", lines[1]);
+        let second = "1,00000000000000ab,3,rank 3,3,node7,DP,0,AllReduce,collective,1,0,0,64,,,,RING,,stamps,\
                       -5,100,190,90,30,4,65,,0,false,false";
         assert_eq!(lines[2], second);
         let file = SerializedFileReader::new(File::open(place.join("operations.parquet")).unwrap()).unwrap();
@@ -203,6 +227,6 @@ mod tests {
         let file = File::open(directory.path().join("operations.parquet")).unwrap();
         let meta = SerializedFileReader::new(file).unwrap();
         let meta = meta.metadata().file_metadata();
-        assert_eq!((meta.num_rows(), meta.schema_descr().num_columns()), (0, 27));
+        assert_eq!((meta.num_rows(), meta.schema_descr().num_columns()), (0, 31));
     }
 }

@@ -74,6 +74,10 @@ fn entry(budget: &Budget, names: &Names<'_>, name: &str, of: fn(&GpuBudget) -> u
     let name_of = |gpu: Option<(usize, &GpuBudget)>| {
         gpu.map_or_else(|| UNKNOWN.into(), |(place, _)| cell::name(&names.gpu(place)))
     };
+    // waits that are unknown are in the time of transfers
+    if !sentences::waits_are_known(budget) && matches!(name, "waiting" | "transferring") {
+        return [name, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN].map(str::to_owned);
+    }
     [
         name.to_owned(),
         text(of(&budget.whole), budget.gpus.len()),

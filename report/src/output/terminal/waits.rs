@@ -45,8 +45,9 @@ fn about(steps: &Steps) -> String {
         StepSource::Repetition => "from the exact repetition of operations".into(),
         StepSource::RepetitionWithoutCounts => "from the repetition of operations of varying counts".into(),
     };
+    let micro = steps.micro.map_or_else(String::new, |micro| format!(" of {} each", counted(micro, "micro-step")));
     let mut text = format!(
-        "{} behind {} of warm-up, {source}; {} of the operations lie in steps.",
+        "{}{micro} behind {} of warm-up, {source}; {} of the operations lie in steps.",
         counted(steps.count, "step"),
         count(steps.warm_up),
         share(steps.covered)

@@ -28,6 +28,16 @@ fn an_exchange_with_every_peer_is_an_all_to_all() {
     assert_eq!(heard.of(1)[0].bytes, 12_000);
 }
 
+/// Two ranks that send to and receive from each other have every peer.
+#[test]
+fn an_exchange_of_two_ranks_is_no_all_to_all() {
+    let (heard, counts, _) = hear(&made::all_to_all(2, |_, _| 4096));
+    assert_eq!((heard.occurrences.len(), counts.unmatched), (50, 0));
+    let calls = heard.occurrences.iter().flat_map(|it| &it.parts).map(|part| &part.call);
+    assert!(calls.clone().count() == 100 && calls.clone().all(|call| call.kind == Kind::Exchange));
+    assert!(calls.clone().all(|call| call.function.text() == "Exchange"));
+}
+
 #[test]
 fn a_ring_of_sends_is_one_exchange() {
     let (heard, counts, _) = hear(&made::ring(8));
