@@ -151,7 +151,7 @@ mod tests {
         };
         let lateness = means.iter().enumerate().map(row).collect();
         let report = sample(8);
-        late(&Late { compared: 400, lateness, ..Late::default() }, &Names::of(&report))
+        late(&Late { compared: 400, lateness, ..Late::default() }, &Names::of(&report)).map(|(_, text)| text)
     }
 
     #[test]
