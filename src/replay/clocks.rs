@@ -37,7 +37,7 @@ pub(crate) fn bring_together(
     let arrivals = |clocks: &Clocks| clocks.in_order(arrivals.iter().map(decoded).collect());
     if clocks.are_several() {
         let spans = clocks.in_order(traces.iter().map(|trace| [trace.begin, trace.end]).collect());
-        clocks.tree = ClockTree::new(&common::lateness::aligned(arrivals(&clocks), &clocks.told, &spans, 1.0));
+        clocks.tree = common::lateness::aligned(arrivals(&clocks), &clocks.told, &spans, 1.0);
     }
     if lateness {
         let arrivals = arrivals(&clocks);

@@ -3,17 +3,19 @@
 //! For recordings, nobody compared the clocks while the job ran: only each machine's time of day is known. But no rank
 //! ends an all-reduce before all ranks have begun it. So each all-reduce bounds the offset of two clocks from both
 //! sides, as callbacks and enqueues bound a GPU's clock ([`GpuTrack`]). A receive ends after its send has begun, which
-//! bounds the offset from one side; a transfer the other way bounds it from the other. The offset is the middle of the
-//! bounds, its error half of their width.
+//! bounds the offset from one side; a transfer the other way bounds it from the other. The bounds are certain. Their
+//! middle is no estimate: a rank that is always late moves it by half of its lateness. The estimate is by the ends of
+//! the same operations (`ends`), which do not depend on who is late.
 
 use super::begins::Begins;
 use super::causality::{earliest, is_together};
+use super::ends::{Ends, Kind};
 use super::gathered::Gathered;
 use super::matching::{self, Member, Moment};
 use crate::clock::gpu_track::GpuTrack;
 use crate::figures::arrivals::Arrivals;
-use crate::lateness::clock_tree::{ClockOffset, ClockTree, Link};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::lateness::clock_tree::{ClockOffset, ClockTree, Estimate, Estimated, Link, Moment as Common};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Number of parts of the time from the first to the last operation of two clocks. Only the closest bounds of each part
@@ -23,55 +25,57 @@ const PARTS: u64 = 8;
 /// A clock, named by the first process that reads it.
 type Clock = u32;
 
-/// The bounds of each pair of clocks: the second clock's ticks against the first clock's, both by the time of day.
-type Pairs = BTreeMap<(Clock, Clock), GpuTrack>;
+/// What is known of two clocks: the second clock's ticks against the first clock's, both by the time of day.
+#[derive(Debug, Default)]
+struct Pair {
+    bounds: GpuTrack,
+    ends: Ends,
+}
+
+type Pairs = BTreeMap<(Clock, Clock), Pair>;
+
+/// The members that read a clock, by their places.
+type Readers = (Clock, Vec<usize>);
 
 /// Latest begin and earliest end of an operation among the members that read a clock, ticks.
 type Span = (u64, u64);
 
-/// Works out the links of processes from the operations that they share.
+/// Works out the clocks of processes from the operations that they share.
 ///
 /// `told` has the links by the time of day. A process that shares another process' clock has a link to that process,
-/// which stays. `None` for a process whose clock no operation connects. Links are chosen for the least error over
-/// `spans`, each process' first and last tick, or without a span over its operations. A tick of every clock is
-/// `nanoseconds_per_tick` long.
+/// which stays. A process whose clock no operation connects has no link in the tree. Links are chosen for the least
+/// error over `spans`, each process' first and last tick, or without a span over its operations. A tick of every clock
+/// is `nanoseconds_per_tick` long.
 pub fn aligned(
     processes: Vec<Arrivals>,
     told: &[Option<Link>],
     spans: &[[u64; 2]],
     nanoseconds_per_tick: f64,
-) -> Vec<Option<Link>> {
+) -> ClockTree {
     Gathered::of(processes).aligned(told, spans, nanoseconds_per_tick)
 }
 
 impl Gathered {
     /// See [`aligned`].
-    pub fn aligned(
-        &mut self,
-        told: &[Option<Link>],
-        spans: &[[u64; 2]],
-        nanoseconds_per_tick: f64,
-    ) -> Vec<Option<Link>> {
-        let shared = |process: u32| {
-            told.get(process as usize).copied().flatten().filter(|link| process != 0 && link.is_of_one_clock())
-        };
+    pub fn aligned(&mut self, told: &[Option<Link>], spans: &[[u64; 2]], nanoseconds_per_tick: f64) -> ClockTree {
+        let of_day = |process: u32| told.get(process as usize).copied().flatten();
+        let shared = |process: u32| of_day(process).filter(|link| process != 0 && link.is_of_one_clock());
         let clock = |process: u32| shared(process).map_or(process, |link| link.parent);
         let pairs = pairs(self, &Arc::new(ClockTree::new(told)), clock, nanoseconds_per_tick);
-        let to_day = |clock: Clock| {
-            told.get(clock as usize).copied().flatten().filter(|_| clock != 0).map_or(0, |link| since(link.end))
-        };
+        let to_day = |clock: Clock| of_day(clock).filter(|_| clock != 0).map_or(0, |link| since(link.end));
         let span = |process: Clock| spans.get(process as usize).copied();
-        let links =
-            pairs.iter().filter_map(|(&pair, track)| Some((pair, link(pair, track, to_day, span(pair.1))?))).collect();
-        let mut reached = reached(links);
-        let link = |process| {
-            shared(process).or_else(|| reached.remove(&process)).or(told
-                .first()
-                .copied()
-                .flatten()
-                .filter(|_| process == 0))
+        let of_pair = |(&clocks, pair): (&(Clock, Clock), &Pair)| {
+            let link = link(clocks, &pair.bounds, to_day, span(clocks.1))?;
+            let estimate = estimate(clocks, &pair.ends, to_day, nanoseconds_per_tick).map(Arc::new);
+            Some((clocks, Estimated { link, estimate }))
         };
-        (0..).take(told.len()).map(link).collect()
+        let mut reached = reached(pairs.iter().filter_map(of_pair).collect());
+        let certain = |link| Estimated { link, estimate: None };
+        let link = |process| {
+            let root = of_day(process).filter(|_| process == 0).map(certain);
+            shared(process).map(certain).or_else(|| reached.remove(&process)).or(root)
+        };
+        ClockTree::estimated((0..).take(told.len()).map(link).collect())
     }
 }
 
@@ -86,11 +90,12 @@ fn pairs(
     for (_, members) in gathered.communicators() {
         let clocks: Vec<Clock> = members.iter().map(|member| clock(member.process)).collect();
         let Some(begins) = Begins::of(members, tree, nanoseconds_per_tick) else { continue };
-        if clocks.iter().any(|&other| other != clocks[0]) {
+        let readers = readers(&clocks);
+        if readers.len() > 1 {
             add_transfers(&mut pairs, &clocks, members, &begins);
             matching::for_each(members, |arrivals| {
                 if let Some(moments) = begins.moments(arrivals) {
-                    add(&mut pairs, &clocks, &moments);
+                    add(&mut pairs, &readers, &moments);
                 }
             });
         }
@@ -103,27 +108,44 @@ fn since(meeting: ClockOffset) -> i128 {
     i128::from(meeting.parents) - i128::from(meeting.own)
 }
 
-/// Adds the bounds of an operation of members that read these clocks.
-fn add(pairs: &mut Pairs, clocks: &[Clock], moments: &[Moment]) {
+/// Lists the clocks that members read, ascending.
+fn readers(clocks: &[Clock]) -> Vec<Readers> {
+    let mut readers: BTreeMap<Clock, Vec<usize>> = BTreeMap::new();
+    for (place, &clock) in clocks.iter().enumerate() {
+        readers.entry(clock).or_default().push(place);
+    }
+    readers.into_iter().collect()
+}
+
+/// Adds the bounds and the ends of an operation.
+fn add(pairs: &mut Pairs, readers: &[Readers], moments: &[Moment]) {
     if !moments.first().is_some_and(is_together) {
         return;
     }
-    let mut spans: BTreeMap<Clock, Span> = BTreeMap::new();
-    for (&clock, moment) in clocks.iter().zip(moments) {
-        let (begin, end) = span(moment);
-        let span = spans.entry(clock).or_insert((begin, end));
-        *span = (span.0.max(begin), span.1.min(end));
-    }
-    let mut spans = spans.into_iter();
-    let Some((first, (begin, end))) = spans.next() else { return };
-    for (other, (others_begin, others_end)) in spans {
-        let track = pairs.entry((first, other)).or_default();
-        track.told(end, others_begin);
-        track.enqueued(begin, others_end);
+    let length = moments.iter().map(|moment| moment.stop.saturating_sub(moment.time)).min().unwrap_or(0);
+    let mut of_clocks = readers.iter().filter_map(|(clock, places)| {
+        let of_clock = || places.iter().filter_map(|&place| moments.get(place));
+        let spans = of_clock().map(span);
+        let span = spans.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1)))?;
+        Some((*clock, span, median(of_clock().map(|moment| moment.stop).collect())))
+    });
+    let Some((first, (begin, end), stop)) = of_clocks.next() else { return };
+    for (other, (others_begin, others_end), others_stop) in of_clocks {
+        let pair = pairs.entry((first, other)).or_default();
+        pair.bounds.told(end, others_begin);
+        pair.bounds.enqueued(begin, others_end);
+        pair.ends.add(Kind::Together, [stop, others_stop], length);
     }
 }
 
-/// Adds the bounds of the sends and receives of members that read these clocks.
+/// Returns the median of at least one time.
+fn median(mut times: Vec<u64>) -> u64 {
+    times.sort_unstable();
+    let [low, high] = [times.len().saturating_sub(1) / 2, times.len() / 2].map(|place| times.get(place).copied());
+    low.unwrap_or(0).midpoint(high.unwrap_or(0))
+}
+
+/// Adds the bounds and the ends of the sends and receives of members that read these clocks.
 fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins: &Begins) {
     matching::for_each_message(members, |[sender, receiver], [sent, received]| {
         let (from, to) = (clocks[sender], clocks[receiver]);
@@ -132,11 +154,15 @@ fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins
         }
         let Some((sent, received)) = begins.moment(sender, sent).zip(begins.moment(receiver, received)) else { return };
         let ((begin, _), (_, end)) = (span(&sent), span(&received));
-        let track = pairs.entry((from.min(to), from.max(to))).or_default();
+        let length = [&sent, &received].map(|moment| moment.stop.saturating_sub(moment.time));
+        let length = length[0].min(length[1]);
+        let pair = pairs.entry((from.min(to), from.max(to))).or_default();
         if from < to {
-            track.enqueued(begin, end);
+            pair.bounds.enqueued(begin, end);
+            pair.ends.add(Kind::To, [sent.stop, received.stop], length);
         } else {
-            track.told(end, begin);
+            pair.bounds.told(end, begin);
+            pair.ends.add(Kind::From, [received.stop, sent.stop], length);
         }
     });
 }
@@ -145,6 +171,26 @@ fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins
 fn span(moment: &Moment) -> Span {
     let [early, late] = moment.clock.map(|ticks| ticks.ceil() as u64);
     (earliest(moment).saturating_sub(early), moment.stop.saturating_add(late))
+}
+
+/// Returns what a clock showed at a time of day, to which it is `to_day` ticks.
+fn own(of_day: i128, to_day: i128) -> u64 {
+    (of_day - to_day).clamp(0, i128::from(u64::MAX)) as u64
+}
+
+/// Returns the estimate of a pair's second clock against its first; `None` if too few operations have common ends.
+fn estimate(
+    (first, second): (Clock, Clock),
+    ends: &Ends,
+    to_day: impl Fn(Clock) -> i128,
+    nanoseconds_per_tick: f64,
+) -> Option<Estimate> {
+    let apart = ends.apart(nanoseconds_per_tick)?;
+    let moment = |(time, apart): (u64, f64)| Common {
+        own: own(time.into(), to_day(second)),
+        parents: own(i128::from(time) - apart.round() as i128, to_day(first)),
+    };
+    Estimate::new(apart.moments.into_iter().map(moment).collect(), apart.likely)
 }
 
 /// Returns the link of a pair's second clock to its first that has the least error over a span of the second clock's
@@ -157,10 +203,9 @@ fn link(
 ) -> Option<Link> {
     // ticks of both clocks are equally long
     let mapping = track.mapping(1.0).filter(|mapping| !mapping.is_contradictory())?;
-    let own = |ticks: u64, clock| (i128::from(ticks) - to_day(clock)).clamp(0, i128::from(u64::MAX)) as u64;
     let meeting = |(ticks, [least, most]): (u64, [u64; 2])| ClockOffset {
-        own: own(ticks, second),
-        parents: own(least.midpoint(most), first),
+        own: own(ticks.into(), to_day(second)),
+        parents: own(least.midpoint(most).into(), to_day(first)),
         error: ((most - least) / 2).saturating_add(1),
     };
     let meetings: Vec<ClockOffset> = mapping.bounded().map(meeting).collect();
@@ -184,22 +229,20 @@ fn link(
 }
 
 /// Returns, for each clock connected with process 0's clock, the link on its way there with the least error.
-fn reached(links: BTreeMap<(Clock, Clock), Link>) -> BTreeMap<Clock, Link> {
+fn reached(mut links: BTreeMap<(Clock, Clock), Estimated>) -> BTreeMap<Clock, Estimated> {
+    let turned = links.iter().map(|(&(one, other), known)| ((other, one), known.reversed(other))).collect::<Vec<_>>();
+    links.extend(turned);
     let mut reached = BTreeMap::new();
     let mut errors = BTreeMap::from([(0, 0_u64)]);
-    let mut waiting: BTreeSet<(Clock, Clock)> =
-        links.keys().flat_map(|&(one, other)| [(one, other), (other, one)]).collect();
     loop {
-        waiting.retain(|(_, to)| !errors.contains_key(to));
-        let step = |&(from, to): &(Clock, Clock)| {
-            let link = links.get(&(from, to)).copied().or_else(|| Some(links.get(&(to, from))?.reversed(from)))?;
-            Some((errors.get(&from)?.saturating_add(link.error(link.end.own).ceil() as u64), to, link))
+        links.retain(|(_, to), _| !errors.contains_key(to));
+        let step = |(&(from, to), known): (&(Clock, Clock), &Estimated)| {
+            let error = known.link.error(known.link.end.own).ceil() as u64;
+            Some((errors.get(&from)?.saturating_add(error), from, to))
         };
-        let Some((error, clock, link)) = waiting.iter().filter_map(step).min_by_key(|(error, ..)| *error) else {
-            return reached;
-        };
+        let Some((error, from, clock)) = links.iter().filter_map(step).min() else { return reached };
         errors.insert(clock, error);
-        reached.insert(clock, link);
+        reached.extend(links.remove(&(from, clock)).map(|known| (clock, known)));
     }
 }
 
@@ -247,8 +290,7 @@ mod tests {
     }
 
     /// Returns the clocks' errors and their stated uncertainties.
-    fn off(links: &[Option<Link>]) -> [Option<(u64, u64)>; 2] {
-        let tree = ClockTree::new(links);
+    fn off(tree: &ClockTree) -> [Option<(u64, u64)>; 2] {
         [1, 2].map(|process| {
             let looks = [500_000_000, 2_000_000_000, 3_500_000_000].map(|time| {
                 let (ticks, error) = tree.to_root(process, shown(process as usize, time))?;
@@ -272,9 +314,9 @@ mod tests {
             arrivals(vec![(7, 1, of(1)), (8, 0, of(1))]),
             arrivals(vec![(8, 1, of(2))]),
         ];
-        let links = aligned(all, &told(), &spans(), 1.0);
-        assert_eq!(links[2].map(|link| link.parent), Some(1));
-        let [Some((_, second)), Some((_, third))] = off(&links) else { panic!("{links:?}") };
+        let tree = aligned(all, &told(), &spans(), 1.0);
+        assert_eq!(tree.way(2), Some(vec![2, 1]));
+        let [Some((_, second)), Some((_, third))] = off(&tree) else { panic!("{tree:?}") };
         assert!(second < 150_000 && third < 300_000, "{second} {third}");
     }
 
@@ -301,12 +343,7 @@ mod tests {
                 operation(process, c"AllReduce", number, number as u32, time + (number % 2) * 900_000 * process as u64)
             })
         };
-        let links = aligned(
-            vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))]), arrivals(vec![])],
-            &told(),
-            &spans(),
-            1.0,
-        );
-        assert_eq!(links[1], None);
+        let all = vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))]), arrivals(vec![])];
+        assert_eq!(aligned(all, &told(), &spans(), 1.0).way(1), None);
     }
 }

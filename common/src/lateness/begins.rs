@@ -35,7 +35,8 @@ impl Begins {
     /// Returns the moment of the member at this place.
     pub(super) fn moment(&self, place: usize, arrival: &Arrival) -> Option<Moment> {
         let &(process, rate) = self.processes.get(place)?;
-        let (time, _) = self.clocks.to_root(process, arrival.time).filter(|_| arrival.known == Known::Begin)?;
+        let own = Some(arrival.time).filter(|_| arrival.known == Known::Begin)?;
+        let (time, nodes) = self.clocks.to_root_beside(process, own, &self.in_common)?;
         let length = arrival.length as f64 / self.nanoseconds_per_tick;
         let ticks = |own: u64| own as f64 * rate;
         Some(Moment {
@@ -43,7 +44,7 @@ impl Begins {
             time,
             stop: time.saturating_add(length.ceil() as u64),
             clock: arrival.clock.map(ticks),
-            nodes: self.clocks.own_uncertainty(process, arrival.time, &self.in_common),
+            nodes,
             begin: [ticks(arrival.ahead), if arrival.by_events { length } else { 0.0 }],
             by_events: arrival.by_events,
         })

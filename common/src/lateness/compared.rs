@@ -32,7 +32,7 @@ pub(super) struct Compared {
     begins: Vec<f64>,
     /// The members' windows on each of the two clocks.
     clocks: [Vec<Window>; 2],
-    /// Two parts of each begin's likely error, ticks: [`LIKELY`]; and the uncertainty of the nodes' clocks plus the
+    /// Two parts of each begin's likely error, ticks: [`LIKELY`]; and the likely error of the nodes' clocks plus the
     /// distance of the begin from its window.
     likely: Vec<[f64; 2]>,
 }
@@ -48,7 +48,8 @@ impl Compared {
         let zero = moments.first().map_or(0, |first| first.time);
         let on_all = |moment: &Moment| {
             let at = since(moment.time, zero);
-            let [earlier, later] = [0, 1].map(|side| moment.begin[side] + moment.clock[side] + moment.nodes);
+            let [earlier, later] =
+                [0, 1].map(|side| moment.begin[side] + moment.clock[side] + moment.nodes.certain[side]);
             [at - earlier, at + later]
         };
         let on_one =
@@ -57,8 +58,10 @@ impl Compared {
         let (begins, beside) =
             moments.iter().zip(&clocks[1]).map(|(moment, window)| within(since(moment.time, zero), *window)).unzip();
         let beside: Vec<f64> = beside;
-        let likely =
-            moments.iter().zip(beside).map(|(moment, beside)| [LIKELY / nanoseconds_per_tick, moment.nodes + beside]);
+        let likely = moments
+            .iter()
+            .zip(beside)
+            .map(|(moment, beside)| [LIKELY / nanoseconds_per_tick, moment.nodes.likely + beside]);
         let likely = likely.collect();
         Self { begins, clocks, likely }
     }
@@ -154,8 +157,11 @@ fn on_the_firsts(moments: &[Moment], places: &[usize], bounds: &Bounds) -> Vec<W
     let is_bounded = places.first() == Some(&0);
     let of_others = moments.iter().zip(places).skip(1).map(|(moment, &place)| {
         let at = since(moment.time, first.time);
-        let nodes = moment.nodes + first.nodes;
-        let direct = [at - moment.clock[0] - first.clock[1] - nodes, at + moment.clock[1] + first.clock[0] + nodes];
+        // if the first one was earlier, this one is later in comparison
+        let [earlier, later] = [[0, 1], [1, 0]].map(|[own, firsts]| {
+            moment.clock[own] + first.clock[firsts] + moment.nodes.certain[own] + first.nodes.certain[firsts]
+        });
+        let direct = [at - earlier, at + later];
         let told = is_bounded.then(|| told(bounds, place, moment, (first.time, first.by_events))).flatten();
         // bounds that contradict the clocks are not believed
         let both = told.map(|told| [direct[0].max(told[0]), direct[1].min(told[1])]).filter(|both| both[0] <= both[1]);

@@ -2,6 +2,7 @@
 
 use crate::event::name::Name;
 use crate::figures::arrivals::Arrival;
+use crate::lateness::clock_tree::Uncertainty;
 
 /// A member's begin and end of an operation on a clock that all members share, in ticks of that clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,8 +15,8 @@ pub(super) struct Moment {
     pub(super) stop: u64,
     /// How much earlier and how much later begin and end may both be, by the GPU's clock.
     pub(super) clock: [f64; 2],
-    /// How much earlier or later begin and end may both be, by the nodes' clocks.
-    pub(super) nodes: f64,
+    /// How far begin and end may both be off, by the nodes' clocks.
+    pub(super) nodes: Uncertainty,
     /// How much earlier and how much later the begin alone may be.
     pub(super) begin: [f64; 2],
     /// Whether CUDA events have timed it, on a clock of their own.

@@ -15,12 +15,14 @@ mod causality;
 pub mod clock_tree;
 mod compared;
 mod comparison;
+mod ends;
 mod gathered;
 mod matched;
 mod matching;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod trend;
 
 use crate::figures::arrivals::{Arrival, Arrivals, Share};
 use crate::lateness::clock_tree::ClockTree;

@@ -45,7 +45,7 @@ impl Clocks {
             let sample = Sample::of(job, table, &places, &day)?;
             let mut gathered = Gathered::of(sample.arrivals);
             if day.clocks > 1 {
-                tree = Arc::new(ClockTree::new(&gathered.aligned(&day.links, &sample.spans, 1.0)));
+                tree = Arc::new(gathered.aligned(&day.links, &sample.spans, 1.0));
             }
             for (comm, comparison) in gathered.comparisons(&tree, 1.0) {
                 if let Some(known) = job.places.get(&comm).and_then(|&place| comparisons.get_mut(place)) {

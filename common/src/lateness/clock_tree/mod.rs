@@ -6,11 +6,20 @@
 //!
 //! Each process and its parent in a tree do this at the begin and at the end, and times in between are interpolated.
 //! The tree has one process per node; the other processes of the node share its clock.
+//!
+//! A link bounds a clock with certainty. Beside that there may be an estimate, which is closer: the operations that
+//! processes share have common ends. A time is the estimate's, brought between the bounds.
+
+mod estimate;
 
 use crate::clock::gpu_track::WANDER;
 use crate::summary::Clocks;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::sync::Arc;
+
+pub use estimate::Uncertainty;
+pub(crate) use estimate::{Estimate, Moment};
 
 /// Largest relative drift of two clocks that were compared only once.
 const DRIFT: f64 = 100e-6;
@@ -114,10 +123,26 @@ impl Link {
     }
 }
 
+/// A link, and an estimate of the same two clocks.
+#[derive(Debug, Clone)]
+pub(crate) struct Estimated {
+    pub(crate) link: Link,
+    pub(crate) estimate: Option<Arc<Estimate>>,
+}
+
+impl Estimated {
+    /// Returns the same seen from the parent, which has `child` as its parent then.
+    pub(crate) fn reversed(&self, child: u32) -> Self {
+        let estimate = self.estimate.as_deref().map(|estimate| Arc::new(estimate.clone().reversed()));
+        Self { link: self.link.reversed(child), estimate }
+    }
+}
+
 /// A process' step to its parent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Step {
     link: Link,
+    estimate: Option<Arc<Estimate>>,
     /// The parent's ticks per own tick.
     rate: f64,
     /// Ticks of process 0 per tick of the parent.
@@ -125,17 +150,27 @@ struct Step {
 }
 
 impl Step {
-    fn parents_ticks(&self, ticks: u64) -> u64 {
+    /// Returns the parent's ticks by the link alone.
+    fn middle(&self, ticks: u64) -> i128 {
         let since_end = i128::from(ticks) - i128::from(self.link.end.own);
         // a rate of 1 keeps all digits, however many ticks there are
         let since_end = if self.rate == 1.0 { since_end } else { (since_end as f64 * self.rate).round() as i128 };
-        let parents = i128::from(self.link.end.parents).saturating_add(since_end);
-        parents.clamp(0, i128::from(u64::MAX)) as u64
+        i128::from(self.link.end.parents).saturating_add(since_end)
     }
 
-    /// Returns the uncertainty, ticks of process 0.
-    fn error(&self, ticks: u64) -> f64 {
-        self.link.error(ticks) * self.parents_rate
+    /// Returns the parent's ticks, and their uncertainty in ticks of process 0.
+    fn parents_ticks(&self, ticks: u64) -> (u64, Uncertainty) {
+        let (middle, error) = (self.middle(ticks), self.link.error(ticks));
+        let (parents, uncertainty) = match &self.estimate {
+            None => (middle, Uncertainty::even(error)),
+            Some(estimate) => {
+                let estimated = (estimate.parents_ticks(ticks) - middle) as f64;
+                let off = estimated.clamp(-error, error).round();
+                let beside = (estimated - off).abs();
+                (middle.saturating_add(off as i128), Uncertainty::within(error, off, beside, estimate.likely()))
+            }
+        };
+        (parents.clamp(0, i128::from(u64::MAX)) as u64, uncertainty.scaled(self.parents_rate))
     }
 }
 
@@ -150,41 +185,57 @@ pub struct ClockTree {
 impl ClockTree {
     /// Builds the tree from each process' link. The link of process 0 is ignored.
     pub fn new(links: &[Option<Link>]) -> Self {
-        let mut children = vec![Vec::new(); links.len()];
+        Self::estimated(links.iter().map(|link| link.map(|link| Estimated { link, estimate: None })).collect())
+    }
+
+    /// Builds the tree from each process' link and estimate.
+    pub(crate) fn estimated(links: Vec<Option<Estimated>>) -> Self {
+        let count = links.len();
+        let mut children = vec![Vec::new(); count];
         for (process, link) in (0..).zip(links).skip(1) {
-            if let Some((link, siblings)) = link.and_then(|link| Some((link, children.get_mut(link.parent as usize)?)))
-            {
+            let parent = link.as_ref().and_then(|it| children.get_mut(it.link.parent as usize));
+            if let Some((siblings, link)) = parent.zip(link) {
                 siblings.push((process, link));
             }
         }
         // starts at the root, so a circle of processes is never reached
-        let mut steps = vec![None; links.len()];
+        let mut steps = vec![None; count];
         let mut reached = VecDeque::from([(0_usize, 1.0)]);
         while let Some((parent, parents_rate)) = reached.pop_front() {
             for (process, link) in children.get_mut(parent).map(std::mem::take).unwrap_or_default() {
+                let Estimated { link, estimate } = link;
                 let rate = link.rate();
-                steps[process] = Some(Step { link, rate, parents_rate });
+                steps[process] = Some(Step { link, estimate, rate, parents_rate });
                 reached.push_back((process, rate * parents_rate));
             }
         }
-        Self { processes: links.len().try_into().unwrap_or(u32::MAX), steps }
+        Self { processes: count.try_into().unwrap_or(u32::MAX), steps }
     }
 
     fn step(&self, process: u32) -> Option<&Step> {
         self.steps.get(process as usize)?.as_ref()
     }
 
-    /// Returns the ticks of process 0's clock and their uncertainty. `None` if the process is not connected or its
+    /// Returns the ticks of process 0's clock and their largest error. `None` if the process is not connected or its
     /// links form a circle.
     pub fn to_root(&self, process: u32, ticks: u64) -> Option<(u64, u64)> {
-        let (mut process, mut ticks, mut error) = (process, ticks, 0.0);
+        let (ticks, uncertainty) = self.to_root_beside(process, ticks, &[])?;
+        Some((ticks, uncertainty.error().ceil() as u64))
+    }
+
+    /// Returns the ticks of process 0's clock and their uncertainty without the steps `in_common`, which shift the times
+    /// of all members alike. `None` as for [`ClockTree::to_root`].
+    pub fn to_root_beside(&self, process: u32, ticks: u64, in_common: &[u32]) -> Option<(u64, Uncertainty)> {
+        let (mut process, mut ticks, mut uncertainty) = (process, ticks, Uncertainty::default());
         while process != 0 {
             let step = self.step(process)?;
-            error += step.error(ticks);
-            ticks = step.parents_ticks(ticks);
-            process = step.link.parent;
+            let (parents, of_step) = step.parents_ticks(ticks);
+            if !in_common.contains(&process) {
+                uncertainty = uncertainty.and(of_step);
+            }
+            (ticks, process) = (parents, step.link.parent);
         }
-        (self.processes > 0).then_some((ticks, error.ceil() as u64))
+        (self.processes > 0).then_some((ticks, uncertainty))
     }
 
     /// Returns the ticks of process 0 per tick of this process; `None` if it is not connected.
@@ -215,20 +266,6 @@ impl ClockTree {
             process = step.link.parent;
         }
         (self.processes > 0).then_some(way)
-    }
-
-    /// Returns the uncertainty of [`ClockTree::to_root`] without the steps `in_common`, ticks of process 0. Those steps
-    /// shift the times of all members alike.
-    pub fn own_uncertainty(&self, process: u32, ticks: u64, in_common: &[u32]) -> f64 {
-        let (mut process, mut ticks, mut error) = (process, ticks, 0.0);
-        while let Some(step) = self.step(process).filter(|_| process != 0) {
-            if !in_common.contains(&process) {
-                error += step.error(ticks);
-            }
-            ticks = step.parents_ticks(ticks);
-            process = step.link.parent;
-        }
-        error
     }
 }
 

@@ -64,7 +64,7 @@ fn what_two_ways_have_in_common_leaves_their_difference_certain() {
     let ways = [0, 1, 2, 3, 4, 5].map(|process| tree.way(process));
     assert_eq!(ways, [vec![], vec![1], vec![2, 1], vec![3, 1], vec![2, 1], vec![5]].map(Some));
     assert_eq!((tree.way(6), tree.way(9)), (None, None));
-    let own = |process, in_common: &[u32]| tree.own_uncertainty(process, 500, in_common).round();
+    let own = |process, in_common: &[u32]| tree.to_root_beside(process, 500, in_common).unwrap().1.error().round();
     assert_eq!([own(2, &[1]), own(3, &[1]), own(4, &[1]), own(4, &[2, 1])], [7.0, 11.0, 7.0, 0.0]);
     assert_eq!([own(0, &[]), own(1, &[]), own(2, &[]), own(5, &[])], [0.0, 5.0, 12.0, 2.0]);
 }
@@ -154,7 +154,7 @@ fn any_numbers_are_survived() {
         let ticks: Vec<u64> =
             [0, any(), u64::MAX].into_iter().map(|ticks| tree.to_root(20, ticks).unwrap().0).collect();
         assert!(ticks.is_sorted(), "{ticks:?}");
-        assert!(tree.own_uncertainty(20, any(), &[]) >= 0.0);
+        assert!(tree.to_root_beside(20, any(), &[]).unwrap().1.error() >= 0.0);
     }
 }
 

@@ -82,7 +82,7 @@ impl Arrived {
             .collect();
         let tree = match day.clocks {
             0 | 1 => ClockTree::new(&day.links),
-            _ => ClockTree::new(&aligned(by_place.clone(), &day.links, &[], 1.0)),
+            _ => aligned(by_place.clone(), &day.links, &[], 1.0),
         };
         let apart = (0..).take(own.len()).filter(|&place| tree.to_root(place, 0).is_none()).count();
         if apart > 0 {

@@ -1,0 +1,120 @@
+//! What the common ends of operations say of two clocks.
+//!
+//! All ranks end an all-reduce, an all-gather or a reduce-scatter nearly at once, whoever came last. So the difference
+//! of the two clocks' times of an end is that of the clocks, give or take the spread of the ends. A receive ends later
+//! than its send by a part of the transfer; a message the other way has the difference with the other sign, so the
+//! middle of both is that of the clocks. docs/report.md has what was measured of real operations.
+
+use super::trend::{Point, Trend};
+
+/// Most ends that are kept of each kind. Beyond that, every second one is left out.
+const MOST: usize = 1024;
+
+/// Error that the middle of the differences keeps however many there are, nanoseconds: by the GPUs' clocks, and because
+/// one rank ends first in every operation. In recordings of real runs the estimate is off by 1 to 17 us over sockets.
+const LEAST: f64 = 10e3;
+
+/// Part of a transfer by which its ends differ: 1 to 7 % in collectives of megabytes over sockets.
+const SPREAD: f64 = 0.03;
+
+/// Part of the distance between both directions' differences by which their middle is off: 2 to 4 % where both are
+/// alike.
+const UNEVEN: f64 = 0.1;
+
+/// Part of a transfer by which a receive ends later than its send where it does not wait for anything else.
+const LAST_PART: f64 = 0.3;
+
+/// Of messages, the differences that are least in a stretch of time count, as a part of all: a send may be over long
+/// before its receive begins.
+const CLOSEST: f64 = 0.1;
+
+/// The kinds of ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// Of a collective.
+    Together,
+    /// Of a message from the first clock to the second one.
+    To,
+    /// Of a message from the second clock to the first one.
+    From,
+}
+
+/// The ends of operations on two clocks.
+#[derive(Debug, Default)]
+pub(super) struct Ends([Thinned; 3]);
+
+/// The estimate of two clocks, in ticks.
+#[derive(Debug)]
+pub(super) struct Apart {
+    /// Times of the second clock, and how much more it showed then than the first clock.
+    pub(super) moments: Vec<(u64, f64)>,
+    /// Error that 19 of 20 do not exceed.
+    pub(super) likely: f64,
+}
+
+impl Ends {
+    /// Adds an operation that ended at these ticks of both clocks. Its shorter part lasted `length` ticks.
+    pub(super) fn add(&mut self, kind: Kind, [first, second]: [u64; 2], length: u64) {
+        let apart = (i128::from(second) - i128::from(first)) as f64;
+        self.0[kind as usize].add(Point { time: second, apart, length: length as f64 });
+    }
+
+    /// Estimates the clocks by the collectives or by the messages, whichever say more. `None` if there are too few.
+    pub(super) fn apart(&self, nanoseconds_per_tick: f64) -> Option<Apart> {
+        let least = LEAST / nanoseconds_per_tick;
+        let spread = |point: &Point| least + SPREAD * point.length;
+        let [together, to, from] = &self.0;
+        let collectives = Trend::of(together.points.clone(), spread, 0.5)
+            .map(|trend| Apart { moments: trend.moments().collect(), likely: least + trend.scatter() });
+        let messages = Trend::of(to.points.clone(), spread, CLOSEST)
+            .zip(Trend::of(from.points.clone(), spread, 1.0 - CLOSEST))
+            .map(|(to, from)| between(&to, &from, least));
+        [collectives, messages].into_iter().flatten().min_by(|one, other| one.likely.total_cmp(&other.likely))
+    }
+}
+
+/// Returns the middle between the least differences of messages to and the largest ones of messages from the second
+/// clock.
+fn between(to: &Trend, from: &Trend, least: f64) -> Apart {
+    let mut times: Vec<u64> = to.moments().chain(from.moments()).map(|(time, _)| time).collect();
+    times.sort_unstable();
+    times.dedup();
+    let halves = times.iter().map(|&time| (to.at(time) - from.at(time)).abs() / 2.0);
+    let half = halves.sum::<f64>() / times.len().max(1) as f64;
+    // what is beyond the last part of the transfer may be of one direction alone
+    let unexplained = (half - least - LAST_PART * to.length().min(from.length())).max(0.0);
+    let scatter = to.scatter().hypot(from.scatter());
+    let likely = least + scatter + UNEVEN * half + unexplained;
+    Apart { moments: times.into_iter().map(|time| (time, f64::midpoint(to.at(time), from.at(time)))).collect(), likely }
+}
+
+/// A bounded number of points, evenly chosen.
+#[derive(Debug, Default)]
+struct Thinned {
+    points: Vec<Point>,
+    /// One in this many is kept, as a power of two.
+    left_out: u32,
+    count: u64,
+}
+
+impl Thinned {
+    fn add(&mut self, point: Point) {
+        let number = self.count;
+        self.count += 1;
+        if number.trailing_zeros() < self.left_out {
+            return;
+        }
+        if self.points.len() == MOST {
+            let mut place = 0;
+            self.points.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.left_out += 1;
+            if number.trailing_zeros() < self.left_out {
+                return;
+            }
+        }
+        self.points.push(point);
+    }
+}
