@@ -128,6 +128,7 @@ pub(super) fn judged(occurrence: &Occurrence) -> Vec<Judged> {
             occurrence: occurrence.number,
             latest: compared.map(|compared| [compared.latest_start, compared.latest_stop]),
             cost: last.then(|| others().filter_map(|part| part.wait).sum()),
+            shared: 0,
             lateness: if last { part.span.unwrap()[0] - next } else { 0 },
         }
     };

@@ -94,6 +94,15 @@ fn has_all_peers(call: &Call, ranks: usize) -> bool {
     peers.iter().filter(|peer| **peer == [true; 2]).count() == ranks - 1
 }
 
+/// Returns each rank's part of all waits: equal parts for those that may have come last within the error.
+fn shared(parts: &[Part], latest: Option<[i64; 2]>) -> Vec<i64> {
+    let Some([latest, _]) = latest.filter(|_| parts.len() > 1) else { return vec![] };
+    let may_be_last = |part: &Part| part.span.is_some_and(|[start, _]| start + part.likely >= latest);
+    let last = parts.iter().filter(|part| may_be_last(part)).count().max(1) as i64;
+    let waits: i64 = parts.iter().filter(|part| !may_be_last(part)).filter_map(|part| part.wait).sum();
+    parts.iter().map(|part| if may_be_last(part) { waits / last } else { 0 }).collect()
+}
+
 /// Returns the verdict on each part of an occurrence.
 pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = Judged> {
     let Occurrence { number, parts, compared, .. } = occurrence;
@@ -101,12 +110,14 @@ pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = Judged> {
     let last = compared.and_then(|compared| compared.last);
     let waits = |place: usize| parts.iter().enumerate().filter(move |(other, _)| *other != place);
     let cost = last.map(|last| waits(last).filter_map(|(_, part)| part.wait).sum());
+    let shared = if last.is_none() { shared(&parts, latest) } else { vec![] };
     let begin = |place: usize| parts.get(place).and_then(|part| part.span).map(|[start, _]| start);
     let next = last.and_then(|last| waits(last).filter_map(|(other, _)| begin(other)).max());
     let lateness = last.and_then(begin).zip(next).map_or(0, |(last, next)| last - next);
     parts.into_iter().enumerate().map(move |(place, part)| {
         let is_last = last == Some(place);
         let (cost, lateness) = if is_last { (cost, lateness) } else { (None, 0) };
-        Judged { part, occurrence: number, latest, cost, lateness }
+        let shared = shared.get(place).copied().unwrap_or(0);
+        Judged { part, occurrence: number, latest, cost, shared, lateness }
     })
 }

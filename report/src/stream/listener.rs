@@ -17,6 +17,9 @@ pub struct Judged {
     /// The sum of the other ranks' waits, if this rank came last by more than the error; `None` if it did not, or
     /// nobody knows.
     pub cost: Option<i64>,
+    /// Its part of the others' waits, if it is one of several ranks of which any may have come last within the error; 0
+    /// otherwise.
+    pub shared: i64,
     /// How much later than the next-latest rank it began, if it came last by more than the error; 0 otherwise.
     pub lateness: i64,
 }

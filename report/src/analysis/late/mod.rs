@@ -62,6 +62,13 @@ impl Tally {
         }
     }
 
+    /// Adds a part of waits for one of several ranks.
+    fn share(&mut self, gpu: usize, part: u64) {
+        if let Some(sums) = self.sums.get_mut(gpu) {
+            sums.cost = sums.cost.saturating_add(part);
+        }
+    }
+
     fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<Before>) {
         let is_propagated = before.is_some_and(|before| before.explains(delay.lateness));
         if let Some(sums) = self.sums.get_mut(gpu) {
@@ -162,6 +169,11 @@ impl Waits {
                 self.of_steps.wait(gpu, wait);
             }
             self.map.add(gpu, [start, stop], wait);
+        }
+        let shared = judged.shared.unsigned_abs();
+        self.whole.share(gpu, shared);
+        if is_of_step {
+            self.of_steps.share(gpu, shared);
         }
         let Some(recent) = self.recent.get_mut(gpu) else { return };
         let before = Before {

@@ -109,7 +109,8 @@ fn samples(program: &Program, runs: &[Run], place: usize) -> Samples {
         let steps = (0..program.steps.len()).step_by(every);
         let sample = |step: usize| {
             let call = *program.calls(step, gpu)?.get(place)?;
-            let since = runs[program.steps[step].0].since(call as usize)?;
+            let run = &runs[program.steps[step].0];
+            let since = run.since(call as usize).filter(|_| run.is_known(call as usize))?;
             Some(since.map(|time| time as f64))
         };
         steps.filter_map(sample).collect()

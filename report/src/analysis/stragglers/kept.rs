@@ -5,10 +5,11 @@
 //! the job decides. Each block is looked through for pauses before it is given up: no pause of a long job is lost.
 
 use crate::analysis::steps::{InStep, Token};
-use crate::job::Job;
-use crate::stream::{Call, Judged, Kind};
+use crate::stream::{Call, Judged, Kind, Message};
 use common::name::Name;
+use rustc_hash::FxHasher;
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 
 /// Most calls that are kept, of all GPUs.
 const MOST: usize = if cfg!(test) { 1 << 12 } else { 2 << 20 };
@@ -41,8 +42,12 @@ pub(super) struct Timed {
     pub(super) joins: Joins,
     /// Whether its times were compared with those of the other ranks.
     pub(super) is_compared: bool,
-    /// GPUs that it exchanges messages with; empty for an operation of all ranks.
-    pub(super) peers: Box<[u32]>,
+    /// Whether its begin and end are known; otherwise both are the end of the call before.
+    pub(super) is_timed: bool,
+    /// Whether it sends alone, or receives alone.
+    pub(super) is_one_way: bool,
+    /// Its messages, each as a number that its other end has, too; sorted. Empty for an operation of all ranks.
+    pub(super) messages: Box<[u64]>,
 }
 
 impl Timed {
@@ -107,6 +112,8 @@ pub(super) struct Kept {
     length: u64,
     /// Last block of each GPU; all before the least of these are complete.
     reached: Vec<Option<u64>>,
+    /// End of each GPU's last call, twice, and its shift.
+    ends: Vec<Option<(i64, i64, i64)>>,
     /// CUDA streams of each GPU.
     streams: Vec<Vec<u64>>,
     count: usize,
@@ -124,6 +131,7 @@ impl Kept {
             blocks: BTreeMap::new(),
             length,
             reached: vec![None; gpus],
+            ends: vec![None; gpus],
             streams: vec![vec![]; gpus],
             count: 0,
             thinned: 0,
@@ -133,14 +141,15 @@ impl Kept {
     }
 
     /// Adds the next call of a GPU with its place in a step, which counts from 0 behind the warm-up.
-    pub(super) fn add(&mut self, job: &Job, judged: &Judged, at: InStep, given_up: GivenUp<'_>) {
+    pub(super) fn add(&mut self, judged: &Judged, at: InStep, given_up: GivenUp<'_>) {
         let call = judged.call();
-        let (Some([common, _]), Some(time), Some(reached)) =
-            (judged.part.span, call.time, self.reached.get_mut(call.gpu))
-        else {
-            return;
-        };
-        let [begin, end] = [time.start, time.stop].map(|time| i64::try_from(time).unwrap_or(i64::MAX));
+        let Some(reached) = self.reached.get_mut(call.gpu) else { return };
+        let known = judged.part.span.zip(call.time).map(|([common, _], time)| {
+            let [begin, end] = [time.start, time.stop].map(|time| i64::try_from(time).unwrap_or(i64::MAX));
+            (begin, end.max(begin), common.saturating_sub(begin))
+        });
+        let Some((begin, end, shift)) = known.or(self.ends[call.gpu]) else { return };
+        self.ends[call.gpu] = Some((end, end, shift));
         let block = at.step / self.length;
         if reached.is_none_or(|reached| reached < block) {
             *reached = Some(block);
@@ -156,22 +165,22 @@ impl Kept {
             streams.len() - 1
         });
         let joins = self.names.joins(call);
-        let communicator = job.communicators.get(call.communicator);
-        let gpu =
-            |rank: i32| communicator.and_then(|of| job.gpu(of.comm, rank)).and_then(|gpu| u32::try_from(gpu).ok());
-        let mut peers: Vec<u32> = match joins {
-            Joins::Pairs => {
-                call.messages.iter().filter(|it| it.peer != call.rank).filter_map(|it| gpu(it.peer)).collect()
-            }
+        let others = || call.messages.iter().filter(|message| message.peer != call.rank);
+        let mut messages: Vec<u64> = match joins {
+            Joins::Pairs => others().map(|message| number(call, message)).collect(),
             _ => vec![],
         };
-        peers.sort_unstable();
-        peers.dedup();
+        messages.sort_unstable();
+        messages.dedup();
         let timed = Timed {
             begin,
-            end: end.max(begin),
-            shift: common.saturating_sub(begin),
-            lead: u32::try_from(time.start.saturating_sub(call.enqueued_own)).unwrap_or(u32::MAX),
+            end,
+            shift,
+            lead: u32::try_from(begin.saturating_sub_unsigned(call.enqueued_own)).unwrap_or(if begin < 0 {
+                0
+            } else {
+                u32::MAX
+            }),
             occurrence: judged.occurrence as u32,
             step: u32::try_from(at.step).unwrap_or(u32::MAX),
             place: at.place.unwrap_or(BETWEEN),
@@ -180,7 +189,9 @@ impl Kept {
             stream: u16::try_from(stream).unwrap_or(u16::MAX),
             joins,
             is_compared: judged.part.wait.is_some(),
-            peers: peers.into_boxed_slice(),
+            is_timed: known.is_some(),
+            is_one_way: others().all(|it| it.is_send) || others().all(|it| !it.is_send),
+            messages: messages.into_boxed_slice(),
         };
         let gpus = self.reached.len();
         self.blocks.entry(block).or_insert_with(|| vec![vec![]; gpus])[call.gpu].push(timed);
@@ -226,6 +237,16 @@ impl Kept {
         }
         stretches.into_iter().map(|(_, calls)| calls).collect()
     }
+}
+
+/// Returns the number of a message: the same at its send and at its receive.
+fn number(call: &Call, message: &Message) -> u64 {
+    let [from, to] = if message.is_send { [call.rank, message.peer] } else { [message.peer, call.rank] };
+    let mut hasher = FxHasher::default();
+    hasher.write_usize(call.communicator);
+    hasher.write_u64(u64::from(from.cast_unsigned()) << 32 | u64::from(to.cast_unsigned()));
+    hasher.write_u64(message.number);
+    hasher.finish()
 }
 
 /// Returns a number that looks random (SplitMix64's finalizer).

@@ -45,6 +45,8 @@ use whatif::{Scene, unchanged};
 
 /// Distance of the re-enacted step from the measured one from which on nothing is concluded.
 const OFF: f64 = 0.03;
+/// Share of the operations without a begin from which on own times are not known.
+const UNTIMED: f64 = 0.2;
 /// Most groups that stand out, and are played again.
 const MOST: usize = 16;
 /// Columns and rows of the map at most.
@@ -88,7 +90,7 @@ impl Costs {
             let step = step_length(&runs);
             pauses.add_all(&runs, &division, &owns(&runs, &division, step), step);
         };
-        self.kept.add(job, judged, at, &mut given_up);
+        self.kept.add(judged, at, &mut given_up);
     }
 
     /// Draws the conclusions. `slow` are the slow pairs of `parts` parts of the network.
@@ -109,6 +111,14 @@ impl Costs {
                  are not known.",
             );
         }
+        let all: usize = runs.iter().map(|run| run.calls.len()).sum();
+        let untimed = runs.iter().flat_map(|run| &run.calls).filter(|call| !call.is_timed).count();
+        if untimed as f64 > UNTIMED * all as f64 {
+            return absent(&format!(
+                "{:.0} % of the operations in steps have no begin on the GPU, so that own times of ranks are not known.",
+                100.0 * untimed as f64 / all as f64
+            ));
+        }
         let division = Division::of(job, &runs);
         let step = step_length(&runs);
         let mut owns = owns(&runs, &division, step);
@@ -118,7 +128,7 @@ impl Costs {
             let mut ranks: Vec<Option<Rank>> = job.gpus.iter().map(|_| None).collect();
             for peers in &division.peers {
                 for (&member, gpu) in peers.members.iter().zip(division.gpus(peers)) {
-                    ranks[gpu] = Rank::of(&division, peers, member, owns);
+                    ranks[gpu] = Rank::of((&runs, &division), peers, member, owns);
                 }
             }
             ranks
@@ -315,7 +325,7 @@ impl WhatIf<'_> {
         }
         let together_us =
             (found.standing.len() > 1).then(|| gain(&found.standing.iter().collect::<Vec<_>>())).flatten();
-        let jitter_us = is_close.and_then(|step| Some(us(step - self.without_jitter()?)));
+        let jitter_us = is_close.and_then(|step| Some(us(step - self.without_jitter()?).max(0.0)));
         stragglers.sort_by(|one, other| other.gain_us.partial_cmp(&one.gain_us).unwrap_or(std::cmp::Ordering::Equal));
         let (mut events, event_ranks) = pauses.events_without(chronic);
         let event_count = events.len() as u64;

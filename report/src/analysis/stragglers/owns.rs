@@ -102,7 +102,7 @@ pub(super) fn excess(runs: &[Run], division: &Division, peers: &Peers, without: 
         for place in 0..program.places {
             let call = |calls: Option<&[u32]>| {
                 let call = calls?.get(place).copied().filter(|&call| call != NOWHERE)? as usize;
-                run.before(call).map(|_| call)
+                run.is_known(call).then_some(call)
             };
             let own = |member: usize| call(calls[member]).map(|call| owns.own[call] as f64);
             values.clear();

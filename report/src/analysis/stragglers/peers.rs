@@ -2,7 +2,8 @@
 //!
 //! The middle stages of a pipeline run one program, but need not compute equally much: they are peers only within their
 //! stage. A rank's stage is its rank in the communicator of its messages, where the ranks of that communicator run more
-//! than one program. In a ring all run the same one, and there are no stages.
+//! than one program, and some only send or only receive at times. In a ring all run the same program and send when they
+//! receive, and there are no stages.
 
 use super::kept::Joins;
 use super::programs::{Program, programs};
@@ -59,16 +60,18 @@ impl Division {
 /// Returns the stage of a GPU: by the communicator of most of its messages.
 fn stage(job: &Job, runs: &[Run], gpu: usize, program_of: &[Option<usize>]) -> Option<i32> {
     let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut is_one_way = false;
     for run in runs.iter().take(1) {
         let own = &run.calls[run.first[gpu]..run.first[gpu + 1]];
-        own.iter()
-            .filter(|call| call.joins == Joins::Pairs)
-            .for_each(|it| *counts.entry(it.communicator).or_default() += 1);
+        for call in own.iter().filter(|call| call.joins == Joins::Pairs) {
+            *counts.entry(call.communicator).or_default() += 1;
+            is_one_way |= call.is_one_way;
+        }
     }
     let most = counts.into_iter().max_by_key(|&(communicator, count)| (count, communicator))?.0;
     let members = &job.communicators.get(most as usize)?.members;
     let mut of_members = members.iter().filter_map(|member| program_of.get(member.gpu).copied().flatten());
     let first = of_members.next()?;
-    let is_pipeline = of_members.any(|program| program != first);
+    let is_pipeline = is_one_way && of_members.any(|program| program != first);
     members.iter().find(|member| member.gpu == gpu && is_pipeline).map(|member| member.rank)
 }

@@ -3,6 +3,7 @@
 use super::owns::{Owns, STEPS};
 use super::peers::{Division, Peers};
 use super::robust::{NORMAL, error, median, spread};
+use super::run::Run;
 
 /// The steps of a rank. Times are nanoseconds.
 #[derive(Debug, Default)]
@@ -22,7 +23,12 @@ pub(super) struct Rank {
 
 impl Rank {
     /// Takes the steps of a member of some peers; `None` if it has none with own times.
-    pub(super) fn of(division: &Division, peers: &Peers, member: usize, owns: &[Owns]) -> Option<Self> {
+    pub(super) fn of(
+        (runs, division): (&[Run], &Division),
+        peers: &Peers,
+        member: usize,
+        owns: &[Owns],
+    ) -> Option<Self> {
         let program = &division.programs[peers.program];
         let has_peers = peers.members.len() > 1;
         let calls: Vec<(usize, u32, &[u32])> = program
@@ -31,10 +37,13 @@ impl Rank {
             .enumerate()
             .filter_map(|(step, &(stretch, number))| Some((stretch, number, program.calls(step, member)?)))
             .collect();
+        let is_known = |stretch: usize, call: usize| {
+            runs[stretch].is_known(call) && (!has_peers || owns[stretch].excess[call].is_finite())
+        };
         let at = |place: usize, of: fn(&Owns, usize) -> f64| {
             let known = |&(stretch, _, calls): &(usize, u32, &[u32])| {
                 let (owns, call) = (&owns[stretch], calls[place] as usize);
-                (!has_peers || owns.excess[call].is_finite()).then(|| of(owns, call))
+                is_known(stretch, call).then(|| of(owns, call))
             };
             median(&mut calls.iter().filter_map(known).collect::<Vec<f64>>())
         };
@@ -46,13 +55,13 @@ impl Rank {
         let mut steps = vec![];
         for &(stretch, number, calls) in &calls {
             let owns = &owns[stretch];
-            let (mut own, mut excess, mut is_known) = (0.0, 0.0, false);
+            let (mut own, mut excess, mut known) = (0.0, 0.0, 0);
             for (place, &call) in calls.iter().enumerate() {
                 let call = call as usize;
-                if has_peers && !owns.excess[call].is_finite() {
+                if !is_known(stretch, call) {
                     continue;
                 }
-                is_known = true;
+                known += 1;
                 if owns.is_pause[call] {
                     (own, excess) = (own + own_by_place[place], excess + by_place[place]);
                 } else {
@@ -61,7 +70,8 @@ impl Rank {
                     single.push(excess_of(owns, call));
                 }
             }
-            if is_known {
+            // a step without most of its own times says nothing
+            if 2 * known > calls.len() {
                 steps.push((number, own, excess));
             }
         }

@@ -95,24 +95,45 @@ impl Run {
                 at + order[at..].iter().take_while(|&&it| self.calls[it as usize].occurrence == occurrence).count();
             let group = &order[at..end];
             match self.calls[group[0] as usize].joins {
-                Joins::Pairs => group.iter().for_each(|&call| self.pair(call, group)),
-                joins => self.collect(group, joins),
+                Joins::Pairs => self.pair(group),
+                joins => {
+                    // a call without a time is met by nobody
+                    let (timed, others): (Vec<u32>, Vec<u32>) =
+                        group.iter().partition(|&&call| self.calls[call as usize].is_timed);
+                    self.collect(&timed, joins);
+                    others.iter().for_each(|&call| self.collect(&[call], joins));
+                }
             }
             at = end;
         }
     }
 
-    fn pair(&mut self, call: u32, group: &[u32]) {
-        let of = &self.calls[call as usize];
-        let is_peer = |&&it: &&u32| of.peers.binary_search(&self.gpus[it as usize]).is_ok() && it != call;
-        let mut party = vec![call];
-        party.extend(group.iter().filter(is_peer));
-        self.transfer[call as usize] = of.end - of.begin;
-        self.party[call as usize] = self.parties.len() as u32;
-        self.parties.push(party);
+    /// Finds the calls that each call of messages meets.
+    fn pair(&mut self, group: &[u32]) {
+        let mut ends: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+        for &call in group.iter().filter(|&&call| self.calls[call as usize].is_timed) {
+            for &message in &self.calls[call as usize].messages {
+                ends.entry(message).or_default().push(call);
+            }
+        }
+        for &call in group {
+            let of = &self.calls[call as usize];
+            let met = of.messages.iter().filter(|_| of.is_timed).filter_map(|message| ends.get(message)).flatten();
+            let mut others: Vec<u32> = met.copied().filter(|&other| other != call).collect();
+            others.sort_unstable();
+            others.dedup();
+            let mut party = vec![call];
+            party.extend(others);
+            self.transfer[call as usize] = of.end - of.begin;
+            self.party[call as usize] = self.parties.len() as u32;
+            self.parties.push(party);
+        }
     }
 
     fn collect(&mut self, group: &[u32], joins: Joins) {
+        if group.is_empty() {
+            return;
+        }
         let of = |call: u32| &self.calls[call as usize];
         let latest = group.iter().map(|&call| of(call).common()[0]).max().unwrap_or(0);
         let last_end = group.iter().map(|&call| of(call).common()[1]).max().unwrap_or(0);
@@ -153,22 +174,30 @@ impl Run {
         (call > self.first[self.gpus[call] as usize]).then(|| call - 1)
     }
 
+    /// Returns whether the own time before a call is known: it and the call before have a time.
+    pub(super) fn is_known(&self, call: usize) -> bool {
+        self.before(call).is_some_and(|before| self.calls[call].is_timed && self.calls[before].is_timed)
+    }
+
     /// Returns the time since the begin of the call before, and how long that call took.
     pub(super) fn since(&self, call: usize) -> Option<[i64; 2]> {
         let before = &self.calls[self.before(call)?];
         Some([self.calls[call].begin - before.begin, before.end - before.begin])
     }
 
-    /// Returns the transfer between a call of messages and a call that it meets, as measured.
-    fn between(&self, one: usize, other: usize, is_lone: bool) -> i64 {
-        let (one, other) = (&self.calls[one], &self.calls[other]);
-        let shortest = (one.end - one.begin).min(other.end - other.begin);
-        // the call that began last waits for nobody, and needs no common clock
-        if is_lone || !one.is_compared || !other.is_compared {
-            return shortest;
+    /// Returns the transfer between a call of messages and a call that it meets, as measured: from the later begin on. With
+    /// the call that began last (`is_latest`) it goes to the call's own end, with others at most to the earlier end of
+    /// both. `None` for a call that was over before the other one began, as of a buffered send: it waited for nobody.
+    fn between(&self, one: usize, other: usize, is_latest: bool) -> Option<i64> {
+        let (of_one, of_other) = (&self.calls[one], &self.calls[other]);
+        if !of_one.is_compared || !of_other.is_compared {
+            // the call that began last waits for nobody, and needs no common clock
+            return Some((of_one.end - of_one.begin).min(of_other.end - of_other.begin));
         }
-        let [one, other] = [one.common(), other.common()];
-        (one[1].min(other[1]) - one[0].max(other[0])).clamp(0, shortest)
+        let [one, other] = [of_one.common(), of_other.common()];
+        let end = if is_latest { one[1] } else { one[1].min(other[1]) };
+        let transfer = end - one[0].max(other[0]);
+        (transfer >= 0).then_some(transfer.min(one[1] - one[0]))
     }
 
     /// Plays the stretch with these own times before each call and these parts of it that run beside the call before.
@@ -251,12 +280,14 @@ impl Run {
         if let [_] = party[..] {
             return times[call][0] + self.transfer[call];
         }
+        let begin = |call: u32| self.calls[call as usize].common()[0];
+        let latest = party[1..].iter().copied().max_by_key(|&other| begin(other));
+        let own = times[call][0] + self.transfer[call];
         let end = |&other: &u32| {
+            let is_latest = latest == Some(other);
             let other = other as usize;
-            let is_lone = party.len() == 2 && self.parties[self.party[other] as usize].len() == 2;
-            let transfer = self.between(call, other, is_lone);
-            let transfer = scaled(call, Some(other), transfer);
-            times[call][0].max(times[other][0]) + transfer
+            let Some(transfer) = self.between(call, other, is_latest) else { return own };
+            times[call][0].max(times[other][0]) + scaled(call, Some(other), transfer)
         };
         party[1..].iter().map(end).max().unwrap_or(times[call][0])
     }

@@ -2,9 +2,11 @@
 //!
 //! A rank stands out if its own time a step is longer than that of its peers by more than 1 % of a step, and by more
 //! than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks that have
-//! peers) and of its own median over the steps. Below five ranks the deviation of the ranks is unknown; 1 % of the own
-//! time stands for it. The time by which it stands out says nothing yet of what a step would gain.
+//! peers) and of its own median over the steps. Below five ranks the deviation of the ranks is unknown; 2 % of the own
+//! time stands for it, and fewer than five steps say nothing. The time by which it stands out says nothing yet of the
+//! gain of a step.
 
+use super::owns::STEPS;
 use super::peers::Division;
 use super::rank::{Change, Rank};
 use super::robust::{NORMAL, median};
@@ -19,7 +21,7 @@ const SHARE: f64 = 0.01;
 /// Ranks from which on their deviation from each other is known.
 const RANKS: usize = 5;
 /// Share of the own time that stands for an unknown deviation.
-const UNKNOWN: f64 = 0.01;
+const UNKNOWN: f64 = 0.02;
 /// Share of a node's ranks that stand out, from which on it is the node.
 const OF_NODE: f64 = 0.75;
 
@@ -48,6 +50,7 @@ struct Candidate {
     excess: f64,
     error: f64,
     since: Option<u32>,
+    steps: usize,
 }
 
 /// Deviations of the excess, by GPU, and those that stand out.
@@ -76,6 +79,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
                 excess: behind.map_or(rank.excess, |(_, excess)| excess) - middle,
                 error: rank.error,
                 since: behind.map(|(step, _)| step),
+                steps: rank.steps.len(),
             });
         }
     }
@@ -84,7 +88,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
     for candidate in &candidates {
         let z = candidate.excess / scale(candidate, deviation);
         found.z[candidate.gpu] = Some(z);
-        if z > Z && candidate.excess > SHARE * step {
+        if z > Z && candidate.excess > SHARE * step && (deviation.is_some() || candidate.steps >= STEPS) {
             found.standing.push(Standing {
                 group: Group::Rank,
                 gpus: vec![candidate.gpu],
@@ -182,7 +186,8 @@ fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, standing: &mut
         let excess = owns[stage] - usual;
         let error = median(&mut of.iter().map(|(_, rank)| rank.error).collect::<Vec<f64>>());
         let z = excess / (UNKNOWN * usual).max(error).max(1.0);
-        if z <= Z || excess <= SHARE * step {
+        let steps = of.iter().map(|(_, rank)| rank.steps.len()).min().unwrap_or(0);
+        if z <= Z || excess <= SHARE * step || steps < STEPS {
             continue;
         }
         let gpus: Vec<usize> = of.iter().map(|(gpu, _)| *gpu).collect();

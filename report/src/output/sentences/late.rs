@@ -11,6 +11,8 @@ const MUCH: f64 = 0.05;
 const JITTER: f64 = 0.1;
 /// Share of a step from which on random differences are spoken of.
 const NEXT_TO_NOTHING: f64 = 0.005;
+/// Steps and ranks below which nobody can stand out.
+const FEW: u64 = 5;
 /// Most groups that the answer names.
 const NAMED: usize = 3;
 
@@ -130,6 +132,16 @@ fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
     let missing = report.complete.ranks.map_or(0, |ranks| ranks.saturating_sub(report.complete.ranks_here));
     if let ([event], 1) = (&stragglers.events[..], stragglers.event_count) {
         return once(report, stragglers, event);
+    }
+    let (steps, ranks) = (stragglers.steps, report.gpus.len() as u64);
+    if missing == 0 && steps < FEW && (2..FEW).contains(&ranks) {
+        let of = if steps > 0 { counted(steps, "step") } else { "one recording without steps".into() };
+        let text = format!(
+            "Not known: {of} of {} {} too few to tell a slow rank from chance.",
+            counted(ranks, "rank"),
+            if steps > 1 { "are" } else { "is" }
+        );
+        return Verdicted { text, next: "Record more steps.".into(), ..Verdicted::default() };
     }
     let mut text = if missing > 0 {
         format!(

@@ -185,7 +185,7 @@ mod tests {
         let span = [100 * number as i64, 100 * number as i64 + 90];
         let part = Part { call, span: Some(span), wait: Some(30), likely: 4, error: 9 };
         let latest = Some([span[0] + 30, span[0] + 95]);
-        Judged { part, occurrence: number, latest, cost: None, lateness: 0 }
+        Judged { part, occurrence: number, latest, cost: None, shared: 0, lateness: 0 }
     }
 
     #[test]
