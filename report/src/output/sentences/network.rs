@@ -127,9 +127,12 @@ fn next(
 fn reached(speed: &Speed) -> String {
     let Some(row) = heaviest(&speed.rows) else { return no_large(&speed.rows) };
     let what = operation(row);
-    let mut text = match (row.busbw, row.busiest) {
-        (Some(busbw), _) => format!("{what} reaches {} bus bandwidth", rate(busbw)),
-        (None, busiest) => format!("{what} reaches {} at its busiest rank", rate(busiest.unwrap_or_default())),
+    let mut text = match (row.busbw, row.busiest, row.busbw_mean) {
+        (Some(busbw), ..) => format!("{what} reaches {} bus bandwidth", rate(busbw)),
+        (None, Some(busiest), _) => format!("{what} reaches {} at its busiest rank", rate(busiest)),
+        (None, None, mean) => {
+            format!("{what} reaches {} bus bandwidth at least, its waits included", rate(mean.unwrap_or_default()))
+        }
     };
     if let Some(part) = row.utilisation {
         text += &format!(", {} of its link", share(part));
@@ -280,13 +283,17 @@ fn more(all: usize, noun: &str, part: &str) -> String {
 
 /// Returns the row that the answer is about. Of operations of 1 MiB and more it is of the function, dimension, number
 /// of ranks and nodes that move most bytes, of their size with most bytes, of the slowest communicator. Rows without a
-/// rate do not count.
+/// rate do not count; where none has one, that of the durations with their waits is taken.
 pub(crate) fn heaviest(rows: &[SpeedRow]) -> Option<&SpeedRow> {
-    let has_rate = |row: &&SpeedRow| row.busbw.or(row.busiest).is_some();
-    let large = rows.iter().filter(|row| size(row) >= LARGE).filter(has_rate).collect();
-    let kind = with_most(large, |row| (&row.function, &row.dimension, row.nranks, row.nnodes));
+    let large = |rate: fn(&SpeedRow) -> Option<f64>| -> Vec<&SpeedRow> {
+        rows.iter().filter(|row| size(row) >= LARGE && rate(row).is_some()).collect()
+    };
+    let (of_transfers, with_waits) = (large(|row| row.busbw.or(row.busiest)), large(|row| row.busbw_mean));
+    let kind = with_most(if of_transfers.is_empty() { with_waits } else { of_transfers }, |row| {
+        (&row.function, &row.dimension, row.nranks, row.nnodes)
+    });
     let long = with_most(kind, |row| [row.from_bytes, row.to_bytes]);
-    let reached = |row: &SpeedRow| row.busbw.or(row.busiest).unwrap_or_default();
+    let reached = |row: &SpeedRow| row.busbw.or(row.busiest).or(row.busbw_mean).unwrap_or_default();
     long.into_iter().min_by(|one, other| reached(one).total_cmp(&reached(other)))
 }
 
@@ -355,6 +362,11 @@ mod tests {
         let expected = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth; the rate of its link is not \
                         known (--link-gbps). None of 4 compared pairs is slow beside others of its class.";
         assert_eq!(text, expected);
+        let waiting = SpeedRow { busbw: None, busbw_mean: Some(3.0), ..row("AllReduce", 64 << 20, 10, 0.0) };
+        let text = network(&report(vec![small.clone(), waiting], alike(4)));
+        assert!(text.starts_with(
+            "AllReduce of 64 MiB (DP, 8 ranks) reaches 3.00 GB/s bus bandwidth at least, its waits included."
+        ));
         let only_small = report(vec![small], Part::Absent("no proxy operations.".into()));
         let expected = "There are only small operations, whose time is latency: AllReduce of 4 B (DP, 8 ranks) takes 5.00 us \
                         in the median. Pairs of ranks are not known.";
