@@ -303,12 +303,7 @@ fn all_kernels(mut kernels: Kernels, job: &Job, mut archived: Archived) -> Optio
 }
 
 /// Returns the inputs for the report, with those that are left out. The files of `others` are of another job.
-fn inputs(
-    request: &Request,
-    of_tables: &[Input],
-    left_out: &[Unreadable],
-    others: &BTreeSet<String>,
-) -> Vec<Input> {
+fn inputs(request: &Request, of_tables: &[Input], left_out: &[Unreadable], others: &BTreeSet<String>) -> Vec<Input> {
     let is_bad = |path: &str| left_out.iter().any(|error| error.file == path);
     let kind = |path: &str| request.inputs.found.iter().find(|found| found.path.as_os_str() == path);
     let kind = |path: &str| kind(path).map_or(String::new(), |found| found.kind.text().into());

@@ -59,18 +59,26 @@ fn refusal(jobs: &[Told]) -> String {
 pub(super) fn one(opened: Opened, choice: Option<usize>) -> Result<(Opened, BTreeSet<String>), String> {
     let file = |place: u32| Some(opened.job.processes.get(place as usize)?.file.clone());
     let Some(jobs) = jobs(&opened) else { return Ok((opened, BTreeSet::new())) };
-    let told: Vec<Told> = jobs.iter().map(|(job, started)| Told {
-        name: job.name.clone(),
-        processes: job.processes.len() as u64,
-        started: started.clone(),
-        first: job.processes.first().copied().and_then(file),
-    }).collect();
+    let told: Vec<Told> = jobs
+        .iter()
+        .map(|(job, started)| Told {
+            name: job.name.clone(),
+            processes: job.processes.len() as u64,
+            started: started.clone(),
+            first: job.processes.first().copied().and_then(file),
+        })
+        .collect();
     let place = chosen(&told, choice)?;
     if jobs.len() == 1 {
         return Ok((opened, BTreeSet::new()));
     }
-    let others: BTreeSet<u32> =
-        jobs.iter().enumerate().filter(|(other, _)| *other != place).flat_map(|(_, (job, _))| &job.processes).copied().collect();
+    let others: BTreeSet<u32> = jobs
+        .iter()
+        .enumerate()
+        .filter(|(other, _)| *other != place)
+        .flat_map(|(_, (job, _))| &job.processes)
+        .copied()
+        .collect();
     let own = (0..opened.job.processes.len()).filter(|process| !others.contains(&(*process as u32)));
     let files: Vec<PathBuf> = own.filter_map(|process| opened.tables.file(process)).map(PathBuf::from).collect();
     let Opened { job, tables, notes, .. } = Tables::open(&files);
@@ -130,7 +138,10 @@ mod tests {
         );
         assert!(lines[2].starts_with("  --job 2: without a name, 1 process, began "), "{refused}");
         assert!(lines[3].starts_with("choose one with --job"), "{refused}");
-        assert_eq!((chosen(&jobs, Some(2)), chosen(&jobs[..1], None), chosen(&jobs[..1], Some(1))), (Ok(1), Ok(0), Ok(0)));
+        assert_eq!(
+            (chosen(&jobs, Some(2)), chosen(&jobs[..1], None), chosen(&jobs[..1], Some(1))),
+            (Ok(1), Ok(0), Ok(0))
+        );
         assert!(chosen(&jobs, Some(3)).unwrap_err().contains("--job 2: "));
         assert!(chosen(&jobs, Some(0)).is_err() && chosen(&jobs[..1], Some(2)).is_err());
     }

@@ -8,8 +8,8 @@
 use super::communicators::Usage;
 use super::complete::{self, Found};
 use super::dimension::Dimensions;
-use super::onlooker::{Onlooker, Placed};
 use super::late::Waits;
+use super::onlooker::{Onlooker, Placed};
 use super::pairs::Messages;
 use super::series::Transfers;
 use super::speed::Speeds;

@@ -10,8 +10,7 @@ impl Job {
     }
 
     fn by_launcher(&self) -> Option<Vec<u32>> {
-        let ranks: Option<Vec<u32>> =
-            self.gpus.iter().map(|gpu| self.processes.get(gpu.process)?.rank).collect();
+        let ranks: Option<Vec<u32>> = self.gpus.iter().map(|gpu| self.processes.get(gpu.process)?.rank).collect();
         ranks.filter(|ranks| are_distinct(ranks))
     }
 

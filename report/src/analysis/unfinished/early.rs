@@ -11,8 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Returns these ranks, each once, without their steps.
 pub(super) fn early(courses: &Courses, job: &Job) -> Vec<Early> {
     let communicators = || job.communicators.iter().zip(&courses.communicators).map(|(one, (ranks, _))| (one, ranks));
-    let waiting: BTreeSet<usize> =
-        communicators().flat_map(|(_, ranks)| ranks.values()).filter(|rank| rank.waits()).map(|rank| rank.gpu).collect();
+    let waiting: BTreeSet<usize> = communicators()
+        .flat_map(|(_, ranks)| ranks.values())
+        .filter(|rank| rank.waits())
+        .map(|rank| rank.gpu)
+        .collect();
     let mut found: BTreeMap<usize, Early> = BTreeMap::new();
     for early in communicators().flat_map(|(one, ranks)| of_communicator(one, ranks, &waiting, job)) {
         let known = found.get(&early.gpu).map_or(0, |known| known.waiting);

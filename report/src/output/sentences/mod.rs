@@ -32,7 +32,11 @@ pub fn complete(report: &Report) -> String {
     };
     let are = if complete.ranks_here == 1 { "is" } else { "are" };
     let mut text = early::early(report).map_or_else(String::new, |early| early + " ");
-    text += &format!("{verdict}: {ranks} {are} here{} with {}", missing(complete), counted(complete.operations, "operation"));
+    text += &format!(
+        "{verdict}: {ranks} {are} here{} with {}",
+        missing(complete),
+        counted(complete.operations, "operation")
+    );
     if !lacks.is_empty() {
         text += ", but ";
         text += &lacks.join(", ");
