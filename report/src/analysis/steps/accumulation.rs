@@ -15,59 +15,19 @@
 //!   the optimizer runs there, and there alone. Steps that are logged have an optimizer each, so that their pauses are
 //!   alike.
 
+use super::closing::{self, Mark, SMALL};
 use super::figures::median;
 use super::pattern::{Candidate, Periods, Repetition};
 use super::run::z_function;
 use super::sequence::Sequence;
 use super::token::Detail;
-use crate::job::Operation;
-use common::name::Name;
 
-/// Most bytes of a small call: norms, losses and flags are numbers, one or a few.
-const SMALL: u64 = 1 << 10;
 /// Least length of the optimizer's pause, as a multiple of the pause between micro-steps.
 const PAUSE: f64 = 1.5;
 
-/// What a call says of the optimizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// It leaves each rank a part of the gradients.
-    Shards,
-    /// It sums up a few numbers.
-    Sum,
-    /// Nothing.
-    Other,
-}
-
-/// The functions that calls are marked by.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Functions {
-    reduce_scatter: Name,
-    all_reduce: Name,
-}
-
-impl Default for Functions {
-    fn default() -> Self {
-        Self { reduce_scatter: Name::of(Some(c"ReduceScatter")), all_reduce: Name::of(Some(c"AllReduce")) }
-    }
-}
-
-impl Functions {
-    /// Returns the mark of a row that is no message.
-    pub(super) fn mark(&self, row: &Operation) -> Mark {
-        if row.function == self.reduce_scatter {
-            Mark::Shards
-        } else if row.function == self.all_reduce && row.bytes <= SMALL {
-            Mark::Sum
-        } else {
-            Mark::Other
-        }
-    }
-}
-
 /// Returns the steps of a GPU that have several micro-steps; `None` if its steps have one.
 pub(super) fn steps(sequence: &Sequence, periods: &Periods) -> Option<Repetition> {
-    let best = periods.best()?;
+    let best = closing::period(sequence, periods)?;
     let of_best = |it: &Candidate| 100 * (it.calls() + 2 * it.pattern.len()) >= 99 * best.calls();
     let longer = periods.longer_than(best.pattern.len()).filter(|it| of_best(it));
     std::iter::once(best).chain(longer).find_map(|candidate| {

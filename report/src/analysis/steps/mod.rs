@@ -5,6 +5,7 @@
 //! one's first call, the last step with the end of its own last call.
 
 mod accumulation;
+mod closing;
 mod figures;
 mod follow;
 mod pattern;

@@ -111,6 +111,11 @@ impl Periods {
         self.0.iter().find(is_enough).or_else(|| self.0.iter().find(|it| it.calls() == calls))
     }
 
+    /// Returns the periods that are shorter than this one, shortest first.
+    pub(super) fn shorter_than(&self, period: usize) -> impl Iterator<Item = &Candidate> {
+        self.0.iter().filter(move |it| it.pattern.len() < period)
+    }
+
     /// Returns the periods that are longer than this one, shortest first.
     pub(super) fn longer_than(&self, period: usize) -> impl Iterator<Item = &Candidate> {
         self.0.iter().filter(move |it| it.pattern.len() > period)

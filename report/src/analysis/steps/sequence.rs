@@ -1,6 +1,6 @@
 //! The calls of a GPU, made from its rows.
 
-use super::accumulation::{Functions, Mark};
+use super::closing::{Functions, Mark};
 use super::token::{Exchange, Token, of_row};
 use crate::analysis::dimension::Tallies;
 use crate::job::{Job, Operation};

@@ -1,10 +1,10 @@
 //! A first look at the tables, before the stream: what repeats on each GPU, and what is done in each communicator.
 
-use super::accumulation;
 use super::pattern::{Periods, Repetition, Walk};
 use super::patterns::Patterns;
 use super::sequence::Sequence;
 use super::token::{Detail, Own};
+use super::{accumulation, closing};
 use crate::analysis::dimension::Tallies;
 use crate::job::{Job, Table, Unreadable};
 use rustc_hash::FxHashMap;
@@ -78,15 +78,16 @@ impl Survey {
                 continue;
             }
             let periods = |detail: Detail| Periods::of(&sequence.tokens[detail as usize], &sequence.bytes);
-            let best = |periods: &Periods| periods.best()?.repetition(None);
             let exact = periods(Detail::Exact);
             let accumulated = accumulation::steps(&sequence, &exact);
             look(&mut self.accumulated, gpu, Detail::Exact, &sequence, accumulated);
-            look(&mut self.exact, gpu, Detail::Exact, &sequence, best(&exact));
+            let whole = closing::period(&sequence, &exact).and_then(|period| period.repetition(None));
+            look(&mut self.exact, gpu, Detail::Exact, &sequence, whole);
             drop(exact);
             // without counts, calls of one function and of any size would each be a step
             let least = if self.exact.has(gpu) { 1 } else { 2 };
-            let without = best(&periods(Detail::WithoutCounts)).filter(|found| found.pattern.len() >= least);
+            let without = periods(Detail::WithoutCounts).best().and_then(|period| period.repetition(None));
+            let without = without.filter(|found| found.pattern.len() >= least);
             look(&mut self.without_counts, gpu, Detail::WithoutCounts, &sequence, without);
         }
         error.map_or(Ok(()), Err)
