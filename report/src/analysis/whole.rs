@@ -94,6 +94,8 @@ pub fn report(
     if let crate::answer::Part::Known(speed) = &mut speed {
         speed.link = link;
     }
+    let stragglers = Part::Absent("The steps were not re-enacted.".into());
+    let swim = by_step.detail.answer(job, &dimensions, stragglers.known());
     Ok(Report {
         schema: SCHEMA.into(),
         answers: Answers::default(),
@@ -103,13 +105,13 @@ pub fn report(
         steps: by_step.steps,
         budget: by_step.budget,
         phases: by_step.phases,
-        stragglers: Part::Absent("The steps were not re-enacted.".into()),
+        stragglers,
         late: parts.late.finish(job, steps),
         speed,
         pairs: parts.pairs.finish(job, &transfers),
         communicators: parts.usage.finish(job, &named, &clock, begin),
         unfinished: parts.courses.finish(job),
-        swim: by_step.swim,
+        swim,
         callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),
         series: parts.series.finish(job, &named),
     })

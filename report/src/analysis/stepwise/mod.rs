@@ -4,8 +4,8 @@ use super::budget::Budgets;
 use super::dimension::Dimensions;
 use super::phases::Windows;
 use super::steps::{Event, Follower, Plan, Records};
-use super::swim::Chosen;
-use crate::answer::{Budget, Part, Phases, Steps, Swim};
+use super::swim::Detail;
+use crate::answer::{Budget, Part, Phases, Steps};
 use crate::job::{Job, Kernels, Options};
 use crate::stream::{Judged, Listener};
 
@@ -18,8 +18,8 @@ pub struct ByStep {
     pub budget: Part<Budget>,
     /// Windows between phases of communication.
     pub phases: Part<Phases>,
-    /// One step in detail.
-    pub swim: Part<Swim>,
+    /// Steps in detail.
+    pub(crate) detail: Detail,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
 }
@@ -32,14 +32,12 @@ pub struct Stepwise<'a> {
     budgets: Budgets,
     records: Records,
     windows: Windows,
-    chosen: Chosen,
+    detail: Detail,
     top: usize,
     /// Step that is shown in detail, counted behind the warm-up.
     shown: Option<u64>,
     /// Whether it was chosen for its length.
     is_slowest_shown: bool,
-    /// Sum of its lengths over GPUs in nanoseconds, and their number.
-    shown_length: (i64, u32),
     events: Vec<Event>,
     /// Step of the last call, counted behind the warm-up.
     last: Option<u64>,
@@ -55,9 +53,10 @@ impl<'a> Stepwise<'a> {
         kernels: Option<Kernels>,
         common: &dyn Fn(usize, u64) -> i64,
     ) -> Self {
-        let warm_up = plan.warm_up();
         // without steps, the recording is one
         let shown = if plan.has_steps() { options.step.or(plan.slowest()) } else { Some(0) };
+        let usual = plan.usual();
+        let warm_up = plan.has_steps().then(|| plan.warm_up());
         let is_slowest_shown = plan.has_steps() && options.step.is_none();
         Self {
             dimensions,
@@ -65,11 +64,10 @@ impl<'a> Stepwise<'a> {
             follower: Follower::new(job, plan),
             records: Records::new(job.gpus.len()),
             windows: Windows::new(job.gpus.len()),
-            chosen: Chosen::new(job.gpus.len(), shown.map(|step| step.saturating_add(warm_up))),
+            detail: Detail::new(job.gpus.len(), shown, usual, warm_up),
             top: options.top,
             shown,
             is_slowest_shown,
-            shown_length: (0, 0),
             events: vec![],
             last: None,
         }
@@ -102,17 +100,13 @@ impl<'a> Stepwise<'a> {
         if self.is_slowest_shown && slowest != self.shown && !self.follower.plan().is_surveyed() {
             notes.push("The step in detail is the slowest one of each GPU's first 262,144 operations.".into());
         }
-        let warm_up = has_plan.then(|| self.follower.plan().warm_up());
-        let (sum, gpus) = self.shown_length;
-        let length = (gpus > 0).then(|| sum as f64 / 1e3 / f64::from(gpus));
-        let swim = self.chosen.answer(job, self.dimensions, warm_up, length);
-        ByStep { steps, budget, phases: self.windows.answer(self.dimensions), swim, notes }
+        ByStep { steps, budget, phases: self.windows.answer(self.dimensions), detail: self.detail, notes }
     }
 
     /// Passes on what happens to a GPU's step.
     fn pass(&mut self, gpu: usize, events: &mut Vec<Event>) {
         for event in events.drain(..) {
-            self.chosen.event(event);
+            self.detail.event(event);
             self.budgets.event(gpu, event);
         }
         self.events = std::mem::take(events);
@@ -125,10 +119,7 @@ impl<'a> Stepwise<'a> {
             let Some(step) = self.follower.plan().counted(ended.step) else { continue };
             self.budgets.end(gpu, step, &ended);
             self.records.end(gpu, step, ended.length, ended.wait);
-            if self.shown == Some(step) {
-                let (sum, gpus) = self.shown_length;
-                self.shown_length = (sum + ended.length, gpus + 1);
-            }
+            self.detail.end(ended.step, ended.length);
         }
     }
 }
@@ -147,7 +138,7 @@ impl Listener for Stepwise<'_> {
         self.budgets.call(job, judged, counted, dimension);
         self.end(call.gpu);
         self.windows.call(judged, dimension, counted.is_some());
-        self.chosen.call(judged, step);
+        self.detail.call(judged, step);
     }
 }
 

@@ -17,7 +17,7 @@ const ROW: f64 = 24.0;
 /// Writes the chart and its table.
 pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
     let order = latest(late);
-    let below = table(late, names, pace);
+    let below = table(late, names, pace).render();
     // bars that could not be seen only take room
     let visible = order.iter().map(|(_, rank)| rank.cost_us).fold(0.0, f64::max) / 500.0;
     let shown: Vec<(usize, &RankLate)> =
@@ -45,14 +45,12 @@ pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
         size: [880.0, bottom(&shown) + 46.0],
         key: Key::draw(&keys),
         drawing: bars(&shown, names, pace),
-        below: html! {
+        notes: html! {
             @if further > 0 {
-                p.note {
-                    "Others waited less for " (counted(further as u64, "further GPU")) "; the table has them all."
-                }
+                p { "Others waited less for " (counted(further as u64, "further GPU")) "; the table has them all." }
             }
-            (below)
         },
+        below,
     }
     .render()
 }

@@ -50,7 +50,7 @@ pub(in crate::output::page) fn across(
         })
         .collect();
     html! {
-        g.axis {
+        g.axis.across {
             @for (x, text) in marks {
                 path.grid d={ "M" (Px(x)) " " (Px(area.top)) "V" (Px(area.bottom)) } {}
                 @if let Some(text) = text { text x=(Px(x)) y=(Px(area.bottom + 16.0)) text-anchor="middle" { (text) } }
