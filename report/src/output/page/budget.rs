@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::units::{bytes, counted, known, number, part_of, share, time};
-use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, upright};
+use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, margin, upright};
 use super::section::part;
 use super::table::Table;
 use crate::answer::{Budget, DimensionShare, GpuBudget, Origin, Part, Utilisation};
@@ -106,7 +106,7 @@ fn bars(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
     let row = if budget.gpus.len() <= 8 { 30.0 } else { 20.0 };
     let all = [("all".to_owned(), &budget.whole)].into_iter();
     let rows: Vec<_> = all.chain(budget.gpus.iter().enumerate().map(|(gpu, of)| (names.gpu(gpu), of))).collect();
-    let (size, drawing) = stack(&rows, kinds, row, [132.0, 860.0], share_of(budget));
+    let (size, drawing) = stack(&rows, kinds, row, 866.0, share_of(budget));
     (size, drawing, None)
 }
 
@@ -118,7 +118,7 @@ pub(super) fn proof(budget: &Budget, names: &Names<'_>) -> ([f64; 2], Markup) {
         rows.extend(of(least).into_iter().chain(of(most)));
     }
     let kinds = kinds(budget);
-    stack(&rows, &kinds, 34.0, [112.0, 428.0], share_of(budget))
+    stack(&rows, &kinds, 34.0, 428.0, share_of(budget))
 }
 
 /// Draws a key of the kinds of time with their shares of the whole.
@@ -133,14 +133,14 @@ fn stack(
     rows: &[(String, &GpuBudget)],
     kinds: &[Kind],
     row: f64,
-    [left, right]: [f64; 2],
+    right: f64,
     title: &str,
 ) -> ([f64; 2], Markup) {
     let bottom = 12.0 + row * rows.len() as f64;
-    let area = Area { left, top: 12.0, right, bottom };
+    let texts: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
+    let area = Area { left: margin(&texts), top: 12.0, right, bottom };
     let x = Scale::linear([0.0, 100.0], [area.left, area.right]);
     let marks = if area.width() > 400.0 { 10 } else { 5 };
-    let texts: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
     let drawing = html! {
         (across(area, &x, title, x.numbers(marks)))
         (bars_beside(area, &texts, row))
@@ -159,7 +159,7 @@ fn stack(
             }
         }
     };
-    ([right + 20.0, bottom + 46.0], drawing)
+    ([right + 14.0, bottom + 46.0], drawing)
 }
 
 /// Returns the kinds of a GPU's time with the share that lies before each.

@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::units::{TimeUnit, count, counted, known, number, part_of, round, share, time};
-use super::draw::{Area, Cells, Chart, Key, Mark, Plot, Px, Scale, across, bars_beside, digits};
+use super::draw::{Area, Cells, Chart, Key, Mark, Plot, Px, Scale, across, bars_beside, digits, margin};
 use super::gains;
 use super::section::{absent, part};
 use super::table::Table;
@@ -47,7 +47,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
     let steps = (bins as u64 * map.steps_in_bin.max(1)) as f64;
     let gpus = map.gpus_in_row.max(1) as usize;
     let height = (420.0 / rows.len() as f64).clamp(1.6, 26.0);
-    let area = Area { left: 132.0, top: 10.0, right: 866.0, bottom: 10.0 + height * rows.len() as f64 };
+    let area = Area { left: margin(names.all()), top: 10.0, right: 866.0, bottom: 10.0 + height * rows.len() as f64 };
     let x = Scale::linear([0.0, steps], [area.left, area.right]);
     let most = rows.iter().flatten().fold(0.0, |most: f64, value| most.max(f64::from(value.abs())));
     // without a length of the step, the largest value stands for a fifth of it
@@ -84,7 +84,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
             }
         }
     };
-    let bounds = BOUNDS.map(|bound| format!("{} %", round(bound)));
+    let bounds = BOUNDS.map(round);
     Chart {
         id: "excess-chart",
         title: "Own time beyond peers, rank by step",
@@ -98,7 +98,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         ),
         size: [880.0, area.bottom + 46.0],
         key: html! {
-            (Cells::strip(&bounds, "ahead of its peers", "behind them, % of a step"))
+            (Cells::strip(&bounds, "ahead of its peers, % of a step", "behind them, % of a step"))
             @if !stragglers.events.is_empty() {
                 (Key::draw(&[Key { class: "event", mark: Mark::Ring, text: "a pause".into() }]))
             }

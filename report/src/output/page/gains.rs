@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, number, part_of, share, time};
-use super::draw::{Area, Chart, Px, Scale, across, bars_beside};
+use super::draw::{Area, Chart, Px, Scale, across, bars_beside, margin};
 use super::strip::Strip;
 use super::table::Table;
 use crate::answer::{Group, Straggler, Stragglers, When, Why};
@@ -32,13 +32,15 @@ pub(super) fn ranks(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
     }
     let most = bars.iter().map(|(_, gain, _)| *gain).fold(0.0, f64::max);
     let unit = TimeUnit::of(most);
-    let area = Area { left: 132.0, top: 10.0, right: 700.0, bottom: 10.0 + ROW * bars.len() as f64 };
+    let texts: Vec<String> = bars.iter().map(|(name, ..)| name.clone()).chain(names.all().iter().cloned()).collect();
+    let left = margin(&texts);
+    let area = Area { left, top: 10.0, right: 700.0, bottom: 10.0 + ROW * bars.len() as f64 };
     let x = Scale::linear([0.0, most / unit.us], [area.left, area.right]);
-    let texts: Vec<String> = bars.iter().map(|(name, ..)| name.clone()).collect();
+    let texts = texts.get(..bars.len()).unwrap_or_default();
     let facts = |us: f64| format!("{}, {} of a step", time(us), share(part_of(us, stragglers.step_us)));
     let drawing = html! {
         (across(area, &x, &format!("gain of a step, {}", unit.name), x.numbers(8)))
-        (bars_beside(area, &texts, ROW))
+        (bars_beside(area, texts, ROW))
         @for (place, (name, gain, is_found)) in bars.iter().enumerate() {
             @let y = area.top + ROW * (place as f64 + 0.16);
             @let end = x.at(gain.max(0.0) / unit.us);
@@ -131,6 +133,12 @@ fn why(why: Option<Why>) -> &'static str {
     }
 }
 
+/// Returns the median: one slow GPU makes no slow node.
+fn middle(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
 /// Draws own excess by node; nothing of a single node.
 pub(super) fn nodes(stragglers: &Stragglers, nodes: &[String]) -> Markup {
     let mut by_node: BTreeMap<&str, (usize, Vec<f64>)> = BTreeMap::new();
@@ -144,35 +152,34 @@ pub(super) fn nodes(stragglers: &Stragglers, nodes: &[String]) -> Markup {
     let mut order: Vec<(&str, usize, Option<f64>)> = by_node
         .into_iter()
         .map(|(node, (first, excesses))| {
-            let mean = excesses.iter().sum::<f64>() / excesses.len().max(1) as f64;
-            (node, first, (!excesses.is_empty()).then_some(mean))
+            (node, first, middle(excesses))
         })
         .collect();
     order.sort_by_key(|(_, first, _)| *first);
-    let most = order.iter().filter_map(|(.., mean)| *mean).fold(0.0, |most: f64, mean| most.max(mean.abs()));
+    let most = order.iter().filter_map(|(.., us)| *us).fold(0.0, |most: f64, us| most.max(us.abs()));
     let unit = TimeUnit::of(most);
     let found: Vec<&str> = stragglers.found.iter().filter(|one| one.group == Group::Node).map(|one| &*one.name).collect();
     let marked = order.iter().enumerate().filter(|(_, (node, ..))| found.contains(node)).map(|(place, _)| place);
     let size = [880.0, 230.0];
     let strip = Strip {
-        values: order.iter().map(|(.., mean)| mean.map(|us| us / unit.us)).collect(),
+        values: order.iter().map(|(.., us)| us.map(|us| us / unit.us)).collect(),
         marked: marked.collect(),
         name: &|place| order.get(place).map_or_else(String::new, |(node, ..)| (*node).to_owned()),
         text: &|value| time(value * unit.us),
-        axes: ["node, in the order of ranks".into(), format!("mean own time beyond peers a step, {}", unit.name)],
+        axes: ["node, in the order of ranks".into(), format!("median own time beyond peers a step, {}", unit.name)],
         size,
     };
-    let columns = ["node", "mean own time beyond peers"];
-    let rows = order.iter().map(|(node, _, mean)| vec![(*node).to_owned(), known(*mean, time)]);
+    let columns = ["node", "median own time beyond peers"];
+    let rows = order.iter().map(|(node, _, us)| vec![(*node).to_owned(), known(*us, time)]);
     Chart {
         id: "nodes-chart",
         title: "Nodes",
         look: "Look for a node whose GPUs are slow together, which points to its cooling, its power or its host.",
-        description: format!("Own time beyond that of peers, mean over the GPUs of each of {}.", counted(order.len() as u64, "node")),
+        description: format!("Own time beyond that of peers, median over the GPUs of each of {}.", counted(order.len() as u64, "node")),
         size,
         key: html! {},
         drawing: strip.draw(),
-        notes: html! { p { "The mean over a node's GPUs of their own time beyond that of their peers. Strong columns stand out." } },
+        notes: html! { p { "The median over a node's GPUs of their own time beyond that of their peers. Strong columns stand out." } },
         below: html! { (Table::new("Own time beyond peers by node", &columns, 1, rows)) },
     }
     .render()

@@ -4,7 +4,7 @@ use super::super::names::Names;
 use super::super::pace::Pace;
 use super::super::units::{TimeUnit, UNKNOWN, bytes, count, share, time};
 use super::costs::costs;
-use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside};
+use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin};
 use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Late, Part, WaitMap, WorstOperation};
@@ -54,7 +54,7 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     let bin_us = map.bin_us * together as f64;
     let height = (440.0 / rows.len() as f64).clamp(1.6, 26.0);
     let bottom = 10.0 + height * rows.len() as f64;
-    let area = Area { left: 132.0, top: 10.0, right: 866.0, bottom };
+    let area = Area { left: margin(names.all()), top: 10.0, right: 866.0, bottom };
     let length = bin_us * columns as f64;
     let unit = TimeUnit::of(length);
     let x = Scale::linear([0.0, length / unit.us], [area.left, area.right]);

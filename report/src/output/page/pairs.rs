@@ -4,7 +4,7 @@
 use super::super::names::Names;
 use super::super::sentences;
 use super::super::units::{bytes, count, counted, known, number, rate, time};
-use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, shortened};
+use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin, shortened};
 use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Pair, Pairs, Part};
@@ -132,7 +132,8 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, nodes: &[String]) 
         }
     }
     let edge = (if side <= 4 { 320.0 } else { 520.0 }) / side as f64;
-    let area = Area { left: 132.0, top: 14.0, right: 132.0 + edge * side as f64, bottom: 14.0 + edge * side as f64 };
+    let left = margin(&matrix.texts);
+    let area = Area { left, top: 14.0, right: left + edge * side as f64, bottom: 14.0 + edge * side as f64 };
     let x = Scale::linear([0.0, side as f64], [area.left, area.right]);
     let texts = &matrix.texts;
     let receivers = texts.iter().map(|name| shortened(name));
@@ -168,7 +169,7 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, nodes: &[String]) 
             counted(cells.len() as u64, "cell"),
             count(slow as u64)
         ),
-        size: [if area.right > 600.0 { 660.0 } else { 560.0 }, area.bottom + 46.0],
+        size: [area.right + 20.0, area.bottom + 46.0],
         key: html! {
             p.note { "Rows send, columns receive; " (measure.name) ":" }
             (Cells::key(&levels.texts(measure.text)))

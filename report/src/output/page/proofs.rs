@@ -93,6 +93,9 @@ pub(super) fn network(report: &Report, names: &Names<'_>) -> Option<Markup> {
             None => kinds.push(row),
         }
     }
+    // operations of a few bytes say nothing of a link
+    let least = kinds.first().map_or(0.0, |row| moved(row)) / 1e4;
+    kinds.retain(|row| moved(row) >= least);
     kinds.truncate(BARS);
     let link = |row: &SpeedRow| Some(row.busbw? / row.utilisation.filter(|part| *part > 0.0)?);
     let most = kinds.iter().flat_map(|row| [row.busbw, link(row)]).flatten().fold(0.0, f64::max);
@@ -120,7 +123,7 @@ pub(super) fn network(report: &Report, names: &Names<'_>) -> Option<Markup> {
         }
     };
     let title = if has_link {
-        "Operations that move most bytes, beside their links' rates (upright marks)"
+        "Operations that move most bytes, beside their links (marks)"
     } else {
         "Operations that move most bytes"
     };
