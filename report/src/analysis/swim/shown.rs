@@ -39,9 +39,8 @@ pub(super) fn shown(job: &Job, stragglers: Option<&Stragglers>, paths: &[&[Stret
 /// Returns the nearest GPUs that run the same program.
 fn peers(gpu: usize, ranks: &[crate::answer::RankOwn]) -> Vec<usize> {
     let Some(own) = ranks.get(gpu) else { return vec![] };
-    let alike = |(place, rank): (usize, &crate::answer::RankOwn)| {
-        (rank.peers == own.peers && place != gpu).then_some(place)
-    };
+    let alike =
+        |(place, rank): (usize, &crate::answer::RankOwn)| (rank.peers == own.peers && place != gpu).then_some(place);
     let mut peers: Vec<usize> = ranks.iter().enumerate().filter_map(alike).collect();
     peers.sort_by_key(|place| place.abs_diff(gpu));
     peers.truncate(OF_GROUP);

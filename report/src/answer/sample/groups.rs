@@ -1,9 +1,7 @@
 //! The communicators of the sample, and their calls.
 
 use super::scale::STEPS;
-use crate::answer::{
-    Behind, Communicators, Difference, Dimension, Made, Origin, Unfinished, Whereabouts,
-};
+use crate::answer::{Behind, Communicators, Difference, Dimension, Made, Origin, Unfinished, Whereabouts};
 
 /// GPUs of a node.
 const NODE: usize = 8;

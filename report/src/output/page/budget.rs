@@ -129,13 +129,7 @@ pub(super) fn key(budget: &Budget) -> Markup {
 }
 
 /// Draws a bar of the kinds of time for each row. Returns the size, too.
-fn stack(
-    rows: &[(String, &GpuBudget)],
-    kinds: &[Kind],
-    row: f64,
-    right: f64,
-    title: &str,
-) -> ([f64; 2], Markup) {
+fn stack(rows: &[(String, &GpuBudget)], kinds: &[Kind], row: f64, right: f64, title: &str) -> ([f64; 2], Markup) {
     let bottom = 12.0 + row * rows.len() as f64;
     let texts: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
     let area = Area { left: margin(&texts), top: 12.0, right, bottom };

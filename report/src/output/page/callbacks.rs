@@ -35,6 +35,7 @@ fn chart(place: usize, operation: &OperationCallbacks, names: &Names<'_>) -> Mar
         .ranks
         .iter()
         .fold((0, 0), |(channels, proxies), rank| (channels + rank.channels.len(), proxies + rank.proxies.len()));
+    let lasts = operation.ranks.iter().map(|rank| rank.call.stop_us - rank.call.start_us).fold(0.0, f64::max);
     let left_out: u64 = operation.ranks.iter().map(|rank| rank.left_out).sum();
     let chart = Chart {
         id: &format!("callbacks-chart-{}", place + 1),
@@ -73,7 +74,12 @@ fn chart(place: usize, operation: &OperationCallbacks, names: &Names<'_>) -> Mar
         },
         below: html! { (table(operation, names)) },
     };
-    html! { (chart) }
+    html! {
+        details {
+            summary { (name) ", " (time(lasts)) }
+            (chart)
+        }
+    }
 }
 
 fn key() -> Markup {

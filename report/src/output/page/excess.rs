@@ -8,6 +8,7 @@ use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Event, Report, Stragglers};
 use maud::{Markup, Render, html};
+use std::collections::BTreeSet;
 
 /// Lower bounds of the heat map's levels, percent of a step. They are the same in each report, so that two can be
 /// compared.
@@ -15,7 +16,7 @@ const BOUNDS: [f64; 6] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0];
 /// Levels of the bounds, of 8.
 const LEVELS: [i8; 6] = [1, 3, 4, 5, 6, 8];
 /// Largest number of columns; of more bins, neighbours share one.
-const COLUMNS: usize = 300;
+const COLUMNS: usize = 200;
 
 /// Writes the section.
 pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
@@ -59,6 +60,13 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
     };
     let cells = Cells::new(rows.iter().map(|row| row.iter().map(level).collect()).collect());
     let texts: Vec<String> = (0..rows.len()).map(|row| names.gpu(row * gpus)).collect();
+    let found: BTreeSet<usize> = stragglers
+        .found
+        .iter()
+        .flat_map(|one| &one.gpus)
+        .map(|gpu| gpu / gpus)
+        .filter(|row| *row < rows.len())
+        .collect();
     let row_of = |event: &&Event| event.gpu / gpus < rows.len() && (event.step as f64) < steps;
     let values = rows.iter().flat_map(|row| (0..columns).map(|column| row.get(column).copied().unwrap_or(0.0)));
     let unit = TimeUnit::of(most);
@@ -77,6 +85,11 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         (bars_beside(area, &texts, height))
         (plot.draw(&html! { g.cells { (cells.paths()) } }))
         rect.edge x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
+        @for row in &found {
+            path.found d={ "M" (Px(area.right + 2.0)) " " (Px(area.top + (*row as f64 + 0.5) * height)) "l8 -4.5v9z" } {
+                title { (names.gpus(*row * gpus, gpus)) " stands out" }
+            }
+        }
         @for event in stragglers.events.iter().filter(row_of) {
             circle.event cx=(Px(x.at(event.step as f64 + 0.5))) r="5"
                 cy=(Px(area.top + ((event.gpu / gpus) as f64 + 0.5) * height)) {
@@ -85,6 +98,10 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         }
     };
     let bounds = BOUNDS.map(round);
+    let key = |class, mark, text: &str| Key { class, mark, text: text.to_owned() };
+    let stands_out = (!found.is_empty()).then(|| key("found", Mark::Wedge, "a row of ranks that stand out"));
+    let pause = (!stragglers.events.is_empty()).then(|| key("event", Mark::Ring, "a pause"));
+    let keys: Vec<_> = stands_out.into_iter().chain(pause).collect();
     Chart {
         id: "excess-chart",
         title: "Own time beyond peers, rank by step",
@@ -99,9 +116,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         size: [880.0, area.bottom + 46.0],
         key: html! {
             (Cells::strip(&bounds, "ahead of its peers, % of a step", "behind them, % of a step"))
-            @if !stragglers.events.is_empty() {
-                (Key::draw(&[Key { class: "event", mark: Mark::Ring, text: "a pause".into() }]))
-            }
+            (Key::draw(&keys))
         },
         drawing,
         notes: html! {
@@ -132,7 +147,8 @@ fn events(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         .events
         .iter()
         .map(|event| vec![names.gpu(event.gpu), count(event.step), time(event.excess_us), known(event.cost_us, time)]);
-    let table = Table::new("Pauses, longest first", &["GPU", "step", "longer than usual", "the step took longer"], 1, rows);
+    let table =
+        Table::new("Pauses, longest first", &["GPU", "step", "longer than usual", "the step took longer"], 1, rows);
     html! {
         (table)
         @if stragglers.event_count > stragglers.events.len() as u64 {

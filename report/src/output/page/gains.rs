@@ -3,7 +3,7 @@
 use super::super::names::Names;
 use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, number, part_of, share, time};
 use super::draw::{Area, Chart, Px, Scale, across, bars_beside, margin};
-use super::strip::Strip;
+use super::strip::{SMALL, Strip};
 use super::table::Table;
 use crate::answer::{Group, Straggler, Stragglers, When, Why};
 use maud::{Markup, Render, html};
@@ -121,7 +121,9 @@ fn when(when: &When) -> String {
         When::Always => "in all steps".into(),
         When::Since(step) => format!("from step {} on", count(*step)),
         When::Sometimes { steps, every: None } => format!("in {}", counted(*steps, "step")),
-        When::Sometimes { steps, every: Some(every) } => format!("in {}, every {}", counted(*steps, "step"), count(*every)),
+        When::Sometimes { steps, every: Some(every) } => {
+            format!("in {}, every {}", counted(*steps, "step"), count(*every))
+        }
     }
 }
 
@@ -149,20 +151,18 @@ pub(super) fn nodes(stragglers: &Stragglers, nodes: &[String]) -> Markup {
     if by_node.len() < 2 {
         return html! {};
     }
-    let mut order: Vec<(&str, usize, Option<f64>)> = by_node
-        .into_iter()
-        .map(|(node, (first, excesses))| {
-            (node, first, middle(excesses))
-        })
-        .collect();
+    let mut order: Vec<(&str, usize, Option<f64>)> =
+        by_node.into_iter().map(|(node, (first, excesses))| (node, first, middle(excesses))).collect();
     order.sort_by_key(|(_, first, _)| *first);
     let most = order.iter().filter_map(|(.., us)| *us).fold(0.0, |most: f64, us| most.max(us.abs()));
-    let unit = TimeUnit::of(most);
-    let found: Vec<&str> = stragglers.found.iter().filter(|one| one.group == Group::Node).map(|one| &*one.name).collect();
+    let unit = TimeUnit::of(most.max(SMALL * stragglers.step_us));
+    let found: Vec<&str> =
+        stragglers.found.iter().filter(|one| one.group == Group::Node).map(|one| &*one.name).collect();
     let marked = order.iter().enumerate().filter(|(_, (node, ..))| found.contains(node)).map(|(place, _)| place);
     let size = [880.0, 230.0];
     let strip = Strip {
         values: order.iter().map(|(.., us)| us.map(|us| us / unit.us)).collect(),
+        least: SMALL * stragglers.step_us / unit.us,
         marked: marked.collect(),
         name: &|place| order.get(place).map_or_else(String::new, |(node, ..)| (*node).to_owned()),
         text: &|value| time(value * unit.us),

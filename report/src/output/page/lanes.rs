@@ -41,7 +41,8 @@ impl<'a> Lanes<'a> {
         let bars = || swim.lanes.iter().flat_map(|lane| &lane.bars);
         let gpus: BTreeSet<usize> = swim.lanes.iter().map(|lane| lane.gpu).collect();
         let height = (900.0 / gpus.len().max(1) as f64).clamp(12.0, 34.0).round();
-        let area = Area { left: margin(names.all()), top: 10.0, right: 866.0, bottom: 10.0 + height * gpus.len() as f64 };
+        let area =
+            Area { left: margin(names.all()), top: 10.0, right: 866.0, bottom: 10.0 + height * gpus.len() as f64 };
         let first_us = bars().map(|bar| bar.start_us).fold(0.0, f64::min);
         let last_us = bars().map(|bar| bar.stop_us).fold(swim.length_us.max(1e-3), f64::max);
         let unit = TimeUnit::of(last_us);
@@ -251,7 +252,11 @@ fn overlap(one: &SwimLane, other: &SwimLane) -> bool {
         if our.start_us < their.stop_us && their.start_us < our.stop_us {
             return true;
         }
-        if our.stop_us <= their.stop_us { ours.next() } else { theirs.next() };
+        if our.stop_us <= their.stop_us {
+            ours.next()
+        } else {
+            theirs.next()
+        };
     }
     false
 }

@@ -13,7 +13,7 @@ use maud::{Markup, Render, html};
 /// Lower bounds of the heat map's levels, percent. They are the same in each report, so that two can be compared.
 const BOUNDS: [f32; 8] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 70.0];
 /// Largest number of columns of the heat map; of more bins, neighbours share one.
-const COLUMNS: usize = 400;
+const COLUMNS: usize = 200;
 
 /// Writes the section.
 pub(super) fn of(late: &Part<Late>, names: &Names<'_>, pace: &Pace) -> Markup {

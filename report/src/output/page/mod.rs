@@ -97,7 +97,7 @@ fn whole(report: &Report) -> String {
                 meta name="color-scheme" content="light dark";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { "NCCL report, " (gpus) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(compact(STYLE))) }
             }
             body {
                 a.skip href="#main" { "Skip to the report" }
@@ -132,11 +132,16 @@ fn whole(report: &Report) -> String {
                         "1 GB/s is 10^9 bytes per second; 1 MiB is 2^20 bytes."
                     }
                 }
-                script { (PreEscaped(SCRIPT)) }
+                script { (PreEscaped(compact(SCRIPT))) }
             }
         }
     }
     .into_string()
+}
+
+/// Returns lines without their indentation, and without those that are remarks alone.
+fn compact(text: &str) -> String {
+    text.lines().map(str::trim_start).filter(|line| !line.starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
 /// Draws nothing, but has the hatches that charts fill with.

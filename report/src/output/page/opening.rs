@@ -22,7 +22,7 @@ pub(super) fn filters(report: &Report, names: &Names<'_>) -> Markup {
     let dimensions: BTreeSet<&str> = lanes().map(|lane| &*lane.dimension).filter(|it| !it.is_empty()).collect();
     let comms: BTreeSet<String> = lanes().map(|lane| names.communicator(&lane.comm)).collect();
     html! {
-        form #filters hidden autocomplete="off" {
+        form #filters hidden="" autocomplete="off" {
             label { "Rank "
                 select #filter-rank {
                     option value="" { "all" }

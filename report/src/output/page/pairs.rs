@@ -296,7 +296,10 @@ mod tests {
         let report = crate::answer::sample::sample(128);
         let side = Side::of(128, &report.nodes, &Names::of(&report));
         assert_eq!((side.texts.len(), side.texts[15].as_str(), side.cell[127]), (16, "node15", 15));
-        assert_eq!(Side::of(130, &[], &Names::of(&report)).note.unwrap(), "Each row is 2 neighbouring GPUs, named after the first.");
+        assert_eq!(
+            Side::of(130, &[], &Names::of(&report)).note.unwrap(),
+            "Each row is 2 neighbouring GPUs, named after the first."
+        );
     }
 
     #[test]

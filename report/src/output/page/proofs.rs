@@ -5,7 +5,7 @@ use super::super::pace::Pace;
 use super::super::units::{TimeUnit, rate, share, sizes, time};
 use super::budget;
 use super::draw::{Area, Px, Scale, across, shortened};
-use super::strip::Strip;
+use super::strip::{SMALL, Strip};
 use crate::answer::{Report, SpeedRow};
 use maud::{Markup, html};
 
@@ -35,9 +35,10 @@ pub(super) fn late(report: &Report, names: &Names<'_>) -> Option<Markup> {
     if let Some(stragglers) = report.stragglers.known().filter(|it| it.ranks.iter().any(|it| it.excess_us.is_some())) {
         let excesses = || stragglers.ranks.iter().map(|rank| rank.excess_us);
         let most = excesses().flatten().fold(0.0, |most: f64, us| most.max(us.abs()));
-        let unit = TimeUnit::of(most);
+        let unit = TimeUnit::of(most.max(SMALL * stragglers.step_us));
         let strip = Strip {
             values: excesses().map(|us| us.map(|us| us / unit.us)).collect(),
+            least: SMALL * stragglers.step_us / unit.us,
             marked: stragglers.found.iter().flat_map(|one| &one.gpus).copied().collect(),
             name: &name,
             text: &|value| format!("{}{}", if value > 0.0 { "+" } else { "" }, time(value * unit.us)),
@@ -53,6 +54,7 @@ pub(super) fn late(report: &Report, names: &Names<'_>) -> Option<Markup> {
     let unit = TimeUnit::of(most);
     let strip = Strip {
         values: late.ranks.iter().map(|rank| Some(pace.a_step(rank.wait_us) / unit.us)).collect(),
+        least: 0.0,
         marked: vec![],
         name: &name,
         text: &|value| time(value * unit.us),

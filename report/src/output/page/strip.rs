@@ -3,6 +3,8 @@
 use super::draw::{Area, Path, Px, Scale, across, upright};
 use maud::{Markup, html};
 
+/// Share of a step that an axis of own times reaches to at least.
+pub(super) const SMALL: f64 = 0.01;
 /// Most columns that are drawn one by one, with their names.
 const SINGLE: usize = 256;
 /// Most columns; of more figures, neighbours share one: the figure farthest from zero.
@@ -14,6 +16,8 @@ const LABELS: usize = 3;
 pub(super) struct Strip<'a> {
     /// Figures in the unit of the axis; `None` where one is unknown.
     pub(super) values: Vec<Option<f64>>,
+    /// What the axis reaches to at least, so that small differences look small.
+    pub(super) least: f64,
     /// Places that are marked, the most important ones first.
     pub(super) marked: Vec<usize>,
     /// Names of places.
@@ -30,14 +34,12 @@ impl Strip<'_> {
     /// Draws the columns on their axes.
     pub(super) fn draw(&self) -> Markup {
         let [width, height] = self.size;
-        let area = Area { left: 52.0, top: 36.0, right: width - 14.0, bottom: height - 46.0 };
+        let area = Area { left: 52.0, top: 36.0, right: width - 30.0, bottom: height - 46.0 };
         let known = || self.values.iter().flatten().copied().filter(|value| value.is_finite());
-        let (least, most) = (known().fold(0.0, f64::min), known().fold(0.0, f64::max));
+        let (least, most) = (known().fold(0.0, f64::min), known().fold(self.least, f64::max));
         let room = (most - least).max(1e-9) * 0.06;
-        let y = Scale::linear(
-            [if least < 0.0 { least - room } else { 0.0 }, most + 2.0 * room],
-            [area.bottom, area.top],
-        );
+        let y =
+            Scale::linear([if least < 0.0 { least - room } else { 0.0 }, most + 2.0 * room], [area.bottom, area.top]);
         let x = Scale::linear([0.0, self.values.len() as f64], [area.left, area.right]);
         let marks = x.marks(6).into_iter().filter(|at| at.fract() == 0.0 && *at < self.values.len() as f64);
         let texts = marks.map(|at| (at + 0.5, (self.name)(at as usize)));

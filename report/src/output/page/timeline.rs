@@ -42,7 +42,7 @@ fn choice(swim: &Swim, usual: &Swim, title: &str) -> Markup {
     html! {
         fieldset.choice {
             legend { "Step" }
-            input type="radio" name="step" id="choose-usual" checked;
+            input type="radio" name="step" id="choose-usual" checked="";
             label for="choose-usual" { "A step of median length" span { (text(usual)) } }
             input type="radio" name="step" id="choose-chosen";
             label for="choose-chosen" { (title) span { (text(swim)) } }

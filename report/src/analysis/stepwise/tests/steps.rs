@@ -1,7 +1,7 @@
 //! Steps, and one of them in detail.
 
 use super::super::*;
-use super::{answer, both, training, two};
+use super::{answer, both, swim, training, two};
 use crate::analysis::maker::{collective, exchange, job};
 use crate::answer::StepSource;
 use crate::job::StepRegions;
