@@ -173,7 +173,7 @@ pub(super) fn nodes(stragglers: &Stragglers, nodes: &[String]) -> Markup {
     let rows = order.iter().map(|(node, _, us)| vec![(*node).to_owned(), known(*us, time)]);
     Chart {
         id: "nodes-chart",
-        title: "Nodes",
+        title: "Own time beyond peers, node by node",
         look: "Look for a node whose GPUs are slow together, which points to its cooling, its power or its host.",
         description: format!("Own time beyond that of peers, median over the GPUs of each of {}.", counted(order.len() as u64, "node")),
         size,

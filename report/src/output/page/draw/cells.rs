@@ -50,7 +50,7 @@ impl Cells {
         let width = x(levels + 1) + 4.0;
         let texts = || bounds.iter().zip(1_i8..);
         html! {
-            svg.strip viewBox={ "0 0 " (Px(width)) " 48" } role="img" aria-label={ "Scale: " (below) ", " (above) } {
+            svg.strip viewBox={ "0 0 " (Px(width)) " 48" } {
                 g.cells transform={ "translate(" (Px(x(-levels))) " 16) scale(" (Px(BOX)) " 12)" } {
                     @for level in (-levels..=levels).filter(|level| *level != 0) {
                         path class=(class(level)) d={ "M" (level + levels) " .5h1" } {}
