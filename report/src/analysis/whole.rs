@@ -108,6 +108,7 @@ pub fn report(
         let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
         speed.slow = shape::slow(job, &speed.rows, rows, complete.wait_error_us);
     }
+    let swim = by_step.detail.answer(job, &dimensions, by_step.stragglers.known());
     Ok(Report {
         schema: SCHEMA.into(),
         answers: Answers::default(),
@@ -124,7 +125,7 @@ pub fn report(
         pairs,
         communicators: parts.usage.finish(job, &named, &clock, begin),
         unfinished: parts.courses.finish(job),
-        swim: by_step.swim,
+        swim,
         callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),
         series,
     })

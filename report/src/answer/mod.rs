@@ -33,7 +33,7 @@ pub use series::{Series, SeriesRow};
 pub use speed::{SlowCommunicator, Speed, SpeedRow};
 pub use steps::{Shift, SlowStep, StepSource, Steps};
 pub use stragglers::{Event, ExcessMap, Group, RankOwn, Straggler, Stragglers, When, Why};
-pub use swim::{Swim, SwimBar, SwimLane};
+pub use swim::{Stretch, Swim, SwimBar, SwimLane};
 pub use unfinished::{Behind, Difference, Unfinished, Whereabouts};
 pub use verdict::{Answers, Verdict, Verdicted};
 

@@ -53,6 +53,16 @@ impl<'a> Names<'a> {
         Self { gpus: &report.gpus, communicators, digits }
     }
 
+    /// Returns the number of GPUs.
+    pub(crate) fn len(&self) -> usize {
+        self.gpus.len()
+    }
+
+    /// Returns the names of all GPUs.
+    pub(crate) fn all(&self) -> &'a [String] {
+        self.gpus
+    }
+
     /// Returns the name of the GPU at this place.
     pub(crate) fn gpu(&self, place: usize) -> String {
         self.gpus.get(place).cloned().unwrap_or_else(|| format!("GPU {place}"))

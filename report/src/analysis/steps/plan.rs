@@ -1,6 +1,6 @@
 //! Which calls are steps: decided before the stream.
 
-use super::figures::{quantile, warm_up};
+use super::figures::{median, quantile, warm_up};
 use super::patterns::{Agreed, OfGpu};
 use super::survey::Survey;
 use super::token::Detail;
@@ -31,6 +31,8 @@ pub struct Plan {
     steps: Option<u64>,
     /// The slowest step behind the warm-up, by the same lengths.
     slowest: Option<u64>,
+    /// The step behind the warm-up whose length is nearest to their median.
+    usual: Option<u64>,
 }
 
 impl Plan {
@@ -72,11 +74,15 @@ impl Plan {
         let behind = lengths.get(warm_up..).unwrap_or_default();
         let longest = quantile(behind, 1.0);
         let slowest = behind.iter().position(|&length| length >= longest).map(|step| step as u64);
-        Self { what, source: Ok(source), warm_up: warm_up as u64, steps: agreed.steps, slowest }
+        let middle = median(behind);
+        let distance = |length: &f64| (length - middle).abs();
+        let nearest = behind.iter().enumerate().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
+        let usual = nearest.map(|(step, _)| step as u64);
+        Self { what, source: Ok(source), warm_up: warm_up as u64, steps: agreed.steps, slowest, usual }
     }
 
     fn none(reason: String) -> Self {
-        Self { what: What::Whole, source: Err(reason), warm_up: 0, steps: None, slowest: None }
+        Self { what: What::Whole, source: Err(reason), warm_up: 0, steps: None, slowest: None, usual: None }
     }
 
     /// Returns whether there are steps.
@@ -115,6 +121,11 @@ impl Plan {
     /// Returns the slowest step behind the warm-up, counted from 0, as far as the survey has looked.
     pub(crate) fn slowest(&self) -> Option<u64> {
         self.slowest
+    }
+
+    /// Returns a step of median length behind the warm-up, counted from 0, as far as the survey has looked.
+    pub(crate) fn usual(&self) -> Option<u64> {
+        self.usual
     }
 }
 

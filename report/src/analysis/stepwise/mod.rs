@@ -6,8 +6,8 @@ use super::phases::Windows;
 use super::series::Kept;
 use super::steps::{Event, Follower, InStep, Plan, Records};
 use super::stragglers::{Concluded, Costs, SlowRow};
-use super::swim::Chosen;
-use crate::answer::{Budget, Part, Phases, Steps, Stragglers, Swim};
+use super::swim::Detail;
+use crate::answer::{Budget, Part, Phases, Steps, Stragglers};
 use crate::job::{Job, Kernels, Options};
 use crate::stream::{Judged, Listener};
 
@@ -20,8 +20,8 @@ pub struct ByStep {
     pub budget: Part<Budget>,
     /// Windows between phases of communication.
     pub phases: Part<Phases>,
-    /// One step in detail.
-    pub swim: Part<Swim>,
+    /// Steps in detail.
+    pub(crate) detail: Detail,
     /// What ranks cost a step.
     pub stragglers: Part<Stragglers>,
     /// Share of each GPU's delay cost that began with it, by place; `None` where that is not known.
@@ -46,15 +46,13 @@ pub struct Stepwise<'a> {
     /// Time without NCCL of each GPU's steps, microseconds.
     outside: Vec<Kept>,
     windows: Windows,
-    chosen: Chosen,
     costs: Costs,
+    detail: Detail,
     top: usize,
     /// Step that is shown in detail, counted behind the warm-up.
     shown: Option<u64>,
     /// Whether it was chosen for its length.
     is_slowest_shown: bool,
-    /// Sum of its lengths over GPUs in nanoseconds, and their number.
-    shown_length: (i64, u32),
     events: Vec<Event>,
     /// Step of the last call, counted behind the warm-up.
     last: Option<u64>,
@@ -70,9 +68,10 @@ impl<'a> Stepwise<'a> {
         kernels: Option<Kernels>,
         common: &dyn Fn(usize, u64) -> i64,
     ) -> Self {
-        let warm_up = plan.warm_up();
         // without steps, the recording is one
         let shown = if plan.has_steps() { options.step.or(plan.slowest()) } else { Some(0) };
+        let usual = plan.usual();
+        let warm_up = plan.has_steps().then(|| plan.warm_up());
         let is_slowest_shown = plan.has_steps() && options.step.is_none();
         Self {
             dimensions,
@@ -82,11 +81,10 @@ impl<'a> Stepwise<'a> {
             records: Records::new(job.gpus.len()),
             outside: vec![Kept::default(); job.gpus.len()],
             windows: Windows::new(job.gpus.len()),
-            chosen: Chosen::new(job.gpus.len(), shown.map(|step| step.saturating_add(warm_up))),
+            detail: Detail::new(job.gpus.len(), shown, usual, warm_up),
             top: options.top,
             shown,
             is_slowest_shown,
-            shown_length: (0, 0),
             events: vec![],
             last: None,
         }
@@ -126,10 +124,6 @@ impl<'a> Stepwise<'a> {
         if self.is_slowest_shown && slowest != self.shown && !self.follower.plan().is_surveyed() {
             notes.push("The step in detail is the slowest one of each GPU's first 262,144 operations.".into());
         }
-        let warm_up = has_plan.then(|| self.follower.plan().warm_up());
-        let (sum, gpus) = self.shown_length;
-        let length = (gpus > 0).then(|| sum as f64 / 1e3 / f64::from(gpus));
-        let swim = self.chosen.answer(job, self.dimensions, warm_up, length);
         let stragglers = match (has_plan, steps.absent()) {
             (true, Some(reason)) => Part::Absent(reason.into()),
             _ => stragglers,
@@ -145,7 +139,7 @@ impl<'a> Stepwise<'a> {
             steps,
             budget,
             phases: self.windows.answer(self.dimensions),
-            swim,
+            detail: self.detail,
             stragglers,
             own_shares,
             of_network,
@@ -158,7 +152,7 @@ impl<'a> Stepwise<'a> {
     /// Passes on what happens to a GPU's step.
     fn pass(&mut self, gpu: usize, events: &mut Vec<Event>) {
         for event in events.drain(..) {
-            self.chosen.event(event);
+            self.detail.event(event);
             self.budgets.event(gpu, event);
         }
         self.events = std::mem::take(events);
@@ -174,10 +168,7 @@ impl<'a> Stepwise<'a> {
             if let Some(outside) = self.outside.get_mut(gpu) {
                 outside.add(step, ended.outside_ns() as f32 / 1e3);
             }
-            if self.shown == Some(step) {
-                let (sum, gpus) = self.shown_length;
-                self.shown_length = (sum + ended.length, gpus + 1);
-            }
+            self.detail.end(ended.step, ended.length);
         }
     }
 }
@@ -200,7 +191,7 @@ impl Listener for Stepwise<'_> {
         self.budgets.call(job, judged, counted, dimension);
         self.end(call.gpu);
         self.windows.call(judged, dimension, counted.is_some());
-        self.chosen.call(judged, step);
+        self.detail.call(judged, step);
     }
 }
 

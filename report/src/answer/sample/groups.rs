@@ -1,9 +1,7 @@
 //! The communicators of the sample, and their calls.
 
-use super::scale::{CALLS, STEP_US, STEPS};
-use crate::answer::{
-    Behind, Communicators, Difference, Dimension, Made, Origin, Swim, SwimBar, SwimLane, Unfinished, Whereabouts,
-};
+use super::scale::STEPS;
+use crate::answer::{Behind, Communicators, Difference, Dimension, Made, Origin, Unfinished, Whereabouts};
 
 /// GPUs of a node.
 const NODE: usize = 8;
@@ -135,39 +133,5 @@ impl Groups {
             }),
         };
         Unfinished { over: self.list.len() as u64 - 1, communicators: vec![behind] }
-    }
-
-    /// Lays the calls of one step out, lane by lane, for at most 64 GPUs.
-    pub(super) fn swim(&self) -> Swim {
-        let mut lanes = Vec::new();
-        for gpu in 0..self.ranks.min(64) {
-            for group in self.list.iter().filter(|group| group.members.contains(&gpu)) {
-                let calls = group
-                    .functions
-                    .iter()
-                    .flat_map(|&(name, bytes, number)| (0..number).map(move |nth| (name, bytes, nth)));
-                let spacing = STEP_US / (group.calls + 1) as f64;
-                let offset = if group.dimension == "DP" { 300.0 } else { 60.0 };
-                let bar = |(place, (name, bytes, nth)): (usize, (&str, u64, u64))| {
-                    let start = offset + spacing * place as f64 + 9.0 * (gpu % 8) as f64;
-                    let wait_until = start + 30.0 + 9.0 * (8 - gpu % 8) as f64;
-                    SwimBar {
-                        function: name.to_owned(),
-                        sequence: Some(30 * group.calls + nth),
-                        bytes,
-                        enqueued_us: start - 50.0,
-                        enqueued_ns: 1_000_000_000 + (1e3 * (start - 50.0)) as u64,
-                        start_us: start,
-                        wait_until_us: Some(wait_until),
-                        stop_us: wait_until + 40.0 + bytes as f64 / 40_000.0,
-                        occurrence: (group.comm & 0xffff) * 1000 + place as u64,
-                    }
-                };
-                let bars = calls.enumerate().map(bar).collect();
-                lanes.push(SwimLane { gpu, comm: group.id(), dimension: group.dimension(), bars });
-            }
-        }
-        let left_out = self.ranks.saturating_sub(64) as u64 * CALLS;
-        Swim { step: Some(31), length_us: STEP_US * 1.3, lanes, left_out }
     }
 }

@@ -5,11 +5,13 @@
 //! each step. One pair of neighbours is slow, and one communicator is not over. Equal numbers of ranks give equal
 //! reports.
 
+mod answers;
 mod callbacks;
 mod groups;
 mod network;
 mod scale;
 mod stragglers;
+mod swim;
 mod time;
 
 use super::{Complete, GpuBudget, Input, Part, Report, SCHEMA, Series};
@@ -21,11 +23,12 @@ pub use scale::{LATE, STEP_US, STEPS};
 /// Makes the report of a job of this many ranks, at least 1.
 pub fn sample(ranks: usize) -> Report {
     let groups = Groups::of(ranks.max(1));
+    let swim = swim::of(&groups);
     Report {
         series: series(&groups),
         nccl: vec!["2.28.9".to_owned()],
         schema: SCHEMA.to_owned(),
-        answers: Default::default(),
+        answers: answers::of(&groups),
         nodes: (0..groups.ranks).map(|rank| format!("node{:02}", groups.node(rank))).collect(),
         gpus: (0..groups.ranks).map(|rank| format!("rank {rank}")).collect(),
         complete: complete(&groups),
@@ -38,8 +41,8 @@ pub fn sample(ranks: usize) -> Report {
         pairs: Part::Known(network::pairs(&groups)),
         communicators: Part::Known(groups.communicators()),
         unfinished: Part::Known(groups.unfinished()),
-        swim: Part::Known(groups.swim()),
-        callbacks: Part::Known(callbacks::of(&groups.swim())),
+        callbacks: Part::Known(callbacks::of(&swim)),
+        swim: Part::Known(swim),
     }
 }
 

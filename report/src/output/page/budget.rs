@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::units::{bytes, counted, known, number, part_of, share, time};
-use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, upright};
+use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, margin, upright};
 use super::section::part;
 use super::table::Table;
 use crate::answer::{Budget, DimensionShare, GpuBudget, Origin, Part, Utilisation};
@@ -38,7 +38,6 @@ pub(super) fn of(budget: &Part<Budget>, names: &Names<'_>) -> Markup {
         html! {
             @if !budget.of_steps { p { "There are no steps, so this is the whole recording." } }
             (chart(budget, &kinds, names))
-            (dimensions(budget))
         }
     })
 }
@@ -57,14 +56,6 @@ fn whole(budget: &Budget, kinds: &[Kind]) -> String {
 fn chart(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Chart<'static> {
     let (size, drawing, note) =
         if budget.gpus.len() <= BARS { bars(budget, kinds, names) } else { columns(budget, kinds, names) };
-    let keys: Vec<_> = kinds
-        .iter()
-        .map(|kind| Key {
-            class: kind.0,
-            mark: Mark::Box,
-            text: format!("{}, {}", kind.1, share(of_total(&budget.whole, kind))),
-        })
-        .collect();
     Chart {
         id: "budget-chart",
         title: "Budget of each GPU",
@@ -76,29 +67,31 @@ fn chart(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Chart<'static> {
             whole(budget, kinds)
         ),
         size,
-        key: Key::draw(&keys),
+        key: key(budget),
         drawing,
-        below: html! {
-            @if let Some(text) = extremes(budget, names) { p { (text) } }
-            @if let Some(note) = note { p.note { (note) } }
-            @if !budget.with_kernels {
-                p.note { "Computation is unknown: no kernels were given (--kernels)." }
+        notes: html! {
+            @if let Some(note) = note { p { (note) } }
+            @if !budget.with_kernels { p { "Computation is unknown: no kernels were given (--kernels)." } }
+            @if let Some(overlap) = budget.overlap {
+                p { "Of the time with NCCL under way, " (share(overlap)) " is beside computation." }
             }
-            (table(budget, kinds, names))
+            @if budget.timed < 1.0 {
+                p { (share(budget.timed)) " of the operations have a GPU time; the others count as time without NCCL." }
+            }
+        },
+        below: html! {
+            (table(budget, kinds, names)) (dimensions(budget))
         },
     }
 }
 
-/// Names the GPUs that wait least and most.
-fn extremes(budget: &Budget, names: &Names<'_>) -> Option<String> {
+/// Returns the GPUs that wait least and most, if they differ.
+fn extremes(budget: &Budget) -> Option<[usize; 2]> {
     let waiting = |gpu: &GpuBudget| part_of(gpu.waiting_ns as f64, gpu.total_ns as f64);
     let gpus = || budget.gpus.iter().map(waiting).enumerate();
-    let (least, most) =
-        (gpus().min_by(|(_, a), (_, b)| a.total_cmp(b))?, gpus().max_by(|(_, a), (_, b)| a.total_cmp(b))?);
-    (least.0 != most.0).then(|| {
-        let text = |(place, part): (usize, f64)| format!("{} ({})", names.gpu(place), share(part));
-        format!("Waiting takes least of {} and most of {}.", text(least), text(most))
-    })
+    let least = gpus().min_by(|(_, a), (_, b)| a.total_cmp(b))?.0;
+    let most = gpus().max_by(|(_, a), (_, b)| a.total_cmp(b))?.0;
+    (least != most).then_some([least, most])
 }
 
 type Drawn = ([f64; 2], Markup, Option<String>);
@@ -111,16 +104,39 @@ fn share_of(budget: &Budget) -> &'static str {
 /// Draws a bar for each GPU, with the whole above.
 fn bars(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
     let row = if budget.gpus.len() <= 8 { 30.0 } else { 20.0 };
-    let rows: Vec<(String, &GpuBudget)> = [("all".to_owned(), &budget.whole)]
-        .into_iter()
-        .chain(budget.gpus.iter().enumerate().map(|(place, gpu)| (names.gpu(place), gpu)))
-        .collect();
+    let all = [("all".to_owned(), &budget.whole)].into_iter();
+    let rows: Vec<_> = all.chain(budget.gpus.iter().enumerate().map(|(gpu, of)| (names.gpu(gpu), of))).collect();
+    let (size, drawing) = stack(&rows, kinds, row, 866.0, share_of(budget));
+    (size, drawing, None)
+}
+
+/// Draws the whole, and the GPUs that wait least and most, for the answer. Returns the size, too.
+pub(super) fn proof(budget: &Budget, names: &Names<'_>) -> ([f64; 2], Markup) {
+    let mut rows = vec![("all ranks".to_owned(), &budget.whole)];
+    if let Some([least, most]) = extremes(budget) {
+        let of = |place: usize| budget.gpus.get(place).map(|gpu| (names.gpu(place), gpu));
+        rows.extend(of(least).into_iter().chain(of(most)));
+    }
+    let kinds = kinds(budget);
+    stack(&rows, &kinds, 34.0, 428.0, share_of(budget))
+}
+
+/// Draws a key of the kinds of time with their shares of the whole.
+pub(super) fn key(budget: &Budget) -> Markup {
+    let text = |kind: &Kind| format!("{}, {}", kind.1, share(of_total(&budget.whole, kind)));
+    let key = |kind: Kind| Key { class: kind.0, mark: Mark::Box, text: text(&kind) };
+    Key::draw(&kinds(budget).into_iter().map(key).collect::<Vec<_>>())
+}
+
+/// Draws a bar of the kinds of time for each row. Returns the size, too.
+fn stack(rows: &[(String, &GpuBudget)], kinds: &[Kind], row: f64, right: f64, title: &str) -> ([f64; 2], Markup) {
     let bottom = 12.0 + row * rows.len() as f64;
-    let area = Area { left: 132.0, top: 12.0, right: 860.0, bottom };
-    let x = Scale::linear([0.0, 100.0], [area.left, area.right]);
     let texts: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
+    let area = Area { left: margin(&texts), top: 12.0, right, bottom };
+    let x = Scale::linear([0.0, 100.0], [area.left, area.right]);
+    let marks = if area.width() > 400.0 { 10 } else { 5 };
     let drawing = html! {
-        (across(area, &x, share_of(budget), x.numbers(10)))
+        (across(area, &x, title, x.numbers(marks)))
         (bars_beside(area, &texts, row))
         @for (place, (name, gpu)) in rows.iter().enumerate() {
             @let y = area.top + row * place as f64 + row * 0.12;
@@ -137,7 +153,7 @@ fn bars(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
             }
         }
     };
-    ([880.0, bottom + 46.0], drawing, None)
+    ([right + 14.0, bottom + 46.0], drawing)
 }
 
 /// Returns the kinds of a GPU's time with the share that lies before each.
@@ -213,7 +229,7 @@ fn table(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Table {
     Table::new(format!("Budget of {of} by GPU, least waiting first"), &columns, 1, rows)
 }
 
-fn dimensions(budget: &Budget) -> Markup {
+fn dimensions(budget: &Budget) -> Table {
     let row = |it: &DimensionShare| {
         let used = |share_of_link: Option<Utilisation>| {
             known(share_of_link, |it| format!("{} ({})", share(it.mean), share(it.p95)))
@@ -240,25 +256,7 @@ fn dimensions(budget: &Budget) -> Markup {
         "link used of the step, mean (p95)",
     ];
     let rows = budget.dimensions.iter().map(row);
-    let table = Table::new("Dimensions of parallelism, means of a GPU and step", &columns, 2, rows);
-    html! {
-        @if !budget.dimensions.is_empty() {
-            h3 { "By dimension of parallelism" }
-            p.look {
-                "Look for the dimension with the longest time, since its transfers are the ones to hide or to make \
-                 faster."
-            }
-            (table.without_unknown().open())
-        }
-        @if let Some(overlap) = budget.overlap {
-            p { "Of the time with NCCL under way, " b { (share(overlap)) } " is beside computation." }
-        }
-        @if budget.timed < 1.0 {
-            p.note {
-                (share(budget.timed)) " of the operations have a GPU time; the others count as time without NCCL."
-            }
-        }
-    }
+    Table::new("Dimensions of parallelism, means of a GPU and step", &columns, 2, rows).without_unknown()
 }
 
 /// Returns where a dimension is from, in words.

@@ -5,22 +5,21 @@ use super::super::names::Names;
 use super::super::units::{bytes, count, counted, known, time};
 use super::below::Below;
 use super::draw::{Chart, Key, Mark, shortened};
+use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Callbacks, KernelChannel, OperationCallbacks, Part, ProxyOperation, RankCallbacks, StepState};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
-/// Writes the charts, or why there are none.
+/// Writes the section: the charts, or why there are none.
 pub(super) fn of(callbacks: &Part<Callbacks>, names: &Names<'_>) -> Markup {
-    match callbacks {
-        Part::Absent(reason) => html! {
-            p.note { "NCCL's callbacks below these calls are not shown: " (reason) "." }
-        },
-        Part::Known(callbacks) => html! {
+    part("callbacks", "Below the slowest operations", callbacks, |callbacks| {
+        html! {
+            @if callbacks.operations.is_empty() { (absent("no operation of the step has callbacks.")) }
             @for (place, operation) in callbacks.operations.iter().enumerate() { (chart(place, operation, names)) }
             @for note in &callbacks.notes { p.note { (note) } }
-        },
-    }
+        }
+    })
 }
 
 fn chart(place: usize, operation: &OperationCallbacks, names: &Names<'_>) -> Markup {
@@ -36,6 +35,7 @@ fn chart(place: usize, operation: &OperationCallbacks, names: &Names<'_>) -> Mar
         .ranks
         .iter()
         .fold((0, 0), |(channels, proxies), rank| (channels + rank.channels.len(), proxies + rank.proxies.len()));
+    let lasts = operation.ranks.iter().map(|rank| rank.call.stop_us - rank.call.start_us).fold(0.0, f64::max);
     let left_out: u64 = operation.ranks.iter().map(|rank| rank.left_out).sum();
     let chart = Chart {
         id: &format!("callbacks-chart-{}", place + 1),
@@ -52,8 +52,8 @@ fn chart(place: usize, operation: &OperationCallbacks, names: &Names<'_>) -> Mar
         size: [880.0, drawn.bottom()],
         key: key(),
         drawing: drawn.draw(),
-        below: html! {
-            p.note {
+        notes: html! {
+            p {
                 "The slowest " (function) " of its dimension in the step, " (bytes(call.bytes as f64)) ". "
                 "Strokes are the times at which NCCL called the plugin; a kernel channel's are those at which the host \
                  learnt of the GPU."
@@ -71,10 +71,15 @@ fn chart(place: usize, operation: &OperationCallbacks, names: &Names<'_>) -> Mar
                 @if channels + proxies == 0 { " The recordings have no event below these calls." }
                 @else if proxies == 0 { " It has no proxy operations: it does not leave the node." }
             }
-            (table(operation, names))
         },
+        below: html! { (table(operation, names)) },
     };
-    html! { (chart) }
+    html! {
+        details {
+            summary { (name) ", " (time(lasts)) }
+            (chart)
+        }
+    }
 }
 
 fn key() -> Markup {

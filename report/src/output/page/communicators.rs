@@ -7,9 +7,6 @@ use super::table::Table;
 use crate::answer::{Communicators, Dimension, Made, Origin, Part};
 use maud::{Markup, html};
 
-/// Largest number of rows that are shown from the beginning.
-const OPEN: usize = 12;
-
 /// Writes the section.
 pub(super) fn of(communicators: &Part<Communicators>, names: &Names<'_>) -> Markup {
     part("communicators", "Communicators", communicators, |communicators| {
@@ -20,7 +17,7 @@ pub(super) fn of(communicators: &Part<Communicators>, names: &Names<'_>) -> Mark
                 (counted(communicators.rows.len() as u64, "communicator")) ", in the order in which they were made."
                 @if init > 0.0 { " The slowest took " (time(init)) " from the first to the last rank's init." }
             }
-            @if communicators.rows.len() <= OPEN { (table.open()) } @else { (table) }
+            (table)
         }
     })
 }

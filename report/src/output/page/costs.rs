@@ -4,7 +4,7 @@ use super::super::names::Names;
 use super::super::pace::Pace;
 use super::super::sentences::latest;
 use super::super::units::{TimeUnit, count, counted, share, time};
-use super::draw::{Area, Chart, Key, Mark, Px, Scale, across, bars_beside};
+use super::draw::{Area, Chart, Key, Mark, Px, Scale, across, bars_beside, margin};
 use super::table::Table;
 use crate::answer::{Late, RankLate};
 use maud::{Markup, Render, html};
@@ -17,7 +17,7 @@ const ROW: f64 = 24.0;
 /// Writes the chart and its table.
 pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
     let order = latest(late);
-    let below = table(late, names, pace);
+    let below = table(late, names, pace).render();
     // bars that could not be seen only take room
     let visible = order.iter().map(|(_, rank)| rank.cost_us).fold(0.0, f64::max) / 500.0;
     let shown: Vec<(usize, &RankLate)> =
@@ -45,14 +45,12 @@ pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
         size: [880.0, bottom(&shown) + 46.0],
         key: Key::draw(&keys),
         drawing: bars(&shown, names, pace),
-        below: html! {
+        notes: html! {
             @if further > 0 {
-                p.note {
-                    "Others waited less for " (counted(further as u64, "further GPU")) "; the table has them all."
-                }
+                p { "Others waited less for " (counted(further as u64, "further GPU")) "; the table has them all." }
             }
-            (below)
         },
+        below,
     }
     .render()
 }
@@ -69,7 +67,7 @@ fn bottom(shown: &[(usize, &RankLate)]) -> f64 {
 fn bars(shown: &[(usize, &RankLate)], names: &Names<'_>, pace: &Pace) -> Markup {
     let most = shown.iter().map(|(_, rank)| pace.a_step(rank.cost_us)).fold(0.0, f64::max);
     let unit = TimeUnit::of(most);
-    let area = Area { left: 132.0, top: 10.0, right: 710.0, bottom: bottom(shown) };
+    let area = Area { left: margin(names.all()), top: 10.0, right: 710.0, bottom: bottom(shown) };
     let x = Scale::linear([0.0, most / unit.us], [area.left, area.right]);
     let texts: Vec<String> = shown.iter().map(|(place, _)| names.gpu(*place)).collect();
     let title = format!("waits of the other ranks for this GPU, summed, {}, {}", period(pace), unit.name);

@@ -1,45 +1,55 @@
-//! The lanes of a step: each call with its wait, its transfer, and a mark where its host enqueued it.
+//! The lanes of a step: one for each GPU with its calls, and the critical path across them.
 
 use super::super::names::Names;
-use super::super::units::{TimeUnit, bytes, known, time};
-use super::draw::{Area, Key, Mark, Path, Px, Scale, across, shortened};
+use super::super::units::TimeUnit;
+use super::draw::{Area, Key, Mark, Path, Plot, Px, Scale, across, bars_beside, margin};
 use crate::answer::{Swim, SwimBar, SwimLane};
 use maud::{Markup, html};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of functions with a colour of their own; the others share one.
 const COLOURS: usize = 6;
-/// Largest number of calls that are drawn one by one with their facts; of more, each function has one path.
-const SINGLE: usize = 1500;
-/// Least height of a lane that has room for its name.
-const NAMED: f64 = 13.0;
+/// Width of the lanes in coordinates of their own: whole numbers, fine enough for a zoom.
+const WIDTH: f64 = 20_000.0;
+/// Least height of a lane that has marks of enqueues.
+const MARKED: f64 = 17.0;
+/// Most rows of a lane: communicators whose calls overlap have different ones.
+const ROWS: usize = 4;
 
 /// The lanes of a step on their axis.
 pub(super) struct Lanes<'a> {
     swim: &'a Swim,
     names: &'a Names<'a>,
+    /// The GPUs, from above.
+    gpus: Vec<usize>,
     /// Colours by function.
     colours: BTreeMap<&'a str, usize>,
+    /// Row in its lane of each dimension or, where that is unknown, communicator; and the number of rows.
+    rows: (BTreeMap<&'a str, usize>, usize),
     area: Area,
     /// Height of a lane.
     height: f64,
-    /// First time of the axis, microseconds since the step's begin. Enqueues before it are not drawn.
-    first_us: f64,
     unit: TimeUnit,
     x: Scale,
+    /// First and last time, microseconds since the step's begin.
+    span_us: [f64; 2],
 }
 
 impl<'a> Lanes<'a> {
     /// Lays out the lanes of a step.
     pub(super) fn of(swim: &'a Swim, names: &'a Names<'a>) -> Self {
         let bars = || swim.lanes.iter().flat_map(|lane| &lane.bars);
-        let height = (900.0 / swim.lanes.len().max(1) as f64).clamp(7.0, 24.0);
-        let area = Area { left: 176.0, top: 10.0, right: 866.0, bottom: 10.0 + height * swim.lanes.len() as f64 };
-        let first_us = bars().map(|bar| bar.enqueued_us).fold(0.0, f64::min).max(-0.1 * swim.length_us);
-        let last_us = bars().map(|bar| bar.stop_us).fold(swim.length_us, f64::max);
+        let gpus: BTreeSet<usize> = swim.lanes.iter().map(|lane| lane.gpu).collect();
+        let height = (900.0 / gpus.len().max(1) as f64).clamp(12.0, 34.0).round();
+        let area =
+            Area { left: margin(names.all()), top: 10.0, right: 866.0, bottom: 10.0 + height * gpus.len() as f64 };
+        let first_us = bars().map(|bar| bar.start_us).fold(0.0, f64::min);
+        let last_us = bars().map(|bar| bar.stop_us).fold(swim.length_us.max(1e-3), f64::max);
         let unit = TimeUnit::of(last_us);
         let x = Scale::linear([first_us / unit.us, last_us / unit.us], [area.left, area.right]);
-        Self { swim, names, colours: colours(swim), area, height, first_us, unit, x }
+        let gpus = gpus.into_iter().collect();
+        let span_us = [first_us, last_us];
+        Self { swim, names, gpus, colours: colours(swim), rows: rows(swim), area, height, unit, x, span_us }
     }
 
     /// Returns the height of the drawing.
@@ -47,9 +57,9 @@ impl<'a> Lanes<'a> {
         self.area.bottom + 46.0
     }
 
-    /// Returns whether each lane has its name.
-    pub(super) fn are_named(&self) -> bool {
-        self.height >= NAMED
+    /// Returns the number of lanes.
+    pub(super) fn number(&self) -> usize {
+        self.gpus.len()
     }
 
     /// Draws the key.
@@ -59,98 +69,95 @@ impl<'a> Lanes<'a> {
             .colours
             .iter()
             .filter(|(_, colour)| **colour < COLOURS)
-            .map(|(function, colour)| (class(*colour), format!("{function}, transferring")))
+            .map(|(function, colour)| (class(*colour), (*function).to_owned()))
             .collect();
         if functions.len() < self.colours.len() {
-            functions.push((class(COLOURS), "other functions, transferring".into()));
+            functions.push((class(COLOURS), "other functions".into()));
         }
-        let mut keys = vec![Key { class: "waiting", mark: Mark::Box, text: "waiting for other ranks".into() }];
-        keys.extend(functions.iter().map(|(class, text)| Key { class, mark: Mark::Box, text: text.clone() }));
-        keys.push(Key { class: "enqueue", mark: Mark::Upright, text: "the host enqueued a call".into() });
+        let mut keys: Vec<Key<'_>> =
+            functions.iter().map(|(class, text)| Key { class, mark: Mark::Box, text: text.clone() }).collect();
+        keys.push(Key { class: "wait-line", mark: Mark::Plain, text: "waiting for other ranks".into() });
+        if !self.swim.path.is_empty() {
+            keys.push(Key { class: "critical", mark: Mark::Plain, text: "critical path".into() });
+        }
+        if self.height >= MARKED {
+            keys.push(Key { class: "enqueue", mark: Mark::Upright, text: "enqueued".into() });
+        }
         Key::draw(&keys)
     }
 
     /// Draws the axis and the lanes.
     pub(super) fn draw(&self) -> Markup {
-        let calls: usize = self.swim.lanes.iter().map(|lane| lane.bars.len()).sum();
         let title = format!("time since the step's begin, {}", self.unit.name);
+        let names: Vec<String> = self.gpus.iter().map(|gpu| self.names.gpu(*gpu)).collect();
+        let plot = Plot {
+            class: "calls",
+            area: self.area,
+            size: [WIDTH, self.area.height()],
+            rows: self.gpus.clone(),
+            together: 1,
+            span: self.span_us.map(|us| us / self.unit.us),
+            unit: self.unit.name,
+            values: None,
+        };
         html! {
             (across(self.area, &self.x, &title, self.x.numbers(8)))
-            (self.labels())
-            @if calls <= SINGLE { (self.single()) } @else { (self.together()) }
+            (bars_beside(self.area, &names, self.height))
+            (plot.draw(&html! { (self.ground()) (self.calls()) (self.enqueues()) (self.critical()) }))
         }
     }
 
-    /// Draws the names of lanes, or of GPUs where lanes are low, and a line between two GPUs. A name that would touch
-    /// the one above is left out.
-    fn labels(&self) -> Markup {
-        let mut free = f64::MIN;
-        let mut gpu = None;
-        let mut label = |lane: &SwimLane, y: f64| {
-            let is_new = gpu.replace(lane.gpu) != Some(lane.gpu);
-            let text = match (is_new, self.are_named()) {
-                (true, true) => format!("{} {}", shortened(&self.names.gpu(lane.gpu)), group(lane, self.names)),
-                (true, false) => shortened(&self.names.gpu(lane.gpu)),
-                (false, true) => group(lane, self.names),
-                (false, false) => return (is_new, None),
-            };
-            let fits = y >= free;
-            if fits {
-                free = y + 12.0;
-            }
-            (is_new, fits.then_some(text))
-        };
-        let edge = self.area.left - 170.0;
-        html! {
-            g.axis {
-                @for (place, lane) in self.swim.lanes.iter().enumerate() {
-                    @let top = self.area.top + place as f64 * self.height;
-                    @let y = top + self.height / 2.0 + 4.0;
-                    @let (is_new, text) = label(lane, y);
-                    @if is_new && place > 0 {
-                        path.grid d={ "M" (Px(edge)) " " (Px(top)) "H" (Px(self.area.right)) } {}
-                    }
-                    @if let Some(text) = text {
-                        text x=(Px(self.area.left - 6.0)) y=(Px(y)) text-anchor="end" { (text) }
-                    }
-                }
-            }
+    /// Draws a ground below every other lane, so that an eye finds the lane's name.
+    fn ground(&self) -> Markup {
+        let mut path = Path::default();
+        for place in (0..self.gpus.len()).skip(1).step_by(2) {
+            path.stroke(0.0, self.height * (place as f64 + 0.5), WIDTH);
         }
+        html! { path.lane stroke-width=(Px(self.height)) d=(path.data()) {} }
     }
 
+    /// Returns the coordinate of a time.
     fn at(&self, us: f64) -> f64 {
-        self.x.at(us / self.unit.us)
+        let [first, last] = self.span_us;
+        ((us - first) / (last - first).max(1e-9) * WIDTH).clamp(0.0, WIDTH).round()
     }
 
-    /// Returns where a call begins, where its transfer begins, and where it ends.
-    fn times(&self, bar: &SwimBar) -> [f64; 3] {
-        [bar.start_us, transfer_us(bar), bar.stop_us].map(|us| self.at(us))
+    fn place(&self, gpu: usize) -> Option<f64> {
+        self.gpus.binary_search(&gpu).ok().map(|place| place as f64)
     }
 
-    fn colour(&self, bar: &SwimBar) -> usize {
-        self.colours.get(bar.function.as_str()).copied().unwrap_or(COLOURS)
-    }
-
-    /// Draws each call with its facts.
-    fn single(&self) -> Markup {
-        let height = self.height * 0.7;
+    /// Draws the calls as paths: two for each function of a communicator, since many calls need little room so.
+    fn calls(&self) -> Markup {
+        let mut groups: BTreeMap<&str, (&SwimLane, BTreeMap<&str, [Path; 2]>)> = BTreeMap::new();
+        let height = self.height * 0.8 / self.rows.1 as f64;
+        for lane in &self.swim.lanes {
+            let Some(place) = self.place(lane.gpu) else { continue };
+            let row = self.rows.0.get(kind(lane)).copied().unwrap_or(0) as f64;
+            let y = self.height * (place + 0.1) + height * (row + 0.5);
+            let (_, of_comm) = groups.entry(&lane.comm).or_insert_with(|| (lane, BTreeMap::new()));
+            for bar in &lane.bars {
+                let [start, transfer, stop] = [bar.start_us, transfer_us(bar), bar.stop_us].map(|us| self.at(us));
+                let [waits, transfers] = of_comm.entry(&bar.function).or_default();
+                if transfer > start {
+                    waits.stroke(start, y, transfer - start);
+                }
+                if bar.stop_us > bar.start_us {
+                    transfers.stroke(transfer, y, (stop - transfer).max(4.0));
+                }
+            }
+        }
+        let [thick, thin] = [height * 0.92, (height * 0.3).max(1.6)];
         html! {
-            @for (place, lane) in self.swim.lanes.iter().enumerate() {
-                @let top = self.area.top + self.height * (place as f64 + 0.15);
-                @for bar in &lane.bars {
-                    @let [start, transfer, stop] = self.times(bar);
-                    g.call {
-                        title {
-                            (self.names.gpu(lane.gpu)) ", " (self.names.communicator(&lane.comm)) ": " (facts(bar))
+            @for (comm, (lane, functions)) in groups {
+                g data-c=(self.names.communicator(comm)) data-d=(lane.dimension) {
+                    @for (function, [waits, transfers]) in functions {
+                        @if !waits.is_empty() {
+                            path.waiting stroke-width=(Px(thin)) data-f=(function) d=(waits.data()) {}
                         }
-                        @if transfer > start {
-                            rect.waiting x=(Px(start)) y=(Px(top)) width=(Px(transfer - start)) height=(Px(height)) {}
-                        }
-                        rect class={ "f" (self.colour(bar)) } x=(Px(transfer)) y=(Px(top))
-                            width=(Px((stop - transfer).max(0.6))) height=(Px(height)) {}
-                        @if bar.enqueued_us >= self.first_us {
-                            @let enqueued = self.at(bar.enqueued_us);
-                            path.enqueue d={ "M" (Px(enqueued)) " " (Px(top - 1.5)) "v" (Px(height + 3.0)) } {}
+                        @if !transfers.is_empty() {
+                            @let colour = self.colours.get(function).copied().unwrap_or(COLOURS);
+                            path class={ "f" (colour) } stroke-width=(Px(thick)) data-f=(function)
+                                d=(transfers.data()) {}
                         }
                     }
                 }
@@ -158,33 +165,31 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// Draws the calls as one path for each kind, so that many calls need little room.
-    fn together(&self) -> Markup {
-        let (mut waits, mut enqueues) = (Path::default(), Path::default());
-        let mut transfers = vec![Path::default(); COLOURS + 1];
-        for (place, lane) in self.swim.lanes.iter().enumerate() {
-            let middle = self.area.top + self.height * (place as f64 + 0.5);
-            for bar in &lane.bars {
-                let [start, transfer, stop] = self.times(bar);
-                if transfer - start >= 0.1 {
-                    waits.stroke(start, middle, transfer - start);
-                }
-                if let Some(path) = transfers.get_mut(self.colour(bar)) {
-                    path.stroke(transfer, middle, (stop - transfer).max(0.3));
-                }
-                if bar.enqueued_us >= self.first_us {
-                    enqueues.rise(self.at(bar.enqueued_us), middle - self.height * 0.45, self.height * 0.9);
-                }
+    /// Draws marks where the hosts enqueued calls, at the lower edges of high lanes.
+    fn enqueues(&self) -> Markup {
+        let mut marks = Path::default();
+        for lane in self.swim.lanes.iter().filter(|_| self.height >= MARKED) {
+            let Some(place) = self.place(lane.gpu) else { continue };
+            for bar in lane.bars.iter().filter(|bar| bar.enqueued_us >= self.span_us[0]) {
+                marks.rise(self.at(bar.enqueued_us), self.height * (place + 0.78), self.height * 0.22);
             }
         }
+        html! { @if !marks.is_empty() { path.enqueue d=(marks.data()) {} } }
+    }
+
+    /// Draws the critical path; a line breaks where it leads through GPUs without a lane.
+    fn critical(&self) -> Markup {
+        let mut path = Path::default();
+        let stretches = &self.swim.path;
+        for piece in stretches.chunk_by(|a, b| self.place(a.gpu).is_some() == self.place(b.gpu).is_some()) {
+            path.line(piece.iter().flat_map(|stretch| {
+                let y = self.place(stretch.gpu).map(|place| self.height * (place + 0.5));
+                y.into_iter().flat_map(|y| [stretch.from_us, stretch.until_us].map(|us| (self.at(us), y)))
+            }));
+        }
+        let data = path.data();
         html! {
-            g.lanes stroke-width=(Px(self.height * 0.7)) {
-                path.waiting d=(waits.data()) {}
-                @for (colour, path) in transfers.into_iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-                    path class={ "f" (colour) } d=(path.data()) {}
-                }
-            }
-            path.enqueue d=(enqueues.data()) {}
+            @if !data.0.is_empty() { path.critical.halo d=(data) {} path.critical d=(data) {} }
         }
     }
 }
@@ -197,31 +202,83 @@ pub(super) fn transfer_us(bar: &SwimBar) -> f64 {
 /// Gives each function a colour, those with most calls first.
 fn colours(swim: &Swim) -> BTreeMap<&str, usize> {
     let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
-    for bar in swim.lanes.iter().flat_map(|lane| &lane.bars) {
-        *calls.entry(&bar.function).or_default() += 1;
+    for lane in swim.usual.iter().flat_map(|usual| &usual.lanes).chain(&swim.lanes) {
+        lane.bars.iter().for_each(|bar| *calls.entry(&bar.function).or_default() += 1);
     }
     let mut order: Vec<_> = calls.into_iter().collect();
     order.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
     order.into_iter().enumerate().map(|(place, (function, _))| (function, place.min(COLOURS))).collect()
 }
 
-/// Returns the dimension of a lane's communicator, or the beginning of its name where that is unknown.
-fn group(lane: &SwimLane, names: &Names<'_>) -> String {
+/// Returns the dimension of a lane's communicator, or the communicator where that is unknown.
+fn kind(lane: &SwimLane) -> &str {
     match lane.dimension.as_str() {
-        "" | "unknown" => names.communicator(&lane.comm).chars().take(8).collect(),
-        dimension => dimension.to_owned(),
+        "" | "unknown" => &lane.comm,
+        dimension => dimension,
     }
 }
 
-fn facts(bar: &SwimBar) -> String {
-    let sequence = bar.sequence.map_or_else(String::new, |number| format!(" {number}"));
-    let waited = known(bar.wait_until_us, |_| time(transfer_us(bar) - bar.start_us));
-    format!(
-        "{}{sequence} of {}, begins at {}, waits {waited}, transfers {}, enqueued at {}",
-        bar.function,
-        bytes(bar.bytes as f64),
-        time(bar.start_us),
-        time(bar.stop_us - transfer_us(bar)),
-        time(bar.enqueued_us)
-    )
+/// Gives the kinds of communicators rows, those with most calls first: the same row to kinds of which no GPU has calls
+/// that overlap.
+fn rows(swim: &Swim) -> (BTreeMap<&str, usize>, usize) {
+    let mut by_kind: BTreeMap<&str, Vec<&SwimLane>> = BTreeMap::new();
+    for lane in &swim.lanes {
+        by_kind.entry(kind(lane)).or_default().push(lane);
+    }
+    let calls = |lanes: &[&SwimLane]| lanes.iter().map(|lane| lane.bars.len()).sum::<usize>();
+    let mut kinds: Vec<_> = by_kind.into_iter().collect();
+    kinds.sort_by_key(|(_, lanes)| std::cmp::Reverse(calls(lanes)));
+    let mut taken: Vec<BTreeMap<usize, Vec<&SwimLane>>> = vec![];
+    let mut rows = BTreeMap::new();
+    for (kind, lanes) in kinds {
+        let is_free = |row: &BTreeMap<usize, Vec<&SwimLane>>| {
+            lanes.iter().all(|lane| row.get(&lane.gpu).into_iter().flatten().all(|other| !overlap(lane, other)))
+        };
+        let row = taken.iter().position(is_free).unwrap_or(taken.len().min(ROWS - 1));
+        if row == taken.len() {
+            taken.push(BTreeMap::new());
+        }
+        let Some(of_row) = taken.get_mut(row) else { continue };
+        lanes.iter().for_each(|lane| of_row.entry(lane.gpu).or_default().push(lane));
+        rows.insert(kind, row);
+    }
+    (rows, taken.len().max(1))
+}
+
+/// Returns whether two lanes of a GPU, sorted by begin, have calls at one time.
+fn overlap(one: &SwimLane, other: &SwimLane) -> bool {
+    let (mut ours, mut theirs) = (one.bars.iter().peekable(), other.bars.iter().peekable());
+    while let (Some(our), Some(their)) = (ours.peek(), theirs.peek()) {
+        if our.start_us < their.stop_us && their.start_us < our.stop_us {
+            return true;
+        }
+        if our.stop_us <= their.stop_us {
+            ours.next()
+        } else {
+            theirs.next()
+        };
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(gpu: usize, dimension: &str, spans: &[[f64; 2]]) -> SwimLane {
+        let bar = |span: &[f64; 2]| SwimBar { start_us: span[0], stop_us: span[1], ..SwimBar::default() };
+        SwimLane { gpu, dimension: dimension.into(), bars: spans.iter().map(bar).collect(), ..SwimLane::default() }
+    }
+
+    #[test]
+    fn communicators_whose_calls_overlap_have_rows_of_their_own() {
+        let lanes = vec![
+            lane(0, "TP", &[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]),
+            lane(0, "DP", &[[2.5, 3.5], [9.0, 9.5]]),
+            lane(0, "PP", &[[1.0, 2.0]]),
+            lane(1, "TP", &[[0.0, 1.0]]),
+        ];
+        let swim = Swim { lanes, ..Swim::default() };
+        assert_eq!(rows(&swim), (BTreeMap::from([("TP", 0), ("DP", 1), ("PP", 0)]), 2));
+    }
 }

@@ -4,7 +4,7 @@ use super::super::names::Names;
 use super::super::pace::Pace;
 use super::super::units::{TimeUnit, UNKNOWN, bytes, count, share, time};
 use super::costs::costs;
-use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside};
+use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin};
 use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Late, Part, WaitMap, WorstOperation};
@@ -13,15 +13,19 @@ use maud::{Markup, Render, html};
 /// Lower bounds of the heat map's levels, percent. They are the same in each report, so that two can be compared.
 const BOUNDS: [f32; 8] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 70.0];
 /// Largest number of columns of the heat map; of more bins, neighbours share one.
-const COLUMNS: usize = 400;
+const COLUMNS: usize = 200;
 
 /// Writes the section.
 pub(super) fn of(late: &Part<Late>, names: &Names<'_>, pace: &Pace) -> Markup {
-    part("late", "Who is late", late, |late| {
+    part("late", "Waits and delay costs", late, |late| {
         html! {
-            p {
-                "The ranks' times were compared in " (count(late.compared)) " operations; in " (count(late.resolved))
-                " of them the last rank is known beyond the clocks' error."
+            details.help {
+                summary { "How these are known" }
+                p {
+                    "The ranks' times were compared in " (count(late.compared)) " operations; in " (count(late.resolved))
+                    " of them the last rank is known beyond the clocks' error. A delay cost is the sum of the others' \
+                     waits, so it says who came last, and not what a step would gain."
+                }
             }
             (costs(late, names, pace))
             (map(&late.map, names))
@@ -50,13 +54,13 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     let bin_us = map.bin_us * together as f64;
     let height = (440.0 / rows.len() as f64).clamp(1.6, 26.0);
     let bottom = 10.0 + height * rows.len() as f64;
-    let area = Area { left: 132.0, top: 10.0, right: 866.0, bottom };
+    let area = Area { left: margin(names.all()), top: 10.0, right: 866.0, bottom };
     let length = bin_us * columns as f64;
     let unit = TimeUnit::of(length);
     let x = Scale::linear([0.0, length / unit.us], [area.left, area.right]);
     let gpus = map.gpus_in_row.max(1) as usize;
     let texts: Vec<String> = (0..rows.len()).map(|row| names.gpu(row * gpus)).collect();
-    let level = |share: &f32| BOUNDS.iter().take_while(|bound| share * 100.0 >= **bound).count() as u8;
+    let level = |share: &f32| BOUNDS.iter().take_while(|bound| share * 100.0 >= **bound).count() as i8;
     let cells = Cells::new(rows.iter().map(|row| row.iter().map(level).collect()).collect());
     let drawing = html! {
         (across(area, &x, &format!("time, {}", unit.name), x.numbers(8)))
@@ -78,10 +82,10 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
         size: [880.0, bottom + 46.0],
         key: html! { p.note { "Share of the time waited:" } (Cells::key(&bounds)) },
         drawing,
-        below: html! {
-            @if gpus > 1 { p.note { "Each row is the mean of " (gpus) " neighbouring GPUs, named after the first." } }
-            (map_table(&rows, bin_us, gpus, names))
+        notes: html! {
+            @if gpus > 1 { p { "Each row is the mean of " (gpus) " neighbouring GPUs, named after the first." } }
         },
+        below: html! { (map_table(&rows, bin_us, gpus, names)) },
     }
     .render()
 }
@@ -130,11 +134,5 @@ fn worst(worst: &[WorstOperation], names: &Names<'_>) -> Markup {
         "late by",
         "others waited",
     ];
-    html! {
-        @if !worst.is_empty() {
-            h3 { "The operations that others waited in longest" }
-            p.look { "Look for one GPU or one communicator that comes again and again." }
-            (Table::new("The worst operations", &columns, 5, rows).open())
-        }
-    }
+    html! { (Table::new("The operations that others waited in longest", &columns, 5, rows)) }
 }

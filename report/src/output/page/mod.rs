@@ -1,21 +1,27 @@
 //! The report as one HTML page: self-contained, for screens light and dark, for paper, keyboards and screen readers.
 //!
-//! Charts are inline SVG with a title and a description; the table behind each has the same figures as text. Colours
-//! are never alone: waits are hatched, series have markers, slow pairs have a frame.
+//! Answers come first, then pictures; prose and tables are folded away. Charts are inline SVG with a title and a
+//! description; the table behind each has the same figures as text. Colours are never alone: waits are thin or hatched,
+//! series have markers, slow pairs have a frame. A small script adds hover, zoom and filters; without it, all is there.
 //!
 //! | file | task |
 //! |---|---|
-//! | `opening.rs` | the first line and the three questions |
-//! | `completeness.rs` to `unfinished.rs` | a section for each part of the report |
-//! | `costs.rs` | delay costs by GPU, in the section on late ranks |
-//! | `lanes.rs` | draws the calls of one step |
-//! | `callbacks.rs`, `below.rs` | charts of the callbacks below operations of that step |
+//! | `opening.rs` | the first line, and the filters |
+//! | `answers.rs`, `proofs.rs` | the three answers, and the picture beside each |
+//! | `timeline.rs`, `lanes.rs` | two steps in detail with the critical path |
+//! | `excess.rs`, `gains.rs` | what ranks cost a step |
+//! | `steps.rs`, `budget.rs`, `speed.rs`, `pairs.rs` | further pictures |
+//! | `phases.rs` to `completeness.rs` | sections for the other parts of the report |
+//! | `costs.rs` | delay costs by GPU, in the section on waits |
+//! | `callbacks.rs`, `below.rs` | charts of the callbacks below operations of the step in detail |
+//! | `strip.rs` | a column for each GPU or node |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
 //! | `unbroken.rs` | keeps a number and its unit on one line |
 //! | `two_runs` | the page of a comparison |
 //! | `draw` | scales, axes, and the frame of a chart |
-//! | `style.css` | all colours and sizes |
+//! | `style.css`, `script.js` | all colours and sizes; hover, zoom and filters |
 
+mod answers;
 mod below;
 mod budget;
 mod callbacks;
@@ -23,18 +29,22 @@ mod communicators;
 mod completeness;
 mod costs;
 mod draw;
+mod excess;
+mod gains;
 mod lanes;
 mod late;
 mod opening;
 mod pairs;
 mod phases;
+mod proofs;
 mod section;
 mod speed;
 mod steps;
-mod swim;
+mod strip;
 mod table;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod two_runs;
 mod unbroken;
 mod unfinished;
@@ -49,19 +59,27 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The page's style.
 const STYLE: &str = include_str!("style.css");
+/// The page's script.
+const SCRIPT: &str = include_str!("script.js");
+/// What the page may do: nothing beyond its own style and script. It fetches nothing and sends nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; \
+                      form-action 'none'";
 
 /// Sections of the page: id and name in the navigation.
-const SECTIONS: [(&str, &str); 10] = [
-    ("complete", "Complete?"),
+const SECTIONS: [(&str, &str); 13] = [
+    ("answers", "Answers"),
+    ("timeline", "Timeline"),
+    ("stragglers", "Ranks"),
     ("steps", "Steps"),
     ("budget", "Budget"),
-    ("phases", "Phases"),
-    ("late", "Late"),
-    ("swim", "One step"),
     ("speed", "Speed"),
-    ("pairs", "Pairs"),
+    ("pairs", "Network"),
+    ("late", "Waits"),
+    ("phases", "Phases"),
+    ("callbacks", "Callbacks"),
     ("communicators", "Communicators"),
     ("unfinished", "Not over"),
+    ("complete", "Complete?"),
 ];
 
 /// Returns the report as an HTML page.
@@ -85,8 +103,9 @@ fn whole(report: &Report) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { "NCCL report, " (gpus) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(compact(STYLE))) }
             }
             body {
                 a.skip href="#main" { "Skip to the report" }
@@ -99,17 +118,20 @@ fn whole(report: &Report) -> String {
                 }
                 main #main {
                     (patterns())
-                    (opening::questions(report, &names))
-                    (completeness::of(&report.complete, &names))
-                    (steps::of(&report.steps, &names))
+                    (answers::of(report, &names))
+                    (opening::filters(report, &names))
+                    (timeline::of(report, &names))
+                    (excess::of(report, &names))
+                    (steps::of(report, &names))
                     (budget::of(&report.budget, &names))
-                    (phases::of(&report.phases))
-                    (late::of(&report.late, &names, &Pace::of(report)))
-                    (swim::of(&report.swim, &report.callbacks, &names))
                     (speed::of(&report.speed, &names))
-                    (pairs::of(&report.pairs, &names, report.gpus.len()))
+                    (pairs::of(&report.pairs, &names, &report.nodes))
+                    (late::of(&report.late, &names, &Pace::of(report)))
+                    (phases::of(&report.phases))
+                    (callbacks::of(&report.callbacks, &names))
                     (communicators::of(&report.communicators, &names))
                     (unfinished::of(&report.unfinished, &names))
+                    (completeness::of(&report.complete, &names))
                 }
                 footer {
                     p {
@@ -118,10 +140,16 @@ fn whole(report: &Report) -> String {
                         "1 GB/s is 10^9 bytes per second; 1 MiB is 2^20 bytes."
                     }
                 }
+                script { (PreEscaped(compact(SCRIPT))) }
             }
         }
     }
     .into_string()
+}
+
+/// Returns lines without their indentation, and without those that are remarks alone.
+fn compact(text: &str) -> String {
+    text.lines().map(str::trim_start).filter(|line| !line.starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
 /// Draws nothing, but has the hatches that charts fill with.

@@ -1,17 +1,20 @@
-//! The section on pairs of ranks: a matrix of their rates or bytes, with the slow ones marked.
+//! The section on pairs of ranks: a matrix of their rates or bytes, or of the nodes' in a large job, with the slow ones
+//! marked.
 
 use super::super::names::Names;
 use super::super::sentences;
 use super::super::units::{bytes, count, counted, known, number, rate, time};
-use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, shortened};
+use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin, shortened};
 use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Pair, Pairs, Part};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Largest number of cells in a row of the matrix; of more GPUs, neighbours share one.
+/// Largest number of cells in a row of the matrix; of more GPUs or nodes, neighbours share one.
 const CELLS: usize = 128;
+/// Largest number of GPUs that have a cell each, where their nodes are known.
+const GPUS: usize = 64;
 /// Largest number of GPUs whose cells have their numbers in them.
 const NUMBERED: usize = 16;
 /// Largest number of marks for slow pairs.
@@ -37,59 +40,108 @@ fn positive(bytes: u64) -> Option<f64> {
     (bytes > 0).then_some(bytes as f64)
 }
 
+/// The rows and columns of the matrix.
+struct Side {
+    /// Row of each GPU.
+    cell: Vec<usize>,
+    /// Names of the rows.
+    texts: Vec<String>,
+    /// Remark on what a row is, where it is not a GPU.
+    note: Option<String>,
+}
+
+impl Side {
+    /// Makes a row for each GPU, or for each node of a large job, or for neighbours.
+    fn of(gpus: usize, nodes: &[String], names: &Names<'_>) -> Self {
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut order: Vec<&str> = vec![];
+        for node in nodes.iter().map(String::as_str) {
+            places.entry(node).or_insert_with(|| {
+                order.push(node);
+                order.len() - 1
+            });
+        }
+        let is_by_node = gpus > GPUS && order.len() > 1 && nodes.len() >= gpus;
+        let (what, all) = if is_by_node { ("node", order.len()) } else { ("GPU", gpus) };
+        let together = all.div_ceil(CELLS).max(1);
+        let first = |cell: usize| match order.get(cell * together) {
+            Some(node) if is_by_node => (*node).to_owned(),
+            _ => names.gpu(cell * together),
+        };
+        let cell = |gpu: usize| if is_by_node { places.get(&*nodes[gpu]).copied().unwrap_or(0) } else { gpu };
+        let note = match (is_by_node, together) {
+            (false, 1) => None,
+            (true, 1) => Some("Each row is a node.".to_owned()),
+            _ => Some(format!("Each row is {together} neighbouring {what}s, named after the first.")),
+        };
+        Self {
+            cell: (0..gpus).map(|gpu| cell(gpu) / together).collect(),
+            texts: (0..all.div_ceil(together)).map(first).collect(),
+            note,
+        }
+    }
+
+    /// Returns the row and the column of a pair: by its GPUs, or its ranks where these were not found.
+    fn place(&self, pair: &Pair) -> Option<(usize, usize)> {
+        let of = |gpu: usize| self.cell.get(gpu).copied();
+        let (from, to) = gpus_of(pair)?;
+        Some((of(from)?, of(to)?))
+    }
+}
+
 /// Writes the section.
-pub(super) fn of(pairs: &Part<Pairs>, names: &Names<'_>, gpus: usize) -> Markup {
-    part("pairs", "Pairs of ranks", pairs, |pairs| {
+pub(super) fn of(pairs: &Part<Pairs>, names: &Names<'_>, nodes: &[String]) -> Markup {
+    part("pairs", "Network, from rank to rank", pairs, |pairs| {
         let measure = MEASURES.iter().find(|measure| pairs.rows.iter().any(|pair| (measure.value)(pair).is_some()));
         html! {
             @match measure {
-                Some(measure) => (chart(pairs, measure, names, gpus)),
+                Some(measure) => (chart(pairs, measure, names, nodes)),
                 None => { (absent("no pair has a rate or bytes.")) (table(pairs, names)) }
             }
         }
     })
 }
 
-/// Returns the matrix' row and column of a pair: places of its GPUs, or its ranks where these were not found.
-fn place(pair: &Pair) -> Option<(usize, usize)> {
+fn gpus_of(pair: &Pair) -> Option<(usize, usize)> {
     let rank = |rank: i32| usize::try_from(rank).ok();
     Some((pair.from.or(rank(pair.rank))?, pair.to.or(rank(pair.peer))?))
 }
 
 /// Returns the value of each cell that has one.
-fn cells(pairs: &Pairs, measure: &Measure, together: usize) -> BTreeMap<(usize, usize), f64> {
+fn cells(pairs: &Pairs, measure: &Measure, side: &Side) -> BTreeMap<(usize, usize), f64> {
     let mut cells = BTreeMap::new();
     for pair in &pairs.rows {
-        let (Some((from, to)), Some(value)) = (place(pair), (measure.value)(pair)) else { continue };
+        let (Some(place), Some(value)) = (side.place(pair), (measure.value)(pair)) else { continue };
         let join = |old: &mut f64| *old = if measure.is_sum { *old + value } else { old.min(value) };
-        cells.entry((from / together, to / together)).and_modify(join).or_insert(value);
+        cells.entry(place).and_modify(join).or_insert(value);
     }
     cells
 }
 
-fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Chart<'static> {
-    let beyond = pairs.rows.iter().filter_map(place).map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
-    let gpus = gpus.max(beyond);
-    let together = gpus.div_ceil(CELLS);
-    let side = gpus.div_ceil(together);
-    let cells = cells(pairs, measure, together);
+fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, nodes: &[String]) -> Chart<'static> {
+    let beyond = pairs.rows.iter().filter_map(gpus_of).map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
+    let gpus = names.len().max(beyond);
+    let matrix = Side::of(gpus, nodes, names);
+    let side = matrix.texts.len();
+    let cells = cells(pairs, measure, &matrix);
     let levels = Levels::of(cells.values().copied());
-    let mut rows = vec![vec![0_u8; side]; side];
+    let mut rows = vec![vec![0_i8; side]; side];
     for ((from, to), value) in &cells {
         if let Some(cell) = rows.get_mut(*from).and_then(|row| row.get_mut(*to)) {
             *cell = levels.level(*value);
         }
     }
     let edge = (if side <= 4 { 320.0 } else { 520.0 }) / side as f64;
-    let area = Area { left: 132.0, top: 14.0, right: 132.0 + edge * side as f64, bottom: 14.0 + edge * side as f64 };
+    let left = margin(&matrix.texts);
+    let area = Area { left, top: 14.0, right: left + edge * side as f64, bottom: 14.0 + edge * side as f64 };
     let x = Scale::linear([0.0, side as f64], [area.left, area.right]);
-    let texts: Vec<String> = (0..side).map(|cell| names.gpu(cell * together)).collect();
+    let texts = &matrix.texts;
     let receivers = texts.iter().map(|name| shortened(name));
     let is_numbered = gpus <= NUMBERED;
-    let marked: Vec<(usize, usize)> = pairs.rows.iter().filter(|pair| pair.slow).filter_map(place).collect();
+    let marked: Vec<&Pair> = pairs.rows.iter().filter(|pair| pair.slow).collect();
     let drawing = html! {
         (across(area, &x, "receiver", (0..).map(|cell| f64::from(cell) + 0.5).zip(receivers)))
-        (bars_beside(area, &texts, edge))
+        (bars_beside(area, texts, edge))
         rect.frame x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
         (Cells::new(rows).draw([area.left, area.top], [edge, edge]))
         @if is_numbered {
@@ -100,9 +152,8 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
                 }
             }
         }
-        @for (from, to) in marked.iter().take(MARKS) {
-            @let text = format!("slow: {} to {}", names.gpu(*from), names.gpu(*to));
-            (mark(area, edge, (from / together, to / together), &text))
+        @for (pair, place) in marked.iter().take(MARKS).filter_map(|pair| Some((pair, matrix.place(pair)?))) {
+            (mark(area, edge, place, &format!("slow: {}", sentences::pair(pair, names))))
         }
     };
     let slow = pairs.rows.iter().filter(|pair| pair.slow).count();
@@ -118,23 +169,19 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, gpus: usize) -> Ch
             counted(cells.len() as u64, "cell"),
             count(slow as u64)
         ),
-        size: [if area.right > 600.0 { 660.0 } else { 560.0 }, area.bottom + 46.0],
+        size: [area.right + 20.0, area.bottom + 46.0],
         key: html! {
             p.note { "Rows send, columns receive; " (measure.name) ":" }
             (Cells::key(&levels.texts(measure.text)))
         },
         drawing,
-        below: html! {
-            @if together > 1 {
-                p.note {
-                    "Each cell is " (together) " x " (together) " neighbouring GPUs, named after the first: "
-                    @if measure.is_sum { "the sum of their pairs." } @else { "the slowest of their pairs." }
-                }
+        notes: html! {
+            @if let Some(note) = &matrix.note {
+                p { (note) " A cell is " @if measure.is_sum { "the sum" } @else { "the slowest" } " of its pairs." }
             }
-            @if slow > MARKS { p.note { "Of " (count(slow as u64)) " slow pairs " (MARKS) " are marked." } }
-            (slowest(pairs, names).open())
-            (table(pairs, names))
+            @if slow > MARKS { p { "Of " (count(slow as u64)) " slow pairs " (MARKS) " are marked." } }
         },
+        below: html! { (slowest(pairs, names)) (table(pairs, names)) },
     }
 }
 
@@ -172,8 +219,8 @@ impl Levels {
         if self.is_log { self.least * (self.most / self.least).powf(part) } else { self.most * part }
     }
 
-    fn level(&self, value: f64) -> u8 {
-        (2..=8).take_while(|level| value >= self.bound(*level)).count() as u8 + 1
+    fn level(&self, value: f64) -> i8 {
+        (2..=8).take_while(|level| value >= self.bound(*level)).count() as i8 + 1
     }
 
     fn texts(&self, text: impl Fn(f64) -> String) -> Vec<String> {
@@ -245,12 +292,24 @@ mod tests {
     }
 
     #[test]
+    fn a_large_job_has_a_row_for_each_node() {
+        let report = crate::answer::sample::sample(128);
+        let side = Side::of(128, &report.nodes, &Names::of(&report));
+        assert_eq!((side.texts.len(), side.texts[15].as_str(), side.cell[127]), (16, "node15", 15));
+        assert_eq!(
+            Side::of(130, &[], &Names::of(&report)).note.unwrap(),
+            "Each row is 2 neighbouring GPUs, named after the first."
+        );
+    }
+
+    #[test]
     fn pairs_in_one_cell_add_their_bytes_or_show_the_slowest() {
         let pair =
             |from, to, rate| Pair { from: Some(from), to: Some(to), typical: Some(rate), bytes: 5, ..Pair::default() };
         let pairs =
             Pairs { rows: vec![pair(0, 2, 40.0), pair(1, 3, 30.0), pair(2, 0, 20.0)], left_out: 0, slow: vec![] };
-        assert_eq!(cells(&pairs, &MEASURES[0], 2), BTreeMap::from([((0, 1), 30.0), ((1, 0), 20.0)]));
-        assert_eq!(cells(&pairs, &MEASURES[2], 2), BTreeMap::from([((0, 1), 10.0), ((1, 0), 5.0)]));
+        let side = Side { cell: vec![0, 0, 1, 1], texts: vec![], note: None };
+        assert_eq!(cells(&pairs, &MEASURES[0], &side), BTreeMap::from([((0, 1), 30.0), ((1, 0), 20.0)]));
+        assert_eq!(cells(&pairs, &MEASURES[2], &side), BTreeMap::from([((0, 1), 10.0), ((1, 0), 5.0)]));
     }
 }

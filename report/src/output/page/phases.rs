@@ -94,6 +94,7 @@ fn chart(window: &PhaseWindow, id: &str) -> Markup {
         size: [420.0, 226.0],
         key: html! {},
         drawing,
+        notes: html! {},
         below: html! {},
     }
     .render()

@@ -161,8 +161,8 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
         size: [880.0, AREA.bottom + 46.0],
         key: Key::draw(&keys),
         drawing,
-        below: html! {
-            p.note {
+        notes: html! {
+            p {
                 @match &speed.link {
                     Some(link) => { "Rate of the links: " (link) ". " }
                     None => { "The link's rate is not known (--link-gbps). " }
@@ -173,8 +173,8 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
                     " Functions with fewer bytes are in the table alone: " (counted(more as u64, "further curve")) "."
                 }
             }
-            (table(speed, names))
         },
+        below: html! { (table(speed, names)) },
     }
 }
 

@@ -1,23 +1,24 @@
-//! The section on steps: their lengths with outliers and shifts, and the slowest ones.
+//! The section on steps: their lengths one after the other and as a distribution, with outliers, shifts and pauses, and the
+//! slowest ones.
 
 use super::super::names::Names;
 use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, share, time};
 use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, upright};
 use super::section::{absent, part};
 use super::table::Table;
-use crate::answer::{Part, StepSource, Steps};
+use crate::answer::{Event, Report, StepSource, Steps};
 use maud::{Markup, Render, html};
 
-const AREA: Area = Area { left: 64.0, top: 34.0, right: 866.0, bottom: 250.0 };
+const AREA: Area = Area { left: 64.0, top: 34.0, right: 716.0, bottom: 250.0 };
+/// Where the distribution lies, on the same axis of lengths.
+const BESIDE: Area = Area { left: 736.0, top: 34.0, right: 866.0, bottom: 250.0 };
+/// Bins of the distribution.
+const BINS: usize = 36;
 
 /// Writes the section.
-pub(super) fn of(steps: &Part<Steps>, names: &Names<'_>) -> Markup {
-    part("steps", "Steps", steps, |steps| {
-        html! {
-            p { (found(steps)) }
-            (lengths(steps, names))
-        }
-    })
+pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
+    let events = report.stragglers.known().map_or(&[][..], |stragglers| &stragglers.events);
+    part("steps", "How long steps take", &report.steps, |steps| lengths(steps, events, names))
 }
 
 /// Says how the steps were found.
@@ -45,9 +46,9 @@ fn found(steps: &Steps) -> String {
     )
 }
 
-fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
+fn lengths(steps: &Steps, events: &[Event], names: &Names<'_>) -> Markup {
     if steps.lengths_us.is_empty() {
-        return absent("no step has a length.");
+        return html! { (absent("no step has a length.")) p { (found(steps)) } };
     }
     // a chart that shows the longest step of a job that hung once shows nothing of the others
     let longest = steps.lengths_us.iter().copied().fold(0.0, f64::max);
@@ -63,6 +64,8 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
     line.line(steps.lengths_us.iter().enumerate().map(point));
     let median = y.at(steps.median_us / unit.us);
     let cut = steps.lengths_us.iter().filter(|us| **us > top).count();
+    let paused: Vec<(&Event, f64)> =
+        events.iter().filter_map(|event| Some((event, height(event.step)?))).take(200).collect();
     let drawing = html! {
         (across(AREA, &x, "step behind the warm-up, number", x.counts(10)))
         (upright(AREA, &y, &format!("length of a step, mean over GPUs, {}", unit.name), y.numbers(5)))
@@ -71,7 +74,8 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
                 title { "from step " (shift.step) " on: " (time(shift.from_us)) " to " (time(shift.to_us)) }
             }
         }
-        path.median d={ "M" (Px(AREA.left)) " " (Px(median)) "H" (Px(AREA.right)) } {}
+        (distribution(steps, top, &y))
+        path.median d={ "M" (Px(AREA.left)) " " (Px(median)) "H" (Px(BESIDE.right)) } {}
         path.length d=(line.data()) {}
         @if steps.lengths_us.len() <= 200 {
             @for (place, us) in steps.lengths_us.iter().enumerate() {
@@ -86,12 +90,24 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
             }
         }
     };
-    let keys = [
+    let drawing = html! {
+        (drawing)
+        @for (event, us) in &paused {
+            @let (x, y) = (x.at(event.step as f64), y.at(us / unit.us));
+            path.pause d={ "M" (Px(x)) " " (Px(y - 8.0)) "l4.5 -8h-9z" } {
+                title { (names.gpu(event.gpu)) " paused " (time(event.excess_us)) " in step " (count(event.step)) }
+            }
+        }
+    };
+    let mut keys = vec![
         Key { class: "length", mark: Mark::Plain, text: "length".into() },
         Key { class: "median", mark: Mark::Plain, text: format!("median, {}", time(steps.median_us)) },
         Key { class: "outlier", mark: Mark::Ring, text: counted(steps.outliers.len() as u64, "outlier") },
         Key { class: "shift", mark: Mark::Upright, text: counted(steps.shifts.len() as u64, "shift") },
     ];
+    if !paused.is_empty() {
+        keys.push(Key { class: "pause", mark: Mark::Wedge, text: counted(paused.len() as u64, "pause") });
+    }
     Chart {
         id: "steps-chart",
         title: "Length of the steps",
@@ -108,19 +124,41 @@ fn lengths(steps: &Steps, names: &Names<'_>) -> Markup {
         size: [880.0, 294.0],
         key: Key::draw(&keys),
         drawing,
-        below: html! {
-            @if in_bin > 1.0 {
-                p.note { "Each point is the longest of " (count(in_bin as u64)) " neighbouring steps." }
-            }
+        notes: html! {
+            p { (found(steps)) }
+            @if in_bin > 1.0 { p { "Each point is the longest of " (count(in_bin as u64)) " neighbouring steps." } }
             @if cut > 0 {
-                p.note {
-                    (counted(cut as u64, "point")) " above the chart's upper edge; the longest is " (time(longest)) "."
-                }
+                p { (counted(cut as u64, "point")) " above the chart's upper edge; the longest is " (time(longest)) "." }
             }
-            (slowest(steps, names).open()) (shifts(steps)) (table(steps, in_bin))
         },
+        below: html! { (slowest(steps, names)) (shifts(steps)) (table(steps, in_bin)) },
     }
     .render()
+}
+
+/// Draws how many steps have which length, at the right of the steps.
+fn distribution(steps: &Steps, top: f64, y: &Scale) -> Markup {
+    let mut bins = [0_u64; BINS];
+    for us in &steps.lengths_us {
+        let place = ((us / top).clamp(0.0, 1.0) * BINS as f64) as usize;
+        if let Some(bin) = bins.get_mut(place.min(BINS - 1)) {
+            *bin += 1;
+        }
+    }
+    let most = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let x = Scale::linear([0.0, most], [BESIDE.left, BESIDE.right]);
+    let height = BESIDE.height() / BINS as f64;
+    let unit = TimeUnit::of(top);
+    let bound = |bin: usize| top * bin as f64 / BINS as f64;
+    html! {
+        (across(BESIDE, &x, "number of steps", x.counts(2)))
+        @for (bin, number) in bins.iter().enumerate().filter(|(_, number)| **number > 0) {
+            rect.column x=(Px(BESIDE.left)) y=(Px(y.at(bound(bin + 1) / unit.us) + 0.5))
+                width=(Px((x.at(*number as f64) - BESIDE.left).max(1.0))) height=(Px(height - 1.0)) {
+                title { (counted(*number, "step")) " of " (time(bound(bin))) " to " (time(bound(bin + 1))) }
+            }
+        }
+    }
 }
 
 fn slowest(steps: &Steps, names: &Names<'_>) -> Table {

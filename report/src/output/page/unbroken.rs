@@ -9,7 +9,7 @@ pub(super) fn unbroken(text: &str) -> String {
     let mut written = String::with_capacity(text.len() + 16);
     let mut before = "";
     for word in text.split(' ') {
-        let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
+        let unit = word.trim_end_matches([',', '.', ';', ':', ')']).trim_end_matches("'s");
         let is_number = |word: &str| word.chars().next_back().is_some_and(|last| last.is_ascii_digit());
         let belongs =
             is_number(before) && UNITS.contains(&unit) || before.eq_ignore_ascii_case("rank") && is_number(unit);
@@ -28,10 +28,10 @@ mod tests {
 
     #[test]
     fn numbers_stay_with_their_units() {
-        let text = unbroken("Rank 3 waited 82.1 ms, 99 % of 12 MiB (rank 4: 5 GB/s) in 57 of 703 operations");
+        let text = unbroken("Rank 3's peers waited 82.1 ms, 99 % of 12 MiB (rank 4: 5 GB/s) in 57 of 703 operations");
         assert_eq!(
             text.replace('\u{a0}', "_"),
-            "Rank_3 waited 82.1_ms, 99_% of 12_MiB (rank 4: 5_GB/s) in 57 of 703 operations"
+            "Rank_3's peers waited 82.1_ms, 99_% of 12_MiB (rank 4: 5_GB/s) in 57 of 703 operations"
         );
     }
 }

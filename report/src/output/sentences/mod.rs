@@ -10,7 +10,7 @@ use super::names::Names;
 use super::units::{count, counted, part_of, share, time};
 use crate::answer::{Answers, Budget, Complete, Late, Pair, RankLate, Report, Verdict, Verdicted};
 pub use network::network;
-pub(crate) use network::{heaviest, slow_communicator, slow_part};
+pub(crate) use network::{slow_communicator, slow_part};
 
 /// Returns the answers to the three questions, for [`Report::answers`].
 pub fn answers(report: &Report) -> Answers {

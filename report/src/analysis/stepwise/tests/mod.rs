@@ -7,6 +7,7 @@ mod stream;
 use super::*;
 use crate::analysis::maker::{Rows, collective, job};
 use crate::analysis::steps::Survey;
+use crate::answer::Swim;
 use crate::job::{Links, StepRegions};
 
 /// A clock that all processes read.
@@ -24,13 +25,23 @@ fn plan(job: &Job, calls: &[Judged], regions: Option<&StepRegions>) -> Plan {
 }
 
 pub(super) fn answer(job: &Job, calls: &[Judged], regions: Option<&StepRegions>, kernels: Option<Kernels>) -> ByStep {
-    let rules = crate::analysis::dimension::rules("dimensions", "TP name tp\nDP name dp\n").unwrap();
-    let dimensions = Dimensions::of(job, &rules, Survey::new(job).tallies());
+    let dimensions = dimensions(job);
     let links = Links { others: Some(80.0), ..Links::default() };
     let options = Options { top: 3, links, ..Options::default() };
     let mut stepwise = Stepwise::new(job, plan(job, calls, regions), &dimensions, &options, kernels, &common);
     calls.iter().for_each(|judged| stepwise.call(job, judged));
     stepwise.finish(job, &[], 0)
+}
+
+fn dimensions(job: &Job) -> Dimensions {
+    let rules = crate::analysis::dimension::rules("dimensions", "TP name tp\nDP name dp\n").unwrap();
+    Dimensions::of(job, &rules, Survey::new(job).tallies())
+}
+
+/// Returns the step in detail.
+pub(super) fn swim(job: &Job, found: ByStep) -> Swim {
+    let Part::Known(swim) = found.detail.answer(job, &dimensions(job), None) else { panic!("no step in detail") };
+    swim
 }
 
 /// A call of `function` and `count` on both GPUs: begin, end.

@@ -1,7 +1,7 @@
 //! Steps, and one of them in detail.
 
 use super::super::*;
-use super::{answer, both, training, two};
+use super::{answer, both, swim, training, two};
 use crate::analysis::maker::{collective, exchange, job};
 use crate::answer::StepSource;
 use crate::job::StepRegions;
@@ -72,8 +72,8 @@ fn a_long_recording() {
     assert_eq!((steps.count, steps.slowest[0].step, steps.period), (999, 900, Some(5)));
     let gpus = &found.budget.known().unwrap().gpus;
     assert_eq!(gpus.iter().map(|gpu| gpu.total_ns).collect::<Vec<_>>(), [999 * 4_000 + 11_000; 2]);
-    assert_eq!(found.swim.known().unwrap().step, Some(300));
     assert_eq!(found.notes, ["The step in detail is the slowest one of each GPU's first 262,144 operations."]);
+    assert_eq!(swim(&job, found).step, Some(300));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn random_calls_have_no_steps_and_a_budget_of_the_recording() {
         (budget.gpus[0].total_ns, budget.gpus[0].transferring_ns, budget.gpus[0].idle_ns),
         (29_940, 12_000, 17_940)
     );
-    assert_eq!(found.swim.known().unwrap().step, None);
+    assert_eq!(swim(&job, found).step, None);
 }
 
 /// Equal functions of different sizes, as nccl-tests run them, repeat without counts; each call would be a step.
@@ -171,12 +171,19 @@ fn a_step_in_detail_is_the_slowest() {
     let mut lengths = [4_000; 20];
     lengths[12] = 6_000;
     let found = answer(&job, &training(&job, &lengths), None, None);
-    let swim = found.swim.known().unwrap();
+    let swim = swim(&job, found);
     assert_eq!((swim.step, swim.length_us, swim.left_out, swim.lanes.len()), (Some(12), 6.0, 0, 4));
     let [tp, dp] = &swim.lanes[..2] else { panic!("two lanes of a GPU") };
     assert_eq!((tp.gpu, tp.comm.as_str(), tp.dimension.as_str(), tp.bars.len()), (0, "0000000000000007", "TP", 4));
     let bar = &dp.bars[0];
     assert_eq!((bar.enqueued_us, bar.start_us, bar.wait_until_us, bar.stop_us), (0.399, 0.4, Some(0.4), 0.9));
+    let usual = swim.usual.unwrap();
+    assert_eq!((usual.step, usual.length_us, usual.lanes.len(), usual.usual), (Some(0), 4.0, 4, None));
+    // four layers of 50 ns with 50 ns between them, and the sum: both GPUs are on the path, since they begin at one time
+    let ends: Vec<_> = swim.path.iter().map(|piece| (piece.function.as_deref(), piece.until_us)).collect();
+    assert_eq!(ends.len(), 9);
+    assert_eq!(ends[..2], [(Some("AllReduce"), 0.05), (None, 0.1)]);
+    assert_eq!(ends[8], (Some("AllReduce"), 0.9));
 }
 
 /// Three stages, four micro-batches: the first stage sends, the last one receives, the middle one does both, and each

@@ -24,7 +24,8 @@ fn by_step(made: &Made) -> (ByStep, Dimensions) {
 #[test]
 fn steps_of_known_number_and_length() {
     let changes = Changes { warm_up: 2, outlier: Some(40), shift: Some(62) };
-    let (found, _) = by_step(&steps(102, changes));
+    let made = steps(102, changes);
+    let (found, dimensions) = by_step(&made);
     let steps = found.steps.known().unwrap();
     assert_eq!((steps.source.clone(), steps.count, steps.warm_up), (StepSource::Repetition, 100, 2));
     assert_eq!((steps.period, steps.covered), (Some(4), 1.0));
@@ -38,7 +39,8 @@ fn steps_of_known_number_and_length() {
         assert_eq!((gpu.transferring_ns + gpu.waiting_ns, gpu.not_compared_ns), (100 * 400_000, 0));
         assert_eq!(gpu.total_ns, gpu.waiting_ns + gpu.transferring_ns + gpu.idle_ns);
     }
-    assert_eq!(found.swim.known().unwrap().step, Some(38));
+    let Part::Known(swim) = found.detail.answer(&made.job, &dimensions, None) else { panic!("no step in detail") };
+    assert_eq!((swim.step, swim.usual.map(|usual| usual.length_us)), (Some(38), Some(5_000.0)));
 }
 
 #[test]

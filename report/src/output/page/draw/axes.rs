@@ -4,6 +4,9 @@ use super::path::Px;
 use super::scale::Scale;
 use maud::{Markup, html};
 
+/// Largest number of letters of a name at the left of a chart.
+const LETTERS: usize = 18;
+
 /// The part of a drawing that data lies in.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::output::page) struct Area {
@@ -50,7 +53,7 @@ pub(in crate::output::page) fn across(
         })
         .collect();
     html! {
-        g.axis {
+        g.axis.across {
             @for (x, text) in marks {
                 path.grid d={ "M" (Px(x)) " " (Px(area.top)) "V" (Px(area.bottom)) } {}
                 @if let Some(text) = text { text x=(Px(x)) y=(Px(area.bottom + 16.0)) text-anchor="middle" { (text) } }
@@ -79,6 +82,12 @@ pub(in crate::output::page) fn upright(
     }
 }
 
+/// Returns the room at the left of a chart for names of rows.
+pub(in crate::output::page) fn margin(names: &[String]) -> f64 {
+    let letters = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(LETTERS);
+    (letters as f64 * 6.8 + 12.0).max(52.0)
+}
+
 /// Draws names of rows at the left of an area; the rows have this height. Names of rows that are lower than a text are
 /// left out, except some.
 pub(in crate::output::page) fn bars_beside(area: Area, names: &[String], height: f64) -> Markup {
@@ -96,7 +105,6 @@ pub(in crate::output::page) fn bars_beside(area: Area, names: &[String], height:
 
 /// Returns a name that fits at the left of a chart, whole or without its middle.
 pub(in crate::output::page) fn shortened(name: &str) -> String {
-    const LETTERS: usize = 18;
     let letters = name.chars().count();
     if letters <= LETTERS {
         return name.to_owned();

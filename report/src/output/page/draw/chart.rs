@@ -1,5 +1,5 @@
-//! The frame of a chart: heading, a sentence on the sign to look for, key, and the drawing with its title and
-//! description for screen readers.
+//! The frame of a chart: heading, key, the drawing with its title and description for screen readers, and folded away the
+//! sign to look for, remarks and tables.
 
 use super::path::Px;
 use maud::{Markup, Render, html};
@@ -21,26 +21,36 @@ pub(in crate::output::page) struct Chart<'a> {
     pub(in crate::output::page) key: Markup,
     /// The drawing.
     pub(in crate::output::page) drawing: Markup,
-    /// Tables and remarks below the drawing.
+    /// Remarks, paragraph by paragraph.
+    pub(in crate::output::page) notes: Markup,
+    /// Tables below the drawing.
     pub(in crate::output::page) below: Markup,
 }
 
 impl Render for Chart<'_> {
     fn render(&self) -> Markup {
         let [width, height] = self.size;
-        let wide = if width > 600.0 { "wide" } else { "narrow" };
+        let wide = match width {
+            wide if wide > 700.0 => "wide",
+            middle if middle > 500.0 => "middle",
+            _ => "narrow",
+        };
         html! {
             figure id=(self.id) aria-labelledby={ (self.id) "-heading" } {
                 h3 id={ (self.id) "-heading" } { (self.title) }
-                p.look { (self.look) }
                 (self.key)
                 div class={ "scroll " (wide) } role="region" aria-label={ "Chart: " (self.title) } tabindex="0" {
                     svg.chart role="img" aria-labelledby={ (self.id) "-title" } aria-describedby={ (self.id) "-desc" }
-                        viewBox={ "0 0 " (Px(width)) " " (Px(height)) } style={ "--w:" (Px(width)) "px" } {
+                        viewBox={ "0 0 " (Px(width)) " " (Px(height)) } {
                         title id={ (self.id) "-title" } { (self.title) }
                         desc id={ (self.id) "-desc" } { (self.description) }
                         (self.drawing)
                     }
+                }
+                details.help {
+                    summary { "How to read this" }
+                    p.look { (self.look) }
+                    (self.notes)
                 }
                 (self.below)
             }
@@ -61,6 +71,8 @@ pub(in crate::output::page) enum Mark {
     Upright,
     /// A ring.
     Ring,
+    /// A triangle on its tip.
+    Wedge,
 }
 
 /// An entry of a key.
@@ -87,6 +99,7 @@ impl Key<'_> {
                     Mark::Box => rect class=(self.class) x="0.5" y="0.5" width="21" height="11" {},
                     Mark::Plain => path class=(self.class) d="M0 6h22" {},
                     Mark::Upright => path class=(self.class) d="M11 0v12" {},
+                    Mark::Wedge => path class=(self.class) d="M11 10l4.5 -8h-9z" {},
                     Mark::Ring => circle class=(self.class) cx="11" cy="6" r="4.6" {},
                     Mark::Line(series) => {
                         path class=(self.class) d="M0 6h22" {}

@@ -21,51 +21,70 @@ impl Render for Px {
 
 /// The data of a path: horizontal strokes and lines, as short as they can be written.
 #[derive(Debug, Clone, Default)]
-pub(in crate::output::page) struct Path(String);
+pub(in crate::output::page) struct Path {
+    data: String,
+    /// Where the last stroke ended, in tenths.
+    end: Option<[i64; 2]>,
+}
 
 impl Path {
-    /// Adds a horizontal stroke.
+    /// Adds a horizontal stroke; behind one of the same height, by its distance from that.
     pub(in crate::output::page) fn stroke(&mut self, x: f64, y: f64, length: f64) {
-        self.0.push('M');
-        self.number(x);
-        self.0.push(' ');
-        self.number(y);
-        self.0.push('h');
-        self.number(length);
+        let tenths = |value: f64| (value * 10.0).round() as i64;
+        let [x, y, length] = [x, y, length].map(tenths);
+        match self.end {
+            Some([end, height]) if height == y => self.go('m', x - end, 0),
+            _ => self.go('M', x, y),
+        }
+        self.data.push('h');
+        self.tenths(length);
+        self.end = Some([x + length, y]);
+    }
+
+    fn go(&mut self, command: char, x: i64, y: i64) {
+        self.data.push(command);
+        self.tenths(x);
+        self.data.push(' ');
+        self.tenths(y);
+    }
+
+    fn tenths(&mut self, value: i64) {
+        self.number(value as f64 / 10.0);
     }
 
     /// Adds a vertical stroke.
     pub(in crate::output::page) fn rise(&mut self, x: f64, y: f64, length: f64) {
-        self.0.push('M');
+        self.data.push('M');
         self.number(x);
-        self.0.push(' ');
+        self.data.push(' ');
         self.number(y);
-        self.0.push('v');
+        self.data.push('v');
         self.number(length);
     }
 
     /// Adds a line through these points.
     pub(in crate::output::page) fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>) {
+        self.end = None;
         for (place, (x, y)) in points.into_iter().enumerate() {
-            self.0.push(if place == 0 { 'M' } else { 'L' });
+            self.data.push(if place == 0 { 'M' } else { 'L' });
             self.number(x);
-            self.0.push(' ');
+            self.data.push(' ');
             self.number(y);
         }
     }
 
     /// Returns whether nothing was added.
     pub(in crate::output::page) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.data.is_empty()
     }
 
     /// Returns the path as an attribute's value.
     pub(in crate::output::page) fn data(self) -> Markup {
-        PreEscaped(self.0)
+        PreEscaped(self.data)
     }
 
     fn number(&mut self, value: f64) {
-        Px(value).render_to(&mut self.0);
+        Px(value).render_to(&mut self.data);
     }
 }
 
@@ -84,6 +103,9 @@ mod tests {
         let mut path = Path::default();
         path.stroke(1.0, 2.5, 10.0);
         path.line([(0.0, 1.0), (2.0, 3.0)]);
-        assert_eq!(path.data().0, "M1 2.5h10M0 1L2 3");
+        path.stroke(1.0, 2.5, 2.0);
+        path.stroke(4.06, 2.5, 1.0);
+        path.stroke(4.0, 3.5, 1.0);
+        assert_eq!(path.data().0, "M1 2.5h10M0 1L2 3M1 2.5h2m1.1 0h1M4 3.5h1");
     }
 }

@@ -133,6 +133,7 @@ fn chart(ranks: &Ranks, size: [f64; 2], key: Markup, drawing: Markup) -> Markup 
         size,
         key,
         drawing,
+        notes: html! {},
         below: html! { (table(ranks)) },
     }
     .render()

@@ -111,6 +111,7 @@ fn chart(comparison: &Comparison) -> Markup {
         size: [880.0, 346.0],
         key: Key::draw(&keys),
         drawing,
+        notes: html! {},
         below: html! {
             @if outside > 0 {
                 p.note { (counted(outside, "step")) " outside the chart: longer or shorter than 99 % of the others." }

@@ -1,0 +1,199 @@
+//! The section on what ranks cost a step: own excess by rank and step, gains, and nodes.
+
+use super::super::names::Names;
+use super::super::units::{TimeUnit, count, counted, known, number, part_of, round, share, time};
+use super::draw::{Area, Cells, Chart, Key, Mark, Plot, Px, Scale, across, bars_beside, digits, margin};
+use super::gains;
+use super::section::{absent, part};
+use super::table::Table;
+use crate::answer::{Event, Report, Stragglers};
+use maud::{Markup, Render, html};
+use std::collections::BTreeSet;
+
+/// Lower bounds of the heat map's levels, percent of a step. They are the same in each report, so that two can be
+/// compared.
+const BOUNDS: [f64; 6] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0];
+/// Levels of the bounds, of 8.
+const LEVELS: [i8; 6] = [1, 3, 4, 5, 6, 8];
+/// Largest number of columns; of more bins, neighbours share one.
+const COLUMNS: usize = 200;
+
+/// Writes the section.
+pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
+    part("stragglers", "What ranks cost a step", &report.stragglers, |stragglers| {
+        html! {
+            (map(stragglers, names))
+            (gains::ranks(stragglers, names))
+            (gains::nodes(stragglers, &report.nodes))
+            (account(stragglers, names))
+        }
+    })
+}
+
+/// Returns the figure farthest from zero.
+fn farthest(bins: &[f32]) -> f32 {
+    bins.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0)
+}
+
+fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
+    let map = &stragglers.map;
+    let bins = map.rows.iter().map(Vec::len).max().unwrap_or(0);
+    if bins == 0 {
+        return absent("no rank's own time is known by step.");
+    }
+    let together = bins.div_ceil(COLUMNS);
+    let rows: Vec<Vec<f32>> = map.rows.iter().map(|row| row.chunks(together).map(farthest).collect()).collect();
+    let steps_in_column = map.steps_in_bin.max(1) * together as u64;
+    let columns = bins.div_ceil(together);
+    let steps = (bins as u64 * map.steps_in_bin.max(1)) as f64;
+    let gpus = map.gpus_in_row.max(1) as usize;
+    let height = (420.0 / rows.len() as f64).clamp(1.6, 26.0);
+    let area = Area { left: margin(names.all()), top: 10.0, right: 866.0, bottom: 10.0 + height * rows.len() as f64 };
+    let x = Scale::linear([0.0, steps], [area.left, area.right]);
+    let most = rows.iter().flatten().fold(0.0, |most: f64, value| most.max(f64::from(value.abs())));
+    // without a length of the step, the largest value stands for a fifth of it
+    let whole = if stragglers.step_us > 0.0 { stragglers.step_us } else { most * 5.0 };
+    let level = |us: &f32| {
+        let percent = part_of(f64::from(us.abs()), whole) * 100.0;
+        let level = BOUNDS.iter().zip(LEVELS).filter(|(bound, _)| percent >= **bound).map(|(_, level)| level).last();
+        level.map_or(0, |level| if *us < 0.0 { -level } else { level })
+    };
+    let cells = Cells::new(rows.iter().map(|row| row.iter().map(level).collect()).collect());
+    let texts: Vec<String> = (0..rows.len()).map(|row| names.gpu(row * gpus)).collect();
+    let found: BTreeSet<usize> = stragglers
+        .found
+        .iter()
+        .flat_map(|one| &one.gpus)
+        .map(|gpu| gpu / gpus)
+        .filter(|row| *row < rows.len())
+        .collect();
+    let row_of = |event: &&Event| event.gpu / gpus < rows.len() && (event.step as f64) < steps;
+    let values = rows.iter().flat_map(|row| (0..columns).map(|column| row.get(column).copied().unwrap_or(0.0)));
+    let unit = TimeUnit::of(most);
+    let plot = Plot {
+        class: "map",
+        area,
+        size: [columns as f64, rows.len() as f64],
+        rows: (0..rows.len()).map(|row| row * gpus).collect(),
+        together: gpus,
+        span: [0.0, (columns as u64 * steps_in_column) as f64],
+        unit: unit.name,
+        values: Some((digits(values, most), most / unit.us)),
+    };
+    let drawing = html! {
+        (across(area, &x, "step behind the warm-up, number", x.counts(10)))
+        (bars_beside(area, &texts, height))
+        (plot.draw(&html! { g.cells { (cells.paths()) } }))
+        rect.edge x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
+        @for row in &found {
+            path.found d={ "M" (Px(area.right + 2.0)) " " (Px(area.top + (*row as f64 + 0.5) * height)) "l8 -4.5v9z" } {
+                title { (names.gpus(*row * gpus, gpus)) " stands out" }
+            }
+        }
+        @for event in stragglers.events.iter().filter(row_of) {
+            circle.event cx=(Px(x.at(event.step as f64 + 0.5))) r="5"
+                cy=(Px(area.top + ((event.gpu / gpus) as f64 + 0.5) * height)) {
+                title { (names.gpu(event.gpu)) " paused " (time(event.excess_us)) " in step " (count(event.step)) }
+            }
+        }
+    };
+    let bounds = BOUNDS.map(round);
+    let key = |class, mark, text: &str| Key { class, mark, text: text.to_owned() };
+    let stands_out = (!found.is_empty()).then(|| key("found", Mark::Wedge, "a row of ranks that stand out"));
+    let pause = (!stragglers.events.is_empty()).then(|| key("event", Mark::Ring, "a pause"));
+    let keys: Vec<_> = stands_out.into_iter().chain(pause).collect();
+    Chart {
+        id: "excess-chart",
+        title: "Own time beyond peers, rank by step",
+        look: "Look for a row that is dark all along, which is a rank that is always slow, for one that turns dark, which \
+               became slow then, and for dark columns, which are steps in which many ranks were slow.",
+        description: format!(
+            "Time between its operations beyond the median of its peers, of {} in {} steps. The largest is {}.",
+            counted(names.len() as u64, "GPU"),
+            count(steps as u64),
+            time(rows.iter().flatten().fold(0.0, |most: f64, value| most.max(f64::from(*value))))
+        ),
+        size: [880.0, area.bottom + 46.0],
+        key: html! {
+            (Cells::strip(&bounds, "ahead of its peers, % of a step", "behind them, % of a step"))
+            (Key::draw(&keys))
+        },
+        drawing,
+        notes: html! {
+            p {
+                "Own time is a rank's time between its operations. Its peers are the ranks that run the same program."
+                @if gpus > 1 { " A row is the largest figure of " (gpus) " neighbouring GPUs, named after the first." }
+                @if steps_in_column > 1 { " A column is the one farthest from zero of " (steps_in_column) " steps." }
+            }
+        },
+        below: html! { (table(&rows, steps_in_column, gpus, names)) (events(stragglers, names)) },
+    }
+    .render()
+}
+
+fn table(rows: &[Vec<f32>], steps: u64, gpus: usize, names: &Names<'_>) -> Table {
+    let rows = rows.iter().enumerate().map(|(row, bins)| {
+        let mean = bins.iter().map(|us| f64::from(*us)).sum::<f64>() / bins.len().max(1) as f64;
+        let most = bins.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let least = bins.iter().copied().fold(f32::INFINITY, f32::min);
+        let (at, most) = most.map_or((0, 0.0), |(bin, us)| (bin as u64 * steps, f64::from(*us)));
+        vec![names.gpus(row * gpus, gpus), time(mean), time(most), count(at), time(f64::from(least))]
+    });
+    Table::new("Own time beyond peers", &["GPU", "mean", "largest", "in step", "least"], 1, rows)
+}
+
+fn events(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
+    let rows = stragglers
+        .events
+        .iter()
+        .map(|event| vec![names.gpu(event.gpu), count(event.step), time(event.excess_us), known(event.cost_us, time)]);
+    let table =
+        Table::new("Pauses, longest first", &["GPU", "step", "longer than usual", "the step took longer"], 1, rows);
+    html! {
+        (table)
+        @if stragglers.event_count > stragglers.events.len() as u64 {
+            p.note {
+                (counted(stragglers.event_count, "pause")) " of " (counted(stragglers.event_ranks, "rank"))
+                " were found; the longest are in the table."
+            }
+        }
+    }
+}
+
+/// Says how good the model is, and writes the figures of all ranks.
+fn account(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
+    let off = part_of((stragglers.reenacted_us - stragglers.step_us).abs(), stragglers.step_us);
+    let share_of_step = |us: f64| format!("{} ({} of a step)", time(us), share(part_of(us, stragglers.step_us)));
+    let mut order: Vec<_> = stragglers.ranks.iter().enumerate().collect();
+    let excess = |place: &usize| stragglers.ranks.get(*place).and_then(|rank| rank.excess_us).unwrap_or(f64::MIN);
+    order.sort_by(|(a, _), (b, _)| excess(b).total_cmp(&excess(a)));
+    let rows = order.into_iter().map(|(place, rank)| {
+        vec![
+            names.gpu(place),
+            count(rank.peers),
+            time(rank.own_us),
+            known(rank.excess_us, time),
+            known(rank.z, number),
+            known(rank.gain_us, time),
+        ]
+    });
+    let columns = ["GPU", "peer group", "own time a step", "beyond its peers", "robust z", "a step gains"];
+    html! {
+        details.help {
+            summary { "How the gains are computed" }
+            p {
+                "The steps are played again from each rank's own times and each operation's transfer, with the rank as its \
+                 peers are. Played with nothing changed, " (counted(stragglers.steps, "step")) " take "
+                (time(stragglers.reenacted_us)) " each; measured, " (time(stragglers.step_us)) ", without pauses. The \
+                 model is off by " (share(off)) "."
+            }
+            @if let Some(together) = stragglers.together_us {
+                p { "If all that stand out were as their peers, a step would gain " (share_of_step(together)) "." }
+            }
+            @if let Some(jitter) = stragglers.jitter_us {
+                p { "The ranks' random differences cost " (share_of_step(jitter)) "." }
+            }
+        }
+        (Table::new("Own time by rank, largest excess first", &columns, 1, rows).without_unknown())
+    }
+}
