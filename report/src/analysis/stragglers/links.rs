@@ -2,7 +2,8 @@
 //!
 //! The transfer of messages over a slow pair becomes shorter by the factor of that pair. A collective goes at the pace of
 //! the slowest pair that its communicator uses, so its transfer becomes shorter by the largest factor of these pairs over
-//! that of the pairs that stay slow.
+//! that of the pairs that stay slow. A collective's latency stays as it is: the communicator's shortest transfer, where that
+//! is below 100 us.
 
 use super::run::Run;
 use rustc_hash::FxHashMap;
@@ -29,10 +30,15 @@ pub(super) struct Repaired {
     collectives: FxHashMap<u32, f64>,
     /// By communicator and GPUs, the smaller place first.
     messages: FxHashMap<(u32, [u32; 2]), f64>,
+    /// Latency of the collectives by communicator, nanoseconds.
+    latencies: FxHashMap<u32, i64>,
 }
 
+/// Nanoseconds up to which a communicator's shortest transfer is its latency.
+const LATENCY: i64 = 100_000;
+
 impl Repaired {
-    pub(super) fn of(rows: &[SlowRow], part: usize) -> Self {
+    pub(super) fn of(runs: &[Run], rows: &[SlowRow], part: usize) -> Self {
         let mut all: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
         let mut messages: FxHashMap<(u32, [u32; 2]), f64> = FxHashMap::default();
         for row in rows {
@@ -48,7 +54,19 @@ impl Repaired {
                 *of = of.max(row.factor);
             }
         }
-        Self { collectives: all.into_iter().map(|(place, [most, rest])| (place, most / rest)).collect(), messages }
+        let collectives: FxHashMap<u32, f64> =
+            all.into_iter().map(|(place, [most, rest])| (place, most / rest)).collect();
+        let mut latencies: FxHashMap<u32, i64> = FxHashMap::default();
+        for run in runs {
+            for (call, timed) in
+                run.calls.iter().enumerate().filter(|(_, it)| collectives.contains_key(&it.communicator))
+            {
+                let known = latencies.entry(timed.communicator).or_insert(i64::MAX);
+                *known = (*known).min(run.transfer(call));
+            }
+        }
+        latencies.retain(|_, latency| *latency < LATENCY);
+        Self { collectives, messages, latencies }
     }
 
     /// Returns the transfer of a call, or that between a call and one that it meets.
@@ -61,6 +79,7 @@ impl Repaired {
             }
             None => self.collectives.get(&communicator),
         };
-        factor.map_or(transfer, |factor| (transfer as f64 / factor) as i64)
+        let latency = self.latencies.get(&communicator).copied().filter(|_| other.is_none()).unwrap_or(0).min(transfer);
+        factor.map_or(transfer, |factor| latency + ((transfer - latency) as f64 / factor) as i64)
     }
 }

@@ -163,7 +163,8 @@ impl Costs {
         }
         let against_others = all_ranks(&owns);
         let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &against_others };
-        let of_network = (0..parts).map(|part| what_if.with_repaired(&Repaired::of(slow, part), measured)).collect();
+        let of_network =
+            (0..parts).map(|part| what_if.with_repaired(&Repaired::of(&runs, slow, part), measured)).collect();
         let stragglers = what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, self.has_steps);
         Concluded {
             stragglers,

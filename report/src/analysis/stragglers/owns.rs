@@ -124,27 +124,64 @@ pub(super) fn excess(runs: &[Run], division: &Division, peers: &Peers, without: 
     }
 }
 
-/// Marks the pauses of some peers.
+/// Marks the pauses of some peers: at single places, and steps that are longer in many places.
 fn pauses(division: &Division, peers: &Peers, step_length: f64, owns: &mut [Owns]) {
     let program = &division.programs[peers.program];
     for &member in &peers.members {
-        for place in 0..program.places {
+        let mut usual = vec![0.0; program.places];
+        for (place, usual) in usual.iter_mut().enumerate() {
             let calls: Vec<(usize, usize)> = (0..program.steps.len())
                 .filter_map(|step| Some((program.steps[step].0, *program.calls(step, member)?.get(place)? as usize)))
                 .filter(|&(stretch, call)| owns[stretch].excess[call].is_finite())
                 .collect();
-            if calls.len() < STEPS {
-                continue;
-            }
             let values: Vec<f64> = calls.iter().map(|&(stretch, call)| owns[stretch].excess[call]).collect();
-            if values.iter().all(|&value| value <= PAUSE.0 * step_length) {
-                continue;
+            *usual = spread(&values)[0];
+            for (&(stretch, call), is_pause) in calls.iter().zip(beyond(&values, step_length)) {
+                owns[stretch].is_pause[call] = is_pause;
             }
-            let [usual, deviation] = spread(&values);
-            let limit = (usual + PAUSE.0 * step_length).max(usual + PAUSE.1 * deviation);
-            for (&(stretch, call), value) in calls.iter().zip(values) {
-                owns[stretch].is_pause[call] = value > limit;
+        }
+        pauses_of_steps(division, peers, member, &usual, step_length, owns);
+    }
+}
+
+/// Marks the calls of steps whose sum of excesses without pauses is itself a pause: each one beyond its place's usual.
+fn pauses_of_steps(
+    division: &Division,
+    peers: &Peers,
+    member: usize,
+    usual: &[f64],
+    step_length: f64,
+    owns: &mut [Owns],
+) {
+    let program = &division.programs[peers.program];
+    let steps: Vec<(usize, &[u32])> = (0..program.steps.len())
+        .filter_map(|step| Some((program.steps[step].0, program.calls(step, member)?)))
+        .collect();
+    let beyond_usual = |owns: &Owns, call: usize, place: usize| {
+        let excess = owns.excess[call];
+        if excess.is_finite() && !owns.is_pause[call] { excess - usual[place] } else { 0.0 }
+    };
+    let sums: Vec<f64> = steps
+        .iter()
+        .map(|&(stretch, calls)| {
+            calls.iter().enumerate().map(|(place, &call)| beyond_usual(&owns[stretch], call as usize, place)).sum()
+        })
+        .collect();
+    for (&(stretch, calls), _) in steps.iter().zip(beyond(&sums, step_length)).filter(|(_, is_pause)| *is_pause) {
+        for (place, &call) in calls.iter().enumerate() {
+            if beyond_usual(&owns[stretch], call as usize, place) > 0.0 {
+                owns[stretch].is_pause[call as usize] = true;
             }
         }
     }
+}
+
+/// Returns which of some values are far beyond the others.
+fn beyond(values: &[f64], step_length: f64) -> Vec<bool> {
+    if values.len() < STEPS || values.iter().all(|&value| value <= PAUSE.0 * step_length) {
+        return vec![false; values.len()];
+    }
+    let [usual, deviation] = spread(values);
+    let limit = (usual + PAUSE.0 * step_length).max(usual + PAUSE.1 * deviation);
+    values.iter().map(|&value| value > limit).collect()
 }

@@ -162,6 +162,11 @@ impl Run {
         &self.parties
     }
 
+    /// Returns how long a call takes from the latest begin on, nanoseconds.
+    pub(super) fn transfer(&self, call: usize) -> i64 {
+        self.transfer[call]
+    }
+
     /// Returns how long a call waited for others, nanoseconds.
     pub(super) fn wait(&self, call: usize) -> i64 {
         let begin = |call: u32| self.calls[call as usize].common()[0];

@@ -9,7 +9,7 @@
 use super::owns::STEPS;
 use super::peers::Division;
 use super::rank::{Change, Rank};
-use super::robust::{NORMAL, median};
+use super::robust::{NORMAL, median, spread};
 use crate::answer::Group;
 use crate::job::Job;
 use std::collections::BTreeMap;
@@ -51,6 +51,8 @@ struct Candidate {
     error: f64,
     since: Option<u32>,
     steps: usize,
+    /// Whether its peers fall into a faster and a slower part.
+    is_halved: bool,
 }
 
 /// Deviations of the excess, by GPU, and those that stand out.
@@ -67,7 +69,9 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
     for peers in division.peers.iter().filter(|peers| peers.members.len() > 1) {
         let gpus: Vec<usize> = division.gpus(peers).filter(|&gpu| ranks[gpu].is_some()).collect();
         let of = |gpu: &usize| ranks[*gpu].as_ref().map(|rank| (*gpu, rank));
-        let middle = median(&mut gpus.iter().filter_map(of).map(|(_, rank)| rank.excess).collect::<Vec<f64>>());
+        let known: Vec<&Rank> = gpus.iter().filter_map(of).map(|(_, rank)| rank).collect();
+        let half = faster_half(&known, step);
+        let middle = half.unwrap_or_else(|| median(&mut known.iter().map(|rank| rank.excess).collect::<Vec<f64>>()));
         for (gpu, rank) in gpus.iter().filter_map(of) {
             // a change that leaves the rank as its peers are behind it is over
             let change = rank.change().filter(|it| it.behind - middle > SHARE * step && it.behind > it.before);
@@ -80,6 +84,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
                 error: rank.error,
                 since: behind.map(|(step, _)| step),
                 steps: rank.steps.len(),
+                is_halved: half.is_some(),
             });
         }
     }
@@ -88,7 +93,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
     for candidate in &candidates {
         let z = candidate.excess / scale(candidate, deviation);
         found.z[candidate.gpu] = Some(z);
-        if z > Z && candidate.excess > SHARE * step && (deviation.is_some() || candidate.steps >= STEPS) {
+        if z > Z && candidate.excess > SHARE * step && (candidates.len() >= RANKS || candidate.steps >= STEPS) {
             found.standing.push(Standing {
                 group: Group::Rank,
                 gpus: vec![candidate.gpu],
@@ -106,13 +111,29 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
     found
 }
 
+/// Returns the median excess of the faster part of some peers, where they fall into two parts: the distance between both is
+/// more than 1 % of a step, and more than five times the spread within the faster part and the errors. The slower part is
+/// at most half of them. Their common median would lie between both.
+fn faster_half(ranks: &[&Rank], step: f64) -> Option<f64> {
+    let mut sorted: Vec<&Rank> = ranks.to_vec();
+    sorted.sort_unstable_by(|one, other| one.excess.total_cmp(&other.excess));
+    let gap = |at: usize| sorted[at].excess - sorted[at - 1].excess;
+    let at = (sorted.len().div_ceil(2)..sorted.len()).max_by(|&one, &other| gap(one).total_cmp(&gap(other)))?;
+    let (fast, _) = sorted.split_at(at);
+    let [middle, within] = spread(&fast.iter().map(|rank| rank.excess).collect::<Vec<f64>>());
+    let error = sorted.iter().map(|rank| rank.error).fold(within, f64::max);
+    let is_apart = fast.len() > 1 && gap(at) > (Z * error).max(SHARE * step);
+    (is_apart && 2 * at == sorted.len()).then_some(middle)
+}
+
 /// Returns the ranks' deviation from each other, where it is known.
 fn deviation(candidates: &[Candidate]) -> Option<f64> {
-    let mut distances: Vec<f64> = candidates.iter().map(|it| it.excess.abs()).collect();
-    (candidates.len() >= RANKS).then(|| NORMAL * median(&mut distances))
+    let mut distances: Vec<f64> = candidates.iter().filter(|it| !it.is_halved).map(|it| it.excess.abs()).collect();
+    (distances.len() >= RANKS).then(|| NORMAL * median(&mut distances))
 }
 
 fn scale(candidate: &Candidate, deviation: Option<f64>) -> f64 {
+    let deviation = deviation.or_else(|| candidate.is_halved.then_some(0.0));
     deviation.unwrap_or(UNKNOWN * candidate.own).max(candidate.error).max(1.0)
 }
 
