@@ -1,7 +1,7 @@
 //! Inputs that are damaged, twice there, of two jobs, or none.
 
 use crate::{json, ran, report, tool};
-use serde_json::{Value, json as value};
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -70,13 +70,21 @@ fn a_second_table_of_a_process_is_left_out() {
 }
 
 #[test]
-fn recordings_of_two_jobs_are_noticed() {
+fn recordings_of_two_jobs_are_refused_and_each_has_a_report() {
     let runs = ["nvlink2_graph", "nodes2x2_graph"].map(tool::run);
-    let report: Value = serde_json::from_str(&tool::succeed(report(&runs).args(["--json", "-"]))).unwrap();
-    let notes = report["complete"]["notes"].to_string();
-    assert!(notes.contains("the processes fall into 2 parts that share no communicator"), "{notes}");
-    // operations of two jobs are never put together
-    assert_eq!((&report["complete"]["matched"], &report["complete"]["unmatched"]), (&value!(46), &value!(0)));
+    let (status, printed, said) = ran(&mut report(&runs));
+    assert_eq!((status, printed.as_str()), (Some(1), ""));
+    assert!(said.contains("the inputs are of 2 jobs") && said.contains("--job 2: "), "{said}");
+    let of = |job: &str| -> Value {
+        serde_json::from_str(&tool::succeed(report(&runs).args(["--json", "-", "--job", job]))).unwrap()
+    };
+    let jobs = ["1", "2"].map(of);
+    let sum = |field: &str| jobs.iter().map(|job| job["complete"][field].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((sum("matched"), sum("unmatched")), (46, 0));
+    let sizes = jobs.each_ref().map(|job| job["gpus"].as_array().unwrap().len());
+    assert_eq!(sizes.iter().sum::<usize>(), 6);
+    assert!(jobs.iter().all(|job| job["complete"]["notes"].to_string().contains("The inputs are of 2 jobs")));
+    assert!(jobs.iter().all(|job| inputs(job).len() < 6));
 }
 
 #[test]

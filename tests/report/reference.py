@@ -49,6 +49,9 @@ class Call:
                 sums[row["function"]] += row["bytes"]
         return max(sums["Send"], sums["Recv"])
 
+    def sends_to_itself(self):
+        return any(row["function"] == "Send" and row["peer"] == self.rank for row in self.rows)
+
     def function(self):
         if self.is_all_to_all:
             return "AlltoAll"
@@ -145,7 +148,8 @@ def linked(exchanges, sizes):
         ranks = sorted(call.rank for call in together)
         for call in together:
             call.is_whole = is_whole
-            call.is_all_to_all = is_whole and size > 1 and ranks == list(range(size)) and all(has_all)
+            is_several = size > 2 or (size == 2 and all(call.sends_to_itself() for call in together))
+            call.is_all_to_all = is_whole and is_several and ranks == list(range(size)) and all(has_all)
     return lists
 
 

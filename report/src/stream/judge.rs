@@ -68,15 +68,20 @@ fn compared(parts: &[Part], last: Option<usize>) -> Option<Compared> {
 }
 
 /// Returns whether every rank of the communicator sends to and receives from every other one. Two ranks that send and
-/// receive are an exchange.
+/// receive are an exchange, unless both also send to themselves, as an all-to-all does.
 fn is_all_to_all(parts: &[Part], team: &Team) -> bool {
     let is_exchange = |part: &Part| part.call.kind == Kind::Exchange;
     team.is_whole
-        && team.ranks > 2
+        && team.ranks > 1
+        && (team.ranks > 2 || parts.iter().all(|part| sends_to_itself(&part.call)))
         && parts.len() == team.ranks
         && parts.iter().all(is_exchange)
         && parts.windows(2).all(|pair| pair[0].call.rank < pair[1].call.rank)
         && parts.iter().all(|part| has_all_peers(&part.call, team.ranks))
+}
+
+fn sends_to_itself(call: &Call) -> bool {
+    call.messages.iter().any(|message| message.is_send && message.peer == call.rank)
 }
 
 /// Returns whether an exchange sends to and receives from each of the other ranks, which are numbered from 0.
