@@ -1,0 +1,98 @@
+//! Does `scorep-nccl report` name who is slow and nobody else, and say how much a step would gain? Does `compare` see
+//! what has changed? Jobs with planted faults are simulated by the scripts beside this file, which share no code with
+//! the tool: the simulation is the truth.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../support/tool/mod.rs"]
+mod tool;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Kinds of cases, each with a test of its own below.
+const KINDS: [&str; 11] = [
+    "none",
+    "ranks",
+    "pipelines",
+    "network",
+    "pauses",
+    "clocks",
+    "steps",
+    "communicators",
+    "incomplete",
+    "odd",
+    "runs",
+];
+
+/// Runs `planted.py` with the shipped tool, which is many times faster than the tests' own. Returns whether all is right,
+/// and what it prints; `None` where the tool or Python is missing, which is said.
+fn planted(arguments: &[&str]) -> Option<(bool, String)> {
+    if Command::new("python3").arg("--version").output().is_err() {
+        tool::skip("no python3");
+        return None;
+    }
+    let shipped = tool::shipped("scorep-nccl").inspect_err(|missing| tool::skip(missing)).ok()?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/planted.py");
+    let before = ["-B".as_ref(), script.as_os_str(), "--tool".as_ref()];
+    let mut python = tool::within("python3", &before, &tool::program(&shipped));
+    let Output { status, stdout, stderr } = python.args(arguments).output().unwrap();
+    let [printed, said] = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Some((status.success(), printed + &said))
+}
+
+/// Judges cases in a directory of their own, and fails with the lines about those that are wrong.
+fn judged(arguments: &[&str]) {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [arguments, &["--work", directory.path().to_str().unwrap()]].concat();
+    let Some((is_right, printed)) = planted(&arguments) else { return };
+    let wrong: Vec<&str> = printed.lines().filter(|line| !line.starts_with("right ")).collect();
+    assert!(is_right, "{}", wrong.join("\n"));
+}
+
+fn cases_of(kind: &str) {
+    judged(&["--check", "--kind", kind]);
+}
+
+#[test]
+fn each_case_is_of_a_kind_that_is_tested() {
+    let Some((_, list)) = planted(&["--list"]) else { return };
+    let mut kinds: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(kinds.len() >= 88, "{list}");
+    kinds.dedup();
+    assert_eq!(kinds, KINDS);
+}
+
+macro_rules! tests {
+    ($($test:ident: $kind:literal)*) => {
+        $(#[test]
+        fn $test() {
+            assert!(KINDS.contains(&$kind));
+            cases_of($kind);
+        })*
+    };
+}
+
+tests! {
+    nobody_is_named_where_nobody_is_slow: "none"
+    slow_ranks_and_nodes_are_named: "ranks"
+    slow_ranks_of_pipelines_are_named: "pipelines"
+    slow_links_and_adapters_are_named: "network"
+    pauses_are_no_slowness: "pauses"
+    clocks_that_are_apart_change_nothing: "clocks"
+    steps_are_found_and_counted: "steps"
+    communicators_are_recognised: "communicators"
+    missing_data_is_named: "incomplete"
+    odd_jobs_and_other_inputs_are_judged_alike: "odd"
+    two_runs_differ_where_one_was_changed: "runs"
+}
+
+#[test]
+fn drawn_faults_cost_what_the_simulation_gains_without_them() {
+    judged(&["--check", "--drawn", "1", "--count", "30"]);
+}
+
+#[test]
+fn chance_alone_makes_no_rank_slow() {
+    judged(&["--statistic", "--only", "none", "--jobs", "20"]);
+}
