@@ -209,8 +209,7 @@ fn repeated<'a>(
     })
 }
 
-/// Notes that processes share no communicators, not even over others: they may be of several jobs. A process without a
-/// communicator says nothing of its job.
+/// Notes that processes share no communicators, not even over others. A process without a communicator is of no part.
 fn foreign(processes: &[Process], communicators: &[Communicator], gpus: &[Gpu]) -> Option<String> {
     let mut jobs: Vec<usize> = (0..processes.len()).collect();
     for communicator in communicators {
@@ -227,8 +226,8 @@ fn foreign(processes: &[Process], communicators: &[Communicator], gpus: &[Gpu]) 
     let roots: BTreeSet<usize> = members.map(|process| root(&jobs, process)).collect();
     let alone = roots.iter().nth(1).and_then(|&process| processes.get(process))?;
     Some(format!(
-        "the processes fall into {} parts that share no communicator, as of several jobs: {} is not in the first \
-         one's part",
+        "the processes fall into {} parts that share no communicator, so nothing is compared between these: {} is \
+         not in the first one's part",
         roots.len(),
         alone.file
     ))

@@ -254,8 +254,8 @@ fn a_process_counts_once_and_others_jobs_are_noted() {
     assert!(problems[1].starts_with("absent: "), "{problems:?}");
     assert_eq!(
         notes,
-        ["the processes fall into 2 parts that share no communicator, as of several jobs: 2.jsonl.gz is not in the \
-          first one's part"]
+        ["the processes fall into 2 parts that share no communicator, so nothing is compared between these: \
+          2.jsonl.gz is not in the first one's part"]
     );
 }
 
