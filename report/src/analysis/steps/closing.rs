@@ -44,7 +44,7 @@ impl Functions {
     pub(super) fn mark(&self, row: &Operation) -> Mark {
         if row.function == self.reduce_scatter {
             Mark::Shards
-        } else if row.function == self.all_reduce && row.bytes <= SMALL {
+        } else if row.function == self.all_reduce && (1..=SMALL).contains(&row.bytes) {
             Mark::Sum
         } else {
             Mark::Other
