@@ -73,6 +73,8 @@ const NO_CHANCE: usize = 4;
 /// The finest parts of the sequence between which runs are looked for, and the parts that are enough if a period covers
 /// 95 % of the calls.
 const PARTS: [usize; 2] = [32, 4];
+/// Parts of a period between which shorter periods are looked for.
+const WITHIN: usize = 8;
 
 /// The periods of a sequence that cover more than half of its calls.
 #[derive(Debug)]
@@ -82,20 +84,25 @@ impl Periods {
     /// Looks for them in the beginning of a sequence of calls and their bytes.
     pub(super) fn of(tokens: &[Token], bytes: &[u64]) -> Self {
         let mut found: Vec<Candidate> = vec![];
-        let mut parts = 2;
-        while parts <= PARTS[0] {
-            for part in (1..parts).step_by(2) {
-                for run in runs_across(tokens, tokens.len() * part / parts) {
-                    if found.iter().all(|known| known.pattern.len() != run.period) {
-                        let pattern = tokens.get(run.start..run.start + run.period).unwrap_or_default();
-                        found.extend(Candidate::of(pattern, tokens, bytes));
-                    }
+        let look = |found: &mut Vec<Candidate>, within: &[Token], middle: usize| {
+            for run in runs_across(within, middle) {
+                if found.iter().all(|known| known.pattern.len() != run.period) {
+                    let pattern = within.get(run.start..run.start + run.period).unwrap_or_default();
+                    found.extend(Candidate::of(pattern, tokens, bytes));
                 }
             }
+        };
+        let mut parts = 2;
+        while parts <= PARTS[0] {
+            (1..parts).step_by(2).for_each(|part| look(&mut found, tokens, tokens.len() * part / parts));
             if parts >= PARTS[1] && found.iter().any(|it| 20 * it.calls() >= 19 * tokens.len()) {
                 break;
             }
             parts *= 2;
+        }
+        // what regularly comes between steps may lie at all of these places: the longest period is looked through, too
+        if let Some(longest) = found.iter().map(|it| it.pattern.clone()).max_by_key(|pattern| pattern.len()) {
+            (1..WITHIN).for_each(|part| look(&mut found, &longest, longest.len() * part / WITHIN));
         }
         found.retain(|it| 2 * it.calls() > tokens.len());
         found.sort_by_key(|it| it.pattern.len());

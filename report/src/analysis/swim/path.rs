@@ -1,8 +1,8 @@
 //! The critical path of a step: from its last end back to its begin.
 //!
-//! An operation ends when its transfer is over, and that begins with the rank that begins last. So the path goes from the
-//! end of a call to the last begin of its operation, on that GPU back to the end that released it, which is the latest one
-//! before that begin, and from there on in the same way.
+//! An operation ends when its transfer is over, and that begins with the rank that begins last. So the path goes from
+//! the end of a call to the last begin of its operation, on that GPU back to the end that released it, which is the
+//! latest one before that begin, and from there on in the same way.
 
 use rustc_hash::FxHashMap;
 

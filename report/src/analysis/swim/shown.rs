@@ -1,5 +1,5 @@
-//! The GPUs that have lanes: all of a small job; of a large one those that stand out, those on the critical paths, their
-//! peers, and the first one of each node.
+//! The GPUs that have lanes: all of a small job; of a large one those that stand out, those on the critical paths,
+//! their peers, and the first one of each node.
 
 use crate::answer::{Stragglers, Stretch};
 use crate::job::Job;

@@ -105,8 +105,8 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
     Chart {
         id: "excess-chart",
         title: "Own time beyond peers, rank by step",
-        look: "Look for a row that is dark all along, which is a rank that is always slow, for one that turns dark, which \
-               became slow then, and for dark columns, which are steps in which many ranks were slow.",
+        look: "Look for a row that is dark all along, which is a rank that is always slow, for one that turns dark, \
+               which became slow then, and for dark columns, which are steps in which many ranks were slow.",
         description: format!(
             "Time between its operations beyond the median of its peers, of {} in {} steps. The largest is {}.",
             counted(names.len() as u64, "GPU"),
@@ -182,8 +182,8 @@ fn account(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         details.help {
             summary { "How the gains are computed" }
             p {
-                "The steps are played again from each rank's own times and each operation's transfer, with the rank as its \
-                 peers are. Played with nothing changed, " (counted(stragglers.steps, "step")) " take "
+                "The steps are played again from each rank's own times and each operation's transfer, with the rank as \
+                 its peers are. Played with nothing changed, " (counted(stragglers.steps, "step")) " take "
                 (time(stragglers.reenacted_us)) " each; measured, " (time(stragglers.step_us)) ", without pauses. The \
                  model is off by " (share(off)) "."
             }

@@ -28,7 +28,11 @@ pub(super) fn ranks(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
     let further = bars.len().saturating_sub(TOP);
     bars.truncate(TOP);
     if bars.is_empty() {
-        return html! { h3 { "What a step gains" } p { "No rank stands out among its peers." } (table(stragglers, names)) };
+        return html! {
+            h3 { "What a step gains" }
+            p { "No rank stands out among its peers." }
+            (table(stragglers, names))
+        };
     }
     let most = bars.iter().map(|(_, gain, _)| *gain).fold(0.0, f64::max);
     let unit = TimeUnit::of(most);
@@ -57,15 +61,19 @@ pub(super) fn ranks(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         description: format!(
             "Gain of a step by {}: {}.",
             counted(bars.len() as u64, "rank or group"),
-            bars.iter().take(3).map(|(name, gain, _)| format!("{name} {}", facts(*gain))).collect::<Vec<_>>().join("; ")
+            bars.iter()
+                .take(3)
+                .map(|(name, gain, _)| format!("{name} {}", facts(*gain)))
+                .collect::<Vec<_>>()
+                .join("; ")
         ),
         size: [880.0, area.bottom + 46.0],
         key: html! {},
         drawing,
         notes: html! {
             p {
-                "Gains do not add up: two ranks that are late at one time cost a step once. Strong bars stand out among \
-                 their peers."
+                "Gains do not add up: two ranks that are late at one time cost a step once. Strong bars stand out \
+                 among their peers."
                 @if further > 0 { " The table has " (counted(further as u64, "further rank")) "." }
             }
         },
@@ -175,11 +183,18 @@ pub(super) fn nodes(stragglers: &Stragglers, nodes: &[String]) -> Markup {
         id: "nodes-chart",
         title: "Own time beyond peers, node by node",
         look: "Look for a node whose GPUs are slow together, which points to its cooling, its power or its host.",
-        description: format!("Own time beyond that of peers, median over the GPUs of each of {}.", counted(order.len() as u64, "node")),
+        description: format!(
+            "Own time beyond that of peers, median over the GPUs of each of {}.",
+            counted(order.len() as u64, "node")
+        ),
         size,
         key: html! {},
         drawing: strip.draw(),
-        notes: html! { p { "The median over a node's GPUs of their own time beyond that of their peers. Strong columns stand out." } },
+        notes: html! {
+            p {
+                "The median over a node's GPUs of their own time beyond that of their peers. Strong columns stand out."
+            }
+        },
         below: html! { (Table::new("Own time beyond peers by node", &columns, 1, rows)) },
     }
     .render()

@@ -23,7 +23,7 @@ pub(super) struct Lanes<'a> {
     /// The GPUs, from above.
     gpus: Vec<usize>,
     /// Colours by function.
-    colours: BTreeMap<&'a str, usize>,
+    colours: &'a BTreeMap<&'a str, usize>,
     /// Row in its lane of each dimension or, where that is unknown, communicator; and the number of rows.
     rows: (BTreeMap<&'a str, usize>, usize),
     area: Area,
@@ -36,8 +36,8 @@ pub(super) struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// Lays out the lanes of a step.
-    pub(super) fn of(swim: &'a Swim, names: &'a Names<'a>) -> Self {
+    /// Lays out the lanes of a step. `colours` are those of [`colours`].
+    pub(super) fn of(swim: &'a Swim, colours: &'a BTreeMap<&'a str, usize>, names: &'a Names<'a>) -> Self {
         let bars = || swim.lanes.iter().flat_map(|lane| &lane.bars);
         let gpus: BTreeSet<usize> = swim.lanes.iter().map(|lane| lane.gpu).collect();
         let height = (900.0 / gpus.len().max(1) as f64).clamp(12.0, 34.0).round();
@@ -49,7 +49,7 @@ impl<'a> Lanes<'a> {
         let x = Scale::linear([first_us / unit.us, last_us / unit.us], [area.left, area.right]);
         let gpus = gpus.into_iter().collect();
         let span_us = [first_us, last_us];
-        Self { swim, names, gpus, colours: colours(swim), rows: rows(swim), area, height, unit, x, span_us }
+        Self { swim, names, gpus, colours, rows: rows(swim), area, height, unit, x, span_us }
     }
 
     /// Returns the height of the drawing.
@@ -146,7 +146,7 @@ impl<'a> Lanes<'a> {
                 }
             }
         }
-        let [thick, thin] = [height * 0.92, (height * 0.3).max(1.6)];
+        let [thick, thin] = [height * 0.92, (height * 0.3).clamp(1.6, 4.0)];
         html! {
             @for (comm, (lane, functions)) in groups {
                 g data-c=(self.names.communicator(comm)) data-d=(lane.dimension) {
@@ -199,8 +199,8 @@ pub(super) fn transfer_us(bar: &SwimBar) -> f64 {
     bar.wait_until_us.map_or(bar.start_us, |us| us.min(bar.stop_us).max(bar.start_us))
 }
 
-/// Gives each function a colour, those with most calls first.
-fn colours(swim: &Swim) -> BTreeMap<&str, usize> {
+/// Gives each function of a step and of the usual one a colour, those with most calls first.
+pub(super) fn colours(swim: &Swim) -> BTreeMap<&str, usize> {
     let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
     for lane in swim.usual.iter().flat_map(|usual| &usual.lanes).chain(&swim.lanes) {
         lane.bars.iter().for_each(|bar| *calls.entry(&bar.function).or_default() += 1);

@@ -22,9 +22,9 @@ pub(super) fn of(late: &Part<Late>, names: &Names<'_>, pace: &Pace) -> Markup {
             details.help {
                 summary { "How these are known" }
                 p {
-                    "The ranks' times were compared in " (count(late.compared)) " operations; in " (count(late.resolved))
-                    " of them the last rank is known beyond the clocks' error. A delay cost is the sum of the others' \
-                     waits, so it says who came last, and not what a step would gain."
+                    "The ranks' times were compared in " (count(late.compared)) " operations; in "
+                    (count(late.resolved)) " of them the last rank is known beyond the clocks' error. A delay cost is \
+                     the sum of the others' waits, so it says who came last, and not what a step would gain."
                 }
             }
             (costs(late, names, pace))

@@ -12,7 +12,8 @@ pub(super) fn first_line(report: &Report) -> Markup {
     let text = sentences::complete(report);
     let (verdict, rest) = text.split_once(':').unwrap_or((&text, ""));
     let class = if verdict == "Not complete" { "complete lacking" } else { "complete" };
-    html! { p class=(class) { strong { (verdict) ":" } " " (unbroken(rest.trim_start())) " " a href="#complete" { "Details" } } }
+    let rest = unbroken(rest.trim_start());
+    html! { p class=(class) { strong { (verdict) ":" } " " (rest) " " a href="#complete" { "Details" } } }
 }
 
 /// Writes the filters of the pictures. The script shows them, since they do nothing without it.

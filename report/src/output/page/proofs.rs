@@ -114,7 +114,8 @@ pub(super) fn network(report: &Report, names: &Names<'_>) -> Option<Markup> {
             @let of = if row.dimension == "unknown" { names.communicator(&row.comm) } else { row.dimension.clone() };
             @let used = row.utilisation.map_or_else(String::new, |part| format!(", {} of the link", share(part)));
             text.over x=(Px(area.left + 2.0)) y=(Px(top + 12.0)) {
-                (row.function) " of " (sizes(row.from_bytes, row.to_bytes)) ", " (shortened(&of)) ": " (rate(busbw)) (used)
+                (row.function) " of " (sizes(row.from_bytes, row.to_bytes)) ", " (shortened(&of)) ": "
+                (rate(busbw)) (used)
             }
             rect.transferring x=(Px(area.left)) y=(Px(top + 17.0)) width=(Px(x.at(busbw) - area.left)) height="11" {
                 title { (row.function) ": " (rate(busbw)) (used) }

@@ -1,5 +1,5 @@
-//! The section on steps: their lengths one after the other and as a distribution, with outliers, shifts and pauses, and the
-//! slowest ones.
+//! The section on steps: their lengths one after the other and as a distribution, with outliers, shifts and pauses, and
+//! the slowest ones.
 
 use super::super::names::Names;
 use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, share, time};
@@ -128,7 +128,9 @@ fn lengths(steps: &Steps, events: &[Event], names: &Names<'_>) -> Markup {
             p { (found(steps)) }
             @if in_bin > 1.0 { p { "Each point is the longest of " (count(in_bin as u64)) " neighbouring steps." } }
             @if cut > 0 {
-                p { (counted(cut as u64, "point")) " above the chart's upper edge; the longest is " (time(longest)) "." }
+                p {
+                    (counted(cut as u64, "point")) " above the chart's upper edge; the longest is " (time(longest)) "."
+                }
             }
         },
         below: html! { (slowest(steps, names)) (shifts(steps)) (table(steps, in_bin)) },

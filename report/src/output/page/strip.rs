@@ -100,7 +100,9 @@ impl Strip<'_> {
         };
         let labels: Vec<_> = self.marked.iter().take(LABELS).filter_map(&mut label).collect();
         html! {
-            @for (middle, top, text) in labels { text.over.strong x=(Px(middle)) y=(Px(top)) text-anchor="middle" { (text) } }
+            @for (middle, top, text) in labels {
+                text.over.strong x=(Px(middle)) y=(Px(top)) text-anchor="middle" { (text) }
+            }
         }
     }
 }

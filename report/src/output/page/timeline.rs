@@ -3,7 +3,7 @@
 use super::super::names::Names;
 use super::super::units::{bytes, count, counted, known, part_of, share, time};
 use super::draw::Chart;
-use super::lanes::{Lanes, transfer_us};
+use super::lanes::{Lanes, colours, transfer_us};
 use super::section::{absent, part};
 use super::table::Table;
 use crate::answer::{Report, Swim, SwimBar, SwimLane};
@@ -20,7 +20,7 @@ pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
         if swim.lanes.is_empty() {
             return absent("the step has no calls with a time.");
         }
-        let gpus = report.gpus.len();
+        let colours = colours(swim);
         let title = match swim.step {
             None => "The recording",
             step if step == slowest => "The slowest step",
@@ -29,9 +29,9 @@ pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
         html! {
             @if let Some(usual) = swim.usual.as_deref().filter(|usual| !usual.lanes.is_empty()) {
                 (choice(swim, usual, title))
-                div.of-usual { (chart(usual, ["usual-chart", "A step of median length"], names, gpus)) }
+                div.of-usual { (chart(usual, ["usual-chart", "A step of median length"], &colours, names)) }
             }
-            div.of-chosen { (chart(swim, ["swim-chart", title], names, gpus)) }
+            div.of-chosen { (chart(swim, ["swim-chart", title], &colours, names)) }
         }
     })
 }
@@ -50,15 +50,16 @@ fn choice(swim: &Swim, usual: &Swim, title: &str) -> Markup {
     }
 }
 
-fn chart<'a>(swim: &Swim, [id, title]: [&'a str; 2], names: &Names<'_>, gpus: usize) -> Chart<'a> {
-    let drawn = Lanes::of(swim, names);
+fn chart<'a>(swim: &Swim, [id, title]: [&'a str; 2], colours: &BTreeMap<&str, usize>, names: &Names<'_>) -> Chart<'a> {
+    let gpus = names.len();
+    let drawn = Lanes::of(swim, colours, names);
     let calls: usize = swim.lanes.iter().map(|lane| lane.bars.len()).sum();
     let step = swim.step.map_or_else(|| "The recording".to_owned(), |step| format!("Step {}", count(step)));
     Chart {
         id,
         title,
-        look: "Look for the lane that the critical path stays on between operations, since its rank's own time makes the \
-               step as long as it is; the other ranks wait there.",
+        look: "Look for the lane that the critical path stays on between operations, since its rank's own time makes \
+               the step as long as it is; the other ranks wait there.",
         description: format!(
             "{step}, {} long: {} in {}, one for each GPU, with the wait and the transfer of each. {}",
             time(swim.length_us),
@@ -75,8 +76,9 @@ fn chart<'a>(swim: &Swim, [id, title]: [&'a str; 2], names: &Names<'_>, gpus: us
                  one that waits. Where a lane is empty, the rank is between its operations. " (in_words(swim, names))
             }
             p {
-                "The critical path goes from the step's last end back: of an operation to the rank that began last, and \
-                 of that rank to the latest end before. To shorten the step, something on this line must be shorter."
+                "The critical path goes from the step's last end back: of an operation to the rank that began last, \
+                 and of that rank to the latest end before. To shorten the step, something on this line must be \
+                 shorter."
                 @if swim.path.is_empty() { " It is not known in this step: not all of its calls are here." }
             }
             @if drawn.number() < gpus {

@@ -1,5 +1,5 @@
-//! Cells of a matrix in some levels of colour: one path for each level, so that a page with many cells stays small. Levels
-//! below zero have a colour of their own.
+//! Cells of a matrix in some levels of colour: one path for each level, so that a page with many cells stays small.
+//! Levels below zero have a colour of their own.
 
 use super::path::{Path, Px};
 use maud::{Markup, html};
@@ -42,7 +42,7 @@ impl Cells {
         html! { @for (level, path) in levels { path class=(class(level)) d=(path.data()) {} } }
     }
 
-    /// Draws a key of both colours: the bounds of levels, with their texts, on a strip from the lowest to the highest one.
+    /// Draws a key of both colours: the bounds of levels, with their texts, on a strip from the lowest to the highest.
     pub(in crate::output::page) fn strip(bounds: &[String], below: &str, above: &str) -> Markup {
         const BOX: f64 = 34.0;
         let levels = bounds.len() as i8;

@@ -1,5 +1,5 @@
-//! The frame of a chart: heading, key, the drawing with its title and description for screen readers, and folded away the
-//! sign to look for, remarks and tables.
+//! The frame of a chart: heading, key, the drawing with its title and description for screen readers, and folded away
+//! the sign to look for, remarks and tables.
 
 use super::path::Px;
 use maud::{Markup, Render, html};

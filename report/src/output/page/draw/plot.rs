@@ -1,5 +1,5 @@
-//! The part of a drawing that has coordinates of its own and rows of GPUs. The page's script shows its values, and changes
-//! the part of it that is seen.
+//! The part of a drawing that has coordinates of its own and rows of GPUs. The page's script shows its values, and
+//! changes the part of it that is seen.
 
 use super::axes::Area;
 use super::path::Px;

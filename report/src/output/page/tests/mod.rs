@@ -1,5 +1,7 @@
 //! The page of the sample and of reports with absent parts and hostile names, read as a browser reads it.
 
+mod answers;
+
 use super::html;
 use crate::answer::sample::sample;
 use crate::answer::{Communicators, Made, Part, Report, SpeedRow, SwimBar, SwimLane};
@@ -186,6 +188,7 @@ fn fill(lanes: &mut [SwimLane]) {
 }
 
 #[test]
+<<<<<<< HEAD:report/src/output/page/tests.rs
 fn each_answer_has_a_verdict_as_a_word_and_a_picture() {
     let mut report = sample(4);
     report.answers.network = crate::answer::Verdicted { text: "Not known.".into(), ..Default::default() };
@@ -242,6 +245,8 @@ fn a_page_without_re_enactment_shows_waits_beside_the_first_answer() {
 }
 
 #[test]
+=======
+>>>>>>> w-page:report/src/output/page/tests/mod.rs
 fn callbacks_are_drawn_and_in_a_table_or_their_lack_has_a_reason() {
     let mut report = sample(4);
     let page = html(&report);
