@@ -25,8 +25,8 @@ const KINDS: [&str; 11] = [
     "runs",
 ];
 
-/// Runs `planted.py` with the shipped tool, which is many times faster than the tests' own. Returns whether all is right,
-/// and what it prints; `None` where the tool or Python is missing, which is said.
+/// Runs `planted.py` with the shipped tool, which is many times faster than the tests' own. Returns whether all is
+/// right, and what it prints; `None` where the tool or Python is missing, which is said.
 fn planted(arguments: &[&str]) -> Option<(bool, String)> {
     if Command::new("python3").arg("--version").output().is_err() {
         tool::skip("no python3");

@@ -101,7 +101,8 @@ def recording(job, rank, clocks, ids, rnd, name, base, chunks, channels):
         call = op.messages is None
         put(
             t,
-            f'{{"t":{t},"tid":1,"cb":"start","ctx":{c},"h":{g},"type":"GroupApi","parent":0,"rank":{me},"depth":1,"graph":0}}',
+            f'{{"t":{t},"tid":1,"cb":"start","ctx":{c},"h":{g},"type":"GroupApi","parent":0,"rank":{me},'
+            f'"depth":1,"graph":0}}',
         )
         put(t + 700, f'{{"t":{t + 700},"tid":1,"cb":"state","h":{g},"state":23}}')
         apis, t2 = [], t + 1000
@@ -112,7 +113,8 @@ def recording(job, rank, clocks, ids, rnd, name, base, chunks, channels):
                 count //= len(members)
             put(
                 t2,
-                f'{{"t":{t2},"tid":1,"cb":"start","ctx":{c},"h":{k},"type":"CollApi","parent":{g},"rank":{me},"func":"{op.func}",'
+                f'{{"t":{t2},"tid":1,"cb":"start","ctx":{c},"h":{k},"type":"CollApi","parent":{g},"rank":{me},'
+                f'"func":"{op.func}",'
                 f'"count":{count},"dtype":"ncclBfloat16","root":0,"stream":"{stream}","graph":0}}',
             )
             put(t2 + 2000, f'{{"t":{t2 + 2000},"tid":1,"cb":"stop","h":{k}}}')
@@ -124,7 +126,8 @@ def recording(job, rank, clocks, ids, rnd, name, base, chunks, channels):
                 f = "Send" if send else "Recv"
                 put(
                     t2,
-                    f'{{"t":{t2},"tid":1,"cb":"start","ctx":{c},"h":{a},"type":"P2pApi","parent":{g},"rank":{me},"func":"{f}",'
+                    f'{{"t":{t2},"tid":1,"cb":"start","ctx":{c},"h":{a},"type":"P2pApi","parent":{g},'
+                    f'"rank":{me},"func":"{f}",'
                     f'"count":{nbytes // 2},"dtype":"ncclBfloat16","stream":"{stream}","graph":0}}',
                 )
                 put(t2 + 300, f'{{"t":{t2 + 300},"tid":1,"cb":"stop","h":{a}}}')
@@ -148,8 +151,10 @@ def recording(job, rank, clocks, ids, rnd, name, base, chunks, channels):
             seqs[op.comm, op.func] += 1
             put(
                 t3,
-                f'{{"t":{t3},"tid":1,"cb":"start","ctx":{c},"h":{main},"type":"Coll","parent":{k},"rank":{me},"seq":{number},"func":"{op.func}",'
-                f'"count":{count},"dtype":"ncclBfloat16","root":0,"nch":{channels},"nwarps":17,"algo":"RING","proto":"SIMPLE"}}',
+                f'{{"t":{t3},"tid":1,"cb":"start","ctx":{c},"h":{main},"type":"Coll","parent":{k},"rank":{me},'
+                f'"seq":{number},"func":"{op.func}",'
+                f'"count":{count},"dtype":"ncclBfloat16","root":0,"nch":{channels},"nwarps":17,"algo":"RING",'
+                f'"proto":"SIMPLE"}}',
             )
             handles.append(main)
             t3 += 300
@@ -158,7 +163,8 @@ def recording(job, rank, clocks, ids, rnd, name, base, chunks, channels):
                 p, f = h(), "Send" if send else "Recv"
                 put(
                     t3,
-                    f'{{"t":{t3},"tid":1,"cb":"start","ctx":{c},"h":{p},"type":"P2p","parent":{a},"rank":{me},"func":"{f}",'
+                    f'{{"t":{t3},"tid":1,"cb":"start","ctx":{c},"h":{p},"type":"P2p","parent":{a},"rank":{me},'
+                    f'"func":"{f}",'
                     f'"count":{nbytes // 2},"dtype":"ncclBfloat16","peer":{peer},"nch":{channels}}}',
                 )
                 handles.append(p)
@@ -188,7 +194,8 @@ def recording(job, rank, clocks, ids, rnd, name, base, chunks, channels):
                     ta = at(op.start) + rnd.randrange(3, 30) * US + (rnd.randrange(MS) if rnd.random() < 0.03 else 0)
                     put(
                         ta,
-                        f'{{"t":{ta},"tid":2,"cb":"start","ctx":{c},"h":{kc},"type":"KernelCh","parent":{x},"rank":{me},"ch":{ch},'
+                        f'{{"t":{ta},"tid":2,"cb":"start","ctx":{c},"h":{kc},"type":"KernelCh","parent":{x},'
+                        f'"rank":{me},"ch":{ch},'
                         f'"ptimer":{stamp(op.start) // 32 * 32}}}',
                     )
                     if ended:
@@ -270,7 +277,8 @@ def proxies(job, op, rank, c, me, handles, at, h, put, pid, chunks):
         t = at(first)
         put(
             t,
-            f'{{"t":{t},"tid":2,"cb":"start","ctx":{c},"h":{p},"type":"ProxyOp","parent":{parent},"rank":{me},"pid":{pid},"ch":0,'
+            f'{{"t":{t},"tid":2,"cb":"start","ctx":{c},"h":{p},"type":"ProxyOp","parent":{parent},"rank":{me},'
+            f'"pid":{pid},"ch":0,'
             f'"peer":{peer},"nsteps":{chunks},"chunk":{size},"send":1}}',
         )
         put(t + 300, f'{{"t":{t + 300},"tid":2,"cb":"state","h":{p},"state":19,"arg":0}}')
