@@ -54,6 +54,17 @@ impl Candidate {
         (copies.len() >= COPIES).then(|| Self { pattern: pattern.into(), copies, bytes: sum })
     }
 
+    /// Returns the pattern as it begins where the first copies do: a period found between others may begin at any of its
+    /// calls.
+    fn from_its_begin(&self, tokens: &[Token]) -> Vec<Token> {
+        let mut pattern = self.pattern.to_vec();
+        let before = self.copies.first().and_then(|&first| tokens.get(..first)).unwrap_or_default();
+        let calls =
+            before.iter().rev().zip(self.pattern.iter().rev().cycle()).take_while(|(one, other)| one == other).count();
+        pattern.rotate_right(calls % self.pattern.len().max(1));
+        pattern
+    }
+
     /// Returns the number of calls in copies.
     pub(super) fn calls(&self) -> usize {
         self.copies.len() * self.pattern.len()
@@ -88,7 +99,8 @@ impl Periods {
             for run in runs_across(within, middle) {
                 if found.iter().all(|known| known.pattern.len() != run.period) {
                     let pattern = within.get(run.start..run.start + run.period).unwrap_or_default();
-                    found.extend(Candidate::of(pattern, tokens, bytes));
+                    let candidate = Candidate::of(pattern, tokens, bytes);
+                    found.extend(candidate.and_then(|it| Candidate::of(&it.from_its_begin(tokens), tokens, bytes)));
                 }
             }
         };
