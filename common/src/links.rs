@@ -4,64 +4,27 @@
 //! A thread of its own reads them and ends. No callback waits for it. NVML is asked only if NCCL has loaded it already: the
 //! library loads nothing for this. What cannot be read is not known.
 
-use crate::base::{lock, log, own_thread, shortage};
+use crate::base::{log, own_thread, shortage};
 use crate::config::Settings;
+use crate::hardware::links as known;
+pub use crate::hardware::links::{GpuLinks, Links};
 use crate::hardware::nics::SYSFS;
-use crate::hardware::nics::rates::{Choice, NicRate, rates};
+use crate::hardware::nics::rates::{Choice, rates};
 use crate::hardware::nvml::{Gpu, Nvml};
 use crate::hardware::pcie;
 use crate::launch::gate::Gate;
-use crate::{nvlink, origin};
-use serde::{Deserialize, Serialize};
+use crate::origin;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex, OnceLock};
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 /// Time for which the end of the process waits for a call of NVML's under way.
 const UNDER_WAY: Duration = Duration::from_millis(200);
 
-/// Rates of a process' links.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Links {
-    /// Its GPUs, in the order in which they were met.
-    pub gpus: Vec<GpuLinks>,
-    /// The node's network adapters that NCCL would take.
-    pub adapters: Vec<NicRate>,
-}
-
-/// Rates of a GPU's links, Mbit/s in one direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GpuLinks {
-    /// Its place on the PCI bus.
-    pub gpu: String,
-    /// Number of its NVLinks that are up; 0 if it has none. Absent if that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nvlinks: Option<u32>,
-    /// Sum of their rates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nvlink_mbit_s: Option<u64>,
-    /// Rate of its PCIe link.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pcie_mbit_s: Option<u64>,
-}
-
-impl Links {
-    /// Returns the GPU at this place on the PCI bus.
-    fn of(&mut self, bus: &str) -> &mut GpuLinks {
-        let place = self.gpus.iter().position(|gpu| gpu.gpu == bus).unwrap_or(self.gpus.len());
-        if place == self.gpus.len() {
-            self.gpus.push(GpuLinks { gpu: bus.to_owned(), ..GpuLinks::default() });
-        }
-        &mut self.gpus[place]
-    }
-}
-
 /// NCCL's choice of adapters; set if the rates are wanted.
 static WANTED: OnceLock<Choice> = OnceLock::new();
-static KNOWN: Mutex<Option<Links>> = Mutex::new(None);
 /// Number of orders to read that are not over. The thread that takes the first one takes all.
 static ORDERS: AtomicUsize = AtomicUsize::new(0);
 /// Shut at the end of the process.
@@ -81,10 +44,11 @@ pub(crate) fn are_wanted() -> bool {
 }
 
 /// Orders the rates to be read: NCCL makes a communicator, on a GPU that was not met before if `is_new`. On NCCL's
-/// thread; returns at once.
-pub(crate) fn open(is_new: bool) {
+/// thread; returns at once. `gpus` returns the places of the GPUs that were met, `asks` whether a thread of NVLink's asks
+/// NVML for them.
+pub(crate) fn open(is_new: bool, gpus: fn() -> Vec<String>, asks: fn() -> bool) {
     let Some(choice) = WANTED.get() else { return };
-    let is_first = || lock::hold(&KNOWN).is_some_and(|known| known.is_none());
+    let is_first = || !known::are_noted();
     if !(is_new || is_first()) || ORDERS.fetch_add(1, Ordering::AcqRel) > 0 {
         return;
     }
@@ -92,7 +56,7 @@ pub(crate) fn open(is_new: bool) {
         let read = || {
             let mut orders = ORDERS.load(Ordering::Acquire);
             loop {
-                read(choice);
+                read(choice, gpus, asks);
                 match ORDERS.compare_exchange(orders, 0, Ordering::AcqRel, Ordering::Acquire) {
                     Ok(_) => return,
                     Err(more) => orders = more,
@@ -109,24 +73,23 @@ pub(crate) fn open(is_new: bool) {
 }
 
 /// Reads the rates of all GPUs that were met, and of the adapters.
-fn read(choice: &Choice) {
+fn read(choice: &Choice, gpus: fn() -> Vec<String>, asks: fn() -> bool) {
     if shortage::is_out_of_memory() {
         own_thread::stop();
     }
-    let (sysfs, buses) = (Path::new(SYSFS), nvlink::gpus());
+    let (sysfs, buses) = (Path::new(SYSFS), gpus());
     let adapters = rates(sysfs, choice);
     let gpus: Vec<GpuLinks> = buses
         .into_iter()
         .map(|gpu| GpuLinks { pcie_mbit_s: pcie::mbit_s(sysfs, &gpu), gpu, ..GpuLinks::default() })
         .collect();
     let places: Vec<String> = gpus.iter().map(|gpu| gpu.gpu.clone()).collect();
-    if let Some(mut known) = lock::hold(&KNOWN) {
-        let known = known.get_or_insert_default();
+    known::note(|known| {
         known.adapters = adapters;
         gpus.into_iter().for_each(|gpu| known.of(&gpu.gpu).pcie_mbit_s = gpu.pcie_mbit_s);
-    }
+    });
     // its thread asks NVML for everything
-    if nvlink::runs() {
+    if asks() {
         return;
     }
     let Some(_inside) = GATE.enter() else { return };
@@ -141,15 +104,10 @@ fn read(choice: &Choice) {
 /// Asks NVML for a GPU's NVLinks. Not on a thread of NCCL's or of the application's.
 pub(crate) fn note_nvlinks(nvml: &Nvml, gpu: &Gpu) {
     let Some((links, mbit_s)) = nvml.nvlinks_up(gpu).filter(|_| are_wanted()) else { return };
-    if let Some(mut known) = lock::hold(&KNOWN) {
-        let of = known.get_or_insert_default().of(&gpu.bus);
+    known::note(|known| {
+        let of = known.of(&gpu.bus);
         (of.nvlinks, of.nvlink_mbit_s) = (Some(links), Some(mbit_s).filter(|&rate| rate > 0));
-    }
-}
-
-/// Returns the rates that are known by now; `None` if there is none.
-pub fn known() -> Option<Links> {
-    lock::hold(&KNOWN)?.clone().filter(|links| *links != Links::default())
+    });
 }
 
 /// Ends all calls of NVML, before the process' libraries end.

@@ -3,6 +3,7 @@
 //! them in the same way.
 
 mod forward;
+pub mod links;
 pub mod nics;
 pub mod nvml;
 pub mod pcie;

@@ -153,7 +153,7 @@ pub(crate) fn open(rank: Option<Rank>) {
         // its counters' zero should lie before its first operation
         BELL.ring();
     }
-    links::open(is_new);
+    links::open(is_new, self::gpus, self::runs);
 }
 
 /// Returns whether a thread asks NVML for the bytes.

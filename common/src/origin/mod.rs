@@ -8,7 +8,7 @@ pub(crate) mod job;
 
 use crate::base::visible::visible;
 use crate::base::{host_name, lock, random, rank};
-use crate::links::{self, Links};
+use crate::hardware::links::{self, Links};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -8,8 +8,7 @@
 //! their bus bandwidth may reach the communicator's share of the adapters, but no more than the NVLinks of a GPU. A send
 //! goes over its own GPU's share. Of an all-to-all of n ranks, each rank sends (n-m)/(n-1) of its bytes to other nodes.
 
-use super::{Communicator, Job};
-use crate::stream::Kind;
+use super::{Communicator, Job, Kind};
 use std::collections::BTreeMap;
 
 /// Gbit/s of a GB/s.

@@ -2,6 +2,7 @@
 
 mod communicator;
 mod gpu;
+mod kind;
 mod links;
 mod operation;
 mod options;
@@ -11,6 +12,7 @@ mod table;
 
 pub use communicator::{Communicator, Member};
 pub use gpu::{Gpu, Process};
+pub use kind::Kind;
 pub use links::{Links, OfMachine, reduces_in_network};
 pub use operation::{Operation, Source, Time};
 pub use options::{DimensionRule, Options};

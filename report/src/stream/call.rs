@@ -1,20 +1,10 @@
 //! A call: a collective of one rank, or an exchange of one rank.
 
 use super::places::Place;
+pub use crate::job::Kind;
 use crate::job::{Operation, Source, Time};
 use common::arrivals::{Arrival, Known};
 use common::name::Name;
-
-/// The kind of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// A collective that NCCL knows as one.
-    Collective,
-    /// Sends and receives of one group.
-    Exchange,
-    /// An exchange that sends to and receives from every other rank of its communicator.
-    AllToAll,
-}
 
 /// A send or receive of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::units::{count, counted};
-use super::capital;
+use super::words::capital;
 use crate::answer::{Early, Report};
 
 /// Returns which ranks others wait for, or whose data end early; `None` if there are none.

@@ -2,7 +2,8 @@
 
 use super::super::names::Names;
 use super::super::units::{count, counted, part_of, share, time};
-use super::{absent, capital, sums};
+use super::sums;
+use super::words::{absent, capital};
 use crate::answer::{Event, Group, Report, Straggler, Stragglers, Verdict, Verdicted, When, Why};
 
 /// Share of a step from which on a gain is much.

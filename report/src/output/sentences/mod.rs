@@ -5,12 +5,15 @@ mod late;
 mod network;
 mod sums;
 pub mod two_runs;
+mod words;
 
 use super::names::Names;
 use super::units::{count, counted, part_of, share, time};
 use crate::answer::{Answers, Budget, Complete, Late, Pair, RankLate, Report, Verdict, Verdicted};
 pub use network::network;
 pub(crate) use network::{slow_communicator, slow_part};
+use words::absent;
+pub(super) use words::capital;
 
 /// Returns the answers to the three questions, for [`Report::answers`].
 pub fn answers(report: &Report) -> Answers {
@@ -204,17 +207,6 @@ const MOSTLY: f64 = 0.4;
 pub(crate) fn pair(pair: &Pair, names: &Names<'_>) -> String {
     let name = |gpu: Option<usize>, rank: i32| gpu.map_or_else(|| format!("rank {rank}"), |gpu| names.gpu(gpu));
     format!("{} to {}", name(pair.from, pair.rank), name(pair.to, pair.peer))
-}
-
-/// Says that an answer is absent.
-fn absent(reason: Option<&str>) -> String {
-    format!("Not known: {}", reason.unwrap_or("the report does not have this part."))
-}
-
-/// Returns the text with a capital first letter.
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

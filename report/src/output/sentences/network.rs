@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::units::{count, counted, rate, share, sizes, time};
-use super::{absent, capital};
+use super::words::{absent, capital};
 use crate::analysis::speed::shape::{LARGE, bus_bytes, size};
 use crate::answer::{PartKind, Report, SlowCommunicator, SlowPart, Speed, SpeedRow, Verdict, Verdicted};
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@
 
 use super::super::names::Names;
 use super::super::units::{count, counted, time};
-use super::capital;
+use super::words::capital;
 use crate::answer::{Late, RankLateness, Verdict};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The sentences of a comparison of two runs.
 
 use super::super::units::{count, counted, number, round, share, sizes, time};
-use super::capital;
+use super::words::capital;
 use crate::answer::Part;
 use crate::compare::{Changed, Comparison, OwnTime, RankChanged, Run, Standing, Subject, Verdict};
 
