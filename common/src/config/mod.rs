@@ -133,6 +133,7 @@ mod tests {
             ("NCCL_SCOREP_OTEL_MAX_PEERS", "3"),
             ("NCCL_SCOREP_PROM_DIR", "/tmp/prom"),
             ("NCCL_SCOREP_NVLINK", "on"),
+            ("NCCL_SCOREP_LINKS", "off"),
             ("NCCL_SCOREP_LOG", "info"),
         ];
         assert_eq!(
@@ -171,6 +172,7 @@ mod tests {
             otel_most_peers: 3,
             prom_dir: Some("/tmp/prom".into()),
             nvlink: true,
+            links: false,
             verbosity: Verbosity::Info,
         };
         assert_eq!(settings, expected);
