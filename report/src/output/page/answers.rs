@@ -39,11 +39,22 @@ fn card(id: &str, question: &str, answer: &Verdicted, proof: Option<Markup>) -> 
             div.said {
                 h3 id={ "question-" (id) } { (question) }
                 p.verdict { span { (answer.verdict.text()) } }
-                p.headline { (unbroken(headline)) }
-                @if !rest.is_empty() { p.answer { (unbroken(rest)) } }
+                p.headline { (words(headline)) }
+                @if !rest.is_empty() { p.answer { (words(rest)) } }
                 (facts(answer))
             }
             @if let Some(proof) = proof { (proof) }
+        }
+    }
+}
+
+/// Writes a text whose lines do not break in a name of an option.
+fn words(text: &str) -> Markup {
+    let text = unbroken(text);
+    html! {
+        @for (place, word) in text.split(' ').enumerate() {
+            @if place > 0 { " " }
+            @if word.contains("--") { span.whole { (word) } } @else { (word) }
         }
     }
 }
@@ -60,7 +71,7 @@ fn facts(answer: &Verdicted) -> Markup {
     let there = || facts.iter().filter(|(_, text)| !text.is_empty());
     html! {
         @if there().next().is_some() {
-            dl { @for (name, text) in there() { div { dt { (name) } dd { (unbroken(text)) } } } }
+            dl { @for (name, text) in there() { div { dt { (name) } dd { (words(text)) } } } }
         }
     }
 }

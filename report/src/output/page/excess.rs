@@ -55,7 +55,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
     let whole = if stragglers.step_us > 0.0 { stragglers.step_us } else { most * 5.0 };
     let level = |us: &f32| {
         let percent = part_of(f64::from(us.abs()), whole) * 100.0;
-        let level = BOUNDS.iter().zip(LEVELS).filter(|(bound, _)| percent >= **bound).map(|(_, level)| level).last();
+        let level = BOUNDS.iter().zip(LEVELS).rev().find(|(bound, _)| percent >= **bound).map(|(_, level)| level);
         level.map_or(0, |level| if *us < 0.0 { -level } else { level })
     };
     let cells = Cells::new(rows.iter().map(|row| row.iter().map(level).collect()).collect());

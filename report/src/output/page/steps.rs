@@ -102,11 +102,14 @@ fn lengths(steps: &Steps, events: &[Event], names: &Names<'_>) -> Markup {
     let mut keys = vec![
         Key { class: "length", mark: Mark::Plain, text: "length".into() },
         Key { class: "median", mark: Mark::Plain, text: format!("median, {}", time(steps.median_us)) },
-        Key { class: "outlier", mark: Mark::Ring, text: counted(steps.outliers.len() as u64, "outlier") },
-        Key { class: "shift", mark: Mark::Upright, text: counted(steps.shifts.len() as u64, "shift") },
     ];
-    if !paused.is_empty() {
-        keys.push(Key { class: "pause", mark: Mark::Wedge, text: counted(paused.len() as u64, "pause") });
+    let signs = [
+        ("outlier", Mark::Ring, steps.outliers.len()),
+        ("shift", Mark::Upright, steps.shifts.len()),
+        ("pause", Mark::Wedge, paused.len()),
+    ];
+    for (class, mark, number) in signs.into_iter().filter(|(.., number)| *number > 0) {
+        keys.push(Key { class, mark, text: counted(number as u64, class) });
     }
     Chart {
         id: "steps-chart",
