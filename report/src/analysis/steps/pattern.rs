@@ -56,7 +56,7 @@ impl Candidate {
 
     /// Returns the pattern as it begins where the first copies do: a period found between others may begin at any of its
     /// calls.
-    fn from_its_begin(&self, tokens: &[Token]) -> Vec<Token> {
+    fn begun_early(&self, tokens: &[Token]) -> Vec<Token> {
         let mut pattern = self.pattern.to_vec();
         let before = self.copies.first().and_then(|&first| tokens.get(..first)).unwrap_or_default();
         let calls =
@@ -100,7 +100,7 @@ impl Periods {
                 if found.iter().all(|known| known.pattern.len() != run.period) {
                     let pattern = within.get(run.start..run.start + run.period).unwrap_or_default();
                     let candidate = Candidate::of(pattern, tokens, bytes);
-                    found.extend(candidate.and_then(|it| Candidate::of(&it.from_its_begin(tokens), tokens, bytes)));
+                    found.extend(candidate.and_then(|it| Candidate::of(&it.begun_early(tokens), tokens, bytes)));
                 }
             }
         };

@@ -92,7 +92,7 @@ fn excess(report: &Report, stragglers: &Stragglers, it: &Straggler, are_several:
     if let When::Sometimes { .. } = it.when {
         return format!("{who} pauses {when}.");
     }
-    let part = (usual > 0.0).then(|| format!(" ({})", share(it.excess_us / usual))).unwrap_or_default();
+    let part = if usual > 0.0 { format!(" ({})", share(it.excess_us / usual)) } else { String::new() };
     let peers = match it.group {
         Group::Stage => "than the other stages".into(),
         _ => format!("than its {}", counted(it.peers, "peer")),
