@@ -98,7 +98,8 @@ fn a_step_that_takes_longer_is_said_first() {
         [&mut time.start, &mut time.stop].map(longer);
         true
     });
-    let [page, comparison, before] = ["page.html", "comparison.json", "before.json"].map(|name| directory.path().join(name));
+    let [page, comparison, before] =
+        ["page.html", "comparison.json", "before.json"].map(|name| directory.path().join(name));
     let files = ["--html".as_ref(), page.as_os_str(), "--json".as_ref(), comparison.as_os_str()];
     let (status, printed, said) = ran(compare(&dataset, &slow).args(files));
     assert_eq!((status, said.as_str()), (Some(1), ""), "{printed}");
