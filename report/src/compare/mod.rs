@@ -81,8 +81,8 @@ pub enum Incomparable {
 }
 
 impl Comparison {
-    /// Compares two reports, the earlier one first. The same reports always have the same comparison. The answer's
-    /// sentences are for [`crate::output`] to write.
+    /// Compares two reports, the earlier one first. The same reports always have the same comparison. The answer is
+    /// left empty, for the output to write.
     ///
     /// # Errors
     /// A report has neither steps nor transfers, or the two have nothing in common.

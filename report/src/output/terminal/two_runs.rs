@@ -2,7 +2,7 @@
 
 use super::super::sentences::{
     capital,
-    two_runs::{communicators, more, own_time, percent, range, text},
+    two_runs::{answer, communicators, more, own_time, percent, range, text},
 };
 use super::super::units::{UNKNOWN, counted, time};
 use super::cell::{self, size};
@@ -16,7 +16,7 @@ const NAMED: usize = 10;
 /// Writes a comparison. `width` is the width of the lines, `top` the largest number of rows of a table.
 pub fn two_runs(comparison: &Comparison, width: usize, top: usize) -> String {
     let view = View { width, top };
-    let mut written = prose(&comparison.answer, &view);
+    let mut written = prose(&answer(comparison), &view);
     let sentences = more(comparison);
     if !sentences.is_empty() {
         written.push('\n');

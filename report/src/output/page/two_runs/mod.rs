@@ -6,7 +6,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use super::super::sentences::two_runs::{communicators, limit, more, percent, range};
+use super::super::sentences::two_runs::{self as sentences, communicators, more, percent, range};
 use super::super::units::{UNKNOWN, count, known, number, sizes, time};
 use super::section::{absent, section};
 use super::table::Table;
@@ -44,7 +44,7 @@ fn whole(comparison: &Comparison) -> String {
                 a.skip href="#main" { "Skip to the comparison" }
                 header {
                     h1 { "Two NCCL runs" span.of { " compared" } }
-                    p.names { "Before: " strong { (before) } " " span { "Now: " strong { (after) } } }
+                    p.names { span { "Before: " strong { (before) } } " " span { "Now: " strong { (after) } } }
                 }
                 nav aria-label="Sections" {
                     ul { @for (id, name) in SECTIONS { li { a href={ "#" (id) } { (name) } } } }
@@ -72,14 +72,14 @@ fn whole(comparison: &Comparison) -> String {
 
 fn answer(comparison: &Comparison) -> Markup {
     let (class, verdict) = match comparison.worse {
-        true => ("verdict worse", format!("Worse by more than {}", limit(comparison))),
-        false => ("verdict", format!("Nothing is worse by more than {}", limit(comparison))),
+        true => ("verdict worse", "Worse"),
+        false => ("verdict", "Nothing is worse"),
     };
     html! {
         section.questions aria-labelledby="answer" {
             div class=(class) {
-                h2 #answer { (unbroken(&verdict)) }
-                p.answer { (unbroken(&comparison.answer)) }
+                h2 #answer { (verdict) }
+                p.answer { (unbroken(&sentences::answer(comparison))) }
                 ul { @for sentence in more(comparison) { li { (unbroken(&sentence)) } } }
             }
         }

@@ -47,7 +47,7 @@ fn the_answer_comes_first_and_then_pictures_of_steps_and_ranks() {
         let [before, after] = slowed(ranks);
         let page = page(&before, &after);
         let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {ranks} ranks"));
-        assert!(place("Worse by more than") < place("id=\"steps-chart\""));
+        assert!(place("A step takes 20\u{a0}% longer: ") < place("id=\"steps-chart\""));
         assert!(place("id=\"steps-chart\"") < place("id=\"ranks-chart\""));
         assert!(page.contains("Rank\u{a0}5: its own time grew from"), "{ranks}");
         let ids = ids(&page);

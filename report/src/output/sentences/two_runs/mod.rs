@@ -1,0 +1,171 @@
+//! The sentences of a comparison of two runs.
+
+mod ranks;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use ranks::own_time;
+
+use super::super::units::{counted, number, round, share, sizes, time};
+use crate::answer::Part;
+use crate::compare::{Changed, Comparison, Run, Subject, Verdict};
+
+/// Most ranks, groups of ranks or operations that are named.
+const NAMED: usize = 3;
+/// A change below this share is none.
+const LEAST: f64 = 0.01;
+
+/// Returns the answer, for [`Comparison::answer`]: in what the runs differ, the change of the step, and what is worse.
+pub fn answer(comparison: &Comparison) -> String {
+    let parts = [differences(comparison), Some(step(comparison)), Some(verdict(comparison))];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns in what the runs differ, as a list of facts.
+pub(crate) fn facts(runs: &[Run; 2]) -> Vec<String> {
+    let [before, after] = runs;
+    let mut facts = vec![];
+    if before.ranks != after.ranks {
+        facts.push(format!("{}, before {}", counted(after.ranks, "rank"), before.ranks));
+    }
+    if let (Some(before), Some(after)) = (before.nodes, after.nodes)
+        && before != after
+    {
+        facts.push(format!("{}, before {before}", counted(after, "node")));
+    }
+    if !before.nccl.is_empty() && !after.nccl.is_empty() && before.nccl != after.nccl {
+        facts.push(format!("NCCL {}, before {}", after.nccl.join(" and "), before.nccl.join(" and ")));
+    }
+    if let (Some(before), Some(after)) = (before.operations, after.operations)
+        && (after / before - 1.0).abs() > LEAST
+    {
+        facts.push(format!("{} operations of a rank in a step, before {}", number(after), number(before)));
+    }
+    facts
+}
+
+/// Says in what the runs differ, and which changes are no fault for it; `None` where they are alike.
+fn differences(comparison: &Comparison) -> Option<String> {
+    let facts = facts(&comparison.runs);
+    if facts.is_empty() {
+        return None;
+    }
+    let mut text = format!("The runs differ: {}.", facts.join("; "));
+    if comparison.runs[0].ranks != comparison.runs[1].ranks {
+        text += " What depends on the number of ranks is compared, but not judged.";
+    }
+    if let Some(times) = comparison.times_the_work {
+        text += &format!(
+            " A step has {} times the work of before, so it is not judged: --step or --steps sets what a step is.",
+            number(times)
+        );
+    }
+    Some(text)
+}
+
+/// Says how the step has changed.
+pub(crate) fn step(comparison: &Comparison) -> String {
+    let step = match &comparison.step {
+        Part::Known(step) => step,
+        Part::Absent(reason) => return format!("Whether a step takes longer is not known: {reason}"),
+    };
+    let [before, after] = step.medians_us;
+    let figures = format!("{}, before {}", time(after), time(before));
+    let interval = step.interval.map_or_else(String::new, |interval| format!(" (95 % interval {})", range(interval)));
+    let size = share(step.change.unwrap_or_default().abs());
+    let is_longer = after > before;
+    match step.verdict {
+        Verdict::Uncertain if step.interval.is_none() => format!(
+            "Whether a step takes longer is not known: {figures}, but one run has {} alone.",
+            counted(step.samples.into_iter().min().unwrap_or_default(), "step")
+        ),
+        Verdict::Uncertain => {
+            format!("Whether a step takes longer is not known: {figures}{interval}. More steps narrow the interval.")
+        }
+        Verdict::Equal => format!("A step takes as long as before: {figures}{interval}."),
+        Verdict::NotJudged if !step.is_beyond_chance() => {
+            format!("A step takes as long as before: {figures}{interval}.")
+        }
+        _ if is_longer => format!("A step takes {size} longer: {figures}{interval}."),
+        _ => format!("A step takes {size} less time: {figures}{interval}."),
+    }
+}
+
+/// Says what is worse by more than the threshold.
+fn verdict(comparison: &Comparison) -> String {
+    let threshold = format!("{} %", round(comparison.threshold * 100.0));
+    let mut worse = vec![];
+    if comparison.step.known().is_some_and(|step| step.verdict == Verdict::Worse) {
+        worse.push("the step".to_owned());
+    }
+    worse.extend(ranks::worse(comparison));
+    let transfers: Vec<_> = comparison.rows.iter().filter(|row| row.transfer.verdict == Verdict::Worse).collect();
+    if let Some(first) = transfers.first() {
+        let change = percent(first.transfer.change.unwrap_or_default());
+        let worst = format!("{}, {change} %", text(&first.subject));
+        let (some, all) = (transfers.len(), comparison.rows.len());
+        worse.push(match some {
+            1 => format!("the transfer of {worst}"),
+            _ => format!("{some} of {all} transfers, most {worst}"),
+        });
+    }
+    if !worse.is_empty() {
+        return format!("Worse by more than {threshold}: {}.", worse.join("; "));
+    }
+    let uncertain = comparison.rows.iter().filter(|row| row.transfer.verdict == Verdict::Uncertain).count() as u64;
+    let uncertain = match uncertain {
+        0 => String::new(),
+        number => format!(" Whether {} changed is uncertain.", counted(number, "transfer")),
+    };
+    format!("Nothing is worse by more than {threshold}.{uncertain}")
+}
+
+/// Returns the sentences on ranks, waits and jitter.
+pub(crate) fn more(comparison: &Comparison) -> Vec<String> {
+    let mut sentences = ranks::sentences(comparison);
+    if let Part::Known(waits) = &comparison.waits {
+        sentences.push(wait(waits));
+    }
+    if let Some([before, after]) = comparison.jitter_us {
+        sentences.push(format!(
+            "Random differences of the ranks cost a step {}, before {}.",
+            time(after),
+            time(before)
+        ));
+    }
+    sentences
+}
+
+fn wait(waits: &Changed) -> String {
+    let [before, after] = waits.medians_us.map(time);
+    match waits.verdict {
+        Verdict::Equal => format!("Ranks wait as long as before: {after} a step, before {before}."),
+        _ => format!("Ranks wait {after} a step, before {before}."),
+    }
+}
+
+/// Returns a transfer's operations in words.
+pub(crate) fn text(subject: &Subject) -> String {
+    let bytes = sizes(subject.from_bytes, subject.to_bytes);
+    format!("{} of {bytes} ({})", subject.function, communicators(subject))
+}
+
+/// Returns the communicators' dimension or, without one, their size.
+pub(crate) fn communicators(subject: &Subject) -> String {
+    let ranks = counted(subject.nranks.max(0) as u64, "rank");
+    match (subject.dimension.as_str(), subject.nnodes) {
+        ("unknown", nodes) if nodes > 0 => format!("{ranks}, {}", counted(nodes as u64, "node")),
+        ("unknown", _) => ranks,
+        (dimension, _) => dimension.to_owned(),
+    }
+}
+
+/// Returns a change as a percentage with its sign, without the unit.
+pub(crate) fn percent(change: f64) -> String {
+    format!("{:+.1}", change * 100.0)
+}
+
+/// Returns an interval as percentages.
+pub(crate) fn range([low, high]: [f64; 2]) -> String {
+    format!("{}..{} %", percent(low), percent(high))
+}
