@@ -149,7 +149,7 @@
     });
     whole(plot);
   };
-  // a mouse chooses a range, a finger moves it, two fingers stretch it
+  // a mouse chooses a range, two fingers stretch it; one finger scrolls the page
   const gestures = (plot) => {
     const { svg } = plot;
     const fingers = new Map();
@@ -172,7 +172,6 @@
       const before = fingers.get(event.pointerId);
       const other = [...fingers].find(([id]) => id !== event.pointerId);
       if (other) around(plot, between(0.2, (before - other[1]) / (x - other[1] || 1), 5), other[1]);
-      else shift(plot, before - x);
     });
     const end = (event) => {
       fingers.delete(event.pointerId);
