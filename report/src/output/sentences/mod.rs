@@ -1,5 +1,7 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
+mod clocks;
+
 use super::names::Names;
 use super::pace::Pace;
 use super::units::{count, counted, part_of, rate, share, sizes, time};
@@ -69,6 +71,9 @@ pub fn late(report: &Report) -> String {
         (Some(late), _) => late,
         (None, reason) => return absent(reason),
     };
+    if let Some(error_us) = clocks::unknown_waits(report) {
+        return clocks::nobody_known(error_us, late);
+    }
     let Some(first) = latest(late).first().copied() else {
         return nobody_late(late, &Names::of(report));
     };
@@ -161,11 +166,14 @@ pub fn cost(report: &Report) -> String {
     }
     let of_whole = |ns: u64| share(part_of(ns as f64, whole.total_ns as f64));
     let period = if budget.of_steps { "a step" } else { "the recording" };
-    let parts = format!(
-        "{} waiting for other ranks, {} transferring",
-        of_whole(whole.waiting_ns),
-        of_whole(whole.transferring_ns)
-    );
+    let parts = match clocks::unknown_waits(report) {
+        Some(error_us) => clocks::no_share(error_us),
+        None => format!(
+            "{} waiting for other ranks, {} transferring",
+            of_whole(whole.waiting_ns),
+            of_whole(whole.transferring_ns)
+        ),
+    };
     let (all, mine) = (time(mean_us(budget, whole.total_ns)), time(mean_us(budget, communication_ns(budget))));
     let mut text = if budget.with_kernels {
         format!(

@@ -36,6 +36,28 @@ fn complete_counts_ranks_and_names_each_lack() {
 }
 
 #[test]
+fn waits_that_clocks_leave_unknown_are_no_zeros() {
+    let mut report = whole();
+    let of = |calls, wait_us, wait_error_us| RankLate { calls, wait_us, wait_error_us, ..RankLate::default() };
+    let mut with = |nodes: u64, [wait_us, error_us]: [f64; 2]| {
+        report.complete.nodes = nodes;
+        let Part::Known(it) = &mut report.late else { unreachable!() };
+        (it.compared, it.ranks) = (900, vec![of(900, wait_us, error_us); 8]);
+        [late(&report), cost(&report)]
+    };
+    let unknown = "Not known: waits between nodes are known to 4.50 ms an operation, which is more than the ranks wait \
+                   in a step. An all-reduce over all nodes a step, of a few bytes, lets the report compare their clocks.";
+    let [of_late, of_cost] = with(2, [1e6, 900.0 * 4_500.0]);
+    assert_eq!(of_late, unknown);
+    assert!(of_cost.contains(": how much of that is waiting for other ranks is not known, since"), "{of_cost}");
+    assert!(!of_cost.contains('%') || !of_cost.contains("% waiting"), "{of_cost}");
+    // longer waits than their errors, one machine, and errors below 1 % of 57 steps of 20 ms
+    for (nodes, sums) in [(2, [5e6, 900.0 * 4_500.0]), (1, [1e6, 900.0 * 4_500.0]), (2, [1e3, 9e3])] {
+        assert!(with(nodes, sums).iter().all(|text| !text.contains("between nodes")), "{nodes} {sums:?}");
+    }
+}
+
+#[test]
 fn late_names_the_rank_with_the_largest_own_cost() {
     let mut report = whole();
     let rank = |own_us: f64, propagated_us: f64, last: u64| RankLate {
