@@ -10,8 +10,8 @@ use std::sync::Arc;
 pub(super) struct Begins {
     clocks: Arc<ClockTree>,
     nanoseconds_per_tick: f64,
-    /// Each member's process, and the ticks of process 0 per tick of it.
-    processes: Vec<(u32, f64)>,
+    /// Each member's process, the one that compared its node's clock, and the ticks of process 0 per tick of it.
+    processes: Vec<(u32, u32, f64)>,
     /// Steps to process 0 that all members have in common. They shift all times alike.
     in_common: Vec<u32>,
 }
@@ -22,8 +22,10 @@ impl Begins {
         let ways: Vec<Vec<u32>> = members.iter().map(|member| clocks.way(member.process)).collect::<Option<_>>()?;
         let in_common =
             ways.first()?.iter().copied().filter(|step| ways.iter().all(|way| way.contains(step))).collect();
-        let processes = members.iter().map(|member| Some((member.process, clocks.rate(member.process)?)));
-        let processes = processes.collect::<Option<_>>()?;
+        let of_member = |(member, way): (&Member, &Vec<u32>)| {
+            Some((member.process, way.first().copied().unwrap_or(0), clocks.rate(member.process)?))
+        };
+        let processes = members.iter().zip(&ways).map(of_member).collect::<Option<_>>()?;
         Some(Self { clocks: Arc::clone(clocks), nanoseconds_per_tick, processes, in_common })
     }
 
@@ -34,7 +36,7 @@ impl Begins {
 
     /// Returns the moment of the member at this place.
     pub(super) fn moment(&self, place: usize, arrival: &Arrival) -> Option<Moment> {
-        let &(process, rate) = self.processes.get(place)?;
+        let &(process, node, rate) = self.processes.get(place)?;
         let own = Some(arrival.time).filter(|_| arrival.known == Known::Begin)?;
         let (time, nodes) = self.clocks.to_root_beside(process, own, &self.in_common)?;
         let length = arrival.length as f64 / self.nanoseconds_per_tick;
@@ -44,6 +46,7 @@ impl Begins {
             time,
             stop: time.saturating_add(length.ceil() as u64),
             clock: arrival.clock.map(ticks),
+            node,
             nodes,
             begin: [ticks(arrival.ahead), if arrival.by_events { length } else { 0.0 }],
             by_events: arrival.by_events,

@@ -22,6 +22,17 @@ pub(super) struct Late {
     pub(super) likely: f64,
 }
 
+/// The parts of a begin's likely error, ticks.
+#[derive(Debug, Clone, Copy)]
+struct Likely {
+    /// [`LIKELY`].
+    begin: f64,
+    /// Distance of the begin from its window.
+    beside: f64,
+    /// The node, and the likely error of its clock, which shifts all begins of the node alike.
+    node: (u32, f64),
+}
+
 /// Earliest and latest begin.
 type Window = [f64; 2];
 
@@ -32,9 +43,7 @@ pub(super) struct Compared {
     begins: Vec<f64>,
     /// The members' windows on each of the two clocks.
     clocks: [Vec<Window>; 2],
-    /// Two parts of each begin's likely error, ticks: [`LIKELY`]; and the likely error of the nodes' clocks plus the
-    /// distance of the begin from its window.
-    likely: Vec<[f64; 2]>,
+    likely: Vec<Likely>,
 }
 
 /// Returns the ticks from `zero` to `time`, which may be negative.
@@ -58,11 +67,12 @@ impl Compared {
         let (begins, beside) =
             moments.iter().zip(&clocks[1]).map(|(moment, window)| within(since(moment.time, zero), *window)).unzip();
         let beside: Vec<f64> = beside;
-        let likely = moments
-            .iter()
-            .zip(beside)
-            .map(|(moment, beside)| [LIKELY / nanoseconds_per_tick, moment.nodes.likely + beside]);
-        let likely = likely.collect();
+        let likely = |(moment, beside): (&Moment, f64)| Likely {
+            begin: LIKELY / nanoseconds_per_tick,
+            beside,
+            node: (moment.node, moment.nodes.likely),
+        };
+        let likely = moments.iter().zip(beside).map(likely).collect();
         Self { begins, clocks, likely }
     }
 
@@ -87,9 +97,10 @@ impl Compared {
 
     /// Returns the likely error of the time between two begins.
     fn likely(&self, one: usize, other: usize) -> f64 {
-        let ([begin, nodes], [others, others_nodes]) = (self.likely[one], self.likely[other]);
+        let (likely, others) = (self.likely[one], self.likely[other]);
+        let nodes = if likely.node.0 == others.node.0 { 0.0 } else { likely.node.1 + others.node.1 };
         let off = off(self.begins[one] - self.begins[other], self.between(one, other));
-        (begin.hypot(others) + nodes + others_nodes).min(off)
+        (likely.begin.hypot(others.begin) + likely.beside + others.beside + nodes).min(off)
     }
 
     /// Returns the member that is later than every other member by more than the likely error.

@@ -118,3 +118,53 @@ impl Thinned {
         self.points.push(point);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds messages each way whose ends are this far apart.
+    fn messages(apart: [u64; 2], length: u64) -> Ends {
+        let mut ends = Ends::default();
+        for time in (1..=100).map(|at| at * 1_000_000) {
+            ends.add(Kind::To, [time, time + apart[0]], length);
+            ends.add(Kind::From, [time + apart[1], time], length);
+        }
+        ends
+    }
+
+    fn estimate(ends: &Ends) -> (f64, f64) {
+        let Apart { moments, likely } = ends.apart(1.0).unwrap();
+        let mean = moments.iter().map(|(_, apart)| apart).sum::<f64>() / moments.len() as f64;
+        (mean, likely)
+    }
+
+    #[test]
+    fn a_direction_that_is_over_early_is_no_estimate() {
+        assert_eq!(estimate(&messages([30_000, 30_000], 200_000)), (0.0, LEAST + 3_000.0));
+        // sends one way are over 2 ms before their receives end: the middle is off by 1 ms, and the error says so
+        let (apart, likely) = estimate(&messages([2_000_000, 20_000], 200_000));
+        assert!(apart == 990_000.0 && likely > 1_000_000.0, "{apart} {likely}");
+    }
+
+    #[test]
+    fn the_kind_that_says_more_counts() {
+        let mut ends = messages([2_000_000, 20_000], 200_000);
+        for time in (1..=20).map(|at| at * 5_000_000) {
+            ends.add(Kind::Together, [time, time + 700], 1_000_000);
+        }
+        assert_eq!(estimate(&ends), (700.0, LEAST));
+        assert!(Ends::default().apart(1.0).is_none());
+    }
+
+    #[test]
+    fn ends_of_a_long_run_are_thinned_evenly() {
+        let mut thinned = Thinned::default();
+        for time in 0..10 * MOST as u64 {
+            thinned.add(Point { time, apart: 0.0, length: 1.0 });
+        }
+        let times: Vec<u64> = thinned.points.iter().map(|point| point.time).collect();
+        assert!((MOST / 2..=MOST).contains(&times.len()), "{}", times.len());
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] == 16) && times[0] == 0, "{times:?}");
+    }
+}

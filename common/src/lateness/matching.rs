@@ -15,6 +15,8 @@ pub(super) struct Moment {
     pub(super) stop: u64,
     /// How much earlier and how much later begin and end may both be, by the GPU's clock.
     pub(super) clock: [f64; 2],
+    /// The node whose clock it was read from, by the process that compared it.
+    pub(super) node: u32,
     /// How far begin and end may both be off, by the nodes' clocks.
     pub(super) nodes: Uncertainty,
     /// How much earlier and how much later the begin alone may be.

@@ -58,8 +58,7 @@ impl Trend {
             let since = |point: &Point| (i128::from(point.time) - i128::from(middle)) as f64;
             (middle.saturating_add_signed(quantile(points, &since, 0.5) as i64), quantile(points, &|it| it.apart, 0.5))
         };
-        let mut knots: Vec<(u64, f64)> = points.chunks(stretch).map(of_stretch).collect();
-        knots.dedup_by_key(|knot| knot.0);
+        let knots: Vec<(u64, f64)> = points.chunks(stretch).map(of_stretch).collect();
         let mut trend = Self { knots, scatter: 0.0, length: quantile(&points, &|point| point.length, 0.5) };
         // once more, without the drift within each stretch
         let moved: Vec<f64> = points
@@ -72,9 +71,11 @@ impl Trend {
         Some(trend)
     }
 
-    /// Lists the times and how far the clocks are apart then.
+    /// Lists different times, and how far the clocks are apart then.
     pub(super) fn moments(&self) -> impl Iterator<Item = (u64, f64)> {
-        self.knots.iter().copied()
+        let mut knots = self.knots.clone();
+        knots.dedup_by_key(|knot| knot.0);
+        knots.into_iter()
     }
 
     /// Returns how far the clocks are apart at a time.
@@ -82,7 +83,8 @@ impl Trend {
         let last = self.knots.len() - 1;
         let from = self.knots.partition_point(|knot| knot.0 <= time).clamp(1, last.max(1)) - 1;
         let (begin, apart) = self.knots[from];
-        let rate = self.knots.get(from + 1).map_or(0.0, |&(end, next)| (next - apart) / (end - begin) as f64);
+        let next = self.knots.get(from + 1).filter(|next| next.0 > begin);
+        let rate = next.map_or(0.0, |&(end, next)| (next - apart) / (end - begin) as f64);
         apart + rate * (i128::from(time) - i128::from(begin)) as f64
     }
 
@@ -107,4 +109,53 @@ fn weighted(mut values: Vec<(f64, f64)>, part: f64) -> f64 {
         passed >= all * part
     });
     at.or(values.len().checked_sub(1)).and_then(|at| values.get(at)).map_or(0.0, |value| value.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns points of two clocks that gain `gain` per tick, one a millisecond, of which every third is far off.
+    fn points(count: u64, gain: impl Fn(u64) -> f64) -> Vec<Point> {
+        let apart = |at: u64| gain(at) + if at % 3 == 1 { 900_000.0 } else { (at % 5) as f64 * 1000.0 - 2000.0 };
+        (0..count).map(|at| Point { time: (at + 1) * 1_000_000, apart: apart(at), length: 1e6 }).collect()
+    }
+
+    #[test]
+    fn points_far_off_do_no_harm() {
+        for rate in [0.0, 30e-6, -100e-6] {
+            let line = |at: u64| 1e9 + rate * (at * 1_000_000) as f64;
+            for count in [40, 400, 4000] {
+                let trend = Trend::of(points(count, line), |_| 1.0, 0.5).unwrap();
+                for at in (0..count).step_by(7) {
+                    let off = trend.at((at + 1) * 1_000_000) - line(at);
+                    assert!(off.abs() <= 4_000.0, "{rate} {count} {at}: {off}");
+                }
+                assert!(trend.scatter() < 6_000.0, "{}", trend.scatter());
+            }
+        }
+    }
+
+    #[test]
+    fn a_drift_that_changes_is_followed() {
+        // from 50 ppm to -50 ppm within 100 s
+        let line = |at: u64| {
+            let time = at as f64 / 100_000.0;
+            5e-6 * 1e12 * time * (1.0 - time)
+        };
+        let trend = Trend::of(points(100_000, line), |_| 1.0, 0.5).unwrap();
+        let off = |at: u64| (trend.at((at + 1) * 1_000_000) - line(at)).abs();
+        let most = (3_000..97_000).step_by(100).map(off).fold(0.0, f64::max);
+        // a 16th of the time bends by 5 us
+        assert!(most <= 10_000.0, "{most}");
+    }
+
+    #[test]
+    fn what_is_closer_counts_more() {
+        let of = |length: f64, apart: f64| (0..60).map(move |at| Point { time: at * 1_000, apart, length });
+        let both: Vec<Point> = of(1e3, 10.0).chain(of(1e6, 5_000.0)).collect();
+        assert_eq!(Trend::of(both.clone(), |point| point.length, 0.5).unwrap().at(5), 10.0);
+        assert_eq!(Trend::of(both, |_| 1.0, 0.9).unwrap().at(5), 5_000.0);
+        assert!(Trend::of(of(1.0, 1.0).take(3).collect(), |_| 1.0, 0.5).is_none());
+    }
 }

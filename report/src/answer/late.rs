@@ -54,6 +54,9 @@ pub struct RankLate {
     pub calls: u64,
     /// How long it waited for others.
     pub wait_us: f64,
+    /// Sum of the errors of these waits that 19 of 20 do not exceed.
+    #[serde(default)]
+    pub wait_error_us: f64,
     /// How often it was last by more than the error.
     pub last: u64,
     /// What others waited for it then: its delay cost.

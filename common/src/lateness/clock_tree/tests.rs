@@ -212,3 +212,30 @@ fn a_binomial_tree_reaches_everyone_once_in_few_steps() {
     }
     assert_eq!((binomial(0, 0), binomial(6, 8), binomial(9, 8)), ((None, vec![]), (Some(4), vec![7]), (None, vec![])));
 }
+
+#[test]
+fn an_estimate_stays_within_what_is_certain() {
+    // the link leaves 100 ticks open, the estimate says 60 more, and later 300 more
+    let estimate = |moments: &[(u64, u64)], likely| {
+        Estimate::new(moments.iter().map(|&(own, parents)| Moment { own, parents }).collect(), likely).map(Arc::new)
+    };
+    let certain = Link { parent: 0, begin: Some(meeting(0, 1000, 100)), end: meeting(4_000_000, 4_001_000, 100) };
+    let known = estimate(&[(0, 1060), (2_000_000, 2_001_060), (4_000_000, 4_001_300)], 7.0);
+    let tree = |parent, known| {
+        let link = Link { parent, ..certain };
+        ClockTree::estimated(vec![None, Some(Estimated { link, estimate: known })])
+    };
+    let at = |own| tree(0, known.clone()).to_root_beside(1, own, &[]).unwrap();
+    assert_eq!(at(0), (1060, Uncertainty { certain: [160.0, 40.0], likely: 7.0 }));
+    let (ticks, uncertainty) = at(4_000_000);
+    // 200 beside the bounds, so it is off by that at least
+    assert_eq!((ticks, uncertainty), (4_001_100, Uncertainty { certain: [200.0, 0.0], likely: 200.0 }));
+    assert_eq!(tree(0, known.clone()).to_root(1, 0), Some((1060, 160)));
+    // seen from the other side
+    let turned = Estimated { link: certain, estimate: known }.reversed(0);
+    let turned = ClockTree::estimated(vec![None, Some(turned)]);
+    assert_eq!(turned.to_root_beside(1, 1060, &[]).unwrap().0, 0);
+    // moments that no two clocks show
+    assert!(estimate(&[(0, 0), (1000, 1010)], 1.0).is_none() && estimate(&[(5, 0), (5, 1)], 1.0).is_none());
+    assert!(estimate(&[], 1.0).is_none());
+}

@@ -24,6 +24,7 @@ use worst::Worst;
 struct Sums {
     calls: u64,
     wait: u64,
+    error: u64,
     last: u64,
     cost: u64,
     propagated: u64,
@@ -35,6 +36,7 @@ impl Sums {
         RankLate {
             calls: self.calls,
             wait_us: microseconds(self.wait),
+            wait_error_us: microseconds(self.error),
             last: self.last,
             cost_us: microseconds(self.cost),
             own_us: microseconds(self.cost - self.propagated),
@@ -55,10 +57,11 @@ impl Tally {
         Self { sums: vec![Sums::default(); gpus], worst: Worst::new(top) }
     }
 
-    fn wait(&mut self, gpu: usize, wait: i64) {
+    fn wait(&mut self, gpu: usize, wait: i64, error: i64) {
         if let Some(sums) = self.sums.get_mut(gpu) {
             sums.calls += 1;
             sums.wait = sums.wait.saturating_add(wait.unsigned_abs());
+            sums.error = sums.error.saturating_add(error.unsigned_abs());
         }
     }
 
@@ -164,9 +167,10 @@ impl Waits {
         }
         let wait = judged.part.wait.map(|wait| wait.max(0));
         if let Some(wait) = wait.filter(|_| gpu < self.recent.len()) {
-            self.whole.wait(gpu, wait);
+            let error = judged.part.likely;
+            self.whole.wait(gpu, wait, error);
             if is_of_step {
-                self.of_steps.wait(gpu, wait);
+                self.of_steps.wait(gpu, wait, error);
             }
             self.map.add(gpu, [start, stop], wait);
         }

@@ -141,6 +141,7 @@ pub(super) fn late(groups: &Groups) -> Late {
         RankLate {
             calls: CALLS * STEPS,
             wait_us: waits_us(groups, gpu) * steps,
+            wait_error_us: 0.02 * waits_us(groups, gpu) * steps,
             last,
             cost_us,
             own_us: cost_us * own,

@@ -1,5 +1,6 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
+mod clocks;
 mod early;
 mod late;
 mod network;
@@ -115,13 +116,14 @@ pub fn cost(report: &Report) -> String {
     }
     let of_whole = |ns: u64| share(part_of(ns as f64, whole.total_ns as f64));
     let period = if budget.of_steps { "a step" } else { "the recording" };
-    let mut parts = match waits_are_known(budget) {
-        true => format!(
+    let mut parts = match (clocks::unknown_waits(report), waits_are_known(budget)) {
+        (Some(error_us), _) => clocks::no_share(error_us),
+        (None, true) => format!(
             "{} waiting for other ranks, {} transferring",
             of_whole(whole.waiting_ns),
             of_whole(whole.transferring_ns)
         ),
-        false => format!(
+        (None, false) => format!(
             "how much of that is waiting for other ranks is not known, since {} of it is in operations whose ranks \
              could not all be compared",
             share(part_of(whole.not_compared_ns as f64, communication_ns(budget) as f64))

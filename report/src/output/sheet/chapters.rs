@@ -169,6 +169,7 @@ fn ranks(late: &Late, report: &Report) -> Sheet {
         .known_text("gpu", |(place, _)| gpu(report, *place))
         .count("calls", |(_, row)| row.calls)
         .real("wait_us", |(_, row)| row.wait_us)
+        .real("wait_error_us", |(_, row)| row.wait_error_us)
         .count("last", |(_, row)| row.last)
         .real("cost_us", |(_, row)| row.cost_us)
         .real("own_us", |(_, row)| row.own_us)
