@@ -42,10 +42,15 @@ pub(super) struct Timed {
     pub(super) joins: Joins,
     /// Whether its times were compared with those of the other ranks.
     pub(super) is_compared: bool,
+    /// Error of that comparison that 19 of 20 do not exceed, nanoseconds.
+    pub(super) likely: i64,
     /// Whether its begin and end are known; otherwise both are the end of the call before.
     pub(super) is_timed: bool,
     /// Whether it sends alone, or receives alone.
     pub(super) is_one_way: bool,
+    /// Whether it sends.
+    pub(super) sends: bool,
+    pub(super) bytes: u64,
     /// Its messages, each as a number that its other end has, too; sorted. Empty for an operation of all ranks.
     pub(super) messages: Box<[u64]>,
 }
@@ -189,7 +194,10 @@ impl Kept {
             stream: u16::try_from(stream).unwrap_or(u16::MAX),
             joins,
             is_compared: judged.part.wait.is_some(),
+            likely: judged.part.likely,
             is_timed: known.is_some(),
+            sends: others().any(|it| it.is_send),
+            bytes: call.bytes,
             is_one_way: others().all(|it| it.is_send) || others().all(|it| !it.is_send),
             messages: messages.into_boxed_slice(),
         };

@@ -14,6 +14,7 @@
 mod beside;
 mod kept;
 mod links;
+mod messages;
 mod owns;
 mod pauses;
 mod peers;
@@ -21,7 +22,9 @@ mod programs;
 mod rank;
 mod robust;
 mod run;
+mod samples;
 mod shares;
+mod stages;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -71,6 +74,8 @@ pub struct Concluded {
 pub struct Costs {
     kept: Kept,
     has_steps: bool,
+    /// Node of each GPU.
+    nodes: Vec<usize>,
     /// Pauses in steps that were given up.
     pauses: Pauses,
 }
@@ -78,14 +83,20 @@ pub struct Costs {
 impl Costs {
     /// Prepares to listen to a job with these steps.
     pub fn new(job: &Job, plan: &Plan) -> Self {
-        Self { kept: Kept::new(job.gpus.len(), plan.calls()), has_steps: plan.has_steps(), pauses: Pauses::default() }
+        Self {
+            kept: Kept::new(job.gpus.len(), plan.calls()),
+            has_steps: plan.has_steps(),
+            nodes: job.gpus.iter().map(|gpu| gpu.node).collect(),
+            pauses: Pauses::default(),
+        }
     }
 
     /// Takes in the next call of a GPU, with its place in a step that counts from 0 behind the warm-up.
     pub(crate) fn call(&mut self, job: &Job, judged: &Judged, at: InStep) {
         let pauses = &mut self.pauses;
+        let nodes = &self.nodes;
         let mut given_up = |calls: Calls| {
-            let runs = [Run::of(calls)];
+            let runs = [Run::of(calls, nodes)];
             let division = Division::of(job, &runs);
             let step = step_length(&runs);
             pauses.add_all(&runs, &division, &owns(&runs, &division, step), step);
@@ -104,7 +115,8 @@ impl Costs {
         if self.kept.is_full {
             return absent("A step has more operations than are compared over ranks at a time.");
         }
-        let runs: Vec<Run> = self.kept.into_stretches().into_iter().map(Run::of).collect();
+        let stretches = self.kept.into_stretches();
+        let runs: Vec<Run> = stretches.into_iter().map(|calls| Run::of(calls, &self.nodes)).collect();
         if runs.iter().all(|run| run.calls.is_empty()) {
             return absent(
                 "No operation in a step behind the warm-up has a begin and an end on the GPU, so that own times of ranks \

@@ -10,11 +10,12 @@
 //! each operation; with `beside` without bound it runs from begin to begin, as where nothing waits. A call never begins
 //! before the call before it on its stream has ended.
 //!
-//! A call ends when the last rank that it waits for has begun, and the transfer is over. The transfer of a collective
-//! whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody. It needs no
-//! common clock.
+//! A call ends when the last rank that it waits for has begun, and the transfer is over. The transfer of a rank in a
+//! collective goes from the latest begin to its own end. Where clocks do not say this well, the transfer of a collective
+//! whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody.
 
 use super::kept::{Calls, Joins, Timed};
+use super::messages::{Lasts, lasts};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -24,6 +25,9 @@ const NONE: u32 = u32::MAX;
 const AT_ONCE: i64 = 4_000;
 /// Nanoseconds by which a begin may be known too early: that of an operation that CUDA events time.
 const EARLY: i64 = -100_000;
+
+/// Error of a comparison of begins up to which ends are compared with them: nanoseconds, and a share of a transfer.
+const CLOSE: (i64, f64) = (10_000, 0.05);
 
 /// How much of a rank's own time before a call runs beside the call before, nanoseconds.
 pub(super) type Beside = i64;
@@ -50,11 +54,19 @@ pub(super) struct Run {
     transfer: Vec<i64>,
     /// Whether a call of a rooted collective ended before the last rank began.
     left_early: Vec<bool>,
+    /// How long lone sends and receives take.
+    lasts: FxHashMap<u32, Lasts>,
+}
+
+/// Returns whether times are compared well enough to hold ends against begins: by the error that 19 of 20 do not exceed and
+/// a duration, nanoseconds.
+pub(super) fn is_close(likely: i64, duration: i64) -> bool {
+    likely <= CLOSE.0.max((CLOSE.1 * duration as f64) as i64)
 }
 
 impl Run {
-    /// Makes a stretch of its calls.
-    pub(super) fn of(calls: Calls) -> Self {
+    /// Makes a stretch of its calls. `nodes` has the node of each GPU.
+    pub(super) fn of(calls: Calls, nodes: &[usize]) -> Self {
         let mut first = vec![0];
         let (mut all, mut gpus, mut on_stream) = (vec![], vec![], vec![]);
         for (gpu, calls) in calls.into_iter().enumerate() {
@@ -79,8 +91,10 @@ impl Run {
             party: vec![NONE; count],
             transfer: vec![0; count],
             left_early: vec![false; count],
+            lasts: FxHashMap::default(),
         };
         run.meet();
+        run.lasts = lasts(&run, nodes);
         run
     }
 
@@ -139,12 +153,15 @@ impl Run {
         let last_end = group.iter().map(|&call| of(call).common()[1]).max().unwrap_or(0);
         let shortest = group.iter().map(|&call| of(call).end - of(call).begin).min().unwrap_or(0);
         let is_compared = group.iter().all(|&call| of(call).is_compared);
+        let likely = group.iter().map(|&call| of(call).likely).max().unwrap_or(0);
+        let is_close = is_compared && is_close(likely, shortest);
         for &call in group {
             let [begin, end] = of(call).common();
             let from_latest = (end - latest).max(0);
             let left_early = joins == Joins::Rooted && is_compared && end < latest;
             self.transfer[call as usize] = match joins {
                 _ if left_early || group.len() == 1 => end - begin,
+                Joins::Together if is_close => from_latest,
                 Joins::Together => shortest,
                 _ if !is_compared => shortest,
                 // how long others would take if another rank were last lies between both
@@ -160,6 +177,11 @@ impl Run {
     /// Returns the calls that begin together.
     pub(super) fn parties(&self) -> &[Vec<u32>] {
         &self.parties
+    }
+
+    /// Returns the calls that a call begins together with; of messages, the call itself first.
+    pub(super) fn party(&self, call: usize) -> &[u32] {
+        &self.parties[self.party[call] as usize]
     }
 
     /// Returns how long a call takes from the latest begin on, nanoseconds.
@@ -224,6 +246,9 @@ impl Run {
                 next[gpu] += 1;
                 let party = self.party[call] as usize;
                 if self.calls[call].joins == Joins::Pairs {
+                    if let Some(Lasts { own, other: None }) = self.lasts.get(&(call as u32)) {
+                        times[call][1] = begin + own;
+                    }
                     // its own end, and that of each call that it meets
                     for &other in &self.parties[party] {
                         let of_other = self.party[other as usize] as usize;
@@ -284,6 +309,10 @@ impl Run {
         let party = &self.parties[self.party[call] as usize];
         if let [_] = party[..] {
             return times[call][0] + self.transfer[call];
+        }
+        if let (Some(Lasts { own, other: Some(since) }), &[_, other]) = (self.lasts.get(&(call as u32)), &party[..]) {
+            let scaled = |time: i64| scaled(call, Some(other as usize), time);
+            return (times[call][0] + scaled(*own)).max(times[other as usize][0] + scaled(*since));
         }
         let begin = |call: u32| self.calls[call as usize].common()[0];
         let latest = party[1..].iter().copied().max_by_key(|&other| begin(other));

@@ -1,0 +1,102 @@
+//! The calls at a place of a program, as they show how own time relates to the call before.
+
+use super::programs::Program;
+use super::robust::median;
+use super::run::Run;
+
+/// Nanoseconds behind the call before on its stream, within which a call was ready before it could begin.
+const AT_ONCE: f64 = 12_000.0;
+/// Nanoseconds by which begins of operations that CUDA events time may be early.
+const EARLY: f64 = 100_000.0;
+/// Nanoseconds by which times of the GPU and of the host are off from each other.
+const HOST: f64 = 20_000.0;
+/// Most samples of a rank.
+const MOST: usize = 64;
+/// Most ranks.
+const RANKS: usize = 64;
+
+/// A call, in nanoseconds since the begin of the call before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sample {
+    /// Its begin.
+    pub(super) begin: f64,
+    /// The end of the call before.
+    pub(super) length: f64,
+    /// Begin of its enqueue.
+    enqueued: f64,
+}
+
+impl Sample {
+    /// Returns the own time before it, if `beside` of that runs beside the call before.
+    pub(super) fn own(&self, beside: f64) -> f64 {
+        self.begin - (self.length - beside).max(0.0)
+    }
+
+    /// Returns the part of its own time that is the GPU's, where the host has waited for the call before.
+    fn of_gpu(&self) -> f64 {
+        self.begin - self.enqueued.max(self.length)
+    }
+
+    /// Returns whether it was ready before it could begin.
+    pub(super) fn is_at_once(&self) -> bool {
+        self.begin - self.length <= AT_ONCE
+    }
+}
+
+/// The samples of a place, by rank.
+#[derive(Debug)]
+pub(super) struct Samples {
+    pub(super) ranks: Vec<Vec<Sample>>,
+    /// Whether calls begin before the call before has ended: the computation cannot have waited for it.
+    pub(super) overlap: bool,
+    /// Whether every rank's host enqueues the call when the call before has ended: the host has waited for it.
+    pub(super) host_waits: bool,
+}
+
+/// Takes samples of a place of a program.
+pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples {
+    let every = program.steps.len().div_ceil(MOST).max(1);
+    let ranks = program.gpus.len();
+    let of_rank = |gpu: usize| {
+        let steps = (0..program.steps.len()).step_by(every);
+        let sample = |step: usize| {
+            let call = *program.calls(step, gpu)?.get(place)? as usize;
+            let run = &runs[program.steps[step].0];
+            let [begin, length] = run.since(call).filter(|_| run.is_known(call))?.map(|time| time as f64);
+            Some(Sample { begin, length, enqueued: begin - f64::from(run.calls[call].lead) })
+        };
+        steps.filter_map(sample).collect()
+    };
+    let ranks: Vec<Vec<Sample>> = (0..ranks).step_by(ranks.div_ceil(RANKS).max(1)).map(of_rank).collect();
+    let all: usize = ranks.iter().map(Vec::len).sum();
+    let count = |is: fn(&Sample) -> bool| ranks.iter().flatten().filter(|sample| is(sample)).count();
+    let overlap = 50 * count(|sample| sample.begin + EARLY < sample.length) > all;
+    // where the enqueue is not known, it is the begin
+    let host_waits = all > 0
+        && 50 * count(|sample| sample.enqueued + HOST < sample.length) <= all
+        && 2 * count(|sample| sample.enqueued < sample.begin) > all;
+    Samples { ranks, overlap, host_waits }
+}
+
+impl Samples {
+    /// Returns whether most calls were ready before they could begin, but not those of every rank.
+    pub(super) fn hide(&self) -> bool {
+        let all: usize = self.ranks.iter().map(Vec::len).sum();
+        let at_once = self.ranks.iter().flatten().filter(|sample| sample.is_at_once()).count();
+        2 * at_once > all && at_once < all
+    }
+
+    /// Returns each rank's median own time; where the host has waited, the GPU's part of it.
+    pub(super) fn medians_of_gpu(&self, beside: f64) -> Vec<Option<f64>> {
+        if self.host_waits { medians(&self.ranks, Sample::of_gpu) } else { medians(&self.ranks, |it| it.own(beside)) }
+    }
+}
+
+/// Returns the median of each rank's samples.
+pub(super) fn medians(ranks: &[Vec<Sample>], of: impl Fn(&Sample) -> f64) -> Vec<Option<f64>> {
+    let of_rank = |samples: &Vec<Sample>| {
+        let mut values: Vec<f64> = samples.iter().map(&of).collect();
+        (!values.is_empty()).then(|| median(&mut values))
+    };
+    ranks.iter().map(of_rank).collect()
+}
