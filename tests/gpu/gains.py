@@ -47,6 +47,7 @@ def judge(directory, without):
         wrong.append(f"named without the fault: {nobody}")
     gains = [found["gain_us"] for found in known["found"]]
     gain = gains[0] if len(gains) == 1 else known["together_us"]
+    why = [found["why"] for found in known["found"]]
     said = f"a step takes {own / 1e3:.3f} ms ({known['step_us'] / 1e3:.3f} by the report), {truth / 1e3:.3f} without the fault"
     if gain is None:
         wrong.append("no gain")
@@ -56,6 +57,7 @@ def judge(directory, without):
         said += f", predicted {predicted / 1e3:.3f} ({100 * off:+.1f} %; of the cost {100 * (gain / (own - truth) - 1):+.1f} %)"
         if abs(off) > NEAR:
             wrong.append("the prediction is off by more than 5 %")
+    said += f"; {', '.join(map(str, why))}"
     print(said + "".join(f"; {it}" for it in wrong))
     return int(bool(wrong))
 
@@ -103,6 +105,39 @@ def late_rank():
             torch.cuda._sleep(int(2 * CYCLES))
             works.append(dist.all_reduce(gradient, async_op=True))
         [work.wait() for work in works]
+        torch.cuda.synchronize()
+
+    return step
+
+
+def ddp():
+    """Data parallelism whose host runs ahead: forward, backward with all-reduces beside it, optimizer."""
+    gradients = [torch.ones((1 + layer) << 16, device="cuda") for layer in range(LAYERS)]
+
+    def step():
+        compute(2)
+        works = []
+        for gradient in gradients:
+            compute(2)
+            works.append(dist.all_reduce(gradient, async_op=True))
+        [work.wait() for work in works]
+        compute(1)
+
+    return step
+
+
+def moe():
+    """A mixture of experts: all-to-alls before and behind the experts, and a norm over all ranks."""
+    tokens, theirs = (torch.ones(RANKS << 15, device="cuda") for _ in range(2))
+    norm = torch.ones(1, device="cuda")
+
+    def step():
+        for _ in range(LAYERS):
+            compute(1)
+            dist.all_to_all_single(theirs, tokens)
+            compute(3)
+            dist.all_to_all_single(tokens, theirs)
+        dist.all_reduce(norm)
         torch.cuda.synchronize()
 
     return step
@@ -156,17 +191,18 @@ def pipeline():
 
 ranks.join(RANK, RANKS, DIRECTORY)
 CYCLES = cycles_of_a_millisecond()
-step = {"late_rank": late_rank, "fsdp": fsdp, "pipeline": pipeline}[JOB]()
+step = {"late_rank": late_rank, "ddp": ddp, "fsdp": fsdp, "moe": moe, "pipeline": pipeline}[JOB]()
 dist.barrier()
-lengths = []
-for _ in range(STEPS):
-    begun = time.perf_counter()
+for number in range(STEPS):
+    if number == WARM_UP:
+        torch.cuda.synchronize()
+        begun = time.perf_counter()
     step()
-    lengths.append(time.perf_counter() - begun)
+torch.cuda.synchronize()
+mean = (time.perf_counter() - begun) / (STEPS - WARM_UP)
 dist.barrier()
 torch.cuda.synchronize()
 dist.destroy_process_group()
-mean = sum(lengths[WARM_UP:]) / (STEPS - WARM_UP)
 with open(f"{DIRECTORY}/steps.{RANK}.json", "w") as to:
     json.dump({"mean_us": 1e6 * mean, "cycles": CYCLES}, to)
 time.sleep(0.2)

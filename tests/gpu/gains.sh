@@ -5,9 +5,9 @@
 #   tests/gpu/gains.sh [LIBRARY] [JOB]...
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release), with the tool beside it. Without JOBs: a data
-# parallel one whose slow rank's host is late (`late_rank`), a fully sharded one whose slow rank computes longer (`fsdp`)
-# and a pipeline with a slow stage (`pipeline`). RANKS (the GPUs, 2 at least), FACTOR ("1.5", by how much longer) and
-# NODES may be set, NCCL_LIBRARY, the file of another NCCL than PyTorch's, and KEEP, a directory for what the runs write.
+# parallel one whose slow rank's host is late (`late_rank`), one whose slow rank computes longer (`ddp`), a fully sharded
+# one (`fsdp`), a mixture of experts (`moe`) and a pipeline with a slow stage (`pipeline`). RANKS (the GPUs, 2 at least),
+# FACTOR ("1.5", how many times as long) and NODES may be set, NCCL_LIBRARY, the file of another NCCL than PyTorch's, and KEEP, a directory for what the runs write.
 # Where there are fewer GPUs than ranks, ranks share them by CUDA's Multi-Process Service, as pretended nodes: without it,
 # kernels of two processes never run at once. Prints one line a job and a total; exit status 1 when one of them is wrong.
 # Takes a minute and a half.
@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/setup.sh
 . "$here/setup.sh" "${1:-}"
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- late_rank fsdp pipeline
+[ $# -gt 0 ] || set -- late_rank ddp fsdp moe pipeline
 ranks=${RANKS:-$((gpus < 2 ? 2 : gpus))}
 nodes=${NODES:-1}
 wrong=0

@@ -14,6 +14,8 @@ pub(super) struct Rank {
     pub(super) by_place: Vec<f64>,
     /// The usual own time by place.
     pub(super) own_by_place: Vec<f64>,
+    /// The part of it before the call's enqueue, by place.
+    pub(super) host_by_place: Vec<f64>,
     /// Medians over steps of own time and excess.
     pub(super) own: f64,
     pub(super) excess: f64,
@@ -40,17 +42,21 @@ impl Rank {
         let is_known = |stretch: usize, call: usize| {
             runs[stretch].is_known(call) && (!has_peers || owns[stretch].excess[call].is_finite())
         };
-        let at = |place: usize, of: fn(&Owns, usize) -> f64| {
+        let at = |place: usize, of: &dyn Fn(usize, usize) -> f64| {
             let known = |&(stretch, _, calls): &(usize, u32, &[u32])| {
-                let (owns, call) = (&owns[stretch], calls[place] as usize);
-                is_known(stretch, call).then(|| of(owns, call))
+                let call = calls[place] as usize;
+                is_known(stretch, call).then(|| of(stretch, call))
             };
             median(&mut calls.iter().filter_map(known).collect::<Vec<f64>>())
         };
         let excess_of = |owns: &Owns, call: usize| if owns.excess[call].is_finite() { owns.excess[call] } else { 0.0 };
-        let by_place: Vec<f64> = (0..program.places).map(|place| at(place, excess_of)).collect();
-        let own_by_place: Vec<f64> =
-            (0..program.places).map(|place| at(place, |owns, call| owns.own[call] as f64)).collect();
+        let by_places = |of: &dyn Fn(usize, usize) -> f64| (0..program.places).map(|place| at(place, of)).collect();
+        let by_place: Vec<f64> = by_places(&|stretch, call| excess_of(&owns[stretch], call));
+        let own_by_place: Vec<f64> = by_places(&|stretch, call| owns[stretch].own[call] as f64);
+        let host_by_place: Vec<f64> = by_places(&|stretch, call| {
+            let lead = i64::from(runs[stretch].calls[call].lead);
+            (owns[stretch].own[call] - lead).max(0) as f64
+        });
         let mut single: Vec<f64> = vec![];
         let mut steps = vec![];
         for &(stretch, number, calls) in &calls {
@@ -85,7 +91,7 @@ impl Rank {
             error(deviation, steps.len())
         };
         let own = median(&mut steps.iter().map(|it| it.1).collect::<Vec<f64>>());
-        (!steps.is_empty()).then_some(Self { steps, by_place, own_by_place, own, excess, error })
+        (!steps.is_empty()).then_some(Self { steps, by_place, own_by_place, host_by_place, own, excess, error })
     }
 
     /// Returns the step from which on the excess is another one, with the medians before and behind it; `None` if it is

@@ -1,80 +1,134 @@
-//! The steps played again with other own times or transfers, and how long they take then.
+//! The steps as they would be if somebody were like the peers.
 
-use super::owns::Owns;
+use super::links::Repaired;
+use super::peers::Division;
+use super::rank::Rank;
+use super::robust::median;
 use super::run::Run;
+use super::scene::{Scene, unchanged};
+use super::standing::Standing;
+use crate::answer::Why;
 
-/// The stretches of a job with their own times.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scene<'a> {
-    pub(super) runs: &'a [Run],
-    pub(super) owns: &'a [Owns],
-    /// Steps that are left out of the mean length, sorted.
-    pub(super) left_out: &'a [u32],
+/// Distance of the re-enacted step from the measured one from which on nothing is concluded.
+pub(super) const OFF: f64 = 0.03;
+/// Share of the extra time from which on it is the host's; below the rest, it is the GPU's.
+const MOST: f64 = 0.75;
+
+/// The steps with other own times.
+pub(super) struct WhatIf<'a> {
+    pub(super) scene: Scene<'a>,
+    /// The ranks in comparison with those that do not stand out.
+    pub(super) ranks: &'a [Option<Rank>],
 }
 
-/// Returns the own time before a call of a stretch, nanoseconds.
-pub(super) type Own<'a> = &'a dyn Fn(usize, usize) -> f64;
-/// Returns a transfer in place of the measured one: see [`Run::play`].
-pub(super) type Transfer<'a> = &'a dyn Fn(&Run, usize, Option<usize>, i64) -> i64;
-
-/// Leaves transfers as they are.
-pub(super) fn unchanged(_: &Run, _: usize, _: Option<usize>, transfer: i64) -> i64 {
-    transfer
-}
-
-/// Lengths of steps: sum over GPUs and steps, and their number.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    length: f64,
-    count: u64,
-}
-
-impl Scene<'_> {
-    /// Returns the mean length of a step with other own times and transfers, nanoseconds: `own` returns the own time of a
-    /// call of a stretch, `transfer` the transfer of a call, or that between a call and one that it meets. `None` if the
-    /// steps cannot be played.
-    pub(super) fn play(&self, own: Own<'_>, transfer: Transfer<'_>) -> Option<f64> {
-        let mut sum = Sum::default();
-        for (stretch, (run, owns)) in self.runs.iter().zip(self.owns).enumerate() {
-            let own: Vec<i64> = (0..run.calls.len()).map(|call| own(stretch, call) as i64).collect();
-            let scaled = |call: usize, other: Option<usize>, time: i64| transfer(run, call, other, time);
-            let times = run.play(&own, &owns.beside, &scaled)?;
-            self.add(run, &|call| times[call], &mut sum);
-        }
-        (sum.count > 0).then(|| sum.length / sum.count as f64)
+impl WhatIf<'_> {
+    /// Returns the length of a step with some groups as their peers are.
+    pub(super) fn without(&self, groups: &[&Standing]) -> Option<f64> {
+        let mut of_gpu: Vec<Option<&Standing>> = vec![None; self.ranks.len()];
+        groups.iter().for_each(|group| group.gpus.iter().for_each(|&gpu| of_gpu[gpu] = Some(group)));
+        let own = |stretch: usize, call: usize| {
+            let (run, owns) = (&self.scene.runs[stretch], &self.scene.owns[stretch]);
+            let (timed, own) = (&run.calls[call], owns.own[call] as f64);
+            let gpu = run.gpus[call] as usize;
+            let (Some(group), Some(rank)) = (of_gpu[gpu], &self.ranks[gpu]) else { return own };
+            let place = timed.place as usize;
+            let (Some(&usual), Some(&excess)) = (rank.own_by_place.get(place), rank.by_place.get(place)) else {
+                return own;
+            };
+            if let Some(others) = group.others {
+                return own * others;
+            }
+            if owns.is_pause[call] {
+                return own - owns.excess[call];
+            }
+            if group.since.is_some_and(|since| timed.step < since) {
+                return own;
+            }
+            // a slow rank is slow in all it does: its random differences shrink with its time
+            let excess = match group.since {
+                Some(_) if rank.excess.abs() > 0.0 => excess * group.excess / rank.excess.max(group.excess / 4.0),
+                _ => excess,
+            };
+            if usual > 0.0 { own * (1.0 - excess / usual).max(0.0) } else { own }
+        };
+        self.scene.play(&own, &unchanged)
     }
 
-    /// Returns the mean length of a step as measured, nanoseconds.
-    pub(super) fn measured(&self) -> Option<f64> {
-        let mut sum = Sum::default();
-        for run in self.runs {
-            self.add(run, &|call| [run.calls[call].begin, run.calls[call].end], &mut sum);
-        }
-        (sum.count > 0).then(|| sum.length / sum.count as f64)
+    /// Returns the length of a step with the median of the peers at every place.
+    pub(super) fn without_jitter(&self) -> Option<f64> {
+        let own = |stretch: usize, call: usize| {
+            let owns = &self.scene.owns[stretch];
+            let excess = owns.excess[call];
+            owns.own[call] as f64 - if excess.is_finite() { excess } else { 0.0 }
+        };
+        self.scene.play(&own, &unchanged)
     }
 
-    /// Adds the lengths of the steps of a stretch, from begin to begin. The first one of several is left out: it begins
-    /// as measured, whatever was changed. The only one of a stretch goes to its last end.
-    fn add(&self, run: &Run, times: &dyn Fn(usize) -> [i64; 2], sum: &mut Sum) {
-        for gpu in 0..run.first.len() - 1 {
-            let calls = run.first[gpu]..run.first[gpu + 1];
-            let mut begins: Vec<(u32, i64)> = vec![];
-            for call in calls.clone() {
-                let step = run.calls[call].step;
-                if begins.last().is_none_or(|(last, _)| *last != step) {
-                    begins.push((step, times(call)[0]));
-                }
-            }
-            if let ([(_, begin)], Some(end)) = (&begins[..], calls.map(|call| times(call)[1]).max()) {
-                (sum.length, sum.count) = (sum.length + (end - begin) as f64, sum.count + 1);
-            }
-            let from = usize::from(begins.len() > 3);
-            for pair in begins.get(from..).unwrap_or_default().windows(2) {
-                let follows = pair[0].0 + 1 == pair[1].0;
-                if follows && self.left_out.binary_search(&pair[0].0).is_err() {
-                    (sum.length, sum.count) = (sum.length + (pair[1].1 - pair[0].1) as f64, sum.count + 1);
+    /// Returns the length of a step with nothing changed, if it is close enough to the measured one.
+    pub(super) fn reenacted(&self, measured: f64) -> Option<f64> {
+        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
+        self.scene.play(&own, &unchanged).filter(|it| (it / measured - 1.0).abs() <= OFF)
+    }
+
+    /// Returns what a step gains with a part of the network like the others, microseconds.
+    pub(super) fn with_repaired(&self, repaired: &Repaired, measured: f64) -> Option<f64> {
+        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
+        let transfer = |run: &Run, call, other, time| repaired.transfer(run, call, other, time);
+        Some((self.reenacted(measured)? - self.scene.play(&own, &transfer)?) / 1e3)
+    }
+
+    /// Returns whether calls of ranks come late, or their GPUs: which of both has most of the time that a rank takes longer
+    /// than its peers; of pauses and of stages, most of the own time. `out` are all ranks that stand out.
+    pub(super) fn why(&self, division: &Division, gpus: &[usize], out: &[usize]) -> Option<Why> {
+        let [mut host, mut all] = [0.0; 2];
+        for &gpu in gpus {
+            let [of_host, excess] = self.excess_of_host(division, gpu, out);
+            (host, all) = (host + of_host, all + excess);
+        }
+        if all <= 0.0 {
+            [host, all] = self.own_of_host(gpus);
+        }
+        match host / all {
+            share if share > MOST => Some(Why::Host),
+            share if share < 1.0 - MOST => Some(Why::Gpu),
+            _ => None,
+        }
+    }
+
+    /// Returns by how much a rank's host takes longer than those of its peers, and by how much the rank does, nanoseconds a
+    /// step.
+    fn excess_of_host(&self, division: &Division, gpu: usize, out: &[usize]) -> [f64; 2] {
+        let rank_of = |gpu: usize| self.ranks.get(gpu).and_then(Option::as_ref);
+        let peers = division.peers.iter().find(|peers| division.gpus(peers).any(|it| it == gpu));
+        let Some((rank, peers)) = rank_of(gpu).zip(peers) else { return [0.0; 2] };
+        let others: Vec<&Rank> = division.gpus(peers).filter(|it| !out.contains(it)).filter_map(rank_of).collect();
+        let mut sums = [0.0; 2];
+        for (place, &excess) in
+            rank.by_place.iter().enumerate().filter(|(_, excess)| !others.is_empty() && **excess > 0.0)
+        {
+            let usual = median(&mut others.iter().map(|other| other.host_by_place[place]).collect::<Vec<f64>>());
+            sums[0] += (rank.host_by_place[place] - usual).clamp(0.0, excess);
+            sums[1] += excess;
+        }
+        sums
+    }
+
+    /// Returns the own time of ranks before calls that came late, and all own time; where the ranks pause, that of their
+    /// pauses.
+    fn own_of_host(&self, gpus: &[usize]) -> [f64; 2] {
+        let mut sums = [[0.0; 2]; 2];
+        for (run, owns) in self.scene.runs.iter().zip(self.scene.owns) {
+            for call in gpus.iter().flat_map(|&gpu| run.first[gpu]..run.first[gpu + 1]) {
+                let own = owns.own[call];
+                if own > 0 {
+                    let [host, all] = &mut sums[usize::from(owns.is_pause[call])];
+                    *all += own as f64;
+                    // enqueued in the second half of its own time: the GPU was not behind
+                    *host += if i64::from(run.calls[call].lead) < own / 2 { own as f64 } else { 0.0 };
                 }
             }
         }
+        let [usual, pauses] = sums;
+        if pauses[1] > 0.0 { pauses } else { usual }
     }
 }

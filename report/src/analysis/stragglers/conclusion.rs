@@ -1,0 +1,135 @@
+//! What the report says of the ranks' costs.
+
+use super::pauses::{self, Pauses};
+use super::peers::Division;
+use super::rank::Rank;
+use super::scene::unchanged;
+use super::standing::{Found, Standing};
+use super::whatif::{OFF, WhatIf};
+use crate::answer::{ExcessMap, Group, Part, RankOwn, Straggler, Stragglers, When};
+use crate::job::Job;
+
+/// Most groups that stand out, and are played again.
+const MOST: usize = 16;
+/// Columns and rows of the map at most.
+const COLUMNS: usize = 200;
+const ROWS: usize = 256;
+
+impl WhatIf<'_> {
+    #[expect(clippy::too_many_arguments, reason = "all that was found, once")]
+    pub(super) fn answer(
+        &self,
+        job: &Job,
+        division: &Division,
+        ranks: &[Option<Rank>],
+        measured: f64,
+        mut found: Found,
+        pauses: &Pauses,
+        chronic: &[usize],
+        has_steps: bool,
+    ) -> Part<Stragglers> {
+        let us = |nanoseconds: f64| nanoseconds / 1e3;
+        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
+        let reenacted = self.scene.play(&own, &unchanged);
+        let is_close = reenacted.filter(|it| (it / measured - 1.0).abs() <= OFF);
+        found.standing.sort_by(|one, other| other.excess.total_cmp(&one.excess));
+        let gain = |groups: &[&Standing]| Some(us(is_close? - self.without(groups)?));
+        let out: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
+        let mut stragglers: Vec<Straggler> = vec![];
+        for (number, group) in found.standing.iter().enumerate() {
+            let gain_us = (number < MOST).then(|| gain(&[group])).flatten();
+            let is_chronic = group.gpus.iter().all(|gpu| chronic.contains(gpu)) && group.peers == 0;
+            let when = match group.since {
+                _ if is_chronic => pauses.when(group.gpus[0]),
+                Some(step) => When::Since(u64::from(step)),
+                None => When::Always,
+            };
+            stragglers.push(Straggler {
+                group: group.group,
+                name: name(job, division, group),
+                gpus: group.gpus.clone(),
+                own_us: us(group.own),
+                excess_us: us(group.excess),
+                peers: group.peers as u64,
+                z: group.z,
+                gain_us,
+                when,
+                why: self.why(division, &group.gpus, &out),
+            });
+        }
+        let together_us =
+            (found.standing.len() > 1).then(|| gain(&found.standing.iter().collect::<Vec<_>>())).flatten();
+        let jitter_us = is_close.and_then(|step| Some(us(step - self.without_jitter()?).max(0.0)));
+        stragglers.sort_by(|one, other| other.gain_us.partial_cmp(&one.gain_us).unwrap_or(std::cmp::Ordering::Equal));
+        let (mut events, event_ranks) = pauses.events_without(chronic);
+        let event_count = events.len() as u64;
+        let all: f64 = events.iter().map(|event| event.excess_us).sum();
+        events.truncate(pauses::MOST);
+        let mut own_of: Vec<RankOwn> = vec![RankOwn::default(); job.gpus.len()];
+        for (number, peers) in division.peers.iter().enumerate() {
+            for gpu in division.gpus(peers) {
+                let Some(rank) = &ranks[gpu] else { continue };
+                let of_gpu = |it: &&Straggler| it.gpus == [gpu];
+                own_of[gpu] = RankOwn {
+                    peers: number as u64,
+                    own_us: us(rank.own),
+                    excess_us: (peers.members.len() > 1).then_some(us(rank.excess)),
+                    z: found.z[gpu],
+                    gain_us: stragglers.iter().find(of_gpu).and_then(|it| it.gain_us),
+                };
+            }
+        }
+        let steps = ranks.iter().flatten().map(|rank| rank.steps.len()).max().unwrap_or(0) as u64;
+        Part::Known(Stragglers {
+            steps: if has_steps { steps } else { 0 },
+            step_us: us(measured),
+            reenacted_us: us(reenacted.unwrap_or(0.0)),
+            found: stragglers,
+            together_us,
+            jitter_us,
+            ranks: own_of,
+            events,
+            event_count,
+            event_ranks,
+            events_us: all / steps.max(1) as f64,
+            map: map(ranks),
+        })
+    }
+}
+
+/// Returns the name of a group for people.
+fn name(job: &Job, division: &Division, group: &Standing) -> String {
+    let gpu = |gpu: usize| job.gpus.get(gpu).map_or_else(|| format!("GPU {gpu}"), |gpu| gpu.name.clone());
+    let first = group.gpus.first().copied().unwrap_or_default();
+    match group.group {
+        Group::Rank => gpu(first),
+        Group::Node => job.node_names().get(first).cloned().unwrap_or_default(),
+        Group::Stage => {
+            let of = division.peers.iter().find(|peers| division.gpus(peers).any(|it| it == first));
+            format!("stage {}", of.and_then(|peers| peers.stage).unwrap_or_default())
+        }
+    }
+}
+
+/// Returns the excess by GPU and step.
+fn map(ranks: &[Option<Rank>]) -> ExcessMap {
+    let last =
+        ranks.iter().flatten().filter_map(|rank| rank.steps.last()).map(|it| it.0 as usize + 1).max().unwrap_or(0);
+    let (steps_in_bin, gpus_in_row) = (last.div_ceil(COLUMNS).max(1), ranks.len().div_ceil(ROWS).max(1));
+    let columns = last.div_ceil(steps_in_bin);
+    let row = |ranks: &[Option<Rank>]| {
+        let mut row = vec![f32::NAN; columns];
+        for &(step, _, excess) in ranks.iter().flatten().flat_map(|rank| &rank.steps) {
+            // NaN gives way to any number
+            let bin = &mut row[step as usize / steps_in_bin];
+            *bin = bin.max((excess / 1e3) as f32);
+        }
+        row.iter_mut().filter(|bin| bin.is_nan()).for_each(|bin| *bin = 0.0);
+        row
+    };
+    ExcessMap {
+        steps_in_bin: steps_in_bin as u64,
+        gpus_in_row: gpus_in_row as u64,
+        rows: ranks.chunks(gpus_in_row).map(row).collect(),
+    }
+}

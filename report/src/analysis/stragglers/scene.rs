@@ -1,0 +1,80 @@
+//! The steps played again with other own times or transfers, and how long they take then.
+
+use super::owns::Owns;
+use super::run::Run;
+
+/// The stretches of a job with their own times.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) runs: &'a [Run],
+    pub(super) owns: &'a [Owns],
+    /// Steps that are left out of the mean length, sorted.
+    pub(super) left_out: &'a [u32],
+}
+
+/// Returns the own time before a call of a stretch, nanoseconds.
+pub(super) type Own<'a> = &'a dyn Fn(usize, usize) -> f64;
+/// Returns a transfer in place of the measured one: see [`Run::play`].
+pub(super) type Transfer<'a> = &'a dyn Fn(&Run, usize, Option<usize>, i64) -> i64;
+
+/// Leaves transfers as they are.
+pub(super) fn unchanged(_: &Run, _: usize, _: Option<usize>, transfer: i64) -> i64 {
+    transfer
+}
+
+/// Lengths of steps: sum over GPUs and steps, and their number.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    length: f64,
+    count: u64,
+}
+
+impl Scene<'_> {
+    /// Returns the mean length of a step with other own times and transfers, nanoseconds: `own` returns the own time of a
+    /// call of a stretch, `transfer` the transfer of a call, or that between a call and one that it meets. `None` if the
+    /// steps cannot be played.
+    pub(super) fn play(&self, own: Own<'_>, transfer: Transfer<'_>) -> Option<f64> {
+        let mut sum = Sum::default();
+        for (stretch, (run, owns)) in self.runs.iter().zip(self.owns).enumerate() {
+            let own: Vec<i64> = (0..run.calls.len()).map(|call| own(stretch, call) as i64).collect();
+            let scaled = |call: usize, other: Option<usize>, time: i64| transfer(run, call, other, time);
+            let times = run.play(&own, &owns.beside, &scaled)?;
+            self.add(run, &|call| times[call], &mut sum);
+        }
+        (sum.count > 0).then(|| sum.length / sum.count as f64)
+    }
+
+    /// Returns the mean length of a step as measured, nanoseconds.
+    pub(super) fn measured(&self) -> Option<f64> {
+        let mut sum = Sum::default();
+        for run in self.runs {
+            self.add(run, &|call| [run.calls[call].begin, run.calls[call].end], &mut sum);
+        }
+        (sum.count > 0).then(|| sum.length / sum.count as f64)
+    }
+
+    /// Adds the lengths of the steps of a stretch, from begin to begin. The first one of several is left out: it begins
+    /// as measured, whatever was changed. The only one of a stretch goes to its last end.
+    fn add(&self, run: &Run, times: &dyn Fn(usize) -> [i64; 2], sum: &mut Sum) {
+        for gpu in 0..run.first.len() - 1 {
+            let calls = run.first[gpu]..run.first[gpu + 1];
+            let mut begins: Vec<(u32, i64)> = vec![];
+            for call in calls.clone() {
+                let step = run.calls[call].step;
+                if begins.last().is_none_or(|(last, _)| *last != step) {
+                    begins.push((step, times(call)[0]));
+                }
+            }
+            if let ([(_, begin)], Some(end)) = (&begins[..], calls.map(|call| times(call)[1]).max()) {
+                (sum.length, sum.count) = (sum.length + (end - begin) as f64, sum.count + 1);
+            }
+            let from = usize::from(begins.len() > 3);
+            for pair in begins.get(from..).unwrap_or_default().windows(2) {
+                let follows = pair[0].0 + 1 == pair[1].0;
+                if follows && self.left_out.binary_search(&pair[0].0).is_err() {
+                    (sum.length, sum.count) = (sum.length + (pair[1].1 - pair[0].1) as f64, sum.count + 1);
+                }
+            }
+        }
+    }
+}
