@@ -78,11 +78,14 @@ pub(super) fn fit(program: &Program, runs: &[Run]) -> Vec<Beside> {
         .collect();
     if (0..program.places).any(|place| is_open(place) && (is_beside(place) || hides[place])) {
         for round in 0..ROUNDS {
-            let counts = |place: usize| {
-                varies[place] != Varies::Unknown
-                    && !hides[place]
-                    && !(round == 0 && is_beside(place) && varies[place] == Varies::FromEnd)
-            };
+            let is_known = |&place: &usize| varies[place] != Varies::Unknown && samples[place].shows();
+            let is_sure = |&place: &usize| !(round == 0 && is_beside(place) && varies[place] == Varies::FromEnd);
+            let known: Vec<usize> = (0..program.places).filter(is_known).collect();
+            let mut counts: Vec<usize> = known.iter().copied().filter(is_sure).collect();
+            if counts.is_empty() {
+                // somewhere in a step the computation waits
+                counts = known;
+            }
             let slowness = slowness(&samples, &beside, &counts);
             let is_fitted = |&place: &usize| {
                 let of = &samples[place];
@@ -139,11 +142,11 @@ fn varies(samples: &Samples) -> Varies {
 }
 
 /// Returns how slow each rank is: the median over places of its own time over that of its peers, by own time.
-fn slowness(samples: &[Samples], beside: &[f64], counts: &dyn Fn(usize) -> bool) -> Vec<f64> {
+fn slowness(samples: &[Samples], beside: &[f64], counts: &[usize]) -> Vec<f64> {
     let ranks = samples.first().map_or(0, |samples| samples.ranks.len());
     let mut ratios: Vec<Vec<(f64, f64)>> = vec![vec![]; ranks];
-    for (place, samples) in samples.iter().enumerate().filter(|(place, _)| counts(*place)) {
-        let of_ranks = samples.medians_of_gpu(beside[place]);
+    for &place in counts {
+        let of_ranks = samples[place].medians_of_gpu(beside[place]);
         let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<_>>());
         if usual >= LITTLE {
             for (ratios, own) in ratios.iter_mut().zip(of_ranks) {

@@ -86,6 +86,12 @@ impl Samples {
         2 * at_once > all && at_once < all
     }
 
+    /// Returns whether the calls of most ranks show an own time: a call that was ready before it could begin does not.
+    pub(super) fn shows(&self) -> bool {
+        let is_free = |samples: &&Vec<Sample>| 2 * samples.iter().filter(|it| it.is_at_once()).count() <= samples.len();
+        2 * self.ranks.iter().filter(is_free).count() > self.ranks.len()
+    }
+
     /// Returns each rank's median own time; where the host has waited, the GPU's part of it.
     pub(super) fn medians_of_gpu(&self, beside: f64) -> Vec<Option<f64>> {
         if self.host_waits { medians(&self.ranks, Sample::of_gpu) } else { medians(&self.ranks, |it| it.own(beside)) }
