@@ -17,6 +17,9 @@ pub struct Stragglers {
     pub together_us: Option<f64>,
     /// What a step gains if every rank takes the median time of its peers at every place: random differences alone.
     pub jitter_us: Option<f64>,
+    /// Ranks that were compared: with their peers, or as stages of a pipeline with other stages.
+    #[serde(default)]
+    pub compared: u64,
     /// By GPU, in the order of [`super::Report::gpus`].
     pub ranks: Vec<RankOwn>,
     /// Pauses of single ranks that happened once or now and then, longest first; at most 100.

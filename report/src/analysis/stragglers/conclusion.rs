@@ -87,6 +87,7 @@ impl WhatIf<'_> {
             found: stragglers,
             together_us,
             jitter_us,
+            compared: found.is_compared.iter().filter(|is| **is).count() as u64,
             ranks: own_of,
             events,
             event_count,

@@ -72,6 +72,8 @@ pub struct Costs {
     has_steps: bool,
     /// Node of each GPU.
     nodes: Vec<usize>,
+    /// Steps behind the warm-up.
+    steps: u64,
     /// Pauses in steps that were given up.
     pauses: Pauses,
 }
@@ -83,12 +85,14 @@ impl Costs {
             kept: Kept::new(job.gpus.len(), plan.calls()),
             has_steps: plan.has_steps(),
             nodes: job.gpus.iter().map(|gpu| gpu.node).collect(),
+            steps: 0,
             pauses: Pauses::default(),
         }
     }
 
     /// Takes in the next call of a GPU, with its place in a step that counts from 0 behind the warm-up.
     pub(crate) fn call(&mut self, job: &Job, judged: &Judged, at: InStep) {
+        self.steps = self.steps.max(at.step + 1);
         let pauses = &mut self.pauses;
         let nodes = &self.nodes;
         let mut given_up = |calls: Calls| {
@@ -142,7 +146,7 @@ impl Costs {
             ranks
         };
         let ranks = all_ranks(&owns);
-        let chronic = pauses.chronic(job.gpus.len());
+        let chronic = pauses.chronic(job.gpus.len(), self.steps as usize, step);
         let left_out = pauses.steps_without(&chronic);
         let scene = Scene { runs: &runs, owns: &owns, left_out: &left_out };
         let Some(measured) = scene.measured() else {

@@ -3,6 +3,7 @@
 use super::owns::{Owns, between};
 use super::peers::Division;
 use super::run::Run;
+use super::standing::least;
 use crate::answer::{Event, When};
 use std::collections::BTreeMap;
 
@@ -44,13 +45,16 @@ impl Pauses {
     }
 
     /// Returns the GPUs whose pauses recur more often than those of the others: a rank has so many that pauses of random
-    /// ranks would not meet on it (mean + 4 standard deviations of a Poisson distribution over the ranks without it).
-    pub(super) fn chronic(&self, gpus: usize) -> Vec<usize> {
+    /// ranks would not meet on it (mean + 4 standard deviations of a Poisson distribution over the ranks without it), and
+    /// over these steps they cost as much as a rank that stands out does.
+    pub(super) fn chronic(&self, gpus: usize, steps: usize, step_length: f64) -> Vec<usize> {
         let counts: Vec<(usize, usize)> = self.by_gpu.iter().map(|(&gpu, steps)| (gpu, steps.len())).collect();
         let all: usize = counts.iter().map(|(_, count)| count).sum();
         let is_chronic = |&&(gpu, count): &&(usize, usize)| {
             let mean = (all - count) as f64 / gpus.saturating_sub(1).max(1) as f64;
-            self.recur(gpu) && count as f64 > mean + 4.0 * mean.max(1.0).sqrt()
+            let sum: f64 = self.by_gpu.get(&gpu).map_or(0.0, |steps| steps.values().sum());
+            let costs = sum > least(step_length) * steps as f64;
+            self.recur(gpu) && costs && count as f64 > mean + 4.0 * mean.max(1.0).sqrt()
         };
         counts.iter().filter(is_chronic).map(|&(gpu, _)| gpu).collect()
     }

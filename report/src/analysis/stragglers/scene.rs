@@ -3,6 +3,9 @@
 use super::owns::Owns;
 use super::run::Run;
 
+/// Calls of a GPU in a stretch from which on one of them says little.
+const MANY: usize = 400;
+
 /// The stretches of a job with their own times.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scene<'a> {
@@ -53,8 +56,8 @@ impl Scene<'_> {
         (sum.count > 0).then(|| sum.length / sum.count as f64)
     }
 
-    /// Adds the lengths of the steps of a stretch, from begin to begin. The first one of several is left out: it begins
-    /// as measured, whatever was changed. The only one of a stretch goes to its last end.
+    /// Adds the lengths of the steps of a stretch, from begin to begin. The first one of a stretch of few calls is left
+    /// out: its first call begins as measured, whatever was changed. The only one of a stretch goes to its last end.
     fn add(&self, run: &Run, times: &dyn Fn(usize) -> [i64; 2], sum: &mut Sum) {
         for gpu in 0..run.first.len() - 1 {
             let calls = run.first[gpu]..run.first[gpu + 1];
@@ -68,7 +71,7 @@ impl Scene<'_> {
             if let ([(_, begin)], Some(end)) = (&begins[..], calls.map(|call| times(call)[1]).max()) {
                 (sum.length, sum.count) = (sum.length + (end - begin) as f64, sum.count + 1);
             }
-            let from = usize::from(begins.len() > 3);
+            let from = usize::from(begins.len() > 3 && run.first[gpu + 1] - run.first[gpu] < MANY);
             for pair in begins.get(from..).unwrap_or_default().windows(2) {
                 let follows = pair[0].0 + 1 == pair[1].0;
                 if follows && self.left_out.binary_search(&pair[0].0).is_err() {

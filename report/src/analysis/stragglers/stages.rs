@@ -1,10 +1,10 @@
 //! The stages of a pipeline.
 //!
-//! GPUs that exchange messages are joined. Where they form a line, the stage is the place in it, from the end that sends
-//! first: also where each two neighbours have a communicator of their own, as PyTorch makes them. Where they form
-//! something else, as with several stages on a rank, the stage is the rank in the communicator of most messages. Either
-//! way some rank only sends or only receives at times, and the ranks run more than one program: in a ring all run the
-//! same one and send when they receive, and there are no stages.
+//! GPUs that send one way are joined. Where they form a line, the stage is the place in it, from the end that sends
+//! first: also where each two neighbours have a communicator of their own, as PyTorch makes them. Where they form a ring,
+//! as with several stages on a rank, the stage is the rank in the communicator of most messages. The ranks run more than
+//! one program. There are no stages where ranks share more large collectives with each other than messages: they gather
+//! and scatter, which PyTorch does by sends and receives one way.
 
 use super::kept::Joins;
 use super::run::Run;
@@ -12,21 +12,27 @@ use crate::job::Job;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Bytes up to which a collective is a loss, a norm or a barrier, which all stages have in common.
+const SMALL: u64 = 4096;
+
+/// Neighbours of a GPU by messages one way.
+type Neighbours = BTreeMap<usize, BTreeSet<usize>>;
+
 /// Returns the stage of each GPU; `None` where there are no stages. `program_of` has the place of each GPU's program.
 pub(super) fn stages(job: &Job, runs: &[Run], program_of: &[Option<usize>]) -> Vec<Option<i32>> {
     let mut stages = vec![None; program_of.len()];
     let Some(run) = runs.first() else { return stages };
-    let lines = lines(run);
-    for (gpu, stage) in stages.iter_mut().enumerate() {
-        *stage = of_communicator(job, run, gpu, program_of);
-    }
+    let neighbours = neighbours(run);
+    let lines = lines(run, &neighbours);
+    let mut is_in_line = vec![false; program_of.len()];
     for line in lines {
-        let mut programs = line.iter().filter_map(|&gpu| program_of[gpu]);
-        let first = programs.next();
-        let is_pipeline = line.iter().any(|&gpu| is_one_way(run, gpu)) && programs.any(|other| Some(other) != first);
-        for (place, &gpu) in line.iter().enumerate() {
-            stages[gpu] = is_pipeline.then_some(place as i32);
+        line.iter().for_each(|&gpu| is_in_line[gpu] = true);
+        if is_pipeline(run, &line, program_of) {
+            line.iter().zip(0..).for_each(|(&gpu, place)| stages[gpu] = Some(place));
         }
+    }
+    for gpu in (0..stages.len()).filter(|&gpu| !is_in_line[gpu]) {
+        stages[gpu] = of_communicator(job, run, gpu, &neighbours, program_of);
     }
     stages
 }
@@ -35,21 +41,40 @@ fn messages(run: &Run, gpu: usize) -> impl Iterator<Item = usize> {
     (run.first[gpu]..run.first[gpu + 1]).filter(|&call| run.calls[call].joins == Joins::Pairs)
 }
 
-fn is_one_way(run: &Run, gpu: usize) -> bool {
-    messages(run, gpu).any(|call| run.calls[call].is_one_way)
+fn neighbours(run: &Run) -> Neighbours {
+    let mut neighbours = Neighbours::new();
+    for gpu in 0..run.first.len() - 1 {
+        for call in messages(run, gpu).filter(|&call| run.calls[call].is_one_way) {
+            let others = run.party(call)[1..].iter().map(|&call| run.gpus[call as usize] as usize);
+            neighbours.entry(gpu).or_default().extend(others.filter(|&other| other != gpu));
+        }
+    }
+    neighbours
+}
+
+/// Returns whether some GPUs that send to each other are a pipeline.
+fn is_pipeline(run: &Run, gpus: &[usize], program_of: &[Option<usize>]) -> bool {
+    let mut programs = gpus.iter().filter_map(|&gpu| program_of.get(gpu).copied().flatten());
+    let first = programs.next();
+    if !programs.any(|other| Some(other) != first) {
+        return false;
+    }
+    let is_of_them = |call: u32| gpus.contains(&(run.gpus[call as usize] as usize));
+    let [mut sent, mut shared] = [0_usize; 2];
+    for &gpu in gpus {
+        for call in run.first[gpu]..run.first[gpu + 1] {
+            if run.calls[call].joins == Joins::Pairs {
+                sent += 1;
+            } else if run.calls[call].bytes > SMALL {
+                shared += usize::from(run.party(call).iter().filter(|&&call| is_of_them(call)).count() > 1);
+            }
+        }
+    }
+    sent >= shared
 }
 
 /// Finds the lines that messages form: GPUs in the order of their stages, at least two.
-fn lines(run: &Run) -> Vec<Vec<usize>> {
-    let mut neighbours: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for party in run.parties().iter().filter(|party| party.len() > 1) {
-        if run.calls[party[0] as usize].joins != Joins::Pairs {
-            continue;
-        }
-        let gpu = run.gpus[party[0] as usize] as usize;
-        let others = party[1..].iter().map(|&call| run.gpus[call as usize] as usize);
-        neighbours.entry(gpu).or_default().extend(others.filter(|&other| other != gpu));
-    }
+fn lines(run: &Run, neighbours: &Neighbours) -> Vec<Vec<usize>> {
     let mut lines = vec![];
     let mut is_seen: BTreeSet<usize> = BTreeSet::new();
     for &end in neighbours.iter().filter(|(_, of)| of.len() == 1).map(|(gpu, _)| gpu) {
@@ -60,13 +85,11 @@ fn lines(run: &Run) -> Vec<Vec<usize>> {
         let mut next = neighbours[&end].first().copied();
         while let Some(gpu) = next.filter(|&gpu| is_seen.insert(gpu)) {
             line.push(gpu);
-            next = neighbours
-                .get(&gpu)
-                .filter(|of| of.len() == 2)
-                .and_then(|of| of.iter().find(|other| !line.contains(other)).copied());
+            let on = neighbours.get(&gpu).filter(|of| of.len() == 2);
+            next = on.and_then(|of| of.iter().find(|other| !line.contains(other)).copied());
         }
-        let is_line = line.last().is_some_and(|last| line.len() > 1 && neighbours[last].len() == 1);
-        if !is_line {
+        let ends = line.last().and_then(|last| neighbours.get(last)).is_some_and(|of| of.len() == 1);
+        if !ends || line.len() < 2 {
             continue;
         }
         // activations go forward first
@@ -80,13 +103,19 @@ fn lines(run: &Run) -> Vec<Vec<usize>> {
 }
 
 /// Returns the stage of a GPU by the communicator of most of its messages.
-fn of_communicator(job: &Job, run: &Run, gpu: usize, program_of: &[Option<usize>]) -> Option<i32> {
+fn of_communicator(
+    job: &Job,
+    run: &Run,
+    gpu: usize,
+    neighbours: &Neighbours,
+    program_of: &[Option<usize>],
+) -> Option<i32> {
     let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
     messages(run, gpu).for_each(|call| *counts.entry(run.calls[call].communicator).or_default() += 1);
     let most = counts.into_iter().max_by_key(|&(communicator, count)| (count, communicator))?.0;
     let members = &job.communicators.get(most as usize)?.members;
-    let mut of_members = members.iter().filter_map(|member| program_of.get(member.gpu).copied().flatten());
-    let first = of_members.next()?;
-    let is_pipeline = is_one_way(run, gpu) && of_members.any(|program| program != first);
+    let gpus: Vec<usize> = members.iter().map(|member| member.gpu).collect();
+    let has_few = |gpu: &usize| neighbours.get(gpu).is_some_and(|of| of.len() <= 2);
+    let is_pipeline = gpus.len() > 2 && gpus.iter().all(has_few) && is_pipeline(run, &gpus, program_of);
     members.iter().find(|member| member.gpu == gpu && is_pipeline).map(|member| member.rank)
 }

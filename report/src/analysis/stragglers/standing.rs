@@ -1,7 +1,7 @@
 //! Who stands out: a rank among its peers, all ranks of a node, a stage of a pipeline.
 //!
-//! A rank stands out if its own time a step is longer than that of its peers by more than 1 % of a step, and by more
-//! than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks that have
+//! A rank stands out if its own time a step is longer than that of its peers by more than 1 % of a step and 10 us, and by
+//! more than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks that have
 //! peers) and of its own median over the steps. Below five ranks the deviation of the ranks is unknown; 2 % of the own
 //! time stands for it, and fewer than five steps say nothing. The time by which it stands out says nothing yet of the
 //! gain of a step.
@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 const Z: f64 = 5.0;
 /// Share of a step by which own time is longer at least.
 const SHARE: f64 = 0.01;
+/// Nanoseconds a step by which own time is longer at least: begins of operations are off by some microseconds.
+const RESOLVED: f64 = 10_000.0;
 /// Ranks from which on their deviation from each other is known.
 const RANKS: usize = 5;
 /// Share of the own time that stands for an unknown deviation.
@@ -61,6 +63,13 @@ pub(super) struct Found {
     pub(super) standing: Vec<Standing>,
     /// Robust z of each GPU with peers.
     pub(super) z: Vec<Option<f64>>,
+    /// Whether each GPU was compared with others.
+    pub(super) is_compared: Vec<bool>,
+}
+
+/// Returns by how much own time is longer at least, in steps of this length.
+pub(super) fn least(step: f64) -> f64 {
+    (SHARE * step).max(RESOLVED)
 }
 
 /// Finds who stands out. `step` is the mean length of a step, nanoseconds.
@@ -74,7 +83,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
         let middle = half.unwrap_or_else(|| median(&mut known.iter().map(|rank| rank.excess).collect::<Vec<f64>>()));
         for (gpu, rank) in gpus.iter().filter_map(of) {
             // a change that leaves the rank as its peers are behind it is over
-            let change = rank.change().filter(|it| it.behind - middle > SHARE * step && it.behind > it.before);
+            let change = rank.change().filter(|it| it.behind - middle > least(step) && it.behind > it.before);
             let behind = change.map(|Change { step, behind, .. }| (step, behind));
             candidates.push(Candidate {
                 gpu,
@@ -89,11 +98,11 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
         }
     }
     let deviation = deviation(&candidates);
-    let mut found = Found { standing: vec![], z: vec![None; ranks.len()] };
+    let mut found = Found { standing: vec![], z: vec![None; ranks.len()], is_compared: vec![false; ranks.len()] };
     for candidate in &candidates {
         let z = candidate.excess / scale(candidate, deviation);
-        found.z[candidate.gpu] = Some(z);
-        if z > Z && candidate.excess > SHARE * step && (candidates.len() >= RANKS || candidate.steps >= STEPS) {
+        (found.z[candidate.gpu], found.is_compared[candidate.gpu]) = (Some(z), true);
+        if z > Z && candidate.excess > least(step) && (candidates.len() >= RANKS || candidate.steps >= STEPS) {
             found.standing.push(Standing {
                 group: Group::Rank,
                 gpus: vec![candidate.gpu],
@@ -107,7 +116,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
         }
     }
     nodes(job, &candidates, step, &mut found.standing);
-    stages(division, ranks, step, &mut found.standing);
+    stages(division, ranks, step, &mut found);
     found
 }
 
@@ -164,7 +173,7 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
         let excess = medians[node] - usual;
         let scale = of.iter().map(|it| it.error).fold(within, f64::max).max(1.0);
         let is_slow = out >= OF_NODE * of.len() as f64 && out >= 2.0;
-        if !is_slow && (excess <= SHARE * step || excess / scale <= Z || out > 0.0) {
+        if !is_slow && (excess <= least(step) || excess / scale <= Z || out > 0.0) {
             continue;
         }
         let gpus: Vec<usize> = of.iter().map(|it| it.gpu).collect();
@@ -186,12 +195,12 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
 }
 
 /// Finds stages of a pipeline whose own times are longer than those of the other stages, in whole.
-fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, standing: &mut Vec<Standing>) {
+fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, found: &mut Found) {
     let mut by_stage: BTreeMap<i32, Vec<(usize, &Rank)>> = BTreeMap::new();
     for peers in &division.peers {
         let Some(stage) = peers.stage else { continue };
         // a rank that stands out among its peers is later than its stage
-        let is_alone = |gpu: &usize| !standing.iter().any(|known| known.gpus.contains(gpu));
+        let is_alone = |gpu: &usize| !found.standing.iter().any(|known| known.gpus.contains(gpu));
         let known = division.gpus(peers).filter(is_alone).filter_map(|gpu| Some((gpu, ranks[gpu].as_ref()?)));
         by_stage.entry(stage).or_default().extend(known);
     }
@@ -208,11 +217,12 @@ fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, standing: &mut
         let error = median(&mut of.iter().map(|(_, rank)| rank.error).collect::<Vec<f64>>());
         let z = excess / (UNKNOWN * usual).max(error).max(1.0);
         let steps = of.iter().map(|(_, rank)| rank.steps.len()).min().unwrap_or(0);
-        if z <= Z || excess <= SHARE * step || steps < STEPS {
+        let gpus: Vec<usize> = of.iter().map(|(gpu, _)| *gpu).collect();
+        gpus.iter().for_each(|&gpu| found.is_compared[gpu] = true);
+        if z <= Z || excess <= least(step) || steps < STEPS {
             continue;
         }
-        let gpus: Vec<usize> = of.iter().map(|(gpu, _)| *gpu).collect();
-        standing.push(Standing {
+        found.standing.push(Standing {
             group: Group::Stage,
             own: owns[stage],
             excess,

@@ -144,6 +144,11 @@ fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
         );
         return Verdicted { text, next: "Record more steps.".into(), ..Verdicted::default() };
     }
+    if missing == 0 && ranks > 1 && stragglers.compared == 0 {
+        let text = "Not known: no two ranks run the same program, so that none can be compared with others.".into();
+        let next = "--part ranks has the own times of all ranks.".into();
+        return Verdicted { text, next, ..Verdicted::default() };
+    }
     let mut text = if missing > 0 {
         format!(
             "Not known of all: {} missing. Of the {} here, none stands out.",

@@ -142,8 +142,9 @@ pub fn cost(report: &Report) -> String {
         )
     } else {
         format!(
-            "NCCL is under way in {} of {period}, {mine} of {all}: {parts}. Whether computation runs beside it is not \
+            "NCCL is under way in {}{} of {period}, {mine} of {all}: {parts}. Whether computation runs beside it is not \
              known without kernels (--kernels).",
+            if budget.timed < TIMED { "at least " } else { "" },
             of_whole(communication_ns(budget))
         )
     };
@@ -191,6 +192,7 @@ fn cost_answer(report: &Report) -> Verdicted {
         _ if !is_known => Verdict::Look,
         share if share >= MOSTLY => Verdict::Bad,
         share if share >= MUCH => Verdict::Look,
+        _ if budget.timed < TIMED => Verdict::Unknown,
         _ => Verdict::Fine,
     };
     let next = match verdict {
@@ -201,6 +203,8 @@ fn cost_answer(report: &Report) -> Verdicted {
     Verdicted { verdict, text, next: next.into(), ..Verdicted::default() }
 }
 
+/// Share of the operations with a GPU time from which on shares of a step are right.
+const TIMED: f64 = 0.9;
 /// Shares of a step without computation from which on communication is worth a look, and costs much.
 const MUCH: f64 = 0.2;
 const MOSTLY: f64 = 0.4;
