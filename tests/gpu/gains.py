@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-STEPS, WARM_UP, MICROBATCHES, LAYERS, NEAR = 60, 10, 4, 4, 0.05
+STEPS, WARM_UP, MICROBATCHES, LAYERS, NEAR = int(os.environ.get("STEPS", "60")), 10, 4, 4, 0.05
 
 
 def slow(ranks):

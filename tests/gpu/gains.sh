@@ -7,7 +7,8 @@
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release), with the tool beside it. Without JOBs: a data
 # parallel one whose slow rank's host is late (`late_rank`), one whose slow rank computes longer (`ddp`), a fully sharded
 # one (`fsdp`), a mixture of experts (`moe`) and a pipeline with a slow stage (`pipeline`). RANKS (the GPUs, 2 at least),
-# FACTOR ("1.5", how many times as long) and NODES may be set, NCCL_LIBRARY, the file of another NCCL than PyTorch's, and KEEP, a directory for what the runs write.
+# FACTOR ("1.5", how many times as long), STEPS (60) and
+# NODES may be set, NCCL_LIBRARY, the file of another NCCL than PyTorch's, and KEEP, a directory for what the runs write.
 # Where there are fewer GPUs than ranks, ranks share them by CUDA's Multi-Process Service, as pretended nodes: without it,
 # kernels of two processes never run at once. Prints one line a job and a total; exit status 1 when one of them is wrong.
 # Takes a minute and a half.
@@ -33,6 +34,7 @@ if [ "$gpus" -lt "$ranks" ]; then
   nvidia-cuda-mps-control -d || { echo "skipped: CUDA's Multi-Process Service does not start"; exit 0; }
   trap 'echo quit | nvidia-cuda-mps-control; [ -n "${KEEP:-}" ] || rm -rf "$scratch"' EXIT
 fi
+export TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING=false
 network=()
 [ "$nodes" -lt 2 ] || network=(NODES="$nodes" NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo)
 

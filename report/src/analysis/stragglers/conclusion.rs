@@ -4,7 +4,7 @@ use super::pauses::{self, Pauses};
 use super::peers::Division;
 use super::rank::Rank;
 use super::scene::unchanged;
-use super::standing::{Found, Standing};
+use super::standing::{Found, Standing, least};
 use super::whatif::{OFF, WhatIf};
 use crate::answer::{ExcessMap, Group, Part, RankOwn, Straggler, Stragglers, When};
 use crate::job::Job;
@@ -34,13 +34,18 @@ impl WhatIf<'_> {
         let is_close = reenacted.filter(|it| (it / measured - 1.0).abs() <= OFF);
         found.standing.sort_by(|one, other| other.excess.total_cmp(&one.excess));
         let gain = |groups: &[&Standing]| Some(us(is_close? - self.without(groups)?));
+        let pauses_alone = |group: &Standing| group.peers == 0 && group.gpus.iter().all(|gpu| chronic.contains(gpu));
+        // pauses that nobody waits for make no rank slow
+        found.standing.retain(|it| !pauses_alone(it) || gain(&[it]).is_none_or(|us| us * 1e3 >= least(measured)));
+        let is_named = |gpu: &usize| found.standing.iter().any(|group| group.gpus.contains(gpu));
+        let named: Vec<usize> = chronic.iter().copied().filter(is_named).collect();
         let out: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
         let mut stragglers: Vec<Straggler> = vec![];
         for (number, group) in found.standing.iter().enumerate() {
             let gain_us = (number < MOST).then(|| gain(&[group])).flatten();
-            let is_chronic = group.gpus.iter().all(|gpu| chronic.contains(gpu)) && group.peers == 0;
+            let pauses_alone = pauses_alone(group);
             let when = match group.since {
-                _ if is_chronic => pauses.when(group.gpus[0]),
+                _ if pauses_alone => pauses.when(group.gpus[0]),
                 Some(step) => When::Since(u64::from(step)),
                 None => When::Always,
             };
@@ -54,14 +59,14 @@ impl WhatIf<'_> {
                 z: group.z,
                 gain_us,
                 when,
-                why: self.why(division, &group.gpus, &out),
+                why: self.why(division, &group.gpus, &out, pauses_alone),
             });
         }
         let together_us =
             (found.standing.len() > 1).then(|| gain(&found.standing.iter().collect::<Vec<_>>())).flatten();
         let jitter_us = is_close.and_then(|step| Some(us(step - self.without_jitter()?).max(0.0)));
         stragglers.sort_by(|one, other| other.gain_us.partial_cmp(&one.gain_us).unwrap_or(std::cmp::Ordering::Equal));
-        let (mut events, event_ranks) = pauses.events_without(chronic);
+        let (mut events, event_ranks) = pauses.events_without(&named);
         let event_count = events.len() as u64;
         let all: f64 = events.iter().map(|event| event.excess_us).sum();
         events.truncate(pauses::MOST);

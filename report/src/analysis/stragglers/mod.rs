@@ -49,6 +49,8 @@ use scene::Scene;
 use standing::{Standing, standing};
 use whatif::WhatIf;
 
+/// Microseconds a step below which differences of own times are not resolved.
+pub const RESOLVED_US: f64 = standing::RESOLVED / 1e3;
 /// Share of the operations without a begin from which on own times are not known.
 const UNTIMED: f64 = 0.2;
 

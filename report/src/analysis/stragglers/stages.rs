@@ -3,8 +3,8 @@
 //! GPUs that send one way are joined. Where they form a line, the stage is the place in it, from the end that sends
 //! first: also where each two neighbours have a communicator of their own, as PyTorch makes them. Where they form a ring,
 //! as with several stages on a rank, the stage is the rank in the communicator of most messages. The ranks run more than
-//! one program. There are no stages where ranks share more large collectives with each other than messages: they gather
-//! and scatter, which PyTorch does by sends and receives one way.
+//! one program. There are no stages where ranks share a large collective for every two messages: they gather and scatter,
+//! which PyTorch does by sends and receives one way.
 
 use super::kept::Joins;
 use super::run::Run;
@@ -70,7 +70,7 @@ fn is_pipeline(run: &Run, gpus: &[usize], program_of: &[Option<usize>]) -> bool 
             }
         }
     }
-    sent >= shared
+    sent > 2 * shared
 }
 
 /// Finds the lines that messages form: GPUs in the order of their stages, at least two.

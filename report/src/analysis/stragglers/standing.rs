@@ -19,7 +19,7 @@ const Z: f64 = 5.0;
 /// Share of a step by which own time is longer at least.
 const SHARE: f64 = 0.01;
 /// Nanoseconds a step by which own time is longer at least: begins of operations are off by some microseconds.
-const RESOLVED: f64 = 10_000.0;
+pub(super) const RESOLVED: f64 = 10_000.0;
 /// Ranks from which on their deviation from each other is known.
 const RANKS: usize = 5;
 /// Share of the own time that stands for an unknown deviation.

@@ -78,15 +78,16 @@ impl WhatIf<'_> {
     }
 
     /// Returns whether calls of ranks come late, or their GPUs: which of both has most of the time that a rank takes longer
-    /// than its peers; of pauses and of stages, most of the own time. `out` are all ranks that stand out.
-    pub(super) fn why(&self, division: &Division, gpus: &[usize], out: &[usize]) -> Option<Why> {
+    /// than its peers; of ranks that pause, most of their pauses, and of stages, most of the own time. `out` are all ranks
+    /// that stand out.
+    pub(super) fn why(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<Why> {
         let [mut host, mut all] = [0.0; 2];
-        for &gpu in gpus {
+        for &gpu in gpus.iter().filter(|_| !pause) {
             let [of_host, excess] = self.excess_of_host(division, gpu, out);
             (host, all) = (host + of_host, all + excess);
         }
         if all <= 0.0 {
-            [host, all] = self.own_of_host(gpus);
+            [host, all] = self.own_of_host(gpus, pause);
         }
         match host / all {
             share if share > MOST => Some(Why::Host),
@@ -113,22 +114,19 @@ impl WhatIf<'_> {
         sums
     }
 
-    /// Returns the own time of ranks before calls that came late, and all own time; where the ranks pause, that of their
-    /// pauses.
-    fn own_of_host(&self, gpus: &[usize]) -> [f64; 2] {
-        let mut sums = [[0.0; 2]; 2];
+    /// Returns the own time of ranks before calls that came late, and all own time; or that of their pauses alone.
+    fn own_of_host(&self, gpus: &[usize], pauses: bool) -> [f64; 2] {
+        let mut sums = [0.0; 2];
         for (run, owns) in self.scene.runs.iter().zip(self.scene.owns) {
             for call in gpus.iter().flat_map(|&gpu| run.first[gpu]..run.first[gpu + 1]) {
                 let own = owns.own[call];
-                if own > 0 {
-                    let [host, all] = &mut sums[usize::from(owns.is_pause[call])];
-                    *all += own as f64;
+                if own > 0 && owns.is_pause[call] == pauses {
+                    sums[1] += own as f64;
                     // enqueued in the second half of its own time: the GPU was not behind
-                    *host += if i64::from(run.calls[call].lead) < own / 2 { own as f64 } else { 0.0 };
+                    sums[0] += if i64::from(run.calls[call].lead) < own / 2 { own as f64 } else { 0.0 };
                 }
             }
         }
-        let [usual, pauses] = sums;
-        if pauses[1] > 0.0 { pauses } else { usual }
+        sums
     }
 }

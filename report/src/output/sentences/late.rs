@@ -4,6 +4,7 @@ use super::super::names::Names;
 use super::super::units::{count, counted, part_of, share, time};
 use super::sums;
 use super::words::{absent, capital};
+use crate::analysis::stragglers::RESOLVED_US;
 use crate::answer::{Event, Group, Report, Straggler, Stragglers, Verdict, Verdicted, When, Why};
 
 /// Share of a step from which on a gain is much.
@@ -159,7 +160,7 @@ fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
         "No rank stands out".to_owned()
     };
     let (gain_us, jitter) = (stragglers.jitter_us, stragglers.jitter_us.map(|us| part_of(us, stragglers.step_us)));
-    let is_worth = jitter.is_some_and(|jitter| jitter >= NEXT_TO_NOTHING);
+    let is_worth = jitter.is_some_and(|it| it >= NEXT_TO_NOTHING) && gain_us.is_some_and(|it| it >= RESOLVED_US);
     if missing == 0 {
         text += &match stragglers.jitter_us.filter(|_| is_worth) {
             Some(us) => format!(
@@ -175,7 +176,7 @@ fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
     let costly = part_of(stragglers.events_us, stragglers.step_us) >= 0.01;
     let verdict = match jitter {
         _ if missing > 0 => Verdict::Unknown,
-        Some(jitter) if jitter >= JITTER || costly => Verdict::Look,
+        Some(jitter) if jitter >= JITTER && is_worth || costly => Verdict::Look,
         _ => Verdict::Fine,
     };
     let next = if verdict == Verdict::Look { "--part ranks has the own times of all ranks." } else { "" };
