@@ -96,7 +96,7 @@ def compute(milliseconds):
 
 def late_rank():
     """Data parallelism: all-reduces beside the backward computation. The slow rank's host comes late."""
-    gradients = [torch.ones((1 + layer) << 16, device="cuda") for layer in range(LAYERS)]
+    gradients = [torch.ones((1 + layer) << 14, device="cuda") for layer in range(LAYERS)]
 
     def step():
         time.sleep(0.004 * (TIMES - 1))
@@ -112,7 +112,7 @@ def late_rank():
 
 def ddp():
     """Data parallelism whose host runs ahead: forward, backward with all-reduces beside it, optimizer."""
-    gradients = [torch.ones((1 + layer) << 16, device="cuda") for layer in range(LAYERS)]
+    gradients = [torch.ones((1 + layer) << 14, device="cuda") for layer in range(LAYERS)]
 
     def step():
         compute(2)
@@ -128,7 +128,7 @@ def ddp():
 
 def moe():
     """A mixture of experts: all-to-alls before and behind the experts, and a norm over all ranks."""
-    tokens, theirs = (torch.ones(RANKS << 15, device="cuda") for _ in range(2))
+    tokens, theirs = (torch.ones(RANKS << 13, device="cuda") for _ in range(2))
     norm = torch.ones(1, device="cuda")
 
     def step():
@@ -145,8 +145,8 @@ def moe():
 
 def fsdp():
     """Fully sharded: all-gathers ahead of the computation, reduce-scatters behind it."""
-    shards = [torch.ones(1 << 16, device="cuda") for _ in range(LAYERS)]
-    wholes = [torch.ones(RANKS << 16, device="cuda") for _ in range(2)]
+    shards = [torch.ones(1 << 14, device="cuda") for _ in range(LAYERS)]
+    wholes = [torch.ones(RANKS << 14, device="cuda") for _ in range(2)]
 
     def gather(layer):
         return dist.all_gather_into_tensor(wholes[layer % 2], shards[layer], async_op=True)
@@ -168,7 +168,7 @@ def fsdp():
 
 def pipeline():
     """GPipe: micro-batches forward, then back. The slow rank is a stage."""
-    forward, back = (torch.ones(1 << 18, device="cuda") for _ in range(2))
+    forward, back = (torch.ones(1 << 16, device="cuda") for _ in range(2))
     between = [dist.new_group([stage, stage + 1]) for stage in range(RANKS - 1)]
 
     def step():
@@ -190,6 +190,7 @@ def pipeline():
 
 
 ranks.join(RANK, RANKS, DIRECTORY)
+ranks.bind(RANK, RANKS)
 CYCLES = cycles_of_a_millisecond()
 step = {"late_rank": late_rank, "ddp": ddp, "fsdp": fsdp, "moe": moe, "pipeline": pipeline}[JOB]()
 dist.barrier()

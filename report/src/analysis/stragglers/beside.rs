@@ -20,11 +20,10 @@ use rustc_hash::FxHashMap;
 
 /// Steps of a rank that show how much a place varies, at least.
 const STEPS: usize = 4;
-/// Samples of a place that say something, at least.
-const SAMPLES: usize = 40;
-/// Ratios of variations, begin to begin over end to begin: below the first one, operations run beside computation; up
-/// to the second, nobody waits here, and from its inverse on, somebody does.
-const CLEARLY: f64 = 0.8;
+/// Ratios of variations, begin to begin over end to begin, and samples of a place: below the ratio, with so many samples
+/// at least, operations run beside computation.
+const CLEARLY: [(f64, usize); 2] = [(0.8, 40), (0.5, 12)];
+/// Ratio of variations up to which nobody waits, and from whose inverse on somebody does.
 const LESS: f64 = 0.9;
 /// Values of `beside` that a fit tries, evenly spaced.
 const TRIES: usize = 40;
@@ -134,7 +133,9 @@ fn varies(samples: &Samples) -> Varies {
     });
     match (from_begin.0, from_end.0, from_end.1) {
         (_, _, 0) => Varies::Unknown,
-        (begin, end, count) if begin < CLEARLY * end && count >= SAMPLES => Varies::FromBegin(true),
+        (begin, end, count) if CLEARLY.iter().any(|&(ratio, least)| begin < ratio * end && count >= least) => {
+            Varies::FromBegin(true)
+        }
         (begin, end, _) if begin < LESS * end => Varies::FromBegin(false),
         (begin, end, _) if end < LESS * begin => Varies::FromEnd,
         _ => Varies::Alike,

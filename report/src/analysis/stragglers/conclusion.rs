@@ -39,6 +39,11 @@ impl WhatIf<'_> {
         found.standing.retain(|it| !pauses_alone(it) || gain(&[it]).is_none_or(|us| us * 1e3 >= least(measured)));
         let is_named = |gpu: &usize| found.standing.iter().any(|group| group.gpus.contains(gpu));
         let named: Vec<usize> = chronic.iter().copied().filter(is_named).collect();
+        let slowness = |gpu: usize| match found.standing.iter().find(|group| group.gpus.contains(&gpu)) {
+            Some(group) if pauses_alone(group) => f64::INFINITY,
+            Some(group) => (group.excess / (group.own - group.excess).max(1.0)).max(0.0),
+            None => 0.0,
+        };
         let out: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
         let mut stragglers: Vec<Straggler> = vec![];
         for (number, group) in found.standing.iter().enumerate() {
@@ -66,7 +71,7 @@ impl WhatIf<'_> {
             (found.standing.len() > 1).then(|| gain(&found.standing.iter().collect::<Vec<_>>())).flatten();
         let jitter_us = is_close.and_then(|step| Some(us(step - self.without_jitter()?).max(0.0)));
         stragglers.sort_by(|one, other| other.gain_us.partial_cmp(&one.gain_us).unwrap_or(std::cmp::Ordering::Equal));
-        let (mut events, event_ranks) = pauses.events_without(&named);
+        let (mut events, event_ranks) = pauses.events_without(&named, &slowness);
         let event_count = events.len() as u64;
         let all: f64 = events.iter().map(|event| event.excess_us).sum();
         events.truncate(pauses::MOST);

@@ -258,7 +258,7 @@ fn number(call: &Call, message: &Message) -> u64 {
 }
 
 /// Returns a number that looks random (SplitMix64's finalizer).
-fn hash(of: u64) -> u64 {
+pub(super) fn hash(of: u64) -> u64 {
     let mut hash = of.wrapping_add(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

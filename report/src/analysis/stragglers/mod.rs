@@ -148,7 +148,7 @@ impl Costs {
             ranks
         };
         let ranks = all_ranks(&owns);
-        let chronic = pauses.chronic(job.gpus.len(), self.steps as usize, step);
+        let chronic = pauses.chronic(job.gpus.len());
         let left_out = pauses.steps_without(&chronic);
         let scene = Scene { runs: &runs, owns: &owns, left_out: &left_out };
         let Some(measured) = scene.measured() else {
@@ -157,7 +157,8 @@ impl Costs {
         let mut found = standing(job, &division, &ranks, measured);
         // pauses that recur cost as a slow rank does
         let known: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
-        for &gpu in chronic.iter().filter(|gpu| !known.contains(gpu)) {
+        let least = standing::least(step) * self.steps as f64;
+        for &gpu in chronic.iter().filter(|&&gpu| !known.contains(&gpu) && pauses.sum(gpu) > least) {
             let Some(rank) = &ranks[gpu] else { continue };
             found.standing.push(Standing {
                 group: Group::Rank,

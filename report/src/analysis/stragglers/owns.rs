@@ -67,9 +67,20 @@ pub(super) fn owns(runs: &[Run], division: &Division, step: f64) -> Vec<Owns> {
     owns
 }
 
-/// Returns the pauses of calls between steps: GPU, step, and how much longer than the median of the other ranks of the same
-/// operation its own time was, nanoseconds. They are the program's doing, as a checkpoint that one rank writes.
-pub(super) fn between(runs: &[Run], owns: &[Owns], step_length: f64) -> Vec<(usize, u32, f64)> {
+/// A pause of a call between steps. It is the program's doing, as a checkpoint that one rank writes, or the slowness of a
+/// slow rank.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Between {
+    pub(super) gpu: usize,
+    pub(super) step: u32,
+    /// How much longer than the median of the other ranks of the same operation its own time was, and that median,
+    /// nanoseconds.
+    pub(super) excess: f64,
+    pub(super) usual: f64,
+}
+
+/// Returns the pauses of calls between steps.
+pub(super) fn between(runs: &[Run], owns: &[Owns], step_length: f64) -> Vec<Between> {
     let mut found = vec![];
     for (run, owns) in runs.iter().zip(owns) {
         let is_between = |party: &&Vec<u32>| party.len() > 2 && run.calls[party[0] as usize].place == BETWEEN;
@@ -78,7 +89,8 @@ pub(super) fn between(runs: &[Run], owns: &[Owns], step_length: f64) -> Vec<(usi
             let usual = median(&mut party.iter().map(own).collect::<Vec<f64>>());
             for call in party.iter().filter(|call| own(call) - usual > PAUSE.0 * step_length) {
                 let timed = &run.calls[*call as usize];
-                found.push((run.gpus[*call as usize] as usize, timed.step, own(call) - usual));
+                let gpu = run.gpus[*call as usize] as usize;
+                found.push(Between { gpu, step: timed.step, excess: own(call) - usual, usual });
             }
         }
     }

@@ -1,14 +1,15 @@
 //! Pauses: own times far beyond the usual, once or now and then.
 
-use super::owns::{Owns, between};
+use super::owns::{Between, Owns, between};
 use super::peers::Division;
 use super::run::Run;
-use super::standing::least;
 use crate::answer::{Event, When};
 use std::collections::BTreeMap;
 
 /// Steps of a rank with pauses, from which on these recur.
 const RECUR: usize = 3;
+/// How many times its usual share a slow rank may take longer between steps.
+const MORE: f64 = 1.5;
 /// Most pauses in the answer.
 pub(super) const MOST: usize = 100;
 
@@ -16,8 +17,7 @@ pub(super) const MOST: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct Pauses {
     by_gpu: BTreeMap<usize, BTreeMap<u32, f64>>,
-    /// Those between steps: GPU, step, how much longer.
-    between: Vec<(usize, u32, f64)>,
+    between: Vec<Between>,
 }
 
 impl Pauses {
@@ -45,23 +45,27 @@ impl Pauses {
     }
 
     /// Returns the GPUs whose pauses recur more often than those of the others: a rank has so many that pauses of random
-    /// ranks would not meet on it (mean + 4 standard deviations of a Poisson distribution over the ranks without it), and
-    /// over these steps they cost as much as a rank that stands out does.
-    pub(super) fn chronic(&self, gpus: usize, steps: usize, step_length: f64) -> Vec<usize> {
+    /// ranks would not meet on it (mean + 4 standard deviations of a Poisson distribution over the ranks without it).
+    pub(super) fn chronic(&self, gpus: usize) -> Vec<usize> {
         let counts: Vec<(usize, usize)> = self.by_gpu.iter().map(|(&gpu, steps)| (gpu, steps.len())).collect();
         let all: usize = counts.iter().map(|(_, count)| count).sum();
         let is_chronic = |&&(gpu, count): &&(usize, usize)| {
             let mean = (all - count) as f64 / gpus.saturating_sub(1).max(1) as f64;
-            let sum: f64 = self.by_gpu.get(&gpu).map_or(0.0, |steps| steps.values().sum());
-            let costs = sum > least(step_length) * steps as f64;
-            self.recur(gpu) && costs && count as f64 > mean + 4.0 * mean.max(1.0).sqrt()
+            self.recur(gpu) && count as f64 > mean + 4.0 * mean.max(1.0).sqrt()
         };
         counts.iter().filter(is_chronic).map(|&(gpu, _)| gpu).collect()
     }
 
+    /// Returns how long a GPU pauses in all, nanoseconds.
+    pub(super) fn sum(&self, gpu: usize) -> f64 {
+        self.by_gpu.get(&gpu).map_or(0.0, |steps| steps.values().sum())
+    }
+
     /// Returns when a GPU pauses.
     pub(super) fn when(&self, gpu: usize) -> When {
-        let steps: Vec<u32> = self.by_gpu.get(&gpu).map(|steps| steps.keys().copied().collect()).unwrap_or_default();
+        let mut steps: Vec<u32> = self.by_gpu.get(&gpu).map(|it| it.keys().copied().collect()).unwrap_or_default();
+        // what a rank does behind its last call shows in the next step
+        steps.dedup_by(|next, last| *next == *last + 1);
         let mut distances = steps.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
         let first = distances.next();
         let every = first.filter(|first| *first > 1 && distances.all(|distance| distance == *first));
@@ -72,14 +76,15 @@ impl Pauses {
     pub(super) fn steps_without(&self, gpus: &[usize]) -> Vec<u32> {
         let others = self.by_gpu.iter().filter(|(gpu, _)| !gpus.contains(gpu));
         let mut steps: Vec<u32> = others.flat_map(|(_, steps)| steps.keys().copied()).collect();
-        steps.extend(self.between.iter().map(|(_, step, _)| step));
+        steps.extend(self.between.iter().map(|it| it.step));
         steps.sort_unstable();
         steps.dedup();
         steps
     }
 
-    /// Returns the pauses of GPUs that are not among these, longest first, and the number of these GPUs.
-    pub(super) fn events_without(&self, gpus: &[usize]) -> (Vec<Event>, u64) {
+    /// Returns the pauses of GPUs that are not among these, longest first, and the number of these GPUs. A GPU that is slow
+    /// takes so many times `slowness` longer than others between steps, too: that is no pause.
+    pub(super) fn events_without(&self, gpus: &[usize], slowness: &dyn Fn(usize) -> f64) -> (Vec<Event>, u64) {
         let others = || self.by_gpu.iter().filter(|(gpu, _)| !gpus.contains(gpu));
         let event = |gpu: usize, step: u32, excess: f64| Event {
             gpu,
@@ -90,7 +95,8 @@ impl Pauses {
         let mut events: Vec<Event> = others()
             .flat_map(|(&gpu, steps)| steps.iter().map(move |(&step, &excess)| event(gpu, step, excess)))
             .collect();
-        events.extend(self.between.iter().map(|&(gpu, step, excess)| event(gpu, step, excess)));
+        let is_pause = |it: &&Between| it.excess > MORE * slowness(it.gpu) * it.usual;
+        events.extend(self.between.iter().filter(is_pause).map(|it| event(it.gpu, it.step, it.excess)));
         events.sort_by(|one, other| other.excess_us.total_cmp(&one.excess_us));
         let mut gpus: Vec<usize> = events.iter().map(|event| event.gpu).collect();
         gpus.sort_unstable();

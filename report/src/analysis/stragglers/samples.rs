@@ -1,5 +1,6 @@
 //! The calls at a place of a program, as they show how own time relates to the call before.
 
+use super::kept::hash;
 use super::programs::Program;
 use super::robust::median;
 use super::run::Run;
@@ -11,7 +12,7 @@ const EARLY: f64 = 100_000.0;
 /// Nanoseconds by which times of the GPU and of the host are off from each other.
 const HOST: f64 = 20_000.0;
 /// Most samples of a rank.
-const MOST: usize = 64;
+const MOST: usize = 128;
 /// Most ranks.
 const RANKS: usize = 64;
 
@@ -55,10 +56,9 @@ pub(super) struct Samples {
 
 /// Takes samples of a place of a program.
 pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples {
-    let every = program.steps.len().div_ceil(MOST).max(1);
     let ranks = program.gpus.len();
     let of_rank = |gpu: usize| {
-        let steps = (0..program.steps.len()).step_by(every);
+        let steps = spread_out(program.steps.len());
         let sample = |step: usize| {
             let call = *program.calls(step, gpu)?.get(place)? as usize;
             let run = &runs[program.steps[step].0];
@@ -76,6 +76,16 @@ pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples 
         && 50 * count(|sample| sample.enqueued + HOST < sample.length) <= all
         && 2 * count(|sample| sample.enqueued < sample.begin) > all;
     Samples { ranks, overlap, host_waits }
+}
+
+/// Returns steps all over a run, at most [`MOST`]: one by chance out of each of as many parts, so that no step that
+/// comes regularly is left out, or is always taken.
+fn spread_out(count: usize) -> impl Iterator<Item = usize> {
+    let parts = count.min(MOST);
+    (0..parts).map(move |part| {
+        let (from, to) = (part * count / parts, (part + 1) * count / parts);
+        from + (hash(part as u64) as usize) % (to - from)
+    })
 }
 
 impl Samples {

@@ -2,8 +2,9 @@
 //!
 //! A rank stands out if its own time a step is longer than that of its peers by more than 1 % of a step and 10 us, and by
 //! more than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks that have
-//! peers) and of its own median over the steps. Below five ranks the deviation of the ranks is unknown; 2 % of the own
-//! time stands for it, and fewer than five steps say nothing. The time by which it stands out says nothing yet of the
+//! peers) and of its own median over the steps. Below five ranks, the deviation is that of the rank's peers from each
+//! other, at least 1 % of the own time; of two ranks it is unknown, and 2 % of the own time stands for it. Then fewer than
+//! five steps say nothing. The time by which it stands out says nothing yet of the
 //! gain of a step.
 
 use super::owns::STEPS;
@@ -22,8 +23,12 @@ const SHARE: f64 = 0.01;
 pub(super) const RESOLVED: f64 = 10_000.0;
 /// Ranks from which on their deviation from each other is known.
 const RANKS: usize = 5;
-/// Share of the own time that stands for an unknown deviation.
+/// Share of the own time that stands for an unknown deviation, and the least deviation of two or three peers from each
+/// other.
 const UNKNOWN: f64 = 0.02;
+const OF_FEW: f64 = 0.01;
+/// Share of an excess that has come with a change, from which on it is there since the change.
+const OF_CHANGE: f64 = 0.5;
 /// Share of a node's ranks that stand out, from which on it is the node.
 const OF_NODE: f64 = 0.75;
 
@@ -53,6 +58,8 @@ struct Candidate {
     error: f64,
     since: Option<u32>,
     steps: usize,
+    /// Deviation of its peers from each other, of two peers or more.
+    of_peers: Option<f64>,
     /// Whether its peers fall into a faster and a slower part.
     is_halved: bool,
 }
@@ -81,9 +88,16 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
         let known: Vec<&Rank> = gpus.iter().filter_map(of).map(|(_, rank)| rank).collect();
         let half = faster_half(&known, step);
         let middle = half.unwrap_or_else(|| median(&mut known.iter().map(|rank| rank.excess).collect::<Vec<f64>>()));
+        let others = |gpu: usize| {
+            let others = gpus.iter().filter_map(of).filter(|(other, _)| *other != gpu);
+            others.map(|(_, rank)| rank.excess).collect::<Vec<f64>>()
+        };
         for (gpu, rank) in gpus.iter().filter_map(of) {
-            // a change that leaves the rank as its peers are behind it is over
-            let change = rank.change().filter(|it| it.behind - middle > least(step) && it.behind > it.before);
+            // a change that leaves the rank as its peers are behind it is over; of a small one nobody would speak
+            let is_begin = |it: &Change| {
+                it.behind - middle > least(step) && it.behind - it.before > OF_CHANGE * (it.behind - middle)
+            };
+            let change = rank.change().filter(is_begin);
             let behind = change.map(|Change { step, behind, .. }| (step, behind));
             candidates.push(Candidate {
                 gpu,
@@ -93,6 +107,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
                 error: rank.error,
                 since: behind.map(|(step, _)| step),
                 steps: rank.steps.len(),
+                of_peers: (gpus.len() > 2).then(|| spread(&others(gpu))[1]),
                 is_halved: half.is_some(),
             });
         }
@@ -143,7 +158,8 @@ fn deviation(candidates: &[Candidate]) -> Option<f64> {
 
 fn scale(candidate: &Candidate, deviation: Option<f64>) -> f64 {
     let deviation = deviation.or_else(|| candidate.is_halved.then_some(0.0));
-    deviation.unwrap_or(UNKNOWN * candidate.own).max(candidate.error).max(1.0)
+    let of_few = candidate.of_peers.map(|deviation| deviation.max(OF_FEW * candidate.own));
+    deviation.or(of_few).unwrap_or(UNKNOWN * candidate.own).max(candidate.error).max(1.0)
 }
 
 /// Puts ranks of a node that stand out together in one, and finds nodes all of whose ranks are later than those of the
