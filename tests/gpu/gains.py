@@ -190,10 +190,11 @@ def pipeline():
 
 
 ranks.join(RANK, RANKS, DIRECTORY)
-ranks.bind(RANK, RANKS)
 CYCLES = cycles_of_a_millisecond()
 step = {"late_rank": late_rank, "ddp": ddp, "fsdp": fsdp, "moe": moe, "pipeline": pipeline}[JOB]()
 dist.barrier()
+# NCCL's threads are there: they are to share the rank's processors, and not this thread's one
+ranks.bind(RANK, RANKS)
 for number in range(STEPS):
     if number == WARM_UP:
         torch.cuda.synchronize()

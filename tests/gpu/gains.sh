@@ -7,11 +7,11 @@
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release), with the tool beside it. Without JOBs: a data
 # parallel one whose slow rank's host is late (`late_rank`), one whose slow rank computes longer (`ddp`), a fully sharded
 # one (`fsdp`), a mixture of experts (`moe`) and a pipeline with a slow stage (`pipeline`). RANKS (the GPUs, 2 at least),
-# FACTOR ("1.5", how many times as long), STEPS (60) and
-# NODES may be set, NCCL_LIBRARY, the file of another NCCL than PyTorch's, and KEEP, a directory for what the runs write.
+# FACTOR ("1.5", how many times as long), STEPS (60) and NODES may be set, NCCL_LIBRARY, the file of another NCCL than
+# PyTorch's, and KEEP, a directory for what the runs write. Four ranks need 16 processors: NCCL's threads poll sockets.
 # Where there are fewer GPUs than ranks, ranks share them by CUDA's Multi-Process Service, as pretended nodes: without it,
 # kernels of two processes never run at once. Prints one line a job and a total; exit status 1 when one of them is wrong.
-# Takes a minute and a half.
+# Takes two minutes.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/setup.sh

@@ -9,8 +9,8 @@
 //! less from begin to begin, that stream's operations run beside computation, and `beside` is fitted at each place behind
 //! them: with the least variation, and such that each rank is as slow in comparison with its peers as it is elsewhere.
 //! For ranks that wait at a place in every step show no own time there, and any `beside` up to the length of their waits
-//! would do. So it is where most ranks wait for a rank that is slow elsewhere, too: it is taken to be as slow here. A
-//! rank that is late at such a place alone does something there that the others do not.
+//! would do. So it is where most ranks wait for a rank that is slow elsewhere, too: it is taken to be as slow here, or as
+//! its GPU is where its host is ahead. A rank that is late at such a place alone does something there that the others do not.
 
 use super::programs::Program;
 use super::robust::{median, quantile};
@@ -85,13 +85,14 @@ pub(super) fn fit(program: &Program, runs: &[Run]) -> Vec<Beside> {
                 // somewhere in a step the computation waits
                 counts = known;
             }
-            let slowness = slowness(&samples, &beside, &counts);
-            let is_fitted = |&place: &usize| {
+            // where the host is ahead, its own delays elsewhere say nothing
+            let slownesses = [false, true].map(|of_gpu| slowness(&samples, &beside, &counts, of_gpu));
+            for place in (0..program.places).filter(|&place| is_open(place)) {
                 let of = &samples[place];
-                is_open(place) && (is_beside(place) || hides[place] && is_slow_elsewhere(of, &slowness))
-            };
-            for place in (0..program.places).filter(is_fitted) {
-                beside[place] = fitted(&samples[place], &slowness, matches!(varies[place], Varies::FromBegin(_)));
+                let slowness = &slownesses[usize::from(of.host_is_ahead)];
+                if is_beside(place) || hides[place] && is_slow_elsewhere(of, slowness) {
+                    beside[place] = fitted(of, slowness, matches!(varies[place], Varies::FromBegin(_)));
+                }
             }
         }
     }
@@ -142,12 +143,12 @@ fn varies(samples: &Samples) -> Varies {
     }
 }
 
-/// Returns how slow each rank is: the median over places of its own time over that of its peers, by own time.
-fn slowness(samples: &[Samples], beside: &[f64], counts: &[usize]) -> Vec<f64> {
+/// Returns how slow each rank is, or its GPU: the median over places of its own time over that of its peers, by own time.
+fn slowness(samples: &[Samples], beside: &[f64], counts: &[usize], of_gpu: bool) -> Vec<f64> {
     let ranks = samples.first().map_or(0, |samples| samples.ranks.len());
     let mut ratios: Vec<Vec<(f64, f64)>> = vec![vec![]; ranks];
     for &place in counts {
-        let of_ranks = samples[place].medians_of_gpu(beside[place]);
+        let of_ranks = samples[place].own_times(beside[place], of_gpu);
         let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<_>>());
         if usual >= LITTLE {
             for (ratios, own) in ratios.iter_mut().zip(of_ranks) {

@@ -9,8 +9,6 @@ use super::run::Run;
 const AT_ONCE: f64 = 12_000.0;
 /// Nanoseconds by which begins of operations that CUDA events time may be early.
 const EARLY: f64 = 100_000.0;
-/// Nanoseconds by which times of the GPU and of the host are off from each other.
-const HOST: f64 = 20_000.0;
 /// Most samples of a rank.
 const MOST: usize = 128;
 /// Most ranks.
@@ -52,6 +50,8 @@ pub(super) struct Samples {
     pub(super) overlap: bool,
     /// Whether every rank's host enqueues the call when the call before has ended: the host has waited for it.
     pub(super) host_waits: bool,
+    /// Whether hosts enqueue the call before the call before has begun.
+    pub(super) host_is_ahead: bool,
 }
 
 /// Takes samples of a place of a program.
@@ -73,9 +73,10 @@ pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples 
     let overlap = 50 * count(|sample| sample.begin + EARLY < sample.length) > all;
     // where the enqueue is not known, it is the begin
     let host_waits = all > 0
-        && 50 * count(|sample| sample.enqueued + HOST < sample.length) <= all
+        && 50 * count(|sample| sample.enqueued < sample.length) <= all
         && 2 * count(|sample| sample.enqueued < sample.begin) > all;
-    Samples { ranks, overlap, host_waits }
+    let host_is_ahead = 2 * count(|sample| sample.enqueued < 0.0) > all;
+    Samples { ranks, overlap, host_waits, host_is_ahead }
 }
 
 /// Returns steps all over a run, at most [`MOST`]: one by chance out of each of as many parts, so that no step that
@@ -102,9 +103,9 @@ impl Samples {
         2 * self.ranks.iter().filter(is_free).count() > self.ranks.len()
     }
 
-    /// Returns each rank's median own time; where the host has waited, the GPU's part of it.
-    pub(super) fn medians_of_gpu(&self, beside: f64) -> Vec<Option<f64>> {
-        if self.host_waits { medians(&self.ranks, Sample::of_gpu) } else { medians(&self.ranks, |it| it.own(beside)) }
+    /// Returns each rank's median own time; or the GPU's part of it where the host has waited.
+    pub(super) fn own_times(&self, beside: f64, of_gpu: bool) -> Vec<Option<f64>> {
+        medians(&self.ranks, |it| if of_gpu && self.host_waits { it.of_gpu() } else { it.own(beside) })
     }
 }
 

@@ -168,3 +168,49 @@ fn a_stage_of_a_pipeline_is_compared_with_the_other_stages() {
         assert!((gain / truth - 1.0).abs() < 0.05, "stage {stage}: {gain}, {truth}");
     }
 }
+
+/// Each two neighbours of a pipeline have a communicator of their own, as PyTorch makes them.
+#[test]
+fn stages_are_known_by_communicators_of_neighbours() {
+    let mut maker = Maker::new(4, 4);
+    let world = maker.communicator("world", &[0, 1, 2, 3]);
+    let pairs = [0, 1, 2].map(|stage| maker.communicator("", &[stage, stage + 1]));
+    let mut at = [MS; 4];
+    for step in 0..STEPS {
+        for micro in 0..8 {
+            let is_forward = micro < 4;
+            let way: Vec<usize> = if is_forward { (0..4).collect() } else { (0..4).rev().collect() };
+            for (place, &stage) in way.iter().enumerate() {
+                let factor = if stage == 2 { 1.5 } else { 1.0 };
+                at[stage] += (2e6 * factor * noise(stage, step, micro)) as u64;
+                if let Some(&next) = way.get(place + 1) {
+                    let (low, message) = (stage.min(next), if is_forward { (0, 1, 1 << 20) } else { (1, 0, 1 << 20) });
+                    let end = maker.exchange(pairs[low], &[message], Start::Each(&[at[low], at[low + 1]]), 100 * US);
+                    (at[stage], at[next]) = (end, end);
+                }
+            }
+        }
+        at = [maker.collective(world, "AllReduce", 4, Start::Each(&at), 20 * US); 4];
+    }
+    let stragglers = stragglers(&maker.finish());
+    assert_eq!(names(&stragglers), ["stage 2"]);
+    assert_eq!((&stragglers.found[0].gpus[..], stragglers.compared), (&[2][..], 4));
+}
+
+/// Two ranks that gather and scatter, beside all-gathers, are no stages: they have no peers.
+#[test]
+fn ranks_that_gather_and_scatter_are_no_stages() {
+    let mut maker = Maker::new(2, 2);
+    let world = maker.communicator("world", &[0, 1]);
+    let mut end = MS;
+    for step in 0..STEPS {
+        for place in 0..2 {
+            let begins = [0, 1].map(|rank| end + (1e6 * (1.0 + rank as f64) * noise(rank, step, place)) as u64);
+            let message = if place == 0 { (1, 0, 1 << 18) } else { (0, 1, 1 << 18) };
+            end = maker.exchange(world, &[message], Start::Each(&begins), 50 * US);
+            end = maker.collective(world, "AllGather", 1 << 16, Start::Together(end + 100 * US), 50 * US);
+        }
+    }
+    let stragglers = stragglers(&maker.finish());
+    assert_eq!((names(&stragglers).len(), stragglers.compared), (0, 0));
+}

@@ -44,6 +44,7 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         found: vec![found],
         together_us: None,
         jitter_us: Some(0.012 * STEP_US),
+        compared: groups.ranks as u64,
         ranks: (0..groups.ranks).map(rank).collect(),
         events: vec![Event { gpu: 0, step: 31, excess_us: 0.3 * STEP_US, cost_us: Some(0.29 * STEP_US) }],
         event_count: 1,

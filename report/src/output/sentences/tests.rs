@@ -53,7 +53,8 @@ fn found(place: usize, excess_us: f64, gain_us: Option<f64>) -> Straggler {
 }
 
 fn with(found: Vec<Straggler>, together_us: Option<f64>) -> Report {
-    let stragglers = Stragglers { steps: 57, step_us: 20_000.0, found, together_us, ..Stragglers::default() };
+    let stragglers =
+        Stragglers { steps: 57, step_us: 20_000.0, found, together_us, compared: 8, ..Stragglers::default() };
     Report { stragglers: Part::Known(stragglers), ..whole() }
 }
 
@@ -96,6 +97,13 @@ fn late_names_nobody_where_nobody_stands_out() {
     let expected = "No rank stands out; their random differences cost 1.20 ms a step, 6.0 % of it.";
     assert_eq!(late(&report), expected);
     assert_eq!(answers(&report).late.verdict, Verdict::Fine);
+    let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
+    (stragglers.step_us, stragglers.jitter_us) = (20.0, Some(9.0));
+    assert_eq!(late(&report), "No rank stands out.");
+    let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
+    stragglers.compared = 0;
+    let expected = "Not known: no two ranks run the same program, so that none can be compared with others.";
+    assert_eq!((late(&report).as_str(), answers(&report).late.verdict), (expected, Verdict::Unknown));
     report.complete.ranks = Some(9);
     assert_eq!(late(&report), "Not known of all: 1 rank is missing. Of the 8 ranks here, none stands out.");
     assert_eq!(answers(&report).late.verdict, Verdict::Unknown);
@@ -185,7 +193,7 @@ fn cost_is_a_share_of_a_step_and_its_time() {
     let Part::Known(it) = &mut report.budget else { unreachable!() };
     (it.with_kernels, it.of_steps, it.timed) = (false, false, 0.5);
     let text = cost(&report);
-    assert!(text.starts_with("NCCL is under way in 25 % of the recording, 2.50 ms of 10.0 ms:"), "{text}");
+    assert!(text.starts_with("NCCL is under way in at least 25 % of the recording, 2.50 ms of 10.0 ms:"), "{text}");
     assert!(text.ends_with("50 % of the operations have no GPU time and count as time without NCCL."), "{text}");
 }
 

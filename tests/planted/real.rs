@@ -1,0 +1,53 @@
+//! Jobs of PyTorch on a GPU with a slow rank (`tests/gpu/gains.sh`): does the report predict the step of the same job
+//! without it?
+//!
+//! Four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over loopback: PyTorch
+//! 2.11, NCCL 2.28.9, preset `light`. Rank 2 took 1.5 times as long. The times are those of the program's own clock.
+
+use crate::tool;
+use serde_json::Value;
+use std::path::Path;
+
+/// Share of a step by which the prediction may be off.
+const NEAR: f64 = 0.05;
+
+/// Holds the report of a job against its mean step, and that of the run without the fault, microseconds.
+fn predicts(job: &str, [step, without]: [f64; 2], group: &str, why: &str) {
+    let recordings = tool::captures(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/real").join(job));
+    assert_eq!(recordings.len(), 4);
+    let report = tool::succeed(tool::tool().arg("report").args(&recordings).args(["--json", "-"]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let known = &report["stragglers"]["known"];
+    let found = known["found"].as_array().unwrap();
+    assert_eq!(found.len(), 1, "{job}: {found:?}");
+    assert_eq!(
+        (&found[0]["gpus"], &found[0]["group"], &found[0]["why"]),
+        (&serde_json::json!([2]), &group.into(), &why.into())
+    );
+    assert_eq!(found[0]["when"], "always", "{job}");
+    let predicted = step - found[0]["gain_us"].as_f64().unwrap();
+    assert!((predicted / without - 1.0).abs() < NEAR, "{job}: {predicted:.0} us, measured {without:.0}");
+}
+
+/// All-reduces beside the computation; before each step the rank's host sleeps.
+#[test]
+fn a_late_host_costs_what_the_job_takes_less_without_it() {
+    predicts("late_rank", [11_074.8, 9_187.4], "rank", "host");
+}
+
+/// The host runs ahead of the GPU; no call is awaited by it.
+#[test]
+fn a_slow_rank_beside_which_all_others_are_ready_costs_what_the_job_takes_less_without_it() {
+    predicts("ddp", [17_654.9, 12_083.1], "rank", "gpu");
+}
+
+#[test]
+fn a_slow_rank_of_a_sharded_job_costs_what_the_job_takes_less_without_it() {
+    predicts("fsdp", [38_037.8, 26_798.1], "rank", "gpu");
+}
+
+/// Each two neighbours have a communicator of their own.
+#[test]
+fn a_slow_stage_costs_what_the_job_takes_less_without_it() {
+    predicts("pipeline", [57_892.3, 46_092.7], "stage", "gpu");
+}
