@@ -2,13 +2,15 @@
 
 use super::kept::hash;
 use super::programs::Program;
-use super::robust::median;
+use super::robust::{median, spread};
 use super::run::Run;
 
 /// Nanoseconds behind the call before on its stream, within which a call was ready before it could begin.
 const AT_ONCE: f64 = 12_000.0;
 /// Nanoseconds by which begins of operations that CUDA events time may be early.
 const EARLY: f64 = 100_000.0;
+/// Nanoseconds between enqueue and begin in which a GPU computes, at least, and their steadiness: deviation over median.
+const COMPUTES: (f64, f64) = (50_000.0, 0.5);
 /// Most samples of a rank.
 const MOST: usize = 128;
 /// Most ranks.
@@ -71,12 +73,19 @@ pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples 
     let all: usize = ranks.iter().map(Vec::len).sum();
     let count = |is: fn(&Sample) -> bool| ranks.iter().flatten().filter(|sample| is(sample)).count();
     let overlap = 50 * count(|sample| sample.begin + EARLY < sample.length) > all;
-    // where the enqueue is not known, it is the begin
-    let host_waits = all > 0
-        && 50 * count(|sample| sample.enqueued < sample.length) <= all
-        && 2 * count(|sample| sample.enqueued < sample.begin) > all;
+    let host_waits = all > 0 && 50 * count(|sample| sample.enqueued < sample.length) <= all && is_steady(&ranks);
     let host_is_ahead = 2 * count(|sample| sample.enqueued < 0.0) > all;
     Samples { ranks, overlap, host_waits, host_is_ahead }
+}
+
+/// Returns whether calls begin a steady time behind their enqueue, on most ranks: that of a computation which the host has
+/// enqueued before. A host that is late by itself enqueues right before the begin, or at any time.
+fn is_steady(ranks: &[Vec<Sample>]) -> bool {
+    let is_steady = |samples: &&Vec<Sample>| {
+        let [middle, deviation] = spread(&samples.iter().map(|it| it.begin - it.enqueued).collect::<Vec<f64>>());
+        middle >= COMPUTES.0 && deviation <= COMPUTES.1 * middle
+    };
+    2 * ranks.iter().filter(is_steady).count() > ranks.len()
 }
 
 /// Returns steps all over a run, at most [`MOST`]: one by chance out of each of as many parts, so that no step that
