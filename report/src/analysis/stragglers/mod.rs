@@ -138,16 +138,16 @@ impl Costs {
         let mut owns = owns(&runs, &division, step);
         let mut pauses = self.pauses;
         pauses.add_all(&runs, &division, &owns, step);
-        let all_ranks = |owns: &[Owns]| {
+        let all_ranks = |owns: &[Owns], from: &dyn Fn(usize) -> u32| {
             let mut ranks: Vec<Option<Rank>> = job.gpus.iter().map(|_| None).collect();
             for peers in &division.peers {
                 for (&member, gpu) in peers.members.iter().zip(division.gpus(peers)) {
-                    ranks[gpu] = Rank::of((&runs, &division), peers, member, owns);
+                    ranks[gpu] = Rank::of((&runs, &division), peers, member, owns, from(gpu));
                 }
             }
             ranks
         };
-        let ranks = all_ranks(&owns);
+        let ranks = all_ranks(&owns, &|_| 0);
         let chronic = pauses.chronic(job.gpus.len());
         let left_out = pauses.steps_without(&chronic);
         let scene = Scene { runs: &runs, owns: &owns, left_out: &left_out };
@@ -176,7 +176,11 @@ impl Costs {
         for peers in division.peers.iter().filter(|peers| division.gpus(peers).any(|gpu| out.contains(&gpu))) {
             owns::excess(&runs, &division, peers, &out, &mut owns);
         }
-        let against_others = all_ranks(&owns);
+        let since = |gpu: usize| {
+            let group = found.standing.iter().find(|group| group.gpus.contains(&gpu));
+            group.and_then(|group| group.since).unwrap_or(0)
+        };
+        let against_others = all_ranks(&owns, &since);
         let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &against_others };
         let of_network =
             (0..parts).map(|part| what_if.with_repaired(&Repaired::of(&runs, slow, part), measured)).collect();

@@ -9,6 +9,8 @@ use super::run::{Beside, Run};
 
 /// Steps of a place from which on its usual excess is known.
 pub(super) const STEPS: usize = 5;
+/// Steps to either side with which a step is compared.
+const AROUND: usize = 10;
 /// Share of a step, and usual deviations of its place, beyond which an excess is a pause.
 const PAUSE: (f64, f64) = (0.05, 10.0);
 
@@ -188,12 +190,15 @@ fn pauses_of_steps(
     }
 }
 
-/// Returns which of some values are far beyond the others.
+/// Returns which of some values are far beyond the others, and beyond those around them: behind a lasting change all are
+/// alike.
 fn beyond(values: &[f64], step_length: f64) -> Vec<bool> {
     if values.len() < STEPS || values.iter().all(|&value| value <= PAUSE.0 * step_length) {
         return vec![false; values.len()];
     }
     let [usual, deviation] = spread(values);
-    let limit = (usual + PAUSE.0 * step_length).max(usual + PAUSE.1 * deviation);
-    values.iter().map(|&value| value > limit).collect()
+    let more = (PAUSE.0 * step_length).max(PAUSE.1 * deviation);
+    let around = |at: usize| median(&mut values[at.saturating_sub(AROUND)..values.len().min(at + AROUND + 1)].to_vec());
+    let is_beyond = |(at, &value): (usize, &f64)| value > usual + more && value > around(at) + more;
+    values.iter().enumerate().map(is_beyond).collect()
 }

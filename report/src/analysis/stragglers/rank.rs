@@ -24,12 +24,13 @@ pub(super) struct Rank {
 }
 
 impl Rank {
-    /// Takes the steps of a member of some peers; `None` if it has none with own times.
+    /// Takes the steps of a member of some peers, from step `from` on; `None` if it has none with own times.
     pub(super) fn of(
         (runs, division): (&[Run], &Division),
         peers: &Peers,
         member: usize,
         owns: &[Owns],
+        from: u32,
     ) -> Option<Self> {
         let program = &division.programs[peers.program];
         let has_peers = peers.members.len() > 1;
@@ -37,6 +38,7 @@ impl Rank {
             .steps
             .iter()
             .enumerate()
+            .filter(|(_, (_, number))| *number >= from)
             .filter_map(|(step, &(stretch, number))| Some((stretch, number, program.calls(step, member)?)))
             .collect();
         let is_known = |stretch: usize, call: usize| {

@@ -227,26 +227,35 @@ fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, found: &mut Fo
     let own = |of: &[(usize, &Rank)]| median(&mut of.iter().map(|(_, rank)| rank.own).collect::<Vec<f64>>());
     let owns: BTreeMap<i32, f64> = by_stage.iter().map(|(&stage, of)| (stage, own(of))).collect();
     for (stage, of) in &by_stage {
-        let mut others: Vec<f64> = owns.iter().filter(|(other, _)| *other != stage).map(|(_, own)| *own).collect();
-        let usual = median(&mut others);
+        let others: Vec<f64> = owns.iter().filter(|(other, _)| *other != stage).map(|(_, own)| *own).collect();
+        let [usual, apart] = spread(&others);
         let excess = owns[stage] - usual;
         let error = median(&mut of.iter().map(|(_, rank)| rank.error).collect::<Vec<f64>>());
-        let z = excess / (UNKNOWN * usual).max(error).max(1.0);
+        let scale = if others.len() > 1 { apart.max(OF_FEW * usual) } else { UNKNOWN * usual };
+        let z = excess / scale.max(error).max(1.0);
         let steps = of.iter().map(|(_, rank)| rank.steps.len()).min().unwrap_or(0);
-        let gpus: Vec<usize> = of.iter().map(|(gpu, _)| *gpu).collect();
-        gpus.iter().for_each(|&gpu| found.is_compared[gpu] = true);
+        of.iter().for_each(|(gpu, _)| found.is_compared[*gpu] = true);
         if z <= Z || excess <= least(step) || steps < STEPS {
             continue;
         }
-        found.standing.push(Standing {
-            group: Group::Stage,
-            own: owns[stage],
-            excess,
+        // where most ranks of a stage are slow, the others are as those of the other stages
+        let slow: Vec<&(usize, &Rank)> = of.iter().filter(|(_, rank)| rank.own - usual > excess / 2.0).collect();
+        let standing = |group: Group, gpus: Vec<usize>, own: f64, peers: usize| Standing {
+            group,
+            own,
+            excess: own - usual,
             z,
-            peers: owns.len() - 1,
+            peers,
             since: None,
-            others: Some(usual / owns[stage]),
+            others: Some(usual / own),
             gpus,
-        });
+        };
+        if slow.len() == of.len() {
+            let gpus = of.iter().map(|(gpu, _)| *gpu).collect();
+            found.standing.push(standing(Group::Stage, gpus, owns[stage], owns.len() - 1));
+        } else {
+            let peers = by_stage.values().map(Vec::len).sum::<usize>() - slow.len();
+            found.standing.extend(slow.iter().map(|(gpu, rank)| standing(Group::Rank, vec![*gpu], rank.own, peers)));
+        }
     }
 }

@@ -17,7 +17,7 @@ const MOST: f64 = 0.75;
 /// The steps with other own times.
 pub(super) struct WhatIf<'a> {
     pub(super) scene: Scene<'a>,
-    /// The ranks in comparison with those that do not stand out.
+    /// The ranks in comparison with those that do not stand out, from the step on in which they began to be slow.
     pub(super) ranks: &'a [Option<Rank>],
 }
 
@@ -45,10 +45,6 @@ impl WhatIf<'_> {
                 return own;
             }
             // a slow rank is slow in all it does: its random differences shrink with its time
-            let excess = match group.since {
-                Some(_) if rank.excess.abs() > 0.0 => excess * group.excess / rank.excess.max(group.excess / 4.0),
-                _ => excess,
-            };
             if usual > 0.0 { own * (1.0 - excess / usual).max(0.0) } else { own }
         };
         self.scene.play(&own, &unchanged)
