@@ -4,7 +4,7 @@ use super::owns::Owns;
 use super::run::Run;
 
 /// Calls of a GPU in a stretch from which on one of them says little.
-const MANY: usize = 400;
+const MANY: usize = 100;
 
 /// The stretches of a job with their own times.
 #[derive(Debug, Clone, Copy)]
