@@ -3,10 +3,11 @@
 //! The transfer of messages over a slow pair becomes shorter by the factor of that pair. A collective goes at the pace of
 //! the slowest pair that its communicator uses, so its transfer becomes shorter by the largest factor of these pairs over
 //! that of the pairs that stay slow. A collective's latency stays as it is: the communicator's shortest transfer, where that
-//! is below 100 us.
+//! is below 100 us. An all-to-all is not shorter than for its ranks that no slow pair touches.
 
+use super::kept::Joins;
 use super::run::Run;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A pair of GPUs that is slow in a communicator.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +31,8 @@ pub(super) struct Repaired {
     collectives: FxHashMap<u32, f64>,
     /// By communicator and GPUs, the smaller place first.
     messages: FxHashMap<(u32, [u32; 2]), f64>,
+    /// GPUs of slow pairs, with the communicator.
+    touched: FxHashSet<(u32, u32)>,
     /// Latency of the collectives by communicator, nanoseconds.
     latencies: FxHashMap<u32, i64>,
 }
@@ -66,7 +69,8 @@ impl Repaired {
             }
         }
         latencies.retain(|_, latency| *latency < LATENCY);
-        Self { collectives, messages, latencies }
+        let touched = rows.iter().flat_map(|row| row.gpus.map(|gpu| (row.communicator, gpu))).collect();
+        Self { collectives, messages, touched, latencies }
     }
 
     /// Returns the transfer of a call, or that between a call and one that it meets.
@@ -79,7 +83,24 @@ impl Repaired {
             }
             None => self.collectives.get(&communicator),
         };
+        let least = if factor.is_some() && other.is_none() { self.untouched(run, call) } else { 0 };
         let latency = self.latencies.get(&communicator).copied().filter(|_| other.is_none()).unwrap_or(0).min(transfer);
-        factor.map_or(transfer, |factor| latency + ((transfer - latency) as f64 / factor) as i64)
+        factor.map_or(transfer, |factor| (latency + ((transfer - latency) as f64 / factor) as i64).max(least))
+    }
+
+    /// Returns how long an all-to-all takes behind its latest begin for ranks that no slow pair touches, in the mean,
+    /// nanoseconds; 0 of other calls, or where the pairs touch all ranks.
+    fn untouched(&self, run: &Run, call: usize) -> i64 {
+        let of = &run.calls[call];
+        if of.joins != Joins::AllToAll || !of.is_compared {
+            return 0;
+        }
+        let party = || run.party(call).iter().map(|&call| call as usize);
+        let latest = party().map(|call| run.calls[call].common()[0]).max().unwrap_or(0);
+        let (mut sum, mut count) = (0, 0);
+        for other in party().filter(|&other| !self.touched.contains(&(of.communicator, run.gpus[other]))) {
+            (sum, count) = (sum + (run.calls[other].common()[1] - latest).max(0), count + 1);
+        }
+        if count > 0 { sum / count } else { 0 }
     }
 }
