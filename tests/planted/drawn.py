@@ -92,6 +92,12 @@ def one_gpu(rnd):
 SHAPES = (ddp, fsdp, gpipe, one_f_one_b, moe, loop, one_gpu)
 
 
+def evaluated(shape):
+    """Returns the steps behind which a training loop evaluates or writes. Neither is in a step: what a slow rank costs
+    there is not what it costs a step."""
+    return range(49, shape.steps, 50) if shape.name == "loop" else ()
+
+
 def faults(shape, rnd, sigma):
     """Returns the faults that such a job may have, one of each kind."""
     by = math.exp(rnd.uniform(math.log(0.03), math.log(1.0)))
@@ -104,9 +110,7 @@ def faults(shape, rnd, sigma):
         "two", f"ranks {rank} and {other} compute {more:.0%} longer", slow([rank, other], more), (rank, other), more
     )
     every = rnd.randrange(5, 16)
-    # an evaluation is in no step: one that the rank is slow in would cost what no step costs
-    evaluated = range(49, shape.steps, 50) if shape.name == "loop" else ()
-    begin = rnd.choice([begin for begin in range(5) if all((step - begin) % every for step in evaluated)])
+    begin = rnd.choice([begin for begin in range(5) if all((step - begin) % every for step in evaluated(shape))])
     yield Fault(
         "sometimes",
         f"rank {rank} takes twice as long in every {every}th step",
@@ -203,8 +207,9 @@ class Draw:
         if not judge.that(said.part("stragglers"), "nothing is concluded: " + (said.errors + said.first)[:150]):
             return
         warm_up = (said.part("steps") or {"warm_up": 0})["warm_up"]
-        step = mean_step(job, warm_up)
-        cost = step - mean_step(self.job(False), warm_up) if self.fault.name != "none" else 0.0
+        other = evaluated(self.shape)
+        step = mean_step(job, warm_up, other)
+        cost = step - mean_step(self.job(False), warm_up, other) if self.fault.name != "none" else 0.0
         judge.said.append(f"true cost {cost / 1e6:.3f} ms of {step / 1e6:.2f} ms")
         self.who(said, judge, step)
         if self.fault.name not in ("none", "once"):

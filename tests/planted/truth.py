@@ -46,7 +46,8 @@ def union(spans):
     return total
 
 
-def mean_step(job, warm_up=0):
-    """Returns the mean length of a step behind the warm-up, nanoseconds."""
-    begins = [[op.start for op in steps[warm_up:] if op.start is not None] for steps in job.steps]
-    return sum((of[-1] - of[0]) / (len(of) - 1) for of in begins) / job.ranks
+def mean_step(job, warm_up=0, without=()):
+    """Returns the mean length of a step behind the warm-up, nanoseconds, of the steps that are not `without`."""
+    begins = [[op.start for op in steps if op.start is not None] for steps in job.steps]
+    lengths = [of[s + 1] - of[s] for of in begins for s in range(warm_up, len(of) - 1) if s not in without]
+    return sum(lengths) / len(lengths)
