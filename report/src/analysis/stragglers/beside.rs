@@ -5,7 +5,7 @@
 //! `own` with `beside` = 0, the second with `beside` without bound, and a prefetched operation that is awaited in the
 //! middle has a `beside` between (see [`super::run`]). Where the host itself has waited for the operation before, which
 //! shows in when it enqueues the next one, `beside` is 0. Of each other place of a program, the two ways are compared by
-//! how much they vary from step to step on each rank. Only where some place behind a stream's operations varies clearly
+//! how much they vary from step to step on each rank. Only where some places behind a stream's operations vary clearly
 //! less from begin to begin, that stream's operations run beside computation, and `beside` is fitted at each place behind
 //! them: with the least variation, and such that each rank is as slow in comparison with its peers as it is elsewhere.
 //! For ranks that wait at a place in every step show no own time there, and any `beside` up to the length of their waits
@@ -23,6 +23,8 @@ const STEPS: usize = 4;
 /// Ratios of variations, begin to begin over end to begin, and samples of a place: below the ratio, with so many samples
 /// at least, operations run beside computation.
 const CLEARLY: [(f64, usize); 2] = [(0.8, 40), (0.5, 12)];
+/// One place of so many is enough to say so of a stream.
+const SOME: usize = 4;
 /// Ratio of variations up to which nobody waits, and from whose inverse on somebody does.
 const LESS: f64 = 0.9;
 /// Values of `beside` that a fit tries, evenly spaced.
@@ -58,13 +60,17 @@ pub(super) fn fit(program: &Program, runs: &[Run]) -> Vec<Beside> {
         // a host that comes late by itself enqueues behind the end, too
         samples.host_waits &= *varies != Varies::FromBegin(true);
     }
-    let mut beside_of: FxHashMap<u16, bool> = FxHashMap::default();
+    let mut places_of: FxHashMap<u16, [usize; 2]> = FxHashMap::default();
     for (stream, varies) in streams.iter().zip(&varies) {
         if let Some(stream) = stream {
-            *beside_of.entry(*stream).or_default() |= *varies == Varies::FromBegin(true);
+            let [clear, known] = places_of.entry(*stream).or_default();
+            *clear += usize::from(*varies == Varies::FromBegin(true));
+            *known += usize::from(*varies != Varies::Unknown);
         }
     }
-    let is_beside = |place: usize| streams[place].is_some_and(|stream| beside_of[&stream]);
+    // one of many places may vary so by chance
+    let is_clear = |[clear, known]: [usize; 2]| clear > 1 || clear * SOME > known;
+    let is_beside = |place: usize| streams[place].is_some_and(|stream| is_clear(places_of[&stream]));
     let is_open = |place: usize| !samples[place].overlap && !samples[place].host_waits;
     let hides: Vec<bool> = samples.iter().map(Samples::hide).collect();
     let mut beside: Vec<f64> = (0..program.places)

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::hash::Hasher;
 
 /// Most calls that are kept, of all GPUs.
-const MOST: usize = if cfg!(test) { 1 << 12 } else { 2 << 20 };
+const MOST: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 /// Most steps in a block.
 const BLOCK: u64 = 16;
 /// Least share of the room that a block leaves to others.
@@ -160,7 +160,7 @@ impl Kept {
             *reached = Some(block);
             self.give_up(given_up);
         }
-        if self.count >= 2 * MOST {
+        if self.count >= 4 * MOST {
             self.is_full = true;
             return;
         }
@@ -233,18 +233,33 @@ impl Kept {
 
     /// Returns the stretches of steps that follow one another.
     pub(super) fn into_stretches(self) -> Vec<Calls> {
-        let mut stretches: Vec<(u64, Calls)> = vec![];
+        let mut stretches: Vec<(u64, Vec<Calls>)> = vec![];
         for (block, calls) in self.blocks {
             match stretches.last_mut() {
                 Some((last, stretch)) if *last + 1 == block => {
                     *last = block;
-                    stretch.iter_mut().zip(calls).for_each(|(known, more)| known.extend(more));
+                    stretch.push(calls);
                 }
-                _ => stretches.push((block, calls)),
+                _ => stretches.push((block, vec![calls])),
             }
         }
-        stretches.into_iter().map(|(_, calls)| calls).collect()
+        stretches.into_iter().map(|(_, blocks)| joined(blocks)).collect()
     }
+}
+
+/// Joins blocks that follow one another, GPU by GPU, each of which is in memory once.
+fn joined(mut blocks: Vec<Calls>) -> Calls {
+    let gpus = blocks.iter().map(Vec::len).max().unwrap_or(0);
+    let of_gpu = |gpu: usize| {
+        let mut of: Vec<Vec<Timed>> = blocks.iter_mut().filter_map(|it| it.get_mut(gpu)).map(std::mem::take).collect();
+        if let [one] = &mut of[..] {
+            return std::mem::take(one);
+        }
+        let mut all = Vec::with_capacity(of.iter().map(Vec::len).sum());
+        of.into_iter().for_each(|calls| all.extend(calls));
+        all
+    };
+    (0..gpus).map(of_gpu).collect()
 }
 
 /// Returns the number of a message: the same at its send and at its receive.

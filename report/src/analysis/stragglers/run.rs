@@ -68,7 +68,9 @@ impl Run {
     /// Makes a stretch of its calls. `nodes` has the node of each GPU.
     pub(super) fn of(calls: Calls, nodes: &[usize]) -> Self {
         let mut first = vec![0];
-        let (mut all, mut gpus, mut on_stream) = (vec![], vec![], vec![]);
+        let count = calls.iter().map(Vec::len).sum();
+        let (mut gpus, mut on_stream) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut all: Vec<Timed> = Vec::with_capacity(count);
         for (gpu, calls) in calls.into_iter().enumerate() {
             let mut last: FxHashMap<u16, u32> = FxHashMap::default();
             // the first call's place on the common clock is that of all of the GPU's calls
@@ -81,7 +83,6 @@ impl Run {
             }
             first.push(all.len());
         }
-        let count = all.len();
         let mut run = Self {
             calls: all,
             gpus,
