@@ -7,10 +7,14 @@ shipped = $(or $(CARGO_TARGET_DIR),target)/shipped
 wheel = $(abspath $(or $(CARGO_TARGET_DIR),target))/wheel
 
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization out without a word.
-library:
+library: | $(shipped)/tool
 	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
 	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
+
+# Two cargos at once, which make these directories in each other's way, would fail.
+$(shipped)/tool:
+	mkdir -p $@
 
 # The library as an archive, for programs that are linked with it: docs/install.md. Apart from the cdylib, so that each has link-time
 # optimization.
@@ -19,7 +23,7 @@ static:
 
 # The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as rlibs. In the same directory
 # each would replace what the other built, and cargo would begin anew every time.
-tool:
+tool: | $(shipped)/tool
 	cargo build --profile tool --bin scorep-nccl --target-dir $(shipped)/tool
 	mkdir -p $(shipped)/release
 	cp -p $(shipped)/tool/tool/scorep-nccl $(shipped)/tool/tool/scorep-nccl.d $(shipped)/release/
