@@ -184,7 +184,7 @@ fn fitted(samples: &Samples, slowness: &[f64], prefers_most: bool) -> f64 {
     if !rough.is_finite() || rough == 0.0 {
         return rough;
     }
-    let close = (0..=2 * TRIES).map(|n| rough + step * (n as f64 / TRIES as f64 - 1.0));
+    let close = (0..=TRIES).map(|n| rough + step * (2.0 * n as f64 / TRIES as f64 - 1.0));
     best(samples, slowness, prefers_most, close)
 }
 

@@ -10,7 +10,7 @@ use crate::answer::{ExcessMap, Group, Part, RankOwn, Straggler, Stragglers, When
 use crate::job::Job;
 
 /// Most groups that stand out, and are played again.
-const MOST: usize = 16;
+pub(super) const MOST: usize = 16;
 /// Columns and rows of the map at most.
 const COLUMNS: usize = 200;
 const ROWS: usize = 256;

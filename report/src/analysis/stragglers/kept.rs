@@ -26,7 +26,8 @@ pub(super) struct Timed {
     pub(super) end: i64,
     /// Added to both, they are on the clock on which its operation's ranks were compared.
     pub(super) shift: i64,
-    /// Begin of the enqueue before `begin`, nanoseconds, at most `u32::MAX`.
+    /// Begin of the enqueue before `begin`, nanoseconds, at most `u32::MAX`; 0 where it is not known: traces of Score-P's
+    /// have the begin alone, and clocks are off by some microseconds.
     pub(super) lead: u32,
     /// Number of its operation, the same for all of its ranks.
     pub(super) occurrence: u32,
@@ -181,11 +182,7 @@ impl Kept {
             begin,
             end,
             shift,
-            lead: u32::try_from(begin.saturating_sub_unsigned(call.enqueued_own)).unwrap_or(if begin < 0 {
-                0
-            } else {
-                u32::MAX
-            }),
+            lead: u32::try_from(begin.saturating_sub_unsigned(call.enqueued_own).max(0)).unwrap_or(u32::MAX),
             occurrence: judged.occurrence as u32,
             step: u32::try_from(at.step).unwrap_or(u32::MAX),
             place: at.place.unwrap_or(BETWEEN),

@@ -31,8 +31,9 @@ pub(super) struct Repaired {
     collectives: FxHashMap<u32, f64>,
     /// By communicator and GPUs, the smaller place first.
     messages: FxHashMap<(u32, [u32; 2]), f64>,
-    /// GPUs of slow pairs, with the communicator.
-    touched: FxHashSet<(u32, u32)>,
+    /// How long all-to-alls take behind their latest begin for ranks that no slow pair touches, in the mean, by
+    /// occurrence, nanoseconds.
+    untouched: FxHashMap<u32, i64>,
     /// Latency of the collectives by communicator, nanoseconds.
     latencies: FxHashMap<u32, i64>,
 }
@@ -69,8 +70,8 @@ impl Repaired {
             }
         }
         latencies.retain(|_, latency| *latency < LATENCY);
-        let touched = rows.iter().flat_map(|row| row.gpus.map(|gpu| (row.communicator, gpu))).collect();
-        Self { collectives, messages, touched, latencies }
+        let untouched = untouched(runs, rows, &collectives);
+        Self { collectives, messages, untouched, latencies }
     }
 
     /// Returns the transfer of a call, or that between a call and one that it meets.
@@ -83,24 +84,36 @@ impl Repaired {
             }
             None => self.collectives.get(&communicator),
         };
-        let least = if factor.is_some() && other.is_none() { self.untouched(run, call) } else { 0 };
+        let least = match other {
+            None => self.untouched.get(&run.calls[call].occurrence).copied().unwrap_or(0),
+            Some(_) => 0,
+        };
         let latency = self.latencies.get(&communicator).copied().filter(|_| other.is_none()).unwrap_or(0).min(transfer);
         factor.map_or(transfer, |factor| (latency + ((transfer - latency) as f64 / factor) as i64).max(least))
     }
+}
 
-    /// Returns how long an all-to-all takes behind its latest begin for ranks that no slow pair touches, in the mean,
-    /// nanoseconds; 0 of other calls, or where the pairs touch all ranks.
-    fn untouched(&self, run: &Run, call: usize) -> i64 {
-        let of = &run.calls[call];
-        if of.joins != Joins::AllToAll || !of.is_compared {
-            return 0;
+/// Returns how long all-to-alls with slow pairs take behind their latest begin for the other ranks, in the mean, by
+/// occurrence, nanoseconds.
+fn untouched(runs: &[Run], rows: &[SlowRow], slow: &FxHashMap<u32, f64>) -> FxHashMap<u32, i64> {
+    let touched: FxHashSet<(u32, u32)> =
+        rows.iter().flat_map(|row| row.gpus.map(|gpu| (row.communicator, gpu))).collect();
+    let mut times = FxHashMap::default();
+    for run in runs {
+        for party in run.parties() {
+            let of = &run.calls[party[0] as usize];
+            if of.joins != Joins::AllToAll || !of.is_compared || !slow.contains_key(&of.communicator) {
+                continue;
+            }
+            let calls = || party.iter().map(|&call| call as usize);
+            let latest = calls().map(|call| run.calls[call].common()[0]).max().unwrap_or(0);
+            let others = calls().filter(|&call| !touched.contains(&(of.communicator, run.gpus[call])));
+            let (sum, count) = others
+                .fold((0, 0), |(sum, count), call| (sum + (run.calls[call].common()[1] - latest).max(0), count + 1));
+            if count > 0 {
+                times.insert(of.occurrence, sum / count);
+            }
         }
-        let party = || run.party(call).iter().map(|&call| call as usize);
-        let latest = party().map(|call| run.calls[call].common()[0]).max().unwrap_or(0);
-        let (mut sum, mut count) = (0, 0);
-        for other in party().filter(|&other| !self.touched.contains(&(of.communicator, run.gpus[other]))) {
-            (sum, count) = (sum + (run.calls[other].common()[1] - latest).max(0), count + 1);
-        }
-        if count > 0 { sum / count } else { 0 }
     }
+    times
 }

@@ -30,9 +30,10 @@ pub(super) struct Lasts {
     pub(super) other: Option<i64>,
 }
 
-/// A message as one side measured it: by how much the other side began later, and the time from its begin to its end.
+/// A message as one side measured it: whether that sends, by how much the other side began later, and the time from its begin to its end.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
+    sends: bool,
     later: f64,
     time: f64,
 }
@@ -87,7 +88,8 @@ fn sample(run: &Run, nodes: &[usize], call: usize) -> Option<(u32, [Kind; 2], Sa
     let is_inside = node(gpu) == node(peer);
     let kinds = [Some([gpu, own.communicator]), None].map(|pair| (pair, is_inside, own.sends, own.bytes));
     let later = (of.common()[0] - own.common()[0]) as f64;
-    Some((call as u32, kinds, Sample { later, time: (own.end - own.begin) as f64 }))
+    let time = (own.end - own.begin) as f64;
+    Some((call as u32, kinds, Sample { sends: own.sends, later, time }))
 }
 
 /// Finds the usual times of messages of one kind.
@@ -121,11 +123,13 @@ fn usual(samples: &[Sample]) -> Usual {
 
 /// Returns how long a message takes, such that it ends as measured if both sides begin as measured.
 fn last(sample: &Sample, usual: &Usual) -> Lasts {
-    let Sample { later, time } = *sample;
+    let Sample { sends, later, time } = *sample;
     let since_later = time - later.max(0.0);
-    if usual.waits_for_nobody || since_later < 0.0 {
+    if sends && (usual.waits_for_nobody || since_later < 0.0) {
         return Lasts { own: time as i64, other: None };
     }
+    // data is there before the receive ends; clocks may say otherwise
+    let since_later = since_later.max(0.0);
     let (own, other) = (usual.own.unwrap_or(since_later), usual.other.unwrap_or(since_later));
     let (own, other) =
         if later + other <= own { (time, other.min(time - later)) } else { (own.min(time), time - later) };
@@ -139,7 +143,7 @@ mod tests {
     /// Messages whose sides begin at these distances, microseconds.
     fn made(own: f64, other: f64, later: &[f64]) -> Vec<Sample> {
         let time = |later: f64| (1e3 * own).max(1e3 * (later + other));
-        later.iter().map(|&later| Sample { later: 1e3 * later, time: time(later) }).collect()
+        later.iter().map(|&later| Sample { sends: false, later: 1e3 * later, time: time(later) }).collect()
     }
 
     fn both() -> Vec<f64> {
@@ -151,27 +155,31 @@ mod tests {
         let usual = usual(&made(65.0, 415.0, &both()));
         assert_eq!((usual.own, usual.other, usual.waits_for_nobody), (Some(65e3), Some(415e3), false));
         // measured with a late send, it is asked with a late receive, and the reverse
-        let late_send = Sample { later: 1e6, time: 1.41e6 };
+        let late_send = Sample { sends: false, later: 1e6, time: 1.41e6 };
         assert_eq!(last(&late_send, &usual), Lasts { own: 65_000, other: Some(410_000) });
-        let late_receive = Sample { later: -1e6, time: 70e3 };
+        let late_receive = Sample { sends: false, later: -1e6, time: 70e3 };
         assert_eq!(last(&late_receive, &usual), Lasts { own: 70_000, other: Some(415_000) });
     }
 
     #[test]
     fn a_small_send_waits_for_nobody() {
-        let sends: Vec<Sample> = both().into_iter().map(|later| Sample { later: 1e3 * later, time: 38e3 }).collect();
+        let sends: Vec<Sample> =
+            both().into_iter().map(|later| Sample { sends: true, later: 1e3 * later, time: 38e3 }).collect();
         let usual = usual(&sends);
         assert!(usual.waits_for_nobody);
         // also one that the receive was ready for
-        assert_eq!(last(&Sample { later: -5e5, time: 40e3 }, &usual), Lasts { own: 40_000, other: None });
+        assert_eq!(last(&Sample { sends: true, later: -5e5, time: 40e3 }, &usual), Lasts { own: 40_000, other: None });
     }
 
     #[test]
     fn what_never_shows_is_as_long_as_what_does() {
         let usual = usual(&made(65.0, 415.0, &[500.0; 20]));
         assert_eq!(usual.own, None);
-        assert_eq!(last(&Sample { later: 5e5, time: 9e5 }, &usual), Lasts { own: 400_000, other: Some(400_000) });
-        let own_late = Sample { later: -5e5, time: 3e5 };
+        assert_eq!(
+            last(&Sample { sends: false, later: 5e5, time: 9e5 }, &usual),
+            Lasts { own: 400_000, other: Some(400_000) }
+        );
+        let own_late = Sample { sends: false, later: -5e5, time: 3e5 };
         assert_eq!(last(&own_late, &Usual::default()), Lasts { own: 300_000, other: Some(300_000) });
     }
 }

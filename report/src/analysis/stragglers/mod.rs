@@ -158,7 +158,10 @@ impl Costs {
         // pauses that recur cost as a slow rank does
         let known: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
         let least = standing::least(step) * self.steps as f64;
-        for &gpu in chronic.iter().filter(|&&gpu| !known.contains(&gpu) && pauses.sum(gpu) > least) {
+        let mut pausing: Vec<usize> = chronic.iter().copied().filter(|gpu| !known.contains(gpu)).collect();
+        pausing.retain(|&gpu| pauses.sum(gpu) > least);
+        pausing.sort_by(|&one, &other| pauses.sum(other).total_cmp(&pauses.sum(one)));
+        for gpu in pausing.into_iter().take(conclusion::MOST) {
             let Some(rank) = &ranks[gpu] else { continue };
             found.standing.push(Standing {
                 group: Group::Rank,

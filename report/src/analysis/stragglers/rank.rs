@@ -14,8 +14,8 @@ pub(super) struct Rank {
     pub(super) by_place: Vec<f64>,
     /// The usual own time by place.
     pub(super) own_by_place: Vec<f64>,
-    /// The part of it before the call's enqueue, by place.
-    pub(super) host_by_place: Vec<f64>,
+    /// The part of it before the call's enqueue, by place; `None` where enqueues are not known.
+    pub(super) host_by_place: Vec<Option<f64>>,
     /// Medians over steps of own time and excess.
     pub(super) own: f64,
     pub(super) excess: f64,
@@ -52,13 +52,14 @@ impl Rank {
             median(&mut calls.iter().filter_map(known).collect::<Vec<f64>>())
         };
         let excess_of = |owns: &Owns, call: usize| if owns.excess[call].is_finite() { owns.excess[call] } else { 0.0 };
-        let by_places = |of: &dyn Fn(usize, usize) -> f64| (0..program.places).map(|place| at(place, of)).collect();
+        let by_places =
+            |of: &dyn Fn(usize, usize) -> f64| (0..program.places).map(|place| at(place, of)).collect::<Vec<f64>>();
         let by_place: Vec<f64> = by_places(&|stretch, call| excess_of(&owns[stretch], call));
         let own_by_place: Vec<f64> = by_places(&|stretch, call| owns[stretch].own[call] as f64);
-        let host_by_place: Vec<f64> = by_places(&|stretch, call| {
-            let lead = i64::from(runs[stretch].calls[call].lead);
-            (owns[stretch].own[call] - lead).max(0) as f64
-        });
+        let lead = |stretch: usize, call: usize| f64::from(runs[stretch].calls[call].lead);
+        let host = |stretch: usize, call: usize| (owns[stretch].own[call] as f64 - lead(stretch, call)).max(0.0);
+        let host_by_place = by_places(&lead).into_iter().zip(by_places(&host));
+        let host_by_place = host_by_place.map(|(lead, host): (f64, f64)| (lead > 0.0).then_some(host)).collect();
         let mut single: Vec<f64> = vec![];
         let mut steps = vec![];
         for &(stretch, number, calls) in &calls {
@@ -129,7 +130,8 @@ impl Rank {
         }
         let (of_error, at) = best;
         let medians = [&values[..at], &values[at..]].map(|values| median(&mut values.to_vec()));
-        (of_error > CHANGED).then(|| Change { step: self.steps[at].0, before: medians[0], behind: medians[1] })
+        let own = median(&mut self.steps[at..].iter().map(|it| it.1).collect::<Vec<f64>>());
+        (of_error > CHANGED).then(|| Change { step: self.steps[at].0, before: medians[0], behind: medians[1], own })
     }
 }
 
@@ -144,4 +146,6 @@ pub(super) struct Change {
     /// Median excess before and behind it, nanoseconds.
     pub(super) before: f64,
     pub(super) behind: f64,
+    /// Median own time behind it, nanoseconds.
+    pub(super) own: f64,
 }

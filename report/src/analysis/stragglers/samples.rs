@@ -11,10 +11,10 @@ const AT_ONCE: f64 = 12_000.0;
 const EARLY: f64 = 100_000.0;
 /// Nanoseconds between enqueue and begin in which a GPU computes, at least, and their steadiness: deviation over median.
 const COMPUTES: (f64, f64) = (50_000.0, 0.5);
-/// Most samples of a rank.
+/// Samples of a rank, at most and at least, and of all ranks about.
 const MOST: usize = 128;
-/// Most ranks.
-const RANKS: usize = 64;
+const LEAST: usize = 8;
+const ALL: usize = 1 << 13;
 
 /// A call, in nanoseconds since the begin of the call before it.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +59,9 @@ pub(super) struct Samples {
 /// Takes samples of a place of a program.
 pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples {
     let ranks = program.gpus.len();
+    let most = (ALL / ranks.max(1)).clamp(LEAST, MOST);
     let of_rank = |gpu: usize| {
-        let steps = spread_out(program.steps.len());
+        let steps = spread_out(program.steps.len(), most);
         let sample = |step: usize| {
             let call = *program.calls(step, gpu)?.get(place)? as usize;
             let run = &runs[program.steps[step].0];
@@ -69,7 +70,7 @@ pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples 
         };
         steps.filter_map(sample).collect()
     };
-    let ranks: Vec<Vec<Sample>> = (0..ranks).step_by(ranks.div_ceil(RANKS).max(1)).map(of_rank).collect();
+    let ranks: Vec<Vec<Sample>> = (0..ranks).map(of_rank).collect();
     let all: usize = ranks.iter().map(Vec::len).sum();
     let count = |is: fn(&Sample) -> bool| ranks.iter().flatten().filter(|sample| is(sample)).count();
     let overlap = 50 * count(|sample| sample.begin + EARLY < sample.length) > all;
@@ -88,10 +89,10 @@ fn is_steady(ranks: &[Vec<Sample>]) -> bool {
     2 * ranks.iter().filter(is_steady).count() > ranks.len()
 }
 
-/// Returns steps all over a run, at most [`MOST`]: one by chance out of each of as many parts, so that no step that
-/// comes regularly is left out, or is always taken.
-fn spread_out(count: usize) -> impl Iterator<Item = usize> {
-    let parts = count.min(MOST);
+/// Returns steps all over a run: one by chance out of each of so many parts, so that no step that comes regularly is left
+/// out, or is always taken.
+fn spread_out(count: usize, parts: usize) -> impl Iterator<Item = usize> {
+    let parts = count.min(parts);
     (0..parts).map(move |part| {
         let (from, to) = (part * count / parts, (part + 1) * count / parts);
         from + (hash(part as u64) as usize) % (to - from)

@@ -31,8 +31,17 @@ pub(super) fn stages(job: &Job, runs: &[Run], program_of: &[Option<usize>]) -> V
             line.iter().zip(0..).for_each(|(&gpu, place)| stages[gpu] = Some(place));
         }
     }
+    let mut pipelines: FxHashMap<u32, bool> = FxHashMap::default();
     for gpu in (0..stages.len()).filter(|&gpu| !is_in_line[gpu]) {
-        stages[gpu] = of_communicator(job, run, gpu, &neighbours, program_of);
+        let Some(most) = communicator(run, gpu) else { continue };
+        let Some(of) = job.communicators.get(most as usize) else { continue };
+        let is_pipeline = *pipelines.entry(most).or_insert_with(|| {
+            let gpus: Vec<usize> = of.members.iter().map(|member| member.gpu).collect();
+            let has_few = |gpu: &usize| neighbours.get(gpu).is_some_and(|of| of.len() <= 2);
+            gpus.len() > 2 && gpus.iter().all(has_few) && is_pipeline(run, &gpus, program_of)
+        });
+        let own = of.members.iter().find(|member| member.gpu == gpu && is_pipeline);
+        stages[gpu] = own.map(|member| member.rank);
     }
     stages
 }
@@ -59,7 +68,9 @@ fn is_pipeline(run: &Run, gpus: &[usize], program_of: &[Option<usize>]) -> bool 
     if !programs.any(|other| Some(other) != first) {
         return false;
     }
-    let is_of_them = |call: u32| gpus.contains(&(run.gpus[call as usize] as usize));
+    let mut is_member = vec![false; program_of.len()];
+    gpus.iter().filter(|&&gpu| gpu < program_of.len()).for_each(|&gpu| is_member[gpu] = true);
+    let is_of_them = |call: u32| is_member.get(run.gpus[call as usize] as usize) == Some(&true);
     let [mut sent, mut shared] = [0_usize; 2];
     for &gpu in gpus {
         for call in run.first[gpu]..run.first[gpu + 1] {
@@ -102,20 +113,9 @@ fn lines(run: &Run, neighbours: &Neighbours) -> Vec<Vec<usize>> {
     lines
 }
 
-/// Returns the stage of a GPU by the communicator of most of its messages.
-fn of_communicator(
-    job: &Job,
-    run: &Run,
-    gpu: usize,
-    neighbours: &Neighbours,
-    program_of: &[Option<usize>],
-) -> Option<i32> {
+/// Returns the communicator of most messages of a GPU.
+fn communicator(run: &Run, gpu: usize) -> Option<u32> {
     let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
     messages(run, gpu).for_each(|call| *counts.entry(run.calls[call].communicator).or_default() += 1);
-    let most = counts.into_iter().max_by_key(|&(communicator, count)| (count, communicator))?.0;
-    let members = &job.communicators.get(most as usize)?.members;
-    let gpus: Vec<usize> = members.iter().map(|member| member.gpu).collect();
-    let has_few = |gpu: &usize| neighbours.get(gpu).is_some_and(|of| of.len() <= 2);
-    let is_pipeline = gpus.len() > 2 && gpus.iter().all(has_few) && is_pipeline(run, &gpus, program_of);
-    members.iter().find(|member| member.gpu == gpu && is_pipeline).map(|member| member.rank)
+    counts.into_iter().max_by_key(|&(communicator, count)| (count, communicator)).map(|(communicator, _)| communicator)
 }

@@ -98,14 +98,13 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
                 it.behind - middle > least(step) && it.behind - it.before > OF_CHANGE * (it.behind - middle)
             };
             let change = rank.change().filter(is_begin);
-            let behind = change.map(|Change { step, behind, .. }| (step, behind));
             candidates.push(Candidate {
                 gpu,
                 peers: gpus.len() - 1,
-                own: rank.own,
-                excess: behind.map_or(rank.excess, |(_, excess)| excess) - middle,
+                own: change.map_or(rank.own, |change| change.own),
+                excess: change.map_or(rank.excess, |change| change.behind) - middle,
                 error: rank.error,
-                since: behind.map(|(step, _)| step),
+                since: change.map(|change| change.step),
                 steps: rank.steps.len(),
                 of_peers: (gpus.len() > 2).then(|| spread(&others(gpu))[1]),
                 is_halved: half.is_some(),
@@ -254,7 +253,7 @@ fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, found: &mut Fo
             let gpus = of.iter().map(|(gpu, _)| *gpu).collect();
             found.standing.push(standing(Group::Stage, gpus, owns[stage], owns.len() - 1));
         } else {
-            let peers = by_stage.values().map(Vec::len).sum::<usize>() - slow.len();
+            let peers = of.len() - slow.len();
             found.standing.extend(slow.iter().map(|(gpu, rank)| standing(Group::Rank, vec![*gpu], rank.own, peers)));
         }
     }

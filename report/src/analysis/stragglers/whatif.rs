@@ -77,49 +77,53 @@ impl WhatIf<'_> {
     /// than its peers; of ranks that pause, most of their pauses, and of stages, most of the own time. `out` are all ranks
     /// that stand out.
     pub(super) fn why(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<Why> {
-        let [mut host, mut all] = [0.0; 2];
+        let mut sums = [0.0; 3];
         for &gpu in gpus.iter().filter(|_| !pause) {
-            let [of_host, excess] = self.excess_of_host(division, gpu, out);
-            (host, all) = (host + of_host, all + excess);
+            let of_gpu = self.excess_of_host(division, gpu, out);
+            sums.iter_mut().zip(of_gpu).for_each(|(sum, of_gpu)| *sum += of_gpu);
         }
-        if all <= 0.0 {
-            [host, all] = self.own_of_host(gpus, pause);
+        if sums[2] <= 0.0 {
+            sums = self.own_of_host(gpus, pause);
         }
-        match host / all {
+        let [host, known, all] = sums;
+        match host / known {
+            _ if known < all / 2.0 => None,
             share if share > MOST => Some(Why::Host),
             share if share < 1.0 - MOST => Some(Why::Gpu),
             _ => None,
         }
     }
 
-    /// Returns by how much a rank's host takes longer than those of its peers, and by how much the rank does, nanoseconds a
-    /// step.
-    fn excess_of_host(&self, division: &Division, gpu: usize, out: &[usize]) -> [f64; 2] {
+    /// Returns by how much a rank's host takes longer than those of its peers, by how much the rank does at the places whose
+    /// enqueues are known, and at all places, nanoseconds a step.
+    fn excess_of_host(&self, division: &Division, gpu: usize, out: &[usize]) -> [f64; 3] {
         let rank_of = |gpu: usize| self.ranks.get(gpu).and_then(Option::as_ref);
         let peers = division.peers.iter().find(|peers| division.gpus(peers).any(|it| it == gpu));
-        let Some((rank, peers)) = rank_of(gpu).zip(peers) else { return [0.0; 2] };
+        let Some((rank, peers)) = rank_of(gpu).zip(peers) else { return [0.0; 3] };
         let others: Vec<&Rank> = division.gpus(peers).filter(|it| !out.contains(it)).filter_map(rank_of).collect();
-        let mut sums = [0.0; 2];
-        for (place, &excess) in
-            rank.by_place.iter().enumerate().filter(|(_, excess)| !others.is_empty() && **excess > 0.0)
-        {
-            let usual = median(&mut others.iter().map(|other| other.host_by_place[place]).collect::<Vec<f64>>());
-            sums[0] += (rank.host_by_place[place] - usual).clamp(0.0, excess);
-            sums[1] += excess;
+        let mut sums = [0.0; 3];
+        for (place, &excess) in rank.by_place.iter().enumerate().filter(|(_, excess)| **excess > 0.0) {
+            let mut hosts: Vec<f64> = others.iter().filter_map(|other| other.host_by_place[place]).collect();
+            if let Some(host) = rank.host_by_place[place].filter(|_| !hosts.is_empty()) {
+                sums[0] += (host - median(&mut hosts)).clamp(0.0, excess);
+                sums[1] += excess;
+            }
+            sums[2] += if others.is_empty() { 0.0 } else { excess };
         }
         sums
     }
 
-    /// Returns the own time of ranks before calls that came late, and all own time; or that of their pauses alone.
-    fn own_of_host(&self, gpus: &[usize], pauses: bool) -> [f64; 2] {
-        let mut sums = [0.0; 2];
+    /// Returns the own time of ranks before calls that came late, before calls whose enqueue is known, and before all calls;
+    /// or that of their pauses alone.
+    fn own_of_host(&self, gpus: &[usize], pauses: bool) -> [f64; 3] {
+        let mut sums = [0.0; 3];
         for (run, owns) in self.scene.runs.iter().zip(self.scene.owns) {
             for call in gpus.iter().flat_map(|&gpu| run.first[gpu]..run.first[gpu + 1]) {
-                let own = owns.own[call];
+                let (own, lead) = (owns.own[call], i64::from(run.calls[call].lead));
                 if own > 0 && owns.is_pause[call] == pauses {
-                    sums[1] += own as f64;
                     // enqueued in the second half of its own time: the GPU was not behind
-                    sums[0] += if i64::from(run.calls[call].lead) < own / 2 { own as f64 } else { 0.0 };
+                    let is = [lead > 0 && lead < own / 2, lead > 0, true];
+                    sums.iter_mut().zip(is).for_each(|(sum, is)| *sum += if is { own as f64 } else { 0.0 });
                 }
             }
         }

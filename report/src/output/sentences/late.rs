@@ -107,9 +107,20 @@ fn when(when: When) -> String {
     match when {
         When::Always => String::new(),
         When::Since(step) => format!("since step {step}"),
-        When::Sometimes { steps, every: Some(every) } => format!("in {steps} steps, every {every}th"),
+        When::Sometimes { steps, every: Some(every) } => format!("in {steps} steps, every {}", ordinal(every)),
         When::Sometimes { steps, every: None } => format!("in {steps} steps"),
     }
+}
+
+fn ordinal(number: u64) -> String {
+    let end = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{end}")
 }
 
 fn why(why: Why) -> &'static str {
@@ -146,7 +157,11 @@ fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
         return Verdicted { text, next: "Record more steps.".into(), ..Verdicted::default() };
     }
     if missing == 0 && ranks > 1 && stragglers.compared == 0 {
-        let text = "Not known: no two ranks run the same program, so that none can be compared with others.".into();
+        let text = if stragglers.ranks.iter().all(|rank| rank.own_us == 0.0) {
+            "Not known: no rank has known own times in enough steps.".into()
+        } else {
+            "Not known: no two ranks run the same program, so that none can be compared with others.".into()
+        };
         let next = "--part ranks has the own times of all ranks.".into();
         return Verdicted { text, next, ..Verdicted::default() };
     }

@@ -3,7 +3,8 @@
 use super::*;
 use crate::answer::sample::sample;
 use crate::answer::{
-    Complete, Event, GpuBudget, Group, Part, RankLateness, Speed, SpeedRow, Straggler, Stragglers, Verdict, When, Why,
+    Complete, Event, GpuBudget, Group, Part, RankLateness, RankOwn, Speed, SpeedRow, Straggler, Stragglers, Verdict,
+    When, Why,
 };
 
 fn whole() -> Report {
@@ -102,6 +103,9 @@ fn late_names_nobody_where_nobody_stands_out() {
     assert_eq!(late(&report), "No rank stands out.");
     let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
     stragglers.compared = 0;
+    assert_eq!(late(&report), "Not known: no rank has known own times in enough steps.");
+    let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
+    stragglers.ranks = vec![RankOwn { own_us: 10.0, ..RankOwn::default() }; 8];
     let expected = "Not known: no two ranks run the same program, so that none can be compared with others.";
     assert_eq!((late(&report).as_str(), answers(&report).late.verdict), (expected, Verdict::Unknown));
     report.complete.ranks = Some(9);
