@@ -2,6 +2,7 @@
 //! bytes of each network adapter, as the kernel has them; and the rates of these links. The library and the tool read
 //! them in the same way.
 
+mod folder;
 mod forward;
 pub mod links;
 pub mod nics;

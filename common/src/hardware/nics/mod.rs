@@ -3,6 +3,8 @@
 pub mod rates;
 
 use super::Ways;
+use super::folder::names;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
@@ -52,9 +54,8 @@ fn ethernet(sysfs: &Path) -> Vec<Nic> {
 
 /// Applies a function to each entry of a folder.
 fn entries<T>(folder: &Path, of: impl Fn(&str, &Path) -> Option<T>) -> Vec<T> {
-    let Ok(entries) = folder.read_dir() else { return vec![] };
-    let one = |path: std::path::PathBuf| of(path.file_name()?.to_str()?, &path);
-    entries.flatten().filter_map(|entry| one(entry.path())).collect()
+    let one = |name: OsString| of(name.to_str()?, &folder.join(&name));
+    names(folder).into_iter().filter_map(one).collect()
 }
 
 fn number(file: &Path) -> Option<u64> {
