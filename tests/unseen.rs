@@ -89,7 +89,8 @@ fn replay(captures: &Path, short_windows: bool) -> Value {
 fn settled(summary: &Value) -> String {
     let mut summary = summary.clone();
     for process in summary["processes"].as_array_mut().unwrap() {
-        for field in ["pid", "windows", "peak_memory_bytes"] {
+        // single begins of the sample of arrivals are as close as the GPU's clock was known when the collector took them
+        for field in ["pid", "windows", "peak_memory_bytes", "arrivals"] {
             process.as_object_mut().unwrap().remove(field);
         }
     }
