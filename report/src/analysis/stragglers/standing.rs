@@ -58,7 +58,7 @@ struct Candidate {
     error: f64,
     since: Option<u32>,
     steps: usize,
-    /// Deviation of its peers from each other, of two peers or more.
+    /// Deviation of its peers from each other, of two or three peers: of more, that of all ranks is known.
     of_peers: Option<f64>,
     /// Whether its peers fall into a faster and a slower part.
     is_halved: bool,
@@ -106,7 +106,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
                 error: rank.error,
                 since: change.map(|change| change.step),
                 steps: rank.steps.len(),
-                of_peers: (gpus.len() > 2).then(|| spread(&others(gpu))[1]),
+                of_peers: (3..RANKS).contains(&gpus.len()).then(|| spread(&others(gpu))[1]),
                 is_halved: half.is_some(),
             });
         }
