@@ -39,7 +39,7 @@ demo: demo-packages library tool
 	$(shipped)/release/scorep-nccl demo
 
 test: test-packages library tool
-	cargo test
+	cargo test --no-fail-fast
 	cargo test --features otel-grpc --test otel
 
 # The wheel without optimization, which builds in a quarter of the time.

@@ -10,6 +10,7 @@ mod ask;
 mod bench;
 mod callbacks;
 mod capture;
+mod communication;
 mod demo;
 mod diagnosis;
 mod doctor;
@@ -64,6 +65,8 @@ enum Command {
     Compare(report::compare::Arguments),
     /// Writes the operations of recordings as tables: a Parquet file for each process.
     Table(table::command::Arguments),
+    /// Copies a Score-P experiment, with NCCL's communicators, messages and collectives in its trace.
+    Trace(communication::command::Arguments),
     /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
     Demo(demo::Arguments),
     /// Measures what a profiler plugin costs, beside an empty one and the least that recording can cost.
@@ -120,6 +123,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => done(catching_signals().and_then(|()| report::command::run(arguments))),
         Command::Compare(arguments) => catching_signals().map(|()| report::compare::run(arguments)),
         Command::Table(arguments) => done(catching_signals().and_then(|()| table::command::run(&arguments))),
+        Command::Trace(arguments) => done(catching_signals().and_then(|()| communication::command::run(&arguments))),
         Command::Demo(arguments) => done(catching_signals().and_then(|()| demo::run(&arguments))),
         Command::Pages(arguments) => done(pages::run(&arguments)),
     };

@@ -115,7 +115,7 @@ const FAULTS: &[Fault] = &[
         &[("COMMAND", "./program")],
     ),
     fault("scorep-thread-model", UNBROKEN, &[]),
-    fault("scorep-version", |site| site.score_p("9.0"), &[]),
+    fault("scorep-version", |site| site.score_p("11.0", "libscorep_measurement.so.99"), &[]),
     fault("scorep-lanes", |site| fs::remove_file(site.path("scorep/lib/libscorep_measurement.so.11")).unwrap(), &[]),
     fault("scorep-not-asked", UNBROKEN, &[("SCOREP_METRIC_PLUGINS", "other_plugin")]),
     fault("scorep-no-summary", UNBROKEN, &[("SCOREP_SUBSTRATE_PLUGINS", "")]),
@@ -199,6 +199,18 @@ fn codes(report: &Value) -> Vec<&str> {
 fn where_all_is_well_the_doctor_is_green() {
     let (report, status) = examine(&Site::new(), &[]);
     assert_eq!((codes(&report), status), (vec!["library", "nccl", "scorep", "scorep-thread-model"], 0), "{report:#}");
+}
+
+#[test]
+fn each_release_that_was_tried_is_well() {
+    for (version, library) in [("8.4", "libscorep_measurement.so.11"), ("9.4", "libscorep_measurement.so.13.1.0")] {
+        let site = Site::new();
+        site.score_p(version, library);
+        let (report, _) = examine(&site, &[]);
+        assert_eq!(codes(&report)[..3], ["library", "nccl", "scorep"], "{report:#}");
+        let said = report["findings"][2]["what"].as_str().unwrap();
+        assert!(said.contains(version) && said.contains("lanes"), "{said}");
+    }
 }
 
 #[test]

@@ -78,9 +78,8 @@ fn odd_value(name: &str, rng: &mut Rng) -> OsString {
         "NCCL_SCOREP_GATHER_KB" => &["0", "1048576"],
         "NCCL_SCOREP_OTEL_MAX_PEERS" => &["0", "65536"],
         "NCCL_SCOREP_LOG" => &["warn", "info"],
-        "NCCL_SCOREP_TRUST_NCCL" | "NCCL_SCOREP_LANES" | "NCCL_SCOREP_HOST_REGIONS" | "NCCL_SCOREP_OTEL" => {
-            &["on", "off"]
-        }
+        "NCCL_SCOREP_LANES" => &["on", "tried", "always", "off"],
+        "NCCL_SCOREP_TRUST_NCCL" | "NCCL_SCOREP_HOST_REGIONS" | "NCCL_SCOREP_OTEL" => &["on", "off"],
         _ => &["", " ", "/proc/nowhere/%p/%h/%", "/dev/null", "/dev/full", "/proc/self/x", "%", "\n"],
     };
     if ANY_TEXT.contains(&name) && rng.bool() { wrong_value(rng) } else { rng.choice(values).unwrap().into() }

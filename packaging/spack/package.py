@@ -32,7 +32,7 @@ class ScorepNccl(CMakePackage):
     depends_on("rust@1.88:", type="build")
 
     # nothing is linked with Score-P: its headers are read where there are any
-    depends_on("scorep@8:", type=("build", "run"), when="+scorep")
+    depends_on("scorep@8:9", type=("build", "run"), when="+scorep")
 
     conflicts("platform=darwin")
     conflicts("platform=windows")

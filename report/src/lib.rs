@@ -16,5 +16,8 @@ pub mod job;
 #[cfg(any(test, feature = "made"))]
 pub mod made;
 pub mod output;
+mod part_file;
 pub mod stream;
 pub mod table;
+
+pub use part_file::Unwritten;

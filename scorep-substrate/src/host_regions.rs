@@ -7,12 +7,13 @@ use crate::lanes::kind;
 use crate::measurement::{Measurement, address};
 use crate::sys::measurement::{EnterRegion, GetInMeasurement, MeasurementPhase, PHASE_WITHIN};
 use crate::sys::{REGION_FUNCTION, RegionHandle};
+use common::config::Lanes;
 use common::host_region::{Region, Watcher, watch};
 use common::name::{FUNCTIONS, Name};
 use common::{config, log};
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::sync::Once;
 
 /// Score-P's functions and the regions.
@@ -64,6 +65,14 @@ pub(crate) fn begin() {
 impl Regions {
     fn find() -> Result<Self, String> {
         let measurement = Measurement::find()?;
+        if Measurement::tried().is_none() && config::settings().lanes != Lanes::Always {
+            return Err("this release of Score-P was not tried, and the trial has no part for them; \
+                        NCCL_SCOREP_LANES=always makes them"
+                .into());
+        }
+        let address = |name: &CStr| {
+            address(name).ok_or_else(|| format!("Score-P's library does not export {}", name.to_string_lossy()))
+        };
         let [enter, exit] = [address(c"SCOREP_EnterRegion")?, address(c"SCOREP_ExitRegion")?];
         let in_measurement = address(c"scorep_get_in_measurement")?;
         let handles = FUNCTIONS.map(|function| {
@@ -72,7 +81,8 @@ impl Regions {
         });
         let group_end = measurement.region("ncclGroupEnd", REGION_FUNCTION);
         let phase = address(c"scorep_measurement_phase")?.cast_const().cast();
-        // SAFETY: `Measurement::find` has checked the library, whose symbols of these names have these types.
+        // SAFETY: the library is of a release that was tried, whose symbols of these names have these types, or the
+        // user forces it.
         unsafe {
             Ok(Self {
                 enter: std::mem::transmute::<*mut c_void, EnterRegion>(enter),

@@ -18,5 +18,6 @@ pub mod substrate;
 pub mod sys;
 
 pub use job::replayed;
-pub use measurement::{BUFFER_BYTES, KNOWN as MEASUREMENT_LIBRARY, LEFT_BYTES, NAMES as LANE_SYMBOLS};
+pub use measurement::release;
+pub use measurement::{BUFFER_BYTES, LEFT_BYTES, NAMES as LANE_SYMBOLS, lacking};
 pub use metrics::{counters, series};

@@ -45,7 +45,7 @@ pub(crate) fn prepare() {
     ONCE.call_once(|| {
         MAIN.store(this_thread(), Ordering::Relaxed);
         let settings = config::settings();
-        if settings.lanes || settings.gather_bytes > 0 {
+        if settings.lanes.are_wanted() || settings.gather_bytes > 0 {
             timeline::want();
         }
     });
@@ -69,7 +69,7 @@ pub(crate) fn begin() {
 
 /// Returns Score-P's library if lanes can be written through it, or else the reason.
 fn measurement_for_lanes() -> Result<Measurement, String> {
-    if !config::settings().lanes {
+    if !config::settings().lanes.are_wanted() {
         return Err("NCCL_SCOREP_LANES=off".into());
     }
     if !CLOCK.is_score_p() {

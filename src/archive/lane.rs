@@ -9,7 +9,7 @@ const UNTIMED: &str = " (not GPU-timed)";
 
 /// Returns communicator and rank of a lane with operations, `NCCL <communicator> rank <R>` or `... (2)`; `None` for other
 /// locations, also for lanes of rank pairs.
-pub(super) fn of_name(name: &str) -> Option<(u64, i32)> {
+pub(crate) fn of_name(name: &str) -> Option<(u64, i32)> {
     let mut words = name.strip_prefix(PREFIX)?.split(' ');
     let comm = words.next().filter(|comm| comm.len() == 16)?;
     words.next().filter(|&word| word == "rank")?;
@@ -17,7 +17,7 @@ pub(super) fn of_name(name: &str) -> Option<(u64, i32)> {
 }
 
 /// Returns the function of an operation's region, `ncclAllReduce` or `ncclAllReduce (not GPU-timed)`.
-pub(super) fn function(region: &str) -> Option<&str> {
+pub(crate) fn function(region: &str) -> Option<&str> {
     let name = region.strip_prefix(REGION)?;
     Some(name.strip_suffix(UNTIMED).unwrap_or(name)).filter(|name| !name.is_empty())
 }

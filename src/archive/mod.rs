@@ -4,10 +4,11 @@
 //! An archive has one clock. It does not say how well the GPUs' clocks are known, nor in which order the host enqueued
 //! operations: they are in the order of their begins.
 
-mod lane;
+pub(crate) mod lane;
 pub(crate) mod nccl_kernel;
 mod process;
 mod rows;
+mod sizes;
 pub(crate) mod spans;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use std::path::Path;
 
 pub(crate) use process::ArchivedRank;
 pub(crate) use rows::Rows;
+pub(crate) use sizes::{Sizes, sizes};
 
 /// An archive.
 pub(crate) struct Archive {

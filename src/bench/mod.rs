@@ -12,7 +12,7 @@ mod table;
 
 use crate::inherited::Inherited;
 use crate::installed::library;
-use crate::output::leftovers;
+use crate::output::scratch::Scratch;
 use crate::{offspring, output};
 use common::summary::Summary;
 use measure::{EMPTY, LIMIT, Measured, Recorded};
@@ -173,7 +173,7 @@ fn measure_one(
     }
     // the calls come whatever the plugin asks NCCL for, and no job can hang
     command.env("NCCL_SCOREP_TRUST_NCCL", "on");
-    let scratch = leftovers::make(tempfile::tempdir).map_err(|error| error.to_string())?;
+    let scratch = Scratch::new().map_err(|error| error.to_string())?;
     let summary = scratch.path().join("summary.json");
     command.env("NCCL_SCOREP_SUMMARY", &summary);
     let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output().map_err(|error| error.to_string())?;

@@ -1,9 +1,8 @@
 //! The recorded runs inside this program, 1.4 MB. So the demo needs only the program and the library, wherever they
 //! lie.
 
-use crate::output::leftovers;
+use crate::output::scratch::Scratch;
 use std::{fs, io};
-use tempfile::TempDir;
 
 macro_rules! files {
     ($($path:literal)*) => { &[$(($path, include_bytes!(concat!("../../tests/captures/", $path)))),*] };
@@ -23,9 +22,9 @@ const FILES: &[(&str, &[u8])] = files!(
 ///
 /// # Errors
 /// When the directory cannot be created or has no room.
-pub(super) fn unpack() -> Result<TempDir, String> {
+pub(super) fn unpack() -> Result<Scratch, String> {
     let failed = |error: io::Error| format!("{}: {error}", std::env::temp_dir().display());
-    let directory = leftovers::make(|| TempDir::with_prefix("scorep-nccl-demo-")).map_err(failed)?;
+    let directory = Scratch::new().map_err(failed)?;
     for (name, content) in FILES {
         let path = directory.path().join(name);
         path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, content)).map_err(failed)?;

@@ -5,6 +5,7 @@ mod brought;
 
 use crate::capture::{self, Capture};
 use crate::output;
+use crate::output::scratch::Scratch;
 use crate::picture::timeline::{Group, Timeline};
 use crate::picture::{fit, recorded, rows, timeline};
 use crate::replay::request::WINDOW_SECONDS;
@@ -15,7 +16,6 @@ use common::run_sums::Transfer;
 use common::summary::{Summary, Transfers};
 use std::fs;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// The recorded runs, each with a description.
 const RUNS: [(&str, &str); 2] = [
@@ -50,9 +50,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         "This demo replays recorded callbacks of a real NCCL (2.28.9, four H200 GPUs). Stand-ins play NCCL and Score-P;\n\
          the library they load is the one that is shipped.\n\n",
     )?;
-    fs::create_dir_all(&arguments.output).map_err(|error| format!("{}: {error}", arguments.output.display()))?;
+    common::files::make(&arguments.output).map_err(|error| format!("{}: {error}", arguments.output.display()))?;
     let brought = arguments.captures.is_none().then(brought::unpack).transpose()?;
-    let captures = arguments.captures.as_deref().or(brought.as_ref().map(TempDir::path)).unwrap_or(Path::new("."));
+    let captures = arguments.captures.as_deref().or(brought.as_ref().map(Scratch::path)).unwrap_or(Path::new("."));
     let mut drawn = false;
     for (name, text) in RUNS {
         output::write(format!("== {name}: {text}\n\n"))?;

@@ -7,13 +7,12 @@ use crate::installed::probe::{self, NoAnswer};
 use common::metric::{counters, former_series};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol, ReadCache};
-use scorep_substrate::{BUFFER_BYTES, LANE_SYMBOLS, LEFT_BYTES, MEASUREMENT_LIBRARY};
+use scorep_substrate::release::{self, Release};
+use scorep_substrate::{BUFFER_BYTES, LEFT_BYTES, lacking};
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The release that everything was tested with.
-const TRIED: &str = "8.4";
 /// Score-P's program that describes an installation.
 const CONFIG: &str = "scorep-config";
 /// Score-P's own default of SCOREP_TOTAL_MEMORY, 16000k, in bytes.
@@ -46,40 +45,58 @@ impl ScoreP {
     }
 
     fn introduced(&self) -> Vec<Finding> {
-        let mut findings =
-            vec![Finding::good(Code::ScorePGood, format!("Score-P {} ({})", self.version, self.prefix.display()))];
-        if !self.version.starts_with("8.") {
-            let what = format!("Score-P {}: this was tried with {TRIED} alone", self.version);
-            findings.push(Finding::new(Code::ScorePVersion, what, "counters should work; for lanes use Score-P 8"));
+        let name = format!("Score-P {} ({})", self.version, self.prefix.display());
+        match self.lanes() {
+            Ok(Some(release)) => {
+                vec![Finding::good(
+                    Code::ScorePGood,
+                    format!("{name}: counters, summary, lanes; tried: {}", release.name),
+                )]
+            }
+            Ok(None) => {
+                let tried = release::TRIED.map(|release| release.name).join(" and ");
+                let what =
+                    format!("{name} is a release that was not tried; {tried} were. Counters and summary should work");
+                let cure = "lanes are tried when the measurement begins (NCCL_SCOREP_LANES=on); see its first lines";
+                vec![Finding::good(Code::ScorePGood, name), Finding::new(Code::ScorePVersion, what, cure)]
+            }
+            Err(why) => {
+                let cure = "everything but the lanes and the host regions works; a shared Score-P 8 or 9 has them";
+                let lanes = Finding::new(Code::ScorePLanes, format!("no lanes: {why}"), cure);
+                vec![Finding::good(Code::ScorePGood, name), lanes]
+            }
         }
-        if let Err(why) = self.has_lanes() {
-            let cure = "everything but the lanes and the host regions works; a shared Score-P 8 has them";
-            findings.push(Finding::new(Code::ScorePLanes, format!("no lanes: {why}"), cure));
-        }
-        findings
     }
 
-    /// Checks whether its library is the supported one and exports the functions that write the lanes.
-    fn has_lanes(&self) -> Result<(), String> {
+    /// Returns the release of its library, if it was tried.
+    ///
+    /// # Errors
+    /// Why its library has no lanes, in words.
+    fn lanes(&self) -> Result<Option<Release>, String> {
         let directory = self.libraries();
-        let library = directory.join(MEASUREMENT_LIBRARY);
-        if !library.exists() {
-            return Err(format!("{} has no {MEASUREMENT_LIBRARY}", directory.display()));
-        }
-        let exported = exports(&library).map_err(|error| format!("{}: {error}", library.display()))?;
-        match LANE_SYMBOLS
-            .iter()
-            .map(|symbol| symbol.to_string_lossy())
-            .find(|symbol| !exported.contains(symbol.as_ref()))
-        {
+        let libraries = std::fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut libraries: Vec<PathBuf> = libraries.filter(|path| is_shared(path)).collect();
+        libraries.sort();
+        let tried = libraries.iter().find_map(|path| Some((path, release::of_file(path)?)));
+        let (library, release) = match (tried, libraries.last()) {
+            (Some((path, release)), _) => (path, Some(release)),
+            (None, Some(path)) => (path, None),
+            (None, None) => return Err(format!("{} has no libscorep_measurement.so", directory.display())),
+        };
+        let exported = exports(library).map_err(|error| format!("{}: {error}", library.display()))?;
+        match lacking(|symbol| exported.contains(symbol)) {
             Some(missing) => Err(format!("{} does not export {missing}", library.display())),
-            None => Ok(()),
+            None => Ok(release),
         }
     }
 }
 
 fn is_measurement(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libscorep_measurement."))
+}
+
+fn is_shared(path: &Path) -> bool {
+    is_measurement(path) && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
 }
 
 /// Returns the functions and variables that a library exports.
@@ -189,7 +206,7 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
 /// Checks whether Score-P's memory has room for the lanes beside a trace.
 fn memory(around: &Surroundings, tracing: bool) -> Option<Finding> {
     let settings = around.settings().0;
-    if !tracing || !settings.lanes {
+    if !tracing || !settings.lanes.are_wanted() {
         return None;
     }
     let told = around.text("SCOREP_TOTAL_MEMORY");

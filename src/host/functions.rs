@@ -3,7 +3,6 @@
 use super::kernels::Tell;
 use super::{HostError, measurement, open, symbol};
 use crate::capture::Survey;
-use crate::installed::library::Links;
 use common::origin::Origin;
 use libloading::os::unix::Library;
 use std::ffi::{CString, c_char, c_void};
@@ -45,63 +44,35 @@ pub(crate) struct OperationFiles {
     pub(crate) settled: PathBuf,
 }
 
+/// Returns a function that an older library may lack.
+///
+/// # Safety
+/// A library that exports the symbol gives it the type `T`.
+unsafe fn optional<T: Copy>(library: &Library, path: &Path, name: &str) -> Option<T> {
+    // SAFETY: the caller guarantees the type.
+    unsafe { symbol::<T>(library, path, name) }.ok().map(|found| *found)
+}
+
 impl Functions {
-    pub(super) fn find(links: &Links) -> Result<Self, HostError> {
-        let library = open(&links.counters)?;
+    pub(super) fn find(path: &Path) -> Result<Self, HostError> {
+        let library = open(path)?;
         // SAFETY: every library that exports this symbol gives it this type.
-        let flush =
-            *unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, &links.counters, "scorep_nccl_flush") }?;
-        // SAFETY: every library that exports this symbol gives it this type.
-        let kernel_events = unsafe { symbol::<Tell>(&library, &links.counters, "scorep_nccl_kernel_events") };
-        // SAFETY: every library that exports this symbol gives it this type.
-        let arrivals = unsafe {
-            symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_arrivals")
-        };
-        let arrivals = arrivals.ok().map(|found| *found);
-        // SAFETY: every library that exports this symbol gives it this type.
-        let lacks =
-            unsafe { symbol::<unsafe extern "C" fn(u64)>(&library, &links.counters, "scorep_nccl_recording_lacks") };
-        let recording_lacks = lacks.ok().map(|found| *found);
-        // SAFETY: every library that exports this symbol gives it this type.
-        let process = unsafe {
-            symbol::<unsafe extern "C" fn(u32, *const c_char)>(
-                &library,
-                &links.counters,
-                "scorep_nccl_recorded_process",
-            )
-        };
-        let recorded_process = process.ok().map(|found| *found);
-        // SAFETY: every library that exports this symbol gives it this type.
-        let cut =
-            unsafe { symbol::<unsafe extern "C" fn()>(&library, &links.counters, "scorep_nccl_recording_is_cut") };
-        let recording_is_cut = cut.ok().map(|found| *found);
-        let kernel_events = kernel_events.ok().map(|found| *found);
-        // SAFETY: every library that exports this symbol gives it this type.
-        let stand_ins =
-            unsafe { symbol::<unsafe extern "C" fn(Lookup)>(&library, &links.counters, "scorep_nccl_stand_ins") };
-        let stand_ins = stand_ins.ok().map(|found| *found);
-        // SAFETY: every library that exports this symbol gives it this type.
-        let keep = unsafe {
-            symbol::<unsafe extern "C" fn(*const c_char)>(&library, &links.counters, "scorep_nccl_keep_operations")
-        };
-        let keep_operations = keep.ok().map(|found| *found);
-        // SAFETY: every library that exports this symbol gives it this type.
-        let operations = unsafe {
-            symbol::<unsafe extern "C" fn(*const c_char) -> i32>(&library, &links.counters, "scorep_nccl_operations")
-        };
-        let operations = operations.ok().map(|found| *found);
-        Ok(Self {
-            flush,
-            kernel_events,
-            arrivals,
-            recording_lacks,
-            recorded_process,
-            stand_ins,
-            recording_is_cut,
-            keep_operations,
-            operations,
-            path: links.counters.clone(),
-            _library: library,
+        let flush = *unsafe { symbol::<unsafe extern "C" fn(u32) -> i32>(&library, path, "scorep_nccl_flush") }?;
+        // SAFETY: every library that exports one of these symbols gives it the type of the field.
+        Ok(unsafe {
+            Self {
+                flush,
+                kernel_events: optional(&library, path, "scorep_nccl_kernel_events"),
+                arrivals: optional(&library, path, "scorep_nccl_arrivals"),
+                recording_lacks: optional(&library, path, "scorep_nccl_recording_lacks"),
+                recorded_process: optional(&library, path, "scorep_nccl_recorded_process"),
+                stand_ins: optional(&library, path, "scorep_nccl_stand_ins"),
+                recording_is_cut: optional(&library, path, "scorep_nccl_recording_is_cut"),
+                keep_operations: optional(&library, path, "scorep_nccl_keep_operations"),
+                operations: optional(&library, path, "scorep_nccl_operations"),
+                path: path.to_owned(),
+                _library: library,
+            }
         })
     }
 

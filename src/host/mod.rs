@@ -38,6 +38,9 @@ pub(crate) enum HostError {
         "a thread of the recorded process could not be started ({0}): raise the limit of processes or of address space"
     )]
     Thread(std::io::Error),
+    /// The capture has a call of a thread that it did not have when it was checked.
+    #[error("the capture has changed while it was played: it has calls of another thread, {tid}")]
+    Changed { tid: u32 },
     /// The plugin gave an answer for which the host would refuse it or abort.
     #[error("{path}: {what}")]
     Refused { path: PathBuf, what: String },

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Nccl {
     path: PathBuf,
     meta: Meta,
+    own_pid: c_int,
     kernels: Kernels,
     /// Version of the interface to speak, where it is given.
     interface: Option<u32>,
@@ -40,6 +41,7 @@ impl Nccl {
         Self {
             path: path.into(),
             meta,
+            own_pid: c_int::try_from(std::process::id()).unwrap_or(0),
             kernels,
             interface,
             loaded: None,
@@ -111,7 +113,7 @@ impl Nccl {
         if api < self.meta.api && api < descriptor::since(event) {
             return 0;
         }
-        let own_pid = c_int::try_from(std::process::id()).unwrap_or(0);
+        let own_pid = self.own_pid;
         let pid = match event {
             // the operation of another process must not get this process' id
             Event::ProxyOp { pid, .. } if *pid != self.meta.pid => own_pid ^ 1,

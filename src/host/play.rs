@@ -9,7 +9,6 @@ use super::stage::{Stage, Turn};
 use super::visits::{ScoreP, Visits};
 use super::{HostError, clock, measurement};
 use crate::capture::{Communicator, Recording, Survey};
-use crate::installed::library::Links;
 use crate::trace::{Member, ProcessTrace};
 use common::metric::SERIES;
 use common::series::{Of, Token};
@@ -26,8 +25,8 @@ const PROGRAM: &str = "scorep-nccl replay";
 
 /// Options of a playing.
 pub(crate) struct Plan<'a> {
-    /// Links to the library under its names.
-    pub(crate) links: &'a Links,
+    /// The library, whatever its file is called: hosts load it under names of its own.
+    pub(crate) library: &'a Path,
     /// Whether to record the trace that Score-P would have written.
     pub(crate) trace: bool,
     /// File for the times at which ranks began their collectives.
@@ -51,8 +50,28 @@ struct Player<'a> {
     /// Present where a trace is wanted.
     score_p: Option<ScoreP<'a>>,
     stage: Mutex<Stage>,
-    /// Condition variables by recorded thread; a thread waits on its own for its turn.
-    turns: BTreeMap<u32, Condvar>,
+    /// By recorded thread.
+    batons: BTreeMap<u32, Baton>,
+}
+
+/// The right of one thread to make the next calls. Whoever gives it has let the stage go before, and waits for its own.
+#[derive(Default)]
+struct Baton {
+    is_here: Mutex<bool>,
+    given: Condvar,
+}
+
+impl Baton {
+    fn give(&self) {
+        *self.is_here.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.given.notify_one();
+    }
+
+    fn wait(&self) {
+        let is_here = self.is_here.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = self.given.wait_while(is_here, |is_here| !*is_here);
+        *given.unwrap_or_else(PoisonError::into_inner) = false;
+    }
 }
 
 /// Plays the whole capture and returns Score-P's trace of it. Without a trace in the plan, the result has no events of
@@ -66,12 +85,12 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     let [begin, end] = [survey.begin, survey.end].map(|t| survey.meta.mono0.saturating_add(t));
     clock::set(begin);
     let counter_tokens: Vec<String> = common::metric::counters().iter().map(|counter| counter.name.clone()).collect();
-    let counters = MetricPlugin::load(&plan.links.counters, "nccl_plugin", &counter_tokens)?;
+    let counters = MetricPlugin::load(plan.library, "nccl_plugin", &counter_tokens)?;
     let tokens = if plan.trace { series_tokens(survey, plan.interface) } else { Vec::new() };
-    let series = MetricPlugin::load(&plan.links.series, "nccl_series_plugin", &tokens)?;
+    let series = MetricPlugin::load(plan.library, "nccl_series_plugin", &tokens)?;
     let main_ids = counters.add_counters()?;
     let series_ids = series.add_counters()?;
-    let library = Functions::find(plan.links)?;
+    let library = Functions::find(plan.library)?;
     library.stand_in_for_score_p(begin);
     plan.operations.map_or(Ok(()), |files| library.keep_operations(files))?;
     series.begin();
@@ -80,14 +99,14 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     library.tell_process(&recording.path, survey);
     library.tell_missing(survey);
     let kernels = Kernels::of(survey, library.kernel_events);
-    let nccl = Nccl::new(&plan.links.nccl, survey.meta.clone(), kernels, plan.interface);
+    let nccl = Nccl::new(plan.library, survey.meta.clone(), kernels, plan.interface);
     let player = Player {
         survey,
         plan,
         library: &library,
         score_p: plan.trace.then_some(ScoreP { counters: &counters, library: &library }),
         stage: Mutex::new(Stage::new(nccl, contents)),
-        turns: survey.threads.iter().map(|&tid| (tid, Condvar::new())).collect(),
+        batons: survey.threads.iter().map(|&tid| (tid, Baton::default())).collect(),
     };
     has_room(survey.threads.len())?;
     let mut visits = player.run(main_ids, begin);
@@ -160,7 +179,7 @@ impl Player<'_> {
         let main = self.survey.main;
         std::thread::scope(|scope| {
             let mut others = Vec::new();
-            for &tid in self.turns.keys().filter(|&&tid| tid != main) {
+            for &tid in self.batons.keys().filter(|&&tid| tid != main) {
                 match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || self.play_thread(tid)) {
                     Ok(thread) => others.push(thread),
                     Err(error) => {
@@ -188,12 +207,16 @@ impl Player<'_> {
 
     /// Makes the calls of one thread, each when its turn comes.
     fn take_turns(&self, tid: u32, visits: &mut Visits<'_>) {
-        let Some(turn) = self.turns.get(&tid) else { return };
-        let mut stage = self.lock();
+        let Some(baton) = self.batons.get(&tid) else { return };
         loop {
-            stage = turn.wait_while(stage, |stage| stage.is_of_another(tid)).unwrap_or_else(PoisonError::into_inner);
+            let mut stage = self.lock();
             if stage.is_over() {
                 return;
+            }
+            if stage.is_of_another(tid) {
+                drop(stage);
+                baton.wait();
+                continue;
             }
             while let Some(Turn { call, passed }) = stage.take(tid) {
                 let shown = |t| self.survey.meta.mono0.saturating_add(t);
@@ -214,16 +237,23 @@ impl Player<'_> {
                     (self.plan.progress)(stage.made);
                 }
             }
-            match stage.next_thread().and_then(|tid| self.turns.get(&tid)) {
-                Some(next) => next.notify_one(),
-                None => self.wake_all(),
+            let next = stage.next_thread();
+            let of_next = next.and_then(|tid| self.batons.get(&tid));
+            if let (Some(tid), None) = (next, of_next) {
+                stage.failed = Some(HostError::Changed { tid });
             }
+            drop(stage);
+            match of_next {
+                Some(next) => next.give(),
+                None => return self.wake_all(),
+            }
+            baton.wait();
         }
     }
 
     /// Wakes all threads at the end, when no call is left to wait for.
     fn wake_all(&self) {
-        self.turns.values().for_each(Condvar::notify_all);
+        self.batons.values().for_each(Baton::give);
     }
 
     fn lock(&self) -> MutexGuard<'_, Stage> {

@@ -1,6 +1,5 @@
-//! Finds the shipped library, and makes the links under which NCCL and Score-P load it.
+//! Finds the shipped library, and names the links under which NCCL and Score-P load it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// File name of the shipped library.
@@ -99,13 +98,5 @@ impl Links {
     /// Returns all links.
     pub(crate) fn all(&self) -> [&Path; 3] {
         [&self.nccl, &self.counters, &self.series]
-    }
-
-    /// Creates the links to a library. They are links and no copies, because both hosts must reach the same statics.
-    ///
-    /// # Errors
-    /// When a link cannot be created.
-    pub(crate) fn make(&self, library: &Path) -> io::Result<()> {
-        self.all().into_iter().try_for_each(|link| std::os::unix::fs::symlink(library, link))
     }
 }

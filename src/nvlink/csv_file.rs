@@ -2,6 +2,7 @@
 
 use super::lines::{GIGABYTE, named};
 use super::sampler::Interval;
+use common::files;
 use std::fs::File;
 use std::path::Path;
 
@@ -12,12 +13,12 @@ const HEADER: [&str; 9] =
 pub(super) struct CsvFile(csv::Writer<File>);
 
 impl CsvFile {
-    /// Makes the file, or replaces it.
+    /// Makes the file, or replaces what is there; a device or pipe is written into.
     ///
     /// # Errors
     /// When it cannot be written, in words.
     pub(super) fn new(path: &Path) -> Result<Self, String> {
-        let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = files::begin(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut writer = csv::Writer::from_writer(file);
         writer.write_record(HEADER).map_err(|error| error.to_string())?;
         Ok(Self(writer))

@@ -78,6 +78,10 @@ pub(super) type MetricEventCallback = unsafe extern "C" fn(
     *const u64,
 ) -> CallbackCode;
 
+/// `OTF2_EvtReaderCallback_BufferFlush`: location, time, position, data, attributes, end of the flush.
+pub(super) type FlushEventCallback =
+    unsafe extern "C" fn(u64, u64, u64, *mut c_void, *mut AttributeList, u64) -> CallbackCode;
+
 /// `OTF2_ErrorCode`: 0 is success, negative numbers are warnings.
 pub(super) type ErrorCode = c_int;
 /// The code of success.
@@ -133,6 +137,13 @@ pub(super) const LOCATION_ACCELERATOR_STREAM: u8 = 2;
 /// `OTF2_LOCATION_TYPE_METRIC`.
 pub(super) const LOCATION_METRIC: u8 = 3;
 
+/// `OTF2_GROUP_TYPE_COMM_LOCATIONS`: locations, whose places are named by the groups of the next type.
+pub(super) const GROUP_COMM_LOCATIONS: u8 = 4;
+/// `OTF2_GROUP_TYPE_COMM_GROUP`.
+pub(super) const GROUP_COMM_RANKS: u8 = 5;
+/// `OTF2_COLLECTIVE_ROOT_NONE`.
+pub(super) const ROOT_NONE: u32 = u32::MAX;
+
 /// `OTF2_REGION_ROLE_WRAPPER`.
 pub(super) const ROLE_WRAPPER: u8 = 2;
 /// `OTF2_REGION_ROLE_UNKNOWN`.
@@ -149,6 +160,8 @@ pub(super) const ROLE_COLLECTIVE: u8 = 26;
 pub(super) const ROLE_POINT_TO_POINT: u8 = 28;
 /// `OTF2_REGION_ROLE_ARTIFICIAL`.
 pub(super) const ROLE_ARTIFICIAL: u8 = 31;
+/// `OTF2_PARADIGM_USER`.
+pub(super) const PARADIGM_USER: u8 = 1;
 /// `OTF2_PARADIGM_UNKNOWN`.
 pub(super) const PARADIGM_UNKNOWN: u8 = 0;
 /// `OTF2_PARADIGM_CUDA`.

@@ -10,7 +10,7 @@ use super::error::Otf2Error;
 use super::library::Library;
 
 /// Name of the anchor file; OTF2 puts the other files beside it.
-pub(super) const ANCHOR: &str = "traces.otf2";
+pub(crate) const ANCHOR: &str = "traces.otf2";
 /// The name without its extension, as OTF2 expects it.
 const NAME: &std::ffi::CStr = c"traces";
 
@@ -37,6 +37,16 @@ impl Archive {
     /// Opens an archive in an empty directory, for writing by this process only. `event_chunk` comes from
     /// [`super::chunk`].
     pub(super) fn create(library: &'static Library, directory: &Path, event_chunk: u64) -> Result<Self, Otf2Error> {
+        Self::create_with(library, directory, event_chunk, abi::CHUNK_SIZE_DEFINITIONS)
+    }
+
+    /// The same, with a size of the definitions' chunks.
+    pub(super) fn create_with(
+        library: &'static Library,
+        directory: &Path,
+        event_chunk: u64,
+        definition_chunk: u64,
+    ) -> Result<Self, Otf2Error> {
         let path = c_string(directory.as_os_str().as_bytes())?;
         let creator = c_string(CREATOR.as_bytes())?;
         // SAFETY: both texts are C strings that outlive the call; the numbers are OTF2's.
@@ -46,7 +56,7 @@ impl Archive {
                 NAME.as_ptr(),
                 abi::FILE_MODE_WRITE,
                 event_chunk,
-                abi::CHUNK_SIZE_DEFINITIONS,
+                definition_chunk,
                 abi::SUBSTRATE_POSIX,
                 abi::COMPRESSION_NONE,
             )

@@ -88,6 +88,35 @@ pub enum Otf2Error {
     /// An event of a lane names a number that its list does not have.
     #[error("an event names a {0} that is not defined")]
     Undefined(&'static str),
+    /// An archive has a record that this library, or this program, does not know.
+    #[error("the archive has a kind of {0} that this program and its OTF2 library do not know")]
+    Unknown(&'static str),
+    /// An archive has no lanes with events.
+    #[error("the trace has no lanes of NCCL's operations: NCCL_SCOREP_LANES=off, or no NCCL in the job")]
+    NoLanes,
+    /// The copy would lie in the directory that is copied.
+    #[error("{0} lies in the experiment: name a directory beside it")]
+    Inside(PathBuf),
+    /// An archive has snapshots or thumbnails, which a copy would not fit.
+    #[error("the trace has snapshots or thumbnails, which describe its events and would be wrong in a copy")]
+    Snapshots,
+    /// A file beside the archive cannot be read or copied.
+    #[error("cannot copy {file}: {source}")]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// All communicators of an archive are in it twice.
+    #[error("two processes have the same rank of each communicator: nobody knows whom a message goes to")]
+    TwoJobs,
+    /// An archive has the records already.
+    #[error("the trace has NCCL's messages and collectives already")]
+    HasMessages,
+    /// The archive's events are not in a file for each location.
+    #[error("the archive is packed in SIONlib's files: a file for each location is needed (otf2-config, POSIX)")]
+    Substrate,
     /// There are more items of a kind than OTF2 can number.
     #[error("too many {0} for one OTF2 archive")]
     TooMany(&'static str),

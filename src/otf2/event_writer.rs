@@ -31,6 +31,11 @@ impl<'a> EventWriter<'a> {
         Ok(Self { archive, handle, attributes })
     }
 
+    /// Returns OTF2's handle.
+    pub(super) fn handle(&self) -> *mut abi::EventWriter {
+        self.handle
+    }
+
     /// Replaces the attributes of the next event.
     pub(super) fn say(&self, attributes: impl Iterator<Item = Result<Said, Otf2Error>>) -> Result<(), Otf2Error> {
         let library = self.archive.library;

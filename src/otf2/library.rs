@@ -79,6 +79,11 @@ functions! {
         set_flush_callbacks = "OTF2_Archive_SetFlushCallbacks" (
             archive: *mut abi::Archive, callbacks: *const abi::FlushCallbacks, data: *mut c_void,
         );
+        set_machine = "OTF2_Archive_SetMachineName" (archive: *mut abi::Archive, name: *const c_char);
+        set_description = "OTF2_Archive_SetDescription" (archive: *mut abi::Archive, text: *const c_char);
+        set_property = "OTF2_Archive_SetProperty" (
+            archive: *mut abi::Archive, name: *const c_char, value: *const c_char, overwrite: bool,
+        );
         set_serial_callbacks = "OTF2_Archive_SetSerialCollectiveCallbacks" (archive: *mut abi::Archive);
         set_creator = "OTF2_Archive_SetCreator" (archive: *mut abi::Archive, creator: *const c_char);
         close_archive = "OTF2_Archive_Close" (archive: *mut abi::Archive);
@@ -93,6 +98,9 @@ functions! {
         leave = "OTF2_EvtWriter_Leave" (
             writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, region: u32,
         );
+        buffer_flush = "OTF2_EvtWriter_BufferFlush" (
+            writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, until: u64,
+        );
         add_number = "OTF2_AttributeList_AddUint64" (attributes: *mut abi::AttributeList, attribute: u32, value: u64);
         add_string = "OTF2_AttributeList_AddStringRef" (attributes: *mut abi::AttributeList, attribute: u32, string: u32);
         clear_attributes = "OTF2_AttributeList_RemoveAllAttributes" (attributes: *mut abi::AttributeList);
@@ -101,6 +109,22 @@ functions! {
         metric = "OTF2_EvtWriter_Metric" (
             writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, metric: u32, count: u8,
             types: *const u8, values: *const u64,
+        );
+
+        send = "OTF2_EvtWriter_MpiSend" (
+            writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, receiver: u32,
+            communicator: u32, tag: u32, bytes: u64,
+        );
+        receive = "OTF2_EvtWriter_MpiRecv" (
+            writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, sender: u32,
+            communicator: u32, tag: u32, bytes: u64,
+        );
+        collective_begins = "OTF2_EvtWriter_MpiCollectiveBegin" (
+            writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64,
+        );
+        collective_ends = "OTF2_EvtWriter_MpiCollectiveEnd" (
+            writer: *mut abi::EventWriter, attributes: *mut abi::AttributeList, time: u64, operation: u8,
+            communicator: u32, root: u32, sent: u64, received: u64,
         );
 
         open_local_definition_files = "OTF2_Archive_OpenDefFiles" (archive: *mut abi::Archive);
@@ -134,6 +158,13 @@ functions! {
             writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, canonical_name: u32, description: u32,
             role: u8, paradigm: u8, flags: u32, file: u32, first_line: u32, last_line: u32,
         );
+        define_ranks = "OTF2_GlobalDefWriter_WriteGroup" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, kind: u8, paradigm: u8, flags: u32,
+            count: u32, members: *const u64,
+        );
+        define_communicator = "OTF2_GlobalDefWriter_WriteComm" (
+            writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, group: u32, parent: u32, flags: u32,
+        );
         define_attribute = "OTF2_GlobalDefWriter_WriteAttribute" (
             writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, description: u32, kind: u8,
         );
@@ -150,6 +181,18 @@ functions! {
         );
         set_serial_reading = "OTF2_Reader_SetSerialCollectiveCallbacks" (reader: *mut abi::Reader);
         close_reader = "OTF2_Reader_Close" (reader: *mut abi::Reader);
+        chunks = "OTF2_Reader_GetChunkSize" (reader: *mut abi::Reader, events: *mut u64, definitions: *mut u64);
+        substrate = "OTF2_Reader_GetFileSubstrate" (reader: *mut abi::Reader, substrate: *mut u8);
+        count_definitions = "OTF2_Reader_GetNumberOfGlobalDefinitions" (reader: *mut abi::Reader, count: *mut u64);
+        machine_of = "OTF2_Reader_GetMachineName" (reader: *mut abi::Reader, name: *mut *mut c_char);
+        creator_of = "OTF2_Reader_GetCreator" (reader: *mut abi::Reader, name: *mut *mut c_char);
+        description_of = "OTF2_Reader_GetDescription" (reader: *mut abi::Reader, text: *mut *mut c_char);
+        count_snapshots = "OTF2_Reader_GetNumberOfSnapshots" (reader: *mut abi::Reader, count: *mut u32);
+        count_thumbnails = "OTF2_Reader_GetNumberOfThumbnails" (reader: *mut abi::Reader, count: *mut u32);
+        property_names = "OTF2_Reader_GetPropertyNames" (
+            reader: *mut abi::Reader, count: *mut u32, names: *mut *mut *mut c_char,
+        );
+        property = "OTF2_Reader_GetProperty" (reader: *mut abi::Reader, name: *const c_char, value: *mut *mut c_char);
         register_definition_callbacks = "OTF2_Reader_RegisterGlobalDefCallbacks" (
             reader: *mut abi::Reader, definitions: *mut abi::GlobalDefinitionReader,
             callbacks: *const abi::GlobalDefinitionCallbacks, data: *mut c_void,
@@ -215,6 +258,9 @@ functions! {
         on_metric = "OTF2_EvtReaderCallbacks_SetMetricCallback" (
             callbacks: *mut abi::EventCallbacks, callback: abi::MetricEventCallback,
         );
+        on_buffer_flush = "OTF2_EvtReaderCallbacks_SetBufferFlushCallback" (
+            callbacks: *mut abi::EventCallbacks, callback: abi::FlushEventCallback,
+        );
         number_of = "OTF2_AttributeList_GetUint64" (
             attributes: *const abi::AttributeList, attribute: u32, value: *mut u64,
         );
@@ -258,7 +304,7 @@ functions! {
 pub(super) struct Library {
     functions: Functions,
     /// Keeps the library loaded as long as its functions are used.
-    _object: libloading::Library,
+    object: libloading::Library,
 }
 
 // OTF2 has one error handler per process, so the library is opened once, gets its handler once, and stays.
@@ -289,12 +335,22 @@ impl Library {
         let functions = unsafe { Functions::resolve(name, &object) }?;
         // SAFETY: `note_error` has the handler's type and lives as long as the process.
         unsafe { (functions.set_error_callback)(note_error, std::ptr::null_mut()) };
-        Ok(Self { functions, _object: object })
+        Ok(Self { functions, object })
+    }
+
+    /// Looks up a function that not every release has.
+    ///
+    /// # Safety
+    ///
+    /// `F` must be the function's type.
+    pub(super) unsafe fn find<F: Copy>(&self, symbol: &str) -> Option<F> {
+        // SAFETY: the caller guarantees the type.
+        unsafe { self.object.get::<F>(symbol.as_bytes()) }.ok().map(|function| *function)
     }
 
     /// Returns `value`, or an error if the call returned a failure or OTF2 reported an error that the call's result
     /// hides.
-    fn outcome<T>(&self, function: &'static str, code: abi::ErrorCode, value: T) -> Result<T, Otf2Error> {
+    pub(super) fn outcome<T>(&self, function: &'static str, code: abi::ErrorCode, value: T) -> Result<T, Otf2Error> {
         // The first reported error is nearest to the cause; the call's result often says only that something failed.
         let reported = REPORTED.replace(abi::SUCCESS);
         let code = if reported == abi::SUCCESS { code } else { reported };

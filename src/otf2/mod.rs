@@ -16,6 +16,7 @@
 mod abi;
 mod archive;
 mod chunk;
+pub(crate) mod copy;
 mod definition_writer;
 mod definitions;
 mod error;
@@ -41,9 +42,10 @@ use common::summary::Summary;
 
 use archive::Archive;
 use plan::Plan;
-use target::Target;
 
+pub(crate) use archive::ANCHOR;
 pub use error::{LibraryError, Otf2Error};
+pub(crate) use target::Target;
 
 /// Place of the job's summary in the directory of an archive, as in an experiment of Score-P's.
 pub const SUMMARY: &str = "nccl/summary.json";

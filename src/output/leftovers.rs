@@ -1,8 +1,10 @@
 //! Removes temporary files and directories when a signal ends this program.
 
+use common::files::Directory;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
@@ -12,28 +14,61 @@ const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
 /// Tries to remove a directory into which a child or another thread may still write.
 const TRIES: usize = 100;
 
-/// Paths of temporary files and directories. Their names are unique, so a path that is gone already does no harm.
-static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Files and directories to remove. The files' names are unique, so a path that is gone already does no harm.
+static MADE: Mutex<Made> = Mutex::new(Made { files: Vec::new(), directories: Vec::new() });
 
-fn made() -> MutexGuard<'static, Vec<PathBuf>> {
+struct Made {
+    files: Vec<PathBuf>,
+    directories: Vec<Left>,
+}
+
+/// A directory to remove with all that is in it.
+pub(crate) struct Left {
+    /// Path of the directory through its descriptor, which is open as long as this is registered.
+    pub(crate) inside: PathBuf,
+    /// The directory that it was made in, and its name there.
+    pub(crate) around: Directory,
+    pub(crate) name: OsString,
+}
+
+fn made() -> MutexGuard<'static, Made> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Creates a temporary file or directory that a signal will remove, if it still exists then.
+/// Creates a temporary file that a signal will remove, if it still exists then.
 ///
 /// # Errors
 /// When it cannot be created.
 pub(crate) fn make<T: AsRef<Path>>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     // holding the lock, so that no signal comes between the creation and the note of its path
-    let mut paths = made();
+    let mut made = made();
     let temporary = make()?;
-    paths.push(temporary.as_ref().to_path_buf());
+    made.files.push(temporary.as_ref().to_path_buf());
     Ok(temporary)
+}
+
+/// Creates a temporary directory that a signal will remove, until [`remove_directory`] does.
+///
+/// # Errors
+/// When it cannot be created.
+pub(crate) fn make_directory<T>(make: impl FnOnce() -> io::Result<(T, Left)>) -> io::Result<T> {
+    let mut made = made();
+    let (temporary, left) = make()?;
+    made.directories.push(left);
+    Ok(temporary)
+}
+
+/// Removes the temporary directory with this path. The caller closes its descriptor afterwards.
+pub(crate) fn remove_directory(inside: &Path) {
+    let mut made = made();
+    if let Some(place) = made.directories.iter().position(|left| left.inside == inside) {
+        made.directories.swap_remove(place).remove();
+    }
 }
 
 /// Runs an action that a signal must not interrupt, such as giving a file its name.
 pub(crate) fn undisturbed<T>(act: impl FnOnce() -> T) -> T {
-    let _paths = made();
+    let _made = made();
     act()
 }
 
@@ -57,18 +92,33 @@ pub(crate) fn remove_on_signals() -> io::Result<()> {
 /// Removes the temporary files, and ends this program as the signal does.
 pub(crate) fn end_by(signal: i32) {
     // the lock is held to the end, so that nothing new is created
-    let paths = made();
-    paths.iter().for_each(|path| remove(path));
+    let mut made = made();
+    for path in &made.files {
+        let _ = fs::remove_file(path);
+    }
+    made.directories.drain(..).for_each(|left| left.remove());
     let _ = emulate_default_handler(signal);
 }
 
-fn remove(path: &Path) {
-    for _ in 0..TRIES {
-        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-        if removed.is_ok() || !path.exists() {
-            return;
+impl Left {
+    fn remove(self) {
+        for _ in 0..TRIES {
+            if empty(&self.inside).is_ok() {
+                break;
+            }
         }
+        // fails if another directory has the name meanwhile, unless it is empty
+        let _ = fs::remove_dir(self.around.reach().join(self.name));
     }
+}
+
+/// Removes all that is in a directory; follows no link.
+fn empty(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
+    }
+    Ok(())
 }
 
 fn is_ignored(signal: i32) -> bool {

@@ -2,6 +2,8 @@
 
 pub(crate) mod leftovers;
 pub(crate) mod place;
+pub(crate) mod progress;
+pub(crate) mod scratch;
 
 use common::visible::visible;
 use std::collections::BTreeSet;

@@ -25,7 +25,9 @@ pub(crate) fn of_one(source: &Path) -> Result<Vec<PathBuf>, ReplayError> {
     }
     let entries = source.read_dir().and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = entries.map_err(|error| ReplayError::io(source, error))?;
-    let is_capture = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING));
+    let has_ending = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING));
+    // nobody has named the entries: a FIFO among them may have no writer
+    let is_capture = |path: &PathBuf| has_ending(path) && !path.metadata().is_ok_and(|found| !found.is_file());
     let mut found: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).filter(is_capture).collect();
     if found.is_empty() {
         return Err(ReplayError::NoCapture(source.to_path_buf()));

@@ -4,7 +4,6 @@
 use crate::capture::{self, Recording, Survey};
 use crate::host::HostError;
 use crate::host::play::{self, Plan};
-use crate::installed::library::Links;
 use crate::{offspring, output};
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,8 +15,7 @@ pub(crate) const COMMAND: &str = "replay-one";
 /// What a child is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Where the links to the library are.
-    links: PathBuf,
+    library: PathBuf,
     capture: PathBuf,
     /// File for the trace, as JSON.
     trace: Option<PathBuf>,
@@ -69,10 +67,9 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
     let mut recording = Recording::open(&arguments.capture).map_err(|error| error.to_string())?;
     say_skipped(&recording);
     play_as_recorded(&recording.survey);
-    let links = Links::of(&arguments.links);
     tell(recording.survey.calls);
     let plan = Plan {
-        links: &links,
+        library: &arguments.library,
         trace: arguments.trace.is_some(),
         arrivals: arguments.arrivals.as_deref(),
         operations: None,

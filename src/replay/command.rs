@@ -123,6 +123,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
             }
             if let Some(trace) = outcome.trace {
                 text += &format!("\ntrace: {}\n", trace.display());
+                outcome.trace_lacks.iter().for_each(|remark| text += &format!("note: {remark}\n"));
             }
             output::text(&text)?;
         }

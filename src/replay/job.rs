@@ -31,7 +31,8 @@ const BESIDE_FIGURES: [&str; 4] =
 pub(super) struct Job<'a> {
     pub(super) capture: &'a Path,
     pub(super) request: &'a Request,
-    /// Directory of the job's files and of the links to the library.
+    pub(super) library: &'a Path,
+    /// Directory of the job's files.
     pub(super) scratch: &'a Path,
     pub(super) number: usize,
     /// Whether it is the only capture: its summary keeps the arrivals.
@@ -77,7 +78,7 @@ impl Job<'_> {
 
     fn spawn(&self, summary: &Path, trace: Option<&Path>, stderr: File) -> Result<Child, ReplayError> {
         let mut command = offspring::of_own(child::COMMAND).map_err(|error| ReplayError::io(self.capture, error))?;
-        command.arg(self.scratch).arg(self.capture).args(trace);
+        command.arg(self.library).arg(self.capture).args(trace);
         if self.request.needs_timeline() {
             command.arg("--arrivals").arg(self.arrivals());
         }

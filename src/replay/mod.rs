@@ -11,9 +11,11 @@ pub(crate) mod recordings;
 pub(crate) mod request;
 mod sending;
 
+use crate::communication;
 use crate::inherited::Inherited;
 use crate::installed::library;
 use crate::otf2;
+use crate::output::scratch::Scratch;
 use crate::output::{leftovers, place};
 use crate::replay::recordings::Recordings;
 use crate::trace::ProcessTrace;
@@ -25,7 +27,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tempfile::TempDir;
 
 pub(crate) use error::ReplayError;
 pub(crate) use request::Request;
@@ -41,6 +42,8 @@ pub(crate) struct Outcome {
     pub(crate) lacking: Option<String>,
     /// Anchor file of the trace.
     pub(crate) trace: Option<PathBuf>,
+    /// What its records of communication lack, in sentences.
+    pub(crate) trace_lacks: Vec<String>,
     /// Whether all figures were sent; true where no sending was asked for.
     pub(crate) sent: bool,
     /// Number of captures asked for; a directory without captures counts as one.
@@ -75,9 +78,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         otf2::check(directory)?;
     }
     let settings = Inherited::read();
-    let scratch = leftovers::make(|| TempDir::with_prefix("scorep-nccl-"))
-        .map_err(|error| ReplayError::io(&std::env::temp_dir(), error))?;
-    library::Links::of(scratch.path()).make(&library).map_err(|error| ReplayError::io(scratch.path(), error))?;
+    let scratch = Scratch::new().map_err(|error| ReplayError::io(&std::env::temp_dir(), error))?;
 
     let bar = progress_bar("replaying");
     let unsent = AtomicBool::new(false);
@@ -87,6 +88,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         .map(|(number, capture)| Job {
             capture,
             request,
+            library: &library,
             scratch: scratch.path(),
             number,
             is_alone: captures.len() == 1,
@@ -123,13 +125,19 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
         clocks::bring_together(&mut summary, &mut traces, &captures, &arrivals, request.lateness);
     }
     name_jobs(&summary, &mut traces);
-    let trace = request.otf2.as_deref().map(|directory| otf2::write(directory, &traces, Some(&summary))).transpose()?;
+    let trace = request
+        .otf2
+        .as_deref()
+        .map(|directory| communication::write(directory, &traces, Some(&summary)))
+        .transpose()?;
+    let (trace, added) = trace.unzip();
+    let trace_lacks = added.flatten().map(|added| added.remarks()).unwrap_or_default();
     if let Some(path) = &request.summary {
         leftovers::undisturbed(|| files::write_json(path, &summary)).map_err(|error| ReplayError::io(path, error))?;
     }
     let sent = request.otlp.is_none() || !unsent.into_inner();
     let jobs = summary.apart(summaries);
-    Ok(Outcome { summary, jobs, lacking: recordings.lacking(), trace, sent, asked, left_out })
+    Ok(Outcome { summary, jobs, lacking: recordings.lacking(), trace, trace_lacks, sent, asked, left_out })
 }
 
 /// Returns the summary as it is written to files: indented, with a line end.
@@ -164,13 +172,15 @@ pub(crate) fn progress_bar(doing: &'static str) -> ProgressBar {
     bar
 }
 
-/// Runs the jobs on `most` threads, or on as many as there are processors, and returns their results in the jobs' order.
-/// The results do not depend on the number of threads.
+/// Runs the jobs on `most` threads and returns their results in the jobs' order. The results do not depend on the number
+/// of threads. Without `most` there are three threads for two processors: a third of a job's time is waiting, for files
+/// and for the kernel.
 pub(crate) fn run_all<T: Sync, R: Send>(jobs: &[T], most: Option<usize>, run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<R>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let locked = || results.lock().unwrap_or_else(PoisonError::into_inner);
-    let workers = most.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).min(jobs.len());
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = most.unwrap_or_else(|| (processors() * 3).div_ceil(2)).min(jobs.len());
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Archives as tables: the operations of each process, with kernels and regions beside them.
 
-use crate::archive::Archive;
+use crate::archive::{self, Archive};
 use crate::otf2::SUMMARY;
 use report::job::Unreadable;
 use report::table::{About, Made, Writer};
@@ -41,7 +41,7 @@ fn one(anchor: &Path, to: &Path, region: Option<&str>, archived: &mut Archived) 
     let file = anchor.display().to_string();
     let kernels = archive.kernels().map_err(words)?;
     let regions = region.map(|name| archive.regions(name)).transpose().map_err(words)?.flatten();
-    let sizes = sizes(anchor);
+    let sizes = archive::sizes(anchor);
     let mut any = false;
     let mut unknown = BTreeSet::new();
     for place in 0..archive.processes() {
@@ -85,16 +85,4 @@ fn one(anchor: &Path, to: &Path, region: Option<&str>, archived: &mut Archived) 
             Err("the archive has no lanes of NCCL's operations: NCCL_SCOREP_LANES=off, or no NCCL in the job".into())
         }
     }
-}
-
-/// Number of ranks, number of nodes and name of each communicator, by the job's summary beside the archive.
-fn sizes(anchor: &Path) -> BTreeMap<u64, (i32, i32, String)> {
-    let summary = anchor.with_file_name(SUMMARY);
-    let summary = std::fs::read(summary).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    let summary: Option<common::summary::Summary> = summary;
-    let communicators = summary.map(|summary| summary.communicators).unwrap_or_default();
-    let row = |it: common::summary::Communicator| {
-        Some((u64::from_str_radix(&it.comm, 16).ok()?, (it.nranks, it.nnodes, it.name)))
-    };
-    communicators.into_iter().filter_map(row).collect()
 }

@@ -10,7 +10,6 @@
 use super::archives::{self, Archived};
 use super::inputs::Kind;
 use super::jobs::{self, Told};
-use super::progress::Progress;
 use super::request::{Outcome, Request, StepChoice};
 use super::traced::Traced;
 use super::watched::Watched;
@@ -18,6 +17,8 @@ use crate::callbacks;
 use crate::kernels::{self, Profiled, Timed};
 use crate::otf2::SUMMARY;
 use crate::output::leftovers;
+use crate::output::progress::Progress;
+use crate::output::scratch::Scratch;
 use crate::table::{self, How};
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::onlooker::Onlooker;
@@ -30,7 +31,6 @@ use report::table::{Opened, Tables};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// Makes the report of the inputs. Writes the operations' tables and Perfetto's trace on the way.
 ///
@@ -214,9 +214,8 @@ fn stream(
     Ok(report)
 }
 
-fn scratch() -> Result<TempDir, String> {
-    leftovers::make(|| TempDir::with_prefix("scorep-nccl-"))
-        .map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))
+fn scratch() -> Result<Scratch, String> {
+    Scratch::new().map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))
 }
 
 /// Writes the tables of recordings. Returns a remark on recordings that lack callbacks, and those that are left out.

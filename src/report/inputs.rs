@@ -4,7 +4,7 @@
 //! taken, whose operations say more, or without a trace the summaries in it. Of a place of files, the recordings and
 //! summaries are taken, and what is in directories below is not.
 
-use crate::otf2::SUMMARY;
+use crate::otf2::{ANCHOR, SUMMARY};
 use crate::replay::captures::natural;
 use flate2::bufread::MultiGzDecoder;
 use report::job::Unreadable;
@@ -14,8 +14,6 @@ use std::path::{Path, PathBuf};
 
 /// Number of a file's first bytes that its kind is told by.
 const HEAD: u64 = 1 << 14;
-/// Name of the anchor file of an archive in a directory of Score-P's.
-const ANCHOR: &str = "traces.otf2";
 /// Name of a process' table in a dataset.
 const TABLE: &str = "operations.parquet";
 

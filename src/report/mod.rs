@@ -25,7 +25,6 @@ mod inputs;
 mod jobs;
 mod links;
 mod outputs;
-mod progress;
 mod request;
 mod step_times;
 mod traced;

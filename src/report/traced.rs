@@ -1,19 +1,20 @@
 //! Perfetto's trace as a file that takes its name once it is whole, or as a device or pipe.
 
 use crate::output::leftovers;
-use common::files;
+use common::files::{self, Directory};
 use report::output::perfetto::Trace;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
+use tempfile::{NamedTempFile, TempPath};
 
 /// A trace that is being written.
 pub(super) struct Traced {
     pub(super) trace: Trace<BufWriter<File>>,
-    /// The incomplete file; `None` where the trace goes straight into a device or pipe.
-    part: Option<TempPath>,
+    /// The incomplete file, and the directory that it appears in; `None` where the trace goes straight into a device or
+    /// pipe.
+    part: Option<(TempPath, Directory)>,
     place: PathBuf,
 }
 
@@ -24,7 +25,7 @@ impl Traced {
     /// Nothing can be written there; in words.
     pub(super) fn begin(place: &Path) -> Result<Self, String> {
         let opened = if files::is_replaced(place) {
-            part(place).map(|(file, part)| (file, Some(part)))
+            part(place).map(|(file, part, directory)| (file, Some((part, directory))))
         } else {
             File::options().write(true).open(place).map(|file| (file, None))
         };
@@ -39,18 +40,22 @@ impl Traced {
     pub(super) fn end(self) -> Result<(), String> {
         let Self { trace, part, place } = self;
         let written = trace.finish().and_then(|mut file| file.flush());
-        let persist = |part: TempPath| leftovers::undisturbed(|| part.persist(&place)).map_err(|error| error.error);
+        let name = place.file_name().unwrap_or_default();
+        let persist = |(part, directory): (TempPath, Directory)| {
+            leftovers::undisturbed(|| part.persist(directory.reach().join(name))).map_err(|error| error.error)
+        };
         let named = written.and_then(|()| part.map_or(Ok(()), persist));
         named.map_err(|error| format!("{}: {error}", place.display()))
     }
 }
 
 /// Makes a file beside its place, which a signal removes.
-fn part(place: &Path) -> io::Result<(File, TempPath)> {
-    let directory = place.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+fn part(place: &Path) -> io::Result<(File, TempPath, Directory)> {
+    let (directory, _) = Directory::around(place)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".scorep-nccl-").permissions(Permissions::from_mode(0o666));
-    leftovers::make(|| builder.tempfile_in(directory)).map(tempfile::NamedTempFile::into_parts)
+    let (file, part) = leftovers::make(|| builder.tempfile_in(directory.reach())).map(NamedTempFile::into_parts)?;
+    Ok((file, part, directory))
 }
 
 #[cfg(test)]

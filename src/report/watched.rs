@@ -1,6 +1,6 @@
 //! The tables as the analysis reads them: with a progress bar, and as far as they can be read.
 
-use super::progress::Progress;
+use crate::output::progress::Progress;
 use report::analysis::whole::Pass;
 use report::job::{Operations, Table, Unreadable};
 use std::cell::RefCell;

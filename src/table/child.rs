@@ -7,7 +7,6 @@ use super::sorter::Sorter;
 use crate::capture::{self, Content, Meta, Recording};
 use crate::host::play::{self, Plan};
 use crate::host::{HostError, OperationFiles};
-use crate::installed::library::Links;
 use crate::replay::child::{play_as_recorded, say_skipped, tell};
 use crate::replay::hosts;
 use crate::{offspring, output};
@@ -25,7 +24,8 @@ pub(crate) const COMMAND: &str = "table-one";
 /// What a child is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Where the links to the library are, and files may be made.
+    library: PathBuf,
+    /// Where files may be made.
     scratch: PathBuf,
     capture: PathBuf,
     /// File of the library's summary.
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn table_one(arguments: &Arguments) -> Result<(), String> {
-    let Arguments { scratch, capture, summary, dataset } = arguments;
+    let Arguments { library, scratch, capture, summary, dataset } = arguments;
     let at = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
     let mut recording = Recording::open(capture).map_err(|error| error.to_string())?;
     say_skipped(&recording);
@@ -59,15 +59,8 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
         PathBuf::from(name)
     };
     let files = OperationFiles { spool: beside(".spool"), settled: beside(".operations") };
-    let links = Links::of(scratch);
-    let plan = Plan {
-        links: &links,
-        trace: false,
-        arrivals: None,
-        operations: Some(&files),
-        interface: None,
-        progress: &tell,
-    };
+    let plan =
+        Plan { library, trace: false, arrivals: None, operations: Some(&files), interface: None, progress: &tell };
     let name = capture::process_name(capture);
     play::play(&mut recording, &name, &plan).map_err(|error| match error {
         HostError::Capture(error) => error.to_string(),

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     /// directory at a time.
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Recordings that are read at a time. Without it, as many as there are processors.
+    /// Recordings that are read at a time. Without it, three for two processors.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// The shipped library, where it is not beside this program.

@@ -6,6 +6,7 @@ use crate::output::leftovers;
 use crate::replay::job::{failed, follow, message, settings};
 use crate::replay::{ReplayError, request::WINDOW_SECONDS};
 use crate::{offspring, output};
+use common::files::Directory;
 use indicatif::ProgressBar;
 use report::table::FILE;
 use std::fs;
@@ -16,9 +17,11 @@ use std::process::Stdio;
 /// The table of one recording.
 pub(super) struct Job<'a> {
     pub(super) capture: &'a Path,
-    /// The dataset.
+    pub(super) dataset: &'a Directory,
+    /// The dataset's path, for people.
     pub(super) to: &'a Path,
-    /// Directory in it for the job's files and the links to the library.
+    pub(super) library: &'a Path,
+    /// Directory for the job's files.
     pub(super) scratch: &'a Path,
     pub(super) number: usize,
     pub(super) bar: &'a ProgressBar,
@@ -43,7 +46,7 @@ impl Job<'_> {
         let said = tempfile::tempfile_in(own).and_then(|file| Ok((file.try_clone()?, file)));
         let (mut said, stderr) = said.map_err(|error| ReplayError::io(own, error))?;
         let mut command = offspring::of_own(child::COMMAND).map_err(on_capture)?;
-        command.arg(self.scratch).arg(self.capture).arg(&summary).arg(own);
+        command.arg(self.library).arg(self.scratch).arg(self.capture).arg(&summary).arg(own);
         settings(&mut command, &summary, WINDOW_SECONDS, self.settings);
         // neither lanes nor arrivals: the operations themselves come out
         command.env("NCCL_SCOREP_LANES", "off").env("NCCL_SCOREP_GATHER_KB", "0");
@@ -72,11 +75,10 @@ impl Job<'_> {
             found.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
         });
         let made = made.map_err(|error| ReplayError::io(own, error))?;
-        let directory = self.to.join(made.file_name());
-        let place = directory.join(FILE);
+        let place = self.to.join(made.file_name()).join(FILE);
         let moved = leftovers::undisturbed(|| {
-            fs::create_dir_all(&directory)?;
-            fs::rename(made.path().join(FILE), &place)
+            let directory = Directory::made(&self.dataset.reach().join(made.file_name()))?;
+            fs::rename(made.path().join(FILE), directory.reach().join(FILE))
         });
         moved.map(|()| place.clone()).map_err(|error| ReplayError::io(&place, error))
     }

@@ -21,9 +21,11 @@ mod sorter;
 
 use crate::inherited::Inherited;
 use crate::installed::library;
-use crate::output::{leftovers, place};
+use crate::output::place;
+use crate::output::scratch::Scratch;
 use crate::replay::recordings::Recordings;
 use crate::replay::{ReplayError, captures, progress_bar, run_all};
+use common::files::Directory;
 use job::Job;
 use std::path::{Path, PathBuf};
 
@@ -68,23 +70,20 @@ pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<Outc
     let recordings = Recordings::of(&captures);
     recordings.check_processes()?;
     place::check_directory(to, to)?;
-    std::fs::create_dir_all(to).map_err(|error| ReplayError::io(to, error))?;
+    let dataset = Directory::made(to).map_err(|error| ReplayError::io(to, error))?;
     let settings = Inherited::read();
     // beside the tables: what the system keeps for temporary files may be memory
-    let scratch = leftovers::make(|| tempfile::Builder::new().prefix(".scorep-nccl-").tempdir_in(to));
-    let scratch = scratch.map_err(|error| ReplayError::io(to, error))?;
-    // a child may have another directory to work in
-    let scratch_path = scratch.path().canonicalize().map_err(|error| ReplayError::io(scratch.path(), error))?;
-    library::Links::of(&scratch_path).make(&library).map_err(|error| ReplayError::io(&scratch_path, error))?;
+    let scratch = Scratch::within(&dataset.reach()).map_err(|error| ReplayError::io(to, error))?;
 
     let bar = progress_bar("reading");
-    let (scratch, bar_of_all) = (scratch_path.as_path(), &bar);
     let jobs = captures.iter().enumerate().map(|(number, capture)| Job {
         capture,
+        dataset: &dataset,
         to,
-        scratch,
+        library: &library,
+        scratch: scratch.path(),
         number,
-        bar: bar_of_all,
+        bar: &bar,
         settings: &settings,
     });
     let jobs: Vec<Job<'_>> = jobs.collect();

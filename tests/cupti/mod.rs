@@ -1,4 +1,5 @@
-//! CUPTI's kernels of the runs in tests/captures/truth_*, and plain sums of intervals.
+//! CUPTI's kernels of runs in tests/captures and tests/truth, and plain sums of intervals.
+#![allow(dead_code, reason = "each test target uses a part of its own")]
 
 use crate::report::Row;
 use crate::{lines, tool};

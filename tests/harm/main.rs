@@ -22,6 +22,8 @@ mod system_calls;
 mod threads;
 #[path = "../support/tool/mod.rs"]
 mod tool;
+#[path = "../support/two_users/mod.rs"]
+mod two_users;
 mod users;
 
 use std::collections::BTreeSet;

@@ -9,7 +9,6 @@ use flate2::write::GzEncoder;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
 /// A rank that is last by more than `CLEAR` nanoseconds is clearly late. In the part `KNOWN` of such collectives, the
@@ -38,13 +37,10 @@ fn begins(truth: &Truth) -> Begins {
 /// Compares the arrivals of a run's captures with the library. `mode` is the source of GPU times.
 fn compared(run: &Path, mode: &str) -> Vec<Matched> {
     let scratch = tempfile::tempdir().unwrap();
-    for link in ["libnccl-profiler-scorep.so", "libnccl_plugin.so", "libnccl_series_plugin.so"] {
-        symlink(tool::library(), scratch.path().join(link)).unwrap();
-    }
     let arrivals = tool::captures(run).into_iter().map(|capture| {
         let file = scratch.path().join("arrivals");
         let mut command = tool::tool();
-        command.arg("replay-one").arg(scratch.path()).arg(capture).arg("--arrivals").arg(&file);
+        command.arg("replay-one").arg(tool::library()).arg(capture).arg("--arrivals").arg(&file);
         let summary = scratch.path().join("summary.%p.json").into_os_string().into_string().unwrap();
         let settings =
             [("SUMMARY", &*summary), ("TICK_RATE", "1000000000"), ("SETTLE_SECONDS", "1e6"), ("LANES", "off")];

@@ -93,6 +93,12 @@ fn drawn_faults_cost_what_the_simulation_gains_without_them() {
     judged(&["--check", "--drawn", "1", "--count", "30"]);
 }
 
+/// Most of its computations are too short to be pauses, each alone.
+#[test]
+fn a_rank_that_is_now_and_then_slow_in_all_it_does_is_so_in_its_short_computations_too() {
+    judged(&["--check", "--drawn", "8", "--count", "30", "--only", "drawn_8_29"]);
+}
+
 #[test]
 fn chance_alone_makes_no_rank_slow() {
     judged(&["--statistic", "--only", "none", "--jobs", "20"]);

@@ -91,7 +91,10 @@ impl Experiment {
             );
             findings.take("totals", wrong_last(&last_in_profile(&profile), &own, &[]));
             for process in &processes {
-                findings.take("lanes, profile", lanes::wrong_in_profile(&profile, process, expected.rules));
+                findings.take(
+                    "lanes, profile",
+                    lanes::wrong_in_profile(&profile, process, expected.rules, expected.tracing),
+                );
             }
         }
         findings.0

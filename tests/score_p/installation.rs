@@ -1,6 +1,6 @@
 //! The Score-P that is installed: its tools, and the application compiled with it.
 
-use scorep_substrate::{LANE_SYMBOLS, MEASUREMENT_LIBRARY};
+use scorep_substrate::{LANE_SYMBOLS, release};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,23 @@ fn has(program: &str) -> bool {
     std::env::split_paths(&path()).any(|directory| directory.join(program).is_file())
 }
 
-/// Whether these tests can run; says what is missing. Nobody has to have a Score-P: it is no error where everything
-/// else must be there.
+/// Whether these tests can run; says once on which release, or that there is none. Nobody has to have a Score-P: it is
+/// no error where everything else must be there. Where `SCOREP_PREFIX` names one, it must be there.
 pub(crate) fn is_there(model: Model) -> bool {
+    // not by println, which a test that passes does not show
+    static SAID: Once = Once::new();
+    let tell = |line: &str| SAID.call_once(|| drop(writeln!(std::io::stderr(), "{line}")));
     let needs_mpi = matches!(model, Model::Mpi);
+    if let Some(prefix) = std::env::var_os("SCOREP_PREFIX") {
+        let config = Path::new(&prefix).join("bin/scorep-config");
+        assert!(config.is_file(), "SCOREP_PREFIX names a Score-P that is not there: {}", config.display());
+    }
     if !has("scorep-config") {
-        static ONCE: Once = Once::new();
-        // not by println, which a test that passes does not show
-        ONCE.call_once(|| drop(writeln!(std::io::stderr(), "skipped: no Score-P")));
+        tell("skipped: no Score-P");
         return false;
     }
+    let [version, prefix] = ["--version", "--prefix"].map(|what| say(command("scorep-config").arg(what)));
+    tell(&format!("Score-P {} ({})", version.trim(), prefix.trim()));
     let all = has("otf2-print") && has("cube_dump") && (!needs_mpi || has("mpicc") && has("mpirun"));
     assert!(all, "beside scorep-config there must be otf2-print and cube_dump, mpicc and mpirun");
     true
@@ -80,12 +87,21 @@ pub(crate) fn compiled(name: &str, source: &str, flags: &[&str], compiler: &[&st
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&directory).unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
-    let (name, exports) = if is_shared() { (name, vec![]) } else { (MEASUREMENT_LIBRARY, exports()) };
+    let (name, exports) = if is_shared() { (name, vec![]) } else { (measurement_library(), exports()) };
     let program = directory.join(name);
     let mut scorep = command("scorep");
     scorep.args(["--user", "--nocompiler"]).args(flags).args(compiler).args(["-std=gnu11", "-O1", "-g"]);
     say(scorep.arg(source).arg("-o").arg(&program).args(["-ldl", "-lpthread"]).args(exports).current_dir(&directory));
     program
+}
+
+/// Name of the library of the installed release.
+fn measurement_library() -> &'static str {
+    let version = say(command("scorep-config").arg("--version"));
+    let major = version.trim().split('.').next().unwrap();
+    let of_release = release::TRIED.iter().find(|release| release.name.ends_with(major));
+    assert!(of_release.is_some(), "Score-P {version} was not tried");
+    of_release.unwrap().library
 }
 
 /// Whether programs load Score-P as a library.
@@ -96,6 +112,7 @@ fn is_shared() -> bool {
 /// Flags with which a program that holds Score-P itself takes the place of its library: it exports the library's
 /// functions, and must have its name.
 fn exports() -> Vec<String> {
-    let names = LANE_SYMBOLS.iter().map(|name| format!("-Wl,-u,{}", name.to_string_lossy()));
-    names.chain(["-rdynamic".to_owned()]).collect()
+    let names = LANE_SYMBOLS.iter().map(|name| name.to_string_lossy());
+    let names = names.chain(["scorep_definitions_page_manager".into()]);
+    names.map(|name| format!("-Wl,-u,{name}")).chain(["-rdynamic".to_owned()]).collect()
 }

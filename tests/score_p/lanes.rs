@@ -273,8 +273,25 @@ pub(crate) fn wrong_pairs(
     wrong
 }
 
-/// What is wrong with the lanes in a profile: visits, bytes and time of each function.
-pub(crate) fn wrong_in_profile(profile: &Profile, process: &Process, rules: Rules) -> Vec<String> {
+/// Counters of the bytes sent and received.
+const MOVED: [&str; 2] = ["nccl_bytes_sent", "nccl_bytes_received"];
+
+/// The bytes that an operation sends and receives, as MPI's adapter counts them.
+fn moved(operation: &Operation, ranks: i64) -> [i64; 2] {
+    let bytes = operation.bytes;
+    let (all, is_root) = (bytes * ranks, operation.root == Some(operation.rank));
+    match operation.func.as_str() {
+        "Send" => [bytes, 0],
+        "Recv" => [0, bytes],
+        "Broadcast" | "Scatter" => [if is_root { all } else { 0 }, bytes],
+        "Reduce" | "Gather" => [bytes, if is_root { all } else { 0 }],
+        _ => [all, all],
+    }
+}
+
+/// What is wrong with the lanes in a profile: visits, bytes and time of each function; without a trace, bytes sent and
+/// received, too.
+pub(crate) fn wrong_in_profile(profile: &Profile, process: &Process, rules: Rules, has_trace: bool) -> Vec<String> {
     let mut expected: BTreeMap<&str, Vec<&Operation>> = BTreeMap::new();
     for operation in &process.operations {
         expected.entry(&operation.func).or_default().push(operation);
@@ -295,6 +312,16 @@ pub(crate) fn wrong_in_profile(profile: &Profile, process: &Process, rules: Rule
                 "{}: {func} has {visits} visits, {bytes} B instead of {count}, {all_bytes}",
                 process.name
             ));
+        }
+        let moved = operations.iter().map(|operation| moved(operation, process.ranks[&operation.comm]));
+        let moved = moved.fold([0, 0], |sum, moved| [sum[0] + moved[0], sum[1] + moved[1]]);
+        for (counter, expected) in MOVED.into_iter().zip(moved.map(|bytes| bytes as f64)) {
+            let found = sum(counter);
+            // cube_dump prints six digits
+            let is_right = (found - expected).abs() <= expected * 1e-5;
+            if !has_trace && !is_right && (rules.complete || found > expected) {
+                wrong.push(format!("{}: {func} has {counter} {found} instead of {expected}", process.name));
+            }
         }
         // cube_dump prints six digits
         let room = count * rules.tolerance_us + time_us * 1e-4;

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod captured;
+mod communicated;
 #[path = "../support/document/mod.rs"]
 mod document;
 mod documented;
@@ -68,6 +69,7 @@ fn a_job_of_four_ranks() {
     let timed: usize = summaries::gpu_timed(&job.summaries()).values().sum();
     assert_eq!(timed, 4 * 240);
     documented::run(&job);
+    communicated::check(&job.path());
 }
 
 /// Four measurements without MPI, as torchrun has them, are one job.

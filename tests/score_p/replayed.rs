@@ -96,8 +96,10 @@ fn a_replay_has_the_lanes_of_the_real_trace() {
     let mut compared = 0;
     for (name, other) in of_job.into_iter().filter(|(name, _)| name.contains(" rank ")) {
         let one = of_replay[&name];
+        // the replay's archive has the records of communication that `trace` adds to the real one
+        let is_added = |event: &&Event| matches!(&event.what, What::Other(kind) if kind.starts_with("MPI_"));
         assert_eq!(
-            one.events.iter().map(told).collect::<Vec<_>>(),
+            one.events.iter().filter(|event| !is_added(event)).map(told).collect::<Vec<_>>(),
             other.events.iter().map(told).collect::<Vec<_>>(),
             "{name}"
         );

@@ -55,6 +55,7 @@ fn operation(func: &str, sequence: Option<i64>, bytes: i64, gpu_us: Option<f64>)
         kind,
         func,
         peer,
+        root: None,
         sequence,
         bytes,
         protocol: algorithm.clone(),
@@ -188,7 +189,7 @@ fn what_is_wrong_with_a_profile_is_found() {
         (profile.value("forward", 0, "nccl_enqueued_bytes"), profile.total(0, "nccl_enqueued_bytes")),
         (4777.0, 4777.0)
     );
-    let wrong = |values: &str| lanes::wrong_in_profile(&Profile::parse(SYSTEM, CALLS, values), &process(), RULES);
+    let wrong = |values: &str| lanes::wrong_in_profile(&Profile::parse(SYSTEM, CALLS, values), &process(), RULES, true);
     assert_eq!(wrong(VALUES), Vec::<String>::new());
     for (right, changed) in
         [("4000,4e-05,1", "4000,4e-05,2"), ("4000,4e-05,1", "4001,4e-05,1"), ("4000,4e-05,1", "4000,4.3e-05,1")]

@@ -58,6 +58,38 @@ impl Preset {
     }
 }
 
+/// Whether operations get lanes in Score-P's trace and profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lanes {
+    /// In every release of Score-P. One that was not tried is tried in a child process first.
+    #[default]
+    On,
+    /// In the releases that were tried.
+    Tried,
+    /// In every release, without a trial.
+    Always,
+    /// No lanes.
+    Off,
+}
+
+impl Lanes {
+    /// Returns the value with that name in the setting.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "on" => Some(Self::On),
+            "tried" => Some(Self::Tried),
+            "always" => Some(Self::Always),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
+
+    /// Returns whether any are wanted.
+    pub fn are_wanted(self) -> bool {
+        self != Self::Off
+    }
+}
+
 /// Source of the GPU's time of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GpuTime {

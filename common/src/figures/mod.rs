@@ -190,7 +190,7 @@ impl Figures {
             }
         }
         if let Some(timeline) = &mut self.timeline {
-            timeline.operation(place, operation, timing, (!judged.kernel.shared, self.nanoseconds_per_tick));
+            timeline.operation(place, operation, timing, !judged.kernel.shared);
         }
         self.totals.operation(rank, operation, judged, self.nanoseconds_per_tick);
     }

@@ -222,8 +222,8 @@ pub struct KernelTime {
     pub first: u64,
     /// Time at which that event was about to be recorded, ticks.
     pub before: u64,
+    /// Time at which the kernel was launched, ticks: most likely where NCCL does not report the launch itself.
+    pub launched: u64,
     /// Time at which the library learnt of the end, ticks. The end had happened before.
     pub learnt: u64,
-    /// The kernel was over when its launch returned, so its begin lies anywhere between `first` and `stop`.
-    pub is_vague: bool,
 }

@@ -264,10 +264,15 @@ impl Launches {
     /// time.
     pub fn tell(&self, news: News) {
         let Err(news) = self.news.push(news) else { return };
-        self.lost.store(true, Ordering::Relaxed);
+        self.lose_news();
         if let News::Launched(launch) = news {
             self.give_back(launch);
         }
+    }
+
+    /// Notes that news were lost.
+    pub fn lose_news(&self) {
+        self.lost.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether news were lost.

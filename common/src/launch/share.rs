@@ -3,9 +3,9 @@
 //!
 //! Once a second the collector counts the launches that wanted events. It then sets the share that gets them, so that
 //! the job loses little. A hash of a launch's number chooses it, so that no part of a repeated step is left out for
-//! good.
+//! good. Where launches come faster than in the second before, no more get events than a bound, until the next look.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 /// Most launches a second that are timed. With two events each, they take the GPU some 5 % of its time at the most,
 /// usually far less.
@@ -23,11 +23,13 @@ pub struct Share {
     wanted: AtomicU64,
     /// One launch in this many gets events.
     one_in: AtomicU32,
+    /// Launches that may still get events before the next look.
+    left: AtomicI64,
 }
 
 impl Default for Share {
     fn default() -> Self {
-        Self { wanted: AtomicU64::new(0), one_in: AtomicU32::new(1) }
+        Self { wanted: AtomicU64::new(0), one_in: AtomicU32::new(1), left: AtomicI64::new(i64::MAX) }
     }
 }
 
@@ -45,7 +47,7 @@ impl Share {
     pub fn is_next_chosen(&self) -> bool {
         let number = self.wanted.fetch_add(1, Ordering::Relaxed);
         let one_in = u64::from(self.one_in.load(Ordering::Relaxed));
-        one_in <= 1 || spread(number).is_multiple_of(one_in)
+        (one_in <= 1 || spread(number).is_multiple_of(one_in)) && self.left.fetch_sub(1, Ordering::Relaxed) > 0
     }
 }
 
@@ -72,6 +74,8 @@ impl Watch {
             let most = if in_one_queue { MOST_IN_ONE_QUEUE } else { MOST };
             let one_in = a_second.div_ceil(most).clamp(1, u64::from(u32::MAX));
             share.one_in.store(u32::try_from(one_in).unwrap_or(u32::MAX), Ordering::Relaxed);
+            // some more than chance takes, so that all of a second may be chosen
+            share.left.store((most + most / 4).cast_signed(), Ordering::Relaxed);
         }
     }
 }
@@ -80,17 +84,23 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// Returns how many of `launches` launches a second are timed in the second second.
-    fn timed(launches: u64, in_one_queue: bool) -> u64 {
+    /// Returns the share after a second with so many launches.
+    fn after(launches: u64, in_one_queue: bool) -> Share {
         let (share, mut watch) = (Share::default(), Watch::default());
         watch.look(&share, 1_000_000_000, in_one_queue);
-        assert_eq!(
-            (0..launches).filter(|_| share.is_next_chosen()).count() as u64,
-            launches,
-            "none is left out before it is known"
-        );
+        assert_eq!(chosen(&share, launches), launches, "none is left out before it is known");
         watch.look(&share, 2_000_000_000, in_one_queue);
+        share
+    }
+
+    /// Returns how many of the next launches get events.
+    fn chosen(share: &Share, launches: u64) -> u64 {
         (0..launches).filter(|_| share.is_next_chosen()).count() as u64
+    }
+
+    /// Returns how many of `launches` launches a second are timed in the second second.
+    fn timed(launches: u64, in_one_queue: bool) -> u64 {
+        chosen(&after(launches, in_one_queue), launches)
     }
 
     #[test]
@@ -105,11 +115,15 @@ mod tests {
     }
 
     #[test]
+    fn no_more_are_timed_where_launches_come_faster_than_before() {
+        assert_eq!(chosen(&after(1_000, true), 100_000), MOST_IN_ONE_QUEUE * 5 / 4);
+    }
+
+    #[test]
     fn no_place_in_a_repeated_step_is_left_out_for_good() {
-        let (share, mut watch) = (Share::default(), Watch::default());
-        watch.look(&share, 1_000_000_000, false);
-        (0..40_000).for_each(|_| _ = share.is_next_chosen());
-        watch.look(&share, 2_000_000_000, false);
+        let share = after(40_000, false);
+        // of many seconds
+        share.left.store(i64::MAX, Ordering::Relaxed);
         for step in [2_usize, 4, 24] {
             let mut timed = vec![0; step];
             (0..4_000 * step).for_each(|launch| timed[launch % step] += usize::from(share.is_next_chosen()));

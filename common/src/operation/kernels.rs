@@ -123,6 +123,8 @@ pub struct Kernels {
     /// Whether NCCL may report launches: then a kernel of one operation is kept, too, since its launch may be heard of
     /// later.
     may_report: bool,
+    /// Whether the report of a launch was lost, or forgotten among too many.
+    lost: bool,
 }
 
 impl Kernels {
@@ -142,11 +144,16 @@ impl Kernels {
         self.launches
     }
 
+    /// Reports of launches were lost.
+    pub fn lose_news(&mut self) {
+        self.lost = true;
+    }
+
     /// Returns why a kernel whose launch was not reported has no time. It may be a graph's replay, which has no events:
     /// in a communicator with graphs, NCCL reports launches on one thread and their operations on another. Or, where
-    /// `news_lost`, the collector heard of the launch too late.
-    pub fn cause_of_silence(&self, news_lost: bool) -> Untimed {
-        match (self.launches, news_lost) {
+    /// reports were lost, the collector heard of the launch too late.
+    pub fn cause_of_silence(&self) -> Untimed {
+        match (self.launches, self.lost) {
             (false, _) => Untimed::NotBelieved,
             (true, false) => Untimed::Graph,
             (true, true) => Untimed::NoEvent,
@@ -208,6 +215,7 @@ impl Kernels {
     fn bound(&mut self) {
         if self.kept.len() > MOST {
             self.kept.pop_first();
+            self.lost = true;
         }
     }
 
@@ -232,6 +240,18 @@ mod tests {
         assert!(kernels.get(5).shared && !kernels.get(6).shared);
         kernels.forget_before(6);
         assert!(!kernels.get(5).shared);
+    }
+
+    #[test]
+    fn a_launch_that_was_forgotten_among_too_many_is_no_graphs_replay() {
+        let mut kernels = Kernels::default();
+        kernels.expect_launches();
+        for first in 0..=MOST as u64 {
+            kernels.launched(first, false, When::Awaited);
+        }
+        assert_eq!(kernels.cause_of_silence(), Untimed::Graph);
+        kernels.launched(MOST as u64 + 1, false, When::Awaited);
+        assert_eq!((kernels.get(0).when, kernels.cause_of_silence()), (When::Unheard, Untimed::NoEvent));
     }
 
     #[test]

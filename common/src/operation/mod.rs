@@ -2,6 +2,7 @@
 
 mod bus;
 pub(crate) mod kernels;
+mod moved;
 pub mod nvlink;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -13,6 +14,7 @@ use crate::event::name::Name;
 use crate::launch::Untimed;
 pub use crate::operation::bus::{bus_bytes, bus_factor, size_factor};
 use crate::operation::kernels::{Kernel, Kernels, When};
+pub use crate::operation::moved::moved;
 pub use crate::operation::timing::{Source, Timing};
 use crate::operation::verdict::Verdict;
 use crate::record::context::switching::Asked;
@@ -82,8 +84,8 @@ pub struct Operation {
     pub credited: u64,
     /// Sums of its transfers over the network.
     pub sends: Option<Box<Sends>>,
-    /// The other rank of a P2p; -1 for other kinds.
-    peer: i32,
+    /// The other rank of a P2p; the root of another kind, or -1.
+    other: i32,
     /// Function.
     pub function: Name,
     /// Algorithm of a collective.
@@ -112,11 +114,14 @@ impl Operation {
 
     fn of(event: &Recorded, payload: &OfOperation) -> Self {
         let OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place } = *payload;
-        let (peer, sequence) = if event.kind == Kind::P2p { (number.peer(), 0) } else { (-1, number.sequence()) };
+        let (other, sequence) = match event.kind {
+            Kind::P2p => (number.peer(), 0),
+            _ => (number.root().unwrap_or(-1), number.sequence()),
+        };
         Self {
             kind: event.kind,
             function,
-            peer,
+            other,
             bytes,
             sequence,
             algorithm,
@@ -153,7 +158,12 @@ impl Operation {
 
     /// Returns the other rank of a P2p.
     pub fn peer(&self) -> Option<i32> {
-        (self.kind == Kind::P2p).then_some(self.peer)
+        (self.kind == Kind::P2p).then_some(self.other)
+    }
+
+    /// Returns the root of a collective that has one, as far as it is below 65,535.
+    pub fn root(&self) -> Option<u16> {
+        u16::try_from(self.other).ok().filter(|_| self.kind != Kind::P2p && self.function.has_root())
     }
 
     /// Notes that the operation or a child began or ended at this time, in ticks.

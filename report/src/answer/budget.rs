@@ -24,7 +24,7 @@ pub struct Budget {
     pub computed: Option<f64>,
     /// By dimension of parallelism.
     pub dimensions: Vec<DimensionShare>,
-    /// Share of the operations (0 to 1) that have a GPU time; the rest count as time without NCCL.
+    /// Share of the operations (0 to 1) whose begin and end on the GPU are known; the rest count as time without NCCL.
     pub timed: f64,
 }
 

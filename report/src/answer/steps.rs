@@ -30,7 +30,8 @@ pub struct Steps {
     /// calls that end a step.
     #[serde(default)]
     pub micro: Option<u64>,
-    /// Steps at the beginning that are warm-up: longer than twice the median. They are in no figure below.
+    /// Steps at the beginning that are warm-up: longer than twice the median, or than 1.2 times the median and 1.1
+    /// times every later step. They are in no figure below.
     pub warm_up: u64,
     /// Number of steps behind the warm-up.
     pub count: u64,

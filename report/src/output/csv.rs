@@ -1,8 +1,8 @@
 //! Tables as CSV (RFC 4180, UTF-8): the first line has the names of the columns, an absent value is empty.
 
-use super::part_file::Place;
-use super::sheet::{OPERATIONS, Operations, Sheet, Unwritten, Values, Writer, sheets};
+use super::sheet::{OPERATIONS, Operations, Sheet, Values, Writer, sheets};
 use crate::answer::Report;
+use crate::part_file::{Place, Unwritten};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
@@ -29,8 +29,9 @@ pub fn operations(directory: &Path) -> Result<Operations<CsvFile>, Unwritten> {
 /// A table that is being written as CSV.
 #[derive(Debug)]
 pub struct CsvFile {
-    place: Place,
+    /// Dropped before its place, through which it is reached.
     file: csv::Writer<NamedTempFile>,
+    place: Place,
     has_names: bool,
 }
 
@@ -40,7 +41,7 @@ impl CsvFile {
     /// # Errors
     /// The directory or the file cannot be made.
     pub fn create(directory: &Path, name: &str) -> Result<Self, Unwritten> {
-        let (place, part) = Place::begin(directory, name, "csv")?;
+        let (place, part) = Place::begin(directory, format!("{name}.csv"))?;
         Ok(Self { place, file: csv::Writer::from_writer(part), has_names: false })
     }
 }

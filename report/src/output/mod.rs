@@ -7,7 +7,6 @@ mod names;
 mod pace;
 pub mod page;
 pub mod parquet;
-mod part_file;
 pub mod perfetto;
 pub mod sentences;
 pub mod sheet;

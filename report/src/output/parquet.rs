@@ -1,8 +1,8 @@
 //! Tables as Parquet: one file a table, all columns optional, compressed with Snappy.
 
-use super::part_file::Place;
-use super::sheet::{Column, OPERATIONS, Operations, Sheet, Unwritten, Values, Writer, sheets};
+use super::sheet::{Column, OPERATIONS, Operations, Sheet, Values, Writer, sheets};
 use crate::answer::Report;
+use crate::part_file::{Place, Unwritten};
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -36,8 +36,9 @@ pub fn operations(directory: &Path) -> std::result::Result<Operations<ParquetFil
 
 /// A table that is being written as Parquet. Each part becomes a row group.
 pub struct ParquetFile {
-    place: Place,
+    /// Dropped before its place, through which it is reached.
     state: State,
+    place: Place,
 }
 
 /// The columns are known with the first part.
@@ -53,7 +54,7 @@ impl ParquetFile {
     /// # Errors
     /// The directory or the file cannot be made.
     pub fn create(directory: &Path, name: &str) -> std::result::Result<Self, Unwritten> {
-        let (place, part) = Place::begin(directory, name, "parquet")?;
+        let (place, part) = Place::begin(directory, format!("{name}.parquet"))?;
         Ok(Self { place, state: State::Begun(part) })
     }
 
@@ -83,7 +84,7 @@ impl AsRef<Path> for ParquetFile {
         match &self.state {
             State::Begun(part) => part.path(),
             State::Open(file) => file.inner().path(),
-            State::Failed => self.place.as_ref(),
+            State::Failed => self.place.path(),
         }
     }
 }

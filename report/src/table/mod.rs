@@ -24,7 +24,7 @@ pub use about::{About, Made};
 pub use column::{COLUMNS, Column, Form, Words};
 pub use rows::Rows;
 pub use tables::{Opened, Tables};
-pub use writer::{Unwritable, Writer, directory};
+pub use writer::{Writer, directory};
 
 /// Number of the format. A file with a larger one is refused.
 pub const FORMAT: u32 = 1;

@@ -2,6 +2,7 @@
 
 use super::{About, COLUMNS, Column, FILE, Form, GROUP_ROWS, PAGE_ROWS};
 use crate::job::Operation;
+use crate::part_file::{Place, Unwritten};
 use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -10,22 +11,11 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use rustc_hash::FxHashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tempfile::{Builder, NamedTempFile};
-use thiserror::Error;
-
-/// A table that cannot be written.
-#[derive(Debug, Error)]
-#[error("{}: {cause}", file.display())]
-pub struct Unwritable {
-    /// The file.
-    pub file: PathBuf,
-    /// The cause.
-    pub cause: io::Error,
-}
+use tempfile::NamedTempFile;
 
 /// Returns the directory of a process in a dataset. Characters of its id that a directory's name in a dataset cannot
 /// have become `_`.
@@ -36,8 +26,9 @@ pub fn directory(dataset: &Path, id: &str) -> PathBuf {
 
 /// A file that is being written. It appears under its name once it is whole; dropping the writer removes it.
 pub struct Writer {
-    place: PathBuf,
+    /// Dropped before its place, through which it is reached.
     part: NamedTempFile,
+    place: Place,
     file: SerializedFileWriter<File>,
     rows: Vec<Operation>,
 }
@@ -47,22 +38,12 @@ impl Writer {
     ///
     /// # Errors
     /// The directory or the file cannot be made.
-    pub fn create(dataset: &Path, id: &str) -> Result<Self, Unwritable> {
-        let directory = directory(dataset, id);
-        let place = directory.join(FILE);
-        let part = fs::create_dir_all(&directory).and_then(|()| {
-            let prefix = format!(".{FILE}.");
-            let mut part = Builder::new();
-            part.prefix(&prefix).suffix(".part");
-            #[cfg(unix)]
-            part.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            part.tempfile_in(&directory)
-        });
-        let begun = part.and_then(|part| {
-            let writer = SerializedFileWriter::new(part.reopen()?, Arc::new(schema()?), Arc::new(properties()));
-            Ok((part, writer.map_err(io::Error::from)?))
-        });
-        let (part, file) = begun.map_err(|cause| Unwritable { file: place.clone(), cause })?;
+    pub fn create(dataset: &Path, id: &str) -> Result<Self, Unwritten> {
+        let (place, part) = Place::begin(&directory(dataset, id), FILE.to_owned())?;
+        let writer = part
+            .reopen()
+            .and_then(|file| Ok(SerializedFileWriter::new(file, Arc::new(schema()?), Arc::new(properties()))?));
+        let file = writer.map_err(|cause| place.unwritten(cause))?;
         Ok(Self { place, part, file, rows: Vec::new() })
     }
 
@@ -70,7 +51,7 @@ impl Writer {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn push(&mut self, operation: &Operation) -> Result<(), Unwritable> {
+    pub fn push(&mut self, operation: &Operation) -> Result<(), Unwritten> {
         self.rows.push(*operation);
         if self.rows.len() >= GROUP_ROWS { self.flush() } else { Ok(()) }
     }
@@ -79,30 +60,26 @@ impl Writer {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn finish(mut self, about: &About) -> Result<PathBuf, Unwritable> {
+    pub fn finish(mut self, about: &About) -> Result<PathBuf, Unwritten> {
         self.flush()?;
         let Self { place, part, mut file, .. } = self;
         let written = about.entries().map_err(io::Error::from).and_then(|entries| {
             entries.into_iter().for_each(|entry| file.append_key_value_metadata(entry));
-            file.close()?;
-            // a rename that comes before the contents would leave an empty file after a crash
-            part.as_file().sync_data()?;
-            part.persist(&place).map_err(|error| error.error)
+            file.close().map_err(io::Error::from)
         });
-        match written {
-            Ok(_) => Ok(place),
-            Err(cause) => Err(Unwritable { file: place, cause }),
-        }
+        written.map_err(|cause| place.unwritten(cause))?;
+        place.appear(part)?;
+        Ok(place.path().to_owned())
     }
 
     /// Writes the rows so far as a row group.
-    fn flush(&mut self) -> Result<(), Unwritable> {
+    fn flush(&mut self) -> Result<(), Unwritten> {
         if self.rows.is_empty() {
             return Ok(());
         }
         let written = self.file.next_row_group().and_then(|group| write(group, &self.rows));
         self.rows.clear();
-        written.map_err(|error| Unwritable { file: self.place.clone(), cause: error.into() })
+        written.map_err(|error| self.place.unwritten(error))
     }
 }
 

@@ -123,7 +123,7 @@ mod tests {
     use common::operation::Source;
     use common::rate::Rate;
     use common::run_sums::{PairSum, Rank};
-    use common::timeline::{Entry, RankHistory};
+    use common::timeline::{Entry, NO_ROOT, RankHistory};
 
     fn history(operations: &[(u8, u64, u64)], windows: &[(u8, i32, u64, u64, u64)]) -> History {
         let name = Name::default();
@@ -134,9 +134,10 @@ mod tests {
             bytes: 1,
             sequence: 0,
             peer: -1,
+            root: NO_ROOT,
             place,
             order: 0,
-            ahead: 0,
+            launched: 0,
             function: name,
             algorithm: name,
             protocol: name,

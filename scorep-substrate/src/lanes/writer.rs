@@ -14,9 +14,9 @@ use crate::sys::{
     StringHandle,
 };
 use common::name::{FUNCTIONS, Name};
-use common::operation::bus_bytes;
+use common::operation::{bus_bytes, moved};
 use common::rate::Rate;
-use common::timeline::{Entry, History};
+use common::timeline::{Entry, History, NO_ROOT, RankHistory};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Score-P's handles of the lanes' definitions.
@@ -30,8 +30,12 @@ pub(super) struct Writer<'a> {
     algorithm: AttributeHandle,
     protocol: AttributeHandle,
     peer: AttributeHandle,
+    root: AttributeHandle,
     timing: AttributeHandle,
     bytes: SamplingSetHandle,
+    /// Bytes sent and received; only in a profile without a trace, which would grow by half. A trace gets them as records
+    /// of communication (`scorep-nccl trace`).
+    moved: Option<[SamplingSetHandle; 2]>,
     /// Bus bandwidth; only with a trace, since in a profile it would be 0.
     bus: Option<SamplingSetHandle>,
 }
@@ -95,6 +99,7 @@ impl<'a> Writer<'a> {
             algorithm: string(c"nccl_algorithm", c"NCCL's algorithm"),
             protocol: string(c"nccl_protocol", c"NCCL's protocol"),
             peer: number(c"nccl_peer", c"The other rank"),
+            root: number(c"nccl_root", c"The root"),
             timing: string(c"nccl_timing", c"What the time was taken from: stamps, events, proxy or enqueue"),
             bytes: measurement.counter(
                 c"nccl_op_bytes",
@@ -102,6 +107,13 @@ impl<'a> Writer<'a> {
                 MODE_ABSOLUTE_POINT,
                 c"B",
             ),
+            moved: (measurement.is_profiling() && !measurement.is_tracing()).then(|| {
+                let counter = |name, description| measurement.counter(name, description, MODE_ABSOLUTE_POINT, c"B");
+                [
+                    counter(c"nccl_bytes_sent", c"Bytes that the rank sends, to each rank, as MPI counts"),
+                    counter(c"nccl_bytes_received", c"Bytes that the rank receives, of each rank"),
+                ]
+            }),
             bus: measurement.is_tracing().then(|| {
                 let description = c"Bus bandwidth of the operation, as nccl-tests defines it, over a time that holds the wait for the last rank";
                 measurement.counter(c"nccl_op_effective_busbw", description, MODE_ABSOLUTE_NEXT, c"B/s")
@@ -164,12 +176,24 @@ impl<'a> Writer<'a> {
             self.describe(location, operation);
             self.measurement.enter(location, operation.start, region);
             self.measurement.count(location, operation.start, self.bytes, operation.bytes);
+            self.count_moved(location, operation, rank);
             self.measurement.exit(location, operation.stop, region);
             if let Some((counter, _)) = bus {
                 self.measurement.count(location, operation.stop, counter, 0);
             }
         }
         without
+    }
+
+    /// Writes the bytes that the operation sends and receives, as far as they are known.
+    fn count_moved(&self, location: Location, operation: &Entry, of: RankHistory) {
+        let is_root = i32::from(operation.root) == of.rank.rank;
+        let moved = moved(operation.function, operation.bytes, of.nranks, is_root);
+        if let Some(([sent, received], (out, into))) = self.moved.zip(moved) {
+            for (counter, bytes) in [(sent, out), (received, into)].into_iter().filter(|(_, bytes)| *bytes > 0) {
+                self.measurement.count(location, operation.start, counter, bytes);
+            }
+        }
     }
 
     /// Returns the bus bandwidth in bytes per second. Only operations that the GPU has timed have one, and only with a
@@ -187,6 +211,9 @@ impl<'a> Writer<'a> {
         match u64::try_from(operation.peer) {
             Ok(peer) => measurement.say_number(location, self.peer, peer),
             Err(_) => measurement.say_number(location, self.sequence, operation.sequence),
+        }
+        if operation.root != NO_ROOT {
+            measurement.say_number(location, self.root, operation.root.into());
         }
         for (attribute, name) in [(self.algorithm, operation.algorithm), (self.protocol, operation.protocol)] {
             if name != Name::default() {

@@ -1,10 +1,10 @@
 //! Functions of Score-P's measurement library that have no public header: they create locations, regions and counters,
 //! and tell how much memory is left. Score-P's own adapters use them.
 //!
-//! This library finds them by name at run time. No header confirms their types: they follow from what Score-P 8.4 does
-//! (`libscorep_measurement.so.11`) and hold for that soname only. Their parameters have public types, which are
-//! compared with the headers like the rest of [`sys`](super). The exceptions are [`AttributeHandle`],
-//! [`AttributeType`], [`MemoryUse`] and the phases.
+//! This library finds them by name at run time. No header that is installed confirms their types: they follow from the
+//! behaviour of Score-P 8.4 and 9.0 (`libscorep_measurement.so.11` and `.so.13`), and another release is tried first.
+//! Their parameters have public types, which are compared with the headers like the rest of [`sys`](super). The
+//! exceptions are [`AttributeHandle`], [`AttributeType`], [`MemoryUse`] and the phases.
 //!
 //! A type has the name of its symbol without `SCOREP_`. Each function aborts the application on a wrong use: times of a
 //! location that fall, regions that do not nest, a lack of memory, a call before or after the measurement. Strings are
@@ -125,7 +125,7 @@ pub type GetBeginEpoch = unsafe extern "C" fn() -> u64;
 pub type RecordingEnabled = unsafe extern "C" fn() -> bool;
 
 /// `SCOREP_Memory_GetLocalDefinitionPageManager`: returns the page manager of the definitions; its first word is the
-/// allocator of all memory.
+/// allocator of all memory. From Score-P 9 on the variable `scorep_definitions_page_manager` has it.
 pub type MemoryGetLocalDefinitionPageManager = unsafe extern "C" fn() -> *const *mut Allocator;
 
 /// `SCOREP_Memory_GetPageSize`: bytes in a page.

@@ -56,10 +56,14 @@ pub(crate) struct Definitions {
 }
 
 impl Definitions {
+    /// Converts a length in ticks to nanoseconds, rounded down.
+    pub(crate) fn length_of(&self, ticks: u64) -> u64 {
+        (u128::from(ticks) * 1_000_000_000 / u128::from(self.ticks_per_second)).try_into().unwrap_or(u64::MAX)
+    }
+
     /// Converts ticks to nanoseconds since the archive's begin, rounded down.
     pub(crate) fn nanoseconds(&self, ticks: u64) -> u64 {
-        let since = u128::from(ticks.saturating_sub(self.begin));
-        (since * 1_000_000_000 / u128::from(self.ticks_per_second)).try_into().unwrap_or(u64::MAX)
+        self.length_of(ticks.saturating_sub(self.begin))
     }
 }
 

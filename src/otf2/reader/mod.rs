@@ -7,16 +7,17 @@ mod definitions;
 mod events;
 
 use super::abi;
-use super::archive::c_string;
+use super::archive::{Archive, c_string};
 use super::error::Otf2Error;
 use super::library::{self, Library};
 use definitions::Unresolved;
 use std::ffi::c_void;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::ptr;
 
 pub(crate) use definitions::{Definitions, Group, Location};
-pub(crate) use events::{Event, Events};
+pub(crate) use events::{Attributes, Event, Events};
 
 /// An open archive.
 pub(crate) struct Reader {
@@ -101,6 +102,88 @@ impl Reader {
             if are_open {
                 library.close_local_definitions(handle)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Returns OTF2's library.
+    pub(super) fn library(&self) -> &'static Library {
+        self.library
+    }
+
+    /// Returns OTF2's handle.
+    pub(super) fn handle(&self) -> *mut abi::Reader {
+        self.handle
+    }
+
+    /// Returns the sizes of the chunks of events and of definitions, bytes.
+    ///
+    /// # Errors
+    /// OTF2 does not know them, or the archive is not one of plain files.
+    pub(super) fn chunks(&self) -> Result<(u64, u64), Otf2Error> {
+        let (mut events, mut definitions, mut substrate) = (0, 0, 0);
+        // SAFETY: the reader is open; OTF2 writes one number each.
+        unsafe {
+            self.library.substrate(self.handle, &raw mut substrate)?;
+            self.library.chunks(self.handle, &raw mut events, &raw mut definitions)?;
+        }
+        if substrate == abi::SUBSTRATE_POSIX { Ok((events, definitions)) } else { Err(Otf2Error::Substrate) }
+    }
+
+    /// Returns whether the archive has snapshots or thumbnails, which describe its events.
+    ///
+    /// # Errors
+    /// OTF2 does not know it.
+    pub(super) fn has_snapshots(&self) -> Result<bool, Otf2Error> {
+        let (mut snapshots, mut thumbnails) = (0, 0);
+        // SAFETY: the reader is open; OTF2 writes one number each.
+        unsafe {
+            self.library.count_snapshots(self.handle, &raw mut snapshots)?;
+            self.library.count_thumbnails(self.handle, &raw mut thumbnails)?;
+        }
+        Ok(snapshots + thumbnails > 0)
+    }
+
+    /// Returns the number of global definitions.
+    ///
+    /// # Errors
+    /// OTF2 does not know it.
+    pub(super) fn count_definitions(&self) -> Result<u64, Otf2Error> {
+        let mut count = 0;
+        // SAFETY: the reader is open; OTF2 writes one number.
+        unsafe { self.library.count_definitions(self.handle, &raw mut count) }?;
+        Ok(count)
+    }
+
+    /// Gives another archive the creator, the description, the machine and the properties of this one.
+    ///
+    /// # Errors
+    /// OTF2 cannot set them.
+    pub(super) fn describe(&self, archive: &Archive) -> Result<(), Otf2Error> {
+        let Self { library, handle, .. } = *self;
+        // SAFETY: the reader and the archive are open. OTF2 gives each text to its caller, in memory of C's, and copies
+        // the texts that it takes. It has one text for each name.
+        unsafe {
+            let mut text = ptr::null_mut();
+            library.creator_of(handle, &raw mut text)?;
+            library.set_creator(archive.handle, text)?;
+            libc::free(text.cast());
+            library.description_of(handle, &raw mut text)?;
+            library.set_description(archive.handle, text)?;
+            libc::free(text.cast());
+            library.machine_of(handle, &raw mut text)?;
+            library.set_machine(archive.handle, text)?;
+            libc::free(text.cast());
+            let (mut count, mut names) = (0, ptr::null_mut());
+            library.property_names(handle, &raw mut count, &raw mut names)?;
+            for place in 0..count as usize {
+                let (name, mut value) = (*names.add(place), ptr::null_mut());
+                library.property(handle, name, &raw mut value)?;
+                library.set_property(archive.handle, name, value, true)?;
+                libc::free(value.cast());
+            }
+            // the names are in one piece with their list
+            libc::free(names.cast());
         }
         Ok(())
     }

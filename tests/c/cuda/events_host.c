@@ -2,6 +2,7 @@
  * interface, with the stand-in for CUDA's driver (cuda_driver.c) in the process, or without where DRIVER is "none". It prints what the
  * summary must say (works.h); tests/cuda_events.rs and tests/cuda_failures.rs compare. Time is true time (true_time.h), of the host and
  * of the GPUs. */
+#define _GNU_SOURCE
 #include "bounds.h"
 #include "captures.h"
 #include "ends.h"
@@ -28,7 +29,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(fails), SCENARIO(fails_once), SCENARIO(fails_without_a_name), SCENARIO(unknown_error), SCENARIO(destroy_fails), SCENARIO(never_over),
   SCENARIO(destroyed_never_over), SCENARIO(context_goes), SCENARIO(context_goes_at_the_end), SCENARIO(driver_goes_at_the_end),
   /* bounds.h */
-  SCENARIO(pool_exhausted), SCENARIO(few_events), SCENARIO(launches_without_operations), SCENARIO(many_kernels), SCENARIO(late_stamps),
+  SCENARIO(pool_exhausted), SCENARIO(few_events), SCENARIO(launches_without_operations), SCENARIO(many_kernels), SCENARIO(starved_collector), SCENARIO(late_stamps),
   SCENARIO(late_stamps_and_capture), SCENARIO(no_calls), SCENARIO(small_ones),
   /* ends.h */
   SCENARIO(destroyed_amidst), SCENARIO(made_again), SCENARIO(reset_at_the_end),

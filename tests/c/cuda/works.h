@@ -11,8 +11,9 @@
 enum { CALL_TIME = 1000, LAUNCH_TIME = 5000 };
 static _Thread_local uint64_t launch_time = LAUNCH_TIME;
 
-/* How long after its launch an idle GPU begins, and by how much a kernel's stamps lie within it. */
-enum { START_TIME = 2000, STAMP_MARGIN = 1500, BEHIND = 4000 };
+/* How long after its launch an idle GPU begins, how long after the event before it a busy one does, and by how much a kernel's stamps lie
+ * within it. */
+enum { START_TIME = 2000, EVENT_TIME = 3200, STAMP_MARGIN = 1500, BEHIND = 4000 };
 
 /* When a kernel was there: its first event, the launch's end, and the kernel itself. */
 struct kernel { uint64_t first, launched, begin, end; };
@@ -65,10 +66,11 @@ static bool is_stamped_right(const struct work *works, int count) {
 
 /* The launch of a kernel of so many nanoseconds, of which the first event was recorded then, has returned. */
 static void run(struct communicator *of, uint64_t first, uint64_t length) {
-  uint64_t earliest = now() + START_TIME, begin = earliest > of->busy ? earliest : of->busy;
+  uint64_t earliest = now() + START_TIME, event = first > of->busy ? first : of->busy;
+  uint64_t begin = event == FOR_EVER ? FOR_EVER : earliest > event + EVENT_TIME ? earliest : event + EVENT_TIME;
   of->before = of->latest;
   uint64_t end = length == FOR_EVER || begin == FOR_EVER ? FOR_EVER : begin + length;
-  of->latest = (struct kernel){first > of->busy ? first : of->busy, now(), begin, end};
+  of->latest = (struct kernel){event, now(), begin, end};
   of->busy = of->latest.end;
   if (!driver) return;
   driver->set_current(of->gpu);
@@ -140,7 +142,7 @@ static void print_work(const struct communicator *of, const struct work *work, e
   const struct kernel *its = &of->latest;
   /* by events a kernel begins when its launch has returned, or when the stream is free, as it is taken to have been right behind another */
   bool is_behind = of->before.end != 0 && its->first < of->before.end + BEHIND;
-  uint64_t launched = its->first > its->launched || is_behind ? its->first : its->launched;
+  uint64_t waited = its->first + EVENT_TIME, launched = waited > its->launched || is_behind ? waited : its->launched;
   uint64_t stamps = source == BY_STAMPS ? STAMP_MARGIN : 0;
   uint64_t begin = stamps ? its->begin + stamps : launched, end = its->end - stamps;
   uint64_t slack = source == BY_GPU ? its->begin + 2 * STAMP_MARGIN - launched : 0;

@@ -36,13 +36,18 @@ static bool is_file(int descriptor) {
   return disk.is_watched && descriptor > 2 && flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
 }
 
-int open64(const char *path, int flags, ...) {
+int openat(int directory, const char *path, int flags, ...) {
   va_list more;
   va_start(more, flags);
   mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
   va_end(more);
-  if (disk.is_watched && flags & O_CREAT && fails("open")) return -1;
-  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+  if (disk.is_watched && flags & O_CREAT && fails("openat")) return -1;
+  return (int)syscall(SYS_openat, directory, path, flags, mode);
+}
+
+int renameat(int from, const char *old, int to, const char *new) {
+  if (disk.is_watched && fails("renameat")) return -1;
+  return (int)syscall(SYS_renameat, from, old, to, new);
 }
 
 /* As where the disk gets full: half of it fits. */

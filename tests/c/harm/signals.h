@@ -42,12 +42,15 @@ static void handle_profiler(void (*handler)(int)) {
   check(sigaction(SIGPROF, &action, NULL) == 0, "no handler");
 }
 
-/* As a profiler does: SIGPROF comes to the calling thread a thousand times a second. */
-static timer_t interrupt_this_thread(void) {
+/* Nanoseconds between two signals of a profiler, a thousand a second, and of one that has to hit threads that pause most of the time. */
+enum { USUAL = 1000000, OFTEN = 200000 };
+
+/* As a profiler does: SIGPROF comes to the calling thread, at this interval. */
+static timer_t interrupt_this_thread(long nanoseconds) {
   struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
   event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
   timer_t timer;
-  const struct itimerspec often = {{0, 1000000}, {0, 1000000}};
+  const struct itimerspec often = {{0, nanoseconds}, {0, nanoseconds}};
   check(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &often, NULL) == 0, "no timer");
   return timer;
 }
@@ -59,7 +62,7 @@ static void *work_interrupted(void *unused) {
   (void)unused;
   /* the first callback of a thread may take locks, for which a handler that forks would wait */
   check(operate(), "not recorded");
-  timer_t timer = interrupt_this_thread();
+  timer_t timer = interrupt_this_thread(USUAL);
   work("for all that time");
   timer_delete(timer);
   return NULL;
@@ -147,7 +150,7 @@ static void left_by_siglongjmp(void) {
   whole(context);
   mark_callbacks();
   handle_profiler(leave_callback);
-  timer_t timer = interrupt_this_thread();
+  timer_t timer = interrupt_this_thread(OFTEN);
   static volatile long left, made;
   struct event event = a_coll();
   char descriptor[256];

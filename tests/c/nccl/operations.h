@@ -3,6 +3,7 @@
 #define OPERATIONS_H
 
 #include "plugin.h"
+#include <errno.h>
 
 #define ANY INT64_MIN
 #define PRINT_FIELD(name) if (want.name != ANY) printf("expect " #name " %ld\n", want.name);
@@ -20,9 +21,11 @@ static int mask_given;
 
 static inline void *init(void) { return init_as(0xab, NULL, rank_of_this_process, &mask_given); }
 
+/* A whole pause, whatever signals come: one that ends with a profiler's signal would have all work begin right behind such signals, and a
+ * fast machine end it before the next one. */
 static inline void pause_milliseconds(long milliseconds) {
   struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
-  nanosleep(&time, NULL);
+  while (nanosleep(&time, &time) != 0 && errno == EINTR) {}
 }
 
 /* An operation that has a handle. */

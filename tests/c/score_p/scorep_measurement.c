@@ -1,4 +1,4 @@
-/* A stand-in for libscorep_measurement of Score-P 8.4: the functions that the lanes and the host's regions are written with, strict
+/* A stand-in for libscorep_measurement of Score-P 8.4 and 9.0: the functions that the lanes and the host's regions are written with, strict
  * where the real one aborts the application. It keeps all that is recorded, and prints it in the end, fields separated by tabs:
  *
  *   begin TIME                                      the begin of the measurement
@@ -54,8 +54,8 @@ EXPORTED void stand_in_print(void) {
 }
 
 EXPORTED uint32_t SCOREP_GetProcessLocationGroup(void) { return group; }
-EXPORTED uint64_t SCOREP_GetBeginEpoch(void) { return begun; }
-EXPORTED bool SCOREP_RecordingEnabled(void) { return recording; }
+EXPORTED uint64_t SCOREP_GetBeginEpoch(void) { return is_faulty("begin") ? UINT64_MAX : begun; }
+EXPORTED bool SCOREP_RecordingEnabled(void) { return recording && !is_faulty("recording"); }
 EXPORTED bool SCOREP_Status_HasOtf2Flushed(void) { return has_flushed(); }
 
 EXPORTED bool SCOREP_Env_DoTracing(void) { return set_up.tracing; }
@@ -74,8 +74,11 @@ struct page_statistics {
 static struct allocator allocator = {0x5c02e9};
 static struct page_manager definition_pages = {&allocator};
 
-EXPORTED struct page_manager *SCOREP_Memory_GetLocalDefinitionPageManager(void) { return &definition_pages; }
-EXPORTED uint64_t SCOREP_Memory_GetPageSize(void) { return PAGE; }
+/* The function is Score-P 8's, the variable that of 8 and 9. */
+static struct page_manager *page_manager = &definition_pages;
+extern EXPORTED struct page_manager *scorep_definitions_page_manager __attribute__((alias("page_manager")));
+EXPORTED struct page_manager *SCOREP_Memory_GetLocalDefinitionPageManager(void) { return page_manager; }
+EXPORTED uint64_t SCOREP_Memory_GetPageSize(void) { return is_faulty("page") ? 3 : PAGE; }
 
 /* Memory that is taken and given back. */
 struct taken_pages { struct allocator *allocator; uint64_t pages; };

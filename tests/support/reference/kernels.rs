@@ -7,7 +7,7 @@
 //! The first event happens as soon as the stream is free, but no kernel begins before the host has launched it. To
 //! compare the two, the host's clock is converted to the events' clock with the smallest recent difference (time of an
 //! event - time of its record): an event that waited for nothing gave it. A first event right behind another kernel has
-//! most likely waited for that kernel; then its own kernel begins with it.
+//! most likely waited for that kernel. No kernel begins right with its first event.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,11 +19,14 @@ const OF_LATE: i64 = 1_000_000_000;
 const LEAST: i64 = 5_000;
 /// A first event within this many nanoseconds of the last kernel's end has waited for that kernel.
 const BEHIND: i64 = 4_000;
+/// Least nanoseconds from the first event to its kernel.
+const BEHIND_EVENT: i64 = 3_200;
 /// A kernel was over by the end of its launch if it would be shorter than `BLINK`, and its first event lies more than
-/// `LONG_BEFORE` earlier; nanoseconds.
+/// `LONG_BEFORE` earlier; nanoseconds. If it ended more than `LONG_BEHIND` before, the event had waited.
 const BLINK: i64 = 8_000;
-const LONG_BEFORE: i64 = 30_000;
-/// Such a kernel began with its first event if its two events are at most this many nanoseconds apart.
+const LONG_BEFORE: i64 = 100_000;
+const LONG_BEHIND: i64 = 100_000;
+/// Such a kernel has a time if its two events are at most this many nanoseconds apart.
 const KNOWN: i64 = 60_000;
 
 /// A kernel; operations are indices into [`Recording::events`].
@@ -96,13 +99,16 @@ impl Kernels {
         let mut times = BTreeMap::new();
         for (recorded, launched, &KernelLine { first, last, begin, .. }, ctx, kernel) in timed {
             let has_waited = ended.insert(ctx, last).is_some_and(|ended| (first - ended).abs() < BEHIND);
+            let waited = last.min(first + BEHIND_EVENT);
             let soonest = if has_waited {
-                first
+                waited
             } else {
-                first.max(launched + smallest.entry(ctx).or_default().with(recorded, first - recorded))
+                waited.max(launched + smallest.entry(ctx).or_default().with(recorded, first - recorded))
             };
-            let is_over = soonest >= last || (last - soonest < BLINK && soonest - first > LONG_BEFORE);
-            let begin = begin.or(if !is_over { Some(soonest) } else { (last - first <= KNOWN).then_some(first) });
+            let is_near = (soonest - LONG_BEHIND..=soonest + BLINK).contains(&last);
+            let is_over = is_near && soonest > first + LONG_BEFORE;
+            let worked_out = if is_over || soonest >= last { waited } else { soonest };
+            let begin = begin.or((!is_over || last - first <= KNOWN).then_some(worked_out));
             if let Some(begin) = begin.filter(|_| last - first >= LEAST) {
                 times.extend(kernel.operations.iter().map(|&place| (place, (last - begin) as f64 / 1000.0)));
             }

@@ -38,6 +38,8 @@ pub(crate) struct Operation {
     pub(crate) kind: String,
     pub(crate) func: String,
     pub(crate) peer: Option<i64>,
+    /// Collectives only, as NCCL says it: 0 also where there is none.
+    pub(crate) root: Option<i64>,
     /// Collectives only.
     pub(crate) sequence: Option<i64>,
     pub(crate) bytes: i64,
@@ -78,6 +80,7 @@ pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<Opera
             kind: if event.kind == "P2p" { "P2p" } else { "Coll" }.to_owned(),
             func: event.start["func"].as_str().unwrap_or_default().to_owned(),
             peer: if event.kind == "P2p" { Some(int(&event.start, "peer")?) } else { None },
+            root: event.start["root"].as_i64(),
             sequence: event.start["seq"].as_i64(),
             bytes: int(&event.start, "count")? * type_size(event.start["dtype"].as_str().unwrap_or_default())?,
             algorithm: event.start["algo"].as_str().map(str::to_owned),

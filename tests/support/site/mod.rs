@@ -31,9 +31,8 @@ impl Site {
             symlink(tool::LIBRARY, site.path("lib").join(link)).unwrap();
         }
         fs::copy(env!("NCCL_STAND_IN"), site.path("nccl/libnccl.so.2")).unwrap();
-        fs::copy(env!("SCORE_P_STAND_IN"), site.path("scorep/lib/libscorep_measurement.so.11")).unwrap();
         site.script("bin/ldconfig", "exit 0");
-        site.score_p("8.4");
+        site.score_p("8.4", "libscorep_measurement.so.11");
         site
     }
 
@@ -48,9 +47,12 @@ impl Site {
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Score-P's scorep-config, of that version.
-    pub(crate) fn score_p(&self, version: &str) {
+    /// Score-P of that version: its scorep-config, and its measurement library of that name.
+    pub(crate) fn score_p(&self, version: &str, library: &str) {
         let prefix = self.path("scorep");
+        fs::remove_dir_all(prefix.join("lib")).unwrap();
+        fs::create_dir(prefix.join("lib")).unwrap();
+        fs::copy(env!("SCORE_P_STAND_IN"), prefix.join("lib").join(library)).unwrap();
         let lines =
             format!("case $1 in --version) printf {version};; --prefix) printf '%s' '{}';; esac", prefix.display());
         self.script("scorep/bin/scorep-config", &lines);

@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Writes a text to `place`.
 ///
 /// A file appears whole or not at all, and missing directories are made. A descriptor of the process, a device, and a
-/// FIFO with a reader are written into. A FIFO of another user is replaced by a file. A link is replaced by a file too,
-/// unless it belongs to the user or to root and leads to a device or a FIFO.
+/// FIFO with a reader are written into. A FIFO, a socket or a disk of another user is replaced by a file. A link is
+/// replaced by a file too, unless it belongs to the user or to root and leads to a device or a FIFO.
 ///
 /// # Errors
 /// Fails for a directory, for a FIFO without a reader, and for anything else that cannot be written.
@@ -59,8 +59,10 @@ fn target(place: &Path) -> Target {
         kind => kind,
     };
     match kind {
+        // another user may have put anything but a file there, to be in the way
+        Some(kind) if !is_trusted && !kind.is_char_device() => Target::File,
         Some(kind) if kind.is_dir() => Target::Directory,
-        Some(kind) if is_stream(kind) && (is_trusted || kind.is_char_device()) => Target::Stream,
+        Some(kind) if is_stream(kind) => Target::Stream,
         Some(kind) if kind.is_socket() || kind.is_block_device() => Target::Refused,
         _ => Target::File,
     }
@@ -75,18 +77,48 @@ fn write_by(place: &Path, content: Content<'_>, appear: impl FnOnce(NewFile) -> 
         Target::Descriptor(descriptor) => write_into_descriptor(descriptor, &text(content)?),
         Target::Stream => write_into(place, &text(content)?),
         Target::Directory => Err(io::ErrorKind::IsADirectory.into()),
-        Target::Refused => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk")),
+        Target::Refused => Err(refused()),
         Target::File => {
-            let mut file = match (NewFile::beside(place), place.parent()) {
-                (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
-                    make(directory)?;
-                    NewFile::beside(place)?
-                }
-                (file, _) => file?,
-            };
+            let mut file = made_beside(place)?;
             content(&mut file)?;
             appear(file)
         }
+    }
+}
+
+/// Opens `place` for a text that comes piece by piece and is to be read meanwhile. It replaces or writes into the same
+/// things as [`write()`], and a file appears at once.
+///
+/// # Errors
+/// As [`write()`].
+pub fn begin(place: &Path) -> io::Result<File> {
+    match target(place) {
+        Target::Descriptor(descriptor) => duplicate(descriptor),
+        Target::Stream => {
+            let file = stream(place)?;
+            // a reader may take its time
+            // SAFETY: fcntl gets an open descriptor, and touches no memory.
+            let waits = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) } == 0;
+            if waits { Ok(file) } else { Err(io::Error::last_os_error()) }
+        }
+        Target::Directory => Err(io::ErrorKind::IsADirectory.into()),
+        Target::Refused => Err(refused()),
+        Target::File => made_beside(place)?.appear_begun(),
+    }
+}
+
+fn refused() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is a socket or a disk")
+}
+
+/// Makes a file that is to appear at `place`, and its directory where that is missing.
+fn made_beside(place: &Path) -> io::Result<NewFile> {
+    match (NewFile::beside(place), place.parent()) {
+        (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
+            make(directory)?;
+            NewFile::beside(place)
+        }
+        (file, _) => file,
     }
 }
 
@@ -161,24 +193,32 @@ fn descriptor(place: &Path) -> Option<RawFd> {
 
 /// Writes at the current position of the program's own output, which shares the descriptor.
 fn write_into_descriptor(descriptor: RawFd, text: &[u8]) -> io::Result<()> {
+    write_all(&mut duplicate(descriptor)?, text)
+}
+
+fn duplicate(descriptor: RawFd) -> io::Result<File> {
     // SAFETY: fcntl accepts any number and touches no memory.
     if descriptor < 0 || unsafe { libc::fcntl(descriptor, libc::F_GETFD) } < 0 {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
     }
     // SAFETY: the descriptor was open at the check above, and the borrow ends with the copy that is taken at once.
-    let mut file = File::from(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?);
-    write_all(&mut file, text)
+    Ok(File::from(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?))
 }
 
 /// Writes into a device or a FIFO.
 fn write_into(place: &Path, text: &[u8]) -> io::Result<()> {
+    write_all(&mut stream(place)?, text)
+}
+
+/// Opens a device, or a FIFO that has a reader. A write does not wait.
+fn stream(place: &Path) -> io::Result<File> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let mut file = OpenOptions::new().write(true).custom_flags(flags).open(place)?;
+    let file = OpenOptions::new().write(true).custom_flags(flags).open(place)?;
     // somebody may have replaced it since `target` looked at it
     if !is_stream(file.metadata()?.file_type()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it has changed meanwhile"));
     }
-    write_all(&mut file, text)
+    Ok(file)
 }
 
 /// Writes the whole text, as long as its reader goes on reading.

@@ -1,91 +1,236 @@
-//! Directories that are made where they are missing.
+//! A directory that is opened once. All that is done in it is done there, wherever its name leads later.
 
 use super::own::is_own;
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use super::random;
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
-/// The sticky bit marks a directory of many users: there, only its owner may remove a file.
-const STICKY: u32 = 0o1000;
-/// Group or others may write.
-const OTHERS_WRITE: u32 = 0o022;
-/// Mode of a directory that only its owner may write to.
-const OWN: u32 = 0o755;
+/// Links that one name may lead through.
+const MOST_LINKS: usize = 16;
+/// Where the descriptors of this process are.
+const DESCRIPTORS: &str = "/proc/self/fd";
+/// Longest target of a link, bytes.
+const LONGEST_TARGET: usize = libc::PATH_MAX as usize;
+/// Mode of a new file, less the umask.
+const NEW_FILE: libc::c_uint = 0o666;
 
-/// Makes a directory and its missing parents with the mode of any new directory. None is open to more users than its
-/// parent, and a directory made in a sticky one is not writable for other users.
-///
-/// # Errors
-/// Fails when the directory can be neither made nor found.
-pub fn make(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Ok(());
+/// An open directory. It needs no permission to read it, only to reach what is in it.
+#[derive(Debug)]
+pub struct Directory(File);
+
+impl Directory {
+    /// Opens a directory. The last part of its name may be a link of the calling user or of root, and of nobody else:
+    /// in a directory of many users, anybody's link may lead to the caller's private files. The parts before it are
+    /// followed as usual.
+    ///
+    /// # Errors
+    /// Fails where there is no directory, or another user's link.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        if path.parent() == Some(Path::new(DESCRIPTORS)) {
+            // the path goes through a descriptor, and not by a name
+            let flags = libc::O_PATH | libc::O_DIRECTORY;
+            return Ok(Self(OpenOptions::new().read(true).custom_flags(flags).open(path)?));
+        }
+        let mut path = named(path);
+        for _ in 0..MOST_LINKS {
+            let open =
+                |flags| OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW | flags).open(&path);
+            // of a link, the system says that it is no directory
+            match open(libc::O_DIRECTORY) {
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
+                directory => return Ok(Self(directory?)),
+            }
+            let part = open(0)?;
+            let found = part.metadata()?;
+            if !found.is_symlink() {
+                return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
+            }
+            if found.uid() != 0 && !is_own(&path, found.uid()) {
+                let words = format!("{} is a link of another user, which is not followed", path.display());
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
+            }
+            let target = target(&part)?;
+            path = named(&path.parent().unwrap_or(Path::new("/")).join(target));
+        }
+        Err(io::Error::from_raw_os_error(libc::ELOOP))
     }
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        Some(_) => Path::new("."),
-        None => return Err(io::ErrorKind::NotFound.into()),
-    };
-    make(parent)?;
-    let around = fs::metadata(parent)?.mode();
-    let closed = if around & STICKY != 0 { OTHERS_WRITE } else { 0 };
-    // the owner's bits of the parent do not apply, because its owner may be another user
-    make_one(path, (around & 0o777 & !closed) | 0o700)
+
+    /// Opens the directory that a file lies in, and returns it with the file's name.
+    ///
+    /// # Errors
+    /// As [`Directory::open`], and where the path names no file.
+    pub fn around(file: &Path) -> io::Result<(Self, OsString)> {
+        let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let directory = file.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        Ok((Self::open(directory)?, name.to_owned()))
+    }
+
+    /// Returns a path that leads to this directory, and to no other, in this process, while it is open.
+    #[must_use]
+    pub fn reach(&self) -> PathBuf {
+        PathBuf::from(format!("{DESCRIPTORS}/{}", self.descriptor()))
+    }
+
+    /// Leaves the directory open in programs that this process starts: [`Directory::reach`] leads there for them, too.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn inherit(&self) -> io::Result<()> {
+        // SAFETY: fcntl gets an open descriptor, and touches no memory.
+        done(unsafe { libc::fcntl(self.descriptor(), libc::F_SETFD, 0) })
+    }
+
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Returns what the directory is.
+    ///
+    /// # Errors
+    /// Fails if the file system does not say.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.0.metadata()
+    }
+
+    /// Returns the user id that the file system shows for a file that this process makes here.
+    pub(super) fn own_user(&self) -> io::Result<u32> {
+        let name = OsString::from(format!(".{:016x}", random()));
+        let made = self.create(&name)?.metadata();
+        self.remove(&name)?;
+        Ok(made?.uid())
+    }
+
+    /// Makes a file for writing, with the mode of any new file. Nothing that has the name is opened or followed.
+    pub(super) fn create(&self, name: &OsStr) -> io::Result<File> {
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let name = text(name)?;
+        loop {
+            // SAFETY: the name is a C string, which lives as long as the call.
+            let file = unsafe { libc::openat(self.descriptor(), name.as_ptr(), flags, NEW_FILE) };
+            match opened(file) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                file => return file,
+            }
+        }
+    }
+
+    /// Returns what has a name; of a link, the link itself.
+    pub(super) fn look(&self, name: &OsStr) -> io::Result<Metadata> {
+        let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let name = text(name)?;
+        // SAFETY: the name is a C string, which lives as long as the call.
+        opened(unsafe { libc::openat(self.descriptor(), name.as_ptr(), flags) })?.metadata()
+    }
+
+    /// Gives a file another name. What has that name is replaced.
+    pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.both(from, to, |directory, from, to| {
+            // SAFETY: both names are C strings, which live as long as the call.
+            unsafe { libc::renameat(directory, from.as_ptr(), directory, to.as_ptr()) }
+        })
+    }
+
+    /// Gives a file another name, if nothing has that name.
+    pub(super) fn rename_where_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.both(from, to, |directory, from, to| {
+            // SAFETY: both names are C strings, which live as long as the call.
+            unsafe { libc::renameat2(directory, from.as_ptr(), directory, to.as_ptr(), libc::RENAME_NOREPLACE) }
+        })
+    }
+
+    /// Gives a file a second name, if nothing has that name.
+    pub(super) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.both(from, to, |directory, from, to| {
+            // SAFETY: both names are C strings, which live as long as the call.
+            unsafe { libc::linkat(directory, from.as_ptr(), directory, to.as_ptr(), 0) }
+        })
+    }
+
+    /// Removes a file.
+    pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        let name = text(name)?;
+        // SAFETY: the name is a C string, which lives as long as the call.
+        done(unsafe { libc::unlinkat(self.descriptor(), name.as_ptr(), 0) })
+    }
+
+    fn both(&self, from: &OsStr, to: &OsStr, act: impl FnOnce(RawFd, &CStr, &CStr) -> libc::c_int) -> io::Result<()> {
+        done(act(self.descriptor(), &text(from)?, &text(to)?))
+    }
 }
 
-/// Makes a directory that only the calling user may write to, in an existing directory. If the directory is there
-/// already, takes the write permission of other users away.
-///
-/// # Errors
-/// Fails when the directory can be neither made nor closed, or belongs to another user.
-pub fn make_own(path: &Path) -> io::Result<()> {
-    make_one(path, OWN)?;
-    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
-    let directory = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let found = directory.metadata()?;
-    if !is_own(path, found.uid()) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
-    }
-    match found.mode() & 0o7777 {
-        mode if mode & OTHERS_WRITE != 0 => directory.set_permissions(Permissions::from_mode(mode & !OTHERS_WRITE)),
-        _ => Ok(()),
-    }
+/// Returns a path whose end is a name: a slash at the end would have a link followed.
+fn named(path: &Path) -> PathBuf {
+    let path = path.components().as_path();
+    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() }
 }
 
-/// Makes one directory. One that is there already is no error: another process may have made it meanwhile.
-fn make_one(path: &Path, mode: u32) -> io::Result<()> {
-    match DirBuilder::new().mode(mode).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
+/// Returns where an open link leads.
+fn target(link: &File) -> io::Result<PathBuf> {
+    let mut target = vec![0_u8; LONGEST_TARGET];
+    // SAFETY: the empty name stands for the descriptor's own link, and the system writes no more than the length.
+    let length = unsafe { libc::readlinkat(link.as_raw_fd(), c"".as_ptr(), target.as_mut_ptr().cast(), target.len()) };
+    target.truncate(usize::try_from(length).map_err(|_| io::Error::last_os_error())?);
+    Ok(OsString::from_vec(target).into())
+}
+
+fn text(name: &OsStr) -> io::Result<CString> {
+    Ok(CString::new(name.as_bytes())?)
+}
+
+/// Takes a descriptor that a call has just returned to this caller alone.
+fn opened(descriptor: libc::c_int) -> io::Result<File> {
+    // SAFETY: the descriptor is new, so nobody else owns it.
+    if descriptor < 0 { Err(io::Error::last_os_error()) } else { Ok(unsafe { File::from_raw_fd(descriptor) }) }
+}
+
+fn done(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
 
     #[test]
-    fn directories_are_their_owners_and_no_wider_than_around_them() {
-        let top = std::env::temp_dir().join(format!("scorep-nccl-made-{:016x}", crate::base::files::random()));
-        fs::create_dir(&top).unwrap();
-        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
-        // like the root of a container
-        fs::set_permissions(&top, Permissions::from_mode(0o555)).unwrap();
-        let made = top.join("a/b");
-        // a user who may not write there makes no directory
-        if make(&made).is_ok() {
-            assert_eq!([mode(&top.join("a")), mode(&made)].map(|mode| mode & 0o722), [0o700; 2]);
+    fn a_directory_stays_the_one_that_was_opened() {
+        let top = std::env::temp_dir().join(format!("scorep-nccl-directory-{:016x}", random()));
+        fs::create_dir_all(top.join("real/inner")).unwrap();
+        symlink("real", top.join("link")).unwrap();
+        symlink("link/", top.join("further")).unwrap();
+        symlink("round", top.join("round")).unwrap();
+        fs::write(top.join("file"), "").unwrap();
+        let same = |name: &str| {
+            let found = Directory::open(&top.join(name)).and_then(|directory| directory.metadata());
+            found.map(|found| found.ino()).map_err(|error| error.kind())
+        };
+        let real = fs::metadata(top.join("real")).unwrap().ino();
+        for name in ["real", "real/", "link", "link/", "link/.", "further", "real/inner/.."] {
+            assert_eq!(same(name), Ok(real), "{name}");
         }
-        fs::set_permissions(&top, Permissions::from_mode(0o700)).unwrap();
-        let own = top.join("own");
-        fs::create_dir(&own).unwrap();
-        fs::set_permissions(&own, Permissions::from_mode(0o2775)).unwrap();
-        make_own(&own).unwrap();
-        assert_eq!(mode(&own), 0o2755);
-        let link = top.join("link");
-        std::os::unix::fs::symlink(&own, &link).unwrap();
-        assert!(make_own(&link).is_err());
+        assert_eq!(same("file"), Err(io::ErrorKind::NotADirectory));
+        assert_eq!(same("none"), Err(io::ErrorKind::NotFound));
+        assert!(same("round").is_err());
+
+        let directory = Directory::open(&top.join("real")).unwrap();
+        fs::rename(top.join("real"), top.join("moved")).unwrap();
+        fs::create_dir(top.join("real")).unwrap();
+        let [a, b] = ["a", "b"].map(OsStr::new);
+        drop(directory.create(a).unwrap());
+        assert!(directory.create(a).is_err());
+        drop(directory.create(b).unwrap());
+        assert_eq!(directory.rename_where_free(a, b).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        directory.rename(a, b).unwrap();
+        assert!(directory.look(a).is_err() && directory.look(b).unwrap().is_file());
+        assert!(top.join("moved/b").exists() && directory.reach().join("b").exists());
+        assert_eq!(fs::read_dir(top.join("real")).unwrap().count(), 0);
+        directory.remove(b).unwrap();
         fs::remove_dir_all(top).unwrap();
     }
 }

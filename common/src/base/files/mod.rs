@@ -8,20 +8,22 @@ mod destination;
 mod directory;
 mod growing;
 mod left;
+mod made;
 mod name;
 mod new_file;
 mod own;
 mod pattern;
 
 pub(crate) use destination::write_line_as;
-pub use destination::{is_replaced, write, write_json, write_json_as};
-pub use directory::{make, make_own};
+pub use destination::{begin, is_replaced, write, write_json, write_json_as};
+pub use directory::Directory;
 pub use growing::Growing;
 pub(crate) use left::remove_all;
+pub use made::{make, make_own};
 pub use name::{Earlier, Name};
 pub use new_file::NewFile;
 pub(crate) use own::is_own_user;
-pub use own::open;
+pub use own::{is_own, open};
 pub use pattern::{HOST, PROCESS, RANK, expand, holds, is_one_for_each_process};
 
 use crate::base::random;

@@ -1,10 +1,10 @@
 //! The name under which the files of one process appear, without replacing a file of another process.
 
 use super::new_file::{LONGEST, TRIES, hidden};
-use super::random;
+use super::{Directory, random};
 use crate::base::birth;
-use std::ffi::{CString, OsStr, OsString};
-use std::fs::{self, Metadata};
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -70,13 +70,13 @@ impl Name {
         self.earlier = Earlier::Kept;
     }
 
-    /// Moves a complete file to this name.
-    pub(super) fn give(&mut self, file: &Path) -> io::Result<()> {
+    /// Gives a complete file in `directory` this name.
+    pub(super) fn give(&mut self, directory: &Directory, file: &OsStr) -> io::Result<()> {
         // without metadata, only a free name is taken
-        let own = file.symlink_metadata().ok();
+        let own = directory.look(file).ok();
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
-            match self.give_once(file, own.as_ref()) {
+            match self.give_once(directory, file, own.as_ref()) {
                 Ok(()) => {
                     self.own = own.as_ref().map(identity);
                     return Ok(());
@@ -89,48 +89,53 @@ impl Name {
         Err(taken)
     }
 
-    fn give_once(&mut self, file: &Path, own: Option<&Metadata>) -> io::Result<()> {
-        let Ok(there) = self.place.symlink_metadata() else {
-            let given = put_where_free(file, &self.place);
+    fn give_once(&mut self, directory: &Directory, file: &OsStr, own: Option<&Metadata>) -> io::Result<()> {
+        let name = file_name(&self.place)?;
+        let Ok(there) = directory.look(&name) else {
+            let given = put_where_free(directory, file, &name);
             if own.is_none() && given.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
                 self.place = with_random_part(&self.asked);
             }
             return given;
         };
         if self.own == Some(identity(&there)) {
-            return fs::rename(file, &self.place);
-        }
-        if there.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
+            return directory.rename(file, &name);
         }
         // the processes of a job belong to one user
+        let is_of_another = own.is_some_and(|own| own.uid() != there.uid());
+        if there.is_dir() && !is_of_another {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         let is_earlier = own.is_some_and(|own| is_earlier(&there, own));
-        let gives_way = !there.is_file()
-            || own.is_some_and(|own| own.uid() != there.uid())
-            || is_earlier && self.earlier == Earlier::Replaced;
-        if gives_way && self.take_away(&there).is_ok() {
-            return put_where_free(file, &self.place);
+        let gives_way = !there.is_file() || is_of_another || is_earlier && self.earlier == Earlier::Replaced;
+        // nobody removes a directory
+        if gives_way && !there.is_dir() && self.take_away(directory, &name, &there).is_ok() {
+            return put_where_free(directory, file, &name);
         }
         self.is_beside_earlier = is_earlier;
         self.place = with_random_part(&self.asked);
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Removes the file that was `seen` at the place, and no other: another process that has seen it too may have
+    /// Removes the file that was `seen` under a name, and no other: another process that has seen it too may have
     /// replaced it with its own file meanwhile.
-    fn take_away(&self, seen: &Metadata) -> io::Result<()> {
-        let aside = hidden(&self.place, self.place.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-        match fs::rename(&self.place, &aside) {
+    fn take_away(&self, directory: &Directory, name: &OsStr, seen: &Metadata) -> io::Result<()> {
+        let aside = hidden(name);
+        match directory.rename(name, &aside) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             moved => moved?,
         }
-        if identity(&aside.symlink_metadata()?) == identity(seen) {
-            return fs::remove_file(aside);
+        if identity(&directory.look(&aside)?) == identity(seen) {
+            return directory.remove(&aside);
         }
-        let back = put_where_free(&aside, &self.place);
+        let back = put_where_free(directory, &aside, name);
         // the place is taken again: the file gets a name that readers find
-        back.or_else(|_| put_where_free(&aside, &with_random_part(&self.asked)))
+        back.or_else(|_| put_where_free(directory, &aside, &file_name(&with_random_part(&self.asked))?))
     }
+}
+
+fn file_name(place: &Path) -> io::Result<OsString> {
+    Ok(place.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned())
 }
 
 /// Identifies a file. The system may reuse an inode number, but then time or length differ.
@@ -171,24 +176,19 @@ fn told_age() -> Option<Duration> {
     now.checked_sub(Duration::from_nanos(ticks.checked_mul(1_000_000_000 / each)?))
 }
 
-/// Moves a file to `place` if nothing is there. If that fails, the file keeps its old name.
-fn put_where_free(file: &Path, place: &Path) -> io::Result<()> {
-    let path = |path: &Path| CString::new(path.as_os_str().as_bytes());
-    let (from, to) = (path(file)?, path(place)?);
-    // SAFETY: both strings live as long as the call.
-    let moved =
-        unsafe { libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::RENAME_NOREPLACE) }
-            == 0;
-    let error = io::Error::last_os_error();
-    if moved || error.kind() == io::ErrorKind::AlreadyExists {
-        return if moved { Ok(()) } else { Err(error) };
+/// Gives a file another name if nothing has it. If that fails, the file keeps its old name.
+fn put_where_free(directory: &Directory, file: &OsStr, name: &OsStr) -> io::Result<()> {
+    match directory.rename_where_free(file, name) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        // network file systems lack this kind of rename, and some lack hard links
+        Err(_) => {}
     }
-    // network file systems lack this kind of rename, and some lack hard links
-    match fs::hard_link(file, place) {
-        Ok(()) => fs::remove_file(file),
+    match directory.link(file, name) {
+        Ok(()) => directory.remove(file),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        Err(_) if place.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(_) => fs::rename(file, place),
+        Err(_) if directory.look(name).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => directory.rename(file, name),
     }
 }
 
@@ -210,6 +210,7 @@ fn with_random_part(place: &Path) -> PathBuf {
 mod tests {
     use super::super::NewFile;
     use super::*;
+    use std::fs;
     use std::io::Write;
     use std::sync::Barrier;
 

@@ -1,15 +1,15 @@
 //! A file that appears whole or not at all.
 
 use super::left::Begun;
-use super::{Name, random};
+use super::{Directory, Name, random};
 use crate::base::signal::Held;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::SystemTime;
 
 /// Longest part of a name, bytes: the limit of file systems, less a random number and the dots around it.
 pub(super) const LONGEST: usize = 255 - 24;
@@ -23,39 +23,51 @@ const ENDING: &str = ".part";
 pub struct NewFile {
     file: BufWriter<File>,
     part: Part,
-    place: PathBuf,
+    /// Final name.
+    name: OsString,
     _limit: Held,
     _begun: Begun,
 }
 
-/// Path of an incomplete file. Dropping it removes the file, unless the file has appeared.
-struct Part(PathBuf);
+/// An incomplete file in its directory. Dropping it removes the file, unless the file has appeared.
+struct Part {
+    directory: Directory,
+    /// Empty once the file has appeared.
+    name: OsString,
+}
+
+impl Part {
+    /// Lets `give` give the file its name; what fails leaves the file to be removed.
+    fn appear(mut self, give: impl FnOnce(&Directory, &OsStr) -> io::Result<()>) -> io::Result<()> {
+        give(&self.directory, &self.name)?;
+        self.name.clear();
+        Ok(())
+    }
+}
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // the path is empty once the file has appeared
-        let _ = fs::remove_file(&self.0);
+        let _ = self.directory.remove(&self.name);
     }
 }
 
 impl NewFile {
-    /// Makes a file that is to appear at `place`, with the mode of any new file.
+    /// Makes a file that is to appear at `place`, with the mode of any new file. It appears in the directory that is
+    /// there now.
     ///
     /// # Errors
-    /// Fails when no file can be made in that directory.
+    /// As [`Directory::open`], and when no file can be made in that directory.
     pub fn beside(place: &Path) -> io::Result<Self> {
-        let name = place.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let (directory, name) = Directory::around(place)?;
         let limit = Held::new(libc::SIGXFSZ);
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
-            let path = hidden(place, name);
-            // O_EXCL: an existing file or link of that name is neither opened nor followed
-            match OpenOptions::new().write(true).create_new(true).mode(0o666).custom_flags(libc::O_NOFOLLOW).open(&path)
-            {
+            let hidden = hidden(&name);
+            match directory.create(&hidden) {
                 Ok(file) => {
-                    let begun = Begun::new(&path);
-                    let (file, part) = (BufWriter::new(file), Part(path));
-                    return Ok(Self { file, part, place: place.to_owned(), _limit: limit, _begun: begun });
+                    let begun = Begun::new(&place.with_file_name(&hidden));
+                    let (file, part) = (BufWriter::new(file), Part { directory, name: hidden });
+                    return Ok(Self { file, part, name, _limit: limit, _begun: begun });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
                 Err(error) => return Err(error),
@@ -70,9 +82,13 @@ impl NewFile {
         (random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(name)
     }
 
-    /// Returns the user id of the file's owner, as the file system shows it.
-    pub(super) fn owner(&self) -> io::Result<u32> {
-        Ok(self.file.get_ref().metadata()?.uid())
+    /// Writes out what is buffered, and returns the file's time by the clock of its file system.
+    ///
+    /// # Errors
+    /// Fails when it cannot be written.
+    pub fn modified(&mut self) -> io::Result<SystemTime> {
+        self.file.flush()?;
+        self.file.get_ref().metadata()?.modified()
     }
 
     /// Sets the file's mode, whatever the process' umask is.
@@ -90,11 +106,20 @@ impl NewFile {
     /// the file is closed.
     pub fn appear(self) -> io::Result<()> {
         // the size limit is held until the end
-        let Self { file, mut part, place, _limit, _begun } = self;
+        let Self { file, part, name, _limit, _begun } = self;
         close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
-        fs::rename(&part.0, place)?;
-        part.0.clear();
-        Ok(())
+        part.appear(|directory, part| directory.rename(part, &name))
+    }
+
+    /// Moves the file to its place at once, and leaves it open for what is still to come.
+    ///
+    /// # Errors
+    /// As [`NewFile::appear`].
+    pub(super) fn appear_begun(self) -> io::Result<File> {
+        let Self { file, part, name, _limit, _begun } = self;
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        part.appear(|directory, part| directory.rename(part, &name))?;
+        Ok(file)
     }
 
     /// Closes the file and moves it to a name of this process, without replacing a file of another process.
@@ -102,11 +127,9 @@ impl NewFile {
     /// # Errors
     /// As [`NewFile::appear`].
     pub fn appear_as(self, name: &mut Name) -> io::Result<()> {
-        let Self { file, mut part, _limit, _begun, .. } = self;
+        let Self { file, part, _limit, _begun, .. } = self;
         close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
-        name.give(&part.0)?;
-        part.0.clear();
-        Ok(())
+        part.appear(|directory, part| name.give(directory, part))
     }
 
     /// Moves the file to a name of this process like [`NewFile::appear_as`], and leaves it open for later parts.
@@ -114,20 +137,19 @@ impl NewFile {
     /// # Errors
     /// Fails when the first part could not be written completely.
     pub(super) fn appear_open(self, name: &mut Name) -> io::Result<File> {
-        let Self { file, mut part, _limit, _begun, .. } = self;
+        let Self { file, part, _limit, _begun, .. } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        name.give(&part.0)?;
-        part.0.clear();
+        part.appear(|directory, part| name.give(directory, part))?;
         Ok(file)
     }
 }
 
-/// Returns a random hidden name beside `place`.
-pub(super) fn hidden(place: &Path, name: &OsStr) -> PathBuf {
+/// Returns a random hidden name for a file that is to be called `name`.
+pub(super) fn hidden(name: &OsStr) -> OsString {
     let mut unique = OsString::from(".");
     unique.push(OsString::from_vec(name.as_bytes().iter().copied().take(LONGEST).collect()));
     unique.push(format!(".{:016x}{ENDING}", random()));
-    place.with_file_name(unique)
+    unique
 }
 
 /// Closes a file. Network file systems and quotas may report only here that something was not written.
@@ -158,6 +180,7 @@ impl Seek for NewFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_file_appears_whole_or_not_at_all() {

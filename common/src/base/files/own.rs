@@ -1,6 +1,6 @@
 //! Files in which processes of one user meet, in a directory where other users may have put something else.
 
-use super::NewFile;
+use super::Directory;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -24,8 +24,9 @@ pub fn open(path: &Path, writes: bool) -> io::Result<File> {
 
 /// Returns whether a file or directory at `place` with the owner `owner` belongs to the calling user. A network file
 /// system may show its users under other ids; then a new file there shows the same id.
-pub(super) fn is_own(place: &Path, owner: u32) -> bool {
-    is_own_user(owner) || NewFile::beside(place).and_then(|file| file.owner()).is_ok_and(|own| own == owner)
+pub fn is_own(place: &Path, owner: u32) -> bool {
+    is_own_user(owner)
+        || Directory::around(place).and_then(|(directory, _)| directory.own_user()).is_ok_and(|own| own == owner)
 }
 
 /// Returns whether `user` is the calling user's id.

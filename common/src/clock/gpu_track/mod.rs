@@ -25,6 +25,7 @@ mod tests;
 use bound::Bound;
 use corridor::Corridor;
 use lowest::{Anchor, Lowest};
+use std::ops::RangeInclusive;
 
 /// Change of the drift by temperature, on top of the measured drift.
 pub(crate) const WANDER: f64 = 1e-6;
@@ -37,6 +38,21 @@ const MOST_DRIFT: f64 = 100e-6;
 /// bits, which may round off a 30 millionth of them.
 const ONE_TIMER: f64 = 0.1e-6;
 
+/// Least and most nanoseconds from before the record of an event in a free stream to the event, for the quickest event
+/// of a run: 3.5 us in most runs on H200s, some more in others, by CUPTI's kernels.
+const AFTER_RECORD: [f64; 2] = [3_500.0, 7_500.0];
+
+/// Most nanoseconds from a stamp to the quickest callbacks of stamps; and from an event to these where the two clocks are
+/// known less closely, or to the quickest look of the collector's.
+const CLOSE: f64 = 3_000.0;
+const LOOSE: f64 = 8_000.0;
+
+/// Nanoseconds to which the other clock has to be known for the earlier of its bounds to be a close one.
+const WIDE: u64 = 20_000;
+
+/// Nanoseconds that callbacks are good for beyond the first and the last of them.
+const BEYOND: u64 = 1_000_000_000;
+
 /// Number of parts of the run, of [`lowest::PARTS`], that need bounds from both sides before they show how the drift
 /// changes.
 const ENOUGH_PARTS: usize = 4;
@@ -47,8 +63,8 @@ enum Clocks {
     /// That of NCCL's stamps, against Score-P's. The mapping follows the callbacks.
     #[default]
     Stamps,
-    /// That of CUDA's events, against Score-P's. The mapping follows the enqueues: the library asks for events now and
-    /// then, any time after they happened, but most happen as soon as they are enqueued.
+    /// That of CUDA's events, against Score-P's. [`GpuMapping::settled`] says what the mapping follows: the library asks
+    /// for events now and then, any time after they happened, but most happen as soon as they are enqueued.
     Events,
     /// That of the events against that of the stamps.
     OneTimer,
@@ -100,17 +116,8 @@ impl GpuTrack {
         let nominal = 1.0 / nanoseconds_per_tick;
         let likely = slopes(nominal, self.likely_drift(nominal));
         let [latest, earliest] = [&self.told, &self.enqueued].map(|lowest| Bound::new(lowest.anchors(), likely));
-        let follows_enqueues = self.clocks == Clocks::Events && !self.enqueued.anchors().is_empty();
         let corridor = self.corridor(nominal);
-        Some(GpuMapping {
-            latest,
-            earliest,
-            corridor,
-            follows_enqueues,
-            nanoseconds_per_tick,
-            way: None,
-            follows_way: false,
-        })
+        Some(GpuMapping { latest, earliest, corridor, follows: Follows::Callbacks, nanoseconds_per_tick, way: None })
     }
 
     /// Returns the bounds that allow every possible drift.
@@ -166,60 +173,130 @@ pub struct GpuMapping {
     earliest: Bound,
     /// Bounds from both sides that allow every possible drift.
     corridor: Corridor,
-    follows_enqueues: bool,
+    follows: Follows,
     nanoseconds_per_tick: f64,
-    /// The mapping to another clock of the same GPU, and that clock's mapping.
-    way: Option<Box<[Self; 2]>>,
-    /// Whether that way gives the ticks, or their bounds alone.
-    follows_way: bool,
+    /// See [`GpuMapping::by_way_of`].
+    way: Option<Box<Way>>,
+}
+
+/// The way to Score-P's clock by another clock of the same GPU.
+#[derive(Debug, Clone)]
+struct Way {
+    to: GpuMapping,
+    from: GpuMapping,
+    ahead: Option<u64>,
+}
+
+impl Way {
+    /// Returns the stamps of the other clock that its callbacks place.
+    fn reach(&self) -> RangeInclusive<u64> {
+        let stamps = || self.from.latest.stamps();
+        let (first, last) = (stamps().next().unwrap_or(u64::MAX), stamps().last().unwrap_or(0));
+        first.saturating_sub(BEYOND)..=last.saturating_add(BEYOND)
+    }
+}
+
+/// The side that a mapping follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    /// The callbacks; those of the other clock, if there is one.
+    Callbacks,
+    Enqueues,
+    /// Where the two agree, see [`GpuMapping::settled`].
+    Both,
 }
 
 impl GpuMapping {
-    /// Has the stamps mapped by way of another clock of the same GPU: `to` maps them to that clock, and `from` maps
-    /// that clock to Score-P's.
+    /// Has the callbacks of another clock of the same GPU limit this clock, too: `to` maps stamps to that clock, and
+    /// `from` maps that clock to Score-P's. `ahead` is by how many nanoseconds a stamp is known to lie behind the earlier
+    /// bound that `to` gives; `None` if that bound is not close.
     #[must_use]
-    pub fn by_way_of(self, to: Self, from: Self) -> Self {
-        Self { way: Some(Box::new([to, from])), follows_way: true, ..self }
+    pub fn by_way_of(self, to: Self, from: Self, ahead: Option<u64>) -> Self {
+        Self { way: Some(Box::new(Way { to, from, ahead })), ..self }
     }
 
-    /// Has the other clock bound the ticks and give none.
+    /// Decides which side the mapping of the events' clock follows, by the known stamps:
+    ///
+    /// - the enqueues, if callbacks of the other clock cover less than four of five stamps;
+    /// - both, each with what it comes late by (`AFTER_RECORD`, `CLOSE`, `LOOSE`), if the enqueues place nearly all
+    ///   stamps where the callbacks do, or earlier by `late` nanoseconds at most;
+    /// - the callbacks of the other clock, if the two clocks are known that closely: then enqueues have waited;
+    /// - else the enqueues.
     #[must_use]
-    pub fn bounded_only(self) -> Self {
-        Self { follows_way: false, ..self }
-    }
-
-    /// Returns whether the enqueues or callbacks place each stamp that either clock knows where the other clock does,
-    /// or `ticks` earlier at most.
-    pub fn is_earlier_by(&self, ticks: u64) -> bool {
-        let by_way = |stamp| self.by_way(stamp).map(|other| (self.own_ticks(stamp), other));
-        self.known().filter_map(by_way).all(|(own, other)| own <= other && other - own <= ticks)
+    pub fn settled(mut self, late: f64) -> Self {
+        let ticks = self.to_ticks(late);
+        let widths = self.way.iter().flat_map(|way| self.known().filter_map(|stamp| way.to.bounds(stamp)));
+        let width = widths.map(|[early, late]| late - early).max().unwrap_or(u64::MAX);
+        if let Some(way) = self.way.as_mut().filter(|_| width > WIDE) {
+            way.ahead = None;
+        }
+        let all = self.known().count();
+        let sides = |stamp| Some((self.by_enqueues(stamp)?, self.latest(stamp)?));
+        let reach = self.way.as_ref().map(|way| way.reach());
+        let is_covered = |stamp: &u64| match (&self.way, &reach) {
+            (Some(way), Some(reach)) => way.to.bounds(*stamp).is_some_and(|it| it.iter().all(|it| reach.contains(it))),
+            _ => true,
+        };
+        let covered: Vec<(u64, u64)> = self.known().filter(is_covered).filter_map(sides).collect();
+        let agreeing = covered.iter().filter(|(early, late)| early <= late && late - early <= ticks).count();
+        let are_nearly_all = |part: usize| part * 20 >= covered.len() * 19;
+        self.follows = match &self.way {
+            _ if self.earliest.stamps().next().is_none() => Follows::Callbacks,
+            Some(_) if covered.len() * 5 < all * 4 => Follows::Enqueues,
+            _ if are_nearly_all(agreeing) => Follows::Both,
+            Some(_) if width <= ticks => Follows::Callbacks,
+            _ => Follows::Enqueues,
+        };
+        self
     }
 
     /// Lists the stamps that this clock or the other one knows, in no order.
     fn known(&self) -> impl Iterator<Item = u64> {
-        self.way.iter().flat_map(|way| way[0].corridor.stamps()).chain(self.corridor.stamps())
+        self.way.iter().flat_map(|way| way.to.corridor.stamps()).chain(self.corridor.stamps())
     }
 
     /// Returns Score-P's ticks of a stamp. The result never falls as stamps rise.
     pub fn ticks(&self, stamp: u64) -> u64 {
-        if self.way.is_none() {
-            return self.own_ticks(stamp);
+        let likely = match self.follows {
+            Follows::Enqueues => {
+                self.by_enqueues(stamp).map(|ticks| ticks.saturating_add(self.to_ticks(AFTER_RECORD[0])))
+            }
+            // close to either bound of the other clock
+            Follows::Callbacks => self.by_callbacks(stamp, |[early, late]| early.midpoint(late)),
+            Follows::Both => self.by_enqueues(stamp).zip(self.latest(stamp)).map(|(early, late)| {
+                let is_close = self.way.as_ref().is_some_and(|way| way.ahead.is_some());
+                let [least, most] = AFTER_RECORD.map(|after| early.saturating_add(self.to_ticks(after)));
+                let before = late.saturating_sub(self.to_ticks(if is_close { CLOSE } else { LOOSE }));
+                let (earliest, latest) = (before.min(least.midpoint(most)).max(least), late.min(most));
+                earliest.min(latest).midpoint(latest)
+            }),
+        };
+        let ticks = likely.or_else(|| self.latest.ticks(stamp)).unwrap_or(u64::MAX);
+        let bounds = self.way.as_ref().and_then(|_| self.bounds(stamp));
+        bounds.map_or(ticks, |[least, most]| ticks.clamp(least, most))
+    }
+
+    fn to_ticks(&self, nanoseconds: f64) -> u64 {
+        (nanoseconds / self.nanoseconds_per_tick) as u64
+    }
+
+    /// Returns the ticks of a stamp by the best callbacks, which come late by little.
+    fn latest(&self, stamp: u64) -> Option<u64> {
+        let ahead = self.way.as_ref().and_then(|way| way.ahead);
+        self.by_callbacks(stamp, |[early, late]| ahead.map_or(late, |ahead| late.min(early.saturating_add(ahead))))
+    }
+
+    /// Returns the ticks of a stamp by the callbacks; those of the other clock if there is one, where the stamp is at
+    /// some place between its bounds there.
+    fn by_callbacks(&self, stamp: u64, between: impl Fn([u64; 2]) -> u64) -> Option<u64> {
+        match &self.way {
+            None => self.latest.ticks(stamp),
+            Some(way) => way.to.bounds(stamp).map(|bounds| way.from.ticks(between(bounds))),
         }
-        let by_way = self.by_way(stamp).filter(|_| self.follows_way);
-        let ticks = by_way.unwrap_or_else(|| self.own_ticks(stamp));
-        self.bounds(stamp).map_or(ticks, |[least, most]| ticks.clamp(least, most))
     }
 
-    /// Returns the ticks of a stamp by way of the other clock.
-    fn by_way(&self, stamp: u64) -> Option<u64> {
-        let [to, from] = &**self.way.as_ref()?;
-        // the middle, since the other clock lies as close to the one bound as to the other
-        to.bounds(stamp).map(|[early, late]| from.ticks(early.midpoint(late)))
-    }
-
-    fn own_ticks(&self, stamp: u64) -> u64 {
-        let enqueued = || self.earliest.ticks(!stamp).map(|mirrored| !mirrored).filter(|_| self.follows_enqueues);
-        enqueued().or_else(|| self.latest.ticks(stamp)).unwrap_or(u64::MAX)
+    fn by_enqueues(&self, stamp: u64) -> Option<u64> {
+        self.earliest.ticks(!stamp).map(|mirrored| !mirrored)
     }
 
     /// Returns the least and the most ticks of a stamp that the enqueues and the callbacks allow. `None` where either
@@ -232,7 +309,7 @@ impl GpuMapping {
     /// Returns the part of a stamp's bounds that the other clock allows; `None` without another clock, or if that
     /// allows no part of them.
     fn bounds_by_way(&self, stamp: u64, own: [u64; 2]) -> Option<[u64; 2]> {
-        let [to, from] = &**self.way.as_ref()?;
+        let Way { to, from, .. } = &**self.way.as_ref()?;
         let [early, late] = to.bounds(stamp)?;
         let [least, most] = [from.bounds(early)?[0].max(own[0]), from.bounds(late)?[1].min(own[1])];
         (least <= most.saturating_add(2)).then_some([least.min(most), most])

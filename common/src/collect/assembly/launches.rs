@@ -25,9 +25,9 @@ impl Assembly {
         self.kernels.expects_launches()
     }
 
-    /// Sets whether reports of launches were lost.
-    pub(crate) fn lose_news(&mut self, lost: bool) {
-        self.news_lost = lost;
+    /// Reports of launches were lost.
+    pub(crate) fn lose_news(&mut self) {
+        self.kernels.lose_news();
     }
 
     /// Sets whether stamps are used at all.

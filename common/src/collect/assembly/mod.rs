@@ -57,8 +57,6 @@ pub(crate) struct Assembly {
     lag: Lag,
     /// Whether stamps are not used at all.
     ignores_stamps: bool,
-    /// Whether reports of launches were lost because the collector took them in too late.
-    news_lost: bool,
     /// Operations of which nothing more comes but whose stamps are still in doubt, by order.
     undecided: BTreeMap<u64, Operation>,
     /// Transfers since they were last taken.
@@ -220,7 +218,7 @@ impl Assembly {
                 operation.heard = false;
                 let kernel = operation.kernel(kernels);
                 let verdict = judge(in_step, clock, *nanoseconds_per_tick, operation);
-                let unheard = kernels.cause_of_silence(self.news_lost);
+                let unheard = kernels.cause_of_silence();
                 each(operation, Judged { verdict, kernel, unheard });
                 if many && operation.is_complete(kernel) {
                     complete.push(handle);

@@ -104,7 +104,7 @@ impl Assembly {
 
     fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
         let no_kernels = self.no_kernel_events;
-        let unheard = self.kernels.cause_of_silence(self.news_lost);
+        let unheard = self.kernels.cause_of_silence();
         let Self { operations, undecided, completed, in_step, clock, clocks, kernels, .. } = self;
         let apart = (1e8 / self.nanoseconds_per_tick) as u64;
         let mut deciding =
@@ -168,7 +168,7 @@ impl Assembly {
 
     /// Passes on the operations that can be decided, in the order of starts.
     fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
-        let unheard = self.kernels.cause_of_silence(self.news_lost);
+        let unheard = self.kernels.cause_of_silence();
         let Self { undecided, in_step, clock, clocks, kernels, nanoseconds_per_tick, .. } = self;
         let mut deciding =
             Deciding { in_step, clock, clocks, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
@@ -208,14 +208,14 @@ impl Deciding<'_> {
     fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
         let verdict = judge(self.in_step, self.clock, self.nanoseconds_per_tick, operation);
         let kernel = operation.kernel(self.kernels);
-        if let (Timing::Stamps { start, stop }, Some(clocks)) =
-            (operation.timing(verdict, kernel), self.clocks.as_mut())
-        {
-            if let Some(not_begun) = operation.not_begun {
-                clocks.stamps.enqueued(not_begun.get(), start);
+        if let (Some(clocks), Some(span), Verdict::InStep) = (self.clocks.as_mut(), operation.span(), verdict) {
+            let is_whole = matches!(operation.timing(verdict, kernel), Timing::Stamps { .. });
+            if let Some(not_begun) = operation.not_begun.filter(|_| is_whole) {
+                clocks.stamps.enqueued(not_begun.get(), span.0);
             }
-            if let When::Timed(time) = kernel.when {
-                clocks.both((start, stop), (time.first, time.stop));
+            // its stamps lie between the events even where they are not the kernel's begin and end
+            if let (When::Timed(time), false) = (kernel.when, kernel.unstamped) {
+                clocks.both(span, (time.first, time.stop), is_whole);
             }
         }
         take(operation, Judged { verdict, kernel, unheard: self.unheard });

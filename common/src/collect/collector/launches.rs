@@ -62,6 +62,8 @@ impl Collector {
                     let is_to_come = self.recorder.contexts.find_for_child(context.raw()).is_some();
                     if is_to_come && self.heard.len() < MOST_HEARD {
                         self.heard.push(heard);
+                    } else if is_to_come {
+                        self.recorder.launches.lose_news();
                     }
                 }
             }

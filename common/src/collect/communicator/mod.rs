@@ -169,7 +169,6 @@ impl Communicator {
         self.assembly.use_stamps(recorder.settings.gpu_time.has_stamps());
         if self.wants_launches && recorder.launches.are_timed() {
             self.assembly.expect_launches();
-            self.assembly.lose_news(recorder.launches.have_lost_news());
         }
         if let Some(standing) = &mut self.standing {
             standing.begin_round(now, recorder.launches.are_timed(), figures.nanoseconds_per_tick);
@@ -209,6 +208,9 @@ impl Communicator {
             if let Some(standing) = &mut self.standing {
                 standing.lose();
             }
+        }
+        if recorder.launches.have_lost_news() {
+            self.assembly.lose_news();
         }
         let ready = |index| context.window(index).state() == WindowState::Ready;
         self.over = self.ended.is_some() && (0..WINDOWS).all(ready);

@@ -1,10 +1,10 @@
 //! The file of this process in the directory, and files that other processes of this machine have left there.
 
-use crate::base::files::NewFile;
+use crate::base::files::{Earlier, Name, NewFile};
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// A file of another process counts as left behind if it is older than this process' file by more than this time, and
@@ -21,8 +21,9 @@ pub(super) struct Place {
     directory: PathBuf,
     /// The common start of the names of this machine's files.
     start: String,
-    /// The name of this process' file.
-    name: String,
+    /// The name of this process' file. Where another user's file, which nobody else may remove, has that name, it gets
+    /// a random part.
+    name: Name,
 }
 
 impl Place {
@@ -30,16 +31,16 @@ impl Place {
         // a host name may have characters that a file name must not have
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
         let start = format!("scorep-nccl_{}_", host.chars().map(plain).collect::<String>());
-        Self { directory, name: format!("{start}{process}{ENDING}"), start }
+        let name = Name::new(&directory.join(format!("{start}{process}{ENDING}")), Earlier::Replaced);
+        Self { directory, start, name }
     }
 
     /// Writes the whole file or nothing, so that node_exporter never sees a part of it. Returns the file's time.
     ///
     /// # Errors
     /// The directory, and what is wrong with it.
-    pub(super) fn write(&self, text: &str) -> Result<SystemTime, String> {
-        let place = self.directory.join(&self.name);
-        write_readable(&place, text).map_err(|error| format!("{}: {error}", self.directory.display()))
+    pub(super) fn write(&mut self, text: &str) -> Result<SystemTime, String> {
+        write_readable(&mut self.name, text).map_err(|error| format!("{}: {error}", self.directory.display()))
     }
 
     /// Removes files of this machine that were written long before this process' present file. Both times are by the
@@ -49,7 +50,8 @@ impl Place {
         // entries that cannot be read or removed are left to those who can
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
         for entry in entries.flatten() {
-            let of_another = entry.file_name().to_str().is_some_and(|name| name != self.name && self.is_ours(name));
+            let is_own = self.name.place().file_name() == Some(&entry.file_name());
+            let of_another = !is_own && entry.file_name().to_str().is_some_and(|name| self.is_ours(name));
             let is_old = || {
                 // metadata of a link itself, not of its target
                 let data = entry.metadata().ok().filter(fs::Metadata::is_file)?;
@@ -65,35 +67,42 @@ impl Place {
     fn is_ours(&self, name: &str) -> bool {
         let name = NewFile::whole(name).unwrap_or(name);
         let process = name.strip_prefix(&self.start).and_then(|rest| rest.strip_suffix(ENDING));
-        // a process id, perhaps with a namespace
+        // a process id, perhaps with a namespace, perhaps with a random part
         process.is_some_and(|process| {
+            let (process, random) = process.split_once('.').map_or((process, None), |(it, random)| (it, Some(random)));
             let mut numbers = process.splitn(2, '-');
             numbers.all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+                && random.is_none_or(|random| random.len() == 8 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
         })
     }
 }
 
 /// Writes a file that all users may read, and returns its time.
-fn write_readable(place: &Path, text: &str) -> io::Result<SystemTime> {
-    let mut file = NewFile::beside(place)?;
+fn write_readable(name: &mut Name, text: &str) -> io::Result<SystemTime> {
+    let mut file = NewFile::beside(name.place())?;
     // node_exporter runs as another user, and the job's umask may forbid others to read
     file.set_permissions(Permissions::from_mode(0o644))?;
     file.write_all(text.as_bytes())?;
-    file.appear()?;
-    fs::metadata(place)?.modified()
+    let modified = file.modified()?;
+    file.appear_as(name)?;
+    Ok(modified)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn ours_are_those_of_this_machine() {
         let place = Place::new("/x".into(), "node/1", "7");
-        assert_eq!(place.name, "scorep-nccl_node_1_7.prom");
-        for ours in
-            ["scorep-nccl_node_1_7.prom", "scorep-nccl_node_1_80.prom.part", "scorep-nccl_node_1_1-4026532290.prom"]
-        {
+        assert_eq!(place.name.place(), Path::new("/x/scorep-nccl_node_1_7.prom"));
+        for ours in [
+            "scorep-nccl_node_1_7.prom",
+            "scorep-nccl_node_1_7.0123abcd.prom",
+            "scorep-nccl_node_1_1-4026532290.prom",
+            ".scorep-nccl_node_1_80.prom.0123456789abcdef.part",
+        ] {
             assert!(place.is_ours(ours), "{ours}");
         }
         for other in [
@@ -102,6 +111,7 @@ mod tests {
             "scorep-nccl_node_1_.prom",
             "scorep-nccl_node_1_7-.prom",
             "scorep-nccl_node_1_7-1-2.prom",
+            "scorep-nccl_node_1_7.0123abc.prom",
             "scorep-nccl_node_1_7.txt",
             "scorep-nccl_node_1_7",
             "node_1_7.prom",

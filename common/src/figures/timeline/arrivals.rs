@@ -3,6 +3,7 @@
 use super::Timeline;
 use super::entry::Entry;
 use super::gpus::mappings;
+use super::kernel_begin::KernelBegin;
 use super::sample::Kept;
 use crate::clock::gpu_track::GpuMapping;
 use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
@@ -97,19 +98,21 @@ pub(super) fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2],
     if !entry.source.is_gpu() {
         return arrival;
     }
-    let arrival =
-        Arrival { known: Known::Length, length: entry.stop.saturating_sub(entry.start), by_events, ..arrival };
-    let mapping = if by_events { events } else { stamps }.as_ref().filter(|_| entry.ahead != Entry::VAGUE);
-    let Some((mapping, [least, most])) = mapping.and_then(|mapping| Some((mapping, mapping.bounds(entry.start)?)))
-    else {
+    let mapping = if by_events { events } else { stamps }.as_ref();
+    let begin = mapping.filter(|_| by_events).map(|mapping| KernelBegin::of(entry, mapping, nanoseconds_per_tick));
+    let start = begin.map_or(entry.start, |begin| begin.start);
+    let length = entry.stop.saturating_sub(start);
+    let arrival = Arrival { known: Known::Length, length, by_events, ..arrival };
+    let mapping = mapping.filter(|_| begin.is_none_or(|begin| begin.is_known));
+    let Some((mapping, [least, most])) = mapping.and_then(|mapping| Some((mapping, mapping.bounds(start)?))) else {
         return arrival;
     };
-    let time = mapping.ticks(entry.start);
+    let time = mapping.ticks(start);
     Arrival {
         known: Known::Begin,
         time,
         clock: [time.saturating_sub(least), most.saturating_sub(time)],
-        ahead: (f64::from(entry.ahead) * 1e3 / nanoseconds_per_tick).ceil() as u64,
+        ahead: begin.map_or(0, |begin| (begin.ahead as f64 / nanoseconds_per_tick).ceil() as u64),
         ..arrival
     }
 }
@@ -118,6 +121,7 @@ pub(super) fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2],
 mod tests {
     use super::*;
     use crate::event::name::Name;
+    use crate::figures::timeline::NO_ROOT;
     use crate::sums::run_sums::Rank;
 
     /// Returns a timeline of replays of one sequence number. The GPU's clock shows the same as the events' clock;
@@ -139,7 +143,8 @@ mod tests {
 
     fn entry(order: u32, start: u64, source: Source) -> Entry {
         let name = Name::default();
-        let ahead = if source == Source::Events { 5 } else { 0 };
+        // half a microsecond before the event
+        let launched = if source == Source::Events { 2 * start - 1_000 } else { 0 };
         let [function, algorithm, protocol] = [name; 3];
         let (stop, sequence) = (start + 50_000, 9);
         Entry {
@@ -148,9 +153,10 @@ mod tests {
             bytes: 1,
             sequence,
             peer: -1,
+            root: NO_ROOT,
             place: 0,
             order,
-            ahead,
+            launched,
             function,
             algorithm,
             protocol,
@@ -164,15 +170,16 @@ mod tests {
         let [stamps, events] = [entry(0, 11_000_000, Source::Stamps), entry(1, 12_000_000, Source::Events)];
         let arrivals = timeline(&[stamps, events]).arrivals(true).ranks.remove(0).arrivals;
         let told: Vec<_> = arrivals.iter().map(|it| (it.time, it.length, it.clock, it.ahead, it.by_events)).collect();
-        // stamps go through the callbacks, events through their records
-        let expected = [(22_006_000, 50_000, [46_000, 0], 0, false), (23_960_000, 50_000, [0, 46_000], 10_000, true)];
+        // stamps go through the callbacks; the second kernel began 0.9 us after its launch
+        let expected =
+            [(22_006_000, 50_000, [46_000, 0], 0, false), (24_000_800, 36_100, [13_002, 33_002], 27_800, true)];
         assert_eq!(told, expected);
     }
 
     #[test]
     fn what_has_no_time_keeps_its_place_among_replays() {
         let mut late = entry(2, 12_000_000, Source::Events);
-        late.ahead = Entry::VAGUE;
+        late.launched += 1_000_000;
         let entries = [
             late,
             entry(3, 11_000_000, Source::Stamps),
@@ -186,7 +193,7 @@ mod tests {
         let expected = [
             (0, Known::Begin, 26_006_000, 50_000),
             (1, Known::Nothing, 0, 0),
-            (2, Known::Length, 0, 50_000),
+            (2, Known::Length, 0, 46_800),
             (3, Known::Begin, 22_006_000, 50_000),
         ];
         assert_eq!(found(true), expected);

@@ -3,6 +3,7 @@
 use super::entry::{Entry, NO_PLACE};
 use super::gpus::mappings;
 use super::in_turn::InTurn;
+use super::kernel_begin::KernelBegin;
 use super::{PairWindow, Timeline};
 use crate::operation::Source;
 use crate::sums::run_sums::Rank;
@@ -52,6 +53,11 @@ impl Timeline {
         } else {
             left_out += count as u64;
         }
+        for entry in operations.iter_mut().filter(|entry| entry.source == Source::Events) {
+            if let Some(mapping) = mappings.get(usize::from(entry.place)).and_then(|[_, events]| events.as_ref()) {
+                entry.start = KernelBegin::of(entry, mapping, nanoseconds_per_tick).start;
+            }
+        }
         // GPU-timed operations are placed in the order of their clock
         operations.sort_unstable_by_key(|entry| (entry.place, entry.source, entry.start, entry.stop));
         let mut unplaced = 0;
@@ -93,6 +99,7 @@ impl History {
 mod tests {
     use super::*;
     use crate::event::name::Name;
+    use crate::figures::timeline::NO_ROOT;
 
     fn entry(place: u8, start: u64, stop: u64, source: Source) -> Entry {
         let name = Name::default();
@@ -102,9 +109,10 @@ mod tests {
             bytes: 1,
             sequence: 0,
             peer: -1,
+            root: NO_ROOT,
             place,
             order: 0,
-            ahead: 0,
+            launched: 0,
             function: name,
             algorithm: name,
             protocol: name,

@@ -59,6 +59,7 @@ mod tests {
     use super::*;
     use crate::clock::gpu_track::GpuTrack;
     use crate::event::name::Name;
+    use crate::figures::timeline::NO_ROOT;
     use crate::operation::Source;
 
     const BEGIN: u64 = 5_000_000_000;
@@ -71,9 +72,10 @@ mod tests {
             bytes: 0,
             sequence: 0,
             peer: -1,
+            root: NO_ROOT,
             place: 0,
             order: 0,
-            ahead: 0,
+            launched: 0,
             function: name,
             algorithm: name,
             protocol: name,

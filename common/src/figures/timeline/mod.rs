@@ -7,6 +7,7 @@ mod entry;
 mod gpus;
 mod history;
 mod in_turn;
+mod kernel_begin;
 mod left_out;
 mod sample;
 mod settled;
@@ -18,7 +19,7 @@ use crate::launch::KernelTime;
 use crate::operation::{Operation, Timing};
 use crate::sums::rate::Rate;
 use crate::sums::run_sums::{PairSum, Rank};
-use entry::{NO_PLACE, ahead};
+use entry::NO_PLACE;
 use left_out::LeftOut;
 use once_cell::sync::OnceCell;
 use sample::Sample;
@@ -26,7 +27,7 @@ use spool::{Spool, Spooled};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use entry::Entry;
+pub use entry::{Entry, NO_ROOT};
 pub use history::{History, RankHistory};
 pub use settled::{Begin, Head, Settled};
 pub use spool::spool_into;
@@ -140,13 +141,7 @@ impl Timeline {
     }
 
     /// Adds an operation, with whether it is `alone` in its kernel.
-    pub fn operation(
-        &mut self,
-        place: Option<u8>,
-        operation: &Operation,
-        timing: Timing,
-        (alone, nanoseconds_per_tick): (bool, f64),
-    ) {
+    pub fn operation(&mut self, place: Option<u8>, operation: &Operation, timing: Timing, alone: bool) {
         let wants_sample = self.sample.as_ref().is_some_and(|sample| sample.may_take(place, operation));
         let has_room = self.is_whole && place.is_some() && (self.count < self.most || self.is_spooled());
         if self.is_whole && !has_room {
@@ -156,11 +151,13 @@ impl Timeline {
             }
         }
         let Some(place) = place.filter(|_| has_room || wants_sample) else { return };
-        let host = |ticks: u64| (operation.start, operation.start.saturating_add(ticks));
         let source = timing.source();
-        let (start, stop) = match timing {
-            Timing::Stamps { start, stop } | Timing::Events(KernelTime { start, stop, .. }) => (start, stop),
-            Timing::Proxy(ticks) | Timing::Enqueue(ticks) => host(ticks),
+        let (start, stop, launched) = match timing {
+            Timing::Stamps { start, stop } => (start, stop, 0),
+            Timing::Events(KernelTime { first, stop, launched, .. }) => (first, stop, launched),
+            Timing::Proxy(ticks) | Timing::Enqueue(ticks) => {
+                (operation.start, operation.start.saturating_add(ticks), 0)
+            }
         };
         let entry = Entry {
             start,
@@ -168,9 +165,10 @@ impl Timeline {
             bytes: operation.bytes,
             sequence: operation.sequence,
             peer: operation.peer().unwrap_or(-1),
+            root: operation.root().unwrap_or(NO_ROOT),
             place,
             order: operation.order as u32,
-            ahead: ahead(operation, timing, nanoseconds_per_tick),
+            launched,
             function: operation.function,
             algorithm: operation.algorithm,
             protocol: operation.protocol,
@@ -270,7 +268,7 @@ mod tests {
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         assert_eq!(timeline.open(Rank { comm: 7, rank: 3 }, 4), place);
         for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
-            timeline.operation(place, &operation(), timing, (true, 1.0));
+            timeline.operation(place, &operation(), timing, true);
         }
         let times: Vec<_> = timeline.entries().map(|entry| (entry.source, entry.start, entry.stop)).collect();
         assert_eq!(times, [(Source::Stamps, 5, 9), (Source::Proxy, 1000, 1030), (Source::Enqueue, 1000, 1001)]);
@@ -279,37 +277,13 @@ mod tests {
         assert_eq!([first.algorithm, first.protocol].map(Name::text), ["RING", "SIMPLE"]);
     }
 
-    #[test]
-    fn a_begin_by_events_is_as_vague_as_the_launch_before_it() {
-        // the operation starts at 1000, after its launch
-        let ahead = |first: u64, before: u64| {
-            let time = KernelTime { start: 50_000_000, stop: 60_000_000, first, before, learnt: 1, is_vague: false };
-            ahead(&operation(), Timing::Events(time), 1e4)
-        };
-        assert_eq!(
-            [ahead(50_000_000, 999), ahead(49_999_999, 999), ahead(49_985_000, 0), ahead(5_000_000, 0)],
-            [0, 1, 15, 45_000]
-        );
-        // ten milliseconds between the event's record and the end of the launch
-        assert_eq!([ahead(50_000_000, 0), ahead(1, 0)], [Entry::VAGUE, 50_000]);
-        let start = 1 << 40;
-        let long =
-            KernelTime { start, stop: start, first: start - 70_000_000, before: 999, learnt: 1, is_vague: false };
-        assert_eq!(super::ahead(&operation(), Timing::Events(long), 1.0), Entry::VAGUE);
-        let over = KernelTime { start, stop: start + 9_000, first: start, before: 999, learnt: 1, is_vague: true };
-        let known = KernelTime { is_vague: false, ..over };
-        let ahead = |time| super::ahead(&operation(), Timing::Events(time), 1e-6);
-        assert_eq!([ahead(over), ahead(known)], [Entry::VAGUE, 0]);
-        assert_eq!(super::ahead(&operation(), Timing::Stamps { start: 1, stop: 2 }, 1.0), 0);
-    }
-
     /// The last summary is written more than once, and the operations are taken in between.
     #[test]
     fn a_summary_behind_the_operations_still_has_the_sample() {
         let sample = Sample::of_bytes(1 << 16);
         let mut timeline = Timeline { sample, ..Timeline::new(10 * size_of::<Entry>()) };
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
-        timeline.operation(place, &operation(), Timing::Stamps { start: 1, stop: 2 }, (true, 1.0));
+        timeline.operation(place, &operation(), Timing::Stamps { start: 1, stop: 2 }, true);
         let sampled = |timeline: &Timeline| timeline.sampled(true, 1.0).map(|(arrivals, _)| arrivals);
         let before = sampled(&timeline).unwrap();
         assert_eq!(before.count(), 1);
@@ -323,9 +297,9 @@ mod tests {
         let mut timeline = Timeline::new(10 * size_of::<Entry>());
         let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
         for _ in 0..13 {
-            timeline.operation(place, &operation(), Timing::Enqueue(1), (true, 1.0));
+            timeline.operation(place, &operation(), Timing::Enqueue(1), true);
         }
-        timeline.operation(None, &operation(), Timing::Enqueue(1), (true, 1.0));
+        timeline.operation(None, &operation(), Timing::Enqueue(1), true);
         assert_eq!((timeline.entries().count(), timeline.left_out), (10, 4));
         for rank in 0..300 {
             timeline.open(Rank { comm: 8, rank }, 4);

@@ -150,6 +150,7 @@ impl Sample {
 mod tests {
     use super::*;
     use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
+    use crate::figures::timeline::NO_ROOT;
     use crate::operation::Source;
 
     const RANK: Rank = Rank { comm: 7, rank: 3 };
@@ -162,9 +163,10 @@ mod tests {
             bytes: 8,
             sequence,
             peer: -1,
+            root: NO_ROOT,
             place,
             order,
-            ahead: 0,
+            launched: 0,
             function,
             algorithm: function,
             protocol: function,

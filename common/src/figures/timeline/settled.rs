@@ -187,19 +187,20 @@ impl Timeline {
             let place = usize::from(spooled.entry.place);
             let (Some(line), Some(mappings)) = (self.ranks.get(place), mappings.get(place)) else { return Ok(()) };
             let arrival = arrival(&spooled.entry, mappings, self.nanoseconds_per_tick);
+            let on_gpu = spooled.entry.source.is_gpu().then_some(arrival.length);
             let begin = (arrival.known == Known::Begin).then(|| Begin {
                 start: self.nanoseconds(arrival.time),
                 clock: arrival.clock.map(|ticks| self.nanoseconds(ticks)),
                 ahead: self.nanoseconds(arrival.ahead),
             });
-            file.write_all(&self.settled(spooled, line.rank, begin).encode())
+            file.write_all(&self.settled(spooled, line.rank, (on_gpu, begin)).encode())
         })?;
         file.flush()
     }
 
-    fn settled(&self, spooled: &Spooled, rank: Rank, begin: Option<Begin>) -> Settled {
+    fn settled(&self, spooled: &Spooled, rank: Rank, (on_gpu, begin): (Option<u64>, Option<Begin>)) -> Settled {
         let Spooled { entry, enqueued, order, distance, channels, unfinished } = *spooled;
-        let length = entry.stop.saturating_sub(entry.start);
+        let duration = on_gpu.unwrap_or_else(|| self.nanoseconds(entry.stop.saturating_sub(entry.start)));
         Settled {
             enqueued: self.nanoseconds(enqueued),
             rank,
@@ -207,7 +208,7 @@ impl Timeline {
             sequence: entry.sequence,
             kernel: order.saturating_sub(distance.into()),
             bytes: entry.bytes,
-            duration: if entry.source.is_gpu() { length } else { self.nanoseconds(length) },
+            duration,
             begin,
             peer: entry.peer,
             function: entry.function,

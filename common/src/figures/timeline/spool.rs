@@ -10,7 +10,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes of an operation in the file.
-const BYTES: usize = 64;
+const BYTES: usize = 72;
 const SOURCES: [Source; 4] = [Source::Stamps, Source::Events, Source::Proxy, Source::Enqueue];
 
 static WANTED: OnceCell<PathBuf> = OnceCell::new();
@@ -53,13 +53,12 @@ impl Spooled {
             head.copy_from_slice(value);
             rest = tail;
         };
-        for long in [entry.start, entry.stop, entry.bytes, entry.sequence, enqueued, order] {
+        for long in [entry.start, entry.stop, entry.bytes, entry.sequence, entry.launched, enqueued, order] {
             put(&long.to_le_bytes());
         }
         put(&entry.peer.to_le_bytes());
-        for short in [entry.ahead, distance] {
-            put(&short.to_le_bytes());
-        }
+        put(&entry.root.to_le_bytes());
+        put(&distance.to_le_bytes());
         let source = SOURCES.iter().position(|it| *it == entry.source).unwrap_or_default() as u8;
         let flags = u8::from(entry.alone) | u8::from(unfinished) << 1;
         let names = [entry.function, entry.algorithm, entry.protocol].map(Name::bits);
@@ -71,25 +70,26 @@ impl Spooled {
     fn decode(bytes: &[u8; BYTES]) -> Self {
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte]));
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let [start, stop, of_bytes, sequence, enqueued, order] = std::array::from_fn(long);
+        let [start, stop, of_bytes, sequence, launched, enqueued, order] = std::array::from_fn(long);
         let name = |at: usize| Name::from_bits(bytes[at]);
-        let (source, flags) = (SOURCES.get(usize::from(bytes[60])).copied(), bytes[62]);
+        let (source, flags) = (SOURCES.get(usize::from(bytes[68])).copied(), bytes[70]);
         let entry = Entry {
             start,
             stop,
             bytes: of_bytes,
             sequence,
-            peer: i32::from_le_bytes([bytes[48], bytes[49], bytes[50], bytes[51]]),
-            place: bytes[59],
+            peer: i32::from_le_bytes([bytes[56], bytes[57], bytes[58], bytes[59]]),
+            root: short(60),
+            place: bytes[67],
             order: order as u32,
-            ahead: short(52),
-            function: name(56),
-            algorithm: name(57),
-            protocol: name(58),
+            launched,
+            function: name(64),
+            algorithm: name(65),
+            protocol: name(66),
             source: source.unwrap_or(Source::Enqueue),
             alone: flags & 1 != 0,
         };
-        Self { entry, enqueued, order, distance: short(54), channels: bytes[61], unfinished: flags & 2 != 0 }
+        Self { entry, enqueued, order, distance: short(62), channels: bytes[69], unfinished: flags & 2 != 0 }
     }
 }
 
@@ -149,9 +149,10 @@ mod tests {
                 bytes: number + 2,
                 sequence: number + 3,
                 peer: -1,
+                root: 7,
                 place: 254,
                 order: (number + 5) as u32,
-                ahead: Entry::VAGUE,
+                launched: number + 6,
                 function,
                 algorithm,
                 protocol,

@@ -6,15 +6,16 @@
 //! microsecond).
 //!
 //! The first event of a launch happens as soon as the stream is free, which may be before the host has launched the
-//! kernel. No kernel begins before its launch. So the kernel's begin is the later of the first event and the launch's
-//! end. The end is brought to the events' clock by the smallest recent difference (time of an event - time of its
-//! record), since the event with the smallest difference waited for nothing. Compared with CUPTI's kernels, the begin
-//! is 3 us early to 4.5 us late for 95 % (docs/gpu-test.md).
+//! kernel. No kernel begins before its launch. So the kernel begins shortly behind the first event, or at the launch's
+//! end if that is later. The end is brought to the events' clock by what is known of the two clocks so far
+//! (`HostClock`). The timeline works the begin out anew with all that the whole run has shown
+//! ([`crate::figures::timeline`]).
 //!
 //! Two kinds of launches leave the begin uncertain. A kernel that is over when its launch returns began at any time
 //! between the two events. A kernel that NCCL does not report was launched at any time in the call that ended its
 //! group. They get a time only if the uncertainty is short, absolutely or in proportion to the kernel.
 
+mod host_clock;
 mod news;
 
 pub use news::{OfKernel, take_news};
@@ -24,20 +25,23 @@ use super::{KernelId, KernelTime, Launch, Recorded, Source, Starts, Untimed};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
 use crate::launch::cuda::{Event, Look};
+use host_clock::{HostClock, Pair};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Nanoseconds after which the smallest difference is looked for anew. The smallest of the interval before is used as
-/// well.
-const RECENT: f64 = 1e9;
 /// Least nanoseconds between two events with a kernel between them. Less means that the kernel was launched elsewhere.
 const LEAST: u64 = 5_000;
 
-/// A kernel was most likely over when its launch returned, if it ends less than `BLINK` nanoseconds after the launch's
-/// end and the first event happened more than `LONG_BEFORE` nanoseconds before that. This happens with
-/// CUDA_LAUNCH_BLOCKING, and on a thread that lost its processor.
+/// A kernel was most likely over when its launch returned, if it ended less than `BLINK` nanoseconds after that, or up to
+/// `LONG_BEHIND` nanoseconds before, and the first event happened more than `LONG_BEFORE` nanoseconds before that. This
+/// happens on a thread that lost its processor. Launches of a group take up to 45 us.
 const BLINK: u64 = 8_000;
-const LONG_BEFORE: u64 = 30_000;
+const LONG_BEFORE: u64 = 100_000;
+const LONG_BEHIND: u64 = 100_000;
+
+/// A kernel begins no earlier than this many nanoseconds after the event before its launch: 2.4 to 4.1 us on H200s, by
+/// CUPTI's kernels.
+pub(crate) const BEHIND_EVENT: u64 = 3_200;
 
 /// A time is given if the begin is known to this many nanoseconds, or to this part (one in `KNOWN_PART`) of the time.
 const KNOWN: u64 = 60_000;
@@ -48,10 +52,6 @@ const KNOWN_PART: u64 = 10;
 /// kernels (NCCL 2.32.3 on H200s; calls of 15 to 60 us).
 const LAST_PART: u64 = 4;
 
-/// An event that waited for the previous kernel happens less than this many nanoseconds after that kernel's last event:
-/// 2.4 to 3.3 us on H200s.
-const BEHIND: u64 = 4_000;
-
 /// The event of a context behind which the next events are placed.
 #[derive(Debug)]
 struct Reference {
@@ -60,52 +60,6 @@ struct Reference {
     event: Event,
     /// Time of the event, nanoseconds of the events' clock.
     time: u64,
-}
-
-/// Time at which an event was about to be recorded, ticks, and the time of the event, nanoseconds of the events' clock.
-#[derive(Debug, Clone, Copy)]
-struct Pair {
-    ticks: u64,
-    time: u64,
-}
-
-impl Pair {
-    /// Returns the events' clock at `ticks`, in nanoseconds, if the event waited for nothing.
-    fn at(self, ticks: u64, scale: f64) -> u64 {
-        let after = ticks.wrapping_sub(self.ticks) as i64;
-        self.time.saturating_add_signed((after as f64 * scale) as i64)
-    }
-}
-
-/// Offset between the host's clock and the events' clock: the least recent delay of events after their records.
-#[derive(Debug, Default)]
-struct Least {
-    since: u64,
-    current: Option<Pair>,
-    previous: Option<Pair>,
-    /// Time of the last kernel's last event, nanoseconds of the events' clock.
-    last: Option<u64>,
-}
-
-impl Least {
-    fn observe(&mut self, pair: Pair, scale: f64) {
-        let age = pair.ticks.saturating_sub(self.since) as f64 * scale;
-        match self.current {
-            Some(best) if age < RECENT => {
-                if pair.time < best.at(pair.ticks, scale) {
-                    self.current = Some(pair);
-                }
-            }
-            best => {
-                self.previous = best.filter(|_| age < 2.0 * RECENT);
-                (self.since, self.current) = (pair.ticks, Some(pair));
-            }
-        }
-    }
-
-    fn at(&self, ticks: u64, scale: f64) -> Option<u64> {
-        self.current.into_iter().chain(self.previous).map(|pair| pair.at(ticks, scale)).min()
-    }
 }
 
 /// Result of a launch.
@@ -139,7 +93,7 @@ pub struct Times {
     /// The system's real time at a time in ticks: the epoch of the events' clocks.
     epoch: Option<Pair>,
     /// For each communicator, which belongs to one GPU.
-    hosts: FxHashMap<u64, Least>,
+    hosts: FxHashMap<u64, HostClock>,
     /// Kernels that their streams have come to since these were last taken; `None` if nobody wants to know.
     reached: Option<Vec<KernelId>>,
 }
@@ -245,8 +199,8 @@ impl Times {
                 // the recorder knew the host's times better; no kernel begins outside of its events
                 let time = match times.begin {
                     Some(start) if (first..=stop).contains(&start) => {
-                        let is_vague = start == first && worked_out.is_ok_and(|time| time.is_vague);
-                        Ok(KernelTime { start, stop, first, before: launch.before, learnt, is_vague })
+                        let (before, launched) = (launch.before, launched(&launch));
+                        Ok(KernelTime { start, stop, first, before, launched, learnt })
                     }
                     Some(_) => Err(Untimed::NotBelieved),
                     None => worked_out,
@@ -294,42 +248,45 @@ fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(
     launches.give_back(launch);
 }
 
+/// Returns the time at which a launch most likely launched its kernel, ticks.
+fn launched(&Launch { before, after, starts, .. }: &Launch) -> u64 {
+    match starts {
+        Starts::AtOnce => before,
+        Starts::Within => after - after.saturating_sub(before) / LAST_PART,
+        Starts::AtReturn => after,
+    }
+}
+
 /// Returns the time of the kernel between two events.
 fn begin(
-    host: &mut Least,
+    host: &mut HostClock,
     launch: &Launch,
     (first, last): (u64, u64),
     learnt: u64,
     scale: f64,
 ) -> Result<KernelTime, Untimed> {
     let &Launch { before, after, .. } = launch;
-    // right behind another kernel the event has most likely waited for that kernel, and says nothing about the host's
-    // clock
-    let has_waited = host.last.replace(last).is_some_and(|ended| first.abs_diff(ended) < BEHIND);
-    let starts = match launch.starts {
-        Starts::AtOnce => before,
-        Starts::Within => after - after.saturating_sub(before) / LAST_PART,
-        Starts::AtReturn => after,
-    };
-    let (mut launched, mut returned) = (first, first);
-    if !has_waited {
-        host.observe(Pair { ticks: before, time: first }, scale);
-        let on_their_clock = |ticks: u64| host.at(ticks, scale).map_or(first, |time| first.max(time));
-        (launched, returned) = (on_their_clock(starts), on_their_clock(after));
-    }
-    let is_over = launched >= last || (last - launched < BLINK && launched - first > LONG_BEFORE);
-    let (start, unknown) = match launch.starts {
-        // most launches take a few microseconds, and then the thread waited
-        _ if is_over => (first, last.saturating_sub(first)),
-        Starts::Within => (launched, (launched - first).max(returned - launched)),
-        Starts::AtOnce | Starts::AtReturn => (launched, 0),
+    let has_waited = host.learn(before, (first, last), scale);
+    let launched = launched(launch);
+    let waited = first.saturating_add(BEHIND_EVENT).min(last);
+    let [latest_launch, latest_return] =
+        [launched, after].map(|ticks| if has_waited { waited } else { host.latest(ticks, scale).max(waited) });
+    // a launch that seems to lie far behind the kernel: the events that showed how late an event happens had waited, and
+    // so had this one
+    let ended = latest_launch.saturating_sub(LONG_BEHIND)..=latest_launch.saturating_add(BLINK);
+    let is_over = ended.contains(&last) && latest_return > first.saturating_add(LONG_BEFORE);
+    let start = if is_over || latest_launch >= last { waited } else { latest_launch };
+    let unknown = match launch.starts {
+        _ if is_over => last.saturating_sub(first),
+        Starts::Within => (start - waited).max(latest_return.saturating_sub(start)),
+        Starts::AtOnce | Starts::AtReturn => 0,
     };
     let is_known = unknown <= KNOWN.max(last.saturating_sub(start) / KNOWN_PART);
     // events that are closer together mean that the kernel was launched elsewhere
     if last.saturating_sub(first) < LEAST || !is_known {
         return Err(Untimed::NotBelieved);
     }
-    Ok(KernelTime { start, stop: last, first, before, learnt, is_vague: is_over })
+    Ok(KernelTime { start, stop: last, first, before, launched, learnt })
 }
 
 /// Returns the system's real time, nanoseconds.

@@ -22,8 +22,8 @@ fn no_recorded_kernel_begins_outside_of_its_events_or_ends_before_them() {
     }
     assert_eq!(
         told(events.0, None, events.1),
-        Ok((502_000, events.1)),
-        "the launch returned 2000 ns after the first event"
+        Ok((503_200, events.1)),
+        "the launch returned 2000 ns after the first event, behind which no kernel begins within 3200 ns"
     );
     for begin in [0, 499_999, 600_001, u64::MAX] {
         assert_eq!(told(events.0, Some(begin), events.1), Err(Untimed::NotBelieved), "{begin}");

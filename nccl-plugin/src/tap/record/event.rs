@@ -44,12 +44,14 @@ pub(super) enum What {
         context: u64,
     },
     /// GPU times of a launch, nanoseconds of the events' clock: the event before it, the begin of its kernel, and the
-    /// event behind it.
+    /// event behind it; and when the first event was recorded, nanoseconds since `mono0`, where the length of a tick is
+    /// known.
     Kernel {
         handle: u64,
         first: u64,
         begin: u64,
         last: u64,
+        at: Option<u64>,
     },
 }
 

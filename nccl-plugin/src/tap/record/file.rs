@@ -68,8 +68,8 @@ impl Parts {
     /// If no file can be created there; this is tried at once, so that the user learns of it early.
     pub(super) fn new(directory: &Path) -> io::Result<Self> {
         files::make(directory)?;
-        // absolute: the job may change its working directory
-        let directory = directory.canonicalize()?;
+        // the job may change its working directory
+        let directory = std::path::absolute(directory)?;
         let place = directory.join(format!("{}.{}.jsonl.gz", host(), std::process::id()));
         drop(NewFile::beside(&place)?);
         Ok(Self { name: Name::new(&place, Earlier::Kept), file: None })

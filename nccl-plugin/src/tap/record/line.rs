@@ -92,8 +92,11 @@ impl Display for Line<'_> {
             }
             What::Stop { handle } => write!(f, "\"cb\":\"stop\",\"h\":{handle}")?,
             What::Finalize { context } => write!(f, "\"cb\":\"finalize\",\"ctx\":{context}")?,
-            What::Kernel { handle, first, begin, last } => {
+            What::Kernel { handle, first, begin, last, at } => {
                 write!(f, "\"cb\":\"kernel\",\"h\":{handle},\"first\":{first},\"begin\":{begin},\"last\":{last}")?;
+                if let Some(at) = at {
+                    write!(f, ",\"at\":{at}")?;
+                }
             }
         }
         f.write_str("}")
@@ -212,8 +215,8 @@ mod tests {
             r#"{"t":5,"tid":1,"cb":"state","h":2,"state":23}"#
         );
         assert_eq!(line(What::Stop { handle: 2 }), r#"{"t":5,"tid":1,"cb":"stop","h":2}"#);
-        let kernel = What::Kernel { handle: 2, first: 3, begin: 4, last: 9 };
-        assert_eq!(line(kernel), r#"{"t":5,"tid":1,"cb":"kernel","h":2,"first":3,"begin":4,"last":9}"#);
+        let kernel = What::Kernel { handle: 2, first: 3, begin: 4, last: 9, at: Some(1) };
+        assert_eq!(line(kernel), r#"{"t":5,"tid":1,"cb":"kernel","h":2,"first":3,"begin":4,"last":9,"at":1}"#);
         assert_eq!(line(What::Finalize { context: 1 }), r#"{"t":5,"tid":1,"cb":"finalize","ctx":1}"#);
     }
 }

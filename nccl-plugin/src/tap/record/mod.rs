@@ -23,7 +23,7 @@ mod writer;
 
 use crate::interface::descriptor::Descriptor;
 use crate::interface::introduction::Introduction;
-use common::clock::nanoseconds;
+use common::clock::{CLOCK, nanoseconds};
 use common::config::Settings;
 use common::guard::contain;
 use common::launch::{self, KernelTime};
@@ -176,8 +176,12 @@ impl Recording {
     }
 
     /// Records the GPU times of a launch. Runs on the collector's thread.
-    fn kernel(&self, handle: u64, KernelTime { first, start: begin, stop: last, .. }: KernelTime) {
-        self.keep_now(What::Kernel { handle, first, begin, last });
+    fn kernel(&self, handle: u64, KernelTime { first, start: begin, stop: last, before, .. }: KernelTime) {
+        // the recording's clock first: who loses the processor in between says a time that is too early, not too late
+        let now = self.now();
+        let ago = CLOCK.last_scale().map(|scale| CLOCK.now().saturating_sub(before) as f64 * scale);
+        let at = ago.map(|ago| now.saturating_sub(ago.ceil() as u64));
+        self.keep_now(What::Kernel { handle, first, begin, last, at });
     }
 
     /// Records the end of a communicator.

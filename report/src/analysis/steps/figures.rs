@@ -41,10 +41,19 @@ pub(super) fn outliers(values: &[f64]) -> Vec<usize> {
     (0..values.len()).filter(|&at| values[at] > limit * (1.0 + 1e-9)).collect()
 }
 
-/// Returns how many values at the beginning are longer than twice the median.
+/// Number of later steps that show that a step stands out.
+const ENOUGH: usize = 5;
+
+/// Returns how many values at the beginning are of the warm-up: larger than twice the median, or than 1.2 times the
+/// median and 1.1 times every later one.
 pub(super) fn warm_up(values: &[f64]) -> usize {
-    let limit = 2.0 * median(values);
-    values.iter().take_while(|&&value| value > limit).count()
+    let median = median(values);
+    let largest_behind = |place: usize| values.iter().skip(place + 1).copied().fold(0.0, f64::max);
+    let has_enough = |place: usize| values.len() > place + ENOUGH;
+    let stands_out =
+        |place: usize, value: f64| has_enough(place) && value > 1.2 * median && value > 1.1 * largest_behind(place);
+    let is_of_it = |(place, value): (usize, f64)| value > 2.0 * median || stands_out(place, value);
+    values.iter().copied().enumerate().take_while(|&step| is_of_it(step)).count()
 }
 
 /// A place, and the medians before and behind it.
@@ -90,6 +99,9 @@ mod tests {
         // median 10, MAD 1: the limit is 14.4478
         assert_eq!(outliers(&[9.0, 10.0, 11.0, 9.0, 11.0, 10.0, 10.0, 14.4, 14.5]), [8]);
         assert_eq!(warm_up(&[50.0, 30.0, 10.0, 40.0, 10.0, 10.0, 10.0]), 2);
+        assert_eq!(warm_up(&[13.5, 12.1, 10.0, 10.9, 10.0, 10.0, 10.0]), 2);
+        assert_eq!(warm_up(&[16.0, 10.0]), 0, "too few");
+        assert_eq!(warm_up(&[13.5, 10.0, 10.0, 12.4, 10.0, 10.0, 10.0]), 0, "another one is nearly as long");
     }
 
     #[test]

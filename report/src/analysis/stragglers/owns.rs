@@ -13,6 +13,8 @@ pub(super) const STEPS: usize = 5;
 const AROUND: usize = 10;
 /// Share of a step, and usual deviations of its place, beyond which an excess is a pause.
 const PAUSE: (f64, f64) = (0.05, 10.0);
+/// The same for the rest of a step in which a rank pauses: it may be slower there at all places, most of them short.
+const REST: (f64, f64) = (0.01, 4.0);
 
 /// Own times of a stretch's calls, in the order of its calls.
 #[derive(Debug)]
@@ -150,7 +152,7 @@ fn pauses(division: &Division, peers: &Peers, step_length: f64, owns: &mut [Owns
                 .collect();
             let values: Vec<f64> = calls.iter().map(|&(stretch, call)| owns[stretch].excess[call]).collect();
             *usual = spread(&values)[0];
-            for (&(stretch, call), is_pause) in calls.iter().zip(beyond(&values, step_length)) {
+            for (&(stretch, call), is_pause) in calls.iter().zip(beyond(&values, PAUSE, step_length)) {
                 owns[stretch].is_pause[call] = is_pause;
             }
         }
@@ -158,7 +160,8 @@ fn pauses(division: &Division, peers: &Peers, step_length: f64, owns: &mut [Owns
     }
 }
 
-/// Marks the calls of steps whose sum of excesses without pauses is itself a pause: each one beyond its place's usual.
+/// Marks the calls of steps whose sum of excesses without pauses is itself a pause, or the rest of a step with pauses: those
+/// that are longest beyond their places' usual.
 fn pauses_of_steps(
     division: &Division,
     peers: &Peers,
@@ -181,23 +184,39 @@ fn pauses_of_steps(
             calls.iter().enumerate().map(|(place, &call)| beyond_usual(&owns[stretch], call as usize, place)).sum()
         })
         .collect();
-    for (&(stretch, calls), _) in steps.iter().zip(beyond(&sums, step_length)).filter(|(_, is_pause)| *is_pause) {
-        for (place, &call) in calls.iter().enumerate() {
-            if beyond_usual(&owns[stretch], call as usize, place) > 0.0 {
-                owns[stretch].is_pause[call as usize] = true;
+    let [alone, as_rest] = [PAUSE, REST].map(|limits| beyond(&sums, limits, step_length));
+    for (at, &(stretch, calls)) in steps.iter().enumerate() {
+        let has_pause = calls.iter().any(|&call| owns[stretch].is_pause[call as usize]);
+        if !(alone[at] || has_pause && as_rest[at]) {
+            continue;
+        }
+        // the longest first, and no more than the sum: what is left is chance
+        let mut beyond: Vec<(f64, usize)> = calls
+            .iter()
+            .enumerate()
+            .map(|(place, &call)| (beyond_usual(&owns[stretch], call as usize, place), call as usize))
+            .filter(|(excess, _)| *excess > 0.0)
+            .collect();
+        beyond.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let mut left = sums[at];
+        for (excess, call) in beyond {
+            if left <= 0.0 {
+                break;
             }
+            left -= excess;
+            owns[stretch].is_pause[call] = true;
         }
     }
 }
 
 /// Returns which of some values are far beyond the others, and beyond those around them: behind a lasting change all are
-/// alike.
-fn beyond(values: &[f64], step_length: f64) -> Vec<bool> {
-    if values.len() < STEPS || values.iter().all(|&value| value <= PAUSE.0 * step_length) {
+/// alike. The limits are a share of a step and a number of usual deviations.
+fn beyond(values: &[f64], (part, deviations): (f64, f64), step_length: f64) -> Vec<bool> {
+    if values.len() < STEPS || values.iter().all(|&value| value <= part * step_length) {
         return vec![false; values.len()];
     }
     let [usual, deviation] = spread(values);
-    let more = (PAUSE.0 * step_length).max(PAUSE.1 * deviation);
+    let more = (part * step_length).max(deviations * deviation);
     let around = |at: usize| median(&mut values[at.saturating_sub(AROUND)..values.len().min(at + AROUND + 1)].to_vec());
     let is_beyond = |(at, &value): (usize, &f64)| value > usual + more && value > around(at) + more;
     values.iter().enumerate().map(is_beyond).collect()

@@ -155,13 +155,16 @@ pub fn cost(report: &Report) -> String {
             share(1.0 - computed)
         );
     }
-    if budget.timed < 1.0 {
-        text += &format!(
-            " {} of the operations have no GPU time and count as time without NCCL.",
-            share(1.0 - budget.timed)
-        );
-    }
+    text += &unplaced(budget);
     text
+}
+
+/// Says how many operations are not in the budget; empty if all are.
+pub(crate) fn unplaced(budget: &Budget) -> String {
+    if budget.timed >= 1.0 {
+        return String::new();
+    }
+    format!(" {} of the operations have no begin and count as time without NCCL.", share(1.0 - budget.timed))
 }
 
 /// Returns whether waits are known in more than half of the time in NCCL.

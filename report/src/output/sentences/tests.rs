@@ -198,7 +198,7 @@ fn cost_is_a_share_of_a_step_and_its_time() {
     (it.with_kernels, it.of_steps, it.timed) = (false, false, 0.5);
     let text = cost(&report);
     assert!(text.starts_with("NCCL is under way in at least 25 % of the recording, 2.50 ms of 10.0 ms:"), "{text}");
-    assert!(text.ends_with("50 % of the operations have no GPU time and count as time without NCCL."), "{text}");
+    assert!(text.ends_with("50 % of the operations have no begin and count as time without NCCL."), "{text}");
 }
 
 #[test]

@@ -5,8 +5,7 @@ mod network;
 mod operations;
 mod rows;
 
-use std::io;
-use std::path::PathBuf;
+use crate::part_file::Unwritten;
 
 pub use chapters::sheets;
 pub use operations::{NAME as OPERATIONS, Operations};
@@ -69,16 +68,6 @@ impl Values {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
-
-/// A table that cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {cause}", file.display())]
-pub struct Unwritten {
-    /// The file.
-    pub file: PathBuf,
-    /// The cause.
-    pub cause: io::Error,
 }
 
 /// A file that takes a table in one or more parts.

@@ -2,9 +2,10 @@
 //! ranks says about it.
 
 use super::rows::Rows;
-use super::{Sheet, Unwritten, Writer};
+use super::{Sheet, Writer};
 use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
+use crate::part_file::Unwritten;
 use crate::stream::{Judged, Kind};
 use common::name::Name;
 use std::path::Path;

@@ -66,7 +66,7 @@ fn long_names_and_missing_facts_leave_room_for_the_answers() {
             assert!(text.contains('╞'), "{ranks}:\n{text}");
         }
         let text = flat(&tables(&report, 80, 5));
-        for said in ["known without kernels", "50 % of the operations have no GPU time"] {
+        for said in ["known without kernels", "50 % of the operations have no begin"] {
             assert!(text.contains(said), "{said}: {text}");
         }
         assert!(text.contains("the rate of its link is not known (--link-gbps)"), "{text}");

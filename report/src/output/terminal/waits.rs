@@ -2,7 +2,7 @@
 
 use super::super::names::Names;
 use super::super::pace::Pace;
-use super::super::sentences::latest;
+use super::super::sentences::{latest, unplaced};
 use super::super::units::{UNKNOWN, bytes, count, counted, known as or_unknown, number, part_of, share, time};
 use super::cell;
 use super::fitted::{View, fitted, known, prose};
@@ -101,12 +101,7 @@ pub(super) fn budget(report: &Report, view: &View) -> String {
             Some(overlap) => format!("Computation runs beside NCCL for {} of NCCL's time.", share(overlap)),
             None => "Kernels of the computation are not known (--kernels).".into(),
         };
-        if budget.timed < 1.0 {
-            text += &format!(
-                " {} of the operations have no GPU time and count as time without NCCL.",
-                share(1.0 - budget.timed)
-            );
-        }
+        text += &unplaced(budget);
         prose(&text, view) + &fitted(Table::new(heading, 1, &dispensable), rows, view, "")
     })
 }

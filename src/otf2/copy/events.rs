@@ -1,0 +1,254 @@
+//! Copies the events of one location, with records of communication between them.
+
+use super::super::abi;
+use super::super::archive::Archive;
+use super::super::error::Otf2Error;
+use super::super::event_writer::EventWriter;
+use super::super::library::Library;
+use super::super::reader::{Attributes, Event, Reader};
+use std::ffi::c_void;
+
+/// Events of a location that are read at a time.
+const PIECE: u64 = 4096;
+
+/// A record of communication. Ranks are places in the communicator's list of locations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Message<C = usize> {
+    /// A message is sent to a rank.
+    Send { communicator: C, to: u32, bytes: u64 },
+    /// A message of a rank has come.
+    Receive { communicator: C, from: u32, bytes: u64 },
+    /// A collective begins.
+    Begin,
+    /// A collective ends. `operation` is OTF2's number, `root` a rank.
+    End { communicator: C, operation: u8, root: Option<u32>, sent: u64, received: u64 },
+}
+
+impl<C> Message<C> {
+    /// Names the communicator in another way.
+    fn of<D>(self, name: impl Fn(C) -> D) -> Message<D> {
+        match self {
+            Self::Send { communicator, to, bytes } => Message::Send { communicator: name(communicator), to, bytes },
+            Self::Receive { communicator, from, bytes } => {
+                Message::Receive { communicator: name(communicator), from, bytes }
+            }
+            Self::Begin => Message::Begin,
+            Self::End { communicator, operation, root, sent, received } => {
+                Message::End { communicator: name(communicator), operation, root, sent, received }
+            }
+        }
+    }
+}
+
+/// Names the communication records of a copy.
+pub(crate) trait Adds {
+    /// Returns the next record of a location with a time of its own, in ticks, that is not behind `until`. It is asked
+    /// until there is none: before each event, with the event's time, and at the end.
+    fn due(&mut self, location: u64, until: u64) -> Option<(u64, Message)>;
+
+    /// Returns the record that goes with an event: before it if it is a region's end, else behind it.
+    fn with(&mut self, location: u64, event: Event<'_>) -> Option<Message>;
+}
+
+/// The data of the callbacks.
+struct Copying<'a> {
+    library: &'static Library,
+    writer: *mut abi::EventWriter,
+    location: u64,
+    adds: &'a mut dyn Adds,
+    /// The archive's number of a communicator.
+    number: &'a dyn Fn(usize) -> u32,
+    /// Events that were copied.
+    copied: u64,
+    failed: Option<Otf2Error>,
+}
+
+/// Copies the events of a location; returns the number of records that were added.
+pub(super) fn copy(
+    reader: &Reader,
+    archive: &Archive,
+    location: u64,
+    adds: &mut dyn Adds,
+    number: &dyn Fn(usize) -> u32,
+) -> Result<u64, Otf2Error> {
+    let library = archive.library;
+    let writer = EventWriter::open(archive, location)?;
+    let mut copying = Copying { library, writer: writer.handle(), location, adds, number, copied: 0, failed: None };
+    let data = (&raw mut copying).cast::<c_void>();
+    // SAFETY: the readers are open; OTF2 copies the callbacks, whose types are those declared, and uses `data` in
+    // `read_events` alone, while `copying` waits.
+    let read = unsafe {
+        let events = library.event_reader(reader.handle(), location)?;
+        let copied: Result<u64, Otf2Error> = (|| {
+            let callbacks = library.new_event_callbacks()?;
+            let registered = (|| {
+                library.on_enter(callbacks, enter)?;
+                library.on_leave(callbacks, leave)?;
+                library.on_metric(callbacks, metric)?;
+                library.on_buffer_flush(callbacks, buffer_flush)?;
+                library.register_event_callbacks(reader.handle(), events, callbacks, data)
+            })();
+            library.free_event_callbacks(callbacks);
+            registered?;
+            let mut all = 0;
+            loop {
+                let mut read = 0;
+                library.read_events(reader.handle(), events, PIECE, &raw mut read)?;
+                all += read;
+                if read < PIECE {
+                    return Ok(all);
+                }
+            }
+        })();
+        library.close_event_reader(reader.handle(), events)?;
+        copied
+    };
+    if copying.failed.is_none() {
+        copying.failed = copying.add_due(u64::MAX).err();
+    }
+    let Copying { copied, failed, .. } = copying;
+    if let Some(failed) = failed {
+        return Err(failed);
+    }
+    if copied != read? {
+        return Err(Otf2Error::Unknown("event on a lane"));
+    }
+    Ok(writer.close()?.saturating_sub(copied))
+}
+
+impl Copying<'_> {
+    /// Writes the records with times of their own, up to a time.
+    fn add_due(&mut self, until: u64) -> Result<(), Otf2Error> {
+        while let Some((time, message)) = self.adds.due(self.location, until) {
+            self.add(time, message)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a record of communication.
+    fn add(&self, time: u64, message: Message) -> Result<(), Otf2Error> {
+        let message = message.of(self.number);
+        let (library, writer, none) = (self.library, self.writer, std::ptr::null_mut());
+        // SAFETY: the writer is open; a record needs no attributes.
+        unsafe {
+            match message {
+                Message::Send { communicator, to, bytes } => {
+                    library.send(writer, none, time, to, communicator, 0, bytes)
+                }
+                Message::Receive { communicator, from, bytes } => {
+                    library.receive(writer, none, time, from, communicator, 0, bytes)
+                }
+                Message::Begin => library.collective_begins(writer, none, time),
+                Message::End { communicator, operation, root, sent, received } => {
+                    let root = root.unwrap_or(abi::ROOT_NONE);
+                    library.collective_ends(writer, none, time, operation, communicator, root, sent, received)
+                }
+            }
+        }
+    }
+}
+
+/// Copies an event, and adds a record before it, if it is a region's end, or else behind it. `event` is `None` for one
+/// that says nothing of operations.
+///
+/// # Safety
+/// `data` is the pointer to a [`Copying`] that was registered, and nothing else uses it.
+unsafe fn pass(
+    data: *mut c_void,
+    time: u64,
+    event: impl for<'l> FnOnce(&'l Library) -> Option<Event<'l>>,
+    write: impl FnOnce(&Library, *mut abi::EventWriter) -> Result<(), Otf2Error>,
+) -> abi::CallbackCode {
+    // SAFETY: the caller guarantees the pointer.
+    let copying = unsafe { &mut *data.cast::<Copying<'_>>() };
+    if copying.failed.is_some() {
+        return abi::GO_ON;
+    }
+    if let Err(error) = copying.add_due(time) {
+        copying.failed = Some(error);
+        return abi::GO_ON;
+    }
+    let event = event(copying.library);
+    let added = event.and_then(|event| copying.adds.with(copying.location, event));
+    let is_end = matches!(event, Some(Event::Leave));
+    let add = |wanted: bool| added.filter(|_| wanted).map_or(Ok(()), |message| copying.add(time, message));
+    let written = add(is_end).and_then(|()| write(copying.library, copying.writer)).and_then(|()| add(!is_end));
+    copying.copied += 1;
+    copying.failed = written.err();
+    abi::GO_ON
+}
+
+/// # Safety
+/// `data` is that of `copy`, `list` an attribute list of OTF2.
+unsafe extern "C" fn enter(
+    _location: u64,
+    time: u64,
+    _position: u64,
+    data: *mut c_void,
+    list: *mut abi::AttributeList,
+    region: u32,
+) -> abi::CallbackCode {
+    // SAFETY: the caller, OTF2, passes the registered data, and keeps the list for the time of this call.
+    unsafe {
+        pass(
+            data,
+            time,
+            |library| Some(Event::Enter(region, Attributes::of(library, list))),
+            |library, writer| library.enter(writer, list, time, region),
+        )
+    }
+}
+
+/// # Safety
+/// As [`enter`].
+unsafe extern "C" fn leave(
+    _location: u64,
+    time: u64,
+    _position: u64,
+    data: *mut c_void,
+    list: *mut abi::AttributeList,
+    region: u32,
+) -> abi::CallbackCode {
+    // SAFETY: as in `enter`.
+    unsafe { pass(data, time, |_| Some(Event::Leave), |library, writer| library.leave(writer, list, time, region)) }
+}
+
+/// # Safety
+/// As [`enter`]; `types` and `values` point to `count` entries.
+unsafe extern "C" fn metric(
+    _location: u64,
+    time: u64,
+    _position: u64,
+    data: *mut c_void,
+    list: *mut abi::AttributeList,
+    metric: u32,
+    count: u8,
+    types: *const u8,
+    values: *const u64,
+) -> abi::CallbackCode {
+    let has_value = count > 0 && !values.is_null();
+    // SAFETY: as in `enter`; there is at least one value where it is read.
+    unsafe {
+        let first = if has_value { *values } else { 0 };
+        pass(
+            data,
+            time,
+            |_| Some(Event::Metric(metric, first)),
+            |library, writer| library.metric(writer, list, time, metric, count, types, values),
+        )
+    }
+}
+
+/// # Safety
+/// As [`enter`].
+unsafe extern "C" fn buffer_flush(
+    _location: u64,
+    time: u64,
+    _position: u64,
+    data: *mut c_void,
+    list: *mut abi::AttributeList,
+    until: u64,
+) -> abi::CallbackCode {
+    // SAFETY: as in `enter`.
+    unsafe { pass(data, time, |_| None, |library, writer| library.buffer_flush(writer, list, time, until)) }
+}
