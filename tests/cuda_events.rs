@@ -14,6 +14,7 @@ mod tool;
 
 use events::{WITH_EVENTS, of};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 /// Plays scenarios through each version that reports launches, with the default source of times and with events only.
@@ -48,6 +49,7 @@ scenarios! {
     blocking_launch;
     several_gpus;
     no_context;
+    no_own_stream;
     nothing;
     mixture;
     graphs;
@@ -74,7 +76,7 @@ scenarios! {
 }
 
 /// Scenarios with a test of their own, below or in cuda_failures.rs.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 27] = [
     "context_goes",
     "copy_engine",
     "destroy_fails",
@@ -89,7 +91,9 @@ const OTHERS: [&str; 25] = [
     "many_kernels",
     "misuse",
     "no_calls",
+    "own_stream_stays",
     "reset_amidst",
+    "runs_ahead",
     "silent_broadcast_and_ring",
     "silent_broadcasts",
     "silent_broadcasts_in_long_calls",
@@ -168,14 +172,18 @@ fn without_gpu_times_nothing_is_timed_by_the_gpu_and_nothing_is_missed() {
     }
 }
 
+/// Returns the lines of the recording in a directory.
+fn recorded(directory: &Path) -> String {
+    let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();
+    std::io::read_to_string(flate2::read::MultiGzDecoder::new(std::fs::File::open(file).unwrap())).unwrap()
+}
+
 /// A replay must know which launch a kernel's times belong to.
 #[test]
 fn a_recording_has_the_kernels_of_nested_groups() {
     let directory = tempfile::tempdir().unwrap();
     of("nested_exchange", 7).setting("NCCL_SCOREP_RECORD", directory.path().to_str().unwrap()).play().check();
-    let file = directory.path().read_dir().unwrap().next().unwrap().unwrap().path();
-    let lines = std::io::read_to_string(flate2::read::MultiGzDecoder::new(std::fs::File::open(file).unwrap())).unwrap();
-    assert_eq!(lines.lines().filter(|line| line.contains("\"cb\":\"kernel\"")).count(), 20);
+    assert_eq!(recorded(directory.path()).lines().filter(|line| line.contains("\"cb\":\"kernel\"")).count(), 20);
 }
 
 /// The library must not call CUDA within NCCL's barriers.
@@ -196,6 +204,21 @@ fn without_cuda_in_the_process_there_are_stamps_alone() {
             played.check();
             assert_eq!(played.event_timed(), 0, "{}", played.what());
         }
+    }
+}
+
+/// A host that runs ahead has no launch into a free stream: events of the library's own show the two clocks. They change
+/// no time that the summary has, and a driver that has them late makes none wrong.
+#[test]
+fn a_host_that_runs_ahead_has_anchors() {
+    for (late, least) in [(0, 5), (700, 2), (20_000, 0)] {
+        let directory = tempfile::tempdir().unwrap();
+        let played = of("runs_ahead", 7).number(late).gpu_time("events");
+        played.setting("NCCL_SCOREP_RECORD", directory.path().to_str().unwrap()).play().check();
+        let lines = recorded(directory.path());
+        let anchors: Vec<&str> = lines.lines().filter(|line| line.contains("\"cb\":\"anchor\"")).collect();
+        // three seconds, in which the first ones are closer together
+        assert!((least..=12).contains(&anchors.len()), "{late} ms late: {anchors:?}");
     }
 }
 

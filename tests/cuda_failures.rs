@@ -75,6 +75,15 @@ fn a_function_that_fails_once_is_not_called_again() {
 }
 
 #[test]
+fn a_stream_that_cannot_be_destroyed_ends_events_and_nothing_else() {
+    for version in WITH_EVENTS {
+        let played = of("own_stream_stays", version).play();
+        played.check();
+        check_line(&played, &["cuStreamDestroy", "CUDA_ERROR_LAUNCH_FAILED", "719"]);
+    }
+}
+
+#[test]
 fn events_that_cannot_be_destroyed_end_events_and_nothing_else() {
     for version in WITH_EVENTS {
         let played = of("destroy_fails", version).play();

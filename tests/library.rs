@@ -32,6 +32,7 @@ fn it_exports_what_the_hosts_look_up_and_nothing_else() {
         "scorep_nccl_features",
         "scorep_nccl_flush",
         "scorep_nccl_keep_operations",
+        "scorep_nccl_kernel_anchor",
         "scorep_nccl_kernel_events",
         "scorep_nccl_operations",
         "scorep_nccl_recorded_process",

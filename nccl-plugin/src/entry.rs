@@ -267,7 +267,16 @@ unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
 pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, begin: u64, at: u64) {
     guard("scorep_nccl_kernel_events", (), || {
         let begin = Some(begin).filter(|&begin| begin != 0);
-        callbacks::replay_launch(common::launch::Recorded { first, begin, last, learnt, at });
+        callbacks::replay_launch(common::launch::Recorded { first, begin, last, learnt, at, anchor: None });
+    });
+}
+
+/// Passes an anchor of the clock of CUDA's events from a recording, right before [`scorep_nccl_kernel_events`]: the moment
+/// `time`, nanoseconds of the events' clock, lies between `from` and `until`, ticks.
+#[unsafe(no_mangle)]
+pub extern "C" fn scorep_nccl_kernel_anchor(time: u64, from: u64, until: u64) {
+    guard("scorep_nccl_kernel_anchor", (), || {
+        callbacks::replay_anchor(common::launch::anchors::Anchor { from, until, time })
     });
 }
 

@@ -39,6 +39,21 @@ pub(crate) struct Kernel {
     pub(crate) at: Option<u64>,
 }
 
+/// A moment on the host's clock and on that of CUDA's events, which the recording plugin made in the context of a
+/// launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Anchor {
+    /// When the recording plugin handed it on, nanoseconds since [`mono0`](super::Meta::mono0).
+    pub(crate) t: u64,
+    /// Handle of the launch's event, as of [`Kernel`].
+    pub(crate) h: u64,
+    /// The moment, nanoseconds on the CUDA events' clock.
+    pub(crate) time: u64,
+    /// Two times with the moment between them, nanoseconds since [`mono0`](super::Meta::mono0).
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+}
+
 /// Kind and arguments of a callback. Contexts and handles are those of the recorded plugin; a replay replaces them by
 /// its own.
 #[derive(Debug, Clone, PartialEq)]

@@ -106,6 +106,8 @@ pub(crate) enum Problem {
     Hexadecimal { field: &'static str, value: String },
     #[error("field \"{field}\" holds a NUL character, which NCCL's strings cannot")]
     Nul { field: &'static str },
+    #[error("a moment between {from} and {until} cannot be")]
+    Anchor { from: u64, until: u64 },
     #[error("a kernel between events at {first} and {last}{} cannot be", begin.map_or(String::new(), |begin| format!(" that begins at {begin}")))]
     Kernel { first: u64, last: u64, begin: Option<u64> },
     #[error("handle 0 stands for no event and cannot be started")]

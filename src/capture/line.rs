@@ -8,7 +8,7 @@ use common::origin::{Origin, wall_clock};
 use serde::Deserialize;
 
 use super::bounds;
-use super::call::{Call, Event, Kernel, What};
+use super::call::{Anchor, Call, Event, Kernel, What};
 use super::error::Problem;
 use super::strings::Strings;
 use super::value::{Kind, Number, Text};
@@ -72,6 +72,9 @@ pub(super) struct Line<'a> {
     last: Option<Number>,
     begin: Option<Number>,
     at: Option<Number>,
+    time: Option<Number>,
+    from: Option<Number>,
+    until: Option<Number>,
     full: Option<Number>,
     process: Option<Box<Origin>>,
 }
@@ -82,6 +85,8 @@ pub(crate) enum Content {
     Call(Call),
     /// The time of a kernel.
     Kernel(Kernel),
+    /// A moment on both clocks.
+    Anchor(Anchor),
     /// The process has ended.
     End,
     /// A line of a kind that only a newer recorder writes.
@@ -173,6 +178,20 @@ impl<'a> Line<'a> {
                     return Err(Problem::Kernel { first, last, begin });
                 }
                 return Ok(Content::Kernel(Kernel { t, line, h, first, last, begin, at }));
+            }
+            "anchor" => {
+                let t = self.time_and_thread()?.0;
+                let [from, until] = [time("from", self.from)?, time("until", self.until)?];
+                if from > until {
+                    return Err(Problem::Anchor { from, until });
+                }
+                return Ok(Content::Anchor(Anchor {
+                    t,
+                    h: int("h", self.h)?,
+                    time: int("time", self.time)?,
+                    from,
+                    until,
+                }));
             }
             "end" => return self.time_and_thread().map(|_| Content::End),
             other => return self.unknown(other, line).map(Content::Unknown),

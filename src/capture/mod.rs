@@ -50,7 +50,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) use call::{Call, Event, Kernel, What};
+pub(crate) use call::{Anchor, Call, Event, Kernel, What};
 pub(crate) use error::{CaptureError, Problem};
 pub(crate) use files::{ENDING, process_name};
 pub(crate) use handles::Handles;
@@ -92,7 +92,7 @@ pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
         match content {
             Content::Call(call) => lines.push(call),
             Content::Kernel(kernel) => kernels.push(kernel),
-            Content::End => {}
+            Content::Anchor(_) | Content::End => {}
             Content::Unknown(unknown) => skipped.note(&unknown),
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::call::{Call, Kernel, What};
+use super::call::{Anchor, Call, Kernel, What};
 use super::error::Problem;
 use super::handles::Handles;
 use super::line::{Content, Unknown};
@@ -23,7 +23,7 @@ impl Seen {
     pub(super) fn check(&mut self, content: &Content) -> Result<(), Problem> {
         match content {
             Content::Call(call) => self.call(call),
-            Content::Kernel(kernel) => self.kernel(kernel),
+            Content::Kernel(Kernel { h, .. }) | Content::Anchor(Anchor { h, .. }) => self.handle("h", *h),
             Content::End => Ok(()),
             Content::Unknown(unknown) => self.unknown(unknown),
         }
@@ -42,11 +42,6 @@ impl Seen {
             What::State { h, .. } | What::Stop { h } => self.handle("h", h),
             What::Finalize { ctx } => self.context(ctx),
         }
-    }
-
-    /// Checks the handle of the event that a kernel's time belongs to.
-    fn kernel(&self, kernel: &Kernel) -> Result<(), Problem> {
-        self.handle("h", kernel.h)
     }
 
     /// Checks a line of an unknown kind: no recorder writes a line with a handle or a context that was never given out.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::bounds;
-use super::call::{Call, Event, Kernel, What};
+use super::call::{Anchor, Call, Event, Kernel, What};
 use super::error::Problem;
 use super::line::Content;
 use super::{Meta, Skipped};
@@ -25,6 +25,8 @@ pub(crate) struct Survey {
     pub(crate) end: u64,
     /// Times of kernels by the handle of their event; the first time counts where an event has several.
     pub(crate) kernels: HashMap<u64, Kernel>,
+    /// Anchors by the handle of their launch's event.
+    pub(crate) anchors: HashMap<u64, Anchor>,
     /// Communicators in the order of their creation.
     pub(crate) communicators: Vec<Communicator>,
     /// Context and peer of each rank that proxy operations send to.
@@ -64,6 +66,7 @@ impl Survey {
             begin: u64::MAX,
             end: 0,
             kernels: HashMap::new(),
+            anchors: HashMap::new(),
             communicators: Vec::new(),
             sends: BTreeSet::new(),
             broadcasts: false,
@@ -79,6 +82,10 @@ impl Survey {
             Content::Kernel(kernel) => {
                 self.kernels.entry(kernel.h).or_insert(*kernel);
                 kernel.t
+            }
+            Content::Anchor(anchor) => {
+                self.anchors.entry(anchor.h).or_insert(*anchor);
+                anchor.t
             }
             Content::End => return Ok(()),
             Content::Unknown(unknown) => {

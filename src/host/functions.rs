@@ -1,6 +1,6 @@
 //! The functions that the library exports for a replay only.
 
-use super::kernels::Tell;
+use super::kernels::{Anchored, Tell};
 use super::{HostError, measurement, open, symbol};
 use crate::capture::Survey;
 use common::origin::Origin;
@@ -23,6 +23,7 @@ pub(super) struct Functions {
     flush: unsafe extern "C" fn(u32) -> i32,
     /// This function and the optional ones below are missing in older libraries.
     pub(super) kernel_events: Option<Tell>,
+    pub(super) kernel_anchor: Option<Anchored>,
     arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
     recording_lacks: Option<unsafe extern "C" fn(u64)>,
     recorded_process: Option<unsafe extern "C" fn(u32, *const c_char)>,
@@ -62,6 +63,7 @@ impl Functions {
         Ok(unsafe {
             Self {
                 flush,
+                kernel_anchor: optional(&library, path, "scorep_nccl_kernel_anchor"),
                 kernel_events: optional(&library, path, "scorep_nccl_kernel_events"),
                 arrivals: optional(&library, path, "scorep_nccl_arrivals"),
                 recording_lacks: optional(&library, path, "scorep_nccl_recording_lacks"),

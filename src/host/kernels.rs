@@ -1,6 +1,6 @@
 //! Times of kernels by CUDA events. A replay has no CUDA, so it passes the recorded times to the library.
 
-use crate::capture::{Kernel, Survey};
+use crate::capture::{Anchor, Kernel, Survey};
 use std::collections::HashMap;
 
 /// `scorep_nccl_kernel_events`. Its arguments belong to the event that starts next on the calling thread: the times of
@@ -8,20 +8,27 @@ use std::collections::HashMap;
 /// unknown).
 pub(crate) type Tell = unsafe extern "C" fn(first: u64, last: u64, learnt: u64, begin: u64, at: u64);
 
-/// All kernel times of a capture.
+/// `scorep_nccl_kernel_anchor`. Its arguments belong to the kernel whose times follow: a moment on the clock of CUDA's
+/// events, and two times of the host with the moment between them.
+pub(crate) type Anchored = unsafe extern "C" fn(time: u64, from: u64, until: u64);
+
+/// All kernel times of a capture, and the anchors of their clock.
 #[derive(Debug, Default)]
 pub(crate) struct Kernels {
     tell: Option<Tell>,
+    anchored: Option<Anchored>,
     /// See [`Meta::mono0`](crate::capture::Meta::mono0).
     mono0: u64,
     /// Times by the handle of the event whose launch the CUDA events enclose.
     kernels: HashMap<u64, Kernel>,
+    anchors: HashMap<u64, Anchor>,
 }
 
 impl Kernels {
-    /// Takes the times of a capture. A library without the function gets none of them.
-    pub(crate) fn of(survey: &Survey, tell: Option<Tell>) -> Self {
-        Self { tell, mono0: survey.meta.mono0, kernels: survey.kernels.clone() }
+    /// Takes the times of a capture. A library without one of the functions gets nothing by it.
+    pub(crate) fn of(survey: &Survey, tell: Option<Tell>, anchored: Option<Anchored>) -> Self {
+        let (kernels, anchors) = (survey.kernels.clone(), survey.anchors.clone());
+        Self { tell, anchored, mono0: survey.meta.mono0, kernels, anchors }
     }
 
     /// Passes on the time of the event with this handle, which is about to start on this thread.
@@ -30,6 +37,10 @@ impl Kernels {
             // converted to the clock that the player shows
             let shown = |t| self.mono0.saturating_add(t);
             let (learnt, at) = (shown(kernel.t), kernel.at.map_or(0, shown));
+            if let (Some(anchored), Some(anchor)) = (self.anchored, self.anchors.get(&h)) {
+                // SAFETY: the function takes any numbers.
+                unsafe { anchored(anchor.time, shown(anchor.from), shown(anchor.until)) };
+            }
             // SAFETY: the function takes any numbers.
             unsafe { tell(kernel.first, kernel.last, learnt, kernel.begin.unwrap_or(0), at) };
         }
@@ -71,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_library_is_told_before_the_event_starts_and_of_no_other() {
-        let kernels = Kernels::of(&survey(), Some(tell));
+        let kernels = Kernels::of(&survey(), Some(tell), None);
         (1..=4).for_each(|h| kernels.before_start(h));
         // of two times of one kernel, the first counts
         assert_eq!(TOLD.take(), [[100, 110, 1_005, 0, 1_004], [200, 210, 1_006, 205, 0]]);
@@ -79,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_library_without_the_function_is_told_nothing() {
-        let kernels = Kernels::of(&survey(), None);
+        let kernels = Kernels::of(&survey(), None, None);
         (1..=4).for_each(|h| kernels.before_start(h));
         assert_eq!(TOLD.take(), <[[u64; 5]; 0]>::default());
     }

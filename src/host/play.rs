@@ -98,7 +98,7 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
 
     library.tell_process(&recording.path, survey);
     library.tell_missing(survey);
-    let kernels = Kernels::of(survey, library.kernel_events);
+    let kernels = Kernels::of(survey, library.kernel_events, library.kernel_anchor);
     let nccl = Nccl::new(plan.library, survey.meta.clone(), kernels, plan.interface);
     let player = Player {
         survey,

@@ -197,6 +197,22 @@ def replayed():
     time.sleep(0.05)
 
 
+def ahead():
+    """A host that is ahead of its GPU throughout: no launch finds a free stream."""
+    elements, matrix = torch.ones(1 << 20, device="cuda"), torch.ones(4096, 4096, device="cuda", dtype=torch.bfloat16)
+    peer = (RANK + 1) % RANKS
+    torch.cuda._sleep(500_000_000)
+    for number in range(150):
+        for _ in range(20):
+            matrix @ matrix
+        dist.all_reduce(elements)
+        if number % 3 == 0:
+            received = torch.empty_like(elements)
+            operations = [dist.P2POp(dist.isend, elements, peer), dist.P2POp(dist.irecv, received, peer)]
+            for work in dist.batch_isend_irecv(operations):
+                work.wait()
+
+
 def single():
     """One process, several GPUs."""
     for elements in (1 << 8, 1 << 18, 1 << 22):

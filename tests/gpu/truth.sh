@@ -7,13 +7,13 @@
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release); a recording is played with the tool beside
 # it. Without WORKLOADs all of them. RANKS (2), NODES ("1 2") and GPU_TIME (auto; or several: "auto events") may be set,
 # and NCCL_LIBRARY, the file of another NCCL than PyTorch's. Prints one line a run and a total; exit status 1 when one
-# of them is wrong. 20 runs take 4 minutes.
+# of them is wrong. 22 runs take 5 minutes.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/setup.sh
 . "$here/setup.sh" "${1:-}"
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- ring sends tree pat moe broadcasts grouped pipeline fsdp graph single
+[ $# -gt 0 ] || set -- ring sends tree pat moe broadcasts grouped pipeline fsdp ahead graph single
 ranks=${RANKS:-2}
 if [ "$gpus" -lt "$ranks" ]; then
   echo "skipped: $ranks GPUs are needed, there are $gpus"

@@ -23,6 +23,8 @@ const NOT_READY: c_int = 600;
 const RELAXED: c_int = 2;
 const NO_CAPTURE: c_int = 0;
 const DEFAULT: c_uint = 0;
+/// CU_STREAM_NON_BLOCKING: the stream and the legacy stream do not wait for each other.
+const NON_BLOCKING: c_uint = 1;
 
 /// How long [`Driver::end`] waits for the collector's call under way. Such calls take microseconds.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -35,6 +37,10 @@ pub struct Event(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context(pub usize);
 
+/// A stream of the library's own: its handle, which is never used as a pointer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stream(usize);
+
 /// A function of the driver, for the line about its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -46,10 +52,11 @@ enum Function {
     ThreadExchangeStreamCaptureMode,
     EventDestroy,
     CtxGetId,
+    StreamDestroy,
 }
 
 impl Function {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
         "cuCtxGetCurrent",
         "cuEventCreate",
         "cuEventRecord",
@@ -57,6 +64,7 @@ impl Function {
         "cuThreadExchangeStreamCaptureMode",
         "cuEventDestroy",
         "cuCtxGetId",
+        "cuStreamDestroy",
     ];
 }
 
@@ -73,6 +81,8 @@ pub struct Driver {
     destroy: unsafe extern "C" fn(usize) -> c_int,
     /// In CUDA 12.0 and later.
     id: Option<unsafe extern "C" fn(usize, *mut u64) -> c_int>,
+    create_stream: Option<unsafe extern "C" fn(*mut usize, c_uint) -> c_int>,
+    destroy_stream: Option<unsafe extern "C" fn(usize) -> c_int>,
     unseen: Unseen,
     /// Shut when calls are over, for whatever reason. The collector enters it for its own calls.
     gate: Gate,
@@ -114,6 +124,8 @@ impl Driver {
                 error_name: function(library, c"cuGetErrorName")?,
                 destroy: function(library, c"cuEventDestroy_v2")?,
                 id: function(library, c"cuCtxGetId"),
+                create_stream: function(library, c"cuStreamCreate"),
+                destroy_stream: function(library, c"cuStreamDestroy_v2"),
                 unseen: Unseen::look_up(),
                 gate: Gate::default(),
                 failure: AtomicU64::new(0),
@@ -203,6 +215,15 @@ impl Driver {
         Some(Relaxed { driver: self, mode })
     }
 
+    /// See [`Calls::record`] and [`Relaxed::record`].
+    fn record(&self, event: Event, stream: usize) -> Option<()> {
+        self.goes_on()?;
+        // SAFETY: `create` made the event, and only its owner, who calls this, destroys it. The stream is the one that
+        // NCCL launches into during this call, or the library's own, which the same owner destroys.
+        let result = unsafe { (self.record)(event.0, stream) };
+        self.succeeds(Function::EventRecord, result)
+    }
+
     /// Sets the calling thread's capture mode. Returns the previous mode.
     fn exchange(&self, mut mode: c_int) -> Option<c_int> {
         // SAFETY: the function reads and writes one integer.
@@ -289,11 +310,7 @@ impl Calls<'_> {
 
     /// Records an event behind all work in the stream.
     pub fn record(&self, event: Event, stream: usize) -> Option<()> {
-        self.driver.goes_on()?;
-        // SAFETY: `create` made the event, and only its owner, who calls this, destroys it. The stream is the one that
-        // NCCL launches into during this call.
-        let result = unsafe { (self.driver.record)(event.0, stream) };
-        self.driver.succeeds(Function::EventRecord, result)
+        self.driver.record(event, stream)
     }
 }
 
@@ -305,6 +322,35 @@ impl Relaxed<'_> {
         // SAFETY: the function writes one handle.
         let result = unsafe { (self.driver.create)(&raw mut event, DEFAULT) };
         self.driver.succeeds(Function::EventCreate, result).map(|()| Event(event))
+    }
+
+    /// Makes a stream of the library's own in the calling thread's context. `None` where the driver has none to give:
+    /// nothing else depends on it.
+    pub fn create_stream(&self) -> Option<Stream> {
+        self.driver.goes_on()?;
+        let (create, mut stream) = (self.driver.create_stream?, 0);
+        self.driver.destroy_stream?;
+        // SAFETY: the function writes one handle.
+        let result = unsafe { create(&raw mut stream, NON_BLOCKING) };
+        (result == SUCCESS).then_some(Stream(stream))
+    }
+
+    /// Destroys a stream of the library's own. Nobody may use it later.
+    pub fn destroy_stream(&self, stream: Stream) {
+        let Some(destroy) = self.driver.destroy_stream.filter(|_| !self.driver.is_over()) else { return };
+        // SAFETY: `create_stream` made the stream, and its owner gives it up here.
+        let result = unsafe { destroy(stream.0) };
+        let _ = self.driver.succeeds(Function::StreamDestroy, result);
+    }
+
+    /// Records an event in a stream of the library's own, which has no other work.
+    pub fn record(&self, event: Event, stream: Stream) -> Option<()> {
+        self.driver.record(event, stream.0)
+    }
+
+    /// Returns whether an event that was recorded has happened.
+    pub fn has_happened(&self, event: Event) -> bool {
+        self.elapsed(event, event).is_some()
     }
 
     /// Destroys an event. Nobody may ask about it later.

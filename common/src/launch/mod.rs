@@ -8,6 +8,7 @@
 //! A launch has one owner at a time. It passes from one owner to the next through queues that nobody waits for, so no
 //! part of it is shared.
 
+pub mod anchors;
 pub(crate) mod cuda;
 pub mod gate;
 pub mod lag;
@@ -16,6 +17,7 @@ pub mod share;
 pub mod times;
 
 use crate::event::handle::Handle;
+use crate::launch::anchors::Anchor;
 use crate::launch::cuda::Event;
 use std::sync::OnceLock;
 
@@ -102,6 +104,8 @@ pub struct Recorded {
     /// Time at which the first event was recorded, ticks. Never before the launch's callback, whose time stands in
     /// where the recording has none.
     pub at: u64,
+    /// See [`KernelTime::anchor`].
+    pub anchor: Option<Anchor>,
 }
 
 /// Source of the times of a launch's kernel.
@@ -226,4 +230,6 @@ pub struct KernelTime {
     pub launched: u64,
     /// Time at which the library learnt of the end, ticks. The end had happened before.
     pub learnt: u64,
+    /// An anchor of the two clocks that was made since the GPU's last kernel.
+    pub anchor: Option<Anchor>,
 }

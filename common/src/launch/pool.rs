@@ -5,6 +5,7 @@
 //! away with the context, as by `cudaDeviceReset`. If the program does so earlier, the context has another number
 //! (`Calls::id`), and the pool forgets its earlier events.
 
+use super::anchors::Own;
 use super::{Launch, News, Recorded, Source, Starts};
 use crate::launch::cuda::{Calls, Context, Driver, Look};
 use crossbeam_queue::ArrayQueue;
@@ -27,6 +28,8 @@ struct Pool {
     /// The context's number plus one, from the last begin of a communicator there; 0 where the driver gives none.
     id: AtomicU64,
     free: ArrayQueue<Box<Launch>>,
+    /// The library's own stream there, with the events for it, while the collector does not have it.
+    own: ArrayQueue<Own>,
     /// Launches that were made and still exist.
     made: AtomicUsize,
     /// Living communicators in the context.
@@ -42,6 +45,7 @@ impl Pool {
             context,
             id: AtomicU64::new(0),
             free: ArrayQueue::new(MOST),
+            own: ArrayQueue::new(1),
             made,
             communicators,
             generation: AtomicU32::new(0),
@@ -70,6 +74,7 @@ impl Pool {
     /// Forgets all events: they are not used, asked about or destroyed any more.
     fn forget(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
+        let _ = self.own.pop();
         let forgotten = self.take_all().count();
         self.made.fetch_sub(forgotten, Ordering::Relaxed);
     }
@@ -119,6 +124,7 @@ impl Launches {
         pool.communicators.fetch_add(1, Ordering::AcqRel);
         if pool.free.is_empty() {
             self.make(&calls, context);
+            make_own(pool, &calls);
         }
         Some(number as u32)
     }
@@ -130,12 +136,13 @@ impl Launches {
         pool.is_some_and(|pool| pool.communicators.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 
-    /// Destroys a pool's events, and the events of the launches in `left`. The collector calls this, after which it
+    /// Destroys a pool's events and its own stream, and those that are `left`. The collector calls this, after which it
     /// asks about none of them.
-    pub fn close(&self, number: u32, left: Vec<Box<Launch>>) {
+    pub fn close(&self, number: u32, (left, own): (Vec<Box<Launch>>, Option<Own>)) {
         let Some(pool) = self.pools.get(number as usize).and_then(OnceLock::get) else { return };
         if pool.communicators.load(Ordering::Acquire) > 0 {
             // a communicator has begun there meanwhile
+            own.into_iter().for_each(|own| self.give_back_own(number as usize, own));
             return left.into_iter().for_each(|launch| self.give_back(launch));
         }
         let look = self.driver().and_then(Driver::look);
@@ -153,6 +160,29 @@ impl Launches {
                 relaxed.destroy(last);
             }
         }
+        if let (Some(own), Some(relaxed)) = (own.or_else(|| pool.own.pop()), &relaxed) {
+            own.destroy(relaxed);
+        }
+    }
+
+    /// Takes the library's own stream in the context of a pool, if it has one.
+    pub fn take_own(&self, pool: usize) -> Option<Own> {
+        self.pools.get(pool)?.get()?.own.pop()
+    }
+
+    /// Takes it back, unless the pool was closed or its context reset since it was made.
+    fn give_back_own(&self, pool: usize, own: Own) {
+        if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
+            && pool.generation.load(Ordering::Acquire) == own.generation
+        {
+            let _ = pool.own.push(own);
+        }
+    }
+
+    /// Returns whether the pool was closed or its context reset since the stream was made.
+    pub fn is_of_before(&self, pool: usize, own: &Own) -> bool {
+        let pool = self.pools.get(pool).and_then(OnceLock::get);
+        pool.is_none_or(|pool| pool.generation.load(Ordering::Acquire) != own.generation)
     }
 
     /// Checks that the context of a pool is still the same. If not, the pool forgets its launches.
@@ -283,5 +313,13 @@ impl Launches {
     /// Takes the news that the collector has not taken yet.
     pub fn heard(&self) -> impl Iterator<Item = News> {
         std::iter::from_fn(|| self.news.pop())
+    }
+}
+
+/// Makes the library's own stream in the calling thread's context, if the driver gives one.
+fn make_own(pool: &Pool, calls: &Calls<'_>) {
+    let generation = pool.generation.load(Ordering::Acquire);
+    if let Some(own) = calls.relaxed().and_then(|relaxed| Own::make(&relaxed, generation)) {
+        let _ = pool.own.push(own);
     }
 }

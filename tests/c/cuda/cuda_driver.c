@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define API __attribute__((visibility("default")))
@@ -22,7 +23,7 @@ enum { MOST_EVENTS = 1 << 20, MOST_STREAMS = 4096, MOST_CONTEXTS = 256 };
 enum { FIRST_CONTEXT = 0x10000, FIRST_STREAM = 0x20000, FIRST_EVENT = 0x1000000 };
 
 struct context { double ppm; bool destroyed; int resets; uint64_t busy; };
-struct stream { int context, resets; uint64_t busy; bool captured; enum capture_mode mode; pthread_t captures; };
+struct stream { int context, resets; uint64_t busy; bool captured, is_own, is_destroyed; enum capture_mode mode; pthread_t captures; };
 struct event { int context, resets; enum { NEW, RECORDED, NOT_RECORDED, DESTROYED } state; uint64_t happens; };
 struct failure { uint64_t from, times; int error; };
 
@@ -32,6 +33,7 @@ static struct context contexts[MOST_CONTEXTS];
 static struct stream streams[MOST_STREAMS];
 static struct event events[MOST_EVENTS];
 static int context_count, stream_count, event_count, destroyed_events;
+static uint64_t own_stream_count, own_delay;
 static struct failure failures[DRIVER_FUNCTION_COUNT];
 static bool deinitialized;
 static pid_t owner;
@@ -91,6 +93,7 @@ static struct stream *stream_of(enum driver_function function, void *handle) {
   if (handle == NULL) return NULL;
   if ((uintptr_t)handle < FIRST_STREAM || place >= (uintptr_t)stream_count) wrong(function, "there is no such stream");
   if (streams[place].resets != contexts[streams[place].context].resets) wrong(function, "a stream of a context that was reset");
+  if (streams[place].is_destroyed) wrong(function, "a stream that was destroyed");
   return &streams[place];
 }
 
@@ -125,6 +128,14 @@ API int cuEventDestroy_v2(void *handle) {
   return leave(ERROR_SUCCESS);
 }
 
+/* When something recorded in a stream of the library's own happens: at once, by the host's true time, which is ahead of `now` while the
+ * host sets both. */
+static uint64_t own_time(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 API int cuEventRecord(void *handle, void *of) {
   int error = enter(OF_cuEventRecord);
   struct event *event = event_of(OF_cuEventRecord, handle);
@@ -139,7 +150,7 @@ API int cuEventRecord(void *handle, void *of) {
     return leave(error);
   }
   pending_records += event->state == RECORDED && event->happens > now;
-  uint64_t busy = stream ? stream->busy : contexts[context].busy;
+  uint64_t busy = stream ? stream->is_own ? own_time() + own_delay : stream->busy : contexts[context].busy;
   event->state = RECORDED, event->happens = busy > now ? busy : now;
   return leave(ERROR_SUCCESS);
 }
@@ -161,6 +172,33 @@ API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
   if (events[0]->happens > now || events[1]->happens > now) return leave(ERROR_NOT_READY);
   double nanoseconds = (double)(int64_t)(events[1]->happens - events[0]->happens);
   *milliseconds = (float)(nanoseconds * (1 + context->ppm * 1e-6) / 1e6);
+  return leave(ERROR_SUCCESS);
+}
+
+/* A stream of the library's own. */
+API int cuStreamCreate(void **stream, unsigned flags) {
+  int error = enter(OF_cuStreamCreate);
+  if (breaks_a_capture()) wrong(OF_cuStreamCreate, "breaks a capture");
+  if (error) return leave(error);
+  if (current < 0) return leave(ERROR_INVALID_CONTEXT);
+  if (contexts[current].destroyed) return leave(ERROR_CONTEXT_IS_DESTROYED);
+  if (flags != 1) wrong(OF_cuStreamCreate, "the stream would wait for the legacy stream");
+  if (stream_count == MOST_STREAMS) wrong(OF_cuStreamCreate, "too many streams");
+  streams[stream_count] = (struct stream){.context = current, .resets = contexts[current].resets, .is_own = true};
+  *stream = (void *)(uintptr_t)(FIRST_STREAM + stream_count++);
+  own_stream_count++;
+  return leave(ERROR_SUCCESS);
+}
+
+API int cuStreamDestroy_v2(void *handle) {
+  int error = enter(OF_cuStreamDestroy_v2);
+  if (breaks_a_capture()) wrong(OF_cuStreamDestroy_v2, "breaks a capture");
+  struct stream *stream = stream_of(OF_cuStreamDestroy_v2, handle);
+  if (!stream || !stream->is_own) wrong(OF_cuStreamDestroy_v2, "the application's stream");
+  if (error) return leave(error);
+  if (contexts[stream->context].destroyed) return leave(ERROR_CONTEXT_IS_DESTROYED);
+  stream->is_destroyed = true;
+  own_stream_count--;
   return leave(ERROR_SUCCESS);
 }
 
@@ -311,6 +349,14 @@ static uint64_t locked(const uint64_t *value) {
   return found;
 }
 
+static uint64_t own_streams(void) { return locked(&own_stream_count); }
+
+static void delay_own(uint64_t nanoseconds) {
+  pthread_mutex_lock(&lock);
+  own_delay = nanoseconds;
+  pthread_mutex_unlock(&lock);
+}
+
 static uint64_t calls_of(enum driver_function function) { return locked(&calls[function]); }
 static uint64_t recorded_while_pending(void) { return locked(&pending_records); }
 
@@ -324,7 +370,7 @@ static uint64_t made_events(void) {
 API const struct driver_control *driver_control(void) {
   static const struct driver_control control = {
     set_time, make_context, set_current, destroy_context, reset_context, make_stream,  set_busy,    begin_capture, end_capture,
-    mode,     forbid,       fail,        deinitialize,    hold,          calls_of,     made_events, recorded_while_pending};
+    mode,     forbid,       fail,        deinitialize,    hold,          calls_of,     own_streams, delay_own, made_events, recorded_while_pending};
   owner = getpid();
   return &control;
 }

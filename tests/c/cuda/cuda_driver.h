@@ -9,7 +9,7 @@
 /* The functions that the stand-in has. */
 #define DRIVER_FUNCTIONS(X)                                                                                                      \
   X(cuCtxGetCurrent) X(cuEventCreate) X(cuEventRecord) X(cuEventElapsedTime) X(cuStreamIsCapturing)                               \
-  X(cuThreadExchangeStreamCaptureMode) X(cuGetErrorName) X(cuCtxGetId) X(cuEventDestroy_v2)
+  X(cuThreadExchangeStreamCaptureMode) X(cuGetErrorName) X(cuCtxGetId) X(cuStreamCreate) X(cuEventDestroy_v2) X(cuStreamDestroy_v2)
 #define DECLARE_FUNCTION(name) OF_##name,
 enum driver_function { DRIVER_FUNCTIONS(DECLARE_FUNCTION) DRIVER_FUNCTION_COUNT };
 
@@ -55,6 +55,10 @@ struct driver_control {
   /* Whoever asks for the time between events gets no answer as long as that holds. */
   void (*hold)(bool held);
   uint64_t (*calls)(enum driver_function function);
+  /* Streams that were made by cuStreamCreate and are not destroyed. */
+  uint64_t (*own_streams)(void);
+  /* What is recorded in such streams happens that much later, as where all streams have one queue. */
+  void (*delay_own)(uint64_t nanoseconds);
   /* Events there are, and those that were recorded again before they had happened. */
   uint64_t (*events)(void);
   uint64_t (*recorded_while_pending)(void);

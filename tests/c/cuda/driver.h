@@ -18,6 +18,9 @@ static void load_driver(const char *path) {
   driver = control();
 }
 
+/* Events of a stream of the library's own. */
+enum { OF_OWN = 2 };
+
 /* All calls of the library's so far. */
 static inline uint64_t driver_calls(void) {
   uint64_t calls = 0;

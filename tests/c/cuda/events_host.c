@@ -3,6 +3,7 @@
  * summary must say (works.h); tests/cuda_events.rs and tests/cuda_failures.rs compare. Time is true time (true_time.h), of the host and
  * of the GPUs. */
 #define _GNU_SOURCE
+#include "anchors.h"
 #include "bounds.h"
 #include "captures.h"
 #include "ends.h"
@@ -23,6 +24,8 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(idle_and_busy), SCENARIO(busy_from_the_first), SCENARIO(slow_first_launch), SCENARIO(late_return), SCENARIO(blocking_launch),
   SCENARIO(several_gpus),
   SCENARIO(no_context), SCENARIO(drift), SCENARIO(long_job), SCENARIO(nothing), SCENARIO(mixture), SCENARIO(threads),
+  /* anchors.h */
+  SCENARIO(runs_ahead), SCENARIO(no_own_stream), SCENARIO(own_stream_stays),
   /* captures.h */
   SCENARIO(graphs), SCENARIO(graph_told_of_once), SCENARIO(capture_elsewhere), SCENARIO(capture_here), SCENARIO(host_callbacks),
   /* failures.h */

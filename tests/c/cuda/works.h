@@ -148,6 +148,8 @@ static void print_work(const struct communicator *of, const struct work *work, e
   uint64_t slack = source == BY_GPU ? its->begin + 2 * STAMP_MARGIN - launched : 0;
   /* where the host's clock lies on the GPU's is not known better than by the first launch itself */
   if (source == BY_EVENTS && of->before.end == 0) slack += launch_time;
+  /* an anchor may have shown that the launch came later than the stream was free */
+  if (source == BY_EVENTS && is_behind && its->launched > waited) slack += its->launched - waited;
   if (is_any_time_right) begin = 0, slack = end;
   pthread_mutex_lock(&lock);
   printf("op\t%016lx\t%d\t%s\t%s\t%d\t%s\t%lu\t%lu\t%lu\n", (unsigned long)of->id, of->rank, is_p2p(work) ? "P2p" : "Coll", work->func,

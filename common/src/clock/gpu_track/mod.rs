@@ -280,10 +280,13 @@ impl GpuMapping {
         (nanoseconds / self.nanoseconds_per_tick) as u64
     }
 
-    /// Returns the ticks of a stamp by the best callbacks, which come late by little.
+    /// Returns the ticks of a stamp by the best callbacks, which come late by little: those of the other clock, or this
+    /// clock's own where they are closer, as anchors are.
     fn latest(&self, stamp: u64) -> Option<u64> {
         let ahead = self.way.as_ref().and_then(|way| way.ahead);
-        self.by_callbacks(stamp, |[early, late]| ahead.map_or(late, |ahead| late.min(early.saturating_add(ahead))))
+        let by_callbacks =
+            self.by_callbacks(stamp, |[early, late]| ahead.map_or(late, |ahead| late.min(early.saturating_add(ahead))));
+        by_callbacks.into_iter().chain(self.latest.ticks(stamp)).min()
     }
 
     /// Returns the ticks of a stamp by the callbacks; those of the other clock if there is one, where the stamp is at

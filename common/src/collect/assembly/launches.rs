@@ -2,6 +2,7 @@
 
 use super::Assembly;
 use crate::collect::operations::Operations;
+use crate::launch::anchors::Anchor;
 use crate::operation::kernels::When;
 
 /// Marks all these operations as heard of.
@@ -52,6 +53,10 @@ impl Assembly {
         if let (When::Timed(time), Some(clocks)) = (when, clocks) {
             clocks.events.told(time.learnt, time.stop);
             clocks.events.enqueued(time.before, time.first);
+            if let Some(Anchor { from, until, time }) = time.anchor {
+                clocks.events.enqueued(from, time);
+                clocks.events.told(until, time);
+            }
         }
         hear_all(operations, touched, kernels.learn(first, when));
     }

@@ -78,7 +78,15 @@ mod tests {
             (1..).zip(operations).map(|(distance, of)| operation(of, distance, &mut kernels)).collect::<Vec<_>>();
         kernels.learn(
             0,
-            When::Timed(KernelTime { start: 5000, stop: 9096, first: 5000, before: 0, launched: 0, learnt: 0 }),
+            When::Timed(KernelTime {
+                start: 5000,
+                stop: 9096,
+                first: 5000,
+                before: 0,
+                launched: 0,
+                learnt: 0,
+                anchor: None,
+            }),
         );
         // in whatever order the operations are taken
         for order in [[0, 1, 2], [2, 1, 0]] {

@@ -7,13 +7,10 @@
 
 use super::Entry;
 use crate::clock::gpu_track::GpuMapping;
-use crate::launch::times::BEHIND_EVENT;
+use crate::launch::times::{BEHIND_EVENT, SHORTEST};
 
 /// Nanoseconds from the return of a launch into an idle stream to the kernel's begin.
 const BEHIND_LAUNCH: f64 = 900.0;
-
-/// Nanoseconds of the shortest kernel with the event behind it.
-const SHORTEST: u64 = 2_000;
 
 /// A kernel was over when its launch returned, if it would have begun this many nanoseconds after the last moment at
 /// which it can have begun. Less is the uncertainty of the clocks.

@@ -4,12 +4,18 @@
 //! The closest recent limit counts, of the last one to three seconds: in that time, the clocks of H200s and their hosts
 //! drifted up to 30 us apart.
 
+use crate::launch::anchors::Anchor;
+
 /// Nanoseconds after which the closest limit is looked for anew. The closest one of the interval before counts as well.
 const RECENT: f64 = 1e9;
 
 /// An event that waited for the previous kernel happens less than this many nanoseconds after that kernel's last event:
 /// 2.4 to 3.3 us on H200s.
 const BEHIND: u64 = 4_000;
+
+/// An anchor between two times of the host that are this many nanoseconds apart shows where the clocks are: 9 to 30 us on
+/// H100s.
+const CLOSE: f64 = 40e3;
 
 /// A time of the host, ticks, and a time of the events' clock, nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +40,8 @@ pub(super) struct HostClock {
     previous: Option<Pair>,
     /// Time of the last kernel's last event, nanoseconds of the events' clock.
     last: Option<u64>,
+    /// Time of the last close anchor, ticks.
+    anchor: Option<u64>,
 }
 
 impl HostClock {
@@ -46,6 +54,19 @@ impl HostClock {
             self.observe(Pair { ticks: before, time: first }, scale);
         }
         is_behind
+    }
+
+    /// Takes in an anchor.
+    pub(super) fn anchored(&mut self, Anchor { from, until, time }: Anchor, scale: f64) {
+        if until.saturating_sub(from) as f64 * scale < CLOSE {
+            self.anchor = Some(from);
+        }
+        self.observe(Pair { ticks: from, time }, scale);
+    }
+
+    /// Returns whether a recent close anchor shows the clocks at `ticks`.
+    pub(super) fn is_anchored(&self, ticks: u64, scale: f64) -> bool {
+        self.anchor.is_some_and(|anchor| anchor.abs_diff(ticks) as f64 * scale < 2.0 * RECENT)
     }
 
     fn observe(&mut self, pair: Pair, scale: f64) {

@@ -20,6 +20,7 @@ mod news;
 
 pub use news::{OfKernel, take_news};
 
+use super::anchors::{Anchor, Anchors, Own};
 use super::pool::Launches;
 use super::{KernelId, KernelTime, Launch, Recorded, Source, Starts, Untimed};
 use crate::clock::CLOCK;
@@ -42,6 +43,10 @@ const LONG_BEHIND: u64 = 100_000;
 /// A kernel begins no earlier than this many nanoseconds after the event before its launch: 2.4 to 4.1 us on H200s, by
 /// CUPTI's kernels.
 pub(crate) const BEHIND_EVENT: u64 = 3_200;
+
+/// Nanoseconds of the shortest kernel with the event behind it. A kernel that would be shorter began before its launch
+/// returned.
+pub(crate) const SHORTEST: u64 = 2_000;
 
 /// A time is given if the begin is known to this many nanoseconds, or to this part (one in `KNOWN_PART`) of the time.
 const KNOWN: u64 = 60_000;
@@ -96,6 +101,7 @@ pub struct Times {
     hosts: FxHashMap<u64, HostClock>,
     /// Kernels that their streams have come to since these were last taken; `None` if nobody wants to know.
     reached: Option<Vec<KernelId>>,
+    anchors: Anchors,
 }
 
 impl Times {
@@ -137,7 +143,10 @@ impl Times {
             pools.into_iter().for_each(|pool| launches.find_again(pool, look));
         }
         if let Some(calls) = look.as_ref().and_then(Look::relaxed) {
-            let Self { under_way, references, hosts, reached, .. } = self;
+            let Self { under_way, references, hosts, reached, anchors, .. } = self;
+            for pool in under_way.keys().map(|&(pool, _)| pool).collect::<BTreeSet<usize>>() {
+                anchors.look(pool, launches, &calls, scale);
+            }
             let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: CLOCK.now(), time: real_time() });
             for (&(pool, _), queue) in under_way.iter_mut() {
                 while let Some(launch) = queue.front_mut() {
@@ -166,8 +175,10 @@ impl Times {
                     let Some(launch) = queue.pop_front() else { break };
                     let events = (stopped.saturating_sub(lasted.max(0).cast_unsigned()), stopped);
                     if let Some(kernel) = launch.kernel {
-                        let time =
-                            begin(hosts.entry(kernel.context.raw()).or_default(), &launch, events, learnt, scale);
+                        let of = |event| calls.elapsed(last, event).map(|after| stopped.saturating_add_signed(after));
+                        let anchor = anchors.serve(pool, kernel.context, of);
+                        let host = hosts.entry(kernel.context.raw()).or_default();
+                        let time = begin(host, &launch, events, (learnt, anchor), scale);
                         each(Outcome { kernel, number: launch.number, time, is_over: true });
                     }
                     let reference = Reference { launch, event: last, time: stopped };
@@ -194,13 +205,13 @@ impl Times {
             let Some(launch) = self.recorded.pop_front() else { break };
             if let (Source::Recording(times), Some(kernel)) = (launch.source, launch.kernel) {
                 let host = self.hosts.entry(kernel.context.raw()).or_default();
-                let Recorded { first, last: stop, learnt, .. } = times;
-                let worked_out = begin(host, &launch, (first, stop), learnt, scale);
+                let Recorded { first, last: stop, learnt, anchor, .. } = times;
+                let worked_out = begin(host, &launch, (first, stop), (learnt, anchor), scale);
                 // the recorder knew the host's times better; no kernel begins outside of its events
                 let time = match times.begin {
                     Some(start) if (first..=stop).contains(&start) => {
                         let (before, launched) = (launch.before, launched(&launch));
-                        Ok(KernelTime { start, stop, first, before, launched, learnt })
+                        Ok(KernelTime { start, stop, first, before, launched, learnt, anchor })
                     }
                     Some(_) => Err(Untimed::NotBelieved),
                     None => worked_out,
@@ -210,8 +221,9 @@ impl Times {
         }
     }
 
-    /// Stops asking about the events of a pool. Returns the pool's launches, whose kernels get no time.
-    pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> Vec<Box<Launch>> {
+    /// Stops asking about the events of a pool. Returns the pool's launches, whose kernels get no time, and its own
+    /// stream.
+    pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> (Vec<Box<Launch>>, Option<Own>) {
         let pool = pool as usize;
         let mut left: Vec<Box<Launch>> =
             self.references.remove(&pool).map(|reference| reference.launch).into_iter().collect();
@@ -222,7 +234,7 @@ impl Times {
             }
             left.push(launch);
         }
-        left
+        (left, self.anchors.close(pool))
     }
 
     /// Ends all waiting: the remaining kernels get no time.
@@ -262,11 +274,15 @@ fn begin(
     host: &mut HostClock,
     launch: &Launch,
     (first, last): (u64, u64),
-    learnt: u64,
+    (learnt, anchor): (u64, Option<Anchor>),
     scale: f64,
 ) -> Result<KernelTime, Untimed> {
     let &Launch { before, after, .. } = launch;
-    let has_waited = host.learn(before, (first, last), scale);
+    if let Some(anchor) = anchor {
+        host.anchored(anchor, scale);
+    }
+    // how late an event happens that has waited says nothing of the launch, unless something else shows the clocks
+    let has_waited = host.learn(before, (first, last), scale) && !host.is_anchored(before, scale);
     let launched = launched(launch);
     let waited = first.saturating_add(BEHIND_EVENT).min(last);
     let [latest_launch, latest_return] =
@@ -275,7 +291,7 @@ fn begin(
     // so had this one
     let ended = latest_launch.saturating_sub(LONG_BEHIND)..=latest_launch.saturating_add(BLINK);
     let is_over = ended.contains(&last) && latest_return > first.saturating_add(LONG_BEFORE);
-    let start = if is_over || latest_launch >= last { waited } else { latest_launch };
+    let start = if is_over || latest_launch.saturating_add(SHORTEST) > last { waited } else { latest_launch };
     let unknown = match launch.starts {
         _ if is_over => last.saturating_sub(first),
         Starts::Within => (start - waited).max(latest_return.saturating_sub(start)),
@@ -286,7 +302,7 @@ fn begin(
     if last.saturating_sub(first) < LEAST || !is_known {
         return Err(Untimed::NotBelieved);
     }
-    Ok(KernelTime { start, stop: last, first, before, launched, learnt })
+    Ok(KernelTime { start, stop: last, first, before, launched, learnt, anchor })
 }
 
 /// Returns the system's real time, nanoseconds.

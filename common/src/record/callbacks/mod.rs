@@ -17,6 +17,7 @@ use crate::event::kind::Kind;
 use crate::event::name::Name;
 use crate::event::{Call, Communicator, Event, State};
 use crate::launch::Recorded;
+use crate::launch::anchors::Anchor;
 use crate::record::context::Context;
 use crate::record::host_region::{self, Region};
 use crate::record::news::News;
@@ -79,6 +80,13 @@ pub fn replay_launch(recorded: Recorded) {
         recorder.launches.replay();
     }
     cell.launching.record_next(recorded);
+}
+
+/// Sets the anchor that comes with the times of this thread's next launch.
+pub fn replay_anchor(anchor: Anchor) {
+    if let (Some(_), Some(cell)) = (begun(), ThreadCell::of_callback(false)) {
+        cell.launching.anchor_next(anchor);
+    }
 }
 
 /// Counts a callback for an event without a handle, which is not recorded.

@@ -6,6 +6,7 @@
 
 use crate::event::handle::Handle;
 use crate::event::name::Name;
+use crate::launch::anchors::Anchor;
 use crate::launch::{KernelId, Launch, Recorded, Untimed};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -91,6 +92,9 @@ pub(crate) struct Launching {
     /// A recording's times of the next launch: first and last event, when they were learnt, the kernel's begin, and
     /// when the first event was recorded; 0 where the recording lacks the time.
     recorded: [AtomicU64; 5],
+    /// A recording's anchor that comes with them: its time on the events' clock, and the times before and behind it; 0
+    /// for none.
+    anchored: [AtomicU64; 3],
 }
 
 impl Launching {
@@ -268,20 +272,40 @@ impl Launching {
     }
 
     /// Stores a recording's times of the next launch's events.
-    pub(crate) fn record_next(&self, Recorded { first, begin, last, learnt, at }: Recorded) {
+    pub(crate) fn record_next(&self, Recorded { first, begin, last, learnt, at, .. }: Recorded) {
         for (place, value) in self.recorded.iter().zip([first, last, learnt, begin.unwrap_or(0), at]) {
             place.store(value, Ordering::Relaxed);
         }
     }
 
-    /// Takes the times of [`Launching::record_next`].
+    /// Stores the anchor that comes with these times.
+    pub(crate) fn anchor_next(&self, Anchor { from, until, time }: Anchor) {
+        for (place, value) in self.anchored.iter().zip([time, from, until]) {
+            place.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the anchor of [`Launching::anchor_next`].
+    fn take_anchor(&self) -> Option<Anchor> {
+        let [time, from, until] = self.anchored.each_ref().map(|place| place.swap(0, Ordering::Relaxed));
+        (time != 0).then_some(Anchor { from, until, time })
+    }
+
+    /// Takes the times of [`Launching::record_next`], with their anchor.
     pub(crate) fn take_recorded(&self) -> Option<Recorded> {
         let [first, last, learnt, begin, at] = &self.recorded;
         let told = last.load(Ordering::Relaxed);
         last.store(0, Ordering::Relaxed);
         (told != 0).then(|| {
             let [first, begin, learnt, at] = [first, begin, learnt, at].map(|place| place.load(Ordering::Relaxed));
-            Recorded { first, begin: Some(begin).filter(|&begin| begin != 0), last: told, learnt, at }
+            Recorded {
+                first,
+                begin: Some(begin).filter(|&begin| begin != 0),
+                last: told,
+                learnt,
+                at,
+                anchor: self.take_anchor(),
+            }
         })
     }
 }

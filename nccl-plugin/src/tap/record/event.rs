@@ -53,6 +53,14 @@ pub(super) enum What {
         last: u64,
         at: Option<u64>,
     },
+    /// A moment on the events' clock, nanoseconds, that lies between two times, nanoseconds since `mono0`. It was made in
+    /// the context of the launch with that handle.
+    Anchor {
+        handle: u64,
+        time: u64,
+        from: u64,
+        until: u64,
+    },
 }
 
 /// Type and fields of an event, as captures have them.

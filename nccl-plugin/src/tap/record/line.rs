@@ -92,6 +92,9 @@ impl Display for Line<'_> {
             }
             What::Stop { handle } => write!(f, "\"cb\":\"stop\",\"h\":{handle}")?,
             What::Finalize { context } => write!(f, "\"cb\":\"finalize\",\"ctx\":{context}")?,
+            What::Anchor { handle, time, from, until } => {
+                write!(f, "\"cb\":\"anchor\",\"h\":{handle},\"time\":{time},\"from\":{from},\"until\":{until}")?;
+            }
             What::Kernel { handle, first, begin, last, at } => {
                 write!(f, "\"cb\":\"kernel\",\"h\":{handle},\"first\":{first},\"begin\":{begin},\"last\":{last}")?;
                 if let Some(at) = at {
@@ -217,6 +220,8 @@ mod tests {
         assert_eq!(line(What::Stop { handle: 2 }), r#"{"t":5,"tid":1,"cb":"stop","h":2}"#);
         let kernel = What::Kernel { handle: 2, first: 3, begin: 4, last: 9, at: Some(1) };
         assert_eq!(line(kernel), r#"{"t":5,"tid":1,"cb":"kernel","h":2,"first":3,"begin":4,"last":9,"at":1}"#);
+        let anchor = What::Anchor { handle: 2, time: 3, from: 4, until: 9 };
+        assert_eq!(line(anchor), r#"{"t":5,"tid":1,"cb":"anchor","h":2,"time":3,"from":4,"until":9}"#);
         assert_eq!(line(What::Finalize { context: 1 }), r#"{"t":5,"tid":1,"cb":"finalize","ctx":1}"#);
     }
 }

@@ -26,6 +26,7 @@ use crate::interface::introduction::Introduction;
 use common::clock::{CLOCK, nanoseconds};
 use common::config::Settings;
 use common::guard::contain;
+use common::launch::anchors::Anchor;
 use common::launch::{self, KernelTime};
 use common::origin::{self, Origin};
 use common::{control, files, log, missing, own_thread, process, shortage};
@@ -175,13 +176,22 @@ impl Recording {
         self.keep_now(What::Stop { handle });
     }
 
-    /// Records the GPU times of a launch. Runs on the collector's thread.
-    fn kernel(&self, handle: u64, KernelTime { first, start: begin, stop: last, before, .. }: KernelTime) {
-        // the recording's clock first: who loses the processor in between says a time that is too early, not too late
-        let now = self.now();
-        let ago = CLOCK.last_scale().map(|scale| CLOCK.now().saturating_sub(before) as f64 * scale);
-        let at = ago.map(|ago| now.saturating_sub(ago.ceil() as u64));
-        self.keep_now(What::Kernel { handle, first, begin, last, at });
+    /// Records the GPU times of a launch, and their anchor. Runs on the collector's thread.
+    fn kernel(&self, handle: u64, time: KernelTime) {
+        let KernelTime { first, start: begin, stop: last, before, anchor, .. } = time;
+        // the recording's clock around the other one: who loses the processor in between says times that are farther
+        // apart, not closer
+        let (early, ticks, late) = (self.now(), CLOCK.now(), self.now());
+        let scale = CLOCK.last_scale();
+        let ago = |then: u64| scale.map(|scale| ticks.saturating_sub(then) as f64 * scale);
+        let not_before = |then| ago(then).map(|ago| early.saturating_sub(ago.ceil() as u64));
+        let not_behind = |then| ago(then).map(|ago| late.saturating_sub(ago as u64));
+        if let Some(Anchor { from, until, time }) = anchor
+            && let (Some(from), Some(until)) = (not_before(from), not_behind(until))
+        {
+            self.keep_now(What::Anchor { handle, time, from, until });
+        }
+        self.keep_now(What::Kernel { handle, first, begin, last, at: not_before(before) });
     }
 
     /// Records the end of a communicator.

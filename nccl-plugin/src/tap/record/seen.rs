@@ -52,7 +52,7 @@ impl Seen {
             }
             What::State { handle, state, .. } => *state >= 0 && replace(handle, &self.events),
             What::Stop { handle } => self.stop(handle)?,
-            What::Kernel { handle, .. } => replace(handle, &self.events),
+            What::Kernel { handle, .. } | What::Anchor { handle, .. } => replace(handle, &self.events),
             What::Finalize { context } => replace(context, &self.contexts),
         };
         Ok(is_known)

@@ -1,0 +1,173 @@
+//! Anchors: moments that are known on the host's clock and on that of CUDA's events, whatever the application has queued.
+//!
+//! An event in a stream that is the library's own and has no other work happens as soon as the GPU's front end sees it:
+//! some microseconds after its record. So the time right before the record and the time of the first look that finds it
+//! over enclose it. The collector makes a few such events a second on its own thread, and keeps the one that is enclosed
+//! most closely. No call of the application waits for one.
+//!
+//! Where all streams share one hardware queue (`CUDA_DEVICE_MAX_CONNECTIONS=1`), an event waits for all that is queued.
+//! Its bounds are wide then, and true.
+
+use super::cuda::{Event, Relaxed, Stream};
+use super::pool::Launches;
+use crate::clock::CLOCK;
+use crate::event::handle::Handle;
+use rustc_hash::FxHashMap;
+
+/// Nanoseconds from one anchor of a context to the next. The first ones are closer together, for short runs.
+const INTERVAL: f64 = 1e9;
+const FIRST_INTERVAL: f64 = 5e7;
+
+/// Events for one anchor.
+const TRIES: usize = 4;
+
+/// Looks at one event without a pause, 0.2 to 0.5 us each. Most events happen within 10 us.
+const LOOKS: usize = 200;
+
+/// A moment on both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Anchor {
+    /// Time right before the event was recorded, ticks: the event happened later.
+    pub from: u64,
+    /// Time at which the event was seen to be over, ticks: it happened earlier.
+    pub until: u64,
+    /// Time of the event, nanoseconds of the clock of CUDA's events.
+    pub time: u64,
+}
+
+/// A stream of the library's own in a context, with two events.
+#[derive(Debug)]
+pub struct Own {
+    stream: Stream,
+    events: [Event; 2],
+    /// Generation of the context's pool when they were made.
+    pub(super) generation: u32,
+}
+
+impl Own {
+    /// Makes them in the calling thread's context. `None` where the driver gives no stream.
+    pub(super) fn make(relaxed: &Relaxed<'_>, generation: u32) -> Option<Self> {
+        let events = [relaxed.create()?, relaxed.create()?];
+        let Some(stream) = relaxed.create_stream() else {
+            events.into_iter().for_each(|event| relaxed.destroy(event));
+            return None;
+        };
+        Some(Self { stream, events, generation })
+    }
+
+    pub(super) fn destroy(self, relaxed: &Relaxed<'_>) {
+        self.events.into_iter().for_each(|event| relaxed.destroy(event));
+        relaxed.destroy_stream(self.stream);
+    }
+}
+
+/// An event between two looks at the host's clock, ticks.
+#[derive(Debug, Clone, Copy)]
+struct Enclosed {
+    /// Its place in [`Own::events`].
+    event: usize,
+    from: u64,
+    until: u64,
+}
+
+/// The anchors of one context.
+#[derive(Debug)]
+struct OfContext {
+    own: Own,
+    /// Time of the first anchor, and the time from which the next one is due, ticks.
+    first: u64,
+    next: u64,
+    /// An event that has not happened yet, with the ticks right before its record.
+    asked: Option<(usize, u64)>,
+    /// The event of the latest anchor, until its time is known.
+    found: Option<Enclosed>,
+    latest: Option<Anchor>,
+    /// Communicators that have the latest anchor.
+    served: Vec<Handle>,
+}
+
+impl OfContext {
+    /// Makes an anchor if one is due. A tick is worth `scale` nanoseconds.
+    fn look(&mut self, calls: &Relaxed<'_>, scale: f64) -> Option<()> {
+        let now = CLOCK.now();
+        if let Some((event, from)) = self.asked {
+            if calls.has_happened(self.own.events[event]) {
+                (self.asked, self.found) = (None, Some(Enclosed { event, from, until: CLOCK.now() }));
+            }
+            return Some(());
+        }
+        if now < self.next || self.found.is_some() {
+            return Some(());
+        }
+        let age = now.saturating_sub(self.first) as f64 * scale;
+        self.next = now.saturating_add((age.clamp(FIRST_INTERVAL, INTERVAL) / scale) as u64);
+        let mut best: Option<Enclosed> = None;
+        for _ in 0..TRIES {
+            let event = best.map_or(0, |best| 1 - best.event);
+            let from = CLOCK.now();
+            calls.record(self.own.events[event], self.own.stream)?;
+            let Some(until) = seen(calls, self.own.events[event]) else {
+                // something is ahead of it in the GPU's queue
+                if best.is_none() {
+                    self.asked = Some((event, from));
+                }
+                break;
+            };
+            if best.is_none_or(|best| until.saturating_sub(from) < best.until.saturating_sub(best.from)) {
+                best = Some(Enclosed { event, from, until });
+            }
+        }
+        self.found = best;
+        Some(())
+    }
+}
+
+/// Looks at an event until it has happened; returns the ticks of the look that shows it. `None` if it takes too long.
+fn seen(calls: &Relaxed<'_>, event: Event) -> Option<u64> {
+    (0..LOOKS).find_map(|_| calls.has_happened(event).then(|| CLOCK.now()))
+}
+
+/// The anchors of all contexts, by the numbers of their pools.
+#[derive(Debug, Default)]
+pub(super) struct Anchors(FxHashMap<usize, OfContext>);
+
+impl Anchors {
+    /// Makes an anchor in the context of a pool if one is due.
+    pub(super) fn look(&mut self, pool: usize, launches: &Launches, calls: &Relaxed<'_>, scale: f64) {
+        self.0.retain(|&pool, context| !launches.is_of_before(pool, &context.own));
+        if !self.0.contains_key(&pool)
+            && let Some(own) = launches.take_own(pool)
+            && !launches.is_of_before(pool, &own)
+        {
+            let now = CLOCK.now();
+            self.0.insert(
+                pool,
+                OfContext { own, first: now, next: now, asked: None, found: None, latest: None, served: Vec::new() },
+            );
+        }
+        let _ = self.0.get_mut(&pool).and_then(|context| context.look(calls, scale));
+    }
+
+    /// Returns the latest anchor of a context, once to each communicator. `time` returns an event's time on the clock of
+    /// CUDA's events.
+    pub(super) fn serve(
+        &mut self,
+        pool: usize,
+        communicator: Handle,
+        time: impl Fn(Event) -> Option<u64>,
+    ) -> Option<Anchor> {
+        let context = self.0.get_mut(&pool)?;
+        if let Some(Enclosed { event, from, until }) = context.found.take() {
+            context.latest = time(context.own.events[event]).map(|time| Anchor { from, until, time });
+            context.served.clear();
+        }
+        let latest = context.latest.filter(|_| !context.served.contains(&communicator))?;
+        context.served.push(communicator);
+        Some(latest)
+    }
+
+    /// Takes the stream of a context out.
+    pub(super) fn close(&mut self, pool: usize) -> Option<Own> {
+        self.0.remove(&pool).map(|context| context.own)
+    }
+}
