@@ -275,9 +275,7 @@ pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, 
 /// `time`, nanoseconds of the events' clock, lies between `from` and `until`, ticks.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_kernel_anchor(time: u64, from: u64, until: u64) {
-    guard("scorep_nccl_kernel_anchor", (), || {
-        callbacks::replay_anchor(common::launch::anchors::Anchor { from, until, time })
-    });
+    guard("scorep_nccl_kernel_anchor", (), || callbacks::replay_anchor(common::launch::Anchor { from, until, time }));
 }
 
 /// Says how many callbacks the recording lacks; they count as dropped. A program that replays recorded callbacks calls

@@ -20,6 +20,11 @@ impl Unseen {
         Self((!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, InMeasurement>(function) }))
     }
 
+    /// Returns whether the process has such a Score-P.
+    pub(crate) fn is_score_p_there(self) -> bool {
+        self.0.is_some()
+    }
+
     /// Adds `by` to the calling thread's measurement depth.
     fn change(self, by: c_int) {
         let Some(in_measurement) = self.0 else { return };

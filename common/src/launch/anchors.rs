@@ -6,9 +6,11 @@
 //! most closely. No call of the application waits for one.
 //!
 //! Where all streams share one hardware queue (`CUDA_DEVICE_MAX_CONNECTIONS=1`), an event waits for all that is queued.
-//! Its bounds are wide then, and true.
+//! Its bounds are wide then, and true. Under Score-P there are no anchors ([`Relaxed::create_stream`]).
 
-use super::cuda::{Event, Relaxed, Stream};
+use super::Anchor;
+use super::cuda::{Event, Relaxed};
+use super::own_stream::Own;
 use super::pool::Launches;
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
@@ -23,43 +25,6 @@ const TRIES: usize = 4;
 
 /// Looks at one event without a pause, 0.2 to 0.5 us each. Most events happen within 10 us.
 const LOOKS: usize = 200;
-
-/// A moment on both clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Anchor {
-    /// Time right before the event was recorded, ticks: the event happened later.
-    pub from: u64,
-    /// Time at which the event was seen to be over, ticks: it happened earlier.
-    pub until: u64,
-    /// Time of the event, nanoseconds of the clock of CUDA's events.
-    pub time: u64,
-}
-
-/// A stream of the library's own in a context, with two events.
-#[derive(Debug)]
-pub struct Own {
-    stream: Stream,
-    events: [Event; 2],
-    /// Generation of the context's pool when they were made.
-    pub(super) generation: u32,
-}
-
-impl Own {
-    /// Makes them in the calling thread's context. `None` where the driver gives no stream.
-    pub(super) fn make(relaxed: &Relaxed<'_>, generation: u32) -> Option<Self> {
-        let events = [relaxed.create()?, relaxed.create()?];
-        let Some(stream) = relaxed.create_stream() else {
-            events.into_iter().for_each(|event| relaxed.destroy(event));
-            return None;
-        };
-        Some(Self { stream, events, generation })
-    }
-
-    pub(super) fn destroy(self, relaxed: &Relaxed<'_>) {
-        self.events.into_iter().for_each(|event| relaxed.destroy(event));
-        relaxed.destroy_stream(self.stream);
-    }
-}
 
 /// An event between two looks at the host's clock, ticks.
 #[derive(Debug, Clone, Copy)]

@@ -37,9 +37,12 @@ pub struct Event(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context(pub usize);
 
-/// A stream of the library's own: its handle, which is never used as a pointer.
+/// A stream of the library's own: its handle, which is never used as a pointer, and its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stream(usize);
+pub struct Stream {
+    handle: usize,
+    context: Context,
+}
 
 /// A function of the driver, for the line about its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +56,11 @@ enum Function {
     EventDestroy,
     CtxGetId,
     StreamDestroy,
+    CtxPushCurrent,
 }
 
 impl Function {
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 9] = [
         "cuCtxGetCurrent",
         "cuEventCreate",
         "cuEventRecord",
@@ -65,6 +69,7 @@ impl Function {
         "cuEventDestroy",
         "cuCtxGetId",
         "cuStreamDestroy",
+        "cuCtxPushCurrent",
     ];
 }
 
@@ -83,6 +88,8 @@ pub struct Driver {
     id: Option<unsafe extern "C" fn(usize, *mut u64) -> c_int>,
     create_stream: Option<unsafe extern "C" fn(*mut usize, c_uint) -> c_int>,
     destroy_stream: Option<unsafe extern "C" fn(usize) -> c_int>,
+    push: Option<unsafe extern "C" fn(usize) -> c_int>,
+    pop: Option<unsafe extern "C" fn(*mut usize) -> c_int>,
     unseen: Unseen,
     /// Shut when calls are over, for whatever reason. The collector enters it for its own calls.
     gate: Gate,
@@ -126,6 +133,8 @@ impl Driver {
                 id: function(library, c"cuCtxGetId"),
                 create_stream: function(library, c"cuStreamCreate"),
                 destroy_stream: function(library, c"cuStreamDestroy_v2"),
+                push: function(library, c"cuCtxPushCurrent_v2"),
+                pop: function(library, c"cuCtxPopCurrent_v2"),
                 unseen: Unseen::look_up(),
                 gate: Gate::default(),
                 failure: AtomicU64::new(0),
@@ -326,26 +335,41 @@ impl Relaxed<'_> {
 
     /// Makes a stream of the library's own in the calling thread's context. `None` where the driver has none to give:
     /// nothing else depends on it.
-    pub fn create_stream(&self) -> Option<Stream> {
-        self.driver.goes_on()?;
-        let (create, mut stream) = (self.driver.create_stream?, 0);
-        self.driver.destroy_stream?;
+    ///
+    /// `None` under Score-P, too: for a record, its CUDA adapter looks up the calling thread's location, also within
+    /// its measurement, and the collector has none. With `SCOREP_CUDA_ENABLE=yes` that ended jobs (Score-P 8.4).
+    pub fn create_stream(&self, context: Context) -> Option<Stream> {
+        let driver = self.driver;
+        driver.goes_on()?;
+        let has_all = [driver.destroy_stream.is_some(), driver.push.is_some(), driver.pop.is_some()] == [true; 3];
+        let create = driver.create_stream.filter(|_| has_all && !driver.unseen.is_score_p_there())?;
+        let mut handle = 0;
         // SAFETY: the function writes one handle.
-        let result = unsafe { create(&raw mut stream, NON_BLOCKING) };
-        (result == SUCCESS).then_some(Stream(stream))
+        let result = unsafe { create(&raw mut handle, NON_BLOCKING) };
+        (result == SUCCESS).then_some(Stream { handle, context })
     }
 
     /// Destroys a stream of the library's own. Nobody may use it later.
     pub fn destroy_stream(&self, stream: Stream) {
         let Some(destroy) = self.driver.destroy_stream.filter(|_| !self.driver.is_over()) else { return };
         // SAFETY: `create_stream` made the stream, and its owner gives it up here.
-        let result = unsafe { destroy(stream.0) };
+        let result = unsafe { destroy(stream.handle) };
         let _ = self.driver.succeeds(Function::StreamDestroy, result);
     }
 
-    /// Records an event in a stream of the library's own, which has no other work.
+    /// Records an event in a stream of the library's own, which has no other work. The stream's context is the calling
+    /// thread's meanwhile: tools that watch CUDA may expect one.
     pub fn record(&self, event: Event, stream: Stream) -> Option<()> {
-        self.driver.record(event, stream.0)
+        self.driver.goes_on()?;
+        let (push, pop) = (self.driver.push?, self.driver.pop?);
+        // SAFETY: the driver returns an error if the context is gone.
+        let result = unsafe { push(stream.context.0) };
+        self.driver.succeeds(Function::CtxPushCurrent, result)?;
+        let recorded = self.driver.record(event, stream.handle);
+        let mut popped = 0;
+        // SAFETY: the function writes one handle, of the context that this thread has pushed.
+        let _ = unsafe { pop(&raw mut popped) };
+        recorded
     }
 
     /// Returns whether an event that was recorded has happened.

@@ -8,16 +8,16 @@
 //! A launch has one owner at a time. It passes from one owner to the next through queues that nobody waits for, so no
 //! part of it is shared.
 
-pub mod anchors;
+pub(crate) mod anchors;
 pub(crate) mod cuda;
 pub mod gate;
 pub mod lag;
+mod own_stream;
 pub mod pool;
 pub mod share;
 pub mod times;
 
 use crate::event::handle::Handle;
-use crate::launch::anchors::Anchor;
 use crate::launch::cuda::Event;
 use std::sync::OnceLock;
 
@@ -88,6 +88,17 @@ impl Untimed {
     pub fn from_bits(bits: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| *cause as u8 == bits)
     }
+}
+
+/// A moment on both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Anchor {
+    /// Time right before the event was recorded, ticks: the event happened later.
+    pub from: u64,
+    /// Time at which the event was seen to be over, ticks: it happened earlier.
+    pub until: u64,
+    /// Time of the event, nanoseconds of the clock of CUDA's events.
+    pub time: u64,
 }
 
 /// Times of a launch's two events from a recording, in nanoseconds of the clock of CUDA's events.

@@ -5,7 +5,7 @@
 //! away with the context, as by `cudaDeviceReset`. If the program does so earlier, the context has another number
 //! (`Calls::id`), and the pool forgets its earlier events.
 
-use super::anchors::Own;
+use super::own_stream::Own;
 use super::{Launch, News, Recorded, Source, Starts};
 use crate::launch::cuda::{Calls, Context, Driver, Look};
 use crossbeam_queue::ArrayQueue;
@@ -319,7 +319,7 @@ impl Launches {
 /// Makes the library's own stream in the calling thread's context, if the driver gives one.
 fn make_own(pool: &Pool, calls: &Calls<'_>) {
     let generation = pool.generation.load(Ordering::Acquire);
-    if let Some(own) = calls.relaxed().and_then(|relaxed| Own::make(&relaxed, generation)) {
+    if let Some(own) = calls.relaxed().and_then(|relaxed| Own::make(&relaxed, pool.context, generation)) {
         let _ = pool.own.push(own);
     }
 }

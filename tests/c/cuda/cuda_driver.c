@@ -39,7 +39,8 @@ static bool deinitialized;
 static pid_t owner;
 static _Thread_local enum capture_mode thread_mode = CAPTURE_GLOBAL;
 static _Thread_local int current = -1;
-static _Thread_local bool forbidden;
+static _Thread_local bool forbidden, has_pushed;
+static _Thread_local int before_push;
 
 #define NAME_FUNCTION(name) #name,
 static const char *const names[] = {DRIVER_FUNCTIONS(NAME_FUNCTION)};
@@ -144,6 +145,7 @@ API int cuEventRecord(void *handle, void *of) {
   if (context < 0) wrong(OF_cuEventRecord, "stream 0 of no context");
   if (event->context != context) wrong(OF_cuEventRecord, "the event is another context's than the stream");
   if (stream && stream->captured) wrong(OF_cuEventRecord, "the stream is captured");
+  if (stream && stream->is_own && stream->context != current) wrong(OF_cuEventRecord, "the library's stream, in another context");
   if (!error && contexts[context].destroyed) error = ERROR_CONTEXT_IS_DESTROYED;
   if (error) {
     event->state = NOT_RECORDED;
@@ -173,6 +175,25 @@ API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
   double nanoseconds = (double)(int64_t)(events[1]->happens - events[0]->happens);
   *milliseconds = (float)(nanoseconds * (1 + context->ppm * 1e-6) / 1e6);
   return leave(ERROR_SUCCESS);
+}
+
+/* One context a thread, behind which the one before comes back. */
+API int cuCtxPushCurrent_v2(void *context) {
+  int error = enter(OF_cuCtxPushCurrent_v2);
+  uintptr_t place = (uintptr_t)context - FIRST_CONTEXT;
+  if ((uintptr_t)context < FIRST_CONTEXT || place >= (uintptr_t)context_count) wrong(OF_cuCtxPushCurrent_v2, "there is no such context");
+  if (has_pushed) wrong(OF_cuCtxPushCurrent_v2, "a context that was pushed before was not popped");
+  if (!error && contexts[place].destroyed) error = ERROR_CONTEXT_IS_DESTROYED;
+  if (!error) before_push = current, current = (int)place, has_pushed = true;
+  return leave(error);
+}
+
+API int cuCtxPopCurrent_v2(void **context) {
+  int error = enter(OF_cuCtxPopCurrent_v2);
+  if (!has_pushed) wrong(OF_cuCtxPopCurrent_v2, "no context was pushed");
+  *context = (void *)(uintptr_t)(FIRST_CONTEXT + current);
+  current = before_push, has_pushed = false;
+  return leave(error);
 }
 
 /* A stream of the library's own. */

@@ -9,7 +9,8 @@
 /* The functions that the stand-in has. */
 #define DRIVER_FUNCTIONS(X)                                                                                                      \
   X(cuCtxGetCurrent) X(cuEventCreate) X(cuEventRecord) X(cuEventElapsedTime) X(cuStreamIsCapturing)                               \
-  X(cuThreadExchangeStreamCaptureMode) X(cuGetErrorName) X(cuCtxGetId) X(cuStreamCreate) X(cuEventDestroy_v2) X(cuStreamDestroy_v2)
+  X(cuThreadExchangeStreamCaptureMode) X(cuGetErrorName) X(cuCtxGetId) X(cuStreamCreate) X(cuEventDestroy_v2) X(cuStreamDestroy_v2)    \
+  X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)
 #define DECLARE_FUNCTION(name) OF_##name,
 enum driver_function { DRIVER_FUNCTIONS(DECLARE_FUNCTION) DRIVER_FUNCTION_COUNT };
 

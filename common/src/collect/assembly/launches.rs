@@ -2,7 +2,7 @@
 
 use super::Assembly;
 use crate::collect::operations::Operations;
-use crate::launch::anchors::Anchor;
+use crate::launch::Anchor;
 use crate::operation::kernels::When;
 
 /// Marks all these operations as heard of.

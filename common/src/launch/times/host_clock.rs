@@ -4,7 +4,7 @@
 //! The closest recent limit counts, of the last one to three seconds: in that time, the clocks of H200s and their hosts
 //! drifted up to 30 us apart.
 
-use crate::launch::anchors::Anchor;
+use crate::launch::Anchor;
 
 /// Nanoseconds after which the closest limit is looked for anew. The closest one of the interval before counts as well.
 const RECENT: f64 = 1e9;

@@ -20,9 +20,10 @@ mod news;
 
 pub use news::{OfKernel, take_news};
 
-use super::anchors::{Anchor, Anchors, Own};
+use super::anchors::Anchors;
+use super::own_stream::Own;
 use super::pool::Launches;
-use super::{KernelId, KernelTime, Launch, Recorded, Source, Starts, Untimed};
+use super::{Anchor, KernelId, KernelTime, Launch, Recorded, Source, Starts, Untimed};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
 use crate::launch::cuda::{Event, Look};

@@ -6,7 +6,7 @@
 
 use crate::event::handle::Handle;
 use crate::event::name::Name;
-use crate::launch::anchors::Anchor;
+use crate::launch::Anchor;
 use crate::launch::{KernelId, Launch, Recorded, Untimed};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 

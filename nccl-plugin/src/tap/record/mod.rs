@@ -26,7 +26,7 @@ use crate::interface::introduction::Introduction;
 use common::clock::{CLOCK, nanoseconds};
 use common::config::Settings;
 use common::guard::contain;
-use common::launch::anchors::Anchor;
+use common::launch::Anchor;
 use common::launch::{self, KernelTime};
 use common::origin::{self, Origin};
 use common::{control, files, log, missing, own_thread, process, shortage};

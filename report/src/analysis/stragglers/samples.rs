@@ -100,11 +100,9 @@ fn spread_out(count: usize, parts: usize) -> impl Iterator<Item = usize> {
 }
 
 impl Samples {
-    /// Returns whether most calls were ready before they could begin, but not those of every rank.
+    /// Returns whether the calls of half of the ranks or more show no own time, but not those of every rank.
     pub(super) fn hide(&self) -> bool {
-        let all: usize = self.ranks.iter().map(Vec::len).sum();
-        let at_once = self.ranks.iter().flatten().filter(|sample| sample.is_at_once()).count();
-        2 * at_once > all && at_once < all
+        !self.shows() && !self.ranks.iter().flatten().all(Sample::is_at_once)
     }
 
     /// Returns whether the calls of most ranks show an own time: a call that was ready before it could begin does not.

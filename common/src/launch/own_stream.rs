@@ -1,0 +1,29 @@
+//! A stream of the library's own in a context of CUDA's, for anchors.
+
+use super::cuda::{Context, Event, Relaxed, Stream};
+
+/// A stream of the library's own in a context, with two events.
+#[derive(Debug)]
+pub struct Own {
+    pub(super) stream: Stream,
+    pub(super) events: [Event; 2],
+    /// Generation of the context's pool when they were made.
+    pub(super) generation: u32,
+}
+
+impl Own {
+    /// Makes them in the calling thread's context. `None` where the driver gives no stream.
+    pub(super) fn make(relaxed: &Relaxed<'_>, context: Context, generation: u32) -> Option<Self> {
+        let events = [relaxed.create()?, relaxed.create()?];
+        let Some(stream) = relaxed.create_stream(context) else {
+            events.into_iter().for_each(|event| relaxed.destroy(event));
+            return None;
+        };
+        Some(Self { stream, events, generation })
+    }
+
+    pub(super) fn destroy(self, relaxed: &Relaxed<'_>) {
+        self.events.into_iter().for_each(|event| relaxed.destroy(event));
+        relaxed.destroy_stream(self.stream);
+    }
+}
