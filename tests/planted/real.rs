@@ -1,7 +1,7 @@
 //! Jobs of PyTorch on a GPU with a slow rank (`tests/gpu/gains.sh`): does the report predict the step of the same job
 //! without it?
 //!
-//! Four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over loopback: PyTorch
+//! In most of them, four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over loopback: PyTorch
 //! 2.11, NCCL 2.28.9, preset `light`. Rank 2 took 1.5 times as long. The times are those of the program's own clock.
 
 use crate::tool;
@@ -19,15 +19,21 @@ fn report(job: &str, ranks: usize) -> Value {
     serde_json::from_str(&report).unwrap()
 }
 
-/// Holds the report of a job against its mean step, and that of the run without the fault, microseconds.
-fn predicts(job: &str, [step, without]: [f64; 2], group: &str, why: &str) {
-    let report = report(job, 4);
+/// Holds the report of a job of four ranks, of which rank 2 is slow, against its mean step, and that of the run without the
+/// fault, microseconds.
+fn predicts(job: &str, steps: [f64; 2], group: &str, why: &str) {
+    predicts_of(job, [4, 2], steps, group, why);
+}
+
+/// The same of so many ranks and that slow one.
+fn predicts_of(job: &str, [ranks, slow]: [usize; 2], [step, without]: [f64; 2], group: &str, why: &str) {
+    let report = report(job, ranks);
     let known = &report["stragglers"]["known"];
     let found = known["found"].as_array().unwrap();
     assert_eq!(found.len(), 1, "{job}: {found:?}");
     assert_eq!(
         (&found[0]["gpus"], &found[0]["group"], &found[0]["why"]),
-        (&serde_json::json!([2]), &group.into(), &why.into())
+        (&serde_json::json!([slow]), &group.into(), &why.into())
     );
     assert_eq!(found[0]["when"], "always", "{job}");
     let predicted = step - found[0]["gain_us"].as_f64().unwrap();
@@ -44,6 +50,12 @@ fn a_late_host_costs_what_the_job_takes_less_without_it() {
 #[test]
 fn a_slow_rank_beside_which_all_others_are_ready_costs_what_the_job_takes_less_without_it() {
     predicts("ddp", [17_654.9, 12_083.1], "rank", "gpu");
+}
+
+/// Two H100s over NVLink: all-reduces take 5 us, and the fast rank computes beside its waits.
+#[test]
+fn a_slow_rank_of_two_beside_which_the_other_is_ready_costs_what_the_job_takes_less_without_it() {
+    predicts_of("ddp_two", [2, 1], [16_519.2, 11_020.0], "rank", "gpu");
 }
 
 #[test]
