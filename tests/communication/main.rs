@@ -450,3 +450,57 @@ fn what_cannot_be_copied_is_refused_with_the_reason() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && said.contains("SCOREP_ENABLE_TRACING=true"), "{said}");
 }
+
+/// An anchor file that says it has 2^31 properties: OTF2 3.0.2 allocates nothing for them, and writes behind it.
+fn anchor_of_many() -> Vec<u8> {
+    let head = [&b"\x03BOTF2\0\x03"[..], &[3, 3, 0, 2], &(1_u64 << 20).to_le_bytes(), &(1_u64 << 22).to_le_bytes()];
+    let numbers = [&[1, 1][..], &1_u64.to_le_bytes(), &1_u64.to_le_bytes(), b"m\0c\0d\0", &(1_u32 << 31).to_le_bytes()];
+    [head.concat(), numbers.concat(), b"name\0value\0name\0value\0".to_vec()].concat()
+}
+
+/// Runs commands that read an archive. They fail by themselves, whatever OTF2 makes of it, name it, and leave nothing.
+fn refuses(archive: &Path, what: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let copy = directory.path().join("copy");
+    let mut report = tool::tool();
+    report.arg("report").arg(archive);
+    let mut words = String::new();
+    for (name, mut command) in [("trace", trace(archive, &copy)), ("report", report)] {
+        let output = command.env("TMPDIR", directory.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{name}, {what}: {} {said}", output.status);
+        let last = said.lines().rfind(|line| line.starts_with("scorep-nccl: ")).unwrap();
+        words += last;
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{name}, {what}");
+        if name == "report" {
+            assert!(last.contains(&archive.join("traces.otf2").display().to_string()), "{what}: {said}");
+        }
+    }
+    words
+}
+
+#[test]
+fn a_damaged_archive_is_an_error_and_no_crash() {
+    if skipped() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let experiment = experiment(directory.path(), 2, 10, "");
+    let anchor = experiment.join("traces.otf2");
+    let whole = fs::read(&anchor).unwrap();
+    for (what, damaged) in [("many", anchor_of_many()), ("cut", whole[..whole.len() / 2].to_vec())] {
+        fs::write(&anchor, damaged).unwrap();
+        assert!(refuses(&experiment, what).contains("the anchor file of the archive is damaged"), "{what}");
+    }
+    fs::write(&anchor, &whole).unwrap();
+    // definitions in which OTF2 3.0.2 reads beyond its memory
+    let definitions = experiment.join("traces.def");
+    let whole = fs::read(&definitions).unwrap();
+    for place in 44..48 {
+        let mut damaged = whole.clone();
+        damaged[place] = 0xff;
+        fs::write(&definitions, damaged).unwrap();
+        let words = refuses(&experiment, &format!("byte {place}"));
+        assert!(!words.is_empty());
+    }
+}

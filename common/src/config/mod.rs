@@ -2,6 +2,7 @@
 
 mod choices;
 mod table;
+mod unknown;
 mod value;
 
 use crate::base::log;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 pub use choices::{GpuTime, Lanes, Preset, Regression};
 pub use table::{SETTINGS, Setting, Settings};
+pub use unknown::{is_unknown, nearest};
 
 /// Returns the settings of this process, which the first call reads.
 pub fn settings() -> &'static Settings {
@@ -18,7 +20,7 @@ pub fn settings() -> &'static Settings {
     SETTINGS.get_or_init(|| {
         let (settings, complaints) = Settings::from_environment();
         log::set_verbosity(settings.verbosity);
-        complaints.iter().for_each(|line| log::warn(line));
+        complaints.into_iter().chain(unknown::complaint()).for_each(|line| log::warn(&line));
         settings
     })
 }
