@@ -194,7 +194,8 @@ fn a_malformed_request_harms_no_job() {
     let mut job = job(&site);
     let place = job.directory().join(FILE);
     let own = job.status(0).unwrap().mask;
-    let whole = |rest: &str| format!("{{\"schema\": \"{SCHEMA}\", \"ticket\": \"1\", \"to\": \"all\", {rest}}}").into_bytes();
+    let whole =
+        |rest: &str| format!("{{\"schema\": \"{SCHEMA}\", \"ticket\": \"1\", \"to\": \"all\", {rest}}}").into_bytes();
     let long = usize::try_from(MOST_BYTES).unwrap() + 1;
     let texts: [Vec<u8>; 11] = [
         vec![],

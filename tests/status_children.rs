@@ -150,6 +150,9 @@ fn a_child_that_leaves_by_exit_alone_is_not_taken_for_dead() {
     job.order("init ab 0 2\n whole ab 3");
     let own = await_status(&job, job.pid().cast_signed(), |status| status.communicators.len() == 1);
     assert!(!own.forked);
+    // both are of one run
+    let beat = await_status(&job, child.0, |_| true).beat;
+    await_status(&job, child.0, |status| status.beat > beat + 1);
     child.signal(libc::SIGTERM);
     child.wait();
     for reaps in [false, true] {

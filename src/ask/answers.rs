@@ -119,7 +119,9 @@ impl Answers {
             let why = match asked {
                 Asked { has_ended: true, .. } => "has ended meanwhile",
                 Asked { has_another: true, .. } => "has taken a later request in place of this one",
-                Asked { is_silent: true, .. } => "has written nothing for 5 s: it is dead or stopped, or its host is cut off",
+                Asked { is_silent: true, .. } => {
+                    "has written nothing for 5 s: it is dead or stopped, or its host is cut off"
+                }
                 _ => "has not answered",
             };
             format!("{} {why}.", asked.name)

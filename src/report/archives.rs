@@ -1,7 +1,7 @@
 //! Archives as tables: the operations of each process, with kernels and regions beside them.
 
-use crate::archive::{self, Archive};
 use super::archive_child as child;
+use crate::archive::{self, Archive};
 use crate::otf2::{SUMMARY, apart};
 use report::job::Unreadable;
 use report::table::{About, Made, Writer};

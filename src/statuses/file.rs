@@ -3,7 +3,7 @@
 //! A directory may belong to many users. A file of another user than the job's says nothing of the job, and a file of the
 //! job's user may be damaged: neither may cost memory without bound, or reach a terminal as it is.
 
-use super::{Counts, Steps};
+use super::Counts;
 use common::files::{self, Directory};
 use common::status::Status;
 use common::visible::visible;
@@ -170,5 +170,26 @@ pub(super) struct Before {
 impl Foreign for Before {
     fn clean(&mut self) {
         self.communicators.iter_mut().for_each(|counts| clean(&mut counts.comm));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_files_of_a_directory_share_one_bound() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("a.status.json");
+        std::fs::write(&place, format!("{{\"later\": [{}]}}", ["{}"; 99].join(","))).unwrap();
+        let reader = Reader::of(&Directory::open(directory.path()).unwrap()).unwrap();
+        let weight = |left: usize| {
+            reader.memory.store(MOST_MEMORY - left, Ordering::Relaxed);
+            reader.read::<Before>(&place)
+        };
+        let needed = 100 * OBJECT + std::fs::read(&place).unwrap().len();
+        assert!(weight(needed).is_ok());
+        let Err(LeftOut::Unreadable(words)) = weight(needed - 1) else { unreachable!() };
+        assert!(words.starts_with("all files take more than 1 GiB"), "{words}");
     }
 }

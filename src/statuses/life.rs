@@ -88,6 +88,24 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_has_left_by_itself_is_not_taken_for_killed() {
+        let ended = |code: &str| {
+            let rest = vec!["0"; 27].join(" ");
+            of_stat(&format!("{} {rest} {code}", STAT.replace(" T ", " Z ")), Some(7777))
+        };
+        assert_eq!((ended("0"), ended("9"), ended("256")), (Life::Left, Life::Zombie, Life::Zombie));
+        let gone = |forked| {
+            Machine::own().life(&Status {
+                pid: u32::MAX,
+                forked,
+                origin: Origin { host: Some(Machine::own().host), ..Origin::default() },
+                ..Status::default()
+            })
+        };
+        assert_eq!((gone(false), gone(true)), (Life::Gone, Life::Left));
+    }
+
+    #[test]
     fn another_host_or_boot_is_elsewhere() {
         let own = Machine::own();
         let of = |host: &str, boot: Option<&String>| {

@@ -76,9 +76,17 @@ pub(crate) fn read(directory: &Path) -> io::Result<Statuses> {
 /// Returns the line on files of other users.
 fn of_others(first: &str, count: usize, users: &BTreeSet<u32>) -> String {
     let user = users.first().copied().unwrap_or_default();
-    let files = if count == 1 { "is left out: it belongs".into() } else { format!("and {} more are left out: they belong", count - 1) };
-    let users = if users.len() == 1 { format!("user {user}") } else { format!("user {user} and {} others", users.len() - 1) };
-    format!("{} {files} to {users}, and not to you or root; only the job's own user, or root, can read a job's state", shown(first))
+    let files = if count == 1 {
+        "is left out: it belongs".into()
+    } else {
+        format!("and {} more are left out: they belong", count - 1)
+    };
+    let users =
+        if users.len() == 1 { format!("user {user}") } else { format!("user {user} and {} others", users.len() - 1) };
+    format!(
+        "{} {files} to {users}, and not to you or root; only the job's own user, or root, can read a job's state",
+        shown(first)
+    )
 }
 
 /// Reads all status files of a directory twice, `gap` apart. If a process that does not say that it has ended has not
@@ -237,11 +245,10 @@ mod tests {
         let before = BTreeMap::from([("a".to_owned(), before)]);
         let mut later = status_of_two.clone();
         (later.beat, later.communicators[1].entered) = (2, 6);
-        let read =
-            |status: &Status| {
-                let found = vec![("a".into(), status.clone())];
-                observed(Statuses { found, ..Statuses::default() }, &before).processes.remove(0)
-            };
+        let read = |status: &Status| {
+            let found = vec![("a".into(), status.clone())];
+            observed(Statuses { found, ..Statuses::default() }, &before).processes.remove(0)
+        };
         assert_eq!((read(&later).beats, read(&later).moved), (true, vec![false, true]));
         assert_eq!((read(&status_of_two).beats, read(&status_of_two).moved), (false, vec![false, false]));
         assert!(is_doubtful(&read(&status_of_two)) && !is_doubtful(&read(&later)));

@@ -200,16 +200,18 @@ mod tests {
     #[test]
     fn the_number_of_a_request_is_new_once_whatever_comes_in_between() {
         let mut requests = Requests::new(Path::new("/nowhere"));
-        let mut is_new = |number: usize| {
-            requests.is_new(&Request { ticket: format!("{number:016x}"), ..Request::default() })
-        };
+        let mut is_new =
+            |number: usize| requests.is_new(&Request { ticket: format!("{number:016x}"), ..Request::default() });
         assert!(is_new(7) && is_new(8) && !is_new(7) && !is_new(8));
-        assert!((100..100 + MOST_KEPT - 2).all(&mut is_new) && !is_new(7) && is_new(1) && requests.done.len() == MOST_KEPT);
+        assert!(
+            (100..100 + MOST_KEPT - 2).all(&mut is_new) && !is_new(7) && is_new(1) && requests.done.len() == MOST_KEPT
+        );
     }
 
     #[test]
     fn a_request_holds_for_a_minute_by_the_clock_of_the_file_system() {
-        let directory = std::env::temp_dir().join(format!("scorep-nccl-requests-{:016x}", crate::base::files::random()));
+        let directory =
+            std::env::temp_dir().join(format!("scorep-nccl-requests-{:016x}", crate::base::files::random()));
         std::fs::create_dir(&directory).unwrap();
         let own = directory.join("own");
         let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
