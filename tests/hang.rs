@@ -206,7 +206,7 @@ fn names_of_a_status_are_quoted_for_a_shell_and_command_no_terminal() {
     let output = tool::tool().arg("hang").arg(directory.path()).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     let in_one = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    // what stands in double quotes has its backslash twice
+    // in double quotes, a backslash stands twice
     assert!(in_one.contains(r#"Next: is "a; touch\\u{1b}[2J x" up?"#), "{said}");
     assert!(!said.contains('\u{1b}'), "{said}");
 }

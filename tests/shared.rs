@@ -115,7 +115,7 @@ fn a_fifo_among_recordings_is_not_waited_for() {
 
 /// Status files and a request of another user, in a directory where both may write.
 #[test]
-fn what_another_user_says_of_a_job_is_named_and_not_believed() {
+fn statuses_of_another_user_are_named_and_not_believed() {
     for mode in [0o1777, 0o777] {
         let Some(place) = place(mode) else { return };
         let status = |host: &str| {

@@ -52,7 +52,7 @@ fn real(place: &Path) -> PathBuf {
     let absolute = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     let there = absolute.ancestors().find_map(|path| Some((path, path.canonicalize().ok()?)));
     let Some((path, real)) = there else { return absolute };
-    // what is missing below it has no links
+    // missing parts below it have no links
     absolute.strip_prefix(path).map_or_else(|_| absolute.clone(), |rest| real.join(rest).components().collect())
 }
 

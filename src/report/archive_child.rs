@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     region: Option<String>,
 }
 
-/// Writes the tables. What the archive has beside operations goes to standard output.
+/// Writes the tables. Kernels, regions and notes of the archive go to standard output.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let Arguments { anchor, dataset, region } = arguments;
     apart::answer(|_| one(anchor, dataset, region.as_deref()))

@@ -59,12 +59,12 @@ fn in_child(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Archived, 
     apart::read(anchor, child::COMMAND, arguments, &mut |_| ())
 }
 
-/// Returns the names of what a directory has.
+/// Returns the names of a directory's entries.
 fn entries(directory: &Path) -> BTreeSet<OsString> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
 }
 
-/// Writes the tables of an archive, and returns what it has beside operations.
+/// Writes the tables of an archive, and returns its kernels, regions and notes.
 ///
 /// # Errors
 /// In words.

@@ -121,7 +121,7 @@ pub(super) fn shown(text: &str) -> String {
     text.char_indices().nth(SHOWN).map_or_else(|| text.clone(), |(end, _)| format!("{}...", &text[..end]))
 }
 
-/// What is read of a status file: its texts are made visible.
+/// A status file as it was read, with texts that may be anybody's.
 pub(super) trait Foreign {
     /// Puts escapes in the place of control characters.
     fn clean(&mut self);

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_may_cost_is_bounded() {
+    fn the_memory_for_a_file_is_bounded() {
         let directory = tempfile::tempdir().unwrap();
         let put = |name: &str, text: String| fs::write(directory.path().join(format!("{name}{ENDING}")), text).unwrap();
         put("a", "{},".repeat(6 << 20));

@@ -67,7 +67,7 @@ impl Request {
 }
 
 /// Reads the file of a request, if it is the user's or root's, and nobody else's. It is opened once; no link is followed,
-/// and nothing waits. Returns what the file is, too.
+/// and nothing waits. Returns the file's metadata, too.
 ///
 /// # Errors
 /// In words: the reason why it is no request to obey.

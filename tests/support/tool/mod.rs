@@ -54,7 +54,7 @@ fn clean(mut command: Command, prefix: &str) -> Command {
 }
 
 /// Has the process of a command heed the signals that its test sends, whatever this process ignores: under nohup it
-/// ignores SIGHUP, and in a shell's background SIGINT, and so would what it starts.
+/// ignores SIGHUP, and in a shell's background SIGINT, and so would its children.
 pub(crate) fn heed_signals(command: &mut Command) {
     let heed = || {
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {

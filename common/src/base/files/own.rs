@@ -20,7 +20,7 @@ pub fn open(path: &Path, writes: bool) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
 }
 
-/// Opens what has a name for reading, and returns what it is: the caller looks whose it is, and whether it is a file.
+/// Opens a name for reading, whatever has it, and returns its metadata, too: the caller looks at the owner and the kind.
 /// Follows no link and never waits.
 ///
 /// # Errors
