@@ -1,6 +1,7 @@
 //! Names that look like settings and are none: most are misspelt.
 
-use super::{SETTINGS, is_set};
+use super::table::SETTINGS;
+use super::value::is_set;
 use std::fs::File;
 use std::io::{BufReader, Read};
 

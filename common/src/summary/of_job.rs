@@ -95,14 +95,12 @@ impl Summary {
     pub(super) fn sort(&mut self) {
         self.communicators.sort_by(|a, b| a.comm.cmp(&b.comm));
         self.communicators.iter_mut().for_each(|communicator| communicator.ranks.sort_unstable());
-        // in place: keys of their own, or room to keep the order of equal rows, would take as much memory as the rows of a
-        // large job; a key is of one row
-        self.operations.sort_unstable_by(|a, b| {
+        // compared in place: keys of their own would take as much memory as the rows of a large job
+        self.operations.sort_by(|a, b| {
             (&a.comm, a.rank, &a.kind, &a.func, a.peer).cmp(&(&b.comm, b.rank, &b.kind, &b.func, b.peer))
         });
-        self.transfers.sort_unstable_by(|a, b| (&a.comm, a.rank, a.peer).cmp(&(&b.comm, b.rank, b.peer)));
-        self.channels
-            .sort_unstable_by(|a, b| (&a.comm, a.rank, a.peer, a.channel).cmp(&(&b.comm, b.rank, b.peer, b.channel)));
+        self.transfers.sort_by(|a, b| (&a.comm, a.rank, a.peer).cmp(&(&b.comm, b.rank, b.peer)));
+        self.channels.sort_by(|a, b| (&a.comm, a.rank, a.peer, a.channel).cmp(&(&b.comm, b.rank, b.peer, b.channel)));
         self.lateness.sort_by(|a, b| (&a.comm, a.rank).cmp(&(&b.comm, b.rank)));
         self.bandwidth.sort_by(|a, b| (&a.comm, &a.func, a.from_bytes).cmp(&(&b.comm, &b.func, b.from_bytes)));
     }
