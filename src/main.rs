@@ -81,6 +81,10 @@ enum Command {
     ReplayOne(replay::child::Arguments),
     #[command(name = table::child::COMMAND, hide = true)]
     TableOne(table::child::Arguments),
+    #[command(name = communication::child::COMMAND, hide = true)]
+    TraceOne(communication::child::Arguments),
+    #[command(name = report::archive_child::COMMAND, hide = true)]
+    ArchiveOne(report::archive_child::Arguments),
     #[command(name = pages::COMMAND, hide = true)]
     Pages(pages::Arguments),
 }
@@ -109,6 +113,8 @@ fn main() -> ExitCode {
     let ended = match command {
         Command::ReplayOne(arguments) => return replay::child::run(&arguments),
         Command::TableOne(arguments) => return table::child::run(&arguments),
+        Command::TraceOne(arguments) => return communication::child::run(&arguments),
+        Command::ArchiveOne(arguments) => return report::archive_child::run(&arguments),
         Command::BenchOne(arguments) => return bench::measure::run(&arguments),
         Command::WhatIs(arguments) => return installed::loader::run(&arguments),
         Command::ReleaseOf(arguments) => return installed::nccl_files::run(&arguments),

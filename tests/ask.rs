@@ -11,7 +11,7 @@ mod site;
 mod tool;
 
 use common::status::Status;
-use common::status::request::{FILE, MOST_BYTES, Request, SCHEMA};
+use common::status::request::{FILE, MOST_BYTES, Request, SCHEMA, To};
 use ranks::Ranks;
 use serde_json::json;
 use site::{Site, texts};
@@ -194,15 +194,18 @@ fn a_malformed_request_harms_no_job() {
     let mut job = job(&site);
     let place = job.directory().join(FILE);
     let own = job.status(0).unwrap().mask;
-    let whole = |rest: &str| format!("{{\"schema\": \"{SCHEMA}\", \"ticket\": \"1\", {rest}}}").into_bytes();
+    let whole =
+        |rest: &str| format!("{{\"schema\": \"{SCHEMA}\", \"ticket\": \"1\", \"to\": \"all\", {rest}}}").into_bytes();
     let long = usize::try_from(MOST_BYTES).unwrap() + 1;
-    let texts: [Vec<u8>; 9] = [
+    let texts: [Vec<u8>; 11] = [
         vec![],
         vec![0; 4096],
         b"\xff\xfe{".to_vec(),
         b"[".repeat(10_000),
         b" ".repeat(long),
         b"{\"schema\": 7}".to_vec(),
+        format!("{{\"schema\": \"{SCHEMA}\", \"ticket\": \"1\", \"back\": true}}").into_bytes(),
+        format!("{{\"schema\": \"{SCHEMA}\", \"to\": \"all\", \"back\": true}}").into_bytes(),
         whole("\"preset\": [\"network\"]"),
         whole("\"preset\": \"network\", \"seconds\": \"long\""),
         whole("\"preset\": \"none of them\", \"seconds\": -1e308"),
@@ -240,6 +243,101 @@ fn refuses(job: &mut Ranks, put: impl FnOnce()) {
     }
 }
 
+/// Whoever may write to the directory may put an older request of the user's back.
+#[test]
+fn an_earlier_request_that_is_put_back_is_not_done_again() {
+    let site = Site::new();
+    let mut job = job(&site);
+    let (place, kept) = (job.directory().join(FILE), job.directory().join("kept"));
+    let own = job.status(0).unwrap().mask;
+    asked(&job, &["--preset", "network"], 3);
+    fs::hard_link(&place, &kept).unwrap();
+    let first = job.status(0).unwrap().answer.unwrap().ticket;
+    assert_eq!(asked(&job, &["--back"], 0), "2 of 2 processes have taken the request.\n");
+    let second = job.status(0).unwrap().answer.unwrap().ticket;
+    assert_ne!(first, second);
+    fs::rename(&kept, &place).unwrap();
+    let is_again = |job: &mut Ranks| {
+        let beat = job.status(0).unwrap().beat;
+        // it has looked at least twice
+        let status = job.await_status(0, "whole ab 1", |status| status.beat > beat + 2);
+        (status.answer.unwrap().ticket != second, status.mask != own)
+    };
+    assert_eq!(is_again(&mut job), (false, false));
+    // the same with nothing in between, which makes the file another one
+    fs::rename(&place, &kept).unwrap();
+    assert_eq!(is_again(&mut job), (false, false));
+    fs::rename(&kept, &place).unwrap();
+    assert_eq!(is_again(&mut job), (false, false));
+    job.end();
+}
+
+/// A request that nobody has read, put back later, in another job's directory, too.
+#[test]
+fn a_request_from_before_a_process_is_not_for_it() {
+    let site = Site::new();
+    let mut job = job(&site);
+    let (place, aside) = (job.directory().join(FILE), job.directory().join("aside"));
+    let put = |ticket: &str, seconds: u64| {
+        let request = Request {
+            schema: SCHEMA.into(),
+            ticket: ticket.into(),
+            to: Some(To::All),
+            preset: Some("network".into()),
+            ..Request::default()
+        };
+        fs::write(&aside, serde_json::to_vec(&request).unwrap()).unwrap();
+        let made = std::time::SystemTime::now() - Duration::from_secs(seconds);
+        fs::File::options().write(true).open(&aside).unwrap().set_modified(made).unwrap();
+        fs::rename(&aside, &place).unwrap();
+    };
+    let own = job.status(0).unwrap().mask;
+    let begun = Instant::now();
+    put("1", 3600);
+    while begun.elapsed() < Duration::from_secs(3) {
+        job.order(0, "whole ab 1");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // from before the process
+    assert_eq!((job.status(0).unwrap().answer, job.status(0).unwrap().mask), (None, own));
+    put("2", 0);
+    let answer = job.await_status(0, "whole ab 1", |status| status.answer.is_some()).answer.unwrap();
+    assert_eq!((answer.ticket.as_str(), answer.refused), ("2", None));
+}
+
+#[test]
+fn one_process_may_be_asked_alone() {
+    let site = Site::new();
+    let mut job = job(&site);
+    let own = job.status(0).unwrap().mask;
+    let pid = job.pid(1).to_string();
+    let said = asked(&job, &["--preset", "network", "--pid", &pid], 3);
+    assert!(said.starts_with("1 of 1 processes have taken the request, 1 of them in part.\n"), "{said}");
+    job.await_status(1, "whole ab 1", |status| status.mask != own);
+    let beat = job.status(0).unwrap().beat;
+    let other = job.await_status(0, "whole ab 1", |status| status.beat > beat + 2);
+    assert_eq!((other.mask, other.answer), (own, None));
+    let output = job.command("ask").args(["--back", "--pid", "1"]).output().unwrap();
+    assert!(output.status.code() == Some(2) && texts(&output).1.contains("no process 1 runs"), "{output:?}");
+    job.end();
+}
+
+/// Nobody here can look up whether it lives.
+#[test]
+fn a_silent_process_of_another_host_is_said_to_be_so_and_not_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let origin = common::origin::Origin { host: Some("elsewhere".into()), ..Default::default() };
+    let status = Status { schema: common::status::SCHEMA.into(), pid: 7, beat: 3, origin, ..Status::default() };
+    fs::write(directory.path().join("x.status.json"), serde_json::to_vec(&status).unwrap()).unwrap();
+    let mut ask = tool::tool();
+    ask.arg("ask").arg(directory.path()).args(["--back", "--wait", "1000"]);
+    let printed = fs::File::create(directory.path().join("printed")).unwrap();
+    let status = tool::ends(ask.stdout(printed), Duration::from_secs(100), "ask");
+    let said = fs::read_to_string(directory.path().join("printed")).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("pid 7 on elsewhere has written nothing for 5 s: it is dead or stopped, or its"), "{said}");
+}
+
 #[test]
 fn wrong_command_lines_ask_nobody() {
     let directory = tempfile::tempdir().unwrap();
@@ -252,6 +350,7 @@ fn wrong_command_lines_ask_nobody() {
         &["--for", "3s"],
         &["--preset", "none"],
         &["--preset", "api", "--back"],
+        &["--back", "--host", "a"],
         &["--preset", "api", "--for", "-1s"],
     ] {
         let output = of(options);

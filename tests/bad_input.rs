@@ -187,6 +187,26 @@ fn outputs_that_cannot_be_written_are_named() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "in the way");
 }
 
+/// Before the work: nothing is replayed, and nothing is made.
+#[test]
+fn two_outputs_with_one_place_are_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = tool::run("nodes2x1_comms");
+    for (command, one, other) in [
+        ("replay", "--summary", "--otf2"),
+        ("report", "--html", "--json"),
+        ("report", "--perfetto", "--json"),
+        ("report", "--csv", "--html"),
+    ] {
+        let (place, same) = (directory.path().join("x"), directory.path().join("./x"));
+        let output = tool::tool().arg(command).arg(&run).arg(one).arg(&place).arg(other).arg(&same).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{command}: {message}");
+        assert!(message.contains(one) && message.contains(other) && message.contains("have one place"), "{message}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{command}");
+    }
+}
+
 #[test]
 fn unknown_event_types_pass_and_are_counted() {
     let directory = tempfile::tempdir().unwrap();

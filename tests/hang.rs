@@ -195,6 +195,48 @@ fn foreign_files_are_named_and_make_an_answer_doubtful() {
     );
 }
 
+/// Whatever a status says, its lines are copied into a shell.
+#[test]
+fn names_of_a_status_are_quoted_for_a_shell_and_command_no_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let origin =
+        common::origin::Origin { host: Some("a; touch\u{1b}[2J x".into()), rank: Some(0), ..Default::default() };
+    let status = common::status::Status { schema: common::status::SCHEMA.into(), pid: 7, origin, ..Default::default() };
+    std::fs::write(directory.path().join("x.status.json"), serde_json::to_vec(&status).unwrap()).unwrap();
+    let output = tool::tool().arg("hang").arg(directory.path()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let in_one = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    // in double quotes, a backslash stands twice
+    assert!(in_one.contains(r#"Next: is "a; touch\\u{1b}[2J x" up?"#), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said}");
+}
+
+/// Memory is that of the whole machine: a tool that takes it ends other programs.
+#[test]
+fn files_that_would_take_much_memory_are_left_out_within_little() {
+    let directory = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: String| {
+        std::fs::write(directory.path().join(format!("{name}.status.json")), text).unwrap();
+    };
+    let open = format!("{{\"schema\": \"{}\", \"communicators\": [", common::status::SCHEMA);
+    for number in 0..4 {
+        put(&format!("long{number}"), open.clone() + &"{},".repeat(16 << 20 >> 2) + "{}]}");
+        put(&format!("many{number}"), open.clone() + &"{},".repeat(1 << 20) + "{}]}");
+    }
+    for command in ["hang", "ask"] {
+        let mut limited = tool::within("prlimit", &[std::ffi::OsStr::new("--as=1000000000")], &tool::tool());
+        limited.arg(command).arg(directory.path());
+        limited.args(if command == "ask" { &["--back", "--wait", "0"][..] } else { &["--verbose"] });
+        let output = limited.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code().is_some_and(|code| code < 3), "{command}: {} {said}", output.status);
+        assert!(said.contains("long0.status.json: it has more than 4 MiB"), "{said}");
+        if command == "hang" {
+            assert!(said.contains("many0.status.json: it is no status file: it has more than 131072 values"), "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_watch_ends_with_the_job() {
     let mut job = world();

@@ -42,6 +42,7 @@ impl Job {
         }
         command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::null());
         let said = File::create(directory.path().join("said")).unwrap();
+        tool::heed_signals(&mut command);
         let process = command.stderr(said).spawn().unwrap();
         Self { directory, process }
     }
@@ -142,6 +143,11 @@ fn whatever_ends_a_process_what_it_has_written_stays() {
         assert!(again["complete"] == json!(false) && is_cut(&again), "{name}: {again}");
         assert!(operations(&again) > 0 && again["processes"][0]["dropped"] == json!(0), "{name}: {again}");
     }
+}
+
+#[test]
+fn signals_of_a_test_are_heeded_wherever_the_test_runs() {
+    tool::in_the_background("whatever_ends_a_process_what_it_has_written_stays");
 }
 
 #[test]

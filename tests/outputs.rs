@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -100,14 +100,7 @@ impl Waiting {
         };
         command.arg("replay").arg(&fifo).arg("--summary").arg(directory.path().join("out/summary.json"));
         command.arg("--otf2").arg(directory.path().join("out/trace")).env("TMPDIR", directory.path().join("tmp"));
-        // a shell's job in the background ignores SIGINT, and so would what it starts
-        let heed = || {
-            // SAFETY: no handler is installed; the system takes the action.
-            unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
-            Ok(())
-        };
-        // SAFETY: what runs between fork and exec makes one call of the system, and allocates nothing.
-        unsafe { command.pre_exec(heed) };
+        tool::heed_signals(&mut command);
         let replay = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let waiting = Self { directory, replay };
         while waiting.children().is_empty() || entries(&waiting.directory.path().join("tmp")).is_empty() {
@@ -128,7 +121,14 @@ impl Waiting {
         let children = self.children();
         // SAFETY: kill takes any numbers; the process is this test's own, and has not been waited for.
         assert_eq!(unsafe { libc::kill(self.replay.id().cast_signed(), signal) }, 0);
-        let status = self.replay.wait().unwrap();
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.replay.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "signal {signal} does not end it");
+            std::thread::sleep(Duration::from_millis(2));
+        };
         for child in children {
             // a zombie counts as ended: nobody may have waited for it
             let is_there = |stat: String| !stat.rsplit(')').next().unwrap().starts_with(" Z");
@@ -147,6 +147,13 @@ impl Waiting {
     }
 }
 
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = self.replay.kill();
+        let _ = self.replay.wait();
+    }
+}
+
 #[test]
 fn a_signal_leaves_neither_files_nor_children() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
@@ -159,10 +166,19 @@ fn a_signal_leaves_neither_files_nor_children() {
 
 #[test]
 fn a_signal_that_is_ignored_stays_so() {
-    let mut waiting = Waiting::new(&["nohup"]);
-    // SAFETY: kill takes any numbers; the process is this test's own, and has not been waited for.
-    assert_eq!(unsafe { libc::kill(waiting.replay.id().cast_signed(), libc::SIGHUP) }, 0);
-    assert_eq!((waiting.ended_by(libc::SIGTERM), waiting.left()), (Some(libc::SIGTERM), vec![]));
+    // a shell has its jobs in the background ignore SIGINT
+    let in_background = ["sh", "-c", r#"trap '' INT; exec "$0" "$@""#];
+    for (before, ignored) in [(&["nohup"][..], libc::SIGHUP), (&in_background, libc::SIGINT)] {
+        let mut waiting = Waiting::new(before);
+        // SAFETY: kill takes any numbers; the process is this test's own, and has not been waited for.
+        assert_eq!(unsafe { libc::kill(waiting.replay.id().cast_signed(), ignored) }, 0);
+        assert_eq!((waiting.ended_by(libc::SIGTERM), waiting.left()), (Some(libc::SIGTERM), vec![]));
+    }
+}
+
+#[test]
+fn signals_of_a_test_are_heeded_wherever_the_test_runs() {
+    tool::in_the_background("a_signal_leaves_neither_files_nor_children");
 }
 
 /// Returns the output of a successful command on a terminal of this width.

@@ -112,3 +112,36 @@ fn a_fifo_among_recordings_is_not_waited_for() {
         assert!(succeeded, "{arguments}: {said}");
     }
 }
+
+/// Status files and a request of another user, in a directory where both may write.
+#[test]
+fn statuses_of_another_user_are_named_and_not_believed() {
+    for mode in [0o1777, 0o777] {
+        let Some(place) = place(mode) else { return };
+        let status = |host: &str| {
+            let schema = common::status::SCHEMA;
+            format!(r#"{{"schema": "{schema}", "pid": 7, "born": 1, "host": "{host}", "rank": 0}}"#)
+        };
+        fs::write(place.path("other"), status("elsewhere")).unwrap();
+        place.other_does("cp ../other a.status.json && ln -s ../other b.status.json && mkfifo c.status.json");
+        place.other_does("cp ../other d.status.json && chmod 600 d.status.json && ln -s . link");
+        // the user's own, of an orderly end
+        let own = status("own").replace("\"rank\"", "\"over\": 1, \"rank\"");
+        fs::write(place.path("shared/e.status.json"), own).unwrap();
+        std::os::unix::fs::chown(place.path("shared/e.status.json"), Some(OF_THE_JOB), None).unwrap();
+        let (succeeded, said) = run(&place, "hang .");
+        assert!(succeeded, "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        let expected = "a.status.json and 3 more are left out: they belong to user 60002, and not to you or root";
+        assert!(said.contains(expected), "{said}");
+        let printed = fs::read_to_string(place.path("printed")).unwrap();
+        assert!(printed.starts_with("OVER: all 1 processes have ended in order.\n"), "{printed}");
+        let (succeeded, said) = run(&place, "ask . --back");
+        assert!(!succeeded && said.contains("nobody was asked") && said.contains(expected), "{said}");
+        for command in ["hang link", "ask link --back"] {
+            let (succeeded, said) = run(&place, command);
+            assert!(!succeeded && said.contains("a link of another user"), "{command}: {said}");
+        }
+        place.check_private();
+    }
+}

@@ -141,6 +141,31 @@ fn a_child_that_begins_by_itself_has_a_status_of_its_own() {
     assert_eq!(answer["findings"][0]["processes"][0]["pid"], child.0);
 }
 
+/// As workers of Python's multiprocessing do: nothing of the library is called.
+#[test]
+fn a_child_that_leaves_by_exit_alone_is_not_taken_for_dead() {
+    let mut job = Job::begin(7, API);
+    let child = Child(job.order("fork nccl leave").parse().unwrap());
+    await_status(&job, child.0, |status| status.forked && status.communicators.len() == 1);
+    job.order("init ab 0 2\n whole ab 3");
+    let own = await_status(&job, job.pid().cast_signed(), |status| status.communicators.len() == 1);
+    assert!(!own.forked);
+    // both are of one run
+    let beat = await_status(&job, child.0, |_| true).beat;
+    await_status(&job, child.0, |status| status.beat > beat + 1);
+    child.signal(libc::SIGTERM);
+    child.wait();
+    for reaps in [false, true] {
+        if reaps {
+            job.order(&format!("reap {}", child.0));
+        }
+        let answer = hang(&job);
+        let [running, left, dead] = ["running", "left", "dead"].map(|of| &answer["processes"][of]);
+        assert_eq!((running, left, dead), (&json!(1), &json!(1), &json!(0)), "{answer:#}");
+        assert!(answer["findings"].as_array().unwrap().is_empty(), "{answer:#}");
+    }
+}
+
 /// Its parent begins later: it counts as of an earlier run, and not as dead.
 #[test]
 fn a_child_that_begins_by_itself_and_ends_in_order_says_so() {

@@ -115,6 +115,19 @@ fn another(link: bool) -> (TempDir, PathBuf) {
 }
 
 #[test]
+fn settings_that_there_are_not_are_named_once() {
+    let misspelt = [("NCCL_SCOREP_PRESTE", "api"), ("NCCL_SCOREP_QQ", "1"), ("NCCL_SCOREP_SUMARY_SECONDS", " ")];
+    let run = play(7, &[], &misspelt);
+    let warnings: Vec<&str> = run.warnings().into_iter().filter(|line| line.contains("no setting")).collect();
+    assert_eq!(warnings.len(), 1, "{:?}", run.said);
+    let warning = warnings[0];
+    assert!(warning.contains("NCCL_SCOREP_PRESTE (NCCL_SCOREP_PRESET may be meant)"), "{warning}");
+    assert!(warning.contains("NCCL_SCOREP_QQ") && !warning.contains("SUMARY"), "{warning}");
+    let run = play(7, &[], &[misspelt[0], ("NCCL_SCOREP_LOG", "off")]);
+    assert!(run.warnings().is_empty());
+}
+
+#[test]
 fn a_copy_of_the_library_is_warned_of_and_a_link_is_not() {
     for (link, warnings) in [(false, 1), (true, 0)] {
         let (_directory, path) = another(link);

@@ -1,15 +1,22 @@
 //! The answers of a job's processes to a request.
 
-use crate::statuses::is_gone;
+use crate::statuses::{FRESH, is_elsewhere, is_gone};
 use common::status::Status;
-use common::status::request::Answer;
+use common::status::request::{Answer, To};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// The processes that are asked, by the names of their files, with their answers.
 pub(super) struct Answers(BTreeMap<String, Asked>);
 
 struct Asked {
     name: String,
+    /// The process, as a request names it.
+    process: To,
+    /// Number of its last writing, and when that was first seen.
+    beat: (u64, Instant),
+    /// Whether it belongs to another host, and has written nothing for a while: it may be dead.
+    is_silent: bool,
     /// Ticket of its answer to a request before this one.
     before: Option<String>,
     answer: Option<Answer>,
@@ -32,10 +39,13 @@ pub(super) enum Outcome {
 
 impl Answers {
     /// Returns the processes that may answer: those that have not ended, as far as this host knows.
-    pub(super) fn awaited(statuses: Vec<(String, Status)>) -> Self {
+    pub(super) fn awaited(statuses: Vec<(String, Status)>, now: Instant) -> Self {
         let running = statuses.into_iter().filter(|(_, status)| status.over.is_none() && !is_gone(status));
         let asked = |status: Status| Asked {
             name: name(&status),
+            process: To::Process { host: status.origin.host.clone(), pid: status.pid, born: status.born },
+            beat: (status.beat, now),
+            is_silent: false,
             before: status.answer.map(|answer| answer.ticket),
             answer: None,
             has_ended: false,
@@ -48,8 +58,13 @@ impl Answers {
         self.0.is_empty()
     }
 
+    /// Returns the process that is asked, if it is one alone.
+    pub(super) fn only(&self) -> Option<&To> {
+        self.0.values().next().filter(|_| self.0.len() == 1).map(|asked| &asked.process)
+    }
+
     /// Takes the answers to this request in. `is_replaced` says that another request has taken its place.
-    pub(super) fn take(&mut self, statuses: Vec<(String, Status)>, ticket: &str, is_replaced: bool) {
+    pub(super) fn take(&mut self, statuses: Vec<(String, Status)>, ticket: &str, is_replaced: bool, now: Instant) {
         for (file, status) in statuses {
             let Some(asked) = self.0.get_mut(&file) else { continue };
             match &status.answer {
@@ -58,12 +73,19 @@ impl Answers {
                 None => {}
             }
             asked.has_ended = status.over.is_some() || is_gone(&status);
+            if asked.beat.0 != status.beat {
+                asked.beat = (status.beat, now);
+            }
+            // only its own host can say whether it lives
+            let is_old = now.duration_since(asked.beat.1) >= Duration::from_secs_f64(FRESH);
+            asked.is_silent = is_old && is_elsewhere(&status);
         }
     }
 
     /// Returns whether no further answer will come.
     pub(super) fn are_all(&self) -> bool {
-        self.0.values().all(|asked| asked.answer.is_some() || asked.has_ended || asked.has_another)
+        let will_not = |asked: &Asked| asked.has_ended || asked.has_another || asked.is_silent;
+        self.0.values().all(|asked| asked.answer.is_some() || will_not(asked))
     }
 
     /// Returns what has become of the request.
@@ -97,6 +119,9 @@ impl Answers {
             let why = match asked {
                 Asked { has_ended: true, .. } => "has ended meanwhile",
                 Asked { has_another: true, .. } => "has taken a later request in place of this one",
+                Asked { is_silent: true, .. } => {
+                    "has written nothing for 5 s: it is dead or stopped, or its host is cut off"
+                }
                 _ => "has not answered",
             };
             format!("{} {why}.", asked.name)
@@ -141,13 +166,17 @@ fn name(status: &Status) -> String {
 mod tests {
     use super::*;
 
+    fn now() -> Instant {
+        Instant::now()
+    }
+
     fn status(pid: u32, answer: Option<Answer>) -> (String, Status) {
         (format!("{pid}"), Status { pid, answer, ..Status::default() })
     }
 
     #[test]
     fn answers_to_this_request_count() {
-        let mut answers = Answers::awaited(vec![status(1, None), status(2, None), status(3, None)]);
+        let mut answers = Answers::awaited(vec![status(1, None), status(2, None), status(3, None)], now());
         let to = |ticket: &str, refused: Option<&str>| {
             Some(Answer { ticket: ticket.into(), refused: refused.map(str::to_owned), ..Answer::default() })
         };
@@ -155,23 +184,24 @@ mod tests {
             vec![status(1, to("a", None)), status(2, to("b", None)), status(3, to("a", Some("why")))],
             "a",
             false,
+            now(),
         );
         assert!(!answers.are_all() && answers.outcome() == Outcome::NotDone);
         let text = answers.text(3);
         assert!(text.starts_with("1 of 3 processes have taken the request.\n"), "{text}");
         assert!(text.contains("Refused by pid 3 on an unknown host: why\n"), "{text}");
         assert!(text.contains("pid 2 on an unknown host has not answered.\n"), "{text}");
-        answers.take(vec![status(2, to("a", None)), status(3, to("a", None))], "a", false);
+        answers.take(vec![status(2, to("a", None)), status(3, to("a", None))], "a", false, now());
         assert!(answers.are_all() && answers.outcome() == Outcome::Done);
     }
 
     #[test]
     fn what_is_left_out_makes_it_done_in_part() {
-        let mut answers = Answers::awaited(vec![status(1, None), status(2, None)]);
+        let mut answers = Answers::awaited(vec![status(1, None), status(2, None)], now());
         let answer = |left_out: Option<&str>| {
             Some(Answer { ticket: "a".into(), left_out: left_out.map(str::to_owned), ..Answer::default() })
         };
-        answers.take(vec![status(1, answer(None)), status(2, answer(Some("why")))], "a", false);
+        answers.take(vec![status(1, answer(None)), status(2, answer(Some("why")))], "a", false, now());
         assert!(answers.are_all() && answers.outcome() == Outcome::InPart);
         let text = answers.text(3);
         assert!(text.starts_with("2 of 2 processes have taken the request, 1 of them in part.\n"), "{text}");
@@ -181,11 +211,11 @@ mod tests {
     #[test]
     fn who_answers_a_later_request_is_not_waited_for() {
         let answered = |pid, ticket: &str| status(pid, Some(Answer { ticket: ticket.into(), ..Answer::default() }));
-        let mut answers = Answers::awaited(vec![answered(1, "before"), answered(2, "before")]);
-        answers.take(vec![answered(1, "a"), answered(2, "before")], "a", false);
-        answers.take(vec![answered(1, "b"), answered(2, "before")], "a", true);
+        let mut answers = Answers::awaited(vec![answered(1, "before"), answered(2, "before")], now());
+        answers.take(vec![answered(1, "a"), answered(2, "before")], "a", false, now());
+        answers.take(vec![answered(1, "b"), answered(2, "before")], "a", true, now());
         assert!(!answers.are_all());
-        answers.take(vec![answered(1, "b"), answered(2, "b")], "a", true);
+        answers.take(vec![answered(1, "b"), answered(2, "b")], "a", true, now());
         assert!(answers.are_all() && answers.outcome() == Outcome::NotDone);
         let text = answers.text(3);
         assert!(text.starts_with("1 of 2 ") && text.contains("pid 2 on an unknown host has taken a later"), "{text}");
@@ -197,9 +227,34 @@ mod tests {
             of.1.over = Some(1);
             of
         };
-        assert!(Answers::awaited(vec![over(status(1, None))]).is_empty());
-        let mut answers = Answers::awaited(vec![status(1, None)]);
-        answers.take(vec![over(status(1, None))], "a", false);
+        assert!(Answers::awaited(vec![over(status(1, None))], now()).is_empty());
+        let mut answers = Answers::awaited(vec![status(1, None)], now());
+        answers.take(vec![over(status(1, None))], "a", false, now());
         assert!(answers.are_all() && answers.outcome() == Outcome::NotDone);
+    }
+
+    #[test]
+    fn a_process_of_another_host_that_writes_no_more_is_not_waited_for() {
+        let of = |host: &str, beat| {
+            let (file, mut status) = status(1, None);
+            (status.beat, status.origin.host) = (beat, Some(host.into()));
+            (file, status)
+        };
+        let begun = now();
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        let mut answers = Answers::awaited(vec![of("elsewhere", 1)], begun);
+        answers.take(vec![of("elsewhere", 1)], "a", false, after(4));
+        assert!(!answers.are_all());
+        answers.take(vec![of("elsewhere", 2)], "a", false, after(6));
+        assert!(!answers.are_all());
+        answers.take(vec![of("elsewhere", 2)], "a", false, after(12));
+        assert!(answers.are_all() && answers.outcome() == Outcome::NotDone);
+        let text = answers.text(3);
+        assert!(text.contains("pid 1 on elsewhere has written nothing for 5 s: it is dead or stopped"), "{text}");
+        // one of this host is known to live, and may be stopped for a while
+        let own = String::from_utf8(common::host_name::of_machine()).unwrap();
+        let mut answers = Answers::awaited(vec![of(&own, 1)], begun);
+        answers.take(vec![of(&own, 1)], "a", false, after(12));
+        assert!(!answers.0.values().any(|asked| asked.is_silent));
     }
 }

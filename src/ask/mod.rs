@@ -6,8 +6,9 @@ use crate::output;
 use crate::statuses;
 use answers::{Answers, Outcome};
 use common::config::Preset;
-use common::files::{self, NewFile};
-use common::status::request::{FILE, MOST_BYTES, Request, SCHEMA};
+use common::files::{self, Directory, NewFile};
+use common::status::Status;
+use common::status::request::{self, FILE, Request, SCHEMA, To};
 use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -50,6 +51,12 @@ pub(crate) struct Arguments {
     /// Each process writes its summary now (NCCL_SCOREP_SUMMARY).
     #[arg(long)]
     summary: bool,
+    /// Asks the process with this id alone. Without it, all processes are asked.
+    #[arg(long, value_name = "PID")]
+    pid: Option<u32>,
+    /// Host of that process, where several hosts have one of this id.
+    #[arg(long, value_name = "HOST", requires = "pid")]
+    host: Option<String>,
     /// Waits at most so many seconds for the answers.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     wait: f64,
@@ -86,20 +93,32 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn asked(arguments: &Arguments) -> Result<ExitCode, String> {
-    let directory = &arguments.directory;
-    let in_words = |error: io::Error| format!("{}: {error}: name the job's NCCL_SCOREP_STATUS", directory.display());
-    let (statuses, left_out) = statuses::read(directory).map_err(in_words)?;
-    left_out.iter().take(MOST).for_each(output::say);
-    let mut answers = Answers::awaited(statuses);
-    if answers.is_empty() {
-        return Err(format!("{}: no process runs that writes its status there: nobody was asked", directory.display()));
-    }
-    let request = request(arguments);
-    write(directory, &request).map_err(in_words)?;
+    let named = &arguments.directory;
+    let in_words = |error: io::Error| format!("{}: {error}: name the job's NCCL_SCOREP_STATUS", named.display());
+    // the request goes where the processes were found, wherever the name leads by then
+    let directory = Directory::open(named).map_err(in_words)?;
+    let place = directory.reach();
+    let statuses = statuses::read(&place).map_err(in_words)?;
+    statuses.left_out.iter().take(MOST).chain(&statuses.foreign).for_each(output::say);
+    let asked = statuses.found.into_iter().filter(|(_, status)| arguments.is_for(status));
+    let mut answers = Answers::awaited(asked.collect(), Instant::now());
+    let to = match (arguments.pid, answers.only()) {
+        (_, None) if answers.is_empty() => {
+            let which = arguments.pid.map_or("no process".into(), |pid| format!("no process {pid}"));
+            return Err(format!("{}: {which} runs that writes its status there: nobody was asked", named.display()));
+        }
+        (None, _) => To::All,
+        (Some(_), Some(only)) => only.clone(),
+        (Some(pid), None) => {
+            return Err(format!("{}: several hosts have a process {pid}: name one (--host)", named.display()));
+        }
+    };
+    let request = request(arguments, to);
+    write(&place, &request).map_err(in_words)?;
     let deadline = Instant::now() + Duration::from_secs_f64(arguments.wait);
     loop {
-        let (statuses, _) = statuses::read(directory).map_err(in_words)?;
-        answers.take(statuses, &request.ticket, is_replaced(directory, &request));
+        let statuses = statuses::read(&place).map_err(in_words)?;
+        answers.take(statuses.found, &request.ticket, is_replaced(&place, &request), Instant::now());
         if answers.are_all() || Instant::now() >= deadline {
             break;
         }
@@ -113,20 +132,24 @@ fn asked(arguments: &Arguments) -> Result<ExitCode, String> {
     })
 }
 
-/// Returns whether somebody has made another request since this one.
-fn is_replaced(directory: &Path, request: &Request) -> bool {
-    let place = directory.join(FILE);
-    let is_file = place.symlink_metadata().is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
-    let text = is_file.then(|| std::fs::read(place).ok()).flatten();
-    let found = text.and_then(|text| serde_json::from_slice::<Request>(&text).ok());
-    found.is_some_and(|found| found.ticket != request.ticket)
+impl Arguments {
+    /// Returns whether the process with this status shall be asked.
+    fn is_for(&self, status: &Status) -> bool {
+        self.pid.is_none_or(|pid| pid == status.pid) && (self.host.is_none() || self.host == status.origin.host)
+    }
 }
 
-fn request(arguments: &Arguments) -> Request {
+/// Returns whether somebody has made another request since this one.
+fn is_replaced(directory: &Path, request: &Request) -> bool {
+    request::read(&directory.join(FILE)).is_ok_and(|(found, _)| found.ticket != request.ticket)
+}
+
+fn request(arguments: &Arguments, to: To) -> Request {
     let &Arguments { preset, duration, back, summary, .. } = arguments;
     Request {
         schema: SCHEMA.into(),
         ticket: format!("{:016x}", files::random()),
+        to: Some(to),
         preset: preset.map(|preset| preset.name().into()),
         seconds: duration,
         back,

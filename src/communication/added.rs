@@ -1,7 +1,9 @@
 //! The additions to an archive, and what they lack.
 
+use serde::{Deserialize, Serialize};
+
 /// The additions to an archive.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Added {
     /// Communicators.
     pub(crate) communicators: usize,

@@ -12,6 +12,7 @@
 //! records that the MPI adapter writes, which viewers know best, on the locations of the lanes.
 
 mod added;
+pub(crate) mod child;
 pub(crate) mod command;
 mod communicators;
 mod heard;
@@ -24,7 +25,7 @@ pub(crate) use added::Added;
 use crate::archive;
 use crate::otf2::copy;
 use crate::otf2::reader::{Event, Reader};
-use crate::otf2::{self, Otf2Error, Target};
+use crate::otf2::{self, Otf2Error, Target, apart};
 use crate::trace::ProcessTrace;
 use common::summary::Summary;
 use communicators::Communicators;
@@ -54,7 +55,9 @@ pub(crate) fn add(
     {
         return Err(Otf2Error::Inside(directory.to_owned()));
     }
-    let added = add_into(anchor, target.staging(), progress)?;
+    // the archive is anybody's
+    let arguments = [anchor.into(), target.staging().into()];
+    let added = apart::read(anchor, child::COMMAND, arguments, progress).map_err(Otf2Error::Apart)?;
     Ok((target.publish()?, added))
 }
 

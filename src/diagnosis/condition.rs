@@ -16,6 +16,8 @@ pub(crate) enum Condition {
     Stopped,
     /// Its measurement has ended in order.
     Ended,
+    /// It is gone, and may have left by `_exit`: it was forked, or its status of exit is 0.
+    Left,
     /// It belongs to another host, and writes no more.
     Silent,
     /// It runs on this host, and writes no more.
@@ -34,6 +36,7 @@ impl Condition {
             // a process that writes lives
             _ if process.beats => Self::Runs,
             Life::Gone => Self::Dead,
+            Life::Left => Self::Left,
             Life::Elsewhere => Self::Silent,
             Life::Runs => Self::Unwritten,
         }

@@ -46,6 +46,8 @@ pub(crate) struct Counts {
     pub(crate) running: usize,
     pub(crate) stopped: usize,
     pub(crate) ended: usize,
+    /// Those that are gone, and may have left by `_exit`.
+    pub(crate) left: usize,
     pub(crate) dead: usize,
     pub(crate) silent: usize,
     /// Processes of earlier runs, which are left out.

@@ -106,6 +106,7 @@ fn counts(conditions: &[Condition], all: usize) -> Counts {
         running: number(&[Condition::Runs]),
         stopped: number(&[Condition::Stopped]),
         ended: number(&[Condition::Ended]),
+        left: number(&[Condition::Left]),
         dead: number(&[Condition::Dead]),
         silent: number(&[Condition::Silent, Condition::Unwritten]),
         earlier: all - conditions.len(),
@@ -140,7 +141,7 @@ impl Case<'_> {
     ) -> Vec<Finding> {
         let mut gone: BTreeMap<Condition, (BTreeSet<usize>, BTreeSet<usize>)> = BTreeMap::new();
         for (index, (_, condition)) in self.processes.iter().enumerate() {
-            if !matches!(condition, Condition::Runs | Condition::Ended) {
+            if !matches!(condition, Condition::Runs | Condition::Ended | Condition::Left) {
                 gone.entry(*condition).or_default().0.insert(index);
             }
         }
@@ -242,7 +243,7 @@ impl Case<'_> {
             Verdict::Hang
         } else if !findings.is_empty() || counts.all == 0 {
             Verdict::Unknown
-        } else if counts.ended == counts.all {
+        } else if counts.ended + counts.left == counts.all {
             Verdict::Over
         } else if !self.processes.iter().any(says) {
             Verdict::Unknown

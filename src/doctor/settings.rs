@@ -5,13 +5,9 @@ use super::surroundings::Surroundings;
 use crate::installed::loader::{self, Features, Loaded};
 use crate::launch::ranks;
 use crate::output::place::{self, Unfit};
-use common::config::{SETTINGS, Settings};
+use common::config::{Settings, is_unknown, nearest};
 use common::files;
 use std::path::Path;
-
-const PREFIX: &str = "NCCL_SCOREP_";
-/// Least similarity of an unknown name to a known one for which the known one is suggested; 1 means equal.
-const ALIKE: f64 = 0.8;
 
 /// Returns all findings on the settings.
 pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<Finding> {
@@ -20,8 +16,7 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<F
         .into_iter()
         .map(|line| Finding::new(Code::SettingValue, line, "`scorep-nccl env --all` lists the settings"))
         .collect();
-    let unknown =
-        around.names().filter(|name| name.starts_with(PREFIX) && !SETTINGS.iter().any(|setting| setting.name == *name));
+    let unknown = around.names().filter(|name| is_unknown(name));
     findings.extend(unknown.map(|name| {
         let cure = nearest(name)
             .map_or_else(|| "`scorep-nccl env --all` lists the settings".into(), |near| format!("{near} may be meant"));
@@ -90,26 +85,4 @@ fn otel(around: &Surroundings, settings: &Settings, features: &Features) -> Opti
     };
     let what = format!("{asked}: the library was built without {lacking}, and exports nothing");
     Some(Finding::new(Code::OtelMissing, what, format!("build it with -D{option}=ON, or leave the setting out")))
-}
-
-fn nearest(name: &str) -> Option<&'static str> {
-    let likeness =
-        |setting: &str| strsim::jaro_winkler(name.trim_start_matches(PREFIX), setting.trim_start_matches(PREFIX));
-    let names = SETTINGS.iter().map(|setting| (likeness(setting.name), setting.name));
-    names
-        .filter(|(alike, _)| *alike >= ALIKE)
-        .max_by(|first, second| first.0.total_cmp(&second.0))
-        .map(|(_, name)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_misspelt_setting_is_recognised() {
-        assert_eq!(nearest("NCCL_SCOREP_PRESETS"), Some("NCCL_SCOREP_PRESET"));
-        assert_eq!(nearest("NCCL_SCOREP_SUMARY"), Some("NCCL_SCOREP_SUMMARY"));
-        assert_eq!(nearest("NCCL_SCOREP_QQ"), None);
-    }
 }

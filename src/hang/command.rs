@@ -56,7 +56,7 @@ struct Answer<'a> {
     status: u8,
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
-    left_out: &'a [String],
+    left_out: Vec<&'a String>,
 }
 
 /// Says what holds a job up. The exit status is 0 where nothing does, 1 where something hangs, and 2 where the files do
@@ -104,7 +104,7 @@ fn status(diagnosis: &Diagnosis, reading: &Reading) -> u8 {
 /// Returns whether nothing will change any more.
 fn is_over(diagnosis: &Diagnosis) -> bool {
     let of = diagnosis.processes;
-    of.all > 0 && of.dead + of.ended == of.all
+    of.all > 0 && of.dead + of.ended + of.left == of.all
 }
 
 /// Returns the part of a diagnosis that does not change as time goes by.
@@ -118,6 +118,7 @@ fn say(arguments: &Arguments, diagnosis: &Diagnosis, reading: &Reading, status: 
     let Arguments { directory, after, watch, json, verbose } = arguments;
     let left_out = &reading.left_out;
     if *json {
+        let left_out = left_out.iter().chain(&reading.foreign).collect();
         let answer = Answer { time: now(), status, diagnosis, left_out };
         let text = if watch.is_some() { serde_json::to_string(&answer) } else { serde_json::to_string_pretty(&answer) };
         return output::write(text.map_err(|error| error.to_string())? + "\n");
@@ -127,6 +128,7 @@ fn say(arguments: &Arguments, diagnosis: &Diagnosis, reading: &Reading, status: 
     if let Some(more) = left_out.len().checked_sub(most).filter(|&more| more > 0) {
         output::say(format_args!("{more} further files are left out (--verbose)"));
     }
+    reading.foreign.iter().for_each(output::say);
     let mut answer = text::of(diagnosis, directory, *after, *verbose);
     if is_empty(diagnosis) {
         answer += &hint(directory);

@@ -93,6 +93,9 @@ fn of_processes(condition: Condition, of: &[Process]) -> String {
         Condition::Dead => format!("{whose} {is} dead."),
         Condition::Stopped => format!("{whose} {is} stopped, by SIGSTOP or a debugger."),
         Condition::Ended => format!("{whose} {} ended in order, while others wait.", have(of.len())),
+        Condition::Left => {
+            format!("{whose} {is} gone, while others wait: killed, or {have} left by `_exit`.", have = have(of.len()))
+        }
         Condition::Silent if of.len() == 1 => format!("{whose} writes no more: it is dead, stopped or cut off."),
         Condition::Silent => format!("{whose} write no more: they are dead, stopped or cut off."),
         Condition::Unwritten | Condition::Runs => {

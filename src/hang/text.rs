@@ -8,6 +8,7 @@ use crate::diagnosis::finding::{
 use crate::diagnosis::{Condition, label, ranks};
 use common::origin::wall_clock;
 use common::status::Waiting;
+use std::borrow::Cow;
 use std::path::Path;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
@@ -72,7 +73,8 @@ fn well(diagnosis: &Diagnosis, after: f64) -> String {
     match diagnosis.verdict {
         Verdict::Well => format!("WELL: operations go on: {last}."),
         Verdict::Idle => format!("IDLE: no rank is seen to wait for another: {last}."),
-        Verdict::Over => format!("OVER: all {all} processes have ended in order."),
+        Verdict::Over if diagnosis.processes.left == 0 => format!("OVER: all {all} processes have ended in order."),
+        Verdict::Over => format!("OVER: all {all} processes have ended."),
         _ if all == 0 => "CANNOT TELL: there is no status file.".into(),
         _ if running == 0 => "CANNOT TELL: no process runs.".into(),
         Verdict::Hang | Verdict::Unknown => {
@@ -88,6 +90,7 @@ fn counts(of: Counts) -> Option<String> {
         (of.dead, "dead"),
         (of.silent, "silent"),
         (of.ended, "ended"),
+        (of.left, "left by `_exit`"),
     ];
     let parts: Vec<String> = named
         .iter()
@@ -228,10 +231,16 @@ fn link(of: &Link) -> String {
     format!("Channel {}: {} {sender}; {} {receiver}.", of.channel, name(of.from, from), name(of.to, to))
 }
 
+/// Returns a name as a shell takes it: people copy the lines that it stands in, and a status may say anything.
+fn quoted(name: &str) -> String {
+    shlex::try_quote(name).map_or_else(|_| "'?'".into(), Cow::into_owned)
+}
+
 /// Returns the next step for a person.
 fn next(cause: &Cause, directory: &Path) -> String {
     let look = |process: Option<&Process>| match process {
         Some(Process { pid, host: Some(host), .. }) => {
+            let host = quoted(host);
             format!("see where it is: on {host}, `py-spy dump --pid {pid}` or `gdb -p {pid}`.")
         }
         _ => "see where it is: `py-spy dump --pid PID` or `gdb -p PID`.".into(),
@@ -239,16 +248,18 @@ fn next(cause: &Cause, directory: &Path) -> String {
     match cause {
         Cause::Processes { condition, processes } => {
             let first = processes.first();
-            let host = first.and_then(|process| process.host.as_deref()).unwrap_or("its host");
+            let host = first.and_then(|process| process.host.as_deref()).map_or("its host".into(), quoted);
+            let place = quoted(&directory.display().to_string());
             let pid = first.map(|process| process.pid).unwrap_or_default();
             match condition {
                 Condition::Dead => format!("why: its log, and on {host} `dmesg -T` (out of memory, a GPU's Xid)."),
                 Condition::Stopped => format!("on {host}, `kill -CONT {pid}`, or look who has stopped it."),
+                Condition::Left => format!("why: its log, and on {host} `dmesg -T`; or it has left by `_exit`, early."),
                 Condition::Ended => "why did it leave early: its log; ranks with less data than others.".into(),
                 Condition::Silent => {
-                    format!("is {host} up? There, `scorep-nccl hang {}` knows more.", directory.display())
+                    format!("is {host} up? There, `scorep-nccl hang {place}` knows more.")
                 }
-                _ => format!("is there room: `df {}`; otherwise its library's warnings.", directory.display()),
+                _ => format!("is there room: `df {place}`; otherwise its library's warnings."),
             }
         }
         Cause::Desynchronised { variants, .. } => {

@@ -97,6 +97,20 @@ pub enum Otf2Error {
     /// The copy would lie in the directory that is copied.
     #[error("{0} lies in the experiment: name a directory beside it")]
     Inside(PathBuf),
+    /// An anchor file lacks parts.
+    #[error("the anchor file of the archive is damaged: {0}")]
+    Anchor(&'static str),
+    /// A file of an archive cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The process that read an archive has refused it, or has ended before its time; in words.
+    #[error("{0}")]
+    Apart(String),
     /// An archive has snapshots or thumbnails, which a copy would not fit.
     #[error("the trace has snapshots or thumbnails, which describe its events and would be wrong in a copy")]
     Snapshots,

@@ -9,11 +9,15 @@
 //! 2. [`events`] writes the locations' events, [`definitions`] the definitions of the numbers.
 //! 3. [`target`] lets the finished archive appear in its directory at once, or not at all.
 //!
+//! [`reader`] reads archives, and [`copy`] copies one. Foreign archives are read in a process of their own ([`apart`]):
+//! the library trusts its files, and a damaged one can have it write anywhere.
+//!
 //! The layout follows Score-P's. A process is a location group. A thread is a location whose METRIC records come right
 //! before ENTER and LEAVE. A lane is a location of a GPU with Score-P's counters and attributes. Each asynchronous
 //! metric has a METRIC location of its own in the group of its process.
 
 mod abi;
+pub(crate) mod apart;
 mod archive;
 mod chunk;
 pub(crate) mod copy;

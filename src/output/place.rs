@@ -26,6 +26,36 @@ pub(crate) enum Unfit {
     },
 }
 
+/// Checks that no two outputs have one place: the second would take the place of the first, or fail after the work. Each
+/// has the name of its option.
+///
+/// # Errors
+/// In words.
+pub(crate) fn check_apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), String> {
+    let mut seen: Vec<(&str, PathBuf)> = Vec::new();
+    for (option, place) in outputs.iter().filter_map(|&(option, place)| Some((option, place?))) {
+        // several may go to one terminal, or nowhere
+        if matches!(needed(place), Ok(None)) {
+            continue;
+        }
+        let real = real(place);
+        if let Some((other, _)) = seen.iter().find(|(_, place)| *place == real) {
+            return Err(format!("{}: {other} and {option} have one place: name two", place.display()));
+        }
+        seen.push((option, real));
+    }
+    Ok(())
+}
+
+/// Returns a place without links, as far as it is there.
+fn real(place: &Path) -> PathBuf {
+    let absolute = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+    let there = absolute.ancestors().find_map(|path| Some((path, path.canonicalize().ok()?)));
+    let Some((path, real)) = there else { return absolute };
+    // missing parts below it have no links
+    absolute.strip_prefix(path).map_or_else(|_| absolute.clone(), |rest| real.join(rest).components().collect())
+}
+
 /// Creates the directory of an output file, and checks that files can be created in it.
 ///
 /// # Errors
@@ -82,5 +112,27 @@ fn needed(place: &Path) -> Result<Option<&Path>, Unfit> {
         Ok(there) if there.is_dir() => Err(Unfit::Directory(place.into())),
         Ok(there) if there.is_char_device() || there.is_fifo() || place.starts_with("/dev") => Ok(None),
         _ => Ok(place.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_with_one_place_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("real")).unwrap();
+        std::os::unix::fs::symlink("real", directory.path().join("link")).unwrap();
+        let check = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|name| directory.path().join(name));
+            check_apart(&[("--summary", Some(&one)), ("--html", None), ("--otf2", Some(&other))])
+        };
+        for (one, other) in [("x", "x"), ("x", "./x/"), ("real/x", "link/x"), ("real", "link"), ("new/x", "new/./x")] {
+            let said = check(one, other).unwrap_err();
+            assert!(said.ends_with("--summary and --otf2 have one place: name two"), "{one} {other}: {said}");
+        }
+        assert_eq!((check("x", "y"), check("real/x", "x")), (Ok(()), Ok(())));
+        assert_eq!(check("/dev/null", "/dev/null"), Ok(()));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::request::WINDOW_SECONDS;
 use super::{Request, replay, to_json};
+use crate::output::place;
 use crate::{Format, INTERFACES, output};
 use common::report::{self, Order, ROWS, View};
 use std::path::{Path, PathBuf};
@@ -98,6 +99,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
         format = Format::Json;
     }
     let summary = summary.filter(|_| !printed);
+    place::check_apart(&[("--summary", summary.as_deref()), ("--otf2", otf2.as_deref())])?;
     let request = Request { sources, summary, otf2, otlp, lateness, library, window_seconds: window, interface };
     let outcome = replay(&request).map_err(|error| error.to_string())?;
     // before the tables, which are long

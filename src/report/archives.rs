@@ -1,14 +1,18 @@
 //! Archives as tables: the operations of each process, with kernels and regions beside them.
 
+use super::archive_child as child;
 use crate::archive::{self, Archive};
-use crate::otf2::SUMMARY;
+use crate::otf2::{SUMMARY, apart};
 use report::job::Unreadable;
 use report::table::{About, Made, Writer};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What archives have beside operations, by the id of the process.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Archived {
     /// Kernels of the computation, on the archive's clock.
     pub(super) kernels: BTreeMap<String, Vec<[u64; 2]>>,
@@ -22,8 +26,22 @@ pub(super) struct Archived {
 pub(super) fn write(anchors: &[PathBuf], to: &Path, region: Option<&str>, archived: &mut Archived) -> Vec<Unreadable> {
     let mut left_out = Vec::new();
     for anchor in anchors {
-        if let Err(cause) = one(anchor, to, region, archived) {
-            left_out.push(Unreadable { file: anchor.display().to_string(), place: None, cause });
+        let before = entries(to);
+        match in_child(anchor, to, region) {
+            Ok(Archived { kernels, regions, notes }) => {
+                archived.kernels.extend(kernels);
+                archived.regions.extend(regions);
+                archived.notes.extend(notes);
+            }
+            Err(cause) => {
+                let file = anchor.display().to_string();
+                let cause = cause.strip_prefix(&format!("{file}: ")).map(str::to_owned).unwrap_or(cause);
+                left_out.push(Unreadable { file, place: None, cause });
+                // tables of a part of its processes would pass for the job
+                for made in entries(to).difference(&before) {
+                    let _ = fs::remove_dir_all(to.join(made));
+                }
+            }
         }
     }
     if anchors.len() > left_out.len() {
@@ -35,7 +53,23 @@ pub(super) fn write(anchors: &[PathBuf], to: &Path, region: Option<&str>, archiv
     left_out
 }
 
-fn one(anchor: &Path, to: &Path, region: Option<&str>, archived: &mut Archived) -> Result<(), String> {
+/// Has a child write the tables of an archive, which is anybody's.
+fn in_child(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Archived, String> {
+    let arguments = [anchor.into(), to.into()].into_iter().chain(region.map(OsString::from));
+    apart::read(anchor, child::COMMAND, arguments, &mut |_| ())
+}
+
+/// Returns the names of a directory's entries.
+fn entries(directory: &Path) -> BTreeSet<OsString> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
+}
+
+/// Writes the tables of an archive, and returns its kernels, regions and notes.
+///
+/// # Errors
+/// In words.
+pub(super) fn one(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Archived, String> {
+    let mut archived = Archived::default();
     let words = |error: crate::otf2::Otf2Error| error.to_string();
     let archive = Archive::open(anchor).map_err(words)?;
     let file = anchor.display().to_string();
@@ -80,7 +114,7 @@ fn one(anchor: &Path, to: &Path, region: Option<&str>, archived: &mut Archived) 
         ));
     }
     match any {
-        true => Ok(()),
+        true => Ok(archived),
         false => {
             Err("the archive has no lanes of NCCL's operations: NCCL_SCOREP_LANES=off, or no NCCL in the job".into())
         }

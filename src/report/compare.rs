@@ -68,6 +68,7 @@ fn compared(arguments: Arguments) -> Result<ExitCode, String> {
     let Arguments { before, after, facts, threshold, html, json, top } = arguments;
     let facts = facts.read()?;
     let json_file = json.as_deref().filter(|place| *place != Path::new("-"));
+    place::check_apart(&[("--html", html.as_deref()), ("--json", json_file)])?;
     let mut files = html.as_deref().into_iter().chain(json_file);
     files.try_for_each(place::prepare).map_err(|error| error.to_string())?;
     let rows = usize::try_from(top).unwrap_or(usize::MAX);

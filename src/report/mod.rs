@@ -12,10 +12,12 @@
 //! | `request.rs` | a report as it was asked for, and as it was made |
 //! | `drive.rs` | from inputs to a report |
 //! | `archives.rs` | archives as tables |
+//! | `archive_child.rs` | the process that reads an archive |
 //! | `traced.rs` | the file of Perfetto's trace |
 //! | `watched.rs` | tables with a progress bar, as far as they can be read |
 //! | `progress.rs` | a bar for work that takes longer than a second |
 
+pub(crate) mod archive_child;
 mod archives;
 pub(crate) mod command;
 pub(crate) mod compare;

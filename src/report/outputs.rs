@@ -66,6 +66,11 @@ impl Forms {
     pub(super) fn prepare(&self) -> Result<(), String> {
         let files = [self.html.as_deref(), self.json_file(), self.perfetto.as_deref()];
         let directories = [self.csv.as_deref(), self.parquet.as_deref()];
+        let named = ["--html", "--json", "--perfetto"].into_iter().zip(files);
+        // tables of both forms may share a directory
+        for directory in ["--csv", "--parquet"].into_iter().zip(directories) {
+            place::check_apart(&named.clone().chain([directory]).collect::<Vec<_>>())?;
+        }
         let prepared = files.into_iter().flatten().try_for_each(place::prepare);
         let mut checked = directories.into_iter().flatten();
         prepared

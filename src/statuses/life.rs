@@ -4,6 +4,9 @@ use common::status::Status;
 use common::{birth, host_name};
 use std::fs;
 
+/// Field 52 of /proc/PID/stat, counted from the first one behind the program's name: status and signal of the end.
+const EXIT_CODE: usize = 49;
+
 /// What the system says of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
@@ -15,6 +18,8 @@ pub(crate) enum Life {
     Zombie,
     /// This host has no such process.
     Gone,
+    /// It has ended by itself, without a word to the library, or may have: it was forked, and left by `_exit`.
+    Left,
     /// It belongs to another host.
     Elsewhere,
 }
@@ -42,8 +47,11 @@ impl Machine {
             // a boot ends all processes, but hosts of one name may be several
             return Life::Elsewhere;
         }
-        let Ok(stat) = fs::read_to_string(format!("/proc/{}/stat", status.pid)) else { return Life::Gone };
-        of_stat(&stat, status.born)
+        let stat = fs::read_to_string(format!("/proc/{}/stat", status.pid)).unwrap_or_default();
+        match of_stat(&stat, status.born) {
+            Life::Gone if status.forked => Life::Left,
+            life => life,
+        }
     }
 }
 
@@ -56,6 +64,7 @@ fn of_stat(stat: &str, born: Option<u64>) -> Life {
     }
     match fields.split_whitespace().next() {
         Some("T" | "t") => Life::Stopped,
+        Some("Z" | "X") if fields.split_whitespace().nth(EXIT_CODE) == Some("0") => Life::Left,
         Some("Z" | "X") => Life::Zombie,
         _ => Life::Runs,
     }
@@ -76,6 +85,24 @@ mod tests {
         assert_eq!(of_stat(&STAT.replace(" T ", " Z "), Some(7777)), Life::Zombie);
         assert_eq!(of_stat(&STAT.replace(" T ", " D "), Some(7777)), Life::Runs);
         assert_eq!(of_stat("", None), Life::Gone);
+    }
+
+    #[test]
+    fn a_process_that_has_left_by_itself_is_not_taken_for_killed() {
+        let ended = |code: &str| {
+            let rest = vec!["0"; 27].join(" ");
+            of_stat(&format!("{} {rest} {code}", STAT.replace(" T ", " Z ")), Some(7777))
+        };
+        assert_eq!((ended("0"), ended("9"), ended("256")), (Life::Left, Life::Zombie, Life::Zombie));
+        let gone = |forked| {
+            Machine::own().life(&Status {
+                pid: u32::MAX,
+                forked,
+                origin: Origin { host: Some(Machine::own().host), ..Origin::default() },
+                ..Status::default()
+            })
+        };
+        assert_eq!((gone(false), gone(true)), (Life::Gone, Life::Left));
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! The status files of a job: read twice, with the life of each process.
 
+mod file;
 mod life;
 mod reading;
 
 pub(crate) use life::Life;
 pub(crate) use reading::{Reading, observe, read};
 
-use common::status::{Communicator, PERIOD_SECONDS, Status};
+use common::status::bounded::at_most;
+use common::status::{Communicator, MOST_WAITS, PERIOD_SECONDS, Status};
 use life::Machine;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Age up to which a status has just been written, seconds.
-const FRESH: f64 = 5.0 * PERIOD_SECONDS;
+pub(crate) const FRESH: f64 = 5.0 * PERIOD_SECONDS;
 
 /// A process as two readings of its status file show it.
 #[derive(Debug, Clone)]
@@ -33,7 +35,12 @@ pub(crate) struct Observed {
 pub(crate) fn is_gone(status: &Status) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let is_new = now.saturating_sub(Duration::from_nanos(status.written)).as_secs_f64() < FRESH;
-    !is_new && matches!(Machine::own().life(status), Life::Gone | Life::Zombie)
+    !is_new && matches!(Machine::own().life(status), Life::Gone | Life::Zombie | Life::Left)
+}
+
+/// Returns whether a process belongs to another host, which alone can say whether it lives.
+pub(crate) fn is_elsewhere(status: &Status) -> bool {
+    Machine::own().life(status) == Life::Elsewhere
 }
 
 /// Counts of a communicator that show progress, from the earlier reading.
@@ -46,6 +53,7 @@ struct Counts {
     entered_p2p: u64,
     begun: u64,
     finished: u64,
+    #[serde(deserialize_with = "at_most::<MOST_WAITS, _, _>")]
     waits: Vec<Steps>,
 }
 

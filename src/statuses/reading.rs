@@ -1,20 +1,21 @@
 //! Reads the status files of a directory.
 
+use super::file::{Before, Foreign, LeftOut, Reader, shown};
 use super::life::{Life, Machine};
 use super::{Counts, Observed};
+use common::files::Directory;
 use common::status::{ENDING, SCHEMA, Status};
+use common::visible::visible;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{self, Read};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest file that is read, bytes.
-const LONGEST: u64 = 16 << 20;
+/// Most files that are read.
+const MOST_FILES: usize = 1 << 18;
 /// Most threads that read. A network file system answers several at a time.
 const MOST_THREADS: usize = 8;
 
@@ -25,17 +26,19 @@ pub(crate) struct Reading {
     pub(crate) processes: Vec<Observed>,
     /// Files that are left out: name and cause.
     pub(crate) left_out: Vec<String>,
+    /// The line on files of other users, which are left out, too, and say nothing of the job.
+    pub(crate) foreign: Option<String>,
 }
 
-/// Statuses with the names of their files, and files that are left out.
-pub(crate) type Statuses = (Vec<(String, Status)>, Vec<String>);
-
-/// The earlier reading of a process: counts alone, since it is read for progress alone.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(default)]
-struct Before {
-    beat: u64,
-    communicators: Vec<Counts>,
+/// The status files of a directory, read once.
+#[derive(Debug, Default)]
+pub(crate) struct Statuses {
+    /// Statuses with the names of their files.
+    pub(crate) found: Vec<(String, Status)>,
+    /// As [`Reading::left_out`].
+    pub(crate) left_out: Vec<String>,
+    /// As [`Reading::foreign`].
+    pub(crate) foreign: Option<String>,
 }
 
 /// Reads all status files of a directory.
@@ -43,21 +46,47 @@ struct Before {
 /// # Errors
 /// When the directory cannot be read.
 pub(crate) fn read(directory: &Path) -> io::Result<Statuses> {
-    let mut left_out = Vec::new();
-    let mut found = Vec::new();
+    let mut statuses = Statuses::default();
+    let (mut foreign, mut users) = (Vec::new(), BTreeSet::new());
     for (name, status) in all::<Status>(directory)? {
-        match status {
-            Ok(status) if status.schema == SCHEMA => found.push((name, status)),
-            Ok(Status { schema, .. }) if schema.is_empty() => left_out.push(format!("{name}: it is no status file")),
-            Ok(Status { schema, .. }) => left_out.push(format!(
-                "{name}: its form is `{schema}`, and this tool reads `{SCHEMA}`: use the library's tool"
-            )),
-            // a process may remove its own file
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => left_out.push(format!("{name}: {error}")),
-        }
+        let cause = match status {
+            Ok(status) if status.schema == SCHEMA => {
+                statuses.found.push((name, status));
+                continue;
+            }
+            Ok(Status { schema, .. }) if schema.is_empty() => "it is no status file".into(),
+            Ok(Status { schema, .. }) => {
+                let schema = shown(&schema);
+                format!("its form is `{schema}`, and this tool reads `{SCHEMA}`: use the library's tool")
+            }
+            Err(LeftOut::Gone) => continue,
+            Err(LeftOut::Foreign(user)) => {
+                foreign.push(name);
+                users.insert(user);
+                continue;
+            }
+            Err(LeftOut::Unreadable(cause)) => cause,
+        };
+        statuses.left_out.push(format!("{name}: {cause}"));
     }
-    Ok((found, left_out))
+    statuses.foreign = foreign.first().map(|first| of_others(first, foreign.len(), &users));
+    Ok(statuses)
+}
+
+/// Returns the line on files of other users.
+fn of_others(first: &str, count: usize, users: &BTreeSet<u32>) -> String {
+    let user = users.first().copied().unwrap_or_default();
+    let files = if count == 1 {
+        "is left out: it belongs".into()
+    } else {
+        format!("and {} more are left out: they belong", count - 1)
+    };
+    let users =
+        if users.len() == 1 { format!("user {user}") } else { format!("user {user} and {} others", users.len() - 1) };
+    format!(
+        "{} {files} to {users}, and not to you or root; only the job's own user, or root, can read a job's state",
+        shown(first)
+    )
 }
 
 /// Reads all status files of a directory twice, `gap` apart. If a process that does not say that it has ended has not
@@ -68,7 +97,7 @@ pub(crate) fn read(directory: &Path) -> io::Result<Statuses> {
 pub(crate) fn observe(directory: &Path, gap: Duration) -> io::Result<Reading> {
     let begun = Instant::now();
     let before: BTreeMap<String, Before> =
-        all(directory)?.into_iter().filter_map(|(name, before)| Some((name, before.ok()?))).collect();
+        all::<Before>(directory)?.into_iter().filter_map(|(name, before)| Some((name, before.ok()?))).collect();
     thread::sleep(gap.saturating_sub(begun.elapsed()));
     let begun = Instant::now();
     let mut reading = observed(read(directory)?, &before);
@@ -83,7 +112,8 @@ fn is_doubtful(process: &Observed) -> bool {
     !process.beats && process.status.over.is_none() && !matches!(process.life, Life::Stopped | Life::Zombie)
 }
 
-fn observed((statuses, left_out): Statuses, before: &BTreeMap<String, Before>) -> Reading {
+fn observed(statuses: Statuses, before: &BTreeMap<String, Before>) -> Reading {
+    let Statuses { found, left_out, foreign } = statuses;
     let machine = Machine::own();
     let of_file = |(file, status): (String, Status)| {
         let earlier = before.get(&file);
@@ -96,30 +126,35 @@ fn observed((statuses, left_out): Statuses, before: &BTreeMap<String, Before>) -
         let beats = earlier.is_none_or(|earlier| earlier.beat != status.beat);
         Observed { life: machine.life(&status), file, status, beats, moved }
     };
-    let mut processes: Vec<Observed> = statuses.into_iter().map(of_file).collect();
+    let mut processes: Vec<Observed> = found.into_iter().map(of_file).collect();
     // a process that writes and is not found here lives in a container: the process ids of this host are others
-    if processes.iter().any(|process| process.life == Life::Gone && process.beats && process.status.over.is_none()) {
-        let gone = processes.iter_mut().filter(|process| process.life == Life::Gone);
+    let is_gone = |process: &Observed| matches!(process.life, Life::Gone | Life::Left);
+    if processes.iter().any(|process| is_gone(process) && process.beats && process.status.over.is_none()) {
+        let gone = processes.iter_mut().filter(|process| is_gone(process));
         gone.for_each(|process| process.life = Life::Elsewhere);
     }
-    Reading { processes, left_out }
+    Reading { processes, left_out, foreign }
 }
 
-/// Reads each file of a directory whose name is that of a status file, in the order of names.
-fn all<T: DeserializeOwned + Send>(directory: &Path) -> io::Result<Vec<(String, io::Result<T>)>> {
+/// Reads each file of a directory whose name is that of a status file, in the order of names. The directory is opened
+/// once; it is no link of another user's.
+fn all<T: DeserializeOwned + Foreign + Send>(directory: &Path) -> io::Result<Vec<(String, Result<T, LeftOut>)>> {
+    let directory = Directory::open(directory)?;
     let mut files: Vec<(String, PathBuf)> = Vec::new();
-    for entry in directory.read_dir()? {
+    for entry in directory.reach().read_dir()?.take(MOST_FILES) {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.ends_with(ENDING) && !name.starts_with('.') {
-            files.push((name, entry.path()));
+            files.push((visible(&name), entry.path()));
         }
     }
     files.sort();
+    let reader = &Reader::of(&directory)?;
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     let share = files.len().div_ceil(threads).max(1);
-    let read_share =
-        |files: Vec<(String, PathBuf)>| files.into_iter().map(|(name, path)| (name, parsed(&path))).collect::<Vec<_>>();
+    let read_share = |files: Vec<(String, PathBuf)>| {
+        files.into_iter().map(|(name, path)| (name, reader.read(&path))).collect::<Vec<_>>()
+    };
     let shares: Vec<Vec<_>> = files.chunks(share).map(<[_]>::to_vec).collect();
     thread::scope(|scope| {
         let readers: Vec<_> = shares.into_iter().map(|share| scope.spawn(move || read_share(share))).collect();
@@ -129,21 +164,6 @@ fn all<T: DeserializeOwned + Send>(directory: &Path) -> io::Result<Vec<(String, 
         }
         Ok(read)
     })
-}
-
-fn parsed<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
-    // a FIFO of that name must not hold this program up
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
-    let data = file.metadata()?;
-    if !data.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    if data.len() > LONGEST {
-        return Err(io::Error::other(format!("it has more than {} MiB", LONGEST >> 20)));
-    }
-    let mut text = Vec::with_capacity(usize::try_from(data.len()).unwrap_or_default());
-    file.take(LONGEST).read_to_end(&mut text)?;
-    serde_json::from_slice(&text).map_err(|error| io::Error::other(format!("it is no status file: {error}")))
 }
 
 #[cfg(test)]
@@ -168,11 +188,44 @@ mod tests {
         fs::write(directory.path().join("d.status.json"), "{").unwrap();
         fs::create_dir(directory.path().join("e.status.json")).unwrap();
         fs::write(directory.path().join("other.json"), "{").unwrap();
-        let Reading { processes, left_out } = observe(directory.path(), GAP).unwrap();
+        let Reading { processes, left_out, .. } = observe(directory.path(), GAP).unwrap();
         assert_eq!(processes.len(), 1);
         assert_eq!(left_out.len(), 4, "{left_out:?}");
         assert!(left_out[0].contains("`scorep-nccl status 9`") && left_out[3].contains("it is no file"));
         assert!(observe(&directory.path().join("missing"), GAP).is_err());
+    }
+
+    #[test]
+    fn links_are_not_followed_and_texts_command_no_terminal() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = Origin { host: Some("a\u{1b}[2J\nb".into()), ..Origin::default() };
+        let off = Some("\u{9b}31m".into());
+        let communicator = Communicator { name: "\r".into(), ..Communicator::default() };
+        let communicators = vec![communicator];
+        let status = Status { schema: SCHEMA.into(), origin, off, communicators, ..Status::default() };
+        write(directory.path(), "a", &status);
+        std::os::unix::fs::symlink("a.status.json", directory.path().join("b.status.json")).unwrap();
+        write(directory.path(), "c", &Status { schema: "\u{1b}".repeat(1000), ..Status::default() });
+        let Statuses { found, left_out, foreign } = read(directory.path()).unwrap();
+        assert_eq!((found.len(), foreign), (1, None));
+        let status = &found[0].1;
+        assert_eq!(status.origin.host.as_deref(), Some("a\\u{1b}[2J\\nb"));
+        assert_eq!((status.off.as_deref(), &*status.communicators[0].name), (Some("\\u{9b}31m"), "\\r"));
+        assert_eq!(left_out[0], "b.status.json: it is a link, which is not followed");
+        assert!(left_out[1].contains("`\\u{1b}") && left_out[1].len() < 400, "{left_out:?}");
+    }
+
+    #[test]
+    fn the_memory_for_a_file_is_bounded() {
+        let directory = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: String| fs::write(directory.path().join(format!("{name}{ENDING}")), text).unwrap();
+        put("a", "{},".repeat(6 << 20));
+        put("b", format!("{{\"later\": [{}]}}", "{},".repeat(1 << 20)));
+        put("c", format!("{{\"communicators\": [{}]}}", "{},".repeat(1000)));
+        let left_out = read(directory.path()).unwrap().left_out;
+        assert_eq!(left_out[0], "a.status.json: it has more than 4 MiB");
+        assert_eq!(left_out[1], "b.status.json: it is no status file: it has more than 131072 values");
+        assert!(left_out[2].contains("a list has more than 64 entries"), "{left_out:?}");
     }
 
     #[test]
@@ -192,8 +245,10 @@ mod tests {
         let before = BTreeMap::from([("a".to_owned(), before)]);
         let mut later = status_of_two.clone();
         (later.beat, later.communicators[1].entered) = (2, 6);
-        let read =
-            |status: &Status| observed((vec![("a".into(), status.clone())], vec![]), &before).processes.remove(0);
+        let read = |status: &Status| {
+            let found = vec![("a".into(), status.clone())];
+            observed(Statuses { found, ..Statuses::default() }, &before).processes.remove(0)
+        };
         assert_eq!((read(&later).beats, read(&later).moved), (true, vec![false, true]));
         assert_eq!((read(&status_of_two).beats, read(&status_of_two).moved), (false, vec![false, false]));
         assert!(is_doubtful(&read(&status_of_two)) && !is_doubtful(&read(&later)));

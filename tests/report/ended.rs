@@ -3,7 +3,7 @@
 use crate::{ran, report, tool};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{OpenOptionsExt, symlink};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -75,14 +75,7 @@ fn a_signal_leaves_no_files() {
         {
             command.arg(option).arg(place(name));
         }
-        // a shell's job in the background ignores SIGINT, and so would what it starts
-        let heed = || {
-            // SAFETY: no handler is installed; the system takes the action.
-            unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
-            Ok(())
-        };
-        // SAFETY: what runs between fork and exec makes one call of the system, and allocates nothing.
-        unsafe { command.pre_exec(heed) };
+        tool::heed_signals(&mut command);
         let mut child =
             command.env("TMPDIR", place("tmp")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let begun = Instant::now();

@@ -2,15 +2,17 @@
 
 mod choices;
 mod table;
+mod unknown;
 mod value;
 
 use crate::base::log;
-use std::ffi::OsStr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 pub use choices::{GpuTime, Lanes, Preset, Regression};
 pub use table::{SETTINGS, Setting, Settings};
+pub use unknown::{is_unknown, nearest};
+pub use value::is_set;
 
 /// Returns the settings of this process, which the first call reads.
 pub fn settings() -> &'static Settings {
@@ -18,12 +20,10 @@ pub fn settings() -> &'static Settings {
     SETTINGS.get_or_init(|| {
         let (settings, complaints) = Settings::from_environment();
         log::set_verbosity(settings.verbosity);
-        complaints.iter().for_each(|line| log::warn(line));
+        complaints.into_iter().chain(unknown::complaint()).for_each(|line| log::warn(&line));
         settings
     })
 }
-/// Characters of a value that a warning shows.
-const SHOWN: usize = 80;
 
 /// The least time between two writes of the same file.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -62,18 +62,6 @@ impl Settings {
     pub fn from_environment() -> (Self, Vec<String>) {
         Self::parse(|name| std::env::var_os(name))
     }
-}
-
-/// Returns whether the value of a setting counts as set. An empty or blank value does not.
-pub fn is_set(value: &OsStr) -> bool {
-    !value.to_string_lossy().trim().is_empty()
-}
-
-/// Returns the beginning of a value, which may be long.
-fn shown(value: &OsStr) -> String {
-    let value = value.to_string_lossy();
-    let value = value.trim();
-    value.char_indices().nth(SHOWN).map_or_else(|| value.to_owned(), |(end, _)| format!("{}...", &value[..end]))
 }
 
 #[cfg(test)]

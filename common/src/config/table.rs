@@ -2,8 +2,9 @@
 //! same content.
 
 use super::choices::{GpuTime, Lanes, Preset, Regression};
-use super::value::{KIB, MIB, bytes, mask, name, named, not_negative, path, positive, some, switch, verbosity, whole};
-use super::{is_set, shown};
+use super::value::{
+    KIB, MIB, bytes, is_set, mask, name, named, not_negative, path, positive, shown, some, switch, verbosity, whole,
+};
 use crate::base::log::Verbosity;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

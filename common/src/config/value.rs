@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 pub(super) const KIB: usize = 1 << 10;
 pub(super) const MIB: usize = 1 << 20;
+/// Characters of a value that a warning shows.
+const SHOWN: usize = 80;
 
 fn text(value: &OsStr) -> Option<&str> {
     value.to_str().map(str::trim)
@@ -81,4 +83,16 @@ pub(super) fn verbosity(name: &str) -> Option<Verbosity> {
         "info" => Some(Verbosity::Info),
         _ => None,
     }
+}
+
+/// Returns whether the value of a setting counts as set. An empty or blank value does not.
+pub fn is_set(value: &OsStr) -> bool {
+    !value.to_string_lossy().trim().is_empty()
+}
+
+/// Returns the beginning of a value, which may be long.
+pub(super) fn shown(value: &OsStr) -> String {
+    let value = value.to_string_lossy();
+    let value = value.trim();
+    value.char_indices().nth(SHOWN).map_or_else(|| value.to_owned(), |(end, _)| format!("{}...", &value[..end]))
 }

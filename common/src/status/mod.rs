@@ -3,9 +3,11 @@
 //! The file outlives its process, however that ends, and is read without asking the process. Its text is JSON.
 //! `scorep-nccl hang` reads the files of a job. A [`request`] in the same directory goes the other way.
 
+pub mod bounded;
 pub mod request;
 
 use crate::origin::Origin;
+use bounded::at_most;
 use request::Answer;
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +15,14 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "scorep-nccl status 1";
 /// End of the name of a status file.
 pub const ENDING: &str = ".status.json";
+/// Most communicators that a status names.
+pub const MOST_COMMUNICATORS: usize = 64;
 /// Most operations of a communicator that a status names: the newest ones.
 pub const MOST_OPERATIONS: usize = 64;
 /// Most network waits of a communicator that a status names: the oldest ones.
 pub const MOST_WAITS: usize = 32;
+/// Most calls of a communicator that a reader takes.
+pub const MOST_CALLS: usize = 4096;
 /// Seconds between two writings of a status.
 pub const PERIOD_SECONDS: f64 = 1.0;
 
@@ -31,6 +37,9 @@ pub struct Status {
     /// Start of the process, clock ticks since boot, field 22 of /proc/PID/stat: distinguishes it from later processes
     /// of the same id.
     pub born: Option<u64>,
+    /// Whether the process was forked and has not called `exec`: such a process may leave by `_exit`, of which nobody in
+    /// it hears.
+    pub forked: bool,
     /// Host, boot, rank and job.
     #[serde(flatten)]
     pub origin: Origin,
@@ -50,7 +59,8 @@ pub struct Status {
     pub answer: Option<Answer>,
     /// Events dropped so far.
     pub dropped: u64,
-    /// Communicators, alive ones first.
+    /// Communicators, at most [`MOST_COMMUNICATORS`], alive ones first.
+    #[serde(deserialize_with = "at_most::<MOST_COMMUNICATORS, _, _>")]
     pub communicators: Vec<Communicator>,
     /// Number of further communicators that are not named.
     pub further_communicators: u64,
@@ -89,10 +99,13 @@ pub struct Communicator {
     /// The newest operations, at most [`MOST_OPERATIONS`], the oldest first. An unfinished operation stays longer than
     /// finished ones; of more unfinished operations, the oldest and the newest ones stay. Operations below
     /// `NCCL_SCOREP_MIN_BYTES` are left out.
+    #[serde(deserialize_with = "at_most::<MOST_OPERATIONS, _, _>")]
     pub operations: Vec<Operation>,
     /// Calls of NCCL's API that have not returned, the oldest first.
+    #[serde(deserialize_with = "at_most::<MOST_CALLS, _, _>")]
     pub calls: Vec<Call>,
     /// Network transfers that have not ended, at most [`MOST_WAITS`], the oldest first.
+    #[serde(deserialize_with = "at_most::<MOST_WAITS, _, _>")]
     pub waits: Vec<Wait>,
 }
 

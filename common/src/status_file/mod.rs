@@ -51,6 +51,7 @@ pub(crate) fn begin(settings: &Settings) {
         schema: SCHEMA.into(),
         pid: std::process::id(),
         born: birth::own(),
+        forked: birth::is_forked(),
         origin: origin::own(),
         ..Status::default()
     };

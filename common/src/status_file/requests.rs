@@ -1,22 +1,23 @@
 //! Requests to this process: a file in the directory of its status file, which is looked at each time that the status is
 //! written.
 
-use crate::base::files;
-use crate::base::{log, notes};
+use crate::base::{birth, log, notes};
 use crate::clock::monotonic;
 use crate::config::{Preset, Settings};
+use crate::origin;
 use crate::record::context::switching;
 use crate::record::recorder;
-use crate::status::request::{Answer, FILE, MOST_BYTES, Request, SCHEMA};
+use crate::status::request::{self, Answer, FILE, MOST_AGE, Request, To};
 use crate::summary_file;
-use std::fs::{Metadata, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::collections::VecDeque;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-/// Group or others may write.
-const OTHERS_WRITE: u32 = 0o022;
+/// Most requests whose numbers are kept. Looks are a second apart: those that are forgotten are an hour old, and refused
+/// for their age.
+const MOST_KEPT: usize = 4096;
 
 /// What identifies a state of the file: device, inode, time of change and length.
 type Identity = [u64; 5];
@@ -27,8 +28,10 @@ pub(super) struct Requests {
     place: PathBuf,
     /// The file as it was last looked at; `None` before the first look.
     seen: Option<Option<Identity>>,
-    /// Number of the last request.
-    ticket: String,
+    /// Numbers of the requests that were done or refused.
+    done: VecDeque<u64>,
+    /// Time of this process' first file in the directory, by the clock of the file system.
+    begun: Option<SystemTime>,
     /// End of the request in force, nanoseconds of CLOCK_MONOTONIC.
     until: Option<u64>,
     told: bool,
@@ -37,7 +40,8 @@ pub(super) struct Requests {
 impl Requests {
     /// Listens to requests in `directory`.
     pub(super) fn new(directory: &Path) -> Self {
-        Self { place: directory.join(FILE), seen: None, ticket: String::new(), until: None, told: false }
+        let place = directory.join(FILE);
+        Self { place, seen: None, done: VecDeque::new(), begun: None, until: None, told: false }
     }
 
     /// Goes back to the process' own setting once the time of the request in force is over.
@@ -48,20 +52,20 @@ impl Requests {
         }
     }
 
-    /// Does what a new request asks for, and returns the answer. `now` are nanoseconds since the Epoch, and `own` is
-    /// this process' first file in the directory: a request from before it is not for this process.
+    /// Does what a new request asks for, and returns the answer. `now` are nanoseconds since the Epoch, and `own` is this
+    /// process' file in the directory, just written: a request from before its first one is not for this process.
     pub(super) fn look(&mut self, now: u64, own: &Path, settings: &Settings) -> Option<Answer> {
+        let written = own.symlink_metadata().and_then(|own| own.modified()).unwrap_or_else(|_| SystemTime::now());
+        let begun = *self.begun.get_or_insert(written);
         let found = self.place.symlink_metadata().ok();
         let before = self.seen.replace(found.as_ref().map(identity));
         let found = found?;
-        match before {
-            Some(before) if before == Some(identity(&found)) => return None,
-            None if own.symlink_metadata().is_ok_and(|own| is_before(&found, &own)) => return None,
-            _ => {}
+        if before == Some(Some(identity(&found))) || found.modified().is_ok_and(|made| made < begun) {
+            return None;
         }
-        let request = match read(&self.place) {
-            Ok(request) if request.ticket == self.ticket => return None,
-            Ok(request) => request,
+        // another file may have the name by now
+        let (request, found) = match request::read(&self.place) {
+            Ok(read) => read,
             Err(refused) => {
                 if !std::mem::replace(&mut self.told, true) {
                     log::warn(&format!("the request {} is refused: {refused}", self.place.display()));
@@ -69,8 +73,25 @@ impl Requests {
                 return Some(Answer { taken: now, refused: Some(refused), ..Answer::default() });
             }
         };
-        self.ticket.clone_from(&request.ticket);
+        let made = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        if made < begun || !is_for_this_process(&request) || !self.is_new(&request) {
+            return None;
+        }
+        // both times are of the clock of the file system, and nobody but the file's owner can make it younger
+        let age = written.duration_since(made).unwrap_or_default().as_secs();
+        if age > MOST_AGE {
+            let refused = format!("it is {age} s old, and holds for {MOST_AGE} s: ask again");
+            return Some(Answer { ticket: request.ticket, taken: now, refused: Some(refused), ..Answer::default() });
+        }
         Some(self.fulfil(request, now, settings))
+    }
+
+    /// Returns whether a request has come for the first time, and keeps its number.
+    fn is_new(&mut self, request: &Request) -> bool {
+        let Some(number) = request.number().filter(|number| !self.done.contains(number)) else { return false };
+        self.done.truncate(MOST_KEPT - 1);
+        self.done.push_front(number);
+        true
     }
 
     /// Returns the time until the request in force ends, if that is known.
@@ -157,76 +178,70 @@ fn preset_of(name: &str, settings: &Settings) -> Result<(Preset, Option<String>)
     Ok((preset, left_out))
 }
 
-/// Reads the file of a request, if it is the user's or root's, and nobody else's.
-fn read(place: &Path) -> Result<Request, String> {
-    let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(place).map_err(unreadable)?;
-    let found = file.metadata().map_err(unreadable)?;
-    if !found.is_file() {
-        return Err("it is no regular file".into());
+/// Returns whether a request is for this process.
+fn is_for_this_process(request: &Request) -> bool {
+    match &request.to {
+        Some(To::All) => true,
+        Some(To::Process { host, pid, born }) => {
+            *pid == std::process::id() && *born == birth::own() && *host == origin::own().host
+        }
+        None => false,
     }
-    if found.uid() != 0 && !files::is_own_user(found.uid()) {
-        return Err("it belongs to another user".into());
-    }
-    if found.mode() & OTHERS_WRITE != 0 {
-        return Err("other users may write to it".into());
-    }
-    let mut text = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(format!("it is longer than {MOST_BYTES} bytes"));
-    }
-    let request: Request = serde_json::from_slice(&text).map_err(|error| format!("it is no request: {error}"))?;
-    if request.schema != SCHEMA {
-        return Err(format!("it is no request of this version ({SCHEMA})"));
-    }
-    Ok(request)
 }
 
 fn identity(file: &Metadata) -> Identity {
     [file.dev(), file.ino(), file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned(), file.len()]
 }
 
-/// Returns whether a file is older than another one by the clock of their file system.
-fn is_before(file: &Metadata, other: &Metadata) -> bool {
-    (file.mtime(), file.mtime_nsec()) < (other.mtime(), other.mtime_nsec())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
-    fn only_a_whole_request_that_nobody_else_can_have_written_is_read() {
-        use std::os::unix::fs::PermissionsExt;
-        let directory = std::env::temp_dir().join(format!("scorep-nccl-ask-{:016x}", files::random()));
-        fs::create_dir(&directory).unwrap();
-        let place = directory.join(FILE);
-        let put = |text: &str, mode: u32| {
-            let _ = fs::remove_file(&place);
-            fs::write(&place, text).unwrap();
-            fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
-            read(&place).map(|request| request.ticket)
+    fn the_number_of_a_request_is_new_once_whatever_comes_in_between() {
+        let mut requests = Requests::new(Path::new("/nowhere"));
+        let mut is_new =
+            |number: usize| requests.is_new(&Request { ticket: format!("{number:016x}"), ..Request::default() });
+        assert!(is_new(7) && is_new(8) && !is_new(7) && !is_new(8));
+        assert!(
+            (100..100 + MOST_KEPT - 2).all(&mut is_new) && !is_new(7) && is_new(1) && requests.done.len() == MOST_KEPT
+        );
+    }
+
+    #[test]
+    fn a_request_holds_for_a_minute_by_the_clock_of_the_file_system() {
+        let directory =
+            std::env::temp_dir().join(format!("scorep-nccl-requests-{:016x}", crate::base::files::random()));
+        std::fs::create_dir(&directory).unwrap();
+        let own = directory.join("own");
+        let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let put = |place: &Path, text: &str, seconds: u64| {
+            std::fs::write(place, text).unwrap();
+            let file = std::fs::File::options().write(true).open(place).unwrap();
+            file.set_modified(begin + Duration::from_secs(seconds)).unwrap();
         };
-        let whole = format!("{{\"schema\": \"{SCHEMA}\", \"ticket\": \"7\", \"later\": 1}}");
-        assert_eq!(put(&whole, 0o644), Ok("7".into()));
-        for (text, mode, wrong) in [
-            (whole.as_str(), 0o664, "other users"),
-            (&whole, 0o646, "other users"),
-            ("{", 0o600, "no request"),
-            ("{\"schema\": \"scorep-nccl request 2\"}", 0o600, "this version"),
-            (&" ".repeat(MOST_BYTES as usize + 1), 0o600, "longer"),
-        ] {
-            assert!(put(text, mode).unwrap_err().contains(wrong), "{wrong}");
-        }
-        fs::remove_file(&place).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", &place).unwrap();
-        assert!(read(&place).unwrap_err().contains("cannot be read"));
-        fs::remove_file(&place).unwrap();
-        fs::create_dir(&place).unwrap();
-        assert!(read(&place).unwrap_err().contains("no regular file"));
-        fs::remove_dir_all(directory).unwrap();
+        let mut requests = Requests::new(&directory);
+        let mut look = |ticket: &str, made: u64, written: u64| {
+            let schema = request::SCHEMA;
+            let text = format!("{{\"schema\": \"{schema}\", \"ticket\": \"{ticket}\", \"to\": \"all\"}}");
+            put(&own, "", written);
+            put(&directory.join(FILE), &text, made);
+            requests.look(7, &own, &Settings::default()).map(|answer| (answer.ticket, answer.refused))
+        };
+        assert_eq!(look("1", 99, 100), None, "it is from before the process");
+        let refused = look("2", 120, 200).unwrap();
+        assert_eq!(refused, ("2".into(), Some("it is 80 s old, and holds for 60 s: ask again".into())));
+        assert_eq!(look("3", 150, 200), Some(("3".into(), None)));
+        assert_eq!(look("3", 160, 200), None, "it was done");
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_request_names_the_process_that_it_is_for() {
+        let to = |to| is_for_this_process(&Request { to, ..Request::default() });
+        let process = |pid, born, host| to(Some(To::Process { host, pid, born }));
+        let (pid, born, host) = (std::process::id(), birth::own(), origin::own().host);
+        assert!(to(Some(To::All)) && process(pid, born, host.clone()) && !to(None));
+        assert!(!process(pid + 1, born, host.clone()) && !process(pid, Some(1), host) && !process(pid, born, None));
     }
 }

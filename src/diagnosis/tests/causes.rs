@@ -204,6 +204,7 @@ fn a_process_that_is_gone_is_dead_and_others_wait_for_it() {
     };
     assert_eq!(dead(Life::Gone, false), (Condition::Dead, vec![2]));
     assert_eq!(dead(Life::Zombie, true), (Condition::Dead, vec![2]));
+    assert_eq!(dead(Life::Left, false), (Condition::Left, vec![2]));
     assert_eq!(dead(Life::Stopped, false), (Condition::Stopped, vec![2]));
     assert_eq!(dead(Life::Elsewhere, false), (Condition::Silent, vec![2]));
 }
@@ -215,6 +216,14 @@ fn a_dead_process_that_had_entered_is_still_waited_for() {
     let diagnosis = job.with(1, |process| (process.life, process.beats) = (Life::Gone, false)).diagnosis();
     assert!(matches!(cause(&diagnosis), Cause::Processes { condition: Condition::Dead, .. }));
     assert_eq!(who(&diagnosis.findings[0].waits[0]), ("world", Some(100), vec![0], vec![1]));
+}
+
+#[test]
+fn a_process_that_may_have_left_by_exit_is_named_if_others_wait_alone() {
+    let job = Job::of(4).communicator("world", &[0, 1, 2, 3], 50);
+    let diagnosis = job.with(2, |process| (process.life, process.beats) = (Life::Left, false)).diagnosis();
+    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (Verdict::Idle, 0));
+    assert_eq!((diagnosis.processes.left, diagnosis.processes.dead, diagnosis.processes.running), (1, 0, 3));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The library applies each location's clock offsets and local numbers by itself, once it has read the local
 //! definitions.
 
+mod anchor;
 mod definitions;
 mod events;
 
@@ -34,6 +35,7 @@ impl Reader {
     /// OTF2 is missing, is not of version 3, or refuses the file.
     pub(crate) fn open(anchor: &Path) -> Result<Self, Otf2Error> {
         let library = library::opened()?;
+        anchor::check(anchor)?;
         let path = c_string(anchor.as_os_str().as_bytes())?;
         // SAFETY: the path is a C string that outlives the call.
         let handle = unsafe { library.open_reader(path.as_ptr()) }?;

@@ -4,8 +4,9 @@
  *   kernel KEY COMM FUNC COUNT TYPE BEGIN END   an operation whose kernel is on the GPU between these times
  *   captured KEY COMM FUNC COUNT TYPE           one that is captured into a graph: events cannot time it
  *   hold, release                 CUDA's driver does not answer
- *   fork WORK END                 a child with a communicator of its own (nccl) or without (idle), which exits (exit) or
- *                                 stays (stay); says its process id
+ *   fork WORK END                 a child with a communicator of its own (nccl) or without (idle), which exits (exit),
+ *                                 stays and exits later (stay), or stays and leaves by _exit (leave); says its process id
+ *   reap PID                      waits for a child that has stayed
  */
 #ifndef STATUS_GPU_H
 #define STATUS_GPU_H
@@ -57,9 +58,10 @@ static void *launched(void *context, const char *func, size_t count, const char 
 static volatile sig_atomic_t is_over;
 static void end_of_child(int signal) { is_over = signal; }
 
-/* A child of this process. One that stays exits when it is sent SIGTERM, or by itself in two minutes. */
-static pid_t forked(bool has_work, bool stays, void *(*make)(uint64_t id, int rank, int ranks, int nodes), void (*work)(void *context)) {
+/* A child of this process. One that stays ends when it is sent SIGTERM, or by itself in two minutes. */
+static pid_t forked(bool has_work, const char *end, void *(*make)(uint64_t id, int rank, int ranks, int nodes), void (*work)(void *context)) {
   fflush(NULL);
+  const bool stays = strcmp(end, "exit") != 0;
   pid_t child = fork();
   check(child >= 0, "no fork");
   if (child == 0) {
@@ -67,6 +69,7 @@ static pid_t forked(bool has_work, bool stays, void *(*make)(uint64_t id, int ra
     void *context = has_work ? make(0xcd, 0, 1, 1) : NULL;
     if (context) work(context);
     for (int turns = 0; stays && !is_over && turns < 12000; turns++) pause_milliseconds(10);
+    if (strcmp(end, "leave") == 0) _exit(0);
     if (context) finalize(context);
     exit(0);
   }

@@ -274,8 +274,10 @@ static void obey(int count, char **words) {
     const char *begin = count > 6 ? words[6] : NULL, *end = count > 7 ? words[7] : NULL;
     keep(words[1], launched(context, kept_copy(words[3]), (size_t)atoll(words[4]), kept_copy(words[5]), begin, end), context, shared_mask);
   } else if (strcmp(order, "fork") == 0) {
-    printf("%d\n", forked(strcmp(words[1], "nccl") == 0, strcmp(words[2], "stay") == 0, make, some));
+    printf("%d\n", forked(strcmp(words[1], "nccl") == 0, words[2], make, some));
     return;
+  } else if (strcmp(order, "reap") == 0) {
+    check(waitpid(atoi(words[1]), NULL, 0) > 0, "no child %s", words[1]);
   } else {
     check(false, "no order %s", order);
   }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
 use crate::tool;
-use common::status::request::{FILE, Request, SCHEMA};
+use common::status::request::{FILE, Request, SCHEMA, To};
 use common::status::{Communicator, ENDING, Status};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -104,7 +104,7 @@ impl Job {
     /// Makes a request, as `scorep-nccl ask` does. Returns its ticket.
     pub(crate) fn ask(&self, request: Request) -> String {
         let ticket = format!("{:016x}", common::files::random());
-        let request = Request { schema: SCHEMA.into(), ticket: ticket.clone(), ..request };
+        let request = Request { schema: SCHEMA.into(), ticket: ticket.clone(), to: Some(To::All), ..request };
         common::files::write_json(&self.status_directory().join(FILE), &request).unwrap();
         ticket
     }

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 use std::time::{Duration, Instant};
@@ -50,6 +51,29 @@ fn clean(mut command: Command, prefix: &str) -> Command {
         }
     }
     command
+}
+
+/// Has the process of a command heed the signals that its test sends, whatever this process ignores: under nohup it
+/// ignores SIGHUP, and in a shell's background SIGINT, and so would its children.
+pub(crate) fn heed_signals(command: &mut Command) {
+    let heed = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+            // SAFETY: no handler is installed; the system takes the action.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: what runs between fork and exec makes calls of the system, and allocates nothing.
+    unsafe { command.pre_exec(heed) };
+}
+
+/// Runs a test of this target once more, as under nohup and in a shell's background.
+pub(crate) fn in_the_background(test: &str) {
+    let mut shell = Command::new("sh");
+    let ignoring = r#"trap '' HUP INT QUIT; exec "$0" --exact "$1""#;
+    let output = shell.args(["-c", ignoring]).arg(std::env::current_exe().unwrap()).arg(test).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 /// Returns the recorded runs, by name.

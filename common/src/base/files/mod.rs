@@ -22,8 +22,7 @@ pub(crate) use left::remove_all;
 pub use made::{make, make_own};
 pub use name::{Earlier, Name};
 pub use new_file::NewFile;
-pub(crate) use own::is_own_user;
-pub use own::{is_own, open};
+pub use own::{is_own, is_own_user, open, open_any};
 pub use pattern::{HOST, PROCESS, RANK, expand, holds, is_one_for_each_process};
 
 use crate::base::random;

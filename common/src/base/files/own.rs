@@ -1,7 +1,7 @@
 //! Files in which processes of one user meet, in a directory where other users may have put something else.
 
 use super::Directory;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -12,14 +12,28 @@ use std::path::Path;
 /// # Errors
 /// Fails where there is no file, or something else than a regular file of the user.
 pub fn open(path: &Path, writes: bool) -> io::Result<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path)?;
-    let found = file.metadata()?;
+    let (file, found) = opened(path, writes)?;
     if found.is_file() && is_own(path, found.uid()) {
         return Ok(file);
     }
     let wrong = if found.is_file() { "it belongs to another user" } else { "it is no regular file" };
     Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
+}
+
+/// Opens a name for reading, whatever has it, and returns its metadata, too: the caller looks at the owner and the kind.
+/// Follows no link and never waits.
+///
+/// # Errors
+/// Fails where there is nothing, or a link, or where the system refuses.
+pub fn open_any(path: &Path) -> io::Result<(File, Metadata)> {
+    opened(path, false)
+}
+
+fn opened(path: &Path, writes: bool) -> io::Result<(File, Metadata)> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    Ok((file, found))
 }
 
 /// Returns whether a file or directory at `place` with the owner `owner` belongs to the calling user. A network file
@@ -30,7 +44,7 @@ pub fn is_own(place: &Path, owner: u32) -> bool {
 }
 
 /// Returns whether `user` is the calling user's id.
-pub(crate) fn is_own_user(user: u32) -> bool {
+pub fn is_own_user(user: u32) -> bool {
     // SAFETY: geteuid has no preconditions.
     user == unsafe { libc::geteuid() }
 }

@@ -8,10 +8,8 @@ use crate::collect::standing::{InApi, Standing};
 use crate::event;
 use crate::event::handle::Handle;
 use crate::figures::missing::Missing;
-use crate::status::{self, Status};
+use crate::status::{self, MOST_COMMUNICATORS, Status};
 
-/// Most communicators that a status names.
-const MOST_COMMUNICATORS: usize = 64;
 /// Most communicators that have ended among them.
 const MOST_PAST: usize = 16;
 

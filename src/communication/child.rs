@@ -1,0 +1,24 @@
+//! The child process of `scorep-nccl trace`: copies an archive, with records of communication.
+
+use super::add_into;
+use crate::otf2::apart;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Name of the hidden subcommand that starts a child.
+pub(crate) const COMMAND: &str = "trace-one";
+
+/// The archive, and the place of its copy.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The anchor file.
+    anchor: PathBuf,
+    /// The directory of the copy, which has no archive.
+    directory: PathBuf,
+}
+
+/// Copies the archive. The result and the progress go to standard output.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let Arguments { anchor, directory } = arguments;
+    apart::answer(|progress| add_into(anchor, directory, progress).map_err(|error| error.to_string()))
+}

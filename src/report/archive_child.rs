@@ -1,0 +1,26 @@
+//! The child process that makes tables of an archive.
+
+use super::archives::one;
+use crate::otf2::apart;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Name of the hidden subcommand that starts a child.
+pub(crate) const COMMAND: &str = "archive-one";
+
+/// The archive, and the place of its tables.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The anchor file.
+    anchor: PathBuf,
+    /// The dataset that the tables are written into.
+    dataset: PathBuf,
+    /// Name of the regions of the user's steps.
+    region: Option<String>,
+}
+
+/// Writes the tables. Kernels, regions and notes of the archive go to standard output.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let Arguments { anchor, dataset, region } = arguments;
+    apart::answer(|_| one(anchor, dataset, region.as_deref()))
+}
