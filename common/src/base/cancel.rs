@@ -1,14 +1,22 @@
 //! Cancellation of the application's threads (`pthread_cancel`). It is held off while a thread runs inside this
 //! library, because a cancellation cannot unwind the library's frames.
+//!
+//! A thread with asynchronous cancellation may be cancelled at any instruction, and no callback is safe from that. To
+//! hold it off costs more than most of a callback, so that is done only once a thread of this kind was seen
+//! ([`switch::be_wary`]): where it makes its first callback, its inits and its finalizes.
 
+use crate::base::switch;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
 const DISABLE: c_int = 1;
+const DEFERRED: c_int = 0;
 
 unsafe extern "C" {
     /// Sets whether the calling thread may be cancelled, and writes the previous state to `before`. From the C library.
     safe fn pthread_setcancelstate(state: c_int, before: &mut c_int) -> c_int;
+    /// Sets when the calling thread may be cancelled, and writes the previous type to `before`. From the C library.
+    safe fn pthread_setcanceltype(kind: c_int, before: &mut c_int) -> c_int;
 }
 
 /// Keeps the calling thread from being cancelled until this is dropped. A request that arrives meanwhile stays pending.
@@ -21,15 +29,48 @@ pub(crate) struct Uncancelled {
 
 impl Uncancelled {
     pub(crate) fn new() -> Self {
-        let mut before = DISABLE;
-        pthread_setcancelstate(DISABLE, &mut before);
-        Self { before, _here: PhantomData }
+        Self { before: disable(), _here: PhantomData }
     }
 }
 
 impl Drop for Uncancelled {
     fn drop(&mut self) {
-        let mut own = DISABLE;
-        pthread_setcancelstate(self.before, &mut own);
+        restore(self.before);
+    }
+}
+
+/// Calls `body`, which must not unwind, and keeps the calling thread from being cancelled meanwhile.
+///
+/// Like [`Uncancelled`], but with nothing to drop: a cancellation right before or after may unwind this function and
+/// its caller.
+#[inline]
+pub fn without<R>(body: impl FnOnce() -> R) -> R {
+    let before = disable();
+    look();
+    let result = body();
+    restore(before);
+    result
+}
+
+fn disable() -> c_int {
+    let mut before = DISABLE;
+    pthread_setcancelstate(DISABLE, &mut before);
+    before
+}
+
+fn restore(before: c_int) {
+    let mut own = DISABLE;
+    pthread_setcancelstate(before, &mut own);
+}
+
+/// Looks whether the calling thread may be cancelled at any instruction. Then all callbacks hold cancellation off from
+/// here on.
+pub(crate) fn look() {
+    let mut kind = DEFERRED;
+    pthread_setcanceltype(DEFERRED, &mut kind);
+    if kind != DEFERRED {
+        switch::be_wary();
+        let mut own = DEFERRED;
+        pthread_setcanceltype(kind, &mut own);
     }
 }

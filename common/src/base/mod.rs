@@ -3,7 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod bell;
 pub mod birth;
-pub(crate) mod cancel;
+pub mod cancel;
 pub mod files;
 pub mod guard;
 pub mod host_name;

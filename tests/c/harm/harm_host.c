@@ -13,6 +13,7 @@
 #include "forks.h"
 #include "jumps.h"
 #include "limits.h"
+#include "logs.h"
 #include "other_user.h"
 #include "signals.h"
 #include "stacks.h"
@@ -28,7 +29,9 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* forks.h */
   SCENARIO(forked_amid_recording), SCENARIO(forked_in_a_handler), SCENARIO(forked_in_silence),
   /* cancellation.h */
-  SCENARIO(cancelled_amid_recording), SCENARIO(cancelled_while_waiting),
+  SCENARIO(cancelled_amid_recording), SCENARIO(cancelled_while_waiting), SCENARIO(cancelled_anywhere),
+  /* logs.h */
+  SCENARIO(logged_by_a_thread_that_ends), SCENARIO(logged_by_one_that_begins_again),
   /* stacks.h */
   SCENARIO(small_stacks),
   /* limits.h */
