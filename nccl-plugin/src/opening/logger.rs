@@ -3,8 +3,14 @@
 use std::ffi::{c_char, c_int, c_ulong, c_void};
 
 /// `ncclDebugLogger_t`. It may end its thread (`pthread_exit`), which unwinds its callers.
-type Function =
-    unsafe extern "C-unwind" fn(level: c_int, flags: c_ulong, file: *const c_char, line: c_int, format: *const c_char, ...);
+type Function = unsafe extern "C-unwind" fn(
+    level: c_int,
+    flags: c_ulong,
+    file: *const c_char,
+    line: c_int,
+    format: *const c_char,
+    ...
+);
 
 /// NCCL_LOG_INFO.
 const INFO: c_int = 3;

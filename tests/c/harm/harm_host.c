@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "cancellation.h"
 #include "disks.h"
+#include "file_systems.h"
 #include "forks.h"
 #include "jumps.h"
 #include "limits.h"
@@ -37,9 +38,11 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* limits.h */
   SCENARIO(limited),
   /* system_calls.h */
-  SCENARIO(refused), SCENARIO(refusable_calls),
+  SCENARIO(refused), SCENARIO(refusable_calls), SCENARIO(interrupted_for_ever),
   /* disks.h */
   SCENARIO(failing),
+  /* file_systems.h */
+  SCENARIO(left_to_own_threads), SCENARIO(file_system_that_never_answers), SCENARIO(descriptors_taken),
   /* wild_clocks.h */
   SCENARIO(wild_system), SCENARIO(wild_score_p),
   /* other_user.h */

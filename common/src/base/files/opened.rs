@@ -90,7 +90,10 @@ fn identity(file: &Metadata) -> [u64; 2] {
 }
 
 fn taken(file: &File) -> io::Error {
-    io::Error::other(format!("the program has closed its descriptor {}, or uses it for something else", file.as_raw_fd()))
+    io::Error::other(format!(
+        "the program has closed its descriptor {}, or uses it for something else",
+        file.as_raw_fd()
+    ))
 }
 
 impl Drop for Opened {
