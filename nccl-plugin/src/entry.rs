@@ -18,7 +18,7 @@ use crate::tap::{self, Tap};
 use common::callbacks;
 use common::context::switching::Switched;
 use common::event::{Communicator, Timed};
-use common::guard::{self, guard, guard_event};
+use common::guard::{guard, guard_event, with_care};
 use common::{cancel, process, switch};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -173,7 +173,25 @@ unsafe extern "C-unwind" fn start_event<V: Version>(
     }
     // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call, and a place for the
     // handle.
-    guard::event(SUCCESS, || unsafe { start::<V>(context, handle, descriptor) })
+    unsafe {
+        match switch::is_usual() {
+            true => start::<V>(context, handle, descriptor),
+            false => start_with_care::<V>(context, handle, descriptor),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`start`].
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn start_with_care<V: Version>(
+    context: *mut c_void,
+    handle: *mut *mut c_void,
+    descriptor: *const V::Raw,
+) -> c_int {
+    // SAFETY: the caller upholds the conditions.
+    with_care(SUCCESS, || unsafe { start::<V>(context, handle, descriptor) })
 }
 
 /// Jumps to a separate function for each event type. There the compiler knows the type, and decoding and recording
@@ -248,7 +266,13 @@ unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) 
 }
 
 unsafe extern "C-unwind" fn stop_event(handle: *mut c_void) -> c_int {
-    guard::event(SUCCESS, || stop_of(handle))
+    if switch::is_usual() { stop_of(handle) } else { stop_with_care(handle) }
+}
+
+#[cold]
+#[inline(never)]
+extern "C-unwind" fn stop_with_care(handle: *mut c_void) -> c_int {
+    with_care(SUCCESS, || stop_of(handle))
 }
 
 #[inline(never)]
@@ -269,7 +293,25 @@ unsafe extern "C-unwind" fn record_event_state<V: Version>(
     arguments: *const V::Arguments,
 ) -> c_int {
     // SAFETY: NCCL passes NULL or the union of the table's version, with the member written that the state selects.
-    guard::event(SUCCESS, || unsafe { state_of::<V>(handle, number, arguments) })
+    unsafe {
+        match switch::is_usual() {
+            true => state_of::<V>(handle, number, arguments),
+            false => state_with_care::<V>(handle, number, arguments),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`state_of`].
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn state_with_care<V: Version>(
+    handle: *mut c_void,
+    number: c_int,
+    arguments: *const V::Arguments,
+) -> c_int {
+    // SAFETY: the caller upholds the condition.
+    with_care(SUCCESS, || unsafe { state_of::<V>(handle, number, arguments) })
 }
 
 /// # Safety

@@ -22,20 +22,50 @@ unsafe extern "C" {
 /// Keeps the calling thread from being cancelled until this is dropped. A request that arrives meanwhile stays pending.
 #[derive(Debug)]
 pub(crate) struct Uncancelled {
-    before: c_int,
+    before: Cancellation,
     /// Makes this type `!Send`: the cancellation state belongs to a thread.
     _here: PhantomData<*const ()>,
 }
 
 impl Uncancelled {
     pub(crate) fn new() -> Self {
-        Self { before: disable(), _here: PhantomData }
+        Self { before: Cancellation::hold_off(), _here: PhantomData }
     }
 }
 
 impl Drop for Uncancelled {
     fn drop(&mut self) {
-        restore(self.before);
+        self.before.restore();
+    }
+}
+
+/// Whether and when a thread may be cancelled.
+#[derive(Debug, Clone, Copy)]
+struct Cancellation {
+    state: c_int,
+    kind: c_int,
+}
+
+impl Cancellation {
+    /// Lets nobody cancel the calling thread, and returns how it was.
+    fn hold_off() -> Self {
+        let mut before = Self { state: DISABLE, kind: DEFERRED };
+        pthread_setcancelstate(DISABLE, &mut before.state);
+        pthread_setcanceltype(DEFERRED, &mut before.kind);
+        if before.kind != DEFERRED {
+            switch::be_wary();
+        }
+        before
+    }
+
+    /// The thread may be cancelled as before. If it was meanwhile, it ends in the last call: the one before it would
+    /// lose the thread's result (glibc 2.36).
+    fn restore(self) {
+        let mut own = self;
+        pthread_setcancelstate(self.state, &mut own.state);
+        if self.kind != DEFERRED {
+            pthread_setcanceltype(self.kind, &mut own.kind);
+        }
     }
 }
 
@@ -45,32 +75,14 @@ impl Drop for Uncancelled {
 /// its caller.
 #[inline]
 pub fn without<R>(body: impl FnOnce() -> R) -> R {
-    let before = disable();
-    look();
+    let before = Cancellation::hold_off();
     let result = body();
-    restore(before);
+    before.restore();
     result
-}
-
-fn disable() -> c_int {
-    let mut before = DISABLE;
-    pthread_setcancelstate(DISABLE, &mut before);
-    before
-}
-
-fn restore(before: c_int) {
-    let mut own = DISABLE;
-    pthread_setcancelstate(before, &mut own);
 }
 
 /// Looks whether the calling thread may be cancelled at any instruction. Then all callbacks hold cancellation off from
 /// here on.
 pub(crate) fn look() {
-    let mut kind = DEFERRED;
-    pthread_setcanceltype(DEFERRED, &mut kind);
-    if kind != DEFERRED {
-        switch::be_wary();
-        let mut own = DEFERRED;
-        pthread_setcanceltype(kind, &mut own);
-    }
+    without(|| ());
 }

@@ -25,23 +25,17 @@ pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     contain(callback, on_panic, body)
 }
 
-/// Calls `callback`, which must not unwind, for an event. While the plugin is off, returns `on_off` instead.
+/// Calls `callback`, which must not unwind, where it may not go the short way ([`switch::is_usual`]). Returns `on_off`
+/// while the plugin is off.
 ///
-/// The caller has nothing to drop, and calls the rest as a function of its own: then a thread that is cancelled before
-/// or after (`cancel`) unwinds the caller without harm.
-#[inline(always)]
-pub fn event<R: Copy>(on_off: R, callback: impl FnOnce() -> R) -> R {
-    if switch::is_usual() { callback() } else { event_with_care(on_off, callback) }
-}
-
-#[cold]
-#[inline(never)]
-fn event_with_care<R: Copy>(on_off: R, callback: impl FnOnce() -> R) -> R {
+/// The caller has nothing to drop: then a thread that is cancelled before or after `callback` unwinds it without harm.
+#[inline]
+pub fn with_care<R: Copy>(on_off: R, callback: impl FnOnce() -> R) -> R {
     if switch::is_off() { on_off } else { cancel::without(callback) }
 }
 
-/// Like [`guard`], for what [`event`] calls. That records only after a callback with [`guard`] or [`contain`] has begun
-/// the recording, and that callback has already set the panic hook.
+/// Like [`guard`], for callbacks that NCCL makes for every event, while the plugin is on. They record only after a
+/// callback with [`guard`] or [`contain`] has begun the recording, and that callback has already set the panic hook.
 #[inline(always)]
 pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     catch(callback, on_panic, body)
@@ -52,7 +46,6 @@ pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> 
 pub fn contain<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     // waiting for a file or another thread is a cancellation point
     let _whole = Uncancelled::new();
-    cancel::look();
     switch::quiet();
     if !reserve::prepare() {
         switch::out_of_memory();

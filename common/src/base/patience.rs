@@ -12,6 +12,9 @@ const FOR_FILES: Duration = Duration::from_secs(30);
 /// How long it waits for one of them at least: the other ones may lie in another file system.
 const FOR_ONE: Duration = Duration::from_millis(200);
 
+/// A pause counts as no longer than this.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
 static FILES: Patience = Patience::new(FOR_FILES);
 
 /// A time that several waits use up together.
@@ -32,8 +35,8 @@ impl Patience {
         if is_left {
             let begun = Instant::now();
             pause(lock::PAUSE);
-            // at least the pause: a clock may stand still
-            let waited = begun.elapsed().max(lock::PAUSE);
+            // a clock may stand still or jump
+            let waited = begun.elapsed().clamp(lock::PAUSE, LONGEST_PAUSE);
             self.waited.fetch_add(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
         }
         is_left
