@@ -104,7 +104,7 @@ unsafe fn open<V: Version>(
     mask: *mut c_int,
     logger: Logger,
     introduction: &Introduction<'_>,
-    communicator: impl FnOnce(bool, Timed) -> Communicator,
+    communicator: impl FnOnce(bool, Timed) -> Communicator + Copy,
 ) -> c_int {
     // SAFETY: the caller upholds the condition.
     let line = cancel::without(|| unsafe { opened::<V>(context, mask, logger, introduction, communicator) });
@@ -125,7 +125,7 @@ unsafe fn opened<V: Version>(
     mask: *mut c_int,
     logger: Logger,
     introduction: &Introduction<'_>,
-    communicator: impl FnOnce(bool, Timed) -> Communicator,
+    communicator: impl FnOnce(bool, Timed) -> Communicator + Copy,
 ) -> Option<Line> {
     // written first: if opening fails below, NCCL still goes on with a context that is not NULL
     if !context.is_null() {

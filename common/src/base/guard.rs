@@ -30,7 +30,7 @@ pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
 ///
 /// The caller has nothing to drop: then a thread that is cancelled before or after `callback` unwinds it without harm.
 #[inline]
-pub fn with_care<R: Copy>(on_off: R, callback: impl FnOnce() -> R) -> R {
+pub fn with_care<R: Copy>(on_off: R, callback: impl FnOnce() -> R + Copy) -> R {
     if switch::is_off() { on_off } else { cancel::without(callback) }
 }
 

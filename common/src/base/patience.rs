@@ -13,7 +13,7 @@ const FOR_FILES: Duration = Duration::from_secs(30);
 const FOR_ONE: Duration = Duration::from_millis(200);
 
 /// A pause counts as no longer than this.
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
 static FILES: Patience = Patience::new(FOR_FILES);
 

@@ -68,7 +68,7 @@ static void *operate_until_cancelled_anywhere(void *first) {
 /* Threads are cancelled at any instruction. None is in a callback then, so an operation is whole or lacks callbacks that were never made. */
 static void cancelled_anywhere(void) {
   shared_context = init();
-  for (int i = 0; i < 1000; i++) {
+  for (int i = 0; i < 100; i++) {
     pthread_t thread;
     void *result;
     is_begun = false;
