@@ -95,6 +95,10 @@ pub fn finish() {
     write_summary();
     // last, since it may take long
     export::last();
+    // a thread that writes one of these may have stopped
+    if shortage::is_out_of_memory() {
+        files::remove_all();
+    }
 }
 
 /// Writes the summary to its file, if one is set.
@@ -102,7 +106,7 @@ fn write_summary() {
     if begun().is_some_and(|recorder| recorder.settings.summary.is_some())
         && let Some(summary) = control::summary()
     {
-        summary_file::write_last(&summary);
+        summary_file::write_last(summary);
     }
 }
 

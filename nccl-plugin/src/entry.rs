@@ -2,21 +2,24 @@
 //!
 //! They always return success. After an error from init, NCCL 2.30 unloads the library although other communicators
 //! still use it; any other error can harm the job. No panic leaves these functions.
+//!
+//! The functions in the tables have nothing to drop and call the rest as functions of their own. A thread that ends or
+//! is cancelled in them, which it never is further inside, unwinds them without harm ("C-unwind").
 
 use crate::interface::introduction::Introduction;
 use crate::interface::kind::event;
 use crate::interface::payload::{Change, Frame};
 use crate::interface::version::Version;
 use crate::opening;
-use crate::opening::logger::Logger;
+use crate::opening::logger::{Line, Logger};
 use crate::opening::release::Caller;
 use crate::opening::timing;
 use crate::tap::{self, Tap};
 use common::callbacks;
 use common::context::switching::Switched;
 use common::event::{Communicator, Timed};
-use common::guard::{guard, guard_event};
-use common::{origin, process, switch};
+use common::guard::{guard, guard_event, with_care};
+use common::{cancel, process, switch};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// ncclSuccess.
@@ -32,13 +35,13 @@ pub struct ProfilerTable<Init, V: Version> {
     /// Called when NCCL has created a communicator.
     pub init: Init,
     /// Called when an event starts.
-    pub start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const V::Raw) -> c_int,
+    pub start_event: unsafe extern "C-unwind" fn(*mut c_void, *mut *mut c_void, *const V::Raw) -> c_int,
     /// Called when an event stops.
-    pub stop_event: unsafe extern "C" fn(*mut c_void) -> c_int,
+    pub stop_event: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
     /// Called when an event's state changes.
-    pub record_event_state: unsafe extern "C" fn(*mut c_void, c_int, *const V::Arguments) -> c_int,
+    pub record_event_state: unsafe extern "C-unwind" fn(*mut c_void, c_int, *const V::Arguments) -> c_int,
     /// Called when NCCL has destroyed a communicator.
-    pub finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
+    pub finalize: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
 }
 
 // SAFETY: the table is never written, and its name points to a constant.
@@ -101,8 +104,29 @@ unsafe fn open<V: Version>(
     mask: *mut c_int,
     logger: Logger,
     introduction: &Introduction<'_>,
-    communicator: impl FnOnce(bool, Timed) -> Communicator,
+    communicator: impl FnOnce(bool, Timed) -> Communicator + Copy,
 ) -> c_int {
+    // SAFETY: the caller upholds the condition.
+    let line = cancel::without(|| unsafe { opened::<V>(context, mask, logger, introduction, communicator) });
+    // last, when nothing is under way
+    if let Some(line) = &line {
+        logger.info(line);
+    }
+    SUCCESS
+}
+
+/// Opens the context. Returns a line for NCCL's log, if there is one.
+///
+/// # Safety
+/// As for [`open`].
+#[inline(never)]
+unsafe fn opened<V: Version>(
+    context: *mut *mut c_void,
+    mask: *mut c_int,
+    logger: Logger,
+    introduction: &Introduction<'_>,
+    communicator: impl FnOnce(bool, Timed) -> Communicator + Copy,
+) -> Option<Line> {
     // written first: if opening fails below, NCCL still goes on with a context that is not NULL
     if !context.is_null() {
         // SAFETY: the caller guarantees that it is NULL or writable. The number is never followed as a pointer.
@@ -111,9 +135,9 @@ unsafe fn open<V: Version>(
     // first of all: a child that is forked from here on must not wait for a lock that another thread holds, such as the
     // dynamic loader's
     switch::prepare();
-    let asked = guard("init", 0, || {
+    let (asked, line) = guard("init", (0, None), || {
         let caller = Caller::of(logger.address(), V::NUMBER);
-        let asked = opening::mask(caller, V::TYPES, logger);
+        let (asked, line) = opening::mask(caller, V::TYPES, logger);
         let mut timed = Timed::default();
         let core = |asked, theirs| {
             timed = timing::of(caller, [asked, theirs, V::TYPES], logger.address(), mask);
@@ -126,7 +150,7 @@ unsafe fn open<V: Version>(
             unsafe { *context = number as *mut c_void };
         }
         // a request may have switched the types of all communicators
-        Switched::of(timed.mask).types().map_or(asked, |types| u64::from(types.cast_unsigned()))
+        (Switched::of(timed.mask).types().map_or(asked, |types| u64::from(types.cast_unsigned())), line)
     });
     if !mask.is_null() {
         // written once: NCCL has one mask for all communicators, so a value in between would hold for the other ones,
@@ -134,12 +158,10 @@ unsafe fn open<V: Version>(
         // SAFETY: the caller guarantees that it is writable.
         unsafe { *mask = asked as c_int };
     }
-    SUCCESS
+    line
 }
 
-/// Jumps to a separate function for each event type. There the compiler knows the type, and decoding and recording
-/// become a few instructions; no type pays for the code of another.
-unsafe extern "C" fn start_event<V: Version>(
+unsafe extern "C-unwind" fn start_event<V: Version>(
     context: *mut c_void,
     handle: *mut *mut c_void,
     descriptor: *const V::Raw,
@@ -151,6 +173,35 @@ unsafe extern "C" fn start_event<V: Version>(
     }
     // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call, and a place for the
     // handle.
+    unsafe {
+        match switch::is_usual() {
+            true => start::<V>(context, handle, descriptor),
+            false => start_with_care::<V>(context, handle, descriptor),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`start`].
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn start_with_care<V: Version>(
+    context: *mut c_void,
+    handle: *mut *mut c_void,
+    descriptor: *const V::Raw,
+) -> c_int {
+    // SAFETY: the caller upholds the conditions.
+    with_care(SUCCESS, || unsafe { start::<V>(context, handle, descriptor) })
+}
+
+/// Jumps to a separate function for each event type. There the compiler knows the type, and decoding and recording
+/// become a few instructions; no type pays for the code of another.
+///
+/// # Safety
+/// `handle` is NULL or writable. `descriptor` is NULL or NCCL's descriptor of the version, valid during the call.
+#[inline(always)]
+unsafe fn start<V: Version>(context: *mut c_void, handle: *mut *mut c_void, descriptor: *const V::Raw) -> c_int {
+    // SAFETY: the caller upholds the conditions.
     unsafe {
         match descriptor.as_ref().map(Frame::kind) {
             Some(event::PROXY_STEP) => start_of::<V, { event::PROXY_STEP }>(context, handle, descriptor),
@@ -214,7 +265,18 @@ unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) 
     tap.start(context, &unsafe { V::decode(raw) })
 }
 
-unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
+unsafe extern "C-unwind" fn stop_event(handle: *mut c_void) -> c_int {
+    if switch::is_usual() { stop_of(handle) } else { stop_with_care(handle) }
+}
+
+#[cold]
+#[inline(never)]
+extern "C-unwind" fn stop_with_care(handle: *mut c_void) -> c_int {
+    with_care(SUCCESS, || stop_of(handle))
+}
+
+#[inline(never)]
+extern "C" fn stop_of(handle: *mut c_void) -> c_int {
     guard_event("stop_event", SUCCESS, || {
         match tap::get() {
             None if handle.is_null() => callbacks::of_nothing(),
@@ -225,19 +287,45 @@ unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
     })
 }
 
-unsafe extern "C" fn record_event_state<V: Version>(
+unsafe extern "C-unwind" fn record_event_state<V: Version>(
     handle: *mut c_void,
     number: c_int,
     arguments: *const V::Arguments,
 ) -> c_int {
+    // SAFETY: NCCL passes NULL or the union of the table's version, with the member written that the state selects.
+    unsafe {
+        match switch::is_usual() {
+            true => state_of::<V>(handle, number, arguments),
+            false => state_with_care::<V>(handle, number, arguments),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`state_of`].
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn state_with_care<V: Version>(
+    handle: *mut c_void,
+    number: c_int,
+    arguments: *const V::Arguments,
+) -> c_int {
+    // SAFETY: the caller upholds the condition.
+    with_care(SUCCESS, || unsafe { state_of::<V>(handle, number, arguments) })
+}
+
+/// # Safety
+/// `arguments` is NULL or the union of the version, with the member written that the state selects.
+#[inline(never)]
+unsafe extern "C" fn state_of<V: Version>(handle: *mut c_void, number: c_int, arguments: *const V::Arguments) -> c_int {
     guard_event("record_event_state", SUCCESS, || {
-        // SAFETY: NCCL passes NULL or the union of the table's version, with the member written that the state selects.
+        // SAFETY: the caller upholds the condition.
         let state = || unsafe { V::Arguments::state(number, arguments) };
         match tap::get() {
             None if handle.is_null() => callbacks::of_nothing(),
             None => callbacks::state(handle as u64, state),
             Some(tap) => {
-                // SAFETY: NCCL passes NULL or a readable union; every version's union begins with 64 bits.
+                // SAFETY: the caller passes NULL or a readable union; every version's union begins with 64 bits.
                 let value = (!arguments.is_null()).then(|| unsafe { arguments.cast::<u64>().read() });
                 tap.state(handle as u64, number, value, state());
             }
@@ -246,76 +334,17 @@ unsafe extern "C" fn record_event_state<V: Version>(
     })
 }
 
-unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
+unsafe extern "C-unwind" fn finalize(context: *mut c_void) -> c_int {
+    cancel::without(|| finalize_of(context))
+}
+
+#[inline(never)]
+extern "C" fn finalize_of(context: *mut c_void) -> c_int {
     guard("finalize", SUCCESS, || {
         match tap::get() {
             None => process::close(context as u64),
             Some(tap) => tap.finalize(context as u64),
         }
         SUCCESS
-    })
-}
-
-/// Passes the recorded event times of the calling thread's next kernel launch. A program that replays recorded
-/// callbacks calls this right before the launch's callback.
-///
-/// - `first`, `last`: the events before and behind the launch, nanoseconds of the events' clock.
-/// - `learnt`: when the recording process learnt these times, ticks.
-/// - `begin`: when the kernel began, nanoseconds of the events' clock; 0 if the recording lacks it.
-/// - `at`: when the first event was recorded, ticks; 0 for the time of the launch's callback.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, begin: u64, at: u64) {
-    guard("scorep_nccl_kernel_events", (), || {
-        let begin = Some(begin).filter(|&begin| begin != 0);
-        callbacks::replay_launch(common::launch::Recorded { first, begin, last, learnt, at, anchor: None });
-    });
-}
-
-/// Passes an anchor of the clock of CUDA's events from a recording, right before [`scorep_nccl_kernel_events`]: the moment
-/// `time`, nanoseconds of the events' clock, lies between `from` and `until`, ticks.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_kernel_anchor(time: u64, from: u64, until: u64) {
-    guard("scorep_nccl_kernel_anchor", (), || callbacks::replay_anchor(common::launch::Anchor { from, until, time }));
-}
-
-/// Says how many callbacks the recording lacks; they count as dropped. A program that replays recorded callbacks calls
-/// this.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_recording_lacks(callbacks: u64) {
-    guard("scorep_nccl_recording_lacks", (), || common::missing::lack(callbacks));
-}
-
-/// Names the recorded process: its process id, and the description that the first line of a recording has. A program
-/// that replays recorded callbacks calls this before the first init. A description that cannot be read is ignored.
-///
-/// # Safety
-/// `process` is NULL or a string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn scorep_nccl_recorded_process(pid: u32, process: *const c_char) {
-    guard("scorep_nccl_recorded_process", (), || {
-        // SAFETY: the caller upholds the condition.
-        let text = (!process.is_null()).then(|| unsafe { CStr::from_ptr(process) });
-        if let Some(text) = text {
-            origin::replay(pid, text.to_bytes());
-        }
-    });
-}
-
-/// Says that the recording ends before the recorded process did. A program that replays recorded callbacks calls this.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_recording_is_cut() {
-    guard("scorep_nccl_recording_is_cut", (), common::missing::cut);
-}
-
-/// Waits at most `milliseconds` until the figures include everything recorded before the call. Returns 1 if they do, 0
-/// otherwise.
-///
-/// NCCL and Score-P never call this. Programs that read the figures themselves or replay recorded callbacks may call
-/// it.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_flush(milliseconds: u32) -> c_int {
-    guard("scorep_nccl_flush", 0, || {
-        let patience = std::time::Duration::from_millis(u64::from(milliseconds));
-        c_int::from(common::control::flush(patience))
     })
 }

@@ -7,6 +7,7 @@ pub mod about;
 pub mod entry;
 mod interface;
 mod opening;
+pub mod replayed;
 pub mod tables;
 pub mod tap;
 

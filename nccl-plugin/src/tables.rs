@@ -13,10 +13,10 @@ use crate::opening::logger::Logger;
 use std::ffi::{c_char, c_int, c_void};
 
 /// Type of init up to v3.
-type UntoldInit = unsafe extern "C" fn(context: *mut *mut c_void, mask: *mut c_int) -> c_int;
+type UntoldInit = unsafe extern "C-unwind" fn(context: *mut *mut c_void, mask: *mut c_int) -> c_int;
 
 /// Type of init in v4.
-type MaskFirstInit = unsafe extern "C" fn(
+type MaskFirstInit = unsafe extern "C-unwind" fn(
     context: *mut *mut c_void,
     mask: *mut c_int,
     name: *const c_char,
@@ -28,7 +28,7 @@ type MaskFirstInit = unsafe extern "C" fn(
 ) -> c_int;
 
 /// Type of init since v5.
-type Init = unsafe extern "C" fn(
+type Init = unsafe extern "C-unwind" fn(
     context: *mut *mut c_void,
     id: u64,
     mask: *mut c_int,
@@ -41,14 +41,14 @@ type Init = unsafe extern "C" fn(
 
 /// # Safety
 /// The pointers are NCCL's and valid during the call.
-unsafe extern "C" fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
+unsafe extern "C-unwind" fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
     // SAFETY: the caller upholds the condition.
     unsafe { entry::init_untold::<V>(context, mask) }
 }
 
 /// # Safety
 /// The pointers are NCCL's and valid during the call; the logger is NULL or NCCL's.
-unsafe extern "C" fn init_mask_first<V: Version>(
+unsafe extern "C-unwind" fn init_mask_first<V: Version>(
     context: *mut *mut c_void,
     mask: *mut c_int,
     name: *const c_char,
@@ -64,7 +64,7 @@ unsafe extern "C" fn init_mask_first<V: Version>(
 
 /// # Safety
 /// The pointers are NCCL's and valid during the call; the logger is NULL or NCCL's.
-unsafe extern "C" fn init<V: Version>(
+unsafe extern "C-unwind" fn init<V: Version>(
     context: *mut *mut c_void,
     id: u64,
     mask: *mut c_int,

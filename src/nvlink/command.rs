@@ -46,10 +46,26 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "not a number of seconds from 0.05 to 86400".into())
 }
 
-/// Shows the bytes of the node until a signal comes, or for a number of intervals.
+/// Why a file was not written the last time.
+#[derive(Default)]
+struct Failure(Option<String>);
+
+impl Failure {
+    /// Takes the outcome of an attempt, and says on standard error when attempts begin to fail.
+    fn take(&mut self, written: Result<(), String>) {
+        if let (Err(why), None) = (&written, &self.0) {
+            output::say(format_args!("{why}; the next reading tries again"));
+        }
+        self.0 = written.err();
+    }
+}
+
+/// Shows the bytes of the node until a signal comes, or for a number of intervals. A file that cannot be written keeps
+/// it from nothing else.
 ///
 /// # Errors
-/// When there is nothing to read or nothing can be written, in words.
+/// When there is nothing to read, nothing can be shown, a file cannot be made, or one could not be written in the end;
+/// in words.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let Arguments { interval, count, links, lines, csv, prometheus, sysfs } = arguments;
     if let Some(directory) = prometheus {
@@ -65,6 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let mut csv = csv.as_deref().map(CsvFile::new).transpose()?;
     let textfile = prometheus.as_deref().map(Textfile::new);
     let mut chart = (!lines && std::io::stdout().is_terminal()).then(Chart::new);
+    let mut failures: [Failure; 2] = Default::default();
     let period = Duration::from_secs_f64(*interval);
     let mut next = Instant::now() + period;
     for _ in 0..count.unwrap_or(u64::MAX) {
@@ -78,13 +95,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
             None => output::text(&lines::of(&time, &interval))?,
         }
         if let Some(csv) = &mut csv {
-            csv.add(&time, &interval)?;
+            failures[0].take(csv.add(&time, &interval));
         }
         if let Some(textfile) = &textfile {
-            textfile.write(&sampler, &interval)?;
+            failures[1].take(textfile.write(&sampler, &interval));
         }
     }
-    Ok(())
+    failures.into_iter().find_map(|failure| failure.0).map_or(Ok(()), Err)
 }
 
 /// Says on standard error which figures are absent.

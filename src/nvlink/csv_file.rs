@@ -4,13 +4,19 @@ use super::lines::{GIGABYTE, named};
 use super::sampler::Interval;
 use common::files;
 use std::fs::File;
-use std::path::Path;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 const HEADER: [&str; 9] =
     ["time", "seconds", "kind", "device", "link", "sent_bytes", "received_bytes", "sent_gb_s", "received_gb_s"];
 
 /// The file, which grows by each interval.
-pub(super) struct CsvFile(csv::Writer<File>);
+pub(super) struct CsvFile {
+    file: File,
+    path: PathBuf,
+    /// Length of what is whole.
+    length: u64,
+}
 
 impl CsvFile {
     /// Makes the file, or replaces what is there; a device or pipe is written into.
@@ -19,16 +25,19 @@ impl CsvFile {
     /// When it cannot be written, in words.
     pub(super) fn new(path: &Path) -> Result<Self, String> {
         let file = files::begin(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let mut writer = csv::Writer::from_writer(file);
-        writer.write_record(HEADER).map_err(|error| error.to_string())?;
-        Ok(Self(writer))
+        let mut csv = Self { file, path: path.to_owned(), length: 0 };
+        let mut rows = csv::Writer::from_writer(Vec::new());
+        rows.write_record(HEADER).map_err(|error| error.to_string())?;
+        csv.put(rows)?;
+        Ok(csv)
     }
 
     /// Adds the rows of an interval that ended at `time`.
     ///
     /// # Errors
-    /// When they cannot be written, in words.
+    /// When they cannot be written, in words; then the file lacks all of them.
     pub(super) fn add(&mut self, time: &str, interval: &Interval) -> Result<(), String> {
+        let mut rows = csv::Writer::from_writer(Vec::new());
         for row in &interval.rows {
             let (kind, device, link) = named(&row.device);
             let bytes = |of: Option<u64>| of.map_or_else(String::new, |bytes| bytes.to_string());
@@ -44,8 +53,25 @@ impl CsvFile {
                 format!("{:.6}", row.rate.sent / GIGABYTE),
                 format!("{:.6}", row.rate.received / GIGABYTE),
             ];
-            self.0.write_record(record).map_err(|error| error.to_string())?;
+            rows.write_record(record).map_err(|error| error.to_string())?;
         }
-        self.0.flush().map_err(|error| error.to_string())
+        self.put(rows)
+    }
+
+    /// Writes rows to their end, or none.
+    fn put(&mut self, rows: csv::Writer<Vec<u8>>) -> Result<(), String> {
+        let rows = rows.into_inner().map_err(|error| error.to_string())?;
+        let written = self.file.write_all(&rows);
+        match written {
+            Ok(()) => self.length += rows.len() as u64,
+            // a pipe or a device takes nothing back
+            Err(_) => _ = self.take_back(),
+        }
+        written.map_err(|error| format!("{}: {error}", self.path.display()))
+    }
+
+    fn take_back(&mut self) -> io::Result<()> {
+        self.file.set_len(self.length)?;
+        self.file.seek(SeekFrom::Start(self.length)).map(drop)
     }
 }

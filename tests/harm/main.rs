@@ -7,6 +7,7 @@
 mod allocators;
 mod clocks;
 mod disks;
+mod file_systems;
 mod files;
 mod forks;
 #[path = "../support/host/mod.rs"]
@@ -15,6 +16,7 @@ mod job;
 mod limits;
 #[path = "../support/lines/mod.rs"]
 mod lines;
+mod logs;
 mod mounts;
 mod pipes;
 mod statuses;
@@ -30,20 +32,27 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 18] = [
+const SCENARIOS: [&str; 25] = [
     "attack",
     "cancelled_amid_recording",
+    "cancelled_anywhere",
     "cancelled_while_waiting",
+    "descriptors_taken",
     "failing",
+    "file_system_that_never_answers",
     "forked_amid_recording",
     "forked_in_a_handler",
     "forked_in_silence",
     "interrupted",
     "interrupted_by_callbacks",
+    "interrupted_for_ever",
     "left_and_idle",
     "left_by_siglongjmp",
     "left_in_its_first_callback",
+    "left_to_own_threads",
     "limited",
+    "logged_by_a_thread_that_ends",
+    "logged_by_one_that_begins_again",
     "refusable_calls",
     "refused",
     "small_stacks",

@@ -26,6 +26,19 @@ fn system_calls_that_are_refused_are_done_without() {
     }
 }
 
+/// Each attempt at a pause or at a write into a file, for ever: the job ends all the same.
+#[test]
+fn system_calls_that_are_always_interrupted_are_given_up() {
+    for moment in 0..=1 {
+        let job = Job::scenario("interrupted_for_ever", moment, &[]).set("NCCL_SCOREP_RECORD", ".");
+        let found = job.check();
+        // the recording may have begun before
+        assert_eq!(found.files()[0], 0, "{moment}: {:?}", found.said);
+        assert!(found.said.len() == 2, "{moment}: {:?}", found.said);
+        assert!(found.said.iter().all(|line| line.contains("interrupts each attempt")), "{moment}: {:?}", found.said);
+    }
+}
+
 fn check(found: &Found, what: &str, has_no_thread: bool, has_no_file: bool) {
     let said = match (has_no_thread, has_no_file) {
         (true, _) => Some(REFUSED),

@@ -49,6 +49,13 @@ fn threads_that_are_cancelled_end_between_callbacks() {
     busy("cancelled_while_waiting", 0).check().figures();
 }
 
+/// Also where they may be cancelled at any instruction.
+#[test]
+fn threads_that_are_cancelled_anywhere_are_in_no_callback() {
+    busy("cancelled_anywhere", 0).check().figures();
+    busy("cancelled_anywhere", 0).set("NCCL_SCOREP_RECORD", ".").check().figures();
+}
+
 /// The least that there may be, and 16 KiB. A debug build keeps copies on the stack that the shipped library does not
 /// have.
 #[test]

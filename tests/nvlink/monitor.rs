@@ -2,8 +2,11 @@
 
 use crate::machine::{Machine, folder};
 use crate::tool;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Two GPUs, of which the second has no NVLink. The first moves 3 and 4 KiB from one reading to the next.
@@ -118,6 +121,54 @@ fn a_textfile_has_the_bytes_since_the_first_reading() {
         assert!(line.is_some_and(|line| line.ends_with(&format!(" {value}"))), "{name}: {text}");
         assert_eq!(text.matches(&format!("# TYPE {name} ")).count(), 1, "{text}");
     }
+}
+
+/// Waits for something that a process brings about.
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_directory_that_goes_and_comes_back_has_its_textfile_again() {
+    let (machine, sysfs) = (Machine::new(GPUS), tempfile::tempdir().unwrap());
+    let (directory, stderr) = (sysfs.path().join("prom"), sysfs.path().join("stderr"));
+    std::fs::create_dir(&directory).unwrap();
+    let arguments = ["--interval", "0.05", "--prometheus", directory.to_str().unwrap()];
+    let mut command = monitor(&machine, &sysfs, &arguments);
+    command.stdout(std::process::Stdio::null()).stderr(std::fs::File::create(&stderr).unwrap());
+    let mut child = command.spawn().unwrap();
+    let is_there = || directory.read_dir().is_ok_and(|mut files| files.next().is_some());
+    let failures = || std::fs::read_to_string(&stderr).unwrap().matches("the next reading tries again").count();
+    wait_for("a textfile", is_there);
+    std::fs::rename(&directory, sysfs.path().join("gone")).unwrap();
+    wait_for("a failure", || failures() == 1);
+    std::fs::create_dir(&directory).unwrap();
+    wait_for("a textfile again", is_there);
+    assert_eq!((failures(), child.try_wait().unwrap()), (1, None));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_csv_file_that_cannot_be_written_keeps_the_monitor_from_nothing() {
+    let (machine, sysfs) = (Machine::new(GPUS), tempfile::tempdir().unwrap());
+    let pipe = sysfs.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&pipe).unwrap();
+    let arguments = ["--interval", "0.05", "--count", "3", "--csv", pipe.to_str().unwrap()];
+    let mut command = monitor(&machine, &sysfs, &arguments);
+    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    wait_for("a header", || (&reader).read(&mut [0; 16]).is_ok_and(|length| length > 0));
+    drop(reader);
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
+    // all intervals are shown, and the failure is said when it begins and at the end
+    assert!(!status.success() && stdout.lines().count() == 12, "{status}\n{stdout}{stderr}");
+    assert_eq!(stderr.matches("Broken pipe").count(), 2, "{stderr}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Neither side allocates in order to wait; a channel of the standard library allocates at a thread's first wait. A
 //! wait ends at once when memory has run out, because no answer will come then.
 
+use crate::base::pause::pause;
 use crate::base::shortage;
 use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
@@ -47,13 +48,18 @@ impl<T> Reply<T> {
 }
 
 impl<T> Answer<T> {
+    /// Returns whether the answer has come.
+    pub(crate) fn is_there(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Waits for the answer, at most for `patience`.
     ///
     /// # Errors
     /// Returns why no answer has come.
     pub(crate) fn wait(&self, patience: Duration) -> Result<T, Missing> {
         let begun = Instant::now();
-        let [mut pause, longest] = LOOK;
+        let [mut look, longest] = LOOK;
         loop {
             // checked before the queue: an answer that was given before its sender went is there then
             let is_alone = Arc::strong_count(&self.0) == 1;
@@ -67,8 +73,8 @@ impl<T> Answer<T> {
             if left.is_zero() {
                 return Err(Missing::TooLate);
             }
-            std::thread::sleep(pause.min(left));
-            pause = (pause * 2).min(longest);
+            pause(look.min(left));
+            look = (look * 2).min(longest);
         }
     }
 }

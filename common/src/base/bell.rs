@@ -14,16 +14,16 @@ const AWAITED: u32 = 2;
 pub(crate) struct Bell(AtomicU32);
 
 impl Bell {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU32::new(SILENT))
+    }
+
     /// Waits until the bell rings, at most for `patience`. Returns at once if the bell has rung since the last wait.
     /// Only one thread may call this.
     pub(crate) fn wait(&self, patience: Duration) {
         if self.0.compare_exchange(SILENT, AWAITED, Ordering::Acquire, Ordering::Acquire).is_ok() {
-            let time =
-                libc::timespec { tv_sec: patience.as_secs() as libc::time_t, tv_nsec: patience.subsec_nanos().into() };
-            let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-            // SAFETY: the word and the time live as long as the call. The result is ignored: the caller checks for work
-            // however the wait ended.
-            unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, AWAITED, &raw const time) };
+            // the caller checks for work however the wait ended
+            is_interrupted(&self.0, AWAITED, patience);
         }
         self.0.swap(SILENT, Ordering::Acquire);
     }
@@ -36,6 +36,16 @@ impl Bell {
             unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, 1) };
         }
     }
+}
+
+/// Waits as long as a word has a value, at most for `patience`. Returns whether a signal has ended the wait.
+pub(crate) fn is_interrupted(word: &AtomicU32, value: u32, patience: Duration) -> bool {
+    let seconds = libc::time_t::try_from(patience.as_secs()).unwrap_or(libc::time_t::MAX);
+    let time = libc::timespec { tv_sec: seconds, tv_nsec: patience.subsec_nanos().into() };
+    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word and the time live as long as the call.
+    let result = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, &raw const time) };
+    result != 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
 }
 
 #[cfg(test)]

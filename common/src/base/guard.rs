@@ -3,7 +3,7 @@
 //! An `extern "C"` function that unwinds aborts the process, and a `catch_unwind` further out does not help. So each
 //! callback runs its whole body inside [`guard`] and names the result that its caller gets after a panic.
 
-use crate::base::cancel::Uncancelled;
+use crate::base::cancel::{self, Uncancelled};
 use crate::base::{reserve, switch};
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,25 +25,31 @@ pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     contain(callback, on_panic, body)
 }
 
-/// Like [`guard`], for callbacks that NCCL makes for every event. They record only after a callback with [`guard`] or
-/// [`contain`] has begun the recording, and that callback has already set the panic hook.
+/// Calls `callback`, which must not unwind, where it may not go the short way ([`switch::is_usual`]). Returns `on_off`
+/// while the plugin is off.
+///
+/// The caller has nothing to drop: then a thread that is cancelled before or after `callback` unwinds it without harm.
+#[inline]
+pub fn with_care<R: Copy>(on_off: R, callback: impl FnOnce() -> R + Copy) -> R {
+    if switch::is_off() { on_off } else { cancel::without(callback) }
+}
+
+/// Like [`guard`], for callbacks that NCCL makes for every event, while the plugin is on. They record only after a
+/// callback with [`guard`] or [`contain`] has begun the recording, and that callback has already set the panic hook.
 #[inline(always)]
 pub fn guard_event<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
-    if switch::is_off() {
-        return on_panic;
-    }
     catch(callback, on_panic, body)
 }
 
 /// Like [`guard`], but runs `body` also while the plugin is off: for calls on whose effect somebody else waits.
 #[inline]
 pub fn contain<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
+    // waiting for a file or another thread is a cancellation point
+    let _whole = Uncancelled::new();
     switch::quiet();
     if !reserve::prepare() {
         switch::out_of_memory();
     }
-    // waiting for a file or another thread is a cancellation point
-    let _whole = Uncancelled::new();
     let result = catch(callback, on_panic, body);
     switch::tell_out_of_memory();
     result

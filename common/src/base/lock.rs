@@ -1,6 +1,7 @@
 //! Locks that one of the library's threads may hold for ever: a thread that stops because memory has run out keeps its
 //! locks.
 
+use crate::base::pause::pause;
 use crate::base::shortage;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 /// where the process is out of memory and the lock is taken: its holder may have stopped for good.
 pub(crate) fn hold<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     hold_while(mutex, || {
-        std::thread::sleep(PAUSE);
+        pause(PAUSE);
         true
     })
 }

@@ -3,16 +3,16 @@
 //! They block all signals, because the application's handlers must not run on them. A fault in one of them ends that
 //! thread alone. Score-P does not record their calls.
 
+use crate::base::pause::pause;
 use crate::base::signal::Blocked;
+use crate::base::switch;
 use crate::base::unseen::Unseen;
-use crate::base::{lock, log, switch};
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 /// Stack size of one of the library's threads, bytes.
 const STACK: usize = 512 << 10;
@@ -57,48 +57,8 @@ pub(crate) fn is_own() -> bool {
 /// and the locks that it holds.
 pub(crate) fn stop() -> ! {
     loop {
-        std::thread::sleep(Duration::from_secs(3600));
+        pause(Duration::from_secs(3600));
     }
-}
-
-/// How long a process waits, in total, for threads of the library that write files. A file system that does not answer
-/// for so long must not keep the process from ending.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Waits for a lock that one of the library's threads may hold while it writes the file `written`. Returns `None` after
-/// `PATIENCE`, with one warning, or where the process is out of memory: the holder may have stopped for good.
-pub fn hold<'a, T>(mutex: &'a Mutex<T>, written: &str) -> Option<MutexGuard<'a, T>> {
-    /// Time waited so far, nanoseconds.
-    static WAITED: AtomicU64 = AtomicU64::new(0);
-    hold_within(mutex, &WAITED, PATIENCE, || {
-        log::warn(&format!(
-            "{written} of this process is not written to its end: the file system has not taken what came before for {} s",
-            PATIENCE.as_secs()
-        ));
-    })
-}
-
-/// Like [`hold`], with the total `patience`, the time `waited` so far in nanoseconds, and `give_up` called at its end.
-fn hold_within<'a, T>(
-    mutex: &'a Mutex<T>,
-    waited: &AtomicU64,
-    patience: Duration,
-    give_up: impl FnOnce(),
-) -> Option<MutexGuard<'a, T>> {
-    let mut is_given_up = false;
-    let held = lock::hold_while(mutex, || {
-        is_given_up = u128::from(waited.load(Ordering::Relaxed)) >= patience.as_nanos();
-        if !is_given_up {
-            let begun = Instant::now();
-            std::thread::sleep(lock::PAUSE);
-            waited.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        }
-        !is_given_up
-    });
-    if is_given_up {
-        give_up();
-    }
-    held
 }
 
 /// Registers the calling thread as one of the library's until this is dropped.
@@ -208,21 +168,6 @@ mod tests {
         spawn("test", move || sender.send(is_blocked(libc::SIGUSR1)).unwrap()).unwrap();
         assert!(answer.recv().unwrap());
         assert!(!is_blocked(libc::SIGUSR1));
-    }
-
-    #[test]
-    fn what_is_held_for_ever_is_given_up_and_the_patience_is_one_for_all() {
-        let (busy, free) = (Mutex::new(1), Mutex::new(2));
-        let held = busy.lock().unwrap();
-        let (waited, mut given_up) = (AtomicU64::new(0), 0);
-        for turn in 1..=2 {
-            assert!(hold_within(&busy, &waited, Duration::from_millis(20), || given_up += 1).is_none());
-            assert_eq!(given_up, turn);
-        }
-        // a free lock is taken without a wait
-        assert_eq!(hold_within(&free, &waited, Duration::from_millis(20), || given_up += 1).as_deref(), Some(&2));
-        drop(held);
-        assert!(hold_within(&busy, &waited, Duration::from_millis(20), || given_up += 1).is_some() && given_up == 2);
     }
 
     #[test]

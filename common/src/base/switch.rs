@@ -5,21 +5,44 @@
 
 use crate::base::{log, notes, shortage};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-static OFF: AtomicBool = AtomicBool::new(false);
+/// The plugin is off.
+const OFF: u8 = 1;
+/// Callbacks hold cancellation off.
+const WARY: u8 = 2;
+
+/// [`OFF`] and [`WARY`] in one byte: a callback for an event looks at both at once.
+static STATE: AtomicU8 = AtomicU8::new(0);
 
 /// Returns whether the plugin is switched off.
 #[inline]
 pub fn is_off() -> bool {
-    OFF.load(Ordering::Relaxed)
+    STATE.load(Ordering::Relaxed) & OFF != 0
+}
+
+/// Returns whether callbacks for events may go the short way: the plugin is on, and no thread may be cancelled amid
+/// them.
+#[inline(always)]
+pub fn is_usual() -> bool {
+    STATE.load(Ordering::Relaxed) == 0
+}
+
+/// Has all callbacks hold cancellation off from here on.
+pub(crate) fn be_wary() {
+    STATE.fetch_or(WARY, Ordering::Relaxed);
+}
+
+/// Switches the plugin off. Returns whether it was off before.
+fn off() -> bool {
+    STATE.fetch_or(OFF, Ordering::Relaxed) & OFF != 0
 }
 
 /// Switches the plugin off because memory has run out. [`tell_out_of_memory`] reports it later, because the failed
 /// allocation may be anywhere.
 #[cold]
 pub(crate) fn out_of_memory() {
-    OFF.store(true, Ordering::Relaxed);
+    off();
     shortage::note();
 }
 
@@ -50,7 +73,7 @@ static FAULT: OnceLock<String> = OnceLock::new();
 /// count.
 #[cold]
 pub fn off_after_fault(callback: &str) {
-    if !OFF.swap(true, Ordering::Relaxed) {
+    if !off() {
         let fault = FAULT.get().map_or("unknown place", String::as_str);
         let line = format!(
             "a fault in {callback} was stopped ({fault}); the plugin is off from here on, the job goes on. Please report this."
@@ -85,10 +108,10 @@ pub fn prepare() {
     // no `Once`: a child that is forked while `Once` runs would wait for its end for ever
     static DONE: AtomicBool = AtomicBool::new(false);
     extern "C" fn in_child() {
-        OFF.store(true, Ordering::Relaxed);
+        off();
     }
     if !DONE.swap(true, Ordering::Relaxed) {
-        // SAFETY: `in_child` is a function of this library, which is never unloaded, and does nothing but store a flag.
+        // SAFETY: `in_child` is a function of this library, which is never unloaded, and does nothing but set a flag.
         if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } != 0 {
             out_of_memory();
         }

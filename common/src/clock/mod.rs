@@ -11,6 +11,7 @@ pub mod gpu_clocks;
 pub mod gpu_track;
 pub(crate) mod wall;
 
+use crate::base::pause::pause;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -164,7 +165,7 @@ impl Clock {
             if self.nanoseconds_per_tick().is_some() || self.source() != Source::Counter {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            pause(Duration::from_millis(1));
         }
     }
 

@@ -4,6 +4,7 @@
 //! The collector's calls of CUDA are behind a gate. When the process ends, or a program may take a context down, the
 //! gate is shut first. CUDA's state goes when the collector has come out.
 
+use crate::base::pause::pause;
 use crate::base::sync::{AtomicBool, Ordering, fence};
 use std::time::{Duration, Instant};
 
@@ -65,7 +66,7 @@ impl Gate {
     pub fn wait(&self, patience: Duration) {
         let begun = Instant::now();
         while !self.is_empty() && begun.elapsed() < patience {
-            std::thread::sleep(LOOK);
+            pause(LOOK);
         }
     }
 }

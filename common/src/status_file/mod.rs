@@ -11,7 +11,8 @@ mod requests;
 
 use crate::base::answer::{Answer, Missing};
 use crate::base::files::{self, Earlier, Name};
-use crate::base::{birth, log, own_thread, shortage, switch};
+use crate::base::last_work::{LastWork, Promise};
+use crate::base::{birth, log, own_thread, patience, shortage, switch};
 use crate::clock::nanoseconds;
 use crate::config::Settings;
 use crate::control;
@@ -35,6 +36,13 @@ const AGAIN: Duration = Duration::from_millis(50);
 static FILE: OnceLock<Mutex<File>> = OnceLock::new();
 /// Set when the measurement is over: the last state is on its way.
 static OVER: AtomicBool = AtomicBool::new(false);
+/// The last state, for the thread.
+static LAST: LastWork<Said> = LastWork::new();
+
+/// What the collector says of the state, or since when it has been silent, nanoseconds since the Epoch.
+type Said = Result<Status, u64>;
+/// The name of the file in warnings.
+const WRITTEN: &str = "the state";
 
 struct File {
     name: Name,
@@ -58,8 +66,8 @@ pub(crate) fn begin(settings: &Settings) {
     // never set before: `begin` is called once
     let _ = FILE.set(Mutex::new(File { name: name(directory), status, told_failure: false }));
     let requests = Requests::new(directory);
-    let settings = settings.clone();
-    if let Err(error) = own_thread::spawn("scorep-nccl-now", move || write_always(requests, &settings)) {
+    let (settings, promise) = (settings.clone(), LAST.promise());
+    if let Err(error) = own_thread::spawn("scorep-nccl-now", move || write_always(requests, &settings, &promise)) {
         log::warn(&format!("no thread to write the process' state ({error}): there is no file in NCCL_SCOREP_STATUS"));
     }
 }
@@ -71,11 +79,11 @@ fn name(directory: &Path) -> Name {
     Name::new(&directory.join(name), Earlier::Replaced)
 }
 
-/// Runs the thread.
-fn write_always(mut requests: Requests, settings: &Settings) {
+/// Runs the thread, until the last state.
+fn write_always(mut requests: Requests, settings: &Settings, last: &Promise<Said>) {
     let mut asking = Asking::default();
     let mut answer = None;
-    while !OVER.load(Ordering::Relaxed) {
+    loop {
         let begun = Instant::now();
         if shortage::is_out_of_memory() {
             own_thread::stop();
@@ -87,8 +95,11 @@ fn write_always(mut requests: Requests, settings: &Settings) {
             if left.is_zero() {
                 break;
             }
-            let pause = if requests::is_waiting() { AGAIN } else { left };
-            std::thread::sleep(requests.left().map_or(pause, |end| end.min(pause)).max(SHORTEST).min(left));
+            let most = if requests::is_waiting() { AGAIN } else { left };
+            let time = requests.left().map_or(most, |end| end.min(most)).max(SHORTEST).min(left);
+            if last.keep_within(time, write_last) {
+                return;
+            }
             requests.expire();
             requests::call();
         }
@@ -97,10 +108,13 @@ fn write_always(mut requests: Requests, settings: &Settings) {
     }
 }
 
-/// Writes the last state: the measurement is over. Called before the operations under way are settled.
+/// Has the last state written: the measurement is over. Called before the operations under way are settled.
 pub(crate) fn end() {
-    if FILE.get().is_some() && !OVER.swap(true, Ordering::Relaxed) {
-        write_last(Asking::default().state());
+    if FILE.get().is_some()
+        && !OVER.swap(true, Ordering::Relaxed)
+        && let Err(said) = LAST.have_done(Asking::default().state(), WRITTEN)
+    {
+        write_last(said);
     }
 }
 
@@ -113,7 +127,7 @@ impl Asking {
     ///
     /// # Errors
     /// Returns since when the collector has been silent, nanoseconds since the Epoch.
-    fn state(&mut self) -> Result<Status, u64> {
+    fn state(&mut self) -> Said {
         let now = now();
         let Some((answer, since)) = self.0.take().or_else(|| Some((control::ask_for_status()?, now))) else {
             return Err(now);
@@ -132,15 +146,15 @@ fn now() -> u64 {
 }
 
 /// Writes the last state.
-fn write_last(said: Result<Status, u64>) {
-    if let Some(mut file) = FILE.get().and_then(|file| own_thread::hold(file, "the state")) {
+fn write_last(said: Said) {
+    if let Some(mut file) = FILE.get().and_then(|file| patience::hold(file, WRITTEN)) {
         file.write(said, None, true);
     }
 }
 
 /// Writes the state, with an answer if there is a new one. Returns the file, unless it could not be written.
-fn write(said: Result<Status, u64>, answer: Option<request::Answer>) -> Option<PathBuf> {
-    let mut file = FILE.get().and_then(|file| own_thread::hold(file, "the state"))?;
+fn write(said: Said, answer: Option<request::Answer>) -> Option<PathBuf> {
+    let mut file = FILE.get().and_then(|file| patience::hold(file, WRITTEN))?;
     // the last state is not replaced by an earlier one
     if file.status.over.is_some() {
         return None;
@@ -149,7 +163,7 @@ fn write(said: Result<Status, u64>, answer: Option<request::Answer>) -> Option<P
 }
 
 impl File {
-    fn write(&mut self, said: Result<Status, u64>, answer: Option<request::Answer>, is_last: bool) -> bool {
+    fn write(&mut self, said: Said, answer: Option<request::Answer>, is_last: bool) -> bool {
         let Self { name, status, told_failure } = self;
         match said {
             Ok(Status { communicators, further_communicators, dropped, mask, .. }) => {

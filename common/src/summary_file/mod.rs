@@ -4,8 +4,9 @@
 mod earlier;
 
 use crate::base::files::{self, Earlier, Name};
+use crate::base::last_work::{LastWork, Promise};
 use crate::base::visible::visible;
-use crate::base::{log, own_thread};
+use crate::base::{log, own_thread, patience};
 use crate::config::Settings;
 use crate::control;
 use crate::origin;
@@ -21,11 +22,18 @@ use std::time::Duration;
 /// answers in time for the next one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The name of the file in warnings.
+const WRITTEN: &str = "the summary";
+
 /// Longest time until the first summary: many jobs that fail do so at their begin.
 const FIRST: Duration = Duration::from_secs(5);
 
 /// The file of this process, if one is set.
 static FILE: OnceLock<Mutex<File>> = OnceLock::new();
+/// The last summary, for the thread.
+static LAST: LastWork<Summary> = LastWork::new();
+/// Time between two looks of a thread that writes the last summary alone; it is woken for that.
+const IDLE: Duration = Duration::from_secs(3600);
 
 struct File {
     name: Name,
@@ -43,8 +51,8 @@ struct File {
 pub(crate) fn begin(settings: &Settings) {
     let Some(pattern) = &settings.summary else { return };
     let path = files::expand(pattern);
-    // the program may change its working directory later; a descriptor has no place in a directory
-    let place = if files::is_replaced(&path) { std::path::absolute(&path).unwrap_or(path) } else { path };
+    // the program may change its working directory later
+    let place = std::path::absolute(&path).unwrap_or(path);
     let name = Name::new(&place, Earlier::Replaced);
     let pattern = pattern.clone();
     // never set before: `begin` is called once
@@ -56,29 +64,33 @@ pub(crate) fn begin(settings: &Settings) {
         told_name: false,
         told_failure: false,
     }));
-    // a pipe or a device cannot be rewritten
-    let Some(interval) = settings.summary_interval().filter(|_| files::is_replaced(&place)) else { return };
-    if let Err(error) = own_thread::spawn("scorep-nccl-sum", move || write_every(interval)) {
+    let (interval, promise) = (settings.summary_interval(), LAST.promise());
+    if let Err(error) = own_thread::spawn("scorep-nccl-sum", move || write_every(interval, &place, &promise)) {
         log::warn(&format!(
             "no thread to write the summary while the process runs ({error}): it is written at its end"
         ));
     }
 }
 
-/// Runs the thread: writes the present summary at intervals, unless nothing has happened since the last one.
-fn write_every(interval: Duration) {
-    let (mut seen, mut pause) = (0, interval.min(FIRST));
+/// Runs the thread: writes the present summary at intervals, unless nothing has happened since the last one, and the
+/// last summary whenever it is asked for.
+fn write_every(interval: Option<Duration>, place: &Path, last: &Promise<Summary>) {
+    // a pipe or a device cannot be rewritten
+    let mut interval = interval.filter(|_| files::is_replaced(place));
+    let (mut seen, mut pause) = (0, interval.map_or(IDLE, |interval| interval.min(FIRST)));
     loop {
-        std::thread::sleep(pause);
+        if last.keep_within(pause, |summary| _ = write(&summary, true)) {
+            (interval, pause) = (None, IDLE);
+        }
+        let Some(interval) = interval else { continue };
         let callbacks = ThreadCell::all_callbacks();
         if std::mem::replace(&mut seen, callbacks) == callbacks {
             continue;
         }
-        let Some(summary) = present() else { continue };
-        if !write(&summary, false) {
-            return;
+        if let Some(summary) = present() {
+            write(&summary, false);
+            pause = interval;
         }
-        pause = interval;
     }
 }
 
@@ -97,18 +109,20 @@ pub(crate) fn write_now() -> Result<PathBuf, String> {
     if !write(&summary, false) {
         return Err("the last summary is written already".into());
     }
-    let file = own_thread::hold(file, "the summary").ok_or("the file system does not answer")?;
+    let file = patience::hold(file, WRITTEN).ok_or("the file system does not answer")?;
     Ok(file.name.place().to_owned())
 }
 
-/// Writes the last summary.
-pub(crate) fn write_last(summary: &Summary) {
-    write(summary, true);
+/// Has the last summary written.
+pub(crate) fn write_last(summary: Summary) {
+    if let Err(summary) = LAST.have_done(summary, WRITTEN) {
+        write(&summary, true);
+    }
 }
 
 /// Writes a summary. Returns false if no more summaries are to be written.
 fn write(summary: &Summary, is_last: bool) -> bool {
-    let Some(mut file) = FILE.get().and_then(|file| own_thread::hold(file, "the summary")) else { return false };
+    let Some(mut file) = FILE.get().and_then(|file| patience::hold(file, WRITTEN)) else { return false };
     if file.is_whole && !is_last {
         return false;
     }

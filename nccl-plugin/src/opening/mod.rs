@@ -10,7 +10,7 @@ pub(crate) mod timing;
 use crate::interface::kind::event;
 use crate::opening::asked::Asked;
 use crate::opening::image::Copies;
-use crate::opening::logger::Logger;
+use crate::opening::logger::{Line, Logger};
 use crate::opening::release::Caller;
 use crate::opening::shared_memory::LEAST;
 use common::clock::CLOCK;
@@ -23,13 +23,13 @@ use std::sync::{Mutex, Once, PoisonError};
 static ASKED: Mutex<Vec<(Caller, u64)>> = Mutex::new(Vec::new());
 
 /// Returns the event types to ask the caller for, out of the `known` types of its interface. The caller's first call
-/// decides them.
-pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
+/// decides them, and gets a line for NCCL's log, too.
+pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> (u64, Option<Line>) {
     // a forked child does nothing here: it could wait forever for a thread that only its parent has
-    let Some(recorder) = process::begin() else { return 0 };
+    let Some(recorder) = process::begin() else { return (0, None) };
     let mut settled = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(&(_, mask)) = settled.iter().find(|(other, _)| *other == caller) {
-        return mask;
+        return (mask, None);
     }
     let mut settings = recorder.settings().clone();
     if release::is_rccl(logger.address()) {
@@ -38,22 +38,21 @@ pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> u64 {
     }
     let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
     origin::met(caller.known.then(|| caller.release.to_string()), caller.version);
-    introduce(&logger, caller, &settings, &asked);
+    let line = introduction(caller, &settings, &asked);
+    log::info(&line);
     warn(&asked, caller);
     settled.push((caller, asked.mask));
-    asked.mask
+    (asked.mask, Some(Line::new(&line)))
 }
 
-/// Writes one line about NCCL, the event types and Score-P to NCCL's log and to the library's.
-fn introduce(logger: &Logger, caller: Caller, settings: &Settings, asked: &Asked) {
+/// Returns one line about NCCL, the event types and Score-P, for NCCL's log and the library's.
+fn introduction(caller: Caller, settings: &Settings, asked: &Asked) -> String {
     let types = match settings.mask {
         Some(_) => "mask".into(),
         None => format!("preset {}", settings.preset.name()),
     };
     let scorep = if CLOCK.is_score_p() { "with Score-P" } else { "without Score-P" };
-    let line = format!("scorep-nccl {}: {caller}, {types} (0x{:x}), {scorep}", env!("CARGO_PKG_VERSION"), asked.mask);
-    logger.info(&line);
-    log::info(&line);
+    format!("scorep-nccl {}: {caller}, {types} (0x{:x}), {scorep}", env!("CARGO_PKG_VERSION"), asked.mask)
 }
 
 /// Warns of everything that needs the user's action.

@@ -218,7 +218,7 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 fn pause(look: &mut Duration) {
-    std::thread::sleep(*look);
+    common::pause::pause(*look);
     *look = (*look * 2).min(LONGEST_LOOK);
 }
 

@@ -9,6 +9,7 @@ use super::Measurement;
 use crate::sys::measurement::{ATTRIBUTE_TYPE_STRING, ATTRIBUTE_TYPE_UINT64};
 use crate::sys::{MODE_ABSOLUTE_POINT, REGION_COLL_OTHER};
 use common::clock::CLOCK;
+use common::pause::pause;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -75,7 +76,7 @@ fn result(process: libc::pid_t) -> Result<(), Flaw> {
         let wait = if is_late { libc::__WALL } else { libc::__WALL | libc::WNOHANG };
         // SAFETY: the function writes one integer.
         match unsafe { libc::waitpid(process, &raw mut status, wait) } {
-            0 if begun.elapsed() < PATIENCE => std::thread::sleep(LOOK),
+            0 if begun.elapsed() < PATIENCE => pause(LOOK),
             0 => {
                 is_late = true;
                 // SAFETY: the process is this one's own child, which nobody else waits for.

@@ -3,6 +3,7 @@
 #define CANCELLATION_H
 
 #include "../nccl/workers.h"
+#include <sched.h>
 
 static void *operate_until_cancelled(void *unused) {
   for (;;) {
@@ -29,7 +30,7 @@ static void cancelled_amid_recording(void) {
   account();
 }
 
-static atomic_bool has_flushed;
+static atomic_bool has_flushed, is_begun;
 
 static void *flush_cancelled(void *context) {
   pthread_cancel(pthread_self());
@@ -51,6 +52,35 @@ static void cancelled_while_waiting(void) {
     pthread_join(thread, &result);
     check(has_flushed && result == PTHREAD_CANCELED, "the thread ended elsewhere");
   }
+}
+
+/* Where it may be cancelled at any instruction; but for its first callback, if it is the process' first thread of that kind. */
+static void *operate_until_cancelled_anywhere(void *first) {
+  int before;
+  if (first) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+  operate();
+  is_begun = true;
+  if (first) return NULL;
+  for (;;) operate();
+}
+
+/* Threads are cancelled at any instruction. None is in a callback then, so an operation is whole or lacks callbacks that were never made. */
+static void cancelled_anywhere(void) {
+  shared_context = init();
+  for (int i = 0; i < 100; i++) {
+    pthread_t thread;
+    void *result;
+    is_begun = false;
+    check(pthread_create(&thread, NULL, operate_until_cancelled_anywhere, i == 0 ? shared_context : NULL) == 0, "no thread");
+    while (!is_begun) sched_yield();
+    for (volatile int j = 0; j < i * 37 % 5000; j++);
+    check(i == 0 || pthread_cancel(thread) == 0, "not cancelled");
+    check(pthread_join(thread, &result) == 0 && result == (i == 0 ? NULL : PTHREAD_CANCELED), "ended elsewhere: %d %p", i, result);
+    if (i % 10 == 0) flush();
+  }
+  finalize(shared_context);
+  printf("any figures\nleast operations 100\n");
 }
 
 #endif

@@ -10,9 +10,11 @@
 #define _GNU_SOURCE
 #include "cancellation.h"
 #include "disks.h"
+#include "file_systems.h"
 #include "forks.h"
 #include "jumps.h"
 #include "limits.h"
+#include "logs.h"
 #include "other_user.h"
 #include "signals.h"
 #include "stacks.h"
@@ -28,15 +30,19 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* forks.h */
   SCENARIO(forked_amid_recording), SCENARIO(forked_in_a_handler), SCENARIO(forked_in_silence),
   /* cancellation.h */
-  SCENARIO(cancelled_amid_recording), SCENARIO(cancelled_while_waiting),
+  SCENARIO(cancelled_amid_recording), SCENARIO(cancelled_while_waiting), SCENARIO(cancelled_anywhere),
+  /* logs.h */
+  SCENARIO(logged_by_a_thread_that_ends), SCENARIO(logged_by_one_that_begins_again),
   /* stacks.h */
   SCENARIO(small_stacks),
   /* limits.h */
   SCENARIO(limited),
   /* system_calls.h */
-  SCENARIO(refused), SCENARIO(refusable_calls),
+  SCENARIO(refused), SCENARIO(refusable_calls), SCENARIO(interrupted_for_ever),
   /* disks.h */
   SCENARIO(failing),
+  /* file_systems.h */
+  SCENARIO(left_to_own_threads), SCENARIO(file_system_that_never_answers), SCENARIO(descriptors_taken),
   /* wild_clocks.h */
   SCENARIO(wild_system), SCENARIO(wild_score_p),
   /* other_user.h */

@@ -17,6 +17,9 @@ enum { LOAD_WORD = 0x20, JUMP_IF_EQUAL = 0x15, RETURN = 0x06 };
 /* Of seccomp(2), and its flag for all threads of the process. */
 enum { SET_FILTER = 1, ALL_THREADS = 1 };
 
+/* Where the lower half of a call's first argument lies, and to jump where a number is greater. */
+enum { FIRST_ARGUMENT = 16, JUMP_IF_GREATER = 0x25 };
+
 #define NONE -1
 static const struct { const char *name; long numbers[4]; } refusable[] = {
   {"membarrier", {SYS_membarrier, NONE}},
@@ -48,6 +51,12 @@ static const struct { const char *name; long numbers[4]; } refusable[] = {
   {"getrusage", {SYS_getrusage, SYS_times, NONE}},
 };
 
+static void filter_with(const struct instruction *instructions, uint16_t length) {
+  struct filter filter = {length, instructions};
+  check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "new privileges");
+  check(syscall(SYS_seccomp, SET_FILTER, ALL_THREADS, &filter) == 0, "no filter: %s", strerror(errno));
+}
+
 static void refuse(void) {
   const long *numbers = NULL;
   for (size_t i = 0; i < sizeof refusable / sizeof *refusable; i++)
@@ -59,9 +68,33 @@ static void refuse(void) {
   for (uint16_t i = 0; i < count; i++) instructions[length++] = (struct instruction){JUMP_IF_EQUAL, (uint8_t)(count - i), 0, (uint32_t)numbers[i]};
   instructions[length++] = (struct instruction){RETURN, 0, 0, ALLOW};
   instructions[length++] = (struct instruction){RETURN, 0, 0, FAIL | (strcmp(words[1], "EPERM") == 0 ? EPERM : ENOSYS)};
-  struct filter filter = {length, instructions};
-  check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "new privileges");
-  check(syscall(SYS_seccomp, SET_FILTER, ALL_THREADS, &filter) == 0, "no filter: %s", strerror(errno));
+  filter_with(instructions, length);
+}
+
+/* Signals interrupt each attempt at a pause, and at a write but those into standard output and standard error. */
+static void interrupt(void) {
+  const struct instruction instructions[] = {
+    {LOAD_WORD, 0, 0, 0},
+#ifdef SYS_nanosleep
+    {JUMP_IF_EQUAL, 6, 0, SYS_nanosleep},
+#else
+    {JUMP_IF_EQUAL, 6, 0, SYS_clock_nanosleep},
+#endif
+    {JUMP_IF_EQUAL, 5, 0, SYS_clock_nanosleep},
+    {JUMP_IF_EQUAL, 1, 0, SYS_write},
+    {RETURN, 0, 0, ALLOW},
+    {LOAD_WORD, 0, 0, FIRST_ARGUMENT},
+    {JUMP_IF_GREATER, 1, 0, STDERR_FILENO},
+    {RETURN, 0, 0, ALLOW},
+    {RETURN, 0, 0, FAIL | EINTR},
+  };
+  filter_with(instructions, sizeof instructions / sizeof *instructions);
+}
+
+/* interrupted_for_ever MOMENT */
+static void interrupted_for_ever(void) {
+  check(number != FOR_A_WHILE, "a filter stays");
+  record_with(interrupt, NULL);
 }
 
 /* refused MOMENT NAME ENOSYS|EPERM */

@@ -234,7 +234,9 @@ fn write_all(file: &mut File, text: &[u8]) -> io::Result<()> {
         match file.write(&rest[..rest.len().min(libc::PIPE_BUF)]) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => rest = &rest[written..],
-            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+                    && Instant::now() < deadline => {}
             Err(error) => return Err(error),
         }
     }

@@ -1,13 +1,14 @@
 //! A directory that is opened once. All that is done in it is done there, wherever its name leads later.
 
+use super::opened::{Opened, again};
 use super::own::is_own;
 use super::random;
 use std::ffi::{CStr, CString, OsStr, OsString};
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Links that one name may lead through.
@@ -21,7 +22,7 @@ const NEW_FILE: libc::c_uint = 0o666;
 
 /// An open directory. It needs no permission to read it, only to reach what is in it.
 #[derive(Debug)]
-pub struct Directory(File);
+pub struct Directory(Opened);
 
 impl Directory {
     /// Opens a directory. The last part of its name may be a link of the calling user or of root, and of nobody else:
@@ -34,16 +35,15 @@ impl Directory {
         if path.parent() == Some(Path::new(DESCRIPTORS)) {
             // the path goes through a descriptor, and not by a name
             let flags = libc::O_PATH | libc::O_DIRECTORY;
-            return Ok(Self(OpenOptions::new().read(true).custom_flags(flags).open(path)?));
+            return Ok(Self::new(opened_by_name(path, flags)?));
         }
         let mut path = named(path);
         for _ in 0..MOST_LINKS {
-            let open =
-                |flags| OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW | flags).open(&path);
+            let open = |flags| opened_by_name(&path, libc::O_PATH | libc::O_NOFOLLOW | flags);
             // of a link, the system says that it is no directory
             match open(libc::O_DIRECTORY) {
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
-                directory => return Ok(Self(directory?)),
+                directory => return Ok(Self::new(directory?)),
             }
             let part = open(0)?;
             let found = part.metadata()?;
@@ -73,7 +73,7 @@ impl Directory {
     /// Returns a path that leads to this directory, and to no other, in this process, while it is open.
     #[must_use]
     pub fn reach(&self) -> PathBuf {
-        PathBuf::from(format!("{DESCRIPTORS}/{}", self.descriptor()))
+        PathBuf::from(format!("{DESCRIPTORS}/{}", self.0.number()))
     }
 
     /// Leaves the directory open in programs that this process starts: [`Directory::reach`] leads there for them, too.
@@ -82,11 +82,16 @@ impl Directory {
     /// The system's.
     pub fn inherit(&self) -> io::Result<()> {
         // SAFETY: fcntl gets an open descriptor, and touches no memory.
-        done(unsafe { libc::fcntl(self.descriptor(), libc::F_SETFD, 0) })
+        done(unsafe { libc::fcntl(self.descriptor()?, libc::F_SETFD, 0) })
     }
 
-    pub(super) fn descriptor(&self) -> RawFd {
-        self.0.as_raw_fd()
+    fn new(file: File) -> Self {
+        Self(Opened::new(file))
+    }
+
+    /// Returns the directory's descriptor, if it still is this directory's.
+    fn descriptor(&self) -> io::Result<RawFd> {
+        self.0.file().map(File::as_raw_fd)
     }
 
     /// Returns what the directory is.
@@ -108,23 +113,17 @@ impl Directory {
     /// Makes a file for writing, with the mode of any new file. Nothing that has the name is opened or followed.
     pub(super) fn create(&self, name: &OsStr) -> io::Result<File> {
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let name = text(name)?;
-        loop {
-            // SAFETY: the name is a C string, which lives as long as the call.
-            let file = unsafe { libc::openat(self.descriptor(), name.as_ptr(), flags, NEW_FILE) };
-            match opened(file) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                file => return file,
-            }
-        }
+        let (directory, name) = (self.descriptor()?, text(name)?);
+        // SAFETY: the name is a C string, which lives as long as the call.
+        opened(again(|| unsafe { libc::openat(directory, name.as_ptr(), flags, NEW_FILE) }))
     }
 
     /// Returns what has a name; of a link, the link itself.
     pub(super) fn look(&self, name: &OsStr) -> io::Result<Metadata> {
         let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let name = text(name)?;
+        let (directory, name) = (self.descriptor()?, text(name)?);
         // SAFETY: the name is a C string, which lives as long as the call.
-        opened(unsafe { libc::openat(self.descriptor(), name.as_ptr(), flags) })?.metadata()
+        opened(again(|| unsafe { libc::openat(directory, name.as_ptr(), flags) }))?.metadata()
     }
 
     /// Gives a file another name. What has that name is replaced.
@@ -155,11 +154,11 @@ impl Directory {
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
         let name = text(name)?;
         // SAFETY: the name is a C string, which lives as long as the call.
-        done(unsafe { libc::unlinkat(self.descriptor(), name.as_ptr(), 0) })
+        done(unsafe { libc::unlinkat(self.descriptor()?, name.as_ptr(), 0) })
     }
 
     fn both(&self, from: &OsStr, to: &OsStr, act: impl FnOnce(RawFd, &CStr, &CStr) -> libc::c_int) -> io::Result<()> {
-        done(act(self.descriptor(), &text(from)?, &text(to)?))
+        done(act(self.descriptor()?, &text(from)?, &text(to)?))
     }
 }
 
@@ -182,10 +181,17 @@ fn text(name: &OsStr) -> io::Result<CString> {
     Ok(CString::new(name.as_bytes())?)
 }
 
+/// Opens what has a path, with these flags.
+fn opened_by_name(path: &Path, flags: libc::c_int) -> io::Result<File> {
+    let path = text(path.as_os_str())?;
+    // SAFETY: the path is a C string, which lives as long as the call.
+    opened(again(|| unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC) }))
+}
+
 /// Takes a descriptor that a call has just returned to this caller alone.
-fn opened(descriptor: libc::c_int) -> io::Result<File> {
+fn opened(descriptor: io::Result<RawFd>) -> io::Result<File> {
     // SAFETY: the descriptor is new, so nobody else owns it.
-    if descriptor < 0 { Err(io::Error::last_os_error()) } else { Ok(unsafe { File::from_raw_fd(descriptor) }) }
+    descriptor.map(|descriptor| unsafe { File::from_raw_fd(descriptor) })
 }
 
 fn done(result: libc::c_int) -> io::Result<()> {

@@ -1,9 +1,8 @@
 //! A file that grows in parts while the process runs, and is readable whenever the process ends.
 
-use super::new_file::close;
+use super::opened::Opened;
 use super::{Name, NewFile};
 use crate::base::signal::Held;
-use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ const BLOCK: usize = 1 << 16;
 /// An open file that consists of whole parts. A part that cannot be written completely is taken back.
 #[derive(Debug)]
 pub struct Growing {
-    file: File,
+    file: Opened,
     place: PathBuf,
     length: u64,
 }
@@ -55,7 +54,7 @@ impl Growing {
     pub fn add<T>(&mut self, part: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
         let _limit = Held::new(libc::SIGXFSZ);
         self.file.seek(SeekFrom::Start(self.length))?;
-        let mut buffer = BufWriter::with_capacity(BLOCK, &self.file);
+        let mut buffer = BufWriter::with_capacity(BLOCK, &mut self.file);
         let written = part(&mut buffer).and_then(|written| buffer.flush().map(|()| written));
         // dropping the writer would write the rest of its buffer again
         drop(buffer.into_parts());
@@ -82,7 +81,7 @@ impl Growing {
     /// # Errors
     /// Network file systems and quotas may report only here that something was not written.
     pub fn close(self) -> io::Result<()> {
-        close(self.file)
+        self.file.close()
     }
 }
 

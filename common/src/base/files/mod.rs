@@ -11,6 +11,7 @@ mod left;
 mod made;
 mod name;
 mod new_file;
+mod opened;
 mod own;
 mod pattern;
 

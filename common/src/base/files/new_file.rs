@@ -1,12 +1,12 @@
 //! A file that appears whole or not at all.
 
 use super::left::Begun;
+use super::opened::Opened;
 use super::{Directory, Name, random};
 use crate::base::signal::Held;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ const ENDING: &str = ".part";
 /// A file under a random name beside its final place. Dropping it removes the file. While it exists, a write of its
 /// thread beyond the size limit (RLIMIT_FSIZE) is an error and does not end the process.
 pub struct NewFile {
-    file: BufWriter<File>,
+    file: BufWriter<Opened>,
     part: Part,
     /// Final name.
     name: OsString,
@@ -63,10 +63,11 @@ impl NewFile {
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
             let hidden = hidden(&name);
+            // before there is a file: a thread that stops for want of memory takes it no further
+            let begun = Begun::new(&place.with_file_name(&hidden));
             match directory.create(&hidden) {
                 Ok(file) => {
-                    let begun = Begun::new(&place.with_file_name(&hidden));
-                    let (file, part) = (BufWriter::new(file), Part { directory, name: hidden });
+                    let (file, part) = (BufWriter::new(Opened::new(file)), Part { directory, name: hidden });
                     return Ok(Self { file, part, name, _limit: limit, _begun: begun });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
@@ -107,7 +108,7 @@ impl NewFile {
     pub fn appear(self) -> io::Result<()> {
         // the size limit is held until the end
         let Self { file, part, name, _limit, _begun } = self;
-        close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.close()?;
         part.appear(|directory, part| directory.rename(part, &name))
     }
 
@@ -119,7 +120,7 @@ impl NewFile {
         let Self { file, part, name, _limit, _begun } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         part.appear(|directory, part| directory.rename(part, &name))?;
-        Ok(file)
+        file.into_file()
     }
 
     /// Closes the file and moves it to a name of this process, without replacing a file of another process.
@@ -128,7 +129,7 @@ impl NewFile {
     /// As [`NewFile::appear`].
     pub fn appear_as(self, name: &mut Name) -> io::Result<()> {
         let Self { file, part, _limit, _begun, .. } = self;
-        close(file.into_inner().map_err(io::IntoInnerError::into_error)?)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.close()?;
         part.appear(|directory, part| name.give(directory, part))
     }
 
@@ -136,7 +137,7 @@ impl NewFile {
     ///
     /// # Errors
     /// Fails when the first part could not be written completely.
-    pub(super) fn appear_open(self, name: &mut Name) -> io::Result<File> {
+    pub(super) fn appear_open(self, name: &mut Name) -> io::Result<Opened> {
         let Self { file, part, _limit, _begun, .. } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         part.appear(|directory, part| name.give(directory, part))?;
@@ -150,15 +151,6 @@ pub(super) fn hidden(name: &OsStr) -> OsString {
     unique.push(OsString::from_vec(name.as_bytes().iter().copied().take(LONGEST).collect()));
     unique.push(format!(".{:016x}{ENDING}", random()));
     unique
-}
-
-/// Closes a file. Network file systems and quotas may report only here that something was not written.
-pub(super) fn close(file: File) -> io::Result<()> {
-    // SAFETY: `file` owned the descriptor and has given it up.
-    let closed = unsafe { libc::close(file.into_raw_fd()) } == 0;
-    let error = io::Error::last_os_error();
-    // Linux closes the descriptor even if a signal interrupted the call
-    if closed || error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }
 
 impl Write for NewFile {

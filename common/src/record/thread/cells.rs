@@ -5,6 +5,7 @@ use super::ThreadCell;
 use super::at_hand;
 #[cfg(not(loom))]
 use super::key;
+use crate::base::cancel;
 use crate::base::sync::{AtomicPtr, Ordering};
 use std::io;
 use std::ptr;
@@ -109,6 +110,7 @@ impl ThreadCell {
 
     #[cold]
     fn first() -> Option<&'static Self> {
+        cancel::look();
         Self::prepare().ok()?;
         let cell = Self::adopt()?;
         // a signal handler has made the thread's first callback while this one was under way

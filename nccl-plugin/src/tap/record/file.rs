@@ -57,22 +57,36 @@ impl Head {
 #[derive(Debug)]
 pub(super) struct Parts {
     name: Name,
+    /// Whether there is a directory that a file can be made in, as far as is known.
+    has_place: bool,
     file: Option<(Growing, Head)>,
 }
 
 impl Parts {
-    /// Chooses the name `<host>.<pid>.jsonl.gz` in a directory and creates the directory. If that file exists, the new
-    /// one gets another name: in containers, many processes have process id 1 and the same host name.
+    /// Chooses the name `<host>.<pid>.jsonl.gz` in a directory. If that file exists, the new one gets another name: in
+    /// containers, many processes have process id 1 and the same host name.
     ///
     /// # Errors
-    /// If no file can be created there; this is tried at once, so that the user learns of it early.
+    /// If the name of the directory is relative to one that is gone.
     pub(super) fn new(directory: &Path) -> io::Result<Self> {
-        files::make(directory)?;
         // the job may change its working directory
         let directory = std::path::absolute(directory)?;
         let place = directory.join(format!("{}.{}.jsonl.gz", host(), std::process::id()));
-        drop(NewFile::beside(&place)?);
-        Ok(Self { name: Name::new(&place, Earlier::Kept), file: None })
+        Ok(Self { name: Name::new(&place, Earlier::Kept), has_place: false, file: None })
+    }
+
+    /// Creates the directory if it is missing, and makes sure that a file can be created there.
+    ///
+    /// # Errors
+    /// If none can be.
+    pub(super) fn look_for_place(&mut self) -> io::Result<()> {
+        if !self.has_place {
+            let place = self.name.place();
+            files::make(place.parent().unwrap_or(Path::new(".")))?;
+            drop(NewFile::beside(place)?);
+            self.has_place = true;
+        }
+        Ok(())
     }
 
     /// Returns the path at which the file is or will be.
@@ -97,6 +111,7 @@ impl Parts {
         lines: impl FnOnce(&mut dyn Write) -> io::Result<T>,
         dropped: impl FnOnce(&T) -> u64,
     ) -> io::Result<T> {
+        self.look_for_place()?;
         let Some((file, before)) = &mut self.file else {
             let first = |file: &mut NewFile| {
                 file.write_all(&head.member()?)?;

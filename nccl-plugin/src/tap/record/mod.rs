@@ -29,7 +29,7 @@ use common::guard::contain;
 use common::launch::Anchor;
 use common::launch::{self, KernelTime};
 use common::origin::{self, Origin};
-use common::{control, files, log, missing, own_thread, process, shortage};
+use common::{control, files, log, missing, patience, process, shortage};
 use event::{Event, Record, What};
 use file::{Head, Parts};
 use line::Communicator;
@@ -40,7 +40,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 use strings::Strings;
+use thread::{End, LAST};
 use writer::{Span, Writer};
+
+/// The name of the file in warnings.
+const WRITTEN: &str = "the recording";
 
 /// How long the end of the process waits for GPU times of the last kernels.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -82,6 +86,8 @@ pub struct Recording {
 
 impl Recording {
     /// Begins the recording, which ends when the process exits. If that fails, writes one line and returns `None`.
+    ///
+    /// The file system is left to a thread of the library: it may not answer.
     pub fn begin(directory: &Path, settings: &Settings, version: u32) -> Option<&'static Self> {
         let recording = RECORDING.get_or_init(|| {
             let directory = files::expand(directory);
@@ -91,13 +97,12 @@ impl Recording {
                     recording.kernel(number, time);
                 }
             });
-            let complain = |error| log::warn(&format!("no recording in {}: {error}", directory.display()));
-            made.map_err(complain).ok()
+            made.map_err(|error| complain(&directory, &error)).ok()
         });
         // after the recording: the thread uses it
         static ONCE: Once = Once::new();
-        if let (Some(recording), Some(interval)) = (recording, settings.record_interval()) {
-            ONCE.call_once(|| thread::begin(recording, interval));
+        if let Some(recording) = recording {
+            ONCE.call_once(|| thread::begin(recording, settings.record_interval()));
         }
         recording.as_ref()
     }
@@ -229,9 +234,20 @@ impl Recording {
         self.sequence.load(Ordering::Acquire)
     }
 
+    /// Finds out whether there can be a file, so that the user learns of it early. If not, writes one line, and the
+    /// recording is over.
+    fn look_for_place(&self) {
+        let Some(mut writer) = patience::hold(&self.writer, WRITTEN) else { return };
+        if let Err(error) = writer.parts.look_for_place() {
+            self.over.store(true, Ordering::Relaxed);
+            writer.is_over = true;
+            complain(writer.parts.place().parent().unwrap_or(Path::new(".")), &error);
+        }
+    }
+
     /// Writes all records whose places are below `callbacks`. Returns false if nothing more can be written.
     fn write(&self, callbacks: u64, end: Option<u64>) -> bool {
-        let Some(mut writer) = own_thread::hold(&self.writer, "the recording") else { return false };
+        let Some(mut writer) = patience::hold(&self.writer, WRITTEN) else { return false };
         if writer.is_over {
             return false;
         }
@@ -276,7 +292,7 @@ impl Recording {
         !writer.is_over
     }
 
-    /// Writes the rest, once, in the process that began the recording.
+    /// Has the rest written, once, in the process that began the recording.
     fn finish(&self) {
         let is_elsewhere = self.pid != std::process::id();
         if is_elsewhere || shortage::is_out_of_memory() || self.ended.swap(true, Ordering::AcqRel) {
@@ -288,8 +304,18 @@ impl Recording {
         self.over.store(true, Ordering::Relaxed);
         // if the collector had no time for it
         missing::tell_of_full_recording();
-        self.write(callbacks, Some(self.now()));
+        if let Err(end) = LAST.have_done(End { callbacks, time: self.now() }, WRITTEN) {
+            self.write_last(end);
+        }
     }
+
+    fn write_last(&self, End { callbacks, time }: End) {
+        self.write(callbacks, Some(time));
+    }
+}
+
+fn complain(directory: &Path, error: &io::Error) {
+    log::warn(&format!("no recording in {}: {error}", directory.display()));
 }
 
 /// Registers the recording to be written when the process exits.
@@ -317,6 +343,6 @@ mod tests {
         let before = kept();
         (0..100).for_each(|_| init());
         assert_eq!(kept(), before);
-        std::fs::remove_dir(directory).unwrap();
+        assert!(!directory.exists());
     }
 }

@@ -2,9 +2,20 @@
 
 use super::Recording;
 use super::grace::Grace;
+use common::last_work::{LastWork, Promise};
+use common::pause::pause;
 use common::{log, own_thread};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+
+/// The end of the recording, for the thread.
+pub(super) static LAST: LastWork<End> = LastWork::new();
+
+/// The end of a recording: the number of callbacks with a place in the order, and the time since it began, nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) callbacks: u64,
+    pub(super) time: u64,
+}
 
 /// Time between two checks of how full the memory is.
 const LOOK: Duration = Duration::from_millis(250);
@@ -18,9 +29,13 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// The same while the memory fills up; full memory would end the recording.
 const LONGEST_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 
-/// Starts the thread.
-pub(super) fn begin(recording: &'static Recording, interval: Duration) {
-    if let Err(error) = own_thread::spawn("scorep-nccl-rec", move || write_every(recording, interval)) {
+/// Time between two looks of a thread that writes the end alone; it is woken for that.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// Starts the thread, which writes parts at intervals if there is an interval, and the end.
+pub(super) fn begin(recording: &'static Recording, interval: Option<Duration>) {
+    let promise = LAST.promise();
+    if let Err(error) = own_thread::spawn("scorep-nccl-rec", move || write_every(recording, interval, &promise)) {
         log::warn(&format!(
             "no thread to write the recording while the process runs ({error}): it is written at its end"
         ));
@@ -33,12 +48,13 @@ struct Wanted {
     since: Instant,
 }
 
-fn write_every(recording: &Recording, interval: Duration) {
-    let mut due = Instant::now().checked_add(interval.min(FIRST));
+fn write_every(recording: &Recording, interval: Option<Duration>, last: &Promise<End>) {
+    recording.look_for_place();
+    let mut due = interval.and_then(|interval| Instant::now().checked_add(interval.min(FIRST)));
     let mut wanted: Option<Wanted> = None;
     let mut grace = Grace::default();
-    while !recording.ended.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK.min(interval));
+    while !last.keep_within(interval.map_or(IDLE, |interval| LOOK.min(interval)), |end| recording.write_last(end)) {
+        let Some(interval) = interval else { continue };
         if due.is_some_and(|due| Instant::now() >= due) || recording.memory.is_pressed() {
             wanted.get_or_insert_with(|| {
                 let callbacks = recording.callbacks();
@@ -50,7 +66,7 @@ fn write_every(recording: &Recording, interval: Duration) {
         let is_over = (0..TRIES).any(|_| {
             let is_over = grace.is_over(&recording.memory);
             if !is_over {
-                std::thread::sleep(Duration::from_millis(1));
+                pause(Duration::from_millis(1));
             }
             is_over
         });

@@ -1,0 +1,60 @@
+/* File systems that take their time, and descriptors that the program takes for itself. */
+#ifndef FILE_SYSTEMS_H
+#define FILE_SYSTEMS_H
+
+#include "disks.h"
+#include "jumps.h"
+#include <sys/mman.h>
+
+/* Called after the library's own functions for the end. */
+static void check_callers(void) {
+  disk.is_watched = false;
+  check(disk.of_program == 0, "%ld calls of the file system on the program's threads", (long)disk.of_program);
+}
+
+static void watch_callers(void) {
+  disk.is_watched = true;
+  atexit(check_callers);
+  void *context = init();
+  operate_often(context);
+  finalize(context);
+  account();
+}
+
+/* The program's threads never wait for a file: neither its inits nor its end calls the file system. */
+static void left_to_own_threads(void) { watch_callers(); }
+
+/* And where no call returns, the process comes to its end. */
+static void file_system_that_never_answers(void) {
+  disk.is_dead = true;
+  watch_callers();
+}
+
+enum { FIRST_TAKEN = 3, TAKEN = 64 };
+static int theirs;
+
+/* Neither written to nor closed. */
+static void check_taken(void) {
+  struct stat found;
+  for (int i = FIRST_TAKEN; i < TAKEN; i++) check(fcntl(i, F_GETFD) >= 0, "descriptor %d is closed", i);
+  check(fstat(theirs, &found) == 0 && found.st_size == 0, "%ld bytes are in the program's file", (long)found.st_size);
+}
+
+/* A program that closes all descriptors, as daemons do, and opens its own, while there is a recording. */
+static void descriptors_taken(void) {
+  atexit(check_taken);
+  shared_context = init();
+  wait_for_part(0);
+  theirs = memfd_create("theirs", 0);
+  for (int i = FIRST_TAKEN; i < TAKEN; i++)
+    if (i != theirs) check(dup2(theirs, i) == i, "no descriptor %d", i);
+  off_t before = size_of_recording();
+  operate_often(shared_context);
+  /* a part is due each 50 milliseconds */
+  pause_milliseconds(500);
+  check(size_of_recording() == before, "the recording has grown");
+  finalize(shared_context);
+  account();
+}
+
+#endif

@@ -1,0 +1,47 @@
+//! File systems that take their time, and programs that take descriptors for themselves.
+
+use crate::job::Job;
+use crate::lines;
+
+/// Removes the directory of states, whatever the job's end.
+const REMOVES: &str = r#""$@"; status=$?; rm -rf status; exit $status"#;
+
+/// With all files that there are.
+fn job(scenario: &str) -> Job {
+    let job = Job::scenario(scenario, 0, &[]).set("NCCL_SCOREP_RECORD", ".").set("NCCL_SCOREP_STATUS", "status");
+    job.before(REMOVES)
+}
+
+/// Not even the first init and the end: these wait for threads of the library.
+#[test]
+fn the_program_s_threads_never_call_the_file_system() {
+    for seconds in ["10", "0"] {
+        let job = job("left_to_own_threads").set("NCCL_SCOREP_RECORD_SECONDS", seconds);
+        let found = job.set("NCCL_SCOREP_SUMMARY_SECONDS", seconds).check();
+        found.figures();
+        assert!(found.files() == [1, 1] && found.said.is_empty(), "{seconds}: {:?}", found.said);
+    }
+}
+
+/// Each file costs one line.
+#[test]
+fn a_file_system_that_never_answers_ends_no_job() {
+    let found = job("file_system_that_never_answers").check();
+    let is_of_files = |line: &String| line.contains("is not written to its end: the file system has not taken");
+    assert!(found.said.len() == 3 && found.said.iter().all(is_of_files), "{:?}", found.said);
+    assert_eq!(found.files(), [0, 0]);
+}
+
+/// Those are neither written to nor closed. The recording ends before, and one line says so.
+#[test]
+fn descriptors_that_the_program_takes_are_its_own() {
+    let job = Job::scenario("descriptors_taken", 0, &[]).set("NCCL_SCOREP_RECORD", ".");
+    let job = job.set("NCCL_SCOREP_RECORD_SECONDS", "0.05");
+    job.play();
+    let said = job.said();
+    assert!(said.lines().count() == 1 && said.contains(".jsonl.gz: the program has closed its descriptor"), "{said}");
+    let files = job.files();
+    let recording = files.iter().find(|name| name.ends_with(".jsonl.gz")).unwrap();
+    let (_, lines) = lines::all(&job.path().join(recording));
+    assert!(!lines.is_empty() && !lines::ends(&lines) && files.contains(&"summary.json".to_owned()), "{files:?}");
+}
