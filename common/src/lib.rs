@@ -46,7 +46,9 @@ pub mod summary_file;
 pub mod process;
 
 // for the hosts: the plugin, the substrate, the tool, and their tests
-pub use base::{birth, files, guard, host_name, log, mapping, notes, own_thread, rank, shortage, switch, visible};
+pub use base::{
+    birth, files, guard, host_name, log, mapping, moments, notes, own_thread, rank, ranks, shortage, switch, visible,
+};
 pub use clock::gpu_track;
 pub use collect::{communicator, course, round};
 pub use event::{handle, kind, name, text};

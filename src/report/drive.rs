@@ -260,7 +260,7 @@ fn options(request: &Request) -> Result<Options, String> {
 fn regions(request: &Request, job: &Job, archived: &Archived) -> Result<Option<StepRegions>, String> {
     match &request.facts.step {
         StepChoice::Found => Ok(None),
-        StepChoice::Times(times) => Ok(Some(times.regions(&job.processes))),
+        StepChoice::Times(times) => times.regions(&job.processes).map(Some).map_err(words),
         StepChoice::Region(name) => {
             let of = |id: &str| archived.regions.get(id).cloned().unwrap_or_default();
             let by_process: Vec<_> = job.processes.iter().map(|process| of(&process.id)).collect();
