@@ -45,21 +45,23 @@ pub(crate) fn check<'a>(
             read.entry(identity).or_insert_with(|| input.clone());
         }
     }
-    let input_of = |output: &Output<'_>| match *output {
-        Output::File(path) => identities(path).find_map(|identity| read.get(&identity)).map(|input| (path, input)),
-        Output::Directory(path, ending) => {
-            let mut identities = identities(path);
-            identities.find_map(|identity| within.get(&(identity, ending.into()))).map(|input| (path, input))
+    for output in outputs {
+        let (path, input) = match output {
+            Output::File(path) => (path, identities(path).find_map(|identity| read.get(&identity))),
+            Output::Directory(path, ending) => {
+                let in_it = |identity| within.get(&(identity, ending.into()));
+                (path, identities(path).find_map(in_it))
+            }
+        };
+        if let Some(input) = input {
+            return Err(format!(
+                "{}: {} is an input, and would be replaced: name another place for the output",
+                path.display(),
+                input.display()
+            ));
         }
-    };
-    match outputs.iter().find_map(input_of) {
-        Some((path, input)) => Err(format!(
-            "{}: {} is an input, and would be replaced: name another place for the output",
-            path.display(),
-            input.display()
-        )),
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// Returns the directory that a path lies in.

@@ -3,7 +3,7 @@
 use crate::numbers::{EXTREMES, Number, RANKS, numbers};
 use crate::{Case, tool};
 use common::origin::Origin;
-use common::status::{Answer, Call, Communicator, Operation, SCHEMA, Status, Wait};
+use common::status::{Call, Communicator, Operation, SCHEMA, Status, Wait};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -116,11 +116,11 @@ pub(crate) fn statuses() -> Vec<Case> {
         beat: 3,
         over: Some(5),
         silent_since: Some(6),
-        answer: Some(Answer::default()),
         communicators: vec![communicator],
         ..Status::default()
     };
     let mut text = serde_json::to_value(status).unwrap();
+    text["answer"] = serde_json::json!({"ticket": "7", "taken": 1, "until": 2});
     let ended = of_json("a.status.json", &text);
     // one that still runs
     text["over"] = Value::Null;

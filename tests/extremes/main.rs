@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Longest time of a command.
+/// Longest processor time of a command.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Commands that run at a time.
 const AT_A_TIME: usize = 2;

@@ -76,7 +76,9 @@ pub(crate) const SUMMARY: Kind = Kind {
         let all = seeds(with, "json").into_iter().map(|seed| renamed(seed, rng)).collect::<Vec<_>>();
         mutations::of_text(&all, rng)
     },
-    arguments: |command, files, with| drop(command.arg("report").args(files).arg(with.join("0.json"))),
+    arguments: |command, files, with| {
+        command.arg("report").args(files).arg(with.join("0.json"));
+    },
     failed: &[],
 };
 
@@ -90,7 +92,9 @@ pub(crate) const TABLE: Kind = Kind {
         // the footer, with the process' summary, is most of a short table
         mutations::of_bytes(&all, 4000, rng)
     },
-    arguments: |command, files, with| drop(command.arg("report").args(files).arg(with.join("0.parquet"))),
+    arguments: |command, files, with| {
+        command.arg("report").args(files).arg(with.join("0.parquet"));
+    },
     failed: &[],
 };
 
@@ -140,7 +144,9 @@ pub(crate) const DIMENSIONS: Kind = facts(
         let text = "# ours\nDP name mesh_dp*\nTP ranks 0-1 2,3,4-7\n\nwide name *world*of*\nPP ranks 0,4\n";
         mutations::of_text(&[text.into()], rng)
     },
-    |command, files, with| drop(command.arg("report").arg(with.join("job.json")).arg("--dimensions").args(files)),
+    |command, files, with| {
+        command.arg("report").arg(with.join("job.json")).arg("--dimensions").args(files);
+    },
 );
 
 pub(crate) const STEPS: Kind = facts(
@@ -149,13 +155,17 @@ pub(crate) const STEPS: Kind = facts(
         let text = "# steps\n1700000000.5 1700000001.25\n0 1700000002 1700000003.000000001\n1 1.5 1e3\n";
         mutations::of_text(&[text.into(), "1700000000 1700000001\n".repeat(20).into()], rng)
     },
-    |command, files, with| drop(command.arg("report").arg(with.join("tables")).arg("--steps").args(files)),
+    |command, files, with| {
+        command.arg("report").arg(with.join("tables")).arg("--steps").args(files);
+    },
 );
 
 pub(crate) const LINKS: Kind = facts(
     "links",
     |rng, _| mutations::of_text(&["# node to node\n00000000000000ab 200\n\n*\t100 # the others\ncd 0.5\n".into()], rng),
-    |command, files, with| drop(command.arg("report").arg(with.join("job.json")).arg("--link-gbps").args(files)),
+    |command, files, with| {
+        command.arg("report").arg(with.join("job.json")).arg("--link-gbps").args(files);
+    },
 );
 
 pub(crate) const BASELINE: Kind = Kind {
@@ -169,6 +179,8 @@ pub(crate) const BASELINE: Kind = Kind {
     ..facts(
         "baseline",
         |rng, with| mutations::of_text(&[fs::read(with.join("earlier")).unwrap()], rng),
-        |command, files, with| drop(command.arg("report").arg(with.join("job.json")).arg("--baseline").args(files)),
+        |command, files, with| {
+            command.arg("report").arg(with.join("job.json")).arg("--baseline").args(files);
+        },
     )
 };

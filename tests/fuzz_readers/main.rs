@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// Mutations of each kind in every test run.
 const MUTATIONS: u64 = 200;
-/// Longest time for a file.
+/// Longest processor time of a command.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -83,9 +83,9 @@ fn run(kind: &Kind, with: &Path, numbers: &[u64]) -> Result<bool, String> {
         Some(fault) => {
             if let Some(keep) = std::env::var_os("SCOREP_NCCL_KEEP") {
                 fs::create_dir_all(&keep).unwrap();
-                files
-                    .iter()
-                    .for_each(|file| drop(fs::copy(file, Path::new(&keep).join(file.file_name().unwrap())).unwrap()));
+                for file in &files {
+                    fs::copy(file, Path::new(&keep).join(file.file_name().unwrap())).unwrap();
+                }
             }
             Err(format!("{} {numbers:?}: {fault}", kind.name))
         }

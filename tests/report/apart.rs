@@ -33,7 +33,7 @@ fn an_input_is_never_replaced() {
     // by another name, and by a way through a link
     fs::hard_link(&one, at("second")).unwrap();
     symlink(directory.path(), at("around")).unwrap();
-    for name in ["second", "around/all.0.json", "around/../around/second"] {
+    for name in ["second", "around/all.0.json", "around/around/second"] {
         refused(report([&one]).arg("--html").arg(at(name)), &one);
     }
     // files of facts, and those among a directory's

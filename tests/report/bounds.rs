@@ -41,7 +41,7 @@ fn a_profile_takes_no_memory_beyond_its_bound() {
         assert!(fs::metadata(&profile).unwrap().len() < 6 << 20);
         let mut command = report([&tables]);
         command.arg("--kernels").arg(&profile);
-        let ended = crate::bounded::ended(&command, directory.path(), Duration::from_secs(200));
+        let ended = crate::bounded::ended(&command, directory.path(), Duration::from_secs(60));
         assert_eq!((ended.code, ended.fault()), (Some(1), None), "{refusal}");
         assert!(ended.said.contains("trace.json.gz") && ended.said.contains(refusal), "{}", ended.said);
     }
@@ -57,7 +57,7 @@ fn files_of_facts_have_an_end() {
     for option in ["--steps", "--dimensions", "--link-gbps", "--baseline"] {
         let mut command = report([&summary]);
         command.arg(option).arg("/dev/zero");
-        let ended = crate::bounded::ended(&command, directory.path(), Duration::from_secs(200));
+        let ended = crate::bounded::ended(&command, directory.path(), Duration::from_secs(60));
         assert_eq!((ended.code, ended.fault()), (Some(1), None), "{option}");
         assert!(ended.said.contains("/dev/zero: it has more than"), "{option}: {}", ended.said);
     }

@@ -8,8 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Limit of the address space of the tool and of each process that it starts, as the shell sets it: 1 GiB.
-const LIMITED: &str = "ulimit -v 1048576; exec \"$@\"";
+/// Limits of the tool and of each process that it starts, as the shell sets them: 1 GiB of address space, and seconds of
+/// processor time.
+const LIMITED: &str = "ulimit -v 1048576; ulimit -t $1; shift; exec \"$@\"";
+/// How many times the processor time a command may take beside other work.
+const BUSY: u32 = 20;
 
 /// A command that is over.
 #[derive(Debug)]
@@ -35,9 +38,10 @@ impl Ended {
     }
 }
 
-/// Runs the tool with these limits. Its output goes to files in `place`.
-pub(crate) fn ended(command: &Command, place: &Path, patience: Duration) -> Ended {
-    let mut command = tool::within("sh", &["-c", LIMITED, "sh"].map(OsStr::new), command);
+/// Runs the tool with these limits, and so much processor time. Its output goes to files in `place`.
+pub(crate) fn ended(command: &Command, place: &Path, time: Duration) -> Ended {
+    let seconds = time.as_secs().to_string();
+    let mut command = tool::within("sh", &["-c", LIMITED, "sh", &seconds].map(OsStr::new), command);
     let output = |name: &str| File::create(place.join(name)).unwrap();
     command.stdin(Stdio::null()).stdout(output("stdout")).stderr(output("stderr"));
     let begun = Instant::now();
@@ -46,7 +50,7 @@ pub(crate) fn ended(command: &Command, place: &Path, patience: Duration) -> Ende
         if let Some(status) = child.try_wait().unwrap() {
             break Some(status);
         }
-        if begun.elapsed() > patience {
+        if begun.elapsed() > BUSY * time {
             child.kill().unwrap();
             child.wait().unwrap();
             break None;
