@@ -8,7 +8,7 @@ use std::path::Path;
 /// Longest file with a fact a line: of steps, dimensions, or rates of links, bytes.
 pub(super) const LINES: u64 = 16 << 20;
 /// Longest report as JSON, bytes.
-pub(super) const REPORT: u64 = 512 << 20;
+pub(super) const REPORT: u64 = 256 << 20;
 
 /// Reads a text of at most `most` bytes. A device or a pipe is read as far.
 ///

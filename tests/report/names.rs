@@ -72,7 +72,8 @@ fn no_name_steers_a_terminal_or_is_a_formula() {
         assert!(!text.split([',', '\n']).any(is_formula), "{text}");
     }
     // JSON as a terminal shows it
-    let mut command = report(recordings().iter().map(Edited::path));
+    let recordings = recordings();
+    let mut command = report(recordings.iter().map(Edited::path));
     let json = tool::succeed(command.args(["--json", "-"]));
     assert_eq!(json.chars().find(|letter| steers(*letter)), None);
     let parsed: Value = serde_json::from_str(&json).unwrap();
