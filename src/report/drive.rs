@@ -117,7 +117,9 @@ fn of_summaries(request: &Request, paths: Vec<PathBuf>, left_out: &mut Vec<Unrea
 
 /// Returns a problem that names its file itself.
 fn without_file(file: String, problem: &str) -> Unreadable {
-    let cause = problem.strip_prefix(&format!("{file}: ")).unwrap_or(problem).to_owned();
+    let behind = problem.strip_prefix(&file);
+    let cause =
+        behind.and_then(|rest| rest.strip_prefix(": ").or(rest.strip_prefix(", "))).unwrap_or(problem).to_owned();
     Unreadable { file, place: None, cause }
 }
 

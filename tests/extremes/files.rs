@@ -18,17 +18,18 @@ fn values(number: &Number) -> impl Iterator<Item = &'static str> + use<> {
     EXTREMES.into_iter().chain(is_of_ranks.then_some(RANKS))
 }
 
-/// A text for each number of a JSON text.
+/// A text for each number of a JSON text, with the schema first: files are told apart by their first bytes.
 pub(crate) fn of_json(name: &'static str, text: &Value) -> Vec<Case> {
+    let mut rest = text.clone();
+    let schema = rest.as_object_mut().unwrap().remove("schema").unwrap();
     let of = |number: Number| {
-        values(&number)
-            .map(move |value| {
-                let what = format!("{} = {value}", number.field);
-                Case { what, file: (name, number.set(text, value).into_bytes()), beside: None }
-            })
-            .collect::<Vec<_>>()
+        let case = |value| {
+            let text = number.set(&rest, value).replacen('{', &format!("{{\"schema\":{schema},"), 1);
+            Case { what: format!("{} = {value}", number.field), file: (name, text.into_bytes()), beside: None }
+        };
+        values(&number).map(case).collect::<Vec<_>>()
     };
-    numbers(text, &mut BTreeSet::new(), "").into_iter().flat_map(of).collect()
+    numbers(&rest, &mut BTreeSet::new(), "").into_iter().flat_map(of).collect()
 }
 
 /// Of a job's summary: with lateness, bandwidths, clocks, transfers and channels.

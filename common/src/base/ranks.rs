@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(of(&[], 3), [[0, 2]]);
         assert_eq!(of(&[1], i64::MAX), [[0, 0], [2, i64::MAX - 1]]);
         assert_eq!(of(&[-5, 0, 0, 1, 9, i32::MAX], 2), Vec::<[i64; 2]>::new());
-        assert_eq!([of(&[0], 0), of(&[0], -1), of(&[i32::MIN], i64::MIN)], [vec![], vec![], vec![]]);
+        assert!([of(&[0], 0), of(&[0], -1), of(&[i32::MIN], i64::MIN)].iter().all(Vec::is_empty));
     }
 
     #[test]
