@@ -1,7 +1,7 @@
 //! Each number of each file that the tool reads, set to extreme values, one at a time. The tool has 1 GiB of address
 //! space and 30 s, and gives figures or names the file.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[path = "../support/bounded/mod.rs"]
 mod bounded;
