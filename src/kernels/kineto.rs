@@ -1,6 +1,5 @@
 //! A trace of PyTorch's profiler, read event by event.
 
-use super::MOST_OF_FILE;
 use super::bounded::Bounded;
 use super::own::Lane;
 use crate::archive::nccl_kernel::Runs;
@@ -13,6 +12,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+/// Most kernels of a trace: 128 MiB of them. A training step has some thousands.
+const MOST: usize = 1 << 22;
 /// Category of kernels.
 const KERNEL: &str = "kernel";
 
@@ -174,8 +175,8 @@ impl<'de> Visitor<'de> for Events<'_> {
             // an event that was cut off has no duration
             let time = event.ts.zip(event.dur).filter(|_| event.cat == KERNEL);
             let Some((begin, length)) = time else { continue };
-            if self.0.computing.len() + self.0.nccl.len() == MOST_OF_FILE {
-                return Err(serde::de::Error::custom(format_args!("it has more than {MOST_OF_FILE} kernels")));
+            if self.0.computing.len() + self.0.nccl.len() == MOST {
+                return Err(serde::de::Error::custom(format_args!("it has more than {MOST} kernels")));
             }
             let span = [begin, begin + length].map(|us| (us * 1e3).round() as i128);
             match Runs::of(&event.name) {

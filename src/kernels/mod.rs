@@ -22,8 +22,6 @@ use own::OwnKernel;
 use report::job::{Kernels, Process, Unreadable};
 use std::path::{Path, PathBuf};
 
-/// Most kernels of one trace: 128 MiB of them. A training step has some thousands.
-const MOST_OF_FILE: usize = 1 << 22;
 /// Most kernels of all traces: at most 1 GiB of them. Those of the computation that touch each other count as one.
 const MOST_OF_ALL: usize = 1 << 24;
 
