@@ -78,7 +78,14 @@ fn unnamed(ended: &Ended, input: &Path) -> Option<String> {
 fn report(file: &Path, output: &Path) -> Vec<Command> {
     let at = |name: &str| output.join(name);
     let mut report = tool::tool();
-    report.arg("report").arg(file).arg("--html").arg(at("page.html")).arg("--json").arg(at("report.json"));
+    // a number may make it two jobs
+    report
+        .args(["report", "--job", "1"])
+        .arg(file)
+        .arg("--html")
+        .arg(at("page.html"))
+        .arg("--json")
+        .arg(at("report.json"));
     report.arg("--csv").arg(at("csv")).arg("--perfetto").arg(at("trace"));
     vec![report]
 }
