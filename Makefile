@@ -90,7 +90,7 @@ demo-packages:
 
 test-packages:
 	@./scripts/system-packages libotf2-trace-dev otf2-tools binutils util-linux valgrind slurmctld slurmd slurm-client munge libjemalloc2 libtcmalloc-minimal4 shellcheck cmake dpkg-dev lmod \
-	  prometheus prometheus-node-exporter python3-venv tcsh fish
+	  prometheus prometheus-node-exporter python3-venv tcsh fish chromium-headless-shell
 	@./scripts/test-collector
 	@./scripts/test-tables
 	@./scripts/test-dashboards

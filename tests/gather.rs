@@ -105,6 +105,20 @@ fn a_rank_that_is_late_is_told_of_and_what_cannot_be_known_is_not() {
     assert!(row["estimated_error_us"].as_f64() <= row["error_us"].as_f64(), "{row}");
 }
 
+/// The end of the measurement names the ranks that are missing: it must not list 2^31 of them.
+#[test]
+fn a_number_of_ranks_that_no_machine_has_is_not_known() {
+    let job = gather("gather_invented", i32::MAX.into()).run();
+    let summary = job.json("summary.json");
+    let communicators = rows(&summary, "communicators");
+    assert_eq!((communicators.len(), &communicators[0]["nranks"]), (1, &0.into()), "{communicators:?}");
+    // the largest one that is believed
+    let summary = gather("gather_invented", 1 << 20).run().json("summary.json");
+    assert_eq!(rows(&summary, "communicators")[0]["nranks"], 1 << 20);
+    let notes = summary["notes"].to_string();
+    assert!(notes.contains("these are not here: 1 to 1048575"), "{notes}");
+}
+
 /// The bus bytes of an all-reduce are 1.5 times its bytes with four ranks, and equal to its bytes with two.
 #[test]
 fn the_bus_bandwidth_of_the_job_is_that_of_the_rank_that_waits_for_nobody() {

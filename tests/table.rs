@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/edited/mod.rs"]
+mod edited;
 #[path = "score_p/installation.rs"]
 #[allow(dead_code, reason = "Score-P is not needed here")]
 mod installation;
@@ -19,7 +21,9 @@ use report::job::{Operation, Source, Table};
 use report::table::{Opened, Tables};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -356,4 +360,41 @@ fn memory_does_not_grow_with_the_length() {
         let [earliest, latest] = [time.start - time.clock[0], time.start + time.clock[1]];
         assert!((earliest..=latest).contains(&(begin + 50_000)), "{row:?}");
     }
+}
+
+/// Ids that differ in letters which no directory's name has.
+#[test]
+fn each_process_has_a_table_of_its_own_whatever_its_id_is() {
+    let to = TempDir::new().unwrap();
+    let captures = tool::captures(&tool::run("nvlink2_graph"));
+    let named = |capture: &Path, id: &str| {
+        edited::Edited::of(capture, |line| {
+            if line["cb"] == "meta" {
+                line["process"] = serde_json::json!({"id": id});
+            }
+        })
+    };
+    let recordings = [named(&captures[0], "a/b"), named(&captures[1], "a_b")].map(|it| (it.path(), it));
+    let paths: Vec<&Path> = recordings.iter().map(|(path, _)| path.as_path()).collect();
+    assert_eq!(tool::succeed(&mut table(&paths, to.path())).split(' ').next(), Some("2"));
+    let mut names: Vec<_> = to.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["process=a%2Fb", "process=a_b"]);
+    let ids: BTreeSet<String> =
+        Tables::open(&[to.path().into()]).job.processes.into_iter().map(|process| process.id).collect();
+    assert_eq!(ids, BTreeSet::from(["a/b".into(), "a_b".into()]));
+}
+
+/// Directories are their owner's also where the umask leaves everything to others, and around them is all open.
+#[test]
+fn directories_are_not_for_others_to_write_to() {
+    let around = TempDir::new().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(around.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let to = around.path().join("new/tables");
+    let command = table(&[&tool::run("nvlink2_graph")], &to);
+    let mut open = tool::within("sh", &["-c", "umask 0; exec \"$@\"", "sh"].map(OsStr::new), &command);
+    tool::succeed(&mut open);
+    let process = to.read_dir().unwrap().next().unwrap().unwrap().path();
+    assert_eq!([to.parent().unwrap(), &to, &process].map(mode), [0o755; 3]);
 }

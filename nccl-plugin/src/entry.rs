@@ -19,6 +19,7 @@ use common::callbacks;
 use common::context::switching::Switched;
 use common::event::{Communicator, Timed};
 use common::guard::{guard, guard_event, with_care};
+use common::ranks::believed;
 use common::{cancel, process, switch};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -72,7 +73,17 @@ pub(crate) unsafe fn init<V: Version>(
     let communicator = |kernel_events, timed| {
         let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let api_calls = V::API_CALLS;
-        Communicator { id, name, nranks: ranks, nnodes: nodes, rank, api_calls, kernel_events, introduced: true, timed }
+        Communicator {
+            id,
+            name,
+            nranks: believed(ranks),
+            nnodes: believed(nodes),
+            rank,
+            api_calls,
+            kernel_events,
+            introduced: true,
+            timed,
+        }
     };
     // SAFETY: the caller upholds the conditions.
     unsafe { open::<V>(context, mask, logger, &introduction, communicator) }

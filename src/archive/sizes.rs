@@ -15,6 +15,7 @@ pub(crate) type Sizes = BTreeMap<u64, (i32, i32, String)>;
 pub(crate) fn sizes(anchor: &Path) -> Sizes {
     let summary = read(&anchor.with_file_name(SUMMARY));
     let summary: Option<Summary> = summary.and_then(|text| serde_json::from_slice(&text).ok());
+    let summary = summary.filter(|summary| summary.unbelievable().is_none());
     let communicators = summary.map(|summary| summary.communicators).unwrap_or_default();
     let row = |it: Communicator| Some((u64::from_str_radix(&it.comm, 16).ok()?, (it.nranks, it.nnodes, it.name)));
     communicators.into_iter().filter_map(row).collect()

@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     match arguments.format {
         crate::Format::Table => output::text(&table::of(&rows, output::width())),
         crate::Format::Json => {
-            output::write(serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())? + "\n")
+            output::json(&(serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())? + "\n"))
         }
     }
 }

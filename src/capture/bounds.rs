@@ -26,8 +26,8 @@ pub(super) const STRINGS: usize = 64 << 20;
 pub(super) const THREADS: usize = 4096;
 
 /// Latest time, nanoseconds: 73 years after the start of the clock. The sum of two times (the time since `mono0` and
-/// `mono0` itself) still fits 64 bits.
-pub(super) const TIME: u64 = 1 << 61;
+/// `mono0` itself) is a time that may be.
+pub(super) const TIME: u64 = common::moments::LATEST / 2;
 
 /// Characters of a string that an error shows.
 pub(super) const SHOWN: usize = 80;

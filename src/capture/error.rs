@@ -84,6 +84,10 @@ pub(crate) enum Problem {
         bounds::TIME
     )]
     Time { field: &'static str, time: u64 },
+    #[error("field \"real0\": {}", common::moments::refusal(*.time))]
+    Day { time: u64 },
+    #[error("field \"{field}\": {}", common::ranks::refusal(*.ranks))]
+    Ranks { field: &'static str, ranks: i64 },
     #[error("no JSON object of a capture: {message} (column {column})")]
     Json { message: String, column: usize },
     #[error("the first line must be the meta line ({{\"cb\":\"meta\",\"format\":{FORMAT},...}})")]

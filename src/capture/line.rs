@@ -128,9 +128,15 @@ impl<'a> Line<'a> {
             return Err(Problem::Format { found: format.0 });
         }
         let (api, real0): (_, u64) = (int("api", self.api)?, int("real0", self.real0)?);
+        if real0 > common::moments::LATEST {
+            return Err(Problem::Day { time: real0 });
+        }
         // 0 means that the recorder did not know the time
         let started = Some(real0).filter(|&real0| real0 > 0).and_then(|real0| wall_clock(real0.into()));
         let process = self.process.as_deref().cloned().unwrap_or_default();
+        if let Some(ranks) = process.ranks.map(i64::from).filter(|&ranks| !common::ranks::are_possible(ranks)) {
+            return Err(Problem::Ranks { field: "process.ranks", ranks });
+        }
         Ok(Meta {
             api,
             mask: int("mask", self.mask)?,
@@ -163,8 +169,8 @@ impl<'a> Line<'a> {
                 ctx: int("ctx", self.ctx)?,
                 comm: hexadecimal("comm", self.comm.as_ref())?,
                 name: strings.keep_name(self.name.as_ref())?,
-                nnodes: int("nnodes", self.nnodes)?,
-                nranks: int("nranks", self.nranks)?,
+                nnodes: ranks("nnodes", self.nnodes)?,
+                nranks: ranks("nranks", self.nranks)?,
                 rank: int("rank", self.rank)?,
             },
             "finalize" => What::Finalize { ctx: int("ctx", self.ctx)? },
@@ -340,6 +346,12 @@ impl Whole for u64 {
 fn int<T: Whole>(field: &'static str, number: Option<Number>) -> Result<T, Problem> {
     let Number(value) = number.ok_or(Problem::Missing(field))?;
     T::try_from(value).map_err(|_| Problem::Range { field, value, range: T::RANGE })
+}
+
+/// Reads a number of ranks, or of nodes.
+fn ranks(field: &'static str, number: Option<Number>) -> Result<i32, Problem> {
+    let ranks = int(field, number)?;
+    if common::ranks::are_possible(ranks) { Ok(ranks) } else { Err(Problem::Ranks { field, ranks: ranks.into() }) }
 }
 
 fn time(field: &'static str, number: Option<Number>) -> Result<u64, Problem> {

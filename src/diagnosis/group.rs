@@ -3,11 +3,9 @@
 use super::condition::Condition;
 use super::finding::{Call, Name, Process, Rank};
 use crate::statuses::Observed;
+use common::ranks;
 use common::status::{Communicator, Operation};
 use std::collections::BTreeMap;
-
-/// Most ranks that are missing which are named one by one: a wrong number of ranks must not take memory.
-const MOST_MISSING: u64 = 1 << 20;
 
 /// A process with its condition.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +73,8 @@ impl Group<'_> {
     /// Returns the ranks without a status. Empty where the number of ranks is unknown.
     pub(crate) fn without_status(&self) -> Vec<i32> {
         let here: Vec<i32> = self.members.iter().map(|member| member.rank).collect();
-        let all = 0..i32::try_from(self.name.ranks.min(MOST_MISSING)).unwrap_or_default();
+        // a wrong number of ranks must not take memory
+        let all = 0..i32::try_from(self.name.ranks).unwrap_or(ranks::MOST).min(ranks::MOST);
         all.filter(|rank| here.binary_search(rank).is_err()).collect()
     }
 }

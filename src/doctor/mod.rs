@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     };
     if arguments.json {
         let report = Report { version: env!("CARGO_PKG_VERSION"), status, findings };
-        crate::output::write(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n")?;
+        crate::output::json(&(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n"))?;
     } else {
         crate::output::text(&text(&findings, status))?;
     }

@@ -121,7 +121,7 @@ fn say(arguments: &Arguments, diagnosis: &Diagnosis, reading: &Reading, status: 
         let left_out = left_out.iter().chain(&reading.foreign).collect();
         let answer = Answer { time: now(), status, diagnosis, left_out };
         let text = if watch.is_some() { serde_json::to_string(&answer) } else { serde_json::to_string_pretty(&answer) };
-        return output::write(text.map_err(|error| error.to_string())? + "\n");
+        return output::json(&(text.map_err(|error| error.to_string())? + "\n"));
     }
     let most = if *verbose { usize::MAX } else { MOST };
     left_out.iter().take(most).for_each(output::say);

@@ -1,5 +1,6 @@
 //! A trace of PyTorch's profiler, read event by event.
 
+use super::bounded::Bounded;
 use super::own::Lane;
 use crate::archive::nccl_kernel::Runs;
 use flate2::read::MultiGzDecoder;
@@ -11,6 +12,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+/// Most kernels of a trace: 128 MiB of them. A training step has some thousands.
+const MOST: usize = 1 << 22;
 /// Category of kernels.
 const KERNEL: &str = "kernel";
 
@@ -37,7 +40,8 @@ pub(super) fn read(file: &Path) -> Result<Trace, String> {
     let opened = File::open(file).map_err(|error| error.to_string())?;
     let is_packed = file.extension().is_some_and(|ending| ending == "gz");
     let text: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(opened)) } else { Box::new(opened) };
-    let mut reader = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, text));
+    let text = BufReader::with_capacity(1 << 16, Bounded::new(text));
+    let mut reader = serde_json::Deserializer::from_reader(text);
     let mut top = Top::default();
     reader.deserialize_map(&mut top).map_err(|error| error.to_string())?;
     if !top.has_events {
@@ -171,6 +175,9 @@ impl<'de> Visitor<'de> for Events<'_> {
             // an event that was cut off has no duration
             let time = event.ts.zip(event.dur).filter(|_| event.cat == KERNEL);
             let Some((begin, length)) = time else { continue };
+            if self.0.computing.len() + self.0.nccl.len() == MOST {
+                return Err(serde::de::Error::custom(format_args!("it has more than {MOST} kernels")));
+            }
             let span = [begin, begin + length].map(|us| (us * 1e3).round() as i128);
             match Runs::of(&event.name) {
                 Some(runs) => self.0.nccl.push((runs, Lane([event.pid.0, event.tid.0]), span)),

@@ -7,6 +7,7 @@
 //! operations' tables ──────────────────────────────┘
 //! ```
 
+mod bounded;
 mod kineto;
 mod matching;
 mod own;
@@ -20,6 +21,9 @@ use crate::archive::spans::unite;
 use own::OwnKernel;
 use report::job::{Kernels, Process, Unreadable};
 use std::path::{Path, PathBuf};
+
+/// Most kernels of all traces: at most 1 GiB of them. Those of the computation that touch each other count as one.
+const MOST_OF_ALL: usize = 1 << 24;
 
 /// The kernels in profiles, on the clocks of their processes.
 #[derive(Debug, Default)]
@@ -35,9 +39,19 @@ pub(crate) fn read(files: &[PathBuf], processes: &[Process]) -> (Profiled, Vec<U
     let mut computing = vec![Vec::new(); processes.len()];
     let mut nccl = vec![Vec::new(); processes.len()];
     let mut problems = Vec::new();
+    let mut kept = 0_usize;
     for (number, file) in files.iter().enumerate() {
-        match one(file, number, files.len(), processes) {
+        let read = one(file, number, files.len(), processes).and_then(|(place, mut spans, own)| {
+            unite(&mut spans);
+            if kept + spans.len() + own.len() > MOST_OF_ALL {
+                let cause = format!("with this trace, there are more than {MOST_OF_ALL} kernels: give fewer traces");
+                return Err(Unreadable { file: file.display().to_string(), place: None, cause });
+            }
+            Ok((place, spans, own))
+        });
+        match read {
             Ok((place, spans, own)) => {
+                kept += spans.len() + own.len();
                 computing.get_mut(place).into_iter().for_each(|all: &mut Vec<_>| all.extend(&spans));
                 nccl.get_mut(place).into_iter().for_each(|all: &mut Vec<_>| all.extend(&own));
             }

@@ -3,6 +3,7 @@
 use super::lines::{GIGABYTE, named};
 use super::sampler::Interval;
 use common::files;
+use report::output::csv::no_formula;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ impl CsvFile {
                 time.to_owned(),
                 format!("{:.6}", interval.seconds),
                 kind.to_owned(),
-                device.to_owned(),
+                no_formula(device.to_owned()),
                 link.map_or_else(String::new, |link| link.to_string()),
                 bytes(step.map(|step| step.sent)),
                 bytes(step.map(|step| step.received)),

@@ -1,11 +1,12 @@
 //! Writes to standard output and standard error. A failed write is an error or is ignored, and never a panic.
 
+pub(crate) mod apart;
 pub(crate) mod leftovers;
 pub(crate) mod place;
 pub(crate) mod progress;
 pub(crate) mod scratch;
 
-use common::visible::visible;
+use common::visible::{steers, visible};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -25,6 +26,27 @@ pub(crate) fn write(text: impl AsRef<[u8]>) -> Result<(), String> {
         leftovers::end_by(libc::SIGPIPE);
     }
     written.map_err(|error| format!("standard output: {error}"))
+}
+
+/// Writes JSON to standard output. Characters that steer a terminal, which JSON may hold as they are, are written as
+/// escapes.
+///
+/// # Errors
+/// As [`write()`].
+pub(crate) fn json(text: &str) -> Result<(), String> {
+    let mut units = [0; 2];
+    let mut written = String::with_capacity(text.len());
+    for letter in text.chars() {
+        // without strings, JSON has no such characters but for line ends
+        match letter {
+            '\n' => written.push(letter),
+            letter if steers(letter) => {
+                letter.encode_utf16(&mut units).iter().for_each(|unit| written += &format!("\\u{unit:04x}"));
+            }
+            letter => written.push(letter),
+        }
+    }
+    write(written)
 }
 
 /// Writes a text for a person, which may hold foreign names, as [`write()`] does. Control characters are shown as
@@ -123,6 +145,7 @@ mod tests {
 
     #[test]
     fn what_steers_a_terminal_is_written_as_letters() {
+        assert_eq!(printable("\u{202e}a\u{2066}"), "\\u{202e}a\\u{2066}");
         assert_eq!(printable("a\u{1b}[31mb\u{9b}\r\u{7f}é │\n"), "a\\u{1b}[31mb\\u{9b}\\r\\u{7f}é │\n");
     }
 }

@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
             }
             output::text(&text)?;
         }
-        Format::Json => output::write(to_json(&outcome.summary).map_err(|error| error.to_string())?)?,
+        Format::Json => output::json(&to_json(&outcome.summary).map_err(|error| error.to_string())?)?,
     }
     outcome.lacking.iter().for_each(output::say);
     // the figures are printed; a caller that needs all captures, or the sending, must still see an error

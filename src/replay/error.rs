@@ -19,6 +19,9 @@ pub(crate) enum ReplayError {
     Library(#[from] library::NotFound),
     #[error("{0}")]
     Child(String),
+    /// An output is an input; with both.
+    #[error("{0}")]
+    Replaced(String),
     /// No capture could be replayed; the errors of all captures.
     #[error("{}", lines(.0))]
     None(Vec<ReplayError>),

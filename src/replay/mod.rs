@@ -16,7 +16,7 @@ use crate::inherited::Inherited;
 use crate::installed::library;
 use crate::otf2;
 use crate::output::scratch::Scratch;
-use crate::output::{leftovers, place};
+use crate::output::{apart, leftovers, place};
 use crate::replay::recordings::Recordings;
 use crate::trace::ProcessTrace;
 use common::files;
@@ -64,10 +64,12 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     if request.otlp.is_some() {
         sending::check(&library)?;
     }
+    let (captures, mut left_out) = captures::of(&request.sources);
+    apart::check(request.summary.iter().map(|path| apart::Output::File(path)), captures.iter().cloned())
+        .map_err(ReplayError::Replaced)?;
     if let Some(path) = &request.summary {
         place::prepare(path)?;
     }
-    let (captures, mut left_out) = captures::of(&request.sources);
     let asked = captures.len() + left_out.len();
     if captures.is_empty() {
         return Err(ReplayError::None(left_out));

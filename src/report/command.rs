@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use super::request::Request;
 use super::{drive, facts, outputs};
-use crate::output;
+use crate::output::{self, apart};
 use std::path::PathBuf;
 
 /// What a person may say.
@@ -31,9 +31,11 @@ pub(crate) struct Arguments {
 /// In words. An error also comes after the report, where it lacks inputs.
 pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
     let Arguments { inputs, facts, outputs, show_step, job } = arguments;
+    let inputs = Inputs::of(&inputs);
+    apart::check(outputs.places(), inputs.files().into_iter().chain(facts.files()))?;
     let facts = facts.read()?;
     outputs.prepare()?;
-    let inputs = inputs_of(&inputs)?;
+    let inputs = some(inputs)?;
     let request = Request {
         inputs,
         facts,
@@ -70,7 +72,10 @@ pub(crate) fn with_page(recordings: PathBuf, page: PathBuf, library: Option<Path
 /// # Errors
 /// When there is none: the problem of each path.
 pub(super) fn inputs_of(paths: &[PathBuf]) -> Result<Inputs, String> {
-    let inputs = Inputs::of(paths);
+    some(Inputs::of(paths))
+}
+
+fn some(inputs: Inputs) -> Result<Inputs, String> {
     if inputs.found.is_empty() {
         return Err(inputs.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
     }

@@ -1,10 +1,11 @@
 //! `scorep-nccl compare` on the command line.
 
 use super::command::inputs_of;
+use super::inputs::Inputs;
 use super::outputs::{WIDTH, write_file};
 use super::request::{Facts, Outcome, Request};
-use super::{drive, facts};
-use crate::output::{self, leftovers, place};
+use super::{drive, facts, text_file};
+use crate::output::{self, apart, leftovers, place};
 use common::report::ROWS;
 use report::answer::{Report, SCHEMA};
 use report::compare::Comparison;
@@ -66,11 +67,13 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 
 fn compared(arguments: Arguments) -> Result<ExitCode, String> {
     let Arguments { before, after, facts, threshold, html, json, top } = arguments;
-    let facts = facts.read()?;
     let json_file = json.as_deref().filter(|place| *place != Path::new("-"));
     place::check_apart(&[("--html", html.as_deref()), ("--json", json_file)])?;
-    let mut files = html.as_deref().into_iter().chain(json_file);
-    files.try_for_each(place::prepare).map_err(|error| error.to_string())?;
+    let files = || html.as_deref().into_iter().chain(json_file);
+    let inputs = [&before, &after].map(|path| Inputs::of(std::slice::from_ref(path)).files());
+    apart::check(files().map(apart::Output::File), inputs.into_iter().flatten().chain(facts.files()))?;
+    let facts = facts.read()?;
+    files().try_for_each(place::prepare).map_err(|error| error.to_string())?;
     let rows = usize::try_from(top).unwrap_or(usize::MAX);
     let names = [&before, &after].map(|path| path.display().to_string());
     let [before, after] = [outcome(before, &facts, rows)?, outcome(after, &facts, rows)?];
@@ -87,7 +90,7 @@ fn compared(arguments: Arguments) -> Result<ExitCode, String> {
         write_file(place, text.as_bytes())?;
     }
     match json.is_some() && json_file.is_none() {
-        true => output::write(text)?,
+        true => output::json(&text)?,
         false => output::text(&terminal::two_runs(&comparison, output::width().unwrap_or(WIDTH).into(), rows))?,
     }
     Ok(match (left_out.is_empty(), comparison.worse) {
@@ -100,7 +103,7 @@ fn compared(arguments: Arguments) -> Result<ExitCode, String> {
 /// Returns the report of a run: made of its inputs, or read as `report --json` wrote it.
 fn outcome(path: PathBuf, facts: &Facts, top: usize) -> Result<Outcome, String> {
     if is_report(&path) {
-        let report = report_of(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let report = report_of(&path)?;
         return Ok(Outcome { report, asked: 1, left_out: vec![] });
     }
     drive::make(&Request {
@@ -126,8 +129,9 @@ fn is_report(path: &Path) -> bool {
     head.get(..length).is_some_and(|head| head.windows(name.len()).any(|part| part == name.as_bytes()))
 }
 
-fn report_of(path: &Path) -> std::io::Result<Report> {
-    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+fn report_of(path: &Path) -> Result<Report, String> {
+    let text = text_file::read(path, text_file::REPORT).map_err(|error| error.to_string())?;
+    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

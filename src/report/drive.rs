@@ -117,7 +117,9 @@ fn of_summaries(request: &Request, paths: Vec<PathBuf>, left_out: &mut Vec<Unrea
 
 /// Returns a problem that names its file itself.
 fn without_file(file: String, problem: &str) -> Unreadable {
-    let cause = problem.strip_prefix(&format!("{file}: ")).unwrap_or(problem).to_owned();
+    let behind = problem.strip_prefix(&file);
+    let cause =
+        behind.and_then(|rest| rest.strip_prefix(": ").or(rest.strip_prefix(", "))).unwrap_or(problem).to_owned();
     Unreadable { file, place: None, cause }
 }
 
@@ -260,7 +262,7 @@ fn options(request: &Request) -> Result<Options, String> {
 fn regions(request: &Request, job: &Job, archived: &Archived) -> Result<Option<StepRegions>, String> {
     match &request.facts.step {
         StepChoice::Found => Ok(None),
-        StepChoice::Times(times) => Ok(Some(times.regions(&job.processes))),
+        StepChoice::Times(times) => times.regions(&job.processes).map(Some).map_err(words),
         StepChoice::Region(name) => {
             let of = |id: &str| archived.regions.get(id).cloned().unwrap_or_default();
             let by_process: Vec<_> = job.processes.iter().map(|process| of(&process.id)).collect();

@@ -3,6 +3,7 @@
 use super::links;
 use super::request::{Facts, StepChoice};
 use super::step_times::StepTimes;
+use super::text_file;
 use report::analysis::speed::Baseline;
 use report::job::Links;
 use std::path::PathBuf;
@@ -39,6 +40,14 @@ impl Given {
         Self { library, ..Self::default() }
     }
 
+    /// Returns the files of facts.
+    pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let Self { kernels, steps, dimensions, link_gbps, baseline, .. } = self;
+        let links = link_gbps.as_ref().filter(|given| given.parse::<f64>().is_err()).map(PathBuf::from);
+        let one = [steps, dimensions, baseline].map(Clone::clone);
+        kernels.clone().into_iter().chain(one.into_iter().flatten()).chain(links)
+    }
+
     /// Reads the files of facts.
     ///
     /// # Errors
@@ -54,16 +63,17 @@ impl Given {
         // the name of the rate's source in the report
         let link = link_gbps.map(|given| format!("--link-gbps {given}"));
         let links: Links = links.unwrap_or_default();
-        let text = |file: &PathBuf| {
-            let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let text = |file: &PathBuf, most| {
+            let text = text_file::read(file, most).map_err(|error| error.to_string())?;
             Ok::<_, String>((file.display().to_string(), text))
         };
-        let dimensions = dimensions.as_ref().map(text).transpose()?;
+        let dimensions = dimensions.as_ref().map(|file| text(file, text_file::LINES)).transpose()?;
         let named = |(file, text): (String, String)| {
             let read = Baseline::of_json(&text).map_err(|cause| format!("{file}: {cause}"))?;
             Ok::<_, String>((file, read))
         };
-        let baseline = baseline.as_ref().map(text).transpose()?.map(named).transpose()?;
+        let baseline =
+            baseline.as_ref().map(|file| text(file, text_file::REPORT)).transpose()?.map(named).transpose()?;
         Ok(Facts { kernels, step, dimensions, links, link, baseline, library })
     }
 }

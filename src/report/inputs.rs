@@ -82,6 +82,25 @@ impl Inputs {
         inputs
     }
 
+    /// Returns the files that are read, also those that are read in vain.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self.left_out.iter().map(|it| PathBuf::from(&it.file)).collect();
+        for Found { path, kind } in &self.found {
+            match kind {
+                Kind::Table if path.is_dir() => {
+                    let within = entries(path).unwrap_or_default().into_iter().map(|entry| entry.join(TABLE));
+                    files.extend(within.chain([path.join(TABLE)]).filter(|table| table.is_file()));
+                }
+                Kind::Archive => {
+                    files.extend(entries(&path.with_extension("")).unwrap_or_default());
+                    files.extend([path.with_file_name(SUMMARY), path.clone()]);
+                }
+                Kind::Recording | Kind::Summary | Kind::Table => files.push(path.clone()),
+            }
+        }
+        files
+    }
+
     /// Returns the inputs of a kind.
     pub(crate) fn of_kind(&self, kind: Kind) -> Vec<PathBuf> {
         self.found.iter().filter(|found| found.kind == kind).map(|found| found.path.clone()).collect()

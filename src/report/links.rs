@@ -1,5 +1,6 @@
 //! Rates of links: one for all communicators, or a file with a line for each.
 
+use super::text_file;
 use report::job::{Links, Unreadable};
 use std::path::Path;
 
@@ -17,8 +18,10 @@ pub(super) fn parse(text: &str) -> Result<Links, Unreadable> {
         let others = Some(checked(rate).map_err(|cause| wrong("--link-gbps", None, cause))?);
         return Ok(Links { others, ..Links::default() });
     }
-    let content = std::fs::read_to_string(Path::new(text))
-        .map_err(|error| wrong(text, None, format!("{error}; --link-gbps needs a number of Gbit/s or a file")))?;
+    let content = text_file::read(Path::new(text), text_file::LINES).map_err(|error| {
+        let cause = format!("{}; --link-gbps needs a number of Gbit/s or a file", error.cause);
+        Unreadable { cause, ..error }
+    })?;
     of_file(text, &content)
 }
 

@@ -8,6 +8,7 @@
 //! | `inputs.rs` | the inputs, told apart by content |
 //! | `links.rs` | rates of links |
 //! | `step_times.rs` | the user's file of steps |
+//! | `text_file.rs` | files of facts, read whole |
 //! | `outputs.rs` | the files of a report, and the tables |
 //! | `request.rs` | a report as it was asked for, and as it was made |
 //! | `drive.rs` | from inputs to a report |
@@ -29,5 +30,6 @@ mod links;
 mod outputs;
 mod request;
 mod step_times;
+mod text_file;
 mod traced;
 mod watched;

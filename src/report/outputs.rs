@@ -1,5 +1,6 @@
 //! The files of a report, and the tables on the terminal.
 
+use crate::output::apart::Output;
 use crate::output::{self, leftovers, place};
 use common::files;
 use common::report::ROWS;
@@ -78,6 +79,14 @@ impl Forms {
             .map_err(|error| error.to_string())
     }
 
+    /// Returns the places that are written to.
+    pub(super) fn places(&self) -> impl Iterator<Item = Output<'_>> {
+        let files = [self.html.as_deref(), self.json_file(), self.perfetto.as_deref()];
+        let directories = [(self.csv.as_deref(), "csv"), (self.parquet.as_deref(), "parquet")];
+        let into = directories.into_iter().filter_map(|(place, ending)| Some(Output::Directory(place?, ending)));
+        files.into_iter().flatten().map(Output::File).chain(into)
+    }
+
     /// Returns the file for JSON, unless JSON is printed.
     fn json_file(&self) -> Option<&Path> {
         self.json.as_deref().filter(|place| *place != Path::new("-"))
@@ -103,7 +112,7 @@ impl Forms {
             leftovers::undisturbed(|| parquet::write(report, directory)).map_err(|error| error.to_string())?;
         }
         if self.json.is_some() && self.json_file().is_none() {
-            return output::write(text(json::text(report))?);
+            return output::json(&text(json::text(report))?);
         }
         output::text(&self.shown(report, output::width().unwrap_or(WIDTH)))
     }

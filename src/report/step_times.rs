@@ -1,10 +1,16 @@
 //! The user's file of steps: their times of day.
 
+use super::text_file;
 use report::job::{Process, StepRegions, Unreadable};
 use std::path::Path;
 
 /// Nanoseconds of a second.
 const SECOND: i128 = 1_000_000_000;
+
+/// Most steps of a file.
+const MOST: usize = 1 << 20;
+/// Most steps of all processes: 256 MiB of them. A line without a rank is a step of each process.
+const MOST_OF_ALL: usize = 1 << 24;
 
 /// A step of one rank, or of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,15 +35,16 @@ impl StepTimes {
     /// # Errors
     /// The file, the line and the cause.
     pub(crate) fn read(file: &Path) -> Result<Self, Unreadable> {
-        let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).map_err(|error| wrong(&name, None, error.to_string()))?;
-        Self::parse(&name, &text)
+        Self::parse(&file.display().to_string(), &text_file::read(file, text_file::LINES)?)
     }
 
     fn parse(file: &str, text: &str) -> Result<Self, Unreadable> {
         let mut steps = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let wrong = |cause: String| wrong(file, Some(number + 1), cause);
+            if steps.len() == MOST {
+                return Err(wrong(format!("it has more than {MOST} steps")));
+            }
             let line = line.split('#').next().unwrap_or_default();
             let words: Vec<&str> = line.split_whitespace().collect();
             let (rank, times) = match words[..] {
@@ -72,17 +79,26 @@ impl StepTimes {
     }
 
     /// Returns the steps on the clocks of the processes. A process without a time of day has none.
-    pub(crate) fn regions(&self, processes: &[Process]) -> StepRegions {
+    ///
+    /// # Errors
+    /// There are too many of them; with the file.
+    pub(crate) fn regions(&self, processes: &[Process]) -> Result<StepRegions, Unreadable> {
+        let mut left = MOST_OF_ALL;
         let of_process = |process: &Process| {
             let own = |time: i128| u64::try_from(time - i128::from(process.real0) + i128::from(process.mono0)).ok();
             let is_its = |step: &&StepTime| step.rank.is_none_or(|rank| process.rank == Some(rank));
             let steps = self.steps.iter().filter(is_its).filter(|_| process.real0 > 0);
             let mut regions: Vec<[u64; 2]> =
                 steps.filter_map(|step| Some([own(step.times[0])?, own(step.times[1])?])).collect();
+            left = left.checked_sub(regions.len()).ok_or_else(|| {
+                let cause = format!("its steps of {} processes are more than {MOST_OF_ALL}", processes.len());
+                wrong(&self.file, None, cause)
+            })?;
             regions.sort_unstable();
-            regions
+            Ok(regions)
         };
-        StepRegions { name: self.file.clone(), is_file: true, by_process: processes.iter().map(of_process).collect() }
+        let by_process = processes.iter().map(of_process).collect::<Result<_, Unreadable>>()?;
+        Ok(StepRegions { name: self.file.clone(), is_file: true, by_process })
     }
 }
 
@@ -110,10 +126,22 @@ mod tests {
         let times = StepTimes::parse("steps", "100.5 101\n1 99.000000001 100 # rank 1 alone\n").unwrap();
         let process = |rank, real0| Process { rank: Some(rank), real0, mono0: 5, ..Process::default() };
         let processes = [process(0, 90_000_000_000), process(1, 90_000_000_000), process(2, 0)];
-        let regions = times.regions(&processes);
+        let regions = times.regions(&processes).unwrap();
         let common = [10_500_000_005, 11_000_000_005];
         assert_eq!(regions.by_process, [vec![common], vec![[9_000_000_006, 10_000_000_005], common], vec![]]);
         assert!(regions.is_file && regions.name == "steps");
+    }
+
+    #[test]
+    fn steps_are_bounded_in_a_file_and_over_all_processes() {
+        let lines = |count: usize| StepTimes::parse("steps", &"1 2\n".repeat(count));
+        let refused = lines(MOST + 1).unwrap_err().to_string();
+        assert_eq!(refused, "steps, line 1048577: it has more than 1048576 steps");
+        let times = lines(MOST).unwrap();
+        let process = Process { real0: 1, ..Process::default() };
+        let refused = times.regions(&vec![process.clone(); 17]).unwrap_err().to_string();
+        assert_eq!(refused, "steps: its steps of 17 processes are more than 16777216");
+        assert!(times.regions(&[process]).is_ok());
     }
 
     #[test]

@@ -3,11 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod apart;
 mod bad_inputs;
+#[path = "../support/bounded/mod.rs"]
+mod bounded;
+mod bounds;
 #[path = "../support/edited/mod.rs"]
 mod edited;
 mod ended;
 mod figures;
+mod names;
 mod others;
 mod python;
 #[path = "../support/tool/mod.rs"]

@@ -22,6 +22,7 @@
 //! number of tasks. Neither is a rank: the batch script is in no step, and the shell is in a step with a reserved
 //! number.
 
+use super::ranks;
 use std::sync::OnceLock;
 
 /// The variable of the rank and those of the number of ranks, for each source, in the order of the table above.
@@ -101,7 +102,8 @@ impl Told {
         let number = |name: &str| lookup(name)?.trim().parse::<u32>().ok();
         let in_step = number("SLURM_STEP_ID").is_some_and(|step| step < STEPS_OF_SLURM);
         let of_teller = |&(variable, sizes): &(&'static str, &[&str])| {
-            let ranks = sizes.iter().find_map(|&size| number(size));
+            let possible = |ranks: &u32| ranks::are_possible(*ranks);
+            let ranks = sizes.iter().find_map(|&size| number(size).filter(possible));
             let rank = number(variable).filter(|&rank| ranks.is_none_or(|ranks| rank < ranks))?;
             let counts = match variable {
                 PYTORCH => ranks.is_some() || sizes.is_empty(),

@@ -3,6 +3,7 @@
 use super::Summary;
 use super::ranks::stretches;
 use crate::base::rank::Told;
+use crate::base::ranks::missing;
 use std::collections::BTreeSet;
 
 /// The ranks of a job.
@@ -49,9 +50,8 @@ impl Launched {
         let job = name.map_or_else(|| "the job".into(), |name| format!("job {name}"));
         let variables: Vec<&str> = self.variables.iter().copied().collect();
         let by = if variables.is_empty() { String::new() } else { format!(" (by {})", variables.join(", ")) };
-        let all = i32::try_from(self.all).ok()?;
-        let missing =
-            stretches((0..all).filter(|rank| u32::try_from(*rank).is_ok_and(|rank| !self.here.contains(&rank))));
+        let all = i64::try_from(self.all).ok()?;
+        let missing = stretches(missing(self.here.iter().copied(), all));
         Some(format!("of the {all} ranks of {job}{by} these are not here, or have not called NCCL: {missing}"))
     }
 }

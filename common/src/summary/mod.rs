@@ -2,6 +2,7 @@
 //! every field.
 
 mod arrivals;
+mod believable;
 mod jobs;
 mod launched;
 mod nvlink;

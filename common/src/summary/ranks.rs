@@ -2,6 +2,7 @@
 
 use super::launched::Launched;
 use super::{Communicator, Summary};
+use crate::base::ranks::missing;
 use crate::base::visible::visible;
 use crate::origin::{self, Origin};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,21 +47,18 @@ impl Communicator {
     /// Returns its ranks that are not here, as text.
     fn missing(&self) -> String {
         let here: BTreeSet<i32> = self.ranks.iter().map(|place| place.rank).collect();
-        stretches((0..self.nranks).filter(|rank| !here.contains(rank)))
+        stretches(missing(here, self.nranks.into()))
     }
 }
 
-/// Writes ranks, in their order, as stretches: `1 to 3, 5`.
-pub(super) fn stretches(ranks: impl Iterator<Item = i32>) -> String {
-    let ranks: Vec<i32> = ranks.collect();
-    let stretch = |of: &[i32]| match of {
-        [one] => one.to_string(),
-        [one, .., last] => format!("{one} to {last}"),
-        [] => String::new(),
+/// Writes stretches of ranks, of a first and a last one: `1 to 3, 5`.
+pub(super) fn stretches(mut all: impl Iterator<Item = [i64; 2]>) -> String {
+    let stretch = |[first, last]: [i64; 2]| {
+        if first == last { first.to_string() } else { format!("{first} to {last}") }
     };
-    let all: Vec<String> = ranks.chunk_by(|one, next| one + 1 == *next).map(stretch).collect();
-    let more = if all.len() > MOST_STRETCHES { ", ..." } else { "" };
-    format!("{}{more}", all[..all.len().min(MOST_STRETCHES)].join(", "))
+    let said: Vec<String> = all.by_ref().take(MOST_STRETCHES).map(stretch).collect();
+    let more = if all.next().is_some() { ", ..." } else { "" };
+    format!("{}{more}", said.join(", "))
 }
 
 impl Summary {

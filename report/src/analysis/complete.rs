@@ -1,10 +1,11 @@
 //! Whether all is there: ranks, operations, times.
 
-use super::ranges::ranges;
+use super::ranges::{of_stretches, ranges};
 use super::sketch::Times;
 use crate::answer::{Complete, Input, MissingRanks};
 use crate::job::{Communicator, Job};
 use crate::stream::{Judged, Listener, Occurrence};
+use common::ranks;
 use std::collections::BTreeSet;
 
 /// Clocks of the machines as they were brought together.
@@ -50,7 +51,7 @@ impl Found {
             inputs,
             ranks_here,
             ranks,
-            missing: ranges(lacking),
+            missing: of_stretches(lacking),
             early: vec![],
             communicators,
             operations: self.operations,
@@ -72,7 +73,7 @@ impl Found {
 /// Returns the number of ranks that were found, the number of those that there should be, and the ones that are not
 /// here. The launcher's variables count where all processes have them and agree; else the largest communicator, if no
 /// GPU is outside of it.
-fn ranks(job: &Job) -> (u64, Option<u64>, Vec<i64>) {
+fn ranks(job: &Job) -> (u64, Option<u64>, Vec<[i64; 2]>) {
     let largest = job.communicators.iter().max_by_key(|communicator| (communicator.nranks, communicator.members.len()));
     let (here, of_largest) =
         largest.map_or((0, 0), |largest| (largest.members.len() as u64, u64::try_from(largest.nranks).unwrap_or(0)));
@@ -82,7 +83,7 @@ fn ranks(job: &Job) -> (u64, Option<u64>, Vec<i64>) {
         && let (Some(&size), 1) = (sizes.first(), sizes.len())
     {
         // a process may have several ranks of its communicator
-        let lacking = (0..size).filter(|rank| !launched.contains(rank)).map(i64::from).collect();
+        let lacking = ranks::missing(launched.iter().copied(), size.into()).collect();
         let (size, launched) = (u64::from(size), launched.len() as u64);
         // where each process has one rank, its number in the job is known
         if size > of_largest || (launched < size && here >= of_largest) || size == of_largest && launched == here {
@@ -90,14 +91,14 @@ fn ranks(job: &Job) -> (u64, Option<u64>, Vec<i64>) {
         }
     }
     let gpus = job.gpus.len() as u64;
-    let lacking = || largest.map_or(vec![], |largest| lacking(largest).map(i64::from).collect());
+    let lacking = || largest.map_or(vec![], |largest| lacking(largest).collect());
     if of_largest > 0 && gpus <= of_largest { (here, Some(of_largest), lacking()) } else { (gpus, None, vec![]) }
 }
 
 /// Returns the ranks of a communicator that were not found.
-fn lacking(communicator: &Communicator) -> impl Iterator<Item = i32> + use<> {
+fn lacking(communicator: &Communicator) -> impl Iterator<Item = [i64; 2]> + use<> {
     let here: BTreeSet<i32> = communicator.members.iter().map(|member| member.rank).collect();
-    (0..communicator.nranks).filter(move |rank| !here.contains(rank))
+    ranks::missing(here, communicator.nranks.into())
 }
 
 /// Returns the ranks that a communicator lacks or has twice, if there are any.
@@ -109,7 +110,7 @@ fn missing(communicator: &Communicator) -> Option<MissingRanks> {
         comm: format!("{:016x}", communicator.comm),
         nranks: communicator.nranks,
         here: communicator.members.len() as u64,
-        missing: ranges(lacking(communicator).map(i64::from)),
+        missing: of_stretches(lacking(communicator)),
         repeated: ranges(communicator.repeated.iter().copied().map(i64::from)),
     })
 }
@@ -213,7 +214,7 @@ mod tests {
         let mut all = job(&[0; 4], &[&[0, 1], &[2, 3]]);
         assert_eq!(ranks(&all), (4, Some(4), vec![]));
         all.processes.iter_mut().for_each(|process| process.ranks = Some(6));
-        assert_eq!(ranks(&all), (4, Some(6), vec![4, 5]));
+        assert_eq!(ranks(&all), (4, Some(6), vec![[4, 5]]));
         // without the launcher, nobody knows how many there are besides the communicators
         all.processes[0].ranks = None;
         assert_eq!(ranks(&all), (4, None, vec![]));

@@ -98,7 +98,8 @@ impl Nodes {
             let node = nodes.entry(gpu.node).or_default();
             node.gpus += 1;
             let links = job.processes.get(gpu.process).and_then(|process| process.links.as_ref());
-            let sum: u64 = links.map_or(0, |links| links.adapters.iter().map(|adapter| adapter.mbit_s).sum());
+            let sum: u64 =
+                links.map_or(0, |links| links.adapters.iter().fold(0, |sum: u64, it| sum.saturating_add(it.mbit_s)));
             if sum > 0 {
                 // processes of one node may be allowed different adapters
                 node.adapters = Some(node.adapters.map_or(sum, |least| least.min(sum)));

@@ -104,7 +104,8 @@ fn shared(parts: &[Part], latest: Option<[i64; 2]>) -> Vec<i64> {
     let Some([latest, _]) = latest.filter(|_| parts.len() > 1) else { return vec![] };
     let may_be_last = |part: &Part| part.span.is_some_and(|[start, _]| start + part.likely >= latest);
     let last = parts.iter().filter(|part| may_be_last(part)).count().max(1) as i64;
-    let waits: i64 = parts.iter().filter(|part| !may_be_last(part)).filter_map(|part| part.wait).sum();
+    let waits: i64 =
+        parts.iter().filter(|part| !may_be_last(part)).filter_map(|part| part.wait).fold(0, i64::saturating_add);
     parts.iter().map(|part| if may_be_last(part) { waits / last } else { 0 }).collect()
 }
 
@@ -114,7 +115,7 @@ pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = Judged> {
     let latest = compared.map(|compared| [compared.latest_start, compared.latest_stop]);
     let last = compared.and_then(|compared| compared.last);
     let waits = |place: usize| parts.iter().enumerate().filter(move |(other, _)| *other != place);
-    let cost = last.map(|last| waits(last).filter_map(|(_, part)| part.wait).sum());
+    let cost = last.map(|last| waits(last).filter_map(|(_, part)| part.wait).fold(0, i64::saturating_add));
     let shared = if last.is_none() { shared(&parts, latest) } else { vec![] };
     let begin = |place: usize| parts.get(place).and_then(|part| part.span).map(|[start, _]| start);
     let next = last.and_then(|last| waits(last).filter_map(|(other, _)| begin(other)).max());

@@ -2,6 +2,8 @@
 
 use super::FORMAT;
 use crate::job::{Process, Unreadable};
+use common::moments;
+use common::ranks;
 use common::summary::Summary;
 use parquet::file::metadata::{FileMetaData, KeyValue};
 use serde::de::DeserializeOwned;
@@ -64,10 +66,25 @@ impl About {
             let cause = format!("format {format} is newer than format {FORMAT} of this tool: use a newer scorep-nccl");
             return Err(wrong(file, KEYS[0], cause));
         }
-        let process = entry(metadata, KEYS[1], file)?;
+        let process: Process = entry(metadata, KEYS[1], file)?;
         let communicators: Vec<Made> = entry(metadata, KEYS[2], file)?;
         if let Some(odd) = communicators.iter().find(|it| u64::from_str_radix(&it.comm, 16).is_err()) {
             return Err(wrong(file, KEYS[2], format!("\"{}\" is no id of a communicator", odd.comm)));
+        }
+        let launched = process.ranks.map(i64::from);
+        if let Some(all) = launched.filter(|&all| !ranks::are_possible(all)) {
+            return Err(wrong(file, KEYS[1], ranks::refusal(all)));
+        }
+        let times = [process.real0, process.mono0].into_iter().chain(process.span);
+        if let Some(late) = times.into_iter().find(|&time| time > moments::LATEST) {
+            return Err(wrong(file, KEYS[1], moments::refusal(late)));
+        }
+        if let Some(late) = communicators.iter().map(|it| it.made).find(|&made| made > moments::LATEST) {
+            return Err(wrong(file, KEYS[2], moments::refusal(late)));
+        }
+        let numbers = communicators.iter().flat_map(|it| [it.nranks, it.nnodes]);
+        if let Some(number) = numbers.into_iter().find(|&number| !ranks::are_possible(number)) {
+            return Err(wrong(file, KEYS[2], ranks::refusal(number)));
         }
         Ok(Self { process, communicators, summary: None })
     }
@@ -77,7 +94,11 @@ impl About {
     /// # Errors
     /// The entry is missing or damaged.
     pub(super) fn summary(metadata: &FileMetaData, file: &str) -> Result<Option<Summary>, Unreadable> {
-        entry(metadata, KEYS[3], file)
+        let summary: Option<Summary> = entry(metadata, KEYS[3], file)?;
+        match summary.as_ref().and_then(Summary::unbelievable) {
+            Some((field, cause)) => Err(wrong(file, KEYS[3], format!("{field}: {cause}"))),
+            None => Ok(summary),
+        }
     }
 }
 

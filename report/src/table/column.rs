@@ -1,6 +1,7 @@
 //! The columns of the table, each with the field of an operation that it holds.
 
 use crate::job::{Operation, Source, Time};
+use common::moments;
 use common::name::{Name, UNKNOWN};
 
 /// How a column stores its values.
@@ -89,25 +90,25 @@ pub static COLUMNS: [Column; 28] = [
         |it| (it.channels > 0).then_some(it.channels.min(i32::MAX as u32).into()),
         |it, value| put(&mut it.channels, value.try_into().ok()),
     )),
-    long("enqueued", |it| Some(whole(it.enqueued)), |it, value| put(&mut it.enqueued, natural(value))),
+    long("enqueued", |it| Some(whole(it.enqueued)), |it, value| put(&mut it.enqueued, moment(value))),
     text("source", SOURCE, |it| Some(of_source(it.source)), |it, value| put(&mut it.source, source_of(value))),
-    long("duration", |it| Some(whole(it.duration)), |it, value| put(&mut it.duration, natural(value))),
-    optional(long("start", |it| Some(whole(it.time?.start)), |it, value| put(&mut time(it).start, natural(value)))),
-    optional(long("stop", |it| Some(whole(it.time?.stop)), |it, value| put(&mut time(it).stop, natural(value)))),
+    long("duration", |it| Some(whole(it.duration)), |it, value| put(&mut it.duration, moment(value))),
+    optional(long("start", |it| Some(whole(it.time?.start)), |it, value| put(&mut time(it).start, moment(value)))),
+    optional(long("stop", |it| Some(whole(it.time?.stop)), |it, value| put(&mut time(it).stop, moment(value)))),
     optional(long(
         "clock_early",
         |it| Some(whole(it.time?.clock[0])),
-        |it, value| put(&mut time(it).clock[0], natural(value)),
+        |it, value| put(&mut time(it).clock[0], moment(value)),
     )),
     optional(long(
         "clock_late",
         |it| Some(whole(it.time?.clock[1])),
-        |it, value| put(&mut time(it).clock[1], natural(value)),
+        |it, value| put(&mut time(it).clock[1], moment(value)),
     )),
     optional(long(
         "begin_early",
         |it| Some(whole(it.time?.ahead)),
-        |it, value| put(&mut time(it).ahead, natural(value)),
+        |it, value| put(&mut time(it).ahead, moment(value)),
     )),
     long("kernel", |it| Some(whole(it.kernel)), |it, value| put(&mut it.kernel, natural(value))),
     flag("alone", |it| Some(it.alone.into()), |it, value| put(&mut it.alone, Some(value != 0))),
@@ -155,6 +156,11 @@ fn whole(value: u64) -> i64 {
 
 fn natural(value: i64) -> Option<u64> {
     u64::try_from(value).ok()
+}
+
+/// Returns a time, or the difference of two.
+fn moment(value: i64) -> Option<u64> {
+    natural(value).filter(|&time| time <= moments::LATEST)
 }
 
 fn time(operation: &mut Operation) -> &mut Time {

@@ -13,6 +13,8 @@
 mod about;
 mod assembly;
 mod column;
+mod contained;
+mod pages;
 mod rows;
 mod source;
 mod tables;

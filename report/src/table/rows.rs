@@ -1,5 +1,7 @@
 //! Reads the rows of a file, one after the other.
 
+use super::contained::contained;
+use super::pages::Pages;
 use super::source::Source;
 use super::writer::physical;
 use super::{COLUMNS, Column, Form};
@@ -8,10 +10,8 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader}
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
-use parquet::file::reader::SerializedPageReader;
 use std::fmt::Display;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -110,8 +110,7 @@ impl Iterator for Rows {
         if let Some(row) = self.batch.next() {
             return Some(Ok(row));
         }
-        // the decoders trust lengths in places where a damaged file breaks them
-        let decoded = catch_unwind(AssertUnwindSafe(|| self.decode())).unwrap_or_else(|_| {
+        let decoded = contained(|| self.decode()).unwrap_or_else(|| {
             let place = Some(format!("row group {}", self.group));
             Err(Unreadable { file: self.name.clone(), place, cause: DAMAGED.into() })
         });
@@ -140,8 +139,8 @@ pub(super) fn footer(path: &Path) -> Result<(Source, ParquetMetaData), Unreadabl
 /// Reads the footer of an open file.
 fn parsed(source: &Source, name: &str) -> Result<ParquetMetaData, Unreadable> {
     let wrong = |cause| Unreadable { file: name.into(), place: Some("footer".into()), cause };
-    let read = catch_unwind(AssertUnwindSafe(|| ParquetMetaDataReader::new().parse_and_finish(source)));
-    read.map_err(|_| wrong(DAMAGED.into()))?.map_err(|error| wrong(cause(&error)))
+    let read = contained(|| ParquetMetaDataReader::new().parse_and_finish(source));
+    read.ok_or_else(|| wrong(DAMAGED.into()))?.map_err(|error| wrong(cause(&error)))
 }
 
 fn cause(error: &ParquetError) -> String {
@@ -168,10 +167,8 @@ impl Decoder {
         source: &Arc<Source>,
         group: &RowGroupMetaData,
     ) -> Result<Self, String> {
-        let chunk = group.columns().get(place).ok_or("is missing")?;
-        let rows = usize::try_from(group.num_rows()).map_err(|_| "has a negative number of rows")?;
-        let pages = SerializedPageReader::new(Arc::clone(source), chunk, rows, None).map_err(|it| cause(&it))?;
-        let description = chunk.column_descr_ptr();
+        let pages = Pages::open(source, group, place).map_err(|it| cause(&it))?;
+        let description = group.columns().get(place).ok_or("is missing")?.column_descr_ptr();
         let is_optional = description.max_def_level() > 0;
         let reader = get_column_reader(description, Box::new(pages));
         Ok(Self { column, reader, is_optional, levels: Vec::new(), words: Vec::new() })

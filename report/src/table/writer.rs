@@ -17,11 +17,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::NamedTempFile;
 
-/// Returns the directory of a process in a dataset. Characters of its id that a directory's name in a dataset cannot
-/// have become `_`.
+/// Returns the directory of a process in a dataset. Bytes of its id other than letters, digits, `-`, `_` and `.` are
+/// percent-encoded, as Hive and Spark do it in names of partitions: two ids never have one directory.
 pub fn directory(dataset: &Path, id: &str) -> PathBuf {
-    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-    dataset.join(format!("process={}", id.replace(|letter| !fits(letter), "_")))
+    let mut name = "process=".to_owned();
+    for byte in id.bytes() {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' | b'.' => name.push(byte.into()),
+            byte => name += &format!("%{byte:02X}"),
+        }
+    }
+    dataset.join(name)
 }
 
 /// A file that is being written. It appears under its name once it is whole; dropping the writer removes it.

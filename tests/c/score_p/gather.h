@@ -3,6 +3,7 @@
 #define GATHER_H
 
 #include "lanes.h"
+#include <sys/resource.h>
 
 /* Two ranks a node, whose clocks began years apart and drift; each rank has a GPU with a clock of its own. */
 static void settle_on_nodes(void) {
@@ -83,6 +84,17 @@ static void gather_much(void) {
     play();
     finalize(of.context);
   }
+}
+
+/* One rank of so many that no machine has them (NUMBER), in a process that may take 1 GiB. */
+static void gather_invented(void) {
+  struct rlimit limit = {1 << 30, 1 << 30};
+  check(setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit");
+  begin();
+  struct communicator of = communicator(0xfeed, 0, (int)number);
+  add(all_reduce(&of, 10000, 200 * SECONDS, 200 * SECONDS + MILLISECONDS));
+  play();
+  finalize(of.context);
 }
 
 #endif

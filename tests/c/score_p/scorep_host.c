@@ -36,7 +36,7 @@ static const struct scenario { const char *name; void (*play)(void); int ranks; 
   /* series.h */
   SCENARIO(windows, 1),
   /* gather.h */
-  SCENARIO(gather_all, 4), SCENARIO(gather_missing, 4), SCENARIO(gather_first_missing, 4), SCENARIO(gather_idle, 3), SCENARIO(gather_much, 4),
+  SCENARIO(gather_all, 4), SCENARIO(gather_missing, 4), SCENARIO(gather_first_missing, 4), SCENARIO(gather_idle, 3), SCENARIO(gather_much, 4), SCENARIO(gather_invented, 1),
   /* apart.h */
   SCENARIO(apart_late, 8), SCENARIO(apart_even, 8),
   /* wrong.h */

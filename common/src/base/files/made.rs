@@ -7,15 +7,13 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// The sticky bit marks a directory of many users: there, only its owner may remove a file.
-const STICKY: u32 = 0o1000;
 /// Group or others may write.
 const OTHERS_WRITE: u32 = 0o022;
 /// Mode of a directory that only its owner may write to.
 const OWN: u32 = 0o755;
 
-/// Makes a directory and its missing parents with the mode of any new directory. None is open to more users than its
-/// parent, and a directory made in a sticky one is not writable for other users.
+/// Makes a directory and its missing parents, which only the calling user may write to, whatever the umask. None is open
+/// to more users than its parent.
 ///
 /// # Errors
 /// Fails when the directory can be neither made nor found.
@@ -30,9 +28,8 @@ pub fn make(path: &Path) -> io::Result<()> {
     };
     make(parent)?;
     let around = fs::metadata(parent)?.mode();
-    let closed = if around & STICKY != 0 { OTHERS_WRITE } else { 0 };
     // the owner's bits of the parent do not apply, because its owner may be another user
-    make_one(path, (around & 0o777 & !closed) | 0o700)
+    make_one(path, (around & OWN) | 0o700)
 }
 
 impl Directory {

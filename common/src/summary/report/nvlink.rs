@@ -83,7 +83,7 @@ fn remarks(processes: &[&Process], gpus: &[(&Process, &NvLinkGpu)]) -> String {
         let _ = writeln!(text, "{reason}{times}");
     }
     if !unknown.is_empty() {
-        let all: u64 = unknown.values().sum();
+        let all = unknown.values().copied().fold(0, u64::saturating_add);
         let unknown: Vec<_> = unknown.iter().map(|(why, of)| format!("{} {}", visible(why), count(*of))).collect();
         let _ = writeln!(
             text,

@@ -9,9 +9,10 @@
 //! The first rule that fits a communicator holds.
 
 use crate::job::{DimensionRule, Unreadable};
+use common::ranks;
 
-/// Largest rank that a file may name.
-const LARGEST: u32 = 1 << 24;
+/// Most ranks that a file may name, in all of its sets: 64 MiB of them.
+const NAMED: usize = 1 << 24;
 
 /// Reads the rules of a file.
 ///
@@ -19,12 +20,13 @@ const LARGEST: u32 = 1 << 24;
 /// A line is no rule.
 pub fn rules(file: &str, text: &str) -> Result<Vec<DimensionRule>, Unreadable> {
     let mut rules = vec![];
+    let mut left = NAMED;
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let read = rules_of(line).map_err(|cause| Unreadable {
+        let read = rules_of(line, &mut left).map_err(|cause| Unreadable {
             file: file.into(),
             place: Some(format!("line {}", at + 1)),
             cause: format!("{cause}; write `DP name mesh_dp*` or `TP ranks 0-3 4-7`"),
@@ -34,7 +36,7 @@ pub fn rules(file: &str, text: &str) -> Result<Vec<DimensionRule>, Unreadable> {
     Ok(rules)
 }
 
-fn rules_of(line: &str) -> Result<Vec<DimensionRule>, String> {
+fn rules_of(line: &str, left: &mut usize) -> Result<Vec<DimensionRule>, String> {
     let words = line.split_once(char::is_whitespace).and_then(|(dimension, rest)| {
         let (key, rest) = rest.trim_start().split_once(char::is_whitespace)?;
         Some((dimension, key, rest.trim_start()))
@@ -45,19 +47,25 @@ fn rules_of(line: &str) -> Result<Vec<DimensionRule>, String> {
         "name" => Ok(vec![DimensionRule::Name { pattern: rest.into(), dimension: dimension.into() }]),
         "ranks" => rest
             .split_whitespace()
-            .map(|set| Ok(DimensionRule::Ranks { ranks: ranks_of(set)?, dimension: dimension.into() }))
+            .map(|set| Ok(DimensionRule::Ranks { ranks: ranks_of(set, left)?, dimension: dimension.into() }))
             .collect(),
         _ => Err(format!("the second word is `{key}`, neither `name` nor `ranks`")),
     }
 }
 
-fn ranks_of(set: &str) -> Result<Vec<u32>, String> {
+/// Returns the ranks of a set; `left` is the number of those that may still be named.
+fn ranks_of(set: &str, left: &mut usize) -> Result<Vec<u32>, String> {
     let mut ranks = vec![];
     for part in set.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.parse::<u32>().ok().filter(|&rank| rank <= LARGEST);
+        let number = |text: &str| text.parse::<u32>().ok().filter(|&rank| ranks::are_possible(rank));
         match (number(first), number(last)) {
-            (Some(first), Some(last)) if first <= last => ranks.extend(first..=last),
+            (Some(first), Some(last)) if first <= last => {
+                let named = usize::try_from(last - first).map_or(usize::MAX, |more| more + 1);
+                *left =
+                    left.checked_sub(named).ok_or_else(|| format!("more than {NAMED} ranks are named up to here"))?;
+                ranks.extend(first..=last);
+            }
             _ => return Err(format!("`{part}` is neither a rank nor a range of ranks")),
         }
     }
@@ -76,12 +84,14 @@ pub(super) fn by_rule(rules: &[DimensionRule], name: &str, found: &[u32]) -> Opt
 
 /// Returns whether a name fits a pattern in which `*` is any text.
 fn fits(pattern: &str, name: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else { return pattern == name };
-    let Some(rest) = name.strip_prefix(head) else { return false };
-    rest.char_indices()
-        .map(|(at, _)| at)
-        .chain([rest.len()])
-        .any(|at| rest.get(at..).is_some_and(|rest| fits(tail, rest)))
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let inner = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail));
+    // the first place of each part leaves the most for those behind it
+    let after = |name: &'_ str, part: &str| name.find(part).map(|at| at + part.len());
+    inner.is_some_and(|inner| {
+        middle.split('*').try_fold(0, |at, part| Some(at + after(inner.get(at..)?, part)?)).is_some()
+    })
 }
 
 #[cfg(test)]
@@ -111,11 +121,21 @@ mod tests {
         assert!(error("TP ranks 4-2").contains("`4-2` is neither"));
         assert!(error("DP\n").contains("at least three words") && error("DP is x").contains("`is`, neither `name`"));
         assert!(error("DP ranks 0-4000000000").contains("neither a rank"));
+        let many = format!("DP name a\nTP ranks {}", "0-1048575,".repeat(100));
+        assert!(error(&many).starts_with("dims.txt, line 2: more than 16777216 ranks are named up to here"));
     }
 
     #[test]
     fn a_star_is_any_text() {
         assert!(fits("a*c*", "abcd") && fits("*", "") && fits("*x", "xx") && fits("é*", "éa") && fits("ab", "ab"));
-        assert!(!fits("a*c", "abd") && !fits("a", "ab") && !fits("b*", "ab"));
+        // no pattern takes long
+        assert!(!fits(&format!("{}b", "*a".repeat(40)), &"a".repeat(4000)) && fits("*a*b*", "xaxxbx"));
+        assert!(
+            !fits("a*c", "abd")
+                && !fits("a*a", "a")
+                && !fits("*ab*ab*", "abab".get(1..).unwrap())
+                && !fits("a", "ab")
+                && !fits("b*", "ab")
+        );
     }
 }

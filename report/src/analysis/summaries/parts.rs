@@ -160,8 +160,8 @@ impl Parts<'_> {
             *most = (most.0.max(row.operations), most.1.max(row.resolved));
         }
         Part::Known(Late {
-            compared: operations.values().map(|(compared, _)| compared).sum(),
-            resolved: operations.values().map(|(_, resolved)| resolved).sum(),
+            compared: operations.values().map(|(compared, _)| *compared).fold(0, u64::saturating_add),
+            resolved: operations.values().map(|(_, resolved)| *resolved).fold(0, u64::saturating_add),
             lateness: rows.iter().map(row).collect(),
             ..Late::default()
         })

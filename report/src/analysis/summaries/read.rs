@@ -33,5 +33,8 @@ pub(super) fn read(path: &Path) -> Result<Summary, Unreadable> {
     if summary.processes.is_empty() {
         return Err(fail(Some("processes".into()), "it has no process".into()));
     }
-    Ok(summary)
+    match summary.unbelievable() {
+        Some((field, cause)) => Err(fail(Some(field), cause)),
+        None => Ok(summary),
+    }
 }

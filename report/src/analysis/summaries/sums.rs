@@ -106,7 +106,8 @@ impl Sums {
     /// Returns the number of operations, that of those without a GPU time, and the bytes.
     pub(super) fn totals(&self) -> (u64, u64, u64) {
         let add = |(count, untimed, bytes): (u64, u64, u64), sum: &Sum| {
-            (count + sum.count, untimed + sum.count.saturating_sub(sum.timed), bytes.saturating_add(sum.bytes))
+            let more = sum.count.saturating_sub(sum.timed);
+            (count.saturating_add(sum.count), untimed.saturating_add(more), bytes.saturating_add(sum.bytes))
         };
         self.0.values().fold((0, 0, 0), add)
     }

@@ -55,6 +55,7 @@ use super::names::Names;
 use super::pace::Pace;
 use super::units::{UNKNOWN, counted};
 use crate::answer::Report;
+use common::visible;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The page's style.
@@ -87,9 +88,10 @@ pub fn html(report: &Report) -> String {
     fit(&whole(report))
 }
 
-/// Replaces control characters, which names from outside may hold and a page must not have.
+/// Replaces characters that names from outside may hold and a page must not have: control characters, and those by which
+/// a name changes the direction of the text around it.
 fn fit(page: &str) -> String {
-    let is_fit = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    let is_fit = |letter: char| !visible::steers(letter) || matches!(letter, '\n' | '\t');
     page.chars().map(|letter| if is_fit(letter) { letter } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 

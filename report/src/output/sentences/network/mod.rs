@@ -185,7 +185,7 @@ fn operation(row: &SpeedRow) -> String {
 
 /// Says how many operations the speeds are of, where those are less than half.
 fn few(speed: &Speed) -> String {
-    let sum = |of: fn(&SpeedRow) -> u64| speed.rows.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&SpeedRow) -> u64| speed.rows.iter().map(of).fold(0, u64::saturating_add);
     let (compared, all) = (sum(|row| row.compared), sum(|row| row.count));
     if compared == 0 || compared >= all.div_ceil(2) {
         return String::new();

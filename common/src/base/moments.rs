@@ -1,0 +1,10 @@
+//! How late a time may be.
+
+/// Latest time of a process' clock, and latest time of day, nanoseconds: 146 years after a machine's boot, or after 1970.
+/// Readers of files refuse later ones, so that the difference of any two times, also of different machines, fits 64 bits.
+pub const LATEST: u64 = 1 << 62;
+
+/// Says that a time is too late.
+pub fn refusal(time: u64) -> String {
+    format!("{time} ns is no time: at most {LATEST} is believed")
+}

@@ -1,0 +1,128 @@
+//! Mutated files of each kind that the tool reads, but for recordings (`fuzz_recordings`), by number. The tool has 1 GiB
+//! of address space and 10 s for a file, and gives figures or names the file: no signal, no panic.
+//!
+//! `SCOREP_NCCL_FUZZ_MUTATIONS=20000 cargo test --test fuzz_readers` tries so many of each kind, and
+//! `SCOREP_NCCL_FUZZ_SEED` other ones. With `SCOREP_NCCL_KEEP=DIR`, files that failed stay in DIR.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../support/bounded/mod.rs"]
+mod bounded;
+mod kinds;
+mod mutations;
+#[path = "../support/tool/mod.rs"]
+mod tool;
+
+use bounded::{each, ended};
+use fastrand::Rng;
+use kinds::Kind;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Mutations of each kind in every test run.
+const MUTATIONS: u64 = 200;
+/// Longest processor time of a command.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().unwrap())
+}
+
+/// Tries all mutations of a kind, and those that once failed.
+fn fuzz(kind: &Kind) {
+    let place = tempfile::tempdir().unwrap();
+    let with = (kind.prepare)(place.path());
+    let seed = number("SCOREP_NCCL_FUZZ_SEED", 0) << 32;
+    let all: Vec<u64> =
+        kind.failed.iter().copied().chain(seed..seed + number("SCOREP_NCCL_FUZZ_MUTATIONS", MUTATIONS)).collect();
+    let batches: Vec<&[u64]> = all.chunks(kind.at_a_time).collect();
+    let (read, threads) = (AtomicUsize::new(0), std::thread::available_parallelism().map_or(1, usize::from).max(2));
+    let wrong = each(0..batches.len() as u64, threads, |batch| {
+        let batch = batches[batch as usize];
+        match run(kind, &with, batch) {
+            Ok(figures) => {
+                read.fetch_add(usize::from(figures), Ordering::Relaxed);
+                vec![]
+            }
+            Err(wrong) if batch.len() == 1 => vec![wrong],
+            Err(wrong) => {
+                // which of them it is
+                let each: Vec<String> = batch.iter().filter_map(|number| run(kind, &with, &[*number]).err()).collect();
+                if each.is_empty() { vec![wrong] } else { each }
+            }
+        }
+    });
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    let (read, name) = (read.into_inner(), kind.name);
+    tool::say(&format!("{name}: {} mutations, figures of {read} of {} commands", all.len(), batches.len()));
+    assert!(all.len() < 100 || read > batches.len() / 50, "{name}: nearly all are refused");
+}
+
+/// Runs the tool on mutations; returns whether it has given figures.
+fn run(kind: &Kind, with: &Path, numbers: &[u64]) -> Result<bool, String> {
+    let directory = tempfile::tempdir().unwrap();
+    let mutated = |number: &u64| {
+        let file = directory.path().join(format!("{number}{}", kind.ending));
+        fs::write(&file, (kind.mutated)(&mut Rng::with_seed(*number), with)).unwrap();
+        file
+    };
+    let files: Vec<PathBuf> = numbers.iter().map(mutated).collect();
+    let output = directory.path().join("output");
+    fs::create_dir(&output).unwrap();
+    let mut command = tool::tool();
+    (kind.arguments)(&mut command, &files, with);
+    command.env("TMPDIR", &output);
+    let ended = ended(&command, &output, PATIENCE);
+    let names = ended.said.contains(&*directory.path().to_string_lossy());
+    let fault =
+        ended.fault().or_else(|| (ended.code != Some(0) && !names).then(|| format!("names no file: {}", ended.said)));
+    match fault {
+        None => Ok(!ended.printed.is_empty()),
+        Some(fault) => {
+            if let Some(keep) = std::env::var_os("SCOREP_NCCL_KEEP") {
+                fs::create_dir_all(&keep).unwrap();
+                for file in &files {
+                    fs::copy(file, Path::new(&keep).join(file.file_name().unwrap())).unwrap();
+                }
+            }
+            Err(format!("{} {numbers:?}: {fault}", kind.name))
+        }
+    }
+}
+
+#[test]
+fn summaries() {
+    fuzz(&kinds::SUMMARY);
+}
+
+#[test]
+fn tables() {
+    fuzz(&kinds::TABLE);
+}
+
+#[test]
+fn profiles() {
+    fuzz(&kinds::PROFILE);
+}
+
+#[test]
+fn dimensions() {
+    fuzz(&kinds::DIMENSIONS);
+}
+
+#[test]
+fn steps() {
+    fuzz(&kinds::STEPS);
+}
+
+#[test]
+fn rates_of_links() {
+    fuzz(&kinds::LINKS);
+}
+
+#[test]
+fn earlier_reports() {
+    fuzz(&kinds::BASELINE);
+}
