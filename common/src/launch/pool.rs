@@ -4,6 +4,9 @@
 //! communicator ends, the pool's events are destroyed: the library must not ask about them after the program has done
 //! away with the context, as by `cudaDeviceReset`. If the program does so earlier, the context has another number
 //! (`Calls::id`), and the pool forgets its earlier events.
+//!
+//! Events of a captured launch are never used again, and never destroyed: the program may replay or destroy their graph
+//! at any time.
 
 use super::{Launch, News, Recorded, Source, Starts};
 use crate::launch::cuda::{Calls, Context, Driver, Look};
@@ -13,6 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 
 /// About the most launches of a context under way. Launches beyond that get no time.
 const MOST: usize = 4096;
+/// Most captured launches with events, for each context. Events of a graph are never given back.
+const MOST_CAPTURED: usize = 256;
 /// Launches that are made at a time.
 const BATCH: usize = 64;
 /// Most CUDA contexts: one for each GPU that the process uses.
@@ -29,6 +34,8 @@ struct Pool {
     free: ArrayQueue<Box<Launch>>,
     /// Launches that were made and still exist.
     made: AtomicUsize,
+    /// Launches whose events belong to graphs, over the whole run.
+    captured: AtomicUsize,
     /// Living communicators in the context.
     communicators: AtomicUsize,
     /// Grows when the pool is closed or the context was reset. Launches of earlier generations are not used again.
@@ -37,12 +44,13 @@ struct Pool {
 
 impl Pool {
     fn new(context: Context) -> Self {
-        let [made, communicators] = [const { AtomicUsize::new(0) }; 2];
+        let [made, captured, communicators] = [const { AtomicUsize::new(0) }; 3];
         Self {
             context,
             id: AtomicU64::new(0),
             free: ArrayQueue::new(MOST),
             made,
+            captured,
             communicators,
             generation: AtomicU32::new(0),
         }
@@ -86,6 +94,8 @@ pub struct Launches {
     pools: Box<[OnceLock<Pool>]>,
     /// Set once news of a launch were lost.
     lost: AtomicBool,
+    /// Captured launches so far that events could time.
+    captures: AtomicU64,
     /// News for the collector.
     news: ArrayQueue<News>,
 }
@@ -98,6 +108,7 @@ impl Default for Launches {
             replays: AtomicBool::new(false),
             pools: (0..CONTEXTS).map(|_| OnceLock::new()).collect(),
             lost: AtomicBool::new(false),
+            captures: AtomicU64::new(0),
             news: ArrayQueue::new(NEWS),
         }
     }
@@ -214,6 +225,26 @@ impl Launches {
         })
     }
 
+    /// Returns whether the next captured launch gets events, where one in `one_in` does.
+    pub fn is_capture_chosen(&self, one_in: u32) -> bool {
+        self.captures.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in.max(1).into())
+    }
+
+    /// Takes a free launch of the calling thread's context for a graph. `None` when too many are in graphs.
+    pub fn take_for_graph(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
+        let mut launch = self.take(calls)?;
+        let Source::Events { pool, .. } = launch.source else { return None };
+        let pool = self.pools.get(pool).and_then(OnceLock::get)?;
+        if pool.captured.fetch_add(1, Ordering::Relaxed) >= MOST_CAPTURED {
+            pool.captured.fetch_sub(1, Ordering::Relaxed);
+            self.give_back(launch);
+            return None;
+        }
+        pool.made.fetch_sub(1, Ordering::Relaxed);
+        launch.starts = Starts::InGraph;
+        Some(launch)
+    }
+
     /// Makes a launch whose times come from a recording. Its callback comes at `now`, ticks.
     pub fn recorded(&self, times: Recorded, now: u64) -> Box<Launch> {
         Box::new(Launch { before: times.at.max(now), ..Launch::new(Source::Recording(times)) })
@@ -238,6 +269,10 @@ impl Launches {
 
     /// Takes a launch back that is over or did not begin.
     pub fn give_back(&self, mut launch: Box<Launch>) {
+        if launch.starts == Starts::InGraph {
+            // its events are the graph's for good
+            return;
+        }
         (launch.kernel, launch.number, launch.after, launch.starts) = (None, 0, 0, Starts::AtReturn);
         launch.is_reached = false;
         if let Source::Events { pool, generation, .. } = launch.source
