@@ -9,7 +9,7 @@
 //! at any time.
 
 use super::{Launch, News, Recorded, Source, Starts};
-use crate::launch::cuda::{Calls, Context, Driver, Look};
+use crate::launch::cuda::{Calls, Context, Driver, Look, Relaxed};
 use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -68,6 +68,13 @@ impl Pool {
         if self.id.swap(id, Ordering::AcqRel) != id {
             self.forget();
         }
+    }
+
+    /// Makes a launch of the pool with that number, which is the calling thread's context.
+    fn make(&self, number: usize, relaxed: &Relaxed<'_>) -> Option<Box<Launch>> {
+        let (first, last) = (relaxed.create()?, relaxed.create()?);
+        let generation = self.generation.load(Ordering::Acquire);
+        Some(Box::new(Launch::new(Source::Events { pool: number, generation, first, last })))
     }
 
     /// Takes all free launches.
@@ -230,17 +237,15 @@ impl Launches {
         self.captures.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in.max(1).into())
     }
 
-    /// Takes a free launch of the calling thread's context for a graph. `None` when too many are in graphs.
-    pub fn take_for_graph(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
-        let mut launch = self.take(calls)?;
-        let Source::Events { pool, .. } = launch.source else { return None };
-        let pool = self.pools.get(pool).and_then(OnceLock::get)?;
+    /// Makes a launch of the calling thread's context for a graph: its events have no time yet. `None` when too many are
+    /// in graphs.
+    pub fn make_for_graph(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
+        let (number, pool) = self.pool(calls.context()?)?;
         if pool.captured.fetch_add(1, Ordering::Relaxed) >= MOST_CAPTURED {
             pool.captured.fetch_sub(1, Ordering::Relaxed);
-            self.give_back(launch);
             return None;
         }
-        pool.made.fetch_sub(1, Ordering::Relaxed);
+        let mut launch = pool.make(number, &calls.relaxed()?)?;
         launch.starts = Starts::InGraph;
         Some(launch)
     }
@@ -260,10 +265,8 @@ impl Launches {
         }
         let Some(relaxed) = calls.relaxed() else { return };
         for _ in 0..BATCH {
-            let (Some(first), Some(last)) = (relaxed.create(), relaxed.create()) else { return };
-            let generation = pool.generation.load(Ordering::Acquire);
-            let launch = Launch::new(Source::Events { pool: number, generation, first, last });
-            let _ = pool.free.push(Box::new(launch));
+            let Some(launch) = pool.make(number, &relaxed) else { return };
+            let _ = pool.free.push(launch);
         }
     }
 

@@ -9,7 +9,8 @@
 /* The functions that the stand-in has. */
 #define DRIVER_FUNCTIONS(X)                                                                                                      \
   X(cuCtxGetCurrent) X(cuEventCreate) X(cuEventRecord) X(cuEventElapsedTime) X(cuStreamIsCapturing)                               \
-  X(cuThreadExchangeStreamCaptureMode) X(cuGetErrorName) X(cuCtxGetId) X(cuEventDestroy_v2)
+  X(cuThreadExchangeStreamCaptureMode) X(cuGetErrorName) X(cuCtxGetId) X(cuEventDestroy_v2)                               \
+  X(cuEventRecordWithFlags)
 #define DECLARE_FUNCTION(name) OF_##name,
 enum driver_function { DRIVER_FUNCTIONS(DECLARE_FUNCTION) DRIVER_FUNCTION_COUNT };
 
@@ -41,9 +42,12 @@ struct driver_control {
   void *(*make_stream)(void);
   /* What is enqueued behind begins then at the earliest. Stream 0 is that of the current context. */
   void (*set_busy)(void *stream, uint64_t until);
-  /* The calling thread captures the stream; several at a time. */
+  /* The calling thread captures the stream; several at a time. A record there that fails makes the capture invalid. */
   void (*begin_capture)(void *stream, enum capture_mode mode);
   void (*end_capture)(void *stream);
+  /* Records that graphs have so far; and one of them, from 0 on, is executed. */
+  uint64_t (*graph_records)(void);
+  void (*execute_record)(uint64_t record);
   /* How the calling thread lives with captures. */
   enum capture_mode (*mode)(void);
   /* No function may be called by this thread: it is in a callback of CUDA's. */

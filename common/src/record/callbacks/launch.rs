@@ -174,7 +174,7 @@ impl Recorder {
         let chosen = || {
             let (call, context) = (first_call?, Handle::parse_context(context)?);
             let is_chosen = driver.records_in_graphs() && self.launches.is_capture_chosen(self.settings.graph_events);
-            let mut launch = if is_chosen { self.launches.take_for_graph(&calls) } else { None }?;
+            let mut launch = if is_chosen { self.launches.make_for_graph(&calls) } else { None }?;
             // of the launching thread's current context, as the kernel is: else NCCL could not launch it
             let Source::Events { first, .. } = launch.source else { return None };
             calls.record_in_graph(first, stream)?;
