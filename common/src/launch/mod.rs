@@ -234,7 +234,8 @@ pub struct KernelTime {
     pub first: u64,
     /// Time at which that event was about to be recorded, ticks.
     pub before: u64,
-    /// Time at which the kernel was launched, ticks: most likely where NCCL does not report the launch itself.
+    /// Time at which the kernel was launched, ticks: most likely where NCCL does not report the launch itself. 0 where
+    /// the GPU has launched it.
     pub launched: u64,
     /// Time at which the library learnt of the end, ticks. The end had happened before.
     pub learnt: u64,

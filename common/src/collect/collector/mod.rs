@@ -81,6 +81,9 @@ impl Collector {
         if recorder.settings.status.is_some() {
             launches.follow_begins();
         }
+        if recorder.settings.graph_events > 0 {
+            launches.follow_graphs();
+        }
         Self {
             recorder,
             communicators: BTreeMap::new(),

@@ -88,6 +88,8 @@ struct Captured {
 /// All captured launches.
 #[derive(Debug, Default)]
 pub(super) struct Graphs {
+    /// Whether launches in graphs may get events.
+    are_wanted: bool,
     captured: FxHashMap<Key, Captured>,
     bounds: FxHashMap<Clock, Bounds>,
 }
@@ -147,6 +149,7 @@ impl Captured {
         let known = self.replays.partition_point(|replay| replay.reported < reading.until);
         let (owner, mut over) = match reading.times {
             Some(times) => {
+                bounds.happened_after(reading.since, times.1, scale);
                 bounds.happened_before(reading.until, times.1, scale);
                 self.owner(&reading, times, known, bounds, scale)
             }
@@ -175,6 +178,11 @@ impl Captured {
 }
 
 impl Graphs {
+    /// Launches in graphs may get events: the clocks are compared from now on.
+    pub(super) fn want(&mut self) {
+        self.are_wanted = true;
+    }
+
     /// Returns whether any captured launch has events.
     pub(super) fn is_empty(&self) -> bool {
         self.captured.is_empty()
@@ -222,7 +230,7 @@ impl Graphs {
 
     /// Takes in an event of a launch outside of graphs: its times on its clock, and when it was recorded and learnt.
     pub(super) fn saw(&mut self, clock: Clock, (before, first): (u64, u64), (learnt, last): (u64, u64), scale: f64) {
-        if !self.captured.is_empty() {
+        if self.are_wanted {
             let bounds = self.bounds.entry(clock).or_default();
             bounds.happened_after(before, first, scale);
             bounds.happened_before(learnt, last, scale);

@@ -112,6 +112,11 @@ impl Times {
         self.reached = Some(Vec::new());
     }
 
+    /// Launches in CUDA graphs may have events.
+    pub fn follow_graphs(&mut self) {
+        self.graphs.want();
+    }
+
     /// Takes the kernels that their streams have come to since the last call, and that are not over.
     pub fn take_reached(&mut self) -> Vec<KernelId> {
         self.reached.as_mut().map(std::mem::take).unwrap_or_default()
