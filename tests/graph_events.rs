@@ -24,7 +24,9 @@ fn one_in(one_in: u32, name: &'static str, version: u32) -> Scenario {
 fn replays_are_timed_as_long_as_their_kernels_take() {
     for version in WITH_EVENTS {
         for gpu_time in ["auto", "events"] {
-            for scenario in ["graph_replays", "graphs_of_communicators", "graph_replay_at_the_end", "graph_of_two_launches"] {
+            for scenario in
+                ["graph_replays", "graphs_of_communicators", "graph_replay_at_the_end", "graph_of_two_launches"]
+            {
                 for number in [0, 1] {
                     one_in(1, scenario, version).number(number).gpu_time(gpu_time).play().check();
                 }
@@ -96,7 +98,9 @@ fn graphs_that_go_or_hang_harm_nothing() {
 #[test]
 fn captures_are_as_before() {
     for version in WITH_EVENTS {
-        for scenario in ["graphs", "graph_told_of_once", "capture_elsewhere", "capture_here", "host_callbacks", "reset_amidst"] {
+        for scenario in
+            ["graphs", "graph_told_of_once", "capture_elsewhere", "capture_here", "host_callbacks", "reset_amidst"]
+        {
             one_in(1, scenario, version).play().check();
         }
     }
@@ -128,7 +132,8 @@ fn a_replay_of_a_recording_has_the_same_times() {
         assert_eq!(recorded.keys().collect::<Vec<_>>(), replayed.keys().collect::<Vec<_>>());
         for (key, recorded) in recorded {
             for (recorded, replayed) in recorded.into_iter().zip(replayed[&key]) {
-                let differ = recorded.zip(replayed).is_some_and(|(recorded, replayed)| (recorded - replayed).abs() > 0.01);
+                let differ =
+                    recorded.zip(replayed).is_some_and(|(recorded, replayed)| (recorded - replayed).abs() > 0.01);
                 assert!(!differ && recorded.is_some() == replayed.is_some(), "{key}: {recorded:?} {replayed:?}");
             }
         }

@@ -11,8 +11,8 @@ mod replays;
 mod settling;
 mod steps;
 
-pub(crate) use self::settling::Limits;
 use self::replays::Replays;
+pub(crate) use self::settling::Limits;
 use self::settling::judge;
 use crate::clock::gpu::GpuClock;
 use crate::clock::gpu_clocks::GpuClocks;

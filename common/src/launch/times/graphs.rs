@@ -94,6 +94,15 @@ pub(super) struct Graphs {
     bounds: FxHashMap<Clock, Bounds>,
 }
 
+/// Returns the time of the kernel between two events of a replay that was reported at `before`. `None` if they are so
+/// close together that no kernel ran between them.
+pub(super) fn between((first, stop): (u64, u64), before: u64, learnt: u64) -> Option<KernelTime> {
+    let start = first.saturating_add(BEHIND_EVENT).min(stop);
+    // the host has no part in the launch: it lies long before
+    let time = KernelTime { start, stop, first, before, launched: 0, learnt };
+    (stop.saturating_sub(first) >= LEAST).then_some(time)
+}
+
 impl Captured {
     /// Reads the events, and measures their times from an event with a known time.
     fn read(&mut self, calls: &Relaxed<'_>, reference: Option<(Event, u64)>) {
@@ -127,7 +136,14 @@ impl Captured {
 
     /// Finds the replay that times belong to. `known` replays were reported before the reading. Returns its place, and
     /// the number of replays that get no other time.
-    fn owner(&self, reading: &Reading, (first, last): (u64, u64), known: usize, bounds: &Bounds, scale: f64) -> (Option<usize>, usize) {
+    fn owner(
+        &self,
+        reading: &Reading,
+        (first, last): (u64, u64),
+        known: usize,
+        bounds: &Bounds,
+        scale: f64,
+    ) -> (Option<usize>, usize) {
         for place in (0..known).rev() {
             let reported = self.replays[place].reported;
             let [earliest, latest] = [bounds.earliest(reported, scale), bounds.latest(reported, scale)];
@@ -145,7 +161,13 @@ impl Captured {
     }
 
     /// Takes in a reading. Calls `each` for each replay that now has a time or will have none.
-    fn take(&mut self, reading: Reading, bounds: &mut Bounds, scale: f64, each: &mut impl FnMut(Replay, Option<KernelTime>)) {
+    fn take(
+        &mut self,
+        reading: Reading,
+        bounds: &mut Bounds,
+        scale: f64,
+        each: &mut impl FnMut(Replay, Option<KernelTime>),
+    ) {
         let known = self.replays.partition_point(|replay| replay.reported < reading.until);
         let (owner, mut over) = match reading.times {
             Some(times) => {
@@ -159,10 +181,7 @@ impl Captured {
         if let (Some(place), Some((first, stop))) = (owner, reading.times) {
             let before = self.replays[place].reported;
             bounds.happened_after(before, first, scale);
-            let start = first.saturating_add(BEHIND_EVENT).min(stop);
-            // less means that no kernel ran between the events
-            time = (stop - first >= LEAST)
-                .then_some(KernelTime { start, stop, first, before, launched: 0, learnt: reading.until });
+            time = between((first, stop), before, reading.until);
         }
         // those that a later one had followed when the events were read
         let followed = self.replays.partition_point(|replay| replay.reported < reading.from).saturating_sub(1);
@@ -331,7 +350,6 @@ impl Captured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::handle::Handle;
     use crate::launch::{Recorded, Starts};
 
     /// By how much the events' clock is ahead of the host's, nanoseconds. A tick is a nanosecond.
@@ -419,8 +437,8 @@ mod tests {
         assert_eq!(captured.replays.len(), 1);
     }
 
-    /// Replays of all paces, read at any time, on clocks whose relation is known to any error: no replay has another
-    /// one's times, and where the clocks are known well, most of what can be read is used.
+    /// Replays of all paces, read at any time, on clocks that drift and whose relation is known to any error: no replay
+    /// has another one's times, and where the clocks are known well, most of what can be read is used.
     #[test]
     fn no_replay_has_the_times_of_another() {
         let mut state = 1_u64;
@@ -432,6 +450,11 @@ mod tests {
             let mut captured = captured();
             let mut bounds = known_to(slack);
             let pace = [30_000, 300_000, 3_000_000][run % 3];
+            // 20 ppm too fast or too slow, and right when the bounds were known
+            let drift = |time: u64| {
+                let off = time.saturating_sub(1_000_000) / 50_000;
+                if run % 2 == 0 { time + off } else { time - off }
+            };
             // report, first event, last event of each replay
             let (mut now, mut replays) = (2_000_000, Vec::new());
             for _ in 0..200 {
@@ -447,7 +470,7 @@ mod tests {
                 let is_torn = replays.iter().any(|replay| replay.1 < at && at <= replay.2);
                 let until = at + random(2_000);
                 let new = times.filter(|_| !is_torn && times != before);
-                let reading = reading(at, until, since, new);
+                let reading = reading(at, until, since, new.map(|(first, last)| (drift(first), drift(last))));
                 if new.is_some() {
                     before = times;
                     read += 1;
@@ -462,7 +485,8 @@ mod tests {
                 captured.take(reading, &mut bounds, 1.0, &mut |replay, time| {
                     if let Some(KernelTime { first, stop, .. }) = time {
                         let of = replays.iter().find(|of| of.0 == replay.reported);
-                        assert_eq!(of.map(|of| (of.1, of.2)), Some((first - AHEAD, stop - AHEAD)));
+                        let of = of.map(|of| (drift(of.1) + AHEAD, drift(of.2) + AHEAD));
+                        assert_eq!(of, Some((first, stop)));
                         timed += 1;
                     }
                 });

@@ -124,9 +124,7 @@ impl Times {
 
     /// Returns whether any times are to come.
     pub fn are_awaited(&self) -> bool {
-        self.under_way.values().any(|queue| !queue.is_empty())
-            || !self.recorded.is_empty()
-            || self.graphs.are_awaited()
+        self.under_way.values().any(|queue| !queue.is_empty()) || !self.recorded.is_empty() || self.graphs.are_awaited()
     }
 
     /// Adds a launch whose times are to come.
@@ -333,6 +331,9 @@ fn begin(
     scale: f64,
 ) -> Result<KernelTime, Untimed> {
     let &Launch { before, after, .. } = launch;
+    if launch.starts == Starts::InGraph {
+        return graphs::between((first, last), before, learnt).ok_or(Untimed::NotBelieved);
+    }
     let has_waited = host.learn(before, (first, last), scale);
     let launched = launched(launch);
     let waited = first.saturating_add(BEHIND_EVENT).min(last);
