@@ -74,7 +74,7 @@ scenarios! {
 }
 
 /// Scenarios with a test of their own, below, in cuda_failures.rs or in graph_events.rs.
-const OTHERS: [&str; 35] = [
+const OTHERS: [&str; 37] = [
     "context_goes",
     "copy_engine",
     "destroy_fails",
@@ -85,8 +85,10 @@ const OTHERS: [&str; 35] = [
     "fails_without_a_name",
     "graph_and_old_driver",
     "graph_and_reset",
+    "graph_launch_without_end",
     "graph_never_over",
     "graph_of_two_launches",
+    "graph_read_amidst",
     "graph_record_fails",
     "graph_replay_at_the_end",
     "graph_replays",

@@ -57,6 +57,19 @@ fn of_replays_that_follow_one_another_too_closely_some_have_their_own_time() {
     }
 }
 
+/// The times of the first event and those of the last one may be of two replays.
+#[test]
+fn times_of_two_replays_are_no_time() {
+    for version in WITH_EVENTS {
+        let played = one_in(1, "graph_read_amidst", version).play();
+        played.check();
+        let operations = played.summary()["operations"].as_array().unwrap();
+        let row = operations.iter().find(|row| row["func"] == "AllGather").unwrap();
+        let (timed, time) = (row["gpu_timed"].as_f64().unwrap(), row["time_us"].as_f64().unwrap());
+        assert!(timed >= 13.0 && (time / timed - 96.8).abs() < 0.1, "{}: {row}", played.what());
+    }
+}
+
 #[test]
 fn events_in_graphs_are_bounded() {
     one_in(1, "graph_with_many_launches", 7).play().check();
@@ -88,7 +101,7 @@ fn a_driver_without_events_in_graphs_is_left_alone_with_one_line() {
 #[test]
 fn graphs_that_go_or_hang_harm_nothing() {
     for version in WITH_EVENTS {
-        for scenario in ["graph_and_reset", "graph_never_over"] {
+        for scenario in ["graph_and_reset", "graph_never_over", "graph_launch_without_end"] {
             one_in(1, scenario, version).play().check();
         }
     }

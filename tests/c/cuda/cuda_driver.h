@@ -48,6 +48,8 @@ struct driver_control {
   /* Records that graphs have so far; and one of them, from 0 on, is executed. */
   uint64_t (*graph_records)(void);
   void (*execute_record)(uint64_t record);
+  /* Once somebody has an answer about the event of record `asked`, so many records from `first` on are executed, one each 100 us. */
+  void (*execute_when_asked)(uint64_t asked, uint64_t first, uint64_t count);
   /* How the calling thread lives with captures. */
   enum capture_mode (*mode)(void);
   /* No function may be called by this thread: it is in a callback of CUDA's. */

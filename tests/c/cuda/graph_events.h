@@ -138,6 +138,57 @@ static void graph_replays_unread(void) {
   end(&of);
 }
 
+/* The next replay comes while the library reads the times of the one before: of the first of its reads of an event or another. All replays
+ * take equally long, so times of two of them would be longer. */
+static void graph_read_amidst(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  struct captured captured = capture_one(&of, (struct work){"AllGather", "NVLS", -1, 9000});
+  puts("any");
+  for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = i == WHY_graph || i == WHY_not_believed ? ANY : 0;
+  const uint64_t length = 100 * MICROSECONDS - EVENT_TIME;
+  replay(&captured, length, READ);
+  for (uint64_t i = 0; i < 12; i++) {
+    replay(&captured, length, UNREAD);
+    pass(200 * MICROSECONDS);
+    pthread_t thread;
+    check(pthread_create(&thread, NULL, report, &captured) == 0, "no thread");
+    pthread_join(thread, NULL);
+    driver->execute_when_asked(captured.record + (i + 1) % 2, captured.record, 1 + i / 2 % 2);
+    for (int j = 0; j < 3; j++) flush();
+    pass(MILLISECONDS);
+    if (i / 2 % 2 == 0) {
+      of.busy = now();
+      driver->execute_record(captured.record);
+      pass(100 * MICROSECONDS);
+      driver->execute_record(captured.record + 1);
+    }
+    print_replay(&captured);
+    for (int j = 0; j < 3; j++) flush();
+    of.busy = now();
+  }
+  end(&of);
+}
+
+/* NCCL never tells that a captured launch has returned. Its event is in the graph all the same, and in no launch of later. */
+static void graph_launch_without_end(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  of.has_graph = true;
+  want.out_of_step = want.warnings = ANY;
+  for (int i = 0; i < 3; i++) {
+    struct work work = all_reduce("TREE");
+    driver->begin_capture(of.stream, CAPTURE_GLOBAL);
+    struct calls calls = call(&of, &work, 1, true);
+    start_on(of.context, &(struct event){.type = KERNEL_LAUNCH, .parent = calls.group}, of.stream);
+    group_ends(&calls);
+    driver->end_capture(of.stream);
+  }
+  enqueue_alone(&of, all_reduce("TREE"), 200, 30 * MICROSECONDS);
+  want.invisible = ANY;
+  end(&of);
+}
+
 /* A graph's group has two launches: nobody knows which of them runs a call. */
 static void graph_of_two_launches(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);
