@@ -99,13 +99,20 @@ static void graph_replays(void) {
   end(&of);
 }
 
-/* The last replay ends with its communicator, and nobody has looked. */
+static _Noreturn void *lets_time_go_on(void *unused) {
+  (void)unused;
+  for (;;) true_time_is(now() + MICROSECONDS);
+}
+
+/* The last replay ends with its communicator (NUMBER 1), or with the process, and nobody has looked. Time goes on meanwhile. */
 static void graph_replay_at_the_end(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);
   enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
   struct captured captured = capture_one(&of, all_reduce("TREE"));
   replay(&captured, 70 * MICROSECONDS, READ);
   replay(&captured, 80 * MICROSECONDS, UNREAD);
+  pthread_t thread;
+  check(pthread_create(&thread, NULL, lets_time_go_on, NULL) == 0, "no thread");
   if (number) finalize(of.context);
 }
 
