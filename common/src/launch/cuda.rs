@@ -6,8 +6,8 @@
 //!
 //! While a thread captures a CUDA graph in the global mode, calls of other threads that might wait or allocate would
 //! break that capture: making an event, and asking when it happened. The library makes such calls in the relaxed
-//! capture mode ([`Relaxed`]). Recording an event in a stream that is not captured breaks no capture. Into a stream that
-//! is captured, events are recorded only as nodes of the graph, and only if a person has asked for it
+//! capture mode ([`Relaxed`]). Recording an event in a stream that is not captured breaks no capture. Into a stream
+//! that is captured, events are recorded only as nodes of the graph, and only if a person has asked for it
 //! ([`Calls::record_in_graph`]). Score-P sees none of these calls (`unseen`).
 
 use crate::base::cancel::Uncancelled;

@@ -374,8 +374,9 @@ static uint64_t made_events(void) {
 
 API const struct driver_control *driver_control(void) {
   static const struct driver_control control = {
-    set_time, make_context,  set_current,    destroy_context, reset_context, make_stream,  set_busy, begin_capture, end_capture,
-    graph_records, execute_record, execute_when_asked, mode, forbid, fail, deinitialize, hold, calls_of, made_events, recorded_while_pending};
+    set_time,      make_context,   set_current,        destroy_context, reset_context, make_stream, set_busy,    begin_capture,
+    end_capture,   graph_records,  execute_record,     execute_when_asked, mode,       forbid,      fail,        deinitialize,
+    hold,          calls_of,       made_events,        recorded_while_pending};
   owner = getpid();
   return &control;
 }

@@ -91,7 +91,8 @@ static void graph_replays(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);
   enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
   const struct work exchange[] = {send_to(1), receive_from(1)};
-  struct captured captured[] = {capture_one(&of, all_reduce("TREE")), capture(&of, exchange, 2), capture_one(&of, (struct work){"AllGather", "NVLS", -1, 9000})};
+  struct captured captured[] = {capture_one(&of, all_reduce("TREE")), capture(&of, exchange, 2),
+                                capture_one(&of, (struct work){"AllGather", "NVLS", -1, 9000})};
   for (uint64_t i = 0; i < 12; i++) {
     for (uint64_t j = 0; j < 3; j++) replay(&captured[j], (20 + 7 * i + 50 * j) * MICROSECONDS, i % 3 == j ? TORN : READ);
     if (i % 3 == 0) enqueue_alone(&of, all_reduce("TREE"), 2, (150 + i) * MICROSECONDS);

@@ -130,8 +130,8 @@ impl Collector {
         let Recorder { launches, settings, .. } = self.recorder;
         if settings.graph_events > 0 && launches.driver().is_some_and(|driver| !driver.records_in_graphs()) {
             TOLD.call_once(|| {
-                let line = "NCCL_SCOREP_GRAPH_EVENTS times nothing: this CUDA driver records no events in graphs. CUDA 11.1 and \
-                            later do";
+                let line = "NCCL_SCOREP_GRAPH_EVENTS times nothing: this CUDA driver records no events in graphs. CUDA \
+                            11.1 and later do";
                 log::warn(line);
                 notes::add(line.into());
             });
