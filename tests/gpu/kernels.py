@@ -185,8 +185,8 @@ def graph():
 
 
 def graphs():
-    """A layer of a model in a CUDA graph: collectives, and a send and a receive in one kernel. It is replayed slowly, and
-    then many times on end, with a plain all-reduce in between. NCCL_SCOREP_GRAPH_EVENTS=1 has events time the replays."""
+    """A layer of a model in a CUDA graph: collectives, and a send and a receive in one kernel. It is replayed slowly,
+    with plain all-reduces in between, and then many times on end. NCCL_SCOREP_GRAPH_EVENTS=1 has events time replays."""
     tensor, small, whole, received = ones(1 << 18), ones(1 << 10), ones(RANKS << 16), ones(1 << 18)
 
     def layer():

@@ -237,8 +237,8 @@ impl Launches {
         self.captures.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in.max(1).into())
     }
 
-    /// Makes a launch of the calling thread's context for a graph: its events have no time yet. `None` when too many are
-    /// in graphs.
+    /// Makes a launch of the calling thread's context for a graph: its events have no time yet. `None` when too many
+    /// are in graphs.
     pub fn make_for_graph(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
         let (number, pool) = self.pool(calls.context()?)?;
         if pool.captured.fetch_add(1, Ordering::Relaxed) >= MOST_CAPTURED {

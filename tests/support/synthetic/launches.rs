@@ -61,8 +61,8 @@ impl Maker<'_> {
         h
     }
 
-    /// Creates the event times of a launch, or of a graph's replay. The first event happens soon after its record or has to wait; the last
-    /// event happens when the kernel ends.
+    /// Creates the event times of a launch, or of a graph's replay. The first event happens soon after its record or has
+    /// to wait; the last event happens when the kernel ends.
     fn time(&mut self, rank: &Rank, launch: u64) -> Task {
         let waited = if self.rarely(200) { self.rng.u64(0..50_000) } else { self.rng.u64(0..1_000) };
         // now and then the two events are too close for a kernel between them
