@@ -83,6 +83,11 @@ fn main() -> Result<(), Failure> {
     let flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1"];
     compile("tests/c/cuda/cuda_driver.c", &driver, &flags, &["-lpthread"])?;
     println!("cargo::rustc-env=CUDA_STAND_IN={}", driver.display());
+    let old = out.join("old_cuda");
+    std::fs::create_dir_all(&old)?;
+    let old = old.join("libcuda.so.1");
+    compile("tests/c/cuda/cuda_driver.c", &old, &[&flags[..], &["-DOLD_DRIVER"]].concat(), &["-lpthread"])?;
+    println!("cargo::rustc-env=OLD_CUDA_STAND_IN={}", old.display());
     // likewise NVML, and a driver that names a GPU and no more
     for (folder, library, source, variable) in [
         ("nvml", "libnvidia-ml.so.1", "tests/c/nvml/nvml.c", "NVML_STAND_IN"),

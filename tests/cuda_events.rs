@@ -75,8 +75,8 @@ scenarios! {
     forked;
 }
 
-/// Scenarios with a test of their own, below or in cuda_failures.rs.
-const OTHERS: [&str; 27] = [
+/// Scenarios with a test of their own, below, in cuda_failures.rs or in graph_events.rs.
+const OTHERS: [&str; 39] = [
     "context_goes",
     "copy_engine",
     "destroy_fails",
@@ -85,6 +85,18 @@ const OTHERS: [&str; 27] = [
     "fails",
     "fails_once",
     "fails_without_a_name",
+    "graph_and_old_driver",
+    "graph_and_reset",
+    "graph_launch_without_end",
+    "graph_never_over",
+    "graph_of_two_launches",
+    "graph_read_amidst",
+    "graph_record_fails",
+    "graph_replay_at_the_end",
+    "graph_replays",
+    "graph_replays_unread",
+    "graph_with_many_launches",
+    "graphs_of_communicators",
     "late_stamps",
     "late_stamps_and_capture",
     "long_job",

@@ -26,7 +26,8 @@ pub(crate) struct Kernel {
     pub(crate) t: u64,
     /// Line of the capture, from 1.
     pub(crate) line: u32,
-    /// Handle of the `KernelLaunch`, `CeColl` or `CollApi` event whose launch the two CUDA events enclose.
+    /// Handle of the `KernelLaunch`, `CeColl` or `CollApi` event whose launch the two CUDA events enclose; of a CUDA
+    /// graph's replay, which has no launch, the handle of an operation (`Coll`, `P2p`) of the kernel.
     pub(crate) h: u64,
     /// Time of the CUDA event before the launch, nanoseconds on the CUDA events' clock, which has an epoch of its own.
     pub(crate) first: u64,

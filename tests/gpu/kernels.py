@@ -184,6 +184,40 @@ def graph():
                 captured.replay()
 
 
+def graphs():
+    """A layer of a model in a CUDA graph: collectives, and a send and a receive in one kernel. It is replayed slowly,
+    with plain all-reduces in between, and then many times on end. NCCL_SCOREP_GRAPH_EVENTS=1 has events time replays."""
+    tensor, small, whole, received = ones(1 << 18), ones(1 << 10), ones(RANKS << 16), ones(1 << 18)
+
+    def layer():
+        dist.all_reduce(tensor)
+        tensor.mul_(0.5)
+        dist.all_reduce(small)
+        dist.all_gather_into_tensor(whole, tensor[: 1 << 16])
+        there = dist.P2POp(dist.isend, tensor, (RANK + 1) % RANKS)
+        here = dist.P2POp(dist.irecv, received, (RANK - 1) % RANKS)
+        [work.wait() for work in dist.batch_isend_irecv([there, here])]
+
+    for _ in range(3):
+        layer()
+    torch.cuda.synchronize()
+    captured = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(captured):
+        layer()
+    for _ in range(20):
+        dist.all_reduce(tensor)
+        with replayed():
+            for _ in range(3):
+                captured.replay()
+                torch.cuda.synchronize()
+                time.sleep(0.015)
+    with replayed():
+        for _ in range(50):
+            captured.replay()
+    dist.all_reduce(tensor)
+    torch.cuda.synchronize()
+
+
 @contextlib.contextmanager
 def replayed():
     """Around replays: far enough from everything else that CUPTI's clock and the system's need not agree by more than

@@ -127,6 +127,9 @@ class Recording:
         if launch in self._open.get(launch.communicator, []):
             self._open[launch.communicator].remove(launch)
         launch.operations.append(operation)
+        if launch.replayed:
+            # a replay has no launch: a time by events is under one of its operations
+            launch.handles.append(line["h"])
 
     def _launch_elsewhere(self, communicator, captured):
         """The launch of operations that no launch came before on their thread: that of a graph, or, while the

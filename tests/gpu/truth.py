@@ -21,6 +21,7 @@ import recording
 
 DIRECTORY, SETTINGS = sys.argv[1], dict(setting.split("=", 1) for setting in sys.argv[2:])
 EVENTS_ALONE = SETTINGS.get("NCCL_SCOREP_GPU_TIME") == "events"
+GRAPH_EVENTS = int(SETTINGS.get("NCCL_SCOREP_GRAPH_EVENTS", 0))
 # microseconds: of 95 % of the operations, with 1 %, and of all
 NEAR, FAR = 8.0, 60.0
 # what a source may differ by for good, either way: 0.1 us more or less at a time
@@ -156,6 +157,7 @@ def check_process(rank):
                 counts["in graphs, untimed" if in_graph else "untimed"] += 1
             else:
                 counts[launch.source] += 1
+                counts["in graphs, by events"] += in_graph and launch.source == "events"
         if launch.source and launch.kernel and id(launch) not in first:
             theirs = launch.kernel["duration"] / 1e3
             pairs[launch.source] += [(launch.time / 1e3 - theirs, theirs)] * len(launch.operations)
@@ -237,12 +239,15 @@ def main():
     said = check_times()
     if counts["untimed"]:
         wrong.append(f"{counts['untimed']} operations outside graphs have no GPU time")
+    if GRAPH_EVENTS == 1 and counts["in graphs, by events"] * 3 < counts["in graphs"]:
+        wrong.append("events time less than a third of the operations in graphs")
     if "TOOL" in os.environ:
         check_replay(ranks)
     share = 100 * (1 - counts["untimed"] / max(counts["operations"], 1))
     line = f"{counts['operations']} operations, {share:.0f} % timed, {counts['stamps']} by stamps, {counts['events']} by events; {said}"
     if counts["in graphs"]:
         line += f"; {counts['in graphs']} in or beside graphs, {counts['in graphs, untimed']} of them untimed"
+        line += f", {counts['in graphs, by events']} timed by events"
     print(line)
     for each in wrong[:6]:
         print("        ", each)

@@ -5,15 +5,15 @@
 #   tests/gpu/truth.sh [LIBRARY] [WORKLOAD]...
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release); a recording is played with the tool beside
-# it. Without WORKLOADs all of them. RANKS (2), NODES ("1 2") and GPU_TIME (auto; or several: "auto events") may be set,
-# and NCCL_LIBRARY, the file of another NCCL than PyTorch's. Prints one line a run and a total; exit status 1 when one
-# of them is wrong. 22 runs take 5 minutes.
+# it. Without WORKLOADs all of them. RANKS (2), NODES ("1 2"), GPU_TIME (auto; or several: "auto events") and
+# GRAPH_EVENTS (1; of the workload graphs alone) may be set, and NCCL_LIBRARY, the file of another NCCL than PyTorch's.
+# Prints one line a run and a total; exit status 1 when one of them is wrong. 24 runs take 6 minutes.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/setup.sh
 . "$here/setup.sh" "${1:-}"
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- ring sends tree pat moe broadcasts grouped pipeline fsdp ahead graph single
+[ $# -gt 0 ] || set -- ring sends tree pat moe broadcasts grouped pipeline fsdp ahead graph graphs single
 ranks=${RANKS:-2}
 if [ "$gpus" -lt "$ranks" ]; then
   echo "skipped: $ranks GPUs are needed, there are $gpus"
@@ -54,7 +54,10 @@ for gpu_time in ${GPU_TIME:-auto}; do
     for nodes in ${NODES:-1 2}; do
       # PAT wants a GPU a node, and one process with several GPUs is one node
       case $workload-$nodes in pat-1 | single-[2-9]) continue ;; esac
-      run "$workload" "$nodes" NCCL_SCOREP_GPU_TIME="$gpu_time"
+      settings=(NCCL_SCOREP_GPU_TIME="$gpu_time")
+      # of the operations in graphs, one in so many has events
+      [ "$workload" = graphs ] && settings+=(NCCL_SCOREP_GRAPH_EVENTS="${GRAPH_EVENTS:-1}")
+      run "$workload" "$nodes" "${settings[@]}"
     done
   done
 done

@@ -143,11 +143,27 @@ fn table<Init, V: Version>(version: &str, table: &'static ProfilerTable<Init, V>
     lines.insert(owner, (0, size_of::<ProfilerTable<Init, V>>()));
 }
 
-type InitV1 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int) -> c_int;
-type InitV4 =
-    unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, u64, c_int, c_int, c_int, *const c_void) -> c_int;
-type InitV5 =
-    unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
+type InitV1 = unsafe extern "C-unwind" fn(*mut *mut c_void, *mut c_int) -> c_int;
+type InitV4 = unsafe extern "C-unwind" fn(
+    *mut *mut c_void,
+    *mut c_int,
+    *const c_char,
+    u64,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+) -> c_int;
+type InitV5 = unsafe extern "C-unwind" fn(
+    *mut *mut c_void,
+    u64,
+    *mut c_int,
+    *const c_char,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+) -> c_int;
 
 // the arguments of init; headers.rs asks the same of NCCL's
 const _: &ProfilerTable<InitV1, v1::V1> = &tables::ncclProfiler_v1;

@@ -80,6 +80,8 @@ settings! {
         "Operations of fewer bytes are skipped and counted, except those to self.";
     gpu_time: GpuTime = "NCCL_SCOREP_GPU_TIME", "auto", named(GpuTime::named), "auto, stamps, events or off",
         "Source of GPU times: stamps (of NCCL's kernels), events (CUDA's), auto or off.";
+    graph_events: u32 = "NCCL_SCOREP_GRAPH_EVENTS", "0", whole(0..=1_000_000), "a number of launches from 0 to 1000000",
+        "CUDA events time one launch in N of those in CUDA graphs, 10 us each; 0: none.";
     trust_nccl: bool = "NCCL_SCOREP_TRUST_NCCL", "off", switch, "on or off",
         "on: ask for all event types of the preset, even where this NCCL has known trouble.";
     chain: Option<String> = "NCCL_SCOREP_CHAIN", "(none)", name, "a name or a path",

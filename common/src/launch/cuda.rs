@@ -6,8 +6,9 @@
 //!
 //! While a thread captures a CUDA graph in the global mode, calls of other threads that might wait or allocate would
 //! break that capture: making an event, and asking when it happened. The library makes such calls in the relaxed
-//! capture mode ([`Relaxed`]). Recording an event in a stream that is not captured breaks no capture. Score-P sees none
-//! of these calls (`unseen`).
+//! capture mode ([`Relaxed`]). Recording an event in a stream that is not captured breaks no capture. Into a stream
+//! that is captured, events are recorded only as nodes of the graph, and only if a person has asked for it
+//! ([`Calls::record_in_graph`]). Score-P sees none of these calls (`unseen`).
 
 use crate::base::cancel::Uncancelled;
 use crate::base::unseen::{self, Unseen};
@@ -19,10 +20,15 @@ use std::time::Duration;
 /// CUDA_SUCCESS, and CUDA_ERROR_NOT_READY: the event has not happened yet.
 const SUCCESS: c_int = 0;
 const NOT_READY: c_int = 600;
-/// CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_STATUS_NONE, CU_EVENT_DEFAULT.
+/// CUDA_ERROR_INVALID_HANDLE: also of an event that was never recorded, as before the first replay of its graph.
+const INVALID_HANDLE: c_int = 400;
+/// CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_STATUS_NONE, CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_EVENT_DEFAULT,
+/// CU_EVENT_RECORD_EXTERNAL.
 const RELAXED: c_int = 2;
 const NO_CAPTURE: c_int = 0;
+const CAPTURE: c_int = 1;
 const DEFAULT: c_uint = 0;
+const EXTERNAL: c_uint = 1;
 /// CU_STREAM_NON_BLOCKING: the stream and the legacy stream do not wait for each other.
 const NON_BLOCKING: c_uint = 1;
 
@@ -32,6 +38,14 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// An event of CUDA: its handle, which is never used as a pointer. It belongs to the context that it was made in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event(usize);
+
+#[cfg(test)]
+impl Event {
+    /// Makes an event that no driver knows.
+    pub(crate) fn of_tests(number: usize) -> Self {
+        Self(number)
+    }
+}
 
 /// A context of CUDA: its handle, which is never used as a pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +69,13 @@ enum Function {
     ThreadExchangeStreamCaptureMode,
     EventDestroy,
     CtxGetId,
+    EventRecordWithFlags,
     StreamDestroy,
     CtxPushCurrent,
 }
 
 impl Function {
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 10] = [
         "cuCtxGetCurrent",
         "cuEventCreate",
         "cuEventRecord",
@@ -68,6 +83,7 @@ impl Function {
         "cuThreadExchangeStreamCaptureMode",
         "cuEventDestroy",
         "cuCtxGetId",
+        "cuEventRecordWithFlags",
         "cuStreamDestroy",
         "cuCtxPushCurrent",
     ];
@@ -86,6 +102,8 @@ pub struct Driver {
     destroy: unsafe extern "C" fn(usize) -> c_int,
     /// In CUDA 12.0 and later.
     id: Option<unsafe extern "C" fn(usize, *mut u64) -> c_int>,
+    /// In CUDA 11.1 and later.
+    record_with_flags: Option<unsafe extern "C" fn(usize, usize, c_uint) -> c_int>,
     create_stream: Option<unsafe extern "C" fn(*mut usize, c_uint) -> c_int>,
     destroy_stream: Option<unsafe extern "C" fn(usize) -> c_int>,
     push: Option<unsafe extern "C" fn(usize) -> c_int>,
@@ -131,6 +149,7 @@ impl Driver {
                 error_name: function(library, c"cuGetErrorName")?,
                 destroy: function(library, c"cuEventDestroy_v2")?,
                 id: function(library, c"cuCtxGetId"),
+                record_with_flags: function(library, c"cuEventRecordWithFlags"),
                 create_stream: function(library, c"cuStreamCreate"),
                 destroy_stream: function(library, c"cuStreamDestroy_v2"),
                 push: function(library, c"cuCtxPushCurrent_v2"),
@@ -157,6 +176,11 @@ impl Driver {
     pub fn end(&self) {
         self.gate.shut();
         self.gate.wait(PATIENCE);
+    }
+
+    /// Returns whether the driver can record events in a CUDA graph.
+    pub fn records_in_graphs(&self) -> bool {
+        self.record_with_flags.is_some()
     }
 
     /// Returns whether a call has failed.
@@ -317,6 +341,24 @@ impl Calls<'_> {
         result != SUCCESS || status != NO_CAPTURE
     }
 
+    /// Returns whether the stream is known to be captured into a graph, and the capture to be valid.
+    pub fn captures(&self, stream: usize) -> bool {
+        let mut status = NO_CAPTURE;
+        // SAFETY: as in `is_captured`.
+        let result = unsafe { (self.driver.capturing)(stream, &raw mut status) };
+        result == SUCCESS && status == CAPTURE
+    }
+
+    /// Adds to the graph that the stream is captured into that the event is recorded at this place, at every replay.
+    /// The event must be of the stream's context: the driver may end a capture over a call that fails.
+    pub fn record_in_graph(&self, event: Event, stream: usize) -> Option<()> {
+        self.driver.goes_on()?;
+        // SAFETY: `create` made the event, and nobody destroys an event of a graph. The stream is the one that NCCL
+        // launches into during this call.
+        let result = unsafe { (self.driver.record_with_flags?)(event.0, stream, EXTERNAL) };
+        self.driver.succeeds(Function::EventRecordWithFlags, result)
+    }
+
     /// Records an event behind all work in the stream.
     pub fn record(&self, event: Event, stream: usize) -> Option<()> {
         self.driver.record(event, stream)
@@ -390,12 +432,22 @@ impl Relaxed<'_> {
     /// Returns the nanoseconds from one event to another of the same context; negative if the second came first. `None`
     /// while either has not happened, and when calls are over.
     pub fn elapsed(&self, from: Event, to: Event) -> Option<i64> {
+        self.elapsed_unless(|error| error == NOT_READY, from, to)
+    }
+
+    /// Like [`Relaxed::elapsed`], where `to` is an event of a graph, which may not have been replayed yet.
+    pub fn elapsed_in_graph(&self, from: Event, to: Event) -> Option<i64> {
+        self.elapsed_unless(|error| matches!(error, NOT_READY | INVALID_HANDLE), from, to)
+    }
+
+    /// Returns the nanoseconds between two events, or `None` for an error that is expected.
+    fn elapsed_unless(&self, expected: impl Fn(c_int) -> bool, from: Event, to: Event) -> Option<i64> {
         self.driver.goes_on()?;
         let mut milliseconds = 0.0;
         // SAFETY: `create` made both events, and only their owner, who calls this, destroys them; the function writes
         // one number.
         let result = unsafe { (self.driver.elapsed)(&raw mut milliseconds, from.0, to.0) };
-        if result == NOT_READY {
+        if expected(result) {
             return None;
         }
         self.driver.succeeds(Function::EventElapsedTime, result)?;

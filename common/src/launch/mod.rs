@@ -146,6 +146,8 @@ pub enum Starts {
     Within,
     /// At its begin: the launch is copies, and the first one starts at once.
     AtOnce,
+    /// At its begin, whatever the host does: the GPU launches the kernel, as a node of a CUDA graph.
+    InGraph,
 }
 
 /// A launch, from its begin until its times are known.
@@ -198,6 +200,16 @@ impl Launch {
 pub enum News {
     /// The kernel's launch, whose times are to come.
     Launched(Box<Launch>),
+    /// A launch that was captured into a CUDA graph, with its events. Its `kernel` names the communicator, its `number`
+    /// is the handle of a call that the launch runs.
+    Captured(Box<Launch>),
+    /// The group of a captured launch has a second launch: which of them runs the call is not known.
+    Ambiguous {
+        /// The communicator's context.
+        context: Handle,
+        /// Handle of the call.
+        call: u64,
+    },
     /// The kernel gets no time.
     Untimed {
         /// The kernel.
@@ -237,7 +249,8 @@ pub struct KernelTime {
     pub first: u64,
     /// Time at which that event was about to be recorded, ticks.
     pub before: u64,
-    /// Time at which the kernel was launched, ticks: most likely where NCCL does not report the launch itself.
+    /// Time at which the kernel was launched, ticks: most likely where NCCL does not report the launch itself. 0 where
+    /// the GPU has launched it.
     pub launched: u64,
     /// Time at which the library learnt of the end, ticks. The end had happened before.
     pub learnt: u64,

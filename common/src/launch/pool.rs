@@ -4,16 +4,21 @@
 //! communicator ends, the pool's events are destroyed: the library must not ask about them after the program has done
 //! away with the context, as by `cudaDeviceReset`. If the program does so earlier, the context has another number
 //! (`Calls::id`), and the pool forgets its earlier events.
+//!
+//! Events of a captured launch are never used again, and never destroyed: the program may replay or destroy their graph
+//! at any time.
 
 use super::own_stream::Own;
 use super::{Launch, News, Recorded, Source, Starts};
-use crate::launch::cuda::{Calls, Context, Driver, Look};
+use crate::launch::cuda::{Calls, Context, Driver, Look, Relaxed};
 use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// About the most launches of a context under way. Launches beyond that get no time.
 const MOST: usize = 4096;
+/// Most captured launches with events, for each context. Events of a graph are never given back.
+const MOST_CAPTURED: usize = 256;
 /// Launches that are made at a time.
 const BATCH: usize = 64;
 /// Most CUDA contexts: one for each GPU that the process uses.
@@ -32,6 +37,8 @@ struct Pool {
     own: ArrayQueue<Own>,
     /// Launches that were made and still exist.
     made: AtomicUsize,
+    /// Launches whose events belong to graphs, over the whole run.
+    captured: AtomicUsize,
     /// Living communicators in the context.
     communicators: AtomicUsize,
     /// Grows when the pool is closed or the context was reset. Launches of earlier generations are not used again.
@@ -40,13 +47,14 @@ struct Pool {
 
 impl Pool {
     fn new(context: Context) -> Self {
-        let [made, communicators] = [const { AtomicUsize::new(0) }; 2];
+        let [made, captured, communicators] = [const { AtomicUsize::new(0) }; 3];
         Self {
             context,
             id: AtomicU64::new(0),
             free: ArrayQueue::new(MOST),
             own: ArrayQueue::new(1),
             made,
+            captured,
             communicators,
             generation: AtomicU32::new(0),
         }
@@ -64,6 +72,13 @@ impl Pool {
         if self.id.swap(id, Ordering::AcqRel) != id {
             self.forget();
         }
+    }
+
+    /// Makes a launch of the pool with that number, which is the calling thread's context.
+    fn make(&self, number: usize, relaxed: &Relaxed<'_>) -> Option<Box<Launch>> {
+        let (first, last) = (relaxed.create()?, relaxed.create()?);
+        let generation = self.generation.load(Ordering::Acquire);
+        Some(Box::new(Launch::new(Source::Events { pool: number, generation, first, last })))
     }
 
     /// Takes all free launches.
@@ -91,6 +106,8 @@ pub struct Launches {
     pools: Box<[OnceLock<Pool>]>,
     /// Set once news of a launch were lost.
     lost: AtomicBool,
+    /// Captured launches so far that events could time.
+    captures: AtomicU64,
     /// News for the collector.
     news: ArrayQueue<News>,
 }
@@ -103,6 +120,7 @@ impl Default for Launches {
             replays: AtomicBool::new(false),
             pools: (0..CONTEXTS).map(|_| OnceLock::new()).collect(),
             lost: AtomicBool::new(false),
+            captures: AtomicU64::new(0),
             news: ArrayQueue::new(NEWS),
         }
     }
@@ -244,6 +262,24 @@ impl Launches {
         })
     }
 
+    /// Returns whether the next captured launch gets events, where one in `one_in` does.
+    pub fn is_capture_chosen(&self, one_in: u32) -> bool {
+        self.captures.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in.max(1).into())
+    }
+
+    /// Makes a launch of the calling thread's context for a graph: its events have no time yet. `None` when too many
+    /// are in graphs.
+    pub fn make_for_graph(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
+        let (number, pool) = self.pool(calls.context()?)?;
+        if pool.captured.fetch_add(1, Ordering::Relaxed) >= MOST_CAPTURED {
+            pool.captured.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        let mut launch = pool.make(number, &calls.relaxed()?)?;
+        launch.starts = Starts::InGraph;
+        Some(launch)
+    }
+
     /// Makes a launch whose times come from a recording. Its callback comes at `now`, ticks.
     pub fn recorded(&self, times: Recorded, now: u64) -> Box<Launch> {
         Box::new(Launch { before: times.at.max(now), ..Launch::new(Source::Recording(times)) })
@@ -259,15 +295,17 @@ impl Launches {
         }
         let Some(relaxed) = calls.relaxed() else { return };
         for _ in 0..BATCH {
-            let (Some(first), Some(last)) = (relaxed.create(), relaxed.create()) else { return };
-            let generation = pool.generation.load(Ordering::Acquire);
-            let launch = Launch::new(Source::Events { pool: number, generation, first, last });
-            let _ = pool.free.push(Box::new(launch));
+            let Some(launch) = pool.make(number, &relaxed) else { return };
+            let _ = pool.free.push(launch);
         }
     }
 
     /// Takes a launch back that is over or did not begin.
     pub fn give_back(&self, mut launch: Box<Launch>) {
+        if launch.starts == Starts::InGraph {
+            // its events are the graph's for good
+            return;
+        }
         (launch.kernel, launch.number, launch.after, launch.starts) = (None, 0, 0, Starts::AtReturn);
         launch.is_reached = false;
         if let Source::Events { pool, generation, .. } = launch.source

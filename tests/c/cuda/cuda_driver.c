@@ -17,14 +17,20 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { MOST_EVENTS = 1 << 20, MOST_STREAMS = 4096, MOST_CONTEXTS = 256 };
+enum { MOST_EVENTS = 1 << 20, MOST_STREAMS = 4096, MOST_CONTEXTS = 256, MOST_RECORDS = 1 << 14 };
 
 /* Handles are numbers: nothing that the library hands in is followed. */
 enum { FIRST_CONTEXT = 0x10000, FIRST_STREAM = 0x20000, FIRST_EVENT = 0x1000000 };
 
 struct context { double ppm; bool destroyed; int resets; uint64_t busy; };
-struct stream { int context, resets; uint64_t busy; bool captured, is_own, is_destroyed; enum capture_mode mode; pthread_t captures; };
-struct event { int context, resets; enum { NEW, RECORDED, NOT_RECORDED, DESTROYED } state; uint64_t happens; };
+struct stream {
+  int context, resets;
+  uint64_t busy;
+  bool captured, is_invalid, is_own, is_destroyed;
+  enum capture_mode mode;
+  pthread_t captures;
+};
+struct event { int context, resets; enum { NEW, RECORDED, NOT_RECORDED, DESTROYED } state; uint64_t happens; bool in_graph; };
 struct failure { uint64_t from, times; int error; };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,6 +40,9 @@ static struct stream streams[MOST_STREAMS];
 static struct event events[MOST_EVENTS];
 static int context_count, stream_count, event_count, destroyed_events;
 static uint64_t own_stream_count, own_delay;
+static struct event *records[MOST_RECORDS]; /* of graphs */
+static uint64_t record_count;
+static struct { struct event *asked; uint64_t first, count; } next_replay;
 static struct failure failures[DRIVER_FUNCTION_COUNT];
 static bool deinitialized;
 static pid_t owner;
@@ -122,6 +131,7 @@ API int cuEventDestroy_v2(void *handle) {
   int error = enter(OF_cuEventDestroy_v2);
   if (breaks_a_capture()) wrong(OF_cuEventDestroy_v2, "breaks a capture");
   struct event *event = event_of(OF_cuEventDestroy_v2, handle);
+  if (event->in_graph) wrong(OF_cuEventDestroy_v2, "a graph has the event");
   if (error) return leave(error);
   if (contexts[event->context].destroyed) return leave(ERROR_CONTEXT_IS_DESTROYED);
   event->state = DESTROYED;
@@ -146,6 +156,7 @@ API int cuEventRecord(void *handle, void *of) {
   if (event->context != context) wrong(OF_cuEventRecord, "the event is another context's than the stream");
   if (stream && stream->captured) wrong(OF_cuEventRecord, "the stream is captured");
   if (stream && stream->is_own && stream->context != current) wrong(OF_cuEventRecord, "the library's stream, in another context");
+  if (event->in_graph) wrong(OF_cuEventRecord, "a graph has the event");
   if (!error && contexts[context].destroyed) error = ERROR_CONTEXT_IS_DESTROYED;
   if (error) {
     event->state = NOT_RECORDED;
@@ -157,6 +168,27 @@ API int cuEventRecord(void *handle, void *of) {
   return leave(ERROR_SUCCESS);
 }
 
+/* A driver before CUDA 11.1 has no such function. */
+#ifndef OLD_DRIVER
+API int cuEventRecordWithFlags(void *handle, void *of, unsigned flags) {
+  int error = enter(OF_cuEventRecordWithFlags);
+  struct event *event = event_of(OF_cuEventRecordWithFlags, handle);
+  struct stream *stream = stream_of(OF_cuEventRecordWithFlags, of);
+  if (flags != 1) wrong(OF_cuEventRecordWithFlags, "an event of the graph alone has no time");
+  if (!stream || !stream->captured) wrong(OF_cuEventRecordWithFlags, "the stream is not captured");
+  if (stream->is_invalid) wrong(OF_cuEventRecordWithFlags, "the capture is invalid");
+  if (event->context != stream->context) wrong(OF_cuEventRecordWithFlags, "breaks a capture");
+  if (event->state != NEW) wrong(OF_cuEventRecordWithFlags, "the event has a time of before");
+  if (record_count == MOST_RECORDS) wrong(OF_cuEventRecordWithFlags, "too many records");
+  if (error) stream->is_invalid = true;
+  if (error) return leave(error);
+  if (event->in_graph) wrong(OF_cuEventRecordWithFlags, "another record has the event");
+  event->in_graph = true;
+  records[record_count++] = event;
+  return leave(ERROR_SUCCESS);
+}
+#endif
+
 static _Atomic bool is_held;
 static void hold(bool held) { is_held = held; }
 
@@ -166,6 +198,8 @@ API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
   if (breaks_a_capture()) wrong(OF_cuEventElapsedTime, "breaks a capture");
   const struct event *events[] = {event_of(OF_cuEventElapsedTime, first), event_of(OF_cuEventElapsedTime, last)};
   if (events[0]->context != events[1]->context) wrong(OF_cuEventElapsedTime, "events of two contexts");
+  for (int i = 0; i < 2; i++)
+    if (events[i]->state == NEW && events[i]->in_graph) return leave(ERROR_INVALID_HANDLE);
   if (events[0]->state == NEW || events[1]->state == NEW) wrong(OF_cuEventElapsedTime, "an event that was never recorded");
   if (error) return leave(error);
   const struct context *context = &contexts[events[0]->context];
@@ -174,6 +208,14 @@ API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
   if (events[0]->happens > now || events[1]->happens > now) return leave(ERROR_NOT_READY);
   double nanoseconds = (double)(int64_t)(events[1]->happens - events[0]->happens);
   *milliseconds = (float)(nanoseconds * (1 + context->ppm * 1e-6) / 1e6);
+  if (next_replay.asked == events[1]) {
+    next_replay.asked = NULL;
+    for (uint64_t i = 0; i < next_replay.count; i++) {
+      struct event *event = records[next_replay.first + i];
+      now += 100000;
+      event->state = RECORDED, event->happens = now;
+    }
+  }
   return leave(ERROR_SUCCESS);
 }
 
@@ -229,7 +271,7 @@ API int cuStreamIsCapturing(void *of, int *status) {
   int context = stream ? stream->context : current;
   if (!error && context < 0) error = ERROR_INVALID_CONTEXT;
   if (!error && contexts[context].destroyed) error = ERROR_CONTEXT_IS_DESTROYED;
-  if (!error) *status = stream && stream->captured;
+  if (!error) *status = !stream || !stream->captured ? 0 : stream->is_invalid ? 2 : 1;
   return leave(error);
 }
 
@@ -344,7 +386,21 @@ static void end_capture(void *handle) {
   pthread_mutex_lock(&lock);
   struct stream *stream = own_stream(handle);
   check(stream && stream->captured, "the stream is not captured");
-  stream->captured = false;
+  stream->captured = stream->is_invalid = false;
+  pthread_mutex_unlock(&lock);
+}
+
+static void execute_record(uint64_t record) {
+  pthread_mutex_lock(&lock);
+  check(record < record_count, "no graph has such a record");
+  records[record]->state = RECORDED, records[record]->happens = now;
+  pthread_mutex_unlock(&lock);
+}
+
+static void execute_when_asked(uint64_t asked, uint64_t first, uint64_t count) {
+  pthread_mutex_lock(&lock);
+  check(asked < record_count && first + count <= record_count, "no graph has such a record");
+  next_replay.asked = records[asked], next_replay.first = first, next_replay.count = count;
   pthread_mutex_unlock(&lock);
 }
 
@@ -379,6 +435,7 @@ static void delay_own(uint64_t nanoseconds) {
 }
 
 static uint64_t calls_of(enum driver_function function) { return locked(&calls[function]); }
+static uint64_t graph_records(void) { return locked(&record_count); }
 static uint64_t recorded_while_pending(void) { return locked(&pending_records); }
 
 static uint64_t made_events(void) {
@@ -390,8 +447,9 @@ static uint64_t made_events(void) {
 
 API const struct driver_control *driver_control(void) {
   static const struct driver_control control = {
-    set_time, make_context, set_current, destroy_context, reset_context, make_stream,  set_busy,    begin_capture, end_capture,
-    mode,     forbid,       fail,        deinitialize,    hold,          calls_of,     own_streams, delay_own, made_events, recorded_while_pending};
+    set_time,      make_context,   set_current,        destroy_context, reset_context, make_stream, set_busy,    begin_capture,
+    end_capture,   graph_records,  execute_record,     execute_when_asked, mode,       forbid,      fail,        deinitialize,
+    hold,          calls_of,       own_streams,        delay_own,       made_events,   recorded_while_pending};
   owner = getpid();
   return &control;
 }

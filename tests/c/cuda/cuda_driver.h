@@ -9,8 +9,8 @@
 /* The functions that the stand-in has. */
 #define DRIVER_FUNCTIONS(X)                                                                                                      \
   X(cuCtxGetCurrent) X(cuEventCreate) X(cuEventRecord) X(cuEventElapsedTime) X(cuStreamIsCapturing)                               \
-  X(cuThreadExchangeStreamCaptureMode) X(cuGetErrorName) X(cuCtxGetId) X(cuStreamCreate) X(cuEventDestroy_v2) X(cuStreamDestroy_v2)    \
-  X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)
+  X(cuThreadExchangeStreamCaptureMode) X(cuGetErrorName) X(cuCtxGetId) X(cuEventDestroy_v2)                               \
+  X(cuEventRecordWithFlags) X(cuStreamCreate) X(cuStreamDestroy_v2) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)
 #define DECLARE_FUNCTION(name) OF_##name,
 enum driver_function { DRIVER_FUNCTIONS(DECLARE_FUNCTION) DRIVER_FUNCTION_COUNT };
 
@@ -42,9 +42,14 @@ struct driver_control {
   void *(*make_stream)(void);
   /* What is enqueued behind begins then at the earliest. Stream 0 is that of the current context. */
   void (*set_busy)(void *stream, uint64_t until);
-  /* The calling thread captures the stream; several at a time. */
+  /* The calling thread captures the stream; several at a time. A record there that fails makes the capture invalid. */
   void (*begin_capture)(void *stream, enum capture_mode mode);
   void (*end_capture)(void *stream);
+  /* Records that graphs have so far; and one of them, from 0 on, is executed. */
+  uint64_t (*graph_records)(void);
+  void (*execute_record)(uint64_t record);
+  /* Once somebody has an answer about the event of record `asked`, so many records from `first` on are executed, one each 100 us. */
+  void (*execute_when_asked)(uint64_t asked, uint64_t first, uint64_t count);
   /* How the calling thread lives with captures. */
   enum capture_mode (*mode)(void);
   /* No function may be called by this thread: it is in a callback of CUDA's. */

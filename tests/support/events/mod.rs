@@ -25,7 +25,7 @@ pub(crate) struct Scenario {
     name: &'static str,
     version: u32,
     number: i64,
-    has_driver: bool,
+    driver: &'static str,
     settings: BTreeMap<String, String>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn of(name: &'static str, version: u32) -> Scenario {
     let settings =
         [("NCCL_ALLGATHERV_ENABLE", "0"), ("NCCL_SCOREP_TICK_RATE", "1e9"), ("NCCL_SCOREP_SETTLE_SECONDS", "0.001")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    Scenario { name, version, number: 0, has_driver: true, settings }
+    Scenario { name, version, number: 0, driver: env!("CUDA_STAND_IN"), settings }
 }
 
 impl Scenario {
@@ -59,7 +59,13 @@ impl Scenario {
     }
 
     pub(crate) fn without_driver(mut self) -> Self {
-        self.has_driver = false;
+        self.driver = "none";
+        self
+    }
+
+    /// With a driver before CUDA 11.1.
+    pub(crate) fn with_old_driver(mut self) -> Self {
+        self.driver = env!("OLD_CUDA_STAND_IN");
         self
     }
 
@@ -70,9 +76,9 @@ impl Scenario {
 
     /// The process, what it says going to files of that directory.
     fn process(&self, directory: &Path) -> Output {
-        let Self { name, version, number, has_driver, settings } = self;
+        let Self { name, version, number, driver, settings } = self;
         let mut command = tool::host(env!("HOST_EVENTS_HOST"));
-        command.arg(tool::library()).arg(if *has_driver { env!("CUDA_STAND_IN") } else { "none" });
+        command.arg(tool::library()).arg(driver);
         command.args([&version.to_string(), *name, &number.to_string()]);
         command.env_remove("RUST_BACKTRACE").env_remove("CUDA_DEVICE_MAX_CONNECTIONS");
         command.env("NCCL_SCOREP_SUMMARY", directory.join("%p.json")).envs(settings);
@@ -222,7 +228,7 @@ impl Played {
         lines.find(|(found, _)| *found == name).unwrap().1.parse().unwrap()
     }
 
-    fn summary(&self) -> &Value {
+    pub(crate) fn summary(&self) -> &Value {
         assert_eq!(self.run.summaries.len(), 1, "{}", self.what());
         &self.run.summaries[0]
     }

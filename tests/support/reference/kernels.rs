@@ -96,7 +96,7 @@ impl Kernels {
         timed.sort_by_key(|&(begin, _, line, ..)| (line.t, begin));
         let mut smallest: HashMap<i64, Smallest> = HashMap::new();
         let mut ended: HashMap<i64, i64> = HashMap::new();
-        let mut times = BTreeMap::new();
+        let mut times = self.replayed(recording);
         for (recorded, launched, &KernelLine { first, last, begin, .. }, ctx, kernel) in timed {
             let has_waited = ended.insert(ctx, last).is_some_and(|ended| (first - ended).abs() < BEHIND);
             let waited = last.min(first + BEHIND_EVENT);
@@ -110,6 +110,23 @@ impl Kernels {
             let worked_out = if is_over || soonest >= last { waited } else { soonest };
             let begin = begin.or((!is_over || last - first <= KNOWN).then_some(worked_out));
             if let Some(begin) = begin.filter(|_| last - first >= LEAST) {
+                times.extend(kernel.operations.iter().map(|&place| (place, (last - begin) as f64 / 1000.0)));
+            }
+        }
+        times
+    }
+
+    /// Returns the times of the operations of graphs' replays, in microseconds. A replay has no launch, and its line is
+    /// that of one of its operations. The GPU begins its kernel right behind the first event.
+    fn replayed(&self, recording: &Recording) -> BTreeMap<usize, f64> {
+        let mut times = BTreeMap::new();
+        for kernel in self.0.iter().filter(|kernel| kernel.launch.is_none()) {
+            let line_of = |place: &usize| recording.kernels.get(&recording.events[*place].start["h"].as_i64()?);
+            let Some(&KernelLine { first, last, begin, .. }) = kernel.operations.iter().find_map(line_of) else {
+                continue;
+            };
+            if last - first >= LEAST {
+                let begin = begin.unwrap_or(last.min(first + BEHIND_EVENT));
                 times.extend(kernel.operations.iter().map(|&place| (place, (last - begin) as f64 / 1000.0)));
             }
         }

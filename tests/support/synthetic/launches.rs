@@ -44,7 +44,9 @@ impl Maker<'_> {
                 steps.push(self.stop(tid, group));
             }
             steps[first + 1..].iter_mut().for_each(|step| step.at_once = true);
-            if let Some(launch) = launch.filter(|_| self.chance(self.habits.events)) {
+            // the time of a replay is that of one of its operations
+            let named = if graph { steps[first..].iter().find_map(Step::operation) } else { launch };
+            if let Some(launch) = named.filter(|_| self.chance(self.habits.events)) {
                 let task = self.time(rank, launch);
                 steps.last_mut().unwrap().then.push(task);
             }
@@ -59,8 +61,8 @@ impl Maker<'_> {
         h
     }
 
-    /// Creates the event times of a launch. The first event happens soon after its record or has to wait; the last
-    /// event happens when the kernel ends.
+    /// Creates the event times of a launch, or of a graph's replay. The first event happens soon after its record or has
+    /// to wait; the last event happens when the kernel ends.
     fn time(&mut self, rank: &Rank, launch: u64) -> Task {
         let waited = if self.rarely(200) { self.rng.u64(0..50_000) } else { self.rng.u64(0..1_000) };
         // now and then the two events are too close for a kernel between them

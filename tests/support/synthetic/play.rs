@@ -25,6 +25,12 @@ impl Step {
     pub(super) fn new(tid: u32, gap: u64, call: Value) -> Self {
         Self { tid, call, gap, at_once: false, then: Vec::new() }
     }
+
+    /// Returns the handle, if it is the start of an operation.
+    pub(super) fn operation(&self) -> Option<u64> {
+        let is_operation = ["Coll", "P2p"].iter().any(|kind| self.call["type"] == *kind);
+        self.call["h"].as_u64().filter(|_| is_operation)
+    }
 }
 
 /// Callbacks in a fixed order.
@@ -97,7 +103,7 @@ pub(super) fn play(mut tasks: Vec<Task>, first: u64, rng: &mut Rng) -> Vec<Value
             let Some(step) = tasks[place].steps.pop_front() else { break };
             now += step.gap;
             let mut line = step.call;
-            if line["type"] == "KernelLaunch" {
+            if ["KernelLaunch", "Coll", "P2p"].iter().any(|kind| line["type"] == *kind) {
                 launched.insert(line["h"].as_u64().unwrap(), now);
             } else if line["cb"] == "kernel" {
                 now = now.max(time_kernel(&mut line, &launched, tasks[place].ctx));

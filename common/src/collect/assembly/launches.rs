@@ -49,8 +49,7 @@ impl Assembly {
 
     /// Takes in a kernel's time, or that there is none.
     pub(crate) fn timed(&mut self, first: u64, when: When) {
-        let Self { kernels, operations, touched, clocks, .. } = self;
-        if let (When::Timed(time), Some(clocks)) = (when, clocks) {
+        if let (When::Timed(time), Some(clocks)) = (when, &mut self.clocks) {
             clocks.events.told(time.learnt, time.stop);
             clocks.events.enqueued(time.before, time.first);
             if let Some(Anchor { from, until, time }) = time.anchor {
@@ -58,6 +57,13 @@ impl Assembly {
                 clocks.events.told(until, time);
             }
         }
+        self.replays.settled(first);
+        self.learn(first, when);
+    }
+
+    /// Sets what is known of a kernel's time.
+    pub(super) fn learn(&mut self, first: u64, when: When) {
+        let Self { kernels, operations, touched, .. } = self;
         hear_all(operations, touched, kernels.learn(first, when));
     }
 }

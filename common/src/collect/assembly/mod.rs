@@ -7,9 +7,11 @@
 mod children;
 mod launches;
 mod listening;
+mod replays;
 mod settling;
 mod steps;
 
+use self::replays::Replays;
 pub(crate) use self::settling::Limits;
 use self::settling::judge;
 use crate::clock::gpu::GpuClock;
@@ -51,6 +53,7 @@ pub(crate) struct Assembly {
     orphans: u64,
     in_step: InStep,
     kernels: Kernels,
+    replays: Replays,
     /// Number of calls that NCCL launches without reporting an operation.
     silent: u64,
     /// Delays of stamps, and the number of kernel channels still to come.
@@ -302,6 +305,7 @@ impl Assembly {
             }
         }
         self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle, function);
+        self.replay_begun(event, &operation, is_skipped);
         if is_skipped {
             return;
         }

@@ -157,6 +157,7 @@ impl Assembly {
     /// Settles all operations: nothing more will come at all.
     pub(crate) fn end(&mut self, mut take: impl FnMut(&mut Operation, Judged)) {
         self.invisible += self.calls.drop_over(|_| true);
+        self.end_replays();
         self.in_step.end();
         for mut operation in self.operations.take() {
             pulse::beat();

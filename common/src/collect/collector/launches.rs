@@ -4,8 +4,10 @@ use super::Collector;
 use crate::base::{log, notes};
 use crate::clock::{self, CLOCK};
 use crate::launch::times::{self, OfKernel, Outcome};
-use crate::launch::{self, KernelId};
+use crate::launch::{self, KernelId, Untimed};
+use crate::record::context::switching;
 use crate::record::recorder::Recorder;
+use std::sync::Once;
 
 /// Largest number of launch reports kept for communicators that the collector does not know yet.
 const MOST_HEARD: usize = 4096;
@@ -51,6 +53,41 @@ impl Collector {
         self.tell_failure();
     }
 
+    /// Holds the replays of graphs that were read against the times of their events that were read.
+    pub(super) fn settle_replays(&mut self) {
+        let Self { recorder, communicators, launches, figures, heard, .. } = self;
+        let has_failed = recorder.launches.driver().is_some_and(|driver| driver.has_failed());
+        let untimed = if has_failed { OfKernel::GivenUp(Untimed::CudaFailed) } else { OfKernel::Missed };
+        let may_lack = recorder.launches.have_lost_news() || switching::has_any_switched();
+        for communicator in communicators.values_mut() {
+            let context = communicator.id();
+            let of_kernel = |order, news| Heard { kernel: KernelId { context, order }, news };
+            for replay in communicator.take_replays() {
+                if !launches.replayed(context, replay) {
+                    heard.push(of_kernel(replay.first, untimed));
+                }
+            }
+            // asked after the reports were read: a report lost before the times were read is known now
+            let lost = recorder.contexts.at(context.index()).is_none_or(|context| context.lost_from().is_some());
+            let (horizon, scale) = (communicator.horizon(), figures.nanoseconds_per_tick);
+            launches.settle_replays((context, !lost && !may_lack), horizon, scale, |replay, time| {
+                if let Some(time) = time {
+                    launch::report(replay.number, time);
+                }
+                heard.push(of_kernel(replay.first, time.map_or(untimed, |time| OfKernel::Ran(Ok(time)))));
+            });
+        }
+        self.hand_on();
+    }
+
+    /// Gives up the replays of a CUDA context's graphs that have no time yet.
+    pub(super) fn close_graphs(&mut self, pool: u32) {
+        for (context, replay) in self.launches.close_graphs(pool) {
+            let kernel = KernelId { context, order: replay.first };
+            self.heard.push(Heard { kernel, news: OfKernel::Missed });
+        }
+    }
+
     /// Passes the reports to their communicators. A communicator may launch before the collector knows it: its reports
     /// wait.
     pub(super) fn hand_on(&mut self) {
@@ -84,6 +121,20 @@ impl Collector {
             );
             log::warn(&line);
             notes::add(line);
+        }
+    }
+
+    /// Warns once where events in CUDA graphs are asked for and the driver has none.
+    pub(super) fn tell_of_graphs(&self) {
+        static TOLD: Once = Once::new();
+        let Recorder { launches, settings, .. } = self.recorder;
+        if settings.graph_events > 0 && launches.driver().is_some_and(|driver| !driver.records_in_graphs()) {
+            TOLD.call_once(|| {
+                let line = "NCCL_SCOREP_GRAPH_EVENTS times nothing: this CUDA driver records no events in graphs. CUDA \
+                            11.1 and later do";
+                log::warn(line);
+                notes::add(line.into());
+            });
         }
     }
 

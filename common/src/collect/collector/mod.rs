@@ -81,6 +81,9 @@ impl Collector {
         if recorder.settings.status.is_some() {
             launches.follow_begins();
         }
+        if recorder.settings.graph_events > 0 {
+            launches.follow_graphs();
+        }
         Self {
             recorder,
             communicators: BTreeMap::new(),
@@ -155,6 +158,7 @@ impl Collector {
         match news {
             News::Opened { id, communicator } => {
                 self.begin_timeline();
+                self.tell_of_graphs();
                 self.figures.wants_gpu_times |=
                     communicator.kernel_events || communicator.timed.launches || self.may_switch(&communicator);
                 let mut opened = Communicator::new(id, &communicator);
@@ -188,7 +192,12 @@ impl Collector {
                 // may come before the first round
                 self.know_scale();
                 self.look_at_launches();
+                if self.launches.have_readings() {
+                    // reads the replays that the times belong to
+                    self.round(false);
+                }
                 let left = self.launches.close(pool, |outcome| self.heard.push(Heard::of(outcome)));
+                self.close_graphs(pool);
                 self.hand_on();
                 self.recorder.launches.close(pool, left);
                 done.give(());
@@ -261,6 +270,7 @@ impl Collector {
         let in_turn =
             communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
         let round = round::follow(in_turn, Course { recorder, now, hasty }, graces, figures);
+        self.settle_replays();
         self.keep_past();
         let Self { communicators, launches, .. } = self;
         communicators.retain(|_, communicator| {
@@ -289,6 +299,10 @@ impl Collector {
     /// Takes in all that was recorded before the call, in as many rounds as needed. The last flush goes on until all
     /// windows are taken apart. For that it waits for callbacks under way, up to [`FLUSH_PATIENCE`].
     fn flush(&mut self, last: bool, done: Reply<()>) {
+        if last && self.launches.have_readings() {
+            // reads the replays that the times belong to, before their communicators end
+            self.round(false);
+        }
         if last {
             for (&index, communicator) in &mut self.communicators {
                 if let Some(context) = self.recorder.contexts.at(index) {

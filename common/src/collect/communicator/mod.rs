@@ -15,7 +15,7 @@ use crate::event;
 use crate::event::handle::Handle;
 use crate::figures::Figures;
 use crate::figures::series;
-use crate::launch::times::OfKernel;
+use crate::launch::times::{OfKernel, Replay};
 use crate::nvlink;
 use crate::operation::Operation;
 use crate::operation::kernels::When;
@@ -31,6 +31,8 @@ use transfers::Transfers;
 /// Time after an operation's end on the GPU from which everything that started before it is taken to have had its time,
 /// in settling times (`NCCL_SCOREP_SETTLE_SECONDS`).
 const SILENT: f64 = 20.0;
+/// Seconds for which a destroyed communicator waits for the times of its last graphs' replays.
+const REPLAYS_SECONDS: f64 = 1.0;
 /// Seconds between two settlings of operations.
 const SETTLING_SECONDS: f64 = 0.1;
 /// Approximate largest number of a communicator's events that a round takes in. Later rounds take in the rest.
@@ -213,7 +215,11 @@ impl Communicator {
             self.assembly.lose_news();
         }
         let ready = |index| context.window(index).state() == WindowState::Ready;
-        self.over = self.ended.is_some() && (0..WINDOWS).all(ready);
+        let is_ended = self.ended.is_some_and(|ended| {
+            let waits = !hasty && now < ended.saturating_add(figures.ticks(REPLAYS_SECONDS));
+            !(waits && self.assembly.awaits_replays())
+        });
+        self.over = is_ended && (0..WINDOWS).all(ready);
         self.finish_windows(rank, recorder.settings.regression, figures);
         self.settle(rank, now, (&recorder.settings, context), figures);
         if self.over {
@@ -242,11 +248,25 @@ impl Communicator {
         }
         match news {
             OfKernel::Reached => {}
+            OfKernel::Captured(call) => self.assembly.captured(call),
+            OfKernel::Ambiguous(call) => self.assembly.forget_captured(call),
+            // as without events: a replay of the recording cannot know more
+            OfKernel::Missed => self.assembly.timed(first, When::Unheard),
             OfKernel::GivenUp(cause) => self.assembly.timed(first, When::Untimed(cause)),
             OfKernel::Launched { stamps } => self.assembly.launched(first, stamps, When::Awaited),
             OfKernel::Untimed { cause, stamps } => self.assembly.launched(first, stamps, When::Untimed(cause)),
             OfKernel::Ran(time) => self.assembly.timed(first, time.map_or_else(When::Untimed, When::Timed)),
         }
+    }
+
+    /// Takes the replays of captured launches with events since the last call.
+    pub(crate) fn take_replays(&mut self) -> Vec<Replay> {
+        self.assembly.take_replays()
+    }
+
+    /// Returns the time before which all events that began were taken in, in ticks.
+    pub(crate) fn horizon(&self) -> u64 {
+        self.horizon
     }
 
     /// Returns whether an operation is under way whose end is to be seen at once.

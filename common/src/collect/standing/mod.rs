@@ -117,13 +117,13 @@ impl Standing {
     /// operation is read.
     pub(crate) fn heard(&mut self, first: u64, news: OfKernel, now: u64) {
         match news {
-            OfKernel::Launched { .. } => {}
+            OfKernel::Launched { .. } | OfKernel::Captured(_) | OfKernel::Ambiguous(_) => {}
             OfKernel::Reached => self.entries.kernel_reached(first, now),
             OfKernel::Ran(_) => {
                 self.entries.kernel_ran(first, now);
                 self.waits.finished();
             }
-            OfKernel::Untimed { .. } | OfKernel::GivenUp(_) => self.entries.kernel_untimed(first),
+            OfKernel::Untimed { .. } | OfKernel::GivenUp(_) | OfKernel::Missed => self.entries.kernel_untimed(first),
         }
     }
 

@@ -26,7 +26,8 @@ pub struct Entry {
     pub place: u8,
     /// Place in the communicator's order of starts, the lowest 32 bits.
     pub order: u32,
-    /// Time at which its kernel was launched, ticks; 0 if events have not timed it.
+    /// Time at which its kernel was launched, ticks; 0 if events have not timed it, and if the GPU itself has launched
+    /// it.
     pub launched: u64,
     /// Function.
     pub function: Name,

@@ -11,13 +11,18 @@
 //! (`HostClock`). The timeline works the begin out anew with all that the whole run has shown
 //! ([`crate::figures::timeline`]).
 //!
+//! Launches in CUDA graphs have their replays' times: see `graphs`.
+//!
 //! Two kinds of launches leave the begin uncertain. A kernel that is over when its launch returns began at any time
 //! between the two events. A kernel that NCCL does not report was launched at any time in the call that ended its
 //! group. They get a time only if the uncertainty is short, absolutely or in proportion to the kernel.
 
+mod bounds;
+mod graphs;
 mod host_clock;
 mod news;
 
+pub use graphs::Replay;
 pub use news::{OfKernel, take_news};
 
 use super::anchors::Anchors;
@@ -27,6 +32,7 @@ use super::{Anchor, KernelId, KernelTime, Launch, Recorded, Source, Starts, Unti
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
 use crate::launch::cuda::{Event, Look};
+use graphs::Graphs;
 use host_clock::{HostClock, Pair};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
@@ -100,6 +106,8 @@ pub struct Times {
     epoch: Option<Pair>,
     /// For each communicator, which belongs to one GPU.
     hosts: FxHashMap<u64, HostClock>,
+    /// Launches in CUDA graphs.
+    graphs: Graphs,
     /// Kernels that their streams have come to since these were last taken; `None` if nobody wants to know.
     reached: Option<Vec<KernelId>>,
     anchors: Anchors,
@@ -111,6 +119,11 @@ impl Times {
         self.reached = Some(Vec::new());
     }
 
+    /// Launches in CUDA graphs may have events.
+    pub fn follow_graphs(&mut self) {
+        self.graphs.want();
+    }
+
     /// Takes the kernels that their streams have come to since the last call, and that are not over.
     pub fn take_reached(&mut self) -> Vec<KernelId> {
         self.reached.as_mut().map(std::mem::take).unwrap_or_default()
@@ -118,12 +131,13 @@ impl Times {
 
     /// Returns whether any times are to come.
     pub fn are_awaited(&self) -> bool {
-        self.under_way.values().any(|queue| !queue.is_empty()) || !self.recorded.is_empty()
+        self.under_way.values().any(|queue| !queue.is_empty()) || !self.recorded.is_empty() || self.graphs.are_awaited()
     }
 
     /// Adds a launch whose times are to come.
     pub fn await_launch(&mut self, launch: Box<Launch>) {
         match launch.source {
+            Source::Events { .. } if launch.starts == Starts::InGraph => self.graphs.add(launch),
             Source::Events { pool, .. } => self.under_way.entry((pool, launch.stream)).or_default().push_back(launch),
             Source::Recording(_) => self.recorded.push_back(launch),
         }
@@ -133,18 +147,19 @@ impl Times {
     /// recorder learnt until `known`, ticks. A tick is worth `scale` nanoseconds.
     pub fn look(&mut self, launches: &Launches, known: u64, scale: f64, mut each: impl FnMut(Outcome)) {
         self.look_at_recorded(known, scale, &mut each);
-        if self.under_way.is_empty() {
+        if self.under_way.is_empty() && self.graphs.is_empty() {
             return;
         }
         let Some(driver) = launches.driver() else { return };
         let look = driver.look();
         if let Some(look) = &look {
             // once for each context, however many streams it has
-            let pools: BTreeSet<usize> = self.under_way.keys().map(|&(pool, _)| pool).collect();
+            let of_launches = self.under_way.keys().map(|&(pool, _)| pool);
+            let pools: BTreeSet<usize> = of_launches.chain(self.graphs.pools(scale)).collect();
             pools.into_iter().for_each(|pool| launches.find_again(pool, look));
         }
         if let Some(calls) = look.as_ref().and_then(Look::relaxed) {
-            let Self { under_way, references, hosts, reached, anchors, .. } = self;
+            let Self { under_way, references, hosts, reached, anchors, graphs, .. } = self;
             for pool in under_way.keys().map(|&(pool, _)| pool).collect::<BTreeSet<usize>>() {
                 anchors.look(pool, launches, &calls, scale);
             }
@@ -175,6 +190,9 @@ impl Times {
                     let Some(stopped) = stopped else { break };
                     let Some(launch) = queue.pop_front() else { break };
                     let events = (stopped.saturating_sub(lasted.max(0).cast_unsigned()), stopped);
+                    if let Source::Events { generation, .. } = launch.source {
+                        graphs.saw((pool, generation), (launch.before, events.0), (learnt, stopped), scale);
+                    }
                     if let Some(kernel) = launch.kernel {
                         let of = |event| calls.elapsed(last, event).map(|after| stopped.saturating_add_signed(after));
                         let anchor = anchors.serve(pool, kernel.context, of);
@@ -189,6 +207,13 @@ impl Times {
                 }
             }
             under_way.retain(|_, queue| !queue.is_empty());
+            let of_now = |reference: &&Reference| !launches.are_of_before(&reference.launch);
+            graphs.read(
+                &calls,
+                scale,
+                |launch| !launches.are_of_before(launch),
+                |pool| references.get(&pool).filter(of_now).map(|reference| (reference.event, reference.time)),
+            );
         }
         if driver.is_over() {
             let cause = if driver.has_failed() { Untimed::CudaFailed } else { Untimed::NotBelieved };
@@ -222,6 +247,42 @@ impl Times {
         }
     }
 
+    /// Adds a replay of a captured launch. Returns false if no events time that launch.
+    pub fn replayed(&mut self, context: Handle, replay: Replay) -> bool {
+        self.graphs.replayed(context, replay)
+    }
+
+    /// Returns whether times were read that no replay has yet.
+    pub fn have_readings(&self) -> bool {
+        self.graphs.has_readings()
+    }
+
+    /// Gives times to the replays of a communicator, all of which are known that were reported before `horizon`. Calls
+    /// `each` for each replay that has one now, or will have none. Nobody knows whose the times are unless the
+    /// communicator `is_whole`: no report was lost.
+    pub fn settle_replays(
+        &mut self,
+        (context, is_whole): (Handle, bool),
+        horizon: u64,
+        scale: f64,
+        each: impl FnMut(Replay, Option<KernelTime>),
+    ) {
+        if !is_whole {
+            self.graphs.give_up(Some(context));
+        }
+        self.graphs.settle(context, horizon, scale, each);
+    }
+
+    /// Stops asking about the events of a pool's graphs. Returns the replays that get no time.
+    pub fn close_graphs(&mut self, pool: u32) -> Vec<(Handle, Replay)> {
+        self.graphs.close(pool as usize)
+    }
+
+    /// Stops asking about the events of a captured launch. Returns the replays that get no time.
+    pub fn forget_captured(&mut self, context: Handle, call: u64) -> Vec<Replay> {
+        self.graphs.forget(context, call)
+    }
+
     /// Stops asking about the events of a pool. Returns the pool's launches, whose kernels get no time, and its own
     /// stream.
     pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> (Vec<Box<Launch>>, Option<Own>) {
@@ -244,11 +305,13 @@ impl Times {
         for kernel in left.filter_map(|launch| launch.kernel) {
             each(Outcome::untimed(kernel, cause));
         }
+        self.graphs.give_up(None);
     }
 
     /// Forgets a communicator that has ended.
     pub fn forget(&mut self, context: Handle) {
         self.hosts.remove(&context.raw());
+        self.graphs.forget_all(context);
     }
 }
 
@@ -267,6 +330,8 @@ fn launched(&Launch { before, after, starts, .. }: &Launch) -> u64 {
         Starts::AtOnce => before,
         Starts::Within => after - after.saturating_sub(before) / LAST_PART,
         Starts::AtReturn => after,
+        // long before: the host has no part in it
+        Starts::InGraph => 0,
     }
 }
 
@@ -279,6 +344,9 @@ fn begin(
     scale: f64,
 ) -> Result<KernelTime, Untimed> {
     let &Launch { before, after, .. } = launch;
+    if launch.starts == Starts::InGraph {
+        return graphs::between((first, last), before, learnt).ok_or(Untimed::NotBelieved);
+    }
     if let Some(anchor) = anchor {
         host.anchored(anchor, scale);
     }
@@ -296,7 +364,7 @@ fn begin(
     let unknown = match launch.starts {
         _ if is_over => last.saturating_sub(first),
         Starts::Within => (start - waited).max(latest_return.saturating_sub(start)),
-        Starts::AtOnce | Starts::AtReturn => 0,
+        Starts::AtOnce | Starts::AtReturn | Starts::InGraph => 0,
     };
     let is_known = unknown <= KNOWN.max(last.saturating_sub(start) / KNOWN_PART);
     // events that are closer together mean that the kernel was launched elsewhere

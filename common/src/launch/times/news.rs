@@ -1,6 +1,6 @@
 //! News of kernels, from the launching threads and from CUDA's events, for the collector.
 
-use super::Times;
+use super::{Replay, Times};
 use crate::launch::pool::Launches;
 use crate::launch::{KernelId, KernelTime, News, Untimed};
 
@@ -19,6 +19,12 @@ pub enum OfKernel {
         /// Whether NCCL was asked for the GPU's stamps.
         stamps: bool,
     },
+    /// A launch was captured with events: operations of this call are replays of it.
+    Captured(u64),
+    /// Which launch of the graph runs this call is not known.
+    Ambiguous(u64),
+    /// It is a replay whose times were not read, or not for sure.
+    Missed,
     /// Its stream has come to it, and it is not over.
     Reached,
     /// The kernel is over: its time, or the reason why its events give none.
@@ -43,6 +49,19 @@ pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(Ke
                     each(kernel, OfKernel::Launched { stamps: launch.stamps });
                 }
                 times.await_launch(launch);
+            }
+            News::Captured(launch) if launches.are_of_before(&launch) => {}
+            News::Captured(launch) => {
+                if let Some(kernel) = launch.kernel {
+                    each(kernel, OfKernel::Captured(launch.number));
+                }
+                times.await_launch(launch);
+            }
+            News::Ambiguous { context, call } => {
+                for Replay { first, .. } in times.forget_captured(context, call) {
+                    each(KernelId { context, order: first }, OfKernel::Missed);
+                }
+                each(KernelId { context, order: 0 }, OfKernel::Ambiguous(call));
             }
             News::Untimed { kernel, cause, stamps } => each(kernel, OfKernel::Untimed { cause, stamps }),
         }

@@ -54,8 +54,8 @@ impl Recorder {
         // made anew for each call: what a function that is not inlined takes by address is in memory for all others, too
         let home = || Home { context, index, raw };
         let (handle, order) = self.ordered(Started { kind, ..started }, home(), payload);
-        if self.launches.are_timed() && !is_copied && handle != 0 {
-            self.follow(cell, home(), order, operation.peer, algorithm);
+        if self.launches.are_timed() && !is_copied {
+            self.follow(cell, home(), (handle, order), operation.peer, algorithm);
         }
         if !skipped {
             return handle;
@@ -124,6 +124,7 @@ impl Recorder {
         };
         let payload = |order, _| OfCall { silent, place: Place::new(order, distance(order)), ..payload }.pack();
         let (handle, _) = self.ordered(started, home, payload);
+        cell.launching.name_call(handle);
         if silent || captured {
             context.doubt();
         }
@@ -176,18 +177,34 @@ impl Recorder {
         }
     }
 
-    /// Follows the start of a kernel's operation, at place `order` in the order of starts: a send or receive (`peer`),
-    /// or a collective by `algorithm`.
+    /// Follows the start of a kernel's operation, with its handle (0 where there is no room) and its place in the order
+    /// of starts: a send or receive (`peer`), or a collective by `algorithm`.
     // takes single fields, not the operation: else the operation would have to be in memory, also without events
     #[cold]
     #[inline(never)]
-    fn follow(&self, cell: &ThreadCell, home: Home<'_>, order: u64, peer: Option<i32>, algorithm: Name) {
+    fn follow(
+        &self,
+        cell: &ThreadCell,
+        home: Home<'_>,
+        (handle, order): (u64, u64),
+        peer: Option<i32>,
+        algorithm: Name,
+    ) {
+        // of the replay of a graph a recording has the time here, since it has no launch
+        let replayed = if self.launches.are_replayed() { cell.launching.take_recorded() } else { None };
+        if handle == 0 {
+            return;
+        }
         let Home { context, index, raw } = home;
         let distance = cell.launching.distance(order);
-        if cell.launching.has_news()
-            && let Some(context) = Handle::parse_context(raw)
-        {
-            self.tell_launch(cell, KernelId { context, order: order - distance });
+        if let Some(context) = Handle::parse_context(raw) {
+            let kernel = KernelId { context, order: order - distance };
+            if cell.launching.has_news() {
+                self.tell_launch(cell, kernel);
+            }
+            if let Some(recorded) = replayed {
+                self.tell_replay(cell, kernel, recorded);
+            }
         }
         self.learn(cell, context, index, peer, distance == 0 && algorithm.is_believed());
     }

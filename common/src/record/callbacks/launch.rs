@@ -1,12 +1,15 @@
 //! Launches, with CUDA events around those that the GPU's stamps will not time.
 //!
+//! Into a stream that is captured into a CUDA graph nothing is recorded, unless `NCCL_SCOREP_GRAPH_EVENTS` asks for it:
+//! then the two events become nodes of the graph, which each replay records anew.
+//!
 //! NCCL itself calls CUDA between a launch's begin and end, so the library may do so too. Two events cost some 3 us
 //! there, which is the price of a time. A launch without events costs a few instructions.
 
 use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
 use crate::launch::cuda::Calls;
-use crate::launch::{KernelId, Launch, News, Source, Starts, Untimed};
+use crate::launch::{KernelId, Launch, News, Recorded, Source, Starts, Untimed};
 use crate::record::context::Context;
 use crate::record::host_region::{self, Region};
 use crate::record::recorder::Recorder;
@@ -41,13 +44,18 @@ impl Recorder {
     }
 
     /// Begins the events around a launch. Returns whether there are any.
-    fn begin_events(&self, cell: &ThreadCell, context: u64, stream: usize) -> bool {
-        let Some((context, index)) = self.contexts.find(context) else { return false };
+    fn begin_events(&self, cell: &ThreadCell, raw: u64, stream: usize) -> bool {
+        let Some((context, index)) = self.contexts.find(raw) else { return false };
         let launching = &cell.launching;
         launching.launch_stamped(context.has_stamps());
         context.ask_for_stamps(self.stamps.are_wanted());
-        let begun =
-            if self.needs_events(cell, context, index) { self.events(cell, stream, None) } else { (None, None) };
+        let begun = if !self.needs_events(cell, context, index) {
+            (None, None)
+        } else if self.settings.graph_events == 0 {
+            self.events(cell, stream, None)
+        } else {
+            self.events_in_graph(cell, raw, index, stream).unwrap_or_else(|| self.events(cell, stream, None))
+        };
         let is_begun = begun.0.is_some();
         self.leave(launching.begin(begun.0, begun.1));
         // the kernels of the group's silent calls cannot be told apart from this kernel
@@ -70,6 +78,9 @@ impl Recorder {
     /// Handles the return of a launch.
     fn launch_ends(&self, cell: &ThreadCell) {
         let Some(launch) = cell.launching.take() else { return };
+        if launch.starts == Starts::InGraph {
+            return self.capture_ends(cell, launch);
+        }
         let (launch, untimed) = match self.end_events(cell, launch) {
             Some(launch) => (Some(launch), None),
             None => (None, Some(Untimed::CudaFailed)),
@@ -148,6 +159,46 @@ impl Recorder {
         }
     }
 
+    /// Begins the events around a launch into a stream that is captured. `None` if the stream is not captured.
+    #[cold]
+    fn events_in_graph(&self, cell: &ThreadCell, context: u64, index: u32, stream: usize) -> Option<Begun> {
+        let first_call = cell.launching.first_launch(index);
+        if let Some((call, context)) = cell.launching.take_captured() {
+            self.launches.tell(News::Ambiguous { context, call });
+        }
+        let driver = self.launches.driver()?;
+        let calls = driver.calls()?;
+        if !calls.captures(stream) {
+            return None;
+        }
+        let chosen = || {
+            let (call, context) = (first_call?, Handle::parse_context(context)?);
+            let is_chosen = driver.records_in_graphs() && self.launches.is_capture_chosen(self.settings.graph_events);
+            let mut launch = if is_chosen { self.launches.make_for_graph(&calls) } else { None }?;
+            // of the launching thread's current context, as the kernel is: else NCCL could not launch it
+            let Source::Events { first, .. } = launch.source else { return None };
+            calls.record_in_graph(first, stream)?;
+            (launch.stream, launch.before, launch.number) = (stream, cell.now(), call);
+            launch.kernel = Some(KernelId { context, order: 0 });
+            Some(launch)
+        };
+        Some(chosen().map_or((None, Some(Untimed::Graph)), |launch| (Some(launch), None)))
+    }
+
+    /// Ends the events around a captured launch. Nothing of the launch runs before its graph is replayed.
+    #[cold]
+    fn capture_ends(&self, cell: &ThreadCell, mut launch: Box<Launch>) {
+        cell.launching.begin(None, Some(Untimed::Graph));
+        let Source::Events { last, .. } = launch.source else { return };
+        let calls = self.launches.driver().and_then(|driver| driver.calls());
+        let is_recorded = calls.is_some_and(|calls| calls.record_in_graph(last, launch.stream).is_some());
+        if let (true, Some(KernelId { context, .. })) = (is_recorded, launch.kernel) {
+            launch.after = cell.now().max(1);
+            cell.launching.captured(launch.number, context);
+            self.launches.tell(News::Captured(launch));
+        }
+    }
+
     fn record_first(calls: &Calls<'_>, launch: &Launch) -> Option<()> {
         match launch.source {
             Source::Events { first, .. } => calls.record(first, launch.stream),
@@ -186,6 +237,16 @@ impl Recorder {
         if let Some(cause) = untimed {
             self.launches.tell(News::Untimed { kernel, cause, stamps });
         }
+    }
+
+    /// Reports the time of a graph's replay from a recording, at the start of one of its operations.
+    #[cold]
+    pub(super) fn tell_replay(&self, cell: &ThreadCell, kernel: KernelId, recorded: Recorded) {
+        let now = cell.recently();
+        let mut launch = self.launches.recorded(recorded, now);
+        (launch.kernel, launch.stamps, launch.starts) = (Some(kernel), true, Starts::InGraph);
+        launch.after = now.max(1);
+        self.launches.tell(News::Launched(launch));
     }
 
     /// Learns from the start of an operation, which is a send or receive if it has a peer. Whether the stamps of a
@@ -289,7 +350,10 @@ impl Recorder {
     /// Gives the launch that begins on this thread its number in a recording.
     pub fn number_launch(&self, cell: &ThreadCell, number: u64) {
         if let Some(mut launch) = cell.launching.take() {
-            launch.number = number;
+            // a captured launch has no time of its own: its number is its call's
+            if launch.starts != Starts::InGraph {
+                launch.number = number;
+            }
             cell.launching.begin(Some(launch), None);
         }
     }

@@ -57,6 +57,10 @@ struct Calls {
     /// Function and size class of the last call.
     function: AtomicU8,
     class: AtomicU8,
+    /// Handle of the first call; 0 where it was not recorded.
+    first: AtomicU64,
+    /// Launches of the group so far.
+    launches: AtomicU32,
 }
 
 /// A broadcast that NCCL launches without reporting an operation: only the call is reported.
@@ -85,6 +89,8 @@ pub(crate) struct Launching {
     /// Whether they were asked for when the last kernel was launched.
     stamped: AtomicBool,
     calls: Calls,
+    /// Call and context of the group's captured launch with events; 0 for none.
+    captured: [AtomicU64; 2],
     /// The first silent call of the group: its place in the order of starts plus one (0 for none), its context, stream
     /// and handle.
     silent: [AtomicU64; 4],
@@ -141,7 +147,10 @@ impl Launching {
 
     fn group(&self, stamps: u8) {
         self.group_stamps.store(stamps, Ordering::Relaxed);
-        self.calls.count.store(0, Ordering::Relaxed);
+        for count in [&self.calls.count, &self.calls.launches] {
+            count.store(0, Ordering::Relaxed);
+        }
+        self.captured[0].store(0, Ordering::Relaxed);
         self.silent[0].store(0, Ordering::Relaxed);
     }
 
@@ -175,7 +184,7 @@ impl Launching {
 
     /// Notes an API call.
     pub(crate) fn call(&self, context: u32, function: Name, bytes: u64) {
-        let Calls { context: of, count, function: last, class } = &self.calls;
+        let Calls { context: of, count, function: last, class, .. } = &self.calls;
         let before = count.load(Ordering::Relaxed);
         let other = before > 0 && of.load(Ordering::Relaxed) != u64::from(context);
         of.store(if other { u64::MAX } else { u64::from(context) }, Ordering::Relaxed);
@@ -187,9 +196,42 @@ impl Launching {
     /// Returns the only call of the group, if the group has one call and it is of that context: its function, and its
     /// size class (0 for no bytes, else one more than the binary logarithm).
     pub(crate) fn only_call(&self, context: u32) -> Option<(Name, u8)> {
-        let Calls { context: of, count, function, class } = &self.calls;
+        let Calls { context: of, count, function, class, .. } = &self.calls;
         let only = count.load(Ordering::Relaxed) == 1 && of.load(Ordering::Relaxed) == u64::from(context);
         only.then(|| (Name::from_bits(function.load(Ordering::Relaxed)), class.load(Ordering::Relaxed)))
+    }
+
+    /// Stores the handle of the last call, if the call is the group's first one.
+    pub(crate) fn name_call(&self, handle: u64) {
+        if self.calls.count.load(Ordering::Relaxed) == 1 {
+            self.calls.first.store(handle, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a launch of the group. Returns the handle of the group's first call, if all calls are of that context and
+    /// no other launch has come before: unless another one follows, the launch runs this call.
+    pub(crate) fn first_launch(&self, context: u32) -> Option<u64> {
+        let Calls { context: of, count, first, launches, .. } = &self.calls;
+        let before = launches.load(Ordering::Relaxed);
+        launches.store(before.saturating_add(1), Ordering::Relaxed);
+        let is_first = before == 0 && count.load(Ordering::Relaxed) > 0;
+        let is_alone = is_first && of.load(Ordering::Relaxed) == u64::from(context);
+        Some(first.load(Ordering::Relaxed)).filter(|&handle| is_alone && handle != 0)
+    }
+
+    /// Notes that the group has a captured launch with events.
+    pub(crate) fn captured(&self, call: u64, context: Handle) {
+        for (place, value) in self.captured.iter().zip([call, context.raw()]) {
+            place.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the group's captured launch with events: its call and its context.
+    pub(crate) fn take_captured(&self) -> Option<(u64, Handle)> {
+        let [call, context] = &self.captured;
+        let found = Some(call.load(Ordering::Relaxed)).filter(|&call| call != 0)?;
+        call.store(0, Ordering::Relaxed);
+        Some((found, Handle::parse_context(context.load(Ordering::Relaxed))?))
     }
 
     /// Sets the launch under way, or the reason why it has no events. Returns the previous launch, which no operation

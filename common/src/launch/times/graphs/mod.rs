@@ -1,0 +1,351 @@
+//! Launches in CUDA graphs: which replay the times of their events belong to.
+//!
+//! The two events of a captured launch are nodes of its graph. Each replay records them anew, so they have the times of
+//! the latest replay alone, and the collector reads them in its rounds. It knows the replays by NCCL's reports:
+//!
+//! ```text
+//! NCCL's report of replay n ─► first event, kernel, last event ─► NCCL's report of replay n + 1
+//! ```
+//!
+//! This order is certain: the kernel waits for the report, which is a node of the graph as well, and replays of a graph
+//! never overlap. So the times that were read belong to the latest replay whose report lies before the events. Host and
+//! GPU have different clocks; where their relation ([`Bounds`]) leaves open whether a report came before the events or
+//! behind them, the times are not used. A replay whose times were not read before the next one is not timed: its cause
+//! is the graph.
+//!
+//! A reading is looked at only once all reports from before it were read from the recording memory.
+
+use super::bounds::{Bounds, RESOLUTION};
+use super::{BEHIND_EVENT, LEAST};
+use crate::clock::CLOCK;
+use crate::event::handle::Handle;
+use crate::launch::cuda::{Event, Relaxed};
+use crate::launch::{KernelId, KernelTime, Launch, Source};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Nanoseconds that the event may be old that times are measured from. CUDA's numbers have 24 bits: at this distance
+/// they are half a microsecond apart.
+const OLDEST: i64 = 8_000_000_000;
+/// Nanoseconds by which the same event's times may differ, measured from different events.
+const SAME: u64 = 2 * RESOLUTION;
+/// Nanoseconds for which events are read after the last replay, since the next one may have begun unheard.
+const WHILE: f64 = 1e9;
+/// Most replays of a launch that wait for their times.
+const MOST_WAITING: usize = 4096;
+
+/// A pool's number and generation: events of one have one clock.
+type Clock = (usize, u32);
+
+/// The communicator's context, and the handle of a call that the launch runs.
+type Key = (u64, u64);
+
+/// A replay of a captured launch, as NCCL has reported it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replay {
+    /// Handle of the captured call.
+    pub call: u64,
+    /// Order of the kernel's first operation.
+    pub first: u64,
+    /// Time of the report, ticks.
+    pub reported: u64,
+    /// Handle of the reported operation, which names the replay in a recording; 0 for none.
+    pub number: u64,
+}
+
+/// Times that were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Reading {
+    /// Time before the reading, ticks.
+    from: u64,
+    /// Time after the reading, ticks.
+    until: u64,
+    /// Time before the last reading that had other times, ticks: the events happened later.
+    since: u64,
+    /// Times of both events, if they are new and of one replay.
+    times: Option<(u64, u64)>,
+    /// Whether there is no event to measure times from.
+    is_hopeless: bool,
+}
+
+/// A captured launch.
+#[derive(Debug)]
+struct Captured {
+    launch: Box<Launch>,
+    clock: Clock,
+    events: [Event; 2],
+    /// Time of the last event, as it was read last.
+    last: Option<u64>,
+    /// Time before the last reading, ticks.
+    read: u64,
+    readings: VecDeque<Reading>,
+    /// Replays without a time so far, in their order.
+    replays: VecDeque<Replay>,
+    /// Time of the last report, ticks.
+    reported: u64,
+}
+
+/// All captured launches.
+#[derive(Debug, Default)]
+pub(super) struct Graphs {
+    /// Whether launches in graphs may get events.
+    are_wanted: bool,
+    captured: FxHashMap<Key, Captured>,
+    bounds: FxHashMap<Clock, Bounds>,
+}
+
+/// Returns the time of the kernel between two events of a replay that was reported at `before`. `None` if they are so
+/// close together that no kernel ran between them.
+pub(super) fn between((first, stop): (u64, u64), before: u64, learnt: u64) -> Option<KernelTime> {
+    let start = first.saturating_add(BEHIND_EVENT).min(stop);
+    // the host has no part in the launch: it lies long before
+    let time = KernelTime { start, stop, first, before, launched: 0, learnt, anchor: None };
+    (stop.saturating_sub(first) >= LEAST).then_some(time)
+}
+
+impl Captured {
+    /// Reads the events, and measures their times from an event with a known time.
+    fn read(&mut self, calls: &Relaxed<'_>, reference: Option<(Event, u64)>) {
+        let from = CLOCK.now();
+        let mut reading = Reading { from, until: 0, since: self.read, times: None, is_hopeless: true };
+        if let Some((reference, time)) = reference {
+            let [first, last] = self.events;
+            let after = |event| calls.elapsed_in_graph(reference, event);
+            let at = |after| time.saturating_add_signed(after);
+            reading.is_hopeless = false;
+            match after(last) {
+                Some(after) if after.abs() > OLDEST => reading.is_hopeless = true,
+                Some(now) if self.last.is_none_or(|before| at(now).abs_diff(before) > SAME) => {
+                    // the first event on both sides of the last one: a replay in between would have changed it
+                    if let (Some(begin), Some(end)) = (after(first), after(last))
+                        && begin <= end
+                        && after(first) == Some(begin)
+                    {
+                        reading.times = Some((at(begin), at(end)));
+                        self.last = Some(at(end));
+                        self.read = from;
+                    }
+                }
+                // as before, or not happened
+                _ => self.read = from,
+            }
+        }
+        reading.until = CLOCK.now();
+        self.readings.push_back(reading);
+    }
+
+    /// Finds the replay that times belong to. `known` replays were reported before the reading. Returns its place, and
+    /// the number of replays that get no other time.
+    fn owner(
+        &self,
+        reading: &Reading,
+        (first, last): (u64, u64),
+        known: usize,
+        bounds: &Bounds,
+        scale: f64,
+    ) -> (Option<usize>, usize) {
+        for place in (0..known).rev() {
+            let reported = self.replays[place].reported;
+            let [earliest, latest] = [bounds.earliest(reported, scale), bounds.latest(reported, scale)];
+            let may_be_before = earliest.is_none_or(|earliest| first >= earliest);
+            let is_before = reading.since > reported || latest.is_some_and(|latest| last > latest);
+            match (is_before, may_be_before) {
+                (true, true) => return (Some(place), place + 1),
+                // an earlier replay's
+                (false, false) => {}
+                // nobody knows whose
+                _ => return (None, place + 1),
+            }
+        }
+        (None, 0)
+    }
+
+    /// Takes in a reading. Calls `each` for each replay that now has a time or will have none.
+    fn take(
+        &mut self,
+        reading: Reading,
+        bounds: &mut Bounds,
+        scale: f64,
+        each: &mut impl FnMut(Replay, Option<KernelTime>),
+    ) {
+        let known = self.replays.partition_point(|replay| replay.reported < reading.until);
+        let (owner, mut over) = match reading.times {
+            Some(times) => {
+                bounds.happened_after(reading.since, times.1, scale);
+                bounds.happened_before(reading.until, times.1, scale);
+                self.owner(&reading, times, known, bounds, scale)
+            }
+            None => (None, 0),
+        };
+        let mut time = None;
+        if let (Some(place), Some((first, stop))) = (owner, reading.times) {
+            let before = self.replays[place].reported;
+            bounds.happened_after(before, first, scale);
+            time = between((first, stop), before, reading.until);
+        }
+        // those that a later one had followed when the events were read
+        let followed = self.replays.partition_point(|replay| replay.reported < reading.from).saturating_sub(1);
+        over = over.max(followed);
+        if reading.is_hopeless {
+            over = known;
+        }
+        over = over.max(self.replays.len().saturating_sub(MOST_WAITING));
+        for (place, replay) in self.replays.drain(..over).enumerate() {
+            each(replay, time.filter(|_| owner == Some(place)));
+        }
+    }
+}
+
+impl Graphs {
+    /// Launches in graphs may get events: the clocks are compared from now on.
+    pub(super) fn want(&mut self) {
+        self.are_wanted = true;
+    }
+
+    /// Returns whether any captured launch has events.
+    pub(super) fn is_empty(&self) -> bool {
+        self.captured.is_empty()
+    }
+
+    /// Returns whether times of replays are to come.
+    pub(super) fn are_awaited(&self) -> bool {
+        self.captured.values().any(|captured| !captured.replays.is_empty())
+    }
+
+    /// Returns whether there are readings that no report has been held against.
+    pub(super) fn has_readings(&self) -> bool {
+        self.captured.values().any(|captured| !captured.readings.is_empty())
+    }
+
+    /// Adds a captured launch.
+    pub(super) fn add(&mut self, launch: Box<Launch>) {
+        let (Source::Events { pool, generation, first, last }, Some(KernelId { context, .. })) =
+            (launch.source, launch.kernel)
+        else {
+            return;
+        };
+        let captured = Captured {
+            clock: (pool, generation),
+            events: [first, last],
+            last: None,
+            read: launch.after,
+            readings: VecDeque::new(),
+            replays: VecDeque::new(),
+            reported: 0,
+            launch,
+        };
+        self.captured.insert((context.raw(), captured.launch.number), captured);
+    }
+
+    /// Adds a replay. Returns false if its launch has no events.
+    pub(super) fn replayed(&mut self, context: Handle, replay: Replay) -> bool {
+        let Some(captured) = self.captured.get_mut(&(context.raw(), replay.call)) else { return false };
+        captured.reported = captured.reported.max(replay.reported);
+        // reports are read by window and thread, mostly in their order
+        let place = captured.replays.partition_point(|before| before.reported <= replay.reported);
+        captured.replays.insert(place, replay);
+        true
+    }
+
+    /// Takes in an event of a launch outside of graphs: its times on its clock, and when it was recorded and learnt.
+    pub(super) fn saw(&mut self, clock: Clock, (before, first): (u64, u64), (learnt, last): (u64, u64), scale: f64) {
+        if self.are_wanted {
+            let bounds = self.bounds.entry(clock).or_default();
+            bounds.happened_after(before, first, scale);
+            bounds.happened_before(learnt, last, scale);
+        }
+    }
+
+    /// Iterates over the pools whose events are to be read now.
+    pub(super) fn pools(&self, scale: f64) -> impl Iterator<Item = usize> + '_ {
+        let now = CLOCK.now();
+        self.captured.values().filter(move |captured| captured.is_watched(now, scale)).map(|captured| captured.clock.0)
+    }
+
+    /// Reads the events of the launches that are replayed. `is_there` says whether a launch's context still exists;
+    /// `reference` returns an event of a pool with its time.
+    pub(super) fn read(
+        &mut self,
+        calls: &Relaxed<'_>,
+        scale: f64,
+        is_there: impl Fn(&Launch) -> bool,
+        reference: impl Fn(usize) -> Option<(Event, u64)>,
+    ) {
+        let now = CLOCK.now();
+        for captured in self.captured.values_mut().filter(|captured| captured.is_watched(now, scale)) {
+            if is_there(&captured.launch) {
+                captured.read(calls, reference(captured.clock.0));
+            } else {
+                captured.give_up();
+            }
+        }
+    }
+
+    /// Notes that nothing can be read any more, of a communicator or (`None`) at all.
+    pub(super) fn give_up(&mut self, context: Option<Handle>) {
+        let of = |key: &Key| context.is_none_or(|context| context.raw() == key.0);
+        self.captured.iter_mut().filter(|(key, _)| of(key)).for_each(|(_, captured)| captured.give_up());
+    }
+
+    /// Holds the readings of a communicator's launches against the replays, all of which were taken in that were
+    /// reported before `horizon`. Calls `each` for each replay that now has a time or will have none.
+    pub(super) fn settle(
+        &mut self,
+        context: Handle,
+        horizon: u64,
+        scale: f64,
+        mut each: impl FnMut(Replay, Option<KernelTime>),
+    ) {
+        for (key, captured) in &mut self.captured {
+            if key.0 != context.raw() {
+                continue;
+            }
+            let bounds = self.bounds.entry(captured.clock).or_default();
+            while captured.readings.front().is_some_and(|reading| reading.until <= horizon)
+                && let Some(reading) = captured.readings.pop_front()
+            {
+                captured.take(reading, bounds, scale, &mut each);
+            }
+        }
+    }
+
+    /// Forgets a launch.
+    pub(super) fn forget(&mut self, context: Handle, call: u64) -> Vec<Replay> {
+        self.captured.remove(&(context.raw(), call)).map(|captured| captured.replays.into()).unwrap_or_default()
+    }
+
+    /// Forgets the launches of a communicator that has ended.
+    pub(super) fn forget_all(&mut self, context: Handle) {
+        self.captured.retain(|key, _| key.0 != context.raw());
+    }
+
+    /// Forgets the launches of a pool, about whose events nobody may ask any more. Returns the replays that wait.
+    pub(super) fn close(&mut self, pool: usize) -> Vec<(Handle, Replay)> {
+        self.bounds.retain(|clock, _| clock.0 != pool);
+        let closed = self.captured.extract_if(|_, captured| captured.clock.0 == pool);
+        let replays = |captured: Captured| {
+            let context = captured.launch.kernel.map(|kernel| kernel.context);
+            captured.replays.into_iter().filter_map(move |replay| Some((context?, replay)))
+        };
+        closed.flat_map(|(_, captured)| replays(captured)).collect()
+    }
+}
+
+impl Captured {
+    /// Returns whether its events are to be read: replays wait, or came until a moment ago.
+    fn is_watched(&self, now: u64, scale: f64) -> bool {
+        !self.replays.is_empty() || self.reported != 0 && (now.saturating_sub(self.reported) as f64) * scale < WHILE
+    }
+
+    /// Its events cannot be read any more.
+    fn give_up(&mut self) {
+        if !self.replays.is_empty() {
+            let now = CLOCK.now();
+            let reading = Reading { from: now, until: now, since: 0, times: None, is_hopeless: true };
+            self.readings.push_back(reading);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+/* Events that are nodes of CUDA graphs (NCCL_SCOREP_GRAPH_EVENTS): each replay records them anew, and the library times the replays whose
+ * times it reads before the next one. */
+#ifndef GRAPH_EVENTS_H
+#define GRAPH_EVENTS_H
+
+#include "captures.h"
+
+/* A launch in a graph: its works, the calls of its capture, and the first of its two records. */
+struct captured { struct communicator *of; struct work works[MOST_WORKS]; int count; struct calls calls; bool has_events; uint64_t record; };
+
+static long graph_events(void) {
+  const char *text = getenv("NCCL_SCOREP_GRAPH_EVENTS");
+  return text ? atol(text) : 0;
+}
+
+/* Captures a launch of these works, and that many more launches of the group. */
+static struct captured capture_group(struct communicator *of, const struct work *works, int count, int more) {
+  static long captures;
+  struct captured captured = {.of = of, .count = count};
+  memcpy(captured.works, works, (size_t)count * sizeof *works);
+  of->has_graph = true;
+  want.out_of_step = want.warnings = ANY;
+  driver->set_current(of->gpu);
+  driver->begin_capture(of->stream, CAPTURE_GLOBAL);
+  captured.record = driver->graph_records();
+  captured.calls = call(of, works, count, true);
+  for (int i = 0; i <= more; i++) launch_kernel(of, &captured.calls, 0);
+  group_ends(&captured.calls);
+  driver->end_capture(of->stream);
+  long every = graph_events();
+  captured.has_events = every && captures++ % every == 0;
+  uint64_t records = driver->graph_records() - captured.record;
+  check(records == (captured.has_events ? 2 : 0), "%lu records in the graph", (unsigned long)records);
+  return captured;
+}
+
+static struct captured capture(struct communicator *of, const struct work *works, int count) { return capture_group(of, works, count, 0); }
+static struct captured capture_one(struct communicator *of, struct work work) { return capture(of, &work, 1); }
+
+/* NCCL tells of a replay, in a callback of CUDA's. */
+static void *report(void *of_replay) {
+  const struct captured *captured = of_replay;
+  driver->forbid(true);
+  operate(captured->of, captured->works, captured->count, &captured->calls);
+  driver->forbid(false);
+  return NULL;
+}
+
+/* What becomes of a replay's times. */
+enum fate { READ, TORN, UNREAD };
+
+/* A replay of a launch, whose kernel takes so long and begins so much later than NCCL tells of it. */
+static void replay_after(struct captured *captured, uint64_t after, uint64_t length, enum fate fate) {
+  struct communicator *of = captured->of;
+  go_on_to(now() > of->busy ? now() : of->busy);
+  uint64_t first = now() + captured->count * CALL_TIME + after;
+  of->before = of->latest;
+  of->latest = (struct kernel){first, first, first + EVENT_TIME, first + EVENT_TIME + length};
+  of->busy = of->latest.end;
+  pthread_t thread;
+  check(pthread_create(&thread, NULL, report, captured) == 0, "no thread");
+  pthread_join(thread, NULL);
+  go_on_to(first);
+  if (captured->has_events) driver->execute_record(captured->record);
+  /* the library reads the new first event and the old last one */
+  if (fate == TORN) for (int i = 0; i < 3; i++) flush();
+  go_on_to(of->latest.end);
+  if (captured->has_events) driver->execute_record(captured->record + 1);
+  if (fate == UNREAD) return;
+  pass(100 * MICROSECONDS);
+  for (int i = 0; i < 3; i++) flush();
+}
+
+/* By other algorithms there are stamps, which nobody believes. */
+static enum cause graph_cause(void) { return is_asked(KERNEL_CH) ? WHY_not_believed : WHY_graph; }
+
+static void print_replay(struct captured *captured) {
+  has_events = captured->has_events, without_events = graph_cause();
+  enum source source = source_of(captured->of, captured->works, captured->count, captured->calls.mask);
+  for (int i = 0; i < captured->count; i++) print_work(captured->of, &captured->works[i], source);
+  has_events = true, without_events = WHY_not_believed;
+}
+
+static void replay(struct captured *captured, uint64_t length, enum fate fate) {
+  replay_after(captured, 10 * MICROSECONDS, length, fate);
+  print_replay(captured);
+}
+
+/* Two collectives, and a group of a send and a receive, replayed beside plain launches. */
+static void graph_replays(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  const struct work exchange[] = {send_to(1), receive_from(1)};
+  struct captured captured[] = {capture_one(&of, all_reduce("TREE")), capture(&of, exchange, 2),
+                                capture_one(&of, (struct work){"AllGather", "NVLS", -1, 9000})};
+  for (uint64_t i = 0; i < 12; i++) {
+    for (uint64_t j = 0; j < 3; j++) replay(&captured[j], (20 + 7 * i + 50 * j) * MICROSECONDS, i % 3 == j ? TORN : READ);
+    if (i % 3 == 0) enqueue_alone(&of, all_reduce("TREE"), 2, (150 + i) * MICROSECONDS);
+  }
+  end(&of);
+}
+
+static _Noreturn void *lets_time_go_on(void *unused) {
+  (void)unused;
+  for (;;) true_time_is(now() + MICROSECONDS);
+}
+
+/* The last replay ends with its communicator (NUMBER 1), or with the process, and nobody has looked. Time goes on meanwhile. */
+static void graph_replay_at_the_end(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  struct captured captured = capture_one(&of, all_reduce("TREE"));
+  replay(&captured, 70 * MICROSECONDS, READ);
+  replay(&captured, 80 * MICROSECONDS, UNREAD);
+  pthread_t thread;
+  check(pthread_create(&thread, NULL, lets_time_go_on, NULL) == 0, "no thread");
+  if (number) finalize(of.context);
+}
+
+/* Two communicators of a GPU and one of another, in turn. */
+static void graphs_of_communicators(void) {
+  struct communicator of[3] = {communicator_alone(0xab, 0, 2)};
+  of[1] = communicator(0xac, 0, 2, of[0].gpu, driver->make_stream());
+  of[2] = communicator_alone(0xad, 1, 2);
+  struct captured captured[3];
+  for (int i = 0; i < 3; i++) {
+    enqueue_alone(&of[i], all_reduce("TREE"), 3, 100 * MICROSECONDS);
+    captured[i] = capture_one(&of[i], all_reduce("TREE"));
+  }
+  for (uint64_t i = 0; i < 8; i++) {
+    for (uint64_t j = 0; j < 3; j++) replay(&captured[j], (20 + 9 * i + 30 * j) * MICROSECONDS, READ);
+    enqueue_alone(&of[i % 3], all_reduce("TREE"), 1, 100 * MICROSECONDS);
+  }
+  for (int i = 0; i < 3; i++) end(&of[i]);
+}
+
+/* More replays than are read: some have a time, their own, and all are there. */
+static void graph_replays_unread(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  struct captured captured = capture_one(&of, (struct work){"AllGather", "NVLS", -1, 9000});
+  puts("any");
+  for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = i == WHY_graph || i == WHY_not_believed ? ANY : 0;
+  replay(&captured, 100 * MICROSECONDS, READ);
+  for (uint64_t i = 0; i < 2000; i++) replay(&captured, (100 + i % 50) * MICROSECONDS, i % 500 == 499 ? READ : UNREAD);
+  end(&of);
+}
+
+/* The next replay comes while the library reads the times of the one before: of the first of its reads of an event or another. All replays
+ * take equally long, so times of two of them would be longer. */
+static void graph_read_amidst(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  struct captured captured = capture_one(&of, (struct work){"AllGather", "NVLS", -1, 9000});
+  puts("any");
+  for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = i == WHY_graph || i == WHY_not_believed ? ANY : 0;
+  const uint64_t length = 100 * MICROSECONDS - EVENT_TIME;
+  replay(&captured, length, READ);
+  for (uint64_t i = 0; i < 12; i++) {
+    replay(&captured, length, UNREAD);
+    pass(200 * MICROSECONDS);
+    pthread_t thread;
+    check(pthread_create(&thread, NULL, report, &captured) == 0, "no thread");
+    pthread_join(thread, NULL);
+    driver->execute_when_asked(captured.record + (i + 1) % 2, captured.record, 1 + i / 2 % 2);
+    for (int j = 0; j < 3; j++) flush();
+    pass(MILLISECONDS);
+    if (i / 2 % 2 == 0) {
+      of.busy = now();
+      driver->execute_record(captured.record);
+      pass(100 * MICROSECONDS);
+      driver->execute_record(captured.record + 1);
+    }
+    print_replay(&captured);
+    for (int j = 0; j < 3; j++) flush();
+    of.busy = now();
+  }
+  end(&of);
+}
+
+/* NCCL never tells that a captured launch has returned. Its event is in the graph all the same, and in no launch of later. */
+static void graph_launch_without_end(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  of.has_graph = true;
+  want.out_of_step = want.warnings = ANY;
+  for (int i = 0; i < 3; i++) {
+    struct work work = all_reduce("TREE");
+    driver->begin_capture(of.stream, CAPTURE_GLOBAL);
+    struct calls calls = call(&of, &work, 1, true);
+    start_on(of.context, &(struct event){.type = KERNEL_LAUNCH, .parent = calls.group}, of.stream);
+    group_ends(&calls);
+    driver->end_capture(of.stream);
+  }
+  enqueue_alone(&of, all_reduce("TREE"), 200, 30 * MICROSECONDS);
+  want.invisible = ANY;
+  end(&of);
+}
+
+/* A graph's group has two launches: nobody knows which of them runs a call. */
+static void graph_of_two_launches(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  const struct work works[] = {all_reduce("TREE"), {"AllGather", "NVLS", -1, 9000}};
+  struct captured both = capture_group(&of, works, 2, 1);
+  for (uint64_t i = 0; i < 4; i++) {
+    replay_after(&both, 10 * MICROSECONDS, (50 + i) * MICROSECONDS, READ);
+    both.has_events = false;
+    print_replay(&both);
+    both.has_events = graph_events() != 0;
+  }
+  struct captured one = capture_one(&of, all_reduce("TREE"));
+  replay(&one, 90 * MICROSECONDS, READ);
+  end(&of);
+}
+
+/* A GPU has so many launches with events in graphs, and no more. */
+static void graph_with_many_launches(void) {
+  enum { MOST = 256, MORE = 20 };
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  for (int i = 0; i < MOST; i++) {
+    struct captured captured = capture_one(&of, all_reduce("TREE"));
+    if (i % 32 == 0) replay(&captured, (50 + (uint64_t)i) * MICROSECONDS, READ);
+  }
+  driver->begin_capture(of.stream, CAPTURE_GLOBAL);
+  uint64_t before = driver->graph_records();
+  for (int i = 0; i < MORE; i++) {
+    struct work work = all_reduce("TREE");
+    struct calls calls = call(&of, &work, 1, true);
+    launch_kernel(&of, &calls, 0);
+    group_ends(&calls);
+  }
+  check(driver->graph_records() == before, "more launches have events");
+  driver->end_capture(of.stream);
+  want.invisible = ANY;
+  end(&of);
+}
+
+/* The record of NUMBER fails, the first of which is 1: the driver calls the capture invalid, and the library calls it no more. */
+static void graph_record_fails(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  flush();
+  driver->fail(OF_cuEventRecordWithFlags, (uint64_t)number, 1, ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  driver->begin_capture(of.stream, CAPTURE_GLOBAL);
+  of.has_graph = true;
+  struct work work = all_reduce("TREE");
+  struct captured captured = {.of = &of, .works = {work}, .count = 1, .calls = call(&of, &work, 1, true)};
+  launch_kernel(&of, &captured.calls, 0);
+  group_ends(&captured.calls);
+  driver->end_capture(of.stream);
+  check(driver->calls(OF_cuEventRecordWithFlags) == (uint64_t)number, "a record after the failure");
+  puts("any");
+  want.out_of_step = ANY;
+  want.warnings = 1;
+  flush();
+  uint64_t before = driver_calls();
+  replay(&captured, 80 * MICROSECONDS, READ);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  check(driver_calls() == before, "calls after a failure");
+  for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = ANY;
+  end(&of);
+}
+
+/* A driver without such records: nothing is recorded into the graph, and one line says so. */
+static void graph_and_old_driver(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  graph(&of, all_reduce("TREE"));
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  want.warnings = 1;
+  end(&of);
+}
+
+/* The program resets its GPU with replays under way: nobody asks about their events. */
+static void graph_and_reset(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  struct captured captured = capture_one(&of, all_reduce("TREE"));
+  replay(&captured, 70 * MICROSECONDS, READ);
+  go_on_to(of.busy + MILLISECONDS);
+  operate(&of, captured.works, 1, &captured.calls);
+  captured.has_events = false;
+  print_replay(&captured);
+  flush();
+  driver->reset_context(of.gpu);
+  pass(MILLISECONDS);
+  for (int i = 0; i < 3; i++) flush();
+  finalize(of.context);
+  flush();
+}
+
+/* NCCL tells of a replay whose kernel never runs. */
+static void graph_never_over(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  struct captured captured = capture_one(&of, all_reduce("TREE"));
+  for (uint64_t i = 0; i < 3; i++) replay(&captured, (70 + i) * MICROSECONDS, READ);
+  struct kernel never = {FOR_EVER, FOR_EVER, FOR_EVER, FOR_EVER};
+  of.latest = never;
+  operate(&of, captured.works, 1, &captured.calls);
+  flush();
+  captured.has_events = false;
+  of.latest = (struct kernel){now(), now(), now(), now()};
+  print_replay(&captured);
+  for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = ANY;
+  finalize(of.context);
+  flush();
+}
+
+#endif
