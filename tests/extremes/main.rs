@@ -164,7 +164,7 @@ fn ranks_that_no_machine_has_are_refused_with_their_field() {
     let of_summary = case(files::summaries(), &format!(".communicators[*].nranks = {most}"));
     refused(written(of_summary), "communicators[0].nranks");
     let of_recording = case(files::recordings(), &format!("init.nranks = {most}"));
-    refused(written(of_recording), "line 2: field \"nranks\"");
+    refused(written(of_recording), ":2: field \"nranks\"");
     let of_table = case(tables::cases(), &format!("communicators.nranks = {most}"));
     refused(written(of_table), "entry scorep-nccl.communicators of the footer");
 }
