@@ -3,7 +3,10 @@
 use super::Assembly;
 use crate::collect::operations::Operations;
 use crate::launch::Anchor;
+use crate::launch::times::Replay;
+use crate::operation::Operation;
 use crate::operation::kernels::When;
+use crate::record::slot::Recorded;
 
 /// Marks all these operations as heard of.
 fn hear_all(operations: &mut Operations, touched: &mut Vec<u64>, handles: &[u64]) {
@@ -65,5 +68,40 @@ impl Assembly {
     pub(super) fn learn(&mut self, first: u64, when: When) {
         let Self { kernels, operations, touched, .. } = self;
         hear_all(operations, touched, kernels.learn(first, when));
+    }
+
+    /// From now on, operations of this call are replays of a launch with events.
+    pub(crate) fn captured(&mut self, call: u64) {
+        self.replays.captured(call);
+    }
+
+    /// Operations of this call have no events any more.
+    pub(crate) fn forget_captured(&mut self, call: u64) {
+        self.replays.forget(call);
+    }
+
+    /// Takes the replays since the last call.
+    pub(crate) fn take_replays(&mut self) -> Vec<Replay> {
+        self.replays.take()
+    }
+
+    /// Returns whether times of replays are to come.
+    pub(crate) fn awaits_replays(&self) -> bool {
+        self.replays.are_awaited()
+    }
+
+    /// Looks whether an operation that has begun is a replay's, whose kernel's time is to come.
+    pub(super) fn replay_begun(&mut self, event: &Recorded, operation: &Operation, is_skipped: bool) {
+        let first = operation.first_of_kernel();
+        if self.replays.begun(event, first, is_skipped) {
+            self.learn(first, When::Awaited);
+        }
+    }
+
+    /// Gives up the replays whose times are to come: nothing more will come at all.
+    pub(super) fn end_replays(&mut self) {
+        for first in self.replays.end() {
+            self.kernels.learn(first, When::Unheard);
+        }
     }
 }

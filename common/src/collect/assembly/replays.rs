@@ -1,10 +1,7 @@
 //! Replays of a communicator's captured launches: NCCL names the captured call as the parent of each operation of a
 //! replay.
 
-use super::Assembly;
 use crate::launch::times::Replay;
-use crate::operation::Operation;
-use crate::operation::kernels::When;
 use crate::record::slot::Recorded;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -21,49 +18,47 @@ pub(super) struct Replays {
 }
 
 impl Replays {
+    /// From now on, operations of this call are replays of a launch with events.
+    pub(super) fn captured(&mut self, call: u64) {
+        self.calls.insert(call);
+    }
+
+    /// Operations of this call have no events any more.
+    pub(super) fn forget(&mut self, call: u64) {
+        self.calls.remove(&call);
+    }
+
+    /// Takes the replays since the last call.
+    pub(super) fn take(&mut self) -> Vec<Replay> {
+        std::mem::take(&mut self.new)
+    }
+
+    /// Returns whether times of replays are to come.
+    pub(super) fn are_awaited(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Takes in an operation that has begun, with the first one of its kernel. Returns whether it is a replay's, whose
+    /// kernel's time is to come from here on.
+    pub(super) fn begun(&mut self, event: &Recorded, first: u64, is_skipped: bool) -> bool {
+        let call = event.parent;
+        let is_new = !self.calls.is_empty() && self.calls.contains(&call) && self.waiting.insert(first);
+        if is_new {
+            let number = if is_skipped { 0 } else { event.handle };
+            self.new.push(Replay { call, first, reported: event.start, number });
+        }
+        is_new
+    }
+
+    /// Takes the first operations of the kernels whose times are to come: nothing more will come at all.
+    pub(super) fn end(&mut self) -> BTreeSet<u64> {
+        std::mem::take(&mut self.waiting)
+    }
+
     /// The kernel's time is known, or will never be.
     pub(super) fn settled(&mut self, first: u64) {
         if !self.waiting.is_empty() {
             self.waiting.remove(&first);
-        }
-    }
-}
-
-impl Assembly {
-    /// From now on, operations of this call are replays of a launch with events.
-    pub(crate) fn captured(&mut self, call: u64) {
-        self.replays.calls.insert(call);
-    }
-
-    /// Operations of this call have no events any more.
-    pub(crate) fn forget_captured(&mut self, call: u64) {
-        self.replays.calls.remove(&call);
-    }
-
-    /// Takes the replays since the last call.
-    pub(crate) fn take_replays(&mut self) -> Vec<Replay> {
-        std::mem::take(&mut self.replays.new)
-    }
-
-    /// Returns whether times of replays are to come.
-    pub(crate) fn awaits_replays(&self) -> bool {
-        !self.replays.waiting.is_empty()
-    }
-
-    /// Looks whether an operation that has begun is a replay's, whose kernel's time is to come.
-    pub(super) fn replay_begun(&mut self, event: &Recorded, operation: &Operation, is_skipped: bool) {
-        let (call, first) = (event.parent, operation.first_of_kernel());
-        if !self.replays.calls.is_empty() && self.replays.calls.contains(&call) && self.replays.waiting.insert(first) {
-            let number = if is_skipped { 0 } else { event.handle };
-            self.replays.new.push(Replay { call, first, reported: event.start, number });
-            self.learn(first, When::Awaited);
-        }
-    }
-
-    /// Gives up the replays whose times are to come: nothing more will come at all.
-    pub(super) fn end_replays(&mut self) {
-        for first in std::mem::take(&mut self.replays.waiting) {
-            self.kernels.learn(first, When::Unheard);
         }
     }
 }
