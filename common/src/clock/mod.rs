@@ -36,6 +36,12 @@ pub enum Source {
     ScoreP,
 }
 
+/// Readings of both clocks for one pair, and within the first time of a clock, nanoseconds: a microsecond is a thousandth
+/// of its first millisecond, and other work on the machine makes single readings as wrong as that.
+const READINGS: u32 = 5;
+const MANY_READINGS: u32 = 25;
+const EARLY: u64 = 1_000_000_000;
+
 /// The clock of this process' measurement.
 pub static CLOCK: Clock = Clock::new();
 
@@ -151,7 +157,7 @@ impl Clock {
     /// Takes the first point of the rate measurement, unless it is taken already.
     pub fn mark(&self) {
         if self.first[1].load(Ordering::Acquire) == 0 {
-            let (ticks, time) = self.pair();
+            let (ticks, time) = self.pair(MANY_READINGS);
             self.first[0].store(ticks, Ordering::Relaxed);
             self.first[1].store(time, Ordering::Release);
         }
@@ -194,21 +200,22 @@ impl Clock {
         }
         let first_time = self.first[1].load(Ordering::Acquire);
         let first_ticks = self.first[0].load(Ordering::Relaxed);
-        let (ticks, time) = self.pair();
+        let is_early = nanoseconds(libc::CLOCK_MONOTONIC_RAW).saturating_sub(first_time) < EARLY;
+        let (ticks, time) = self.pair(if is_early { MANY_READINGS } else { READINGS });
         let elapsed = time.checked_sub(first_time).filter(|&elapsed| first_time > 0 && elapsed >= 1_000_000)?;
         let advanced = ticks.checked_sub(first_ticks).filter(|&advanced| advanced > 0)?;
         Some(elapsed as f64 / advanced as f64)
     }
 
-    /// Reads both clocks five times and returns the closest pair of readings.
-    fn pair(&self) -> (u64, u64) {
+    /// Reads both clocks so many times and returns the closest pair of readings.
+    fn pair(&self, readings: u32) -> (u64, u64) {
         let reading = || {
             let before = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
             let ticks = self.now();
             let after = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
             (after.saturating_sub(before), ticks, before.midpoint(after))
         };
-        let best = (1..5).fold(reading(), |best, _| {
+        let best = (1..readings).fold(reading(), |best, _| {
             let next = reading();
             if next.0 < best.0 { next } else { best }
         });
