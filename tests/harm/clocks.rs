@@ -24,12 +24,12 @@ fn clocks_of_the_systems_may_go_anywhere() {
         for moment in 0..=2 {
             let what = format!("{bend} at {moment}");
             let found = Job::scenario("wild_system", moment, &[bend]).set("NCCL_SCOREP_RECORD", ".").check();
-            // deadlines are by such a clock, too: the collector may have been given up, which a line says, and stamps
-            // of the GPU do not fit it
+            // deadlines are by such a clock, too: the collector may have been given up where the end waits for it and
+            // where the summary does, which a line each says, and stamps of the GPU do not fit it
             let has_said = |text: &str| found.said.iter().filter(|line| line.contains(text)).count();
             let [given_up, untimed] = ["the collector thread", "not GPU-timed"].map(has_said);
             assert_eq!(given_up + untimed, found.said.len(), "{what}: {:?}", found.said);
-            assert!(given_up == 0 || bend == "behind" && given_up == 1, "{what}: {:?}", found.said);
+            assert!(given_up == 0 || bend == "behind" && given_up <= 2, "{what}: {:?}", found.said);
             if given_up == 0 || found.files()[0] > 0 {
                 check(&found, &what);
             }
