@@ -2,8 +2,6 @@
 
 use crate::machine::{Machine, folder};
 use crate::tool;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -151,24 +149,6 @@ fn a_directory_that_goes_and_comes_back_has_its_textfile_again() {
     assert_eq!((failures(), child.try_wait().unwrap()), (1, None));
     child.kill().unwrap();
     child.wait().unwrap();
-}
-
-#[test]
-fn a_csv_file_that_cannot_be_written_keeps_the_monitor_from_nothing() {
-    let (machine, sysfs) = (Machine::new(GPUS), tempfile::tempdir().unwrap());
-    let pipe = sysfs.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let reader = std::fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&pipe).unwrap();
-    let arguments = ["--interval", "0.05", "--count", "3", "--csv", pipe.to_str().unwrap()];
-    let mut command = monitor(&machine, &sysfs, &arguments);
-    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    wait_for("a header", || (&reader).read(&mut [0; 16]).is_ok_and(|length| length > 0));
-    drop(reader);
-    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-    let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
-    // all intervals are shown, and the failure is said when it begins and at the end
-    assert!(!status.success() && stdout.lines().count() == 12, "{status}\n{stdout}{stderr}");
-    assert_eq!(stderr.matches("Broken pipe").count(), 2, "{stderr}");
 }
 
 #[test]
