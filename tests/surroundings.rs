@@ -156,12 +156,12 @@ fn too_little_shared_memory_is_warned_of_where_it_is_needed() {
 /// marked, whether Score-P has the metric plugins or not.
 #[test]
 fn our_threads_keep_out_of_score_ps_recording() {
-    // the collector's line about operations out of step
+    // the collector's line about operations out of step, and the summary, which a thread of the library writes
     for plugins in [&["measurement"][..], &["measurement", "score-p"]] {
         let run = play(7, &things(plugins), &[]);
         assert_eq!(run.said.len(), 1, "{plugins:?}: {:?}", run.said);
         let found = ["seen", "unseen", "main"].map(|name| run.number(name));
-        assert_eq!(found, [Some(0), Some(1), Some(0)], "{plugins:?}");
+        assert!(matches!(found, [Some(0), Some(2..), Some(0)]), "{plugins:?}: {found:?}");
     }
     // a Score-P that has the function, and no count for this thread
     assert_eq!(play(7, &things(&["score-p"]), &[]).said.len(), 1);

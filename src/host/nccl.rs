@@ -127,7 +127,10 @@ impl Nccl {
         let context = self.contexts.get(&context).copied().unwrap_or(0);
         // NCCL does not clear this variable, so it may hold an earlier event's handle
         let mut handle = u64::MAX as *mut c_void;
-        self.kernels.before_start(h);
+        // of an event that its version does not have, the library would take the time for that of the next operation
+        if api >= descriptor::since(event) {
+            self.kernels.before_start(h);
+        }
         // SAFETY: the descriptor is laid out for `api`, the table's version; its strings live as long as the process.
         unsafe { (table.start)(context as *mut c_void, &raw mut handle, descriptor.as_ptr()) };
         handle as u64

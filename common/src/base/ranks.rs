@@ -26,8 +26,8 @@ pub fn missing<T: Into<i64>>(here: impl IntoIterator<Item = T>, all: i64) -> imp
     let mut next = 0;
     let ends = here.into_iter().map(Into::into).filter(move |rank| (0..all).contains(rank)).chain([all]);
     ends.filter_map(move |end| {
-        let stretch = (next < end).then_some([next, end - 1]);
-        next = end + 1;
+        let stretch = (next < end).then(|| [next, end - 1]);
+        next = end.saturating_add(1);
         stretch
     })
 }

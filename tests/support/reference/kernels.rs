@@ -21,6 +21,8 @@ const LEAST: i64 = 5_000;
 const BEHIND: i64 = 4_000;
 /// Least nanoseconds from the first event to its kernel.
 const BEHIND_EVENT: i64 = 3_200;
+/// No kernel is shorter than this many nanoseconds with the event behind it.
+const SHORTEST: i64 = 2_000;
 /// A kernel was over by the end of its launch if it would be shorter than `BLINK`, and its first event lies more than
 /// `LONG_BEFORE` earlier; nanoseconds. If it ended more than `LONG_BEHIND` before, the event had waited.
 const BLINK: i64 = 8_000;
@@ -107,7 +109,7 @@ impl Kernels {
             };
             let is_near = (soonest - LONG_BEHIND..=soonest + BLINK).contains(&last);
             let is_over = is_near && soonest > first + LONG_BEFORE;
-            let worked_out = if is_over || soonest >= last { waited } else { soonest };
+            let worked_out = if is_over || soonest + SHORTEST > last { waited } else { soonest };
             let begin = begin.or((!is_over || last - first <= KNOWN).then_some(worked_out));
             if let Some(begin) = begin.filter(|_| last - first >= LEAST) {
                 times.extend(kernel.operations.iter().map(|&place| (place, (last - begin) as f64 / 1000.0)));
