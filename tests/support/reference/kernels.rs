@@ -119,10 +119,11 @@ impl Kernels {
     }
 
     /// Returns the times of the operations of graphs' replays, in microseconds. A replay has no launch, and its line is
-    /// that of one of its operations. The GPU begins its kernel right behind the first event.
+    /// that of one of its operations, whatever its thread has launched before. The GPU begins its kernel right behind the
+    /// first event.
     fn replayed(&self, recording: &Recording) -> BTreeMap<usize, f64> {
         let mut times = BTreeMap::new();
-        for kernel in self.0.iter().filter(|kernel| kernel.launch.is_none()) {
+        for kernel in &self.0 {
             let line_of = |place: &usize| recording.kernels.get(&recording.events[*place].start["h"].as_i64()?);
             let Some(&KernelLine { first, last, begin, .. }) = kernel.operations.iter().find_map(line_of) else {
                 continue;
