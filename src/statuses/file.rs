@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 const LONGEST: u64 = 4 << 20;
 /// Most values in a file. The longest of the library's have half of them.
 const MOST_VALUES: usize = 1 << 17;
-/// Most memory for all files of a directory, bytes, as [`weight`] estimates it.
+/// Most memory for all files of a directory, bytes, as `weight` estimates it.
 const MOST_MEMORY: usize = 1 << 30;
 /// Memory of an object beside its text, bytes.
 const OBJECT: usize = 256;

@@ -3,7 +3,7 @@
 //!
 //! A thread with asynchronous cancellation may be cancelled at any instruction, and no callback is safe from that. To
 //! hold it off costs more than most of a callback, so that is done only once a thread of this kind was seen
-//! ([`switch::be_wary`]): where it makes its first callback, its inits and its finalizes.
+//! (`switch::be_wary`): where it makes its first callback, its inits and its finalizes.
 
 use crate::base::switch;
 use std::ffi::c_int;
@@ -71,7 +71,7 @@ impl Cancellation {
 
 /// Calls `body`, which must not unwind, and keeps the calling thread from being cancelled meanwhile.
 ///
-/// Like [`Uncancelled`], but with nothing to drop, in a debug build neither: what is copied has nothing. So a
+/// Like `Uncancelled`, but with nothing to drop, in a debug build neither: what is copied has nothing. So a
 /// cancellation right before or after may unwind this function and its caller.
 #[inline]
 pub fn without<R: Copy>(body: impl FnOnce() -> R + Copy) -> R {
