@@ -346,8 +346,9 @@ fn memory_does_not_grow_with_the_length() {
         repeated::write(&capture, operations);
         peak(&mut table(&[&capture], to.path()))
     });
-    // the files have taken over from memory between the two: some 6 MiB. Maps of handles would take 16 MiB more
-    assert!(peaks[1] - peaks[0] < 10 << 10, "{peaks:?} KiB");
+    // the files have taken over from memory between the two: some 6 MiB, and as much again where the collector is behind
+    // beside other work. Maps of handles would take 16 MiB more
+    assert!(peaks[1] - peaks[0] < 14 << 10, "{peaks:?} KiB");
     let rows = rows(&Tables::open(&[to.path().into()])).remove(0);
     assert_eq!(rows.len(), 75_000);
     for (row, number) in rows.iter().zip(0..) {
