@@ -76,7 +76,7 @@ scenarios! {
 }
 
 /// Scenarios with a test of their own, below, in cuda_failures.rs or in graph_events.rs.
-const OTHERS: [&str; 39] = [
+const OTHERS: [&str; 40] = [
     "context_goes",
     "copy_engine",
     "destroy_fails",
@@ -94,6 +94,7 @@ const OTHERS: [&str; 39] = [
     "graph_record_fails",
     "graph_replay_at_the_end",
     "graph_replays",
+    "graph_replays_alone",
     "graph_replays_unread",
     "graph_with_many_launches",
     "graphs_of_communicators",

@@ -164,6 +164,9 @@ fn finish_at_exit() -> io::Result<()> {
             }
         };
         contain("exit", (), end);
+        if is_own_process() {
+            switch::await_line();
+        }
     }
     at_exit(end)
 }

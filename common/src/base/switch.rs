@@ -3,9 +3,11 @@
 //! While the plugin is off, it records nothing and every callback returns at once. Events recorded before are still
 //! evaluated if there is memory.
 
+use crate::base::pause::pause;
 use crate::base::{log, notes, shortage};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
 
 /// The plugin is off.
 const OFF: u8 = 1;
@@ -46,6 +48,9 @@ pub(crate) fn out_of_memory() {
     shortage::note();
 }
 
+/// Set once the line is written that says that memory has run out.
+static SAID: AtomicBool = AtomicBool::new(false);
+
 /// Warns once if memory has run out. Called where none of the library's work is under way on the thread.
 #[inline]
 pub(crate) fn tell_out_of_memory() {
@@ -54,6 +59,18 @@ pub(crate) fn tell_out_of_memory() {
         log::warn_of_no_memory(
             "the process is out of memory: nothing of NCCL is recorded from here on, and no files are written; the job goes on",
         );
+        SAID.store(true, Ordering::Release);
+    }
+}
+
+/// Waits for the line of [`tell_out_of_memory`], which another thread may be about to write, for at most 200 ms. For the
+/// end of the process.
+pub(crate) fn await_line() {
+    for _ in 0..200 {
+        if !shortage::is_out_of_memory() || SAID.load(Ordering::Acquire) {
+            return;
+        }
+        pause(Duration::from_millis(1));
     }
 }
 

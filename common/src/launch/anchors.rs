@@ -47,11 +47,35 @@ struct OfContext {
     /// The event of the latest anchor, until its time is known.
     found: Option<Enclosed>,
     latest: Option<Anchor>,
+    /// The event of the latest anchor whose time is known, until it is recorded again.
+    known: Option<usize>,
+    /// The event that times are measured from, which is not recorded again.
+    kept: Option<usize>,
     /// Communicators that have the latest anchor.
     served: Vec<Handle>,
 }
 
 impl OfContext {
+    fn new(own: Own) -> Self {
+        let now = CLOCK.now();
+        let (asked, found, latest, known, kept) = (None, None, None, None, None);
+        Self { own, first: now, next: now, asked, found, latest, known, kept, served: Vec::new() }
+    }
+
+    /// Returns an event that is neither kept nor that of the closest anchor so far.
+    fn free(&self, best: Option<Enclosed>) -> Option<usize> {
+        (0..self.own.events.len())
+            .find(|&event| self.kept != Some(event) && best.is_none_or(|best| best.event != event))
+    }
+
+    /// Takes in the time of the anchor that was found, if there is one.
+    fn learn(&mut self, time: impl FnOnce(Event, u64, u64) -> Option<u64>) {
+        let Some(Enclosed { event, from, until }) = self.found.take() else { return };
+        self.latest = time(self.own.events[event], from, until).map(|time| Anchor { from, until, time });
+        self.known = self.latest.map(|_| event);
+        self.served.clear();
+    }
+
     /// Makes an anchor if one is due. A tick is worth `scale` nanoseconds.
     fn look(&mut self, calls: &Relaxed<'_>, scale: f64) -> Option<()> {
         let now = CLOCK.now();
@@ -68,7 +92,8 @@ impl OfContext {
         self.next = now.saturating_add((age.clamp(FIRST_INTERVAL, INTERVAL) / scale) as u64);
         let mut best: Option<Enclosed> = None;
         for _ in 0..TRIES {
-            let event = best.map_or(0, |best| 1 - best.event);
+            let event = self.free(best)?;
+            self.known = self.known.filter(|&known| known != event);
             let from = CLOCK.now();
             calls.record(self.own.events[event], self.own.stream)?;
             let Some(until) = seen(calls, self.own.events[event]) else {
@@ -99,16 +124,12 @@ pub(super) struct Anchors(FxHashMap<usize, OfContext>);
 impl Anchors {
     /// Makes an anchor in the context of a pool if one is due.
     pub(super) fn look(&mut self, pool: usize, launches: &Launches, calls: &Relaxed<'_>, scale: f64) {
-        self.0.retain(|&pool, context| !launches.is_of_before(pool, &context.own));
+        self.0.retain(|&pool, context| !launches.is_of_before(pool, context.own.generation));
         if !self.0.contains_key(&pool)
             && let Some(own) = launches.take_own(pool)
-            && !launches.is_of_before(pool, &own)
+            && !launches.is_of_before(pool, own.generation)
         {
-            let now = CLOCK.now();
-            self.0.insert(
-                pool,
-                OfContext { own, first: now, next: now, asked: None, found: None, latest: None, served: Vec::new() },
-            );
+            self.0.insert(pool, OfContext::new(own));
         }
         let _ = self.0.get_mut(&pool).and_then(|context| context.look(calls, scale));
     }
@@ -122,13 +143,25 @@ impl Anchors {
         time: impl Fn(Event) -> Option<u64>,
     ) -> Option<Anchor> {
         let context = self.0.get_mut(&pool)?;
-        if let Some(Enclosed { event, from, until }) = context.found.take() {
-            context.latest = time(context.own.events[event]).map(|time| Anchor { from, until, time });
-            context.served.clear();
-        }
+        context.learn(|event, _, _| time(event));
         let latest = context.latest.filter(|_| !context.served.contains(&communicator))?;
         context.served.push(communicator);
         Some(latest)
+    }
+
+    /// Returns the latest anchor of a context, once, with its event and the event's generation. The event is kept until the
+    /// next call that returns one. `time` returns the time of an event on the clock of CUDA's events; it happened between
+    /// two times in ticks.
+    pub(super) fn keep(
+        &mut self,
+        pool: usize,
+        time: impl FnOnce(Event, u64, u64) -> Option<u64>,
+    ) -> Option<(Anchor, Event, u32)> {
+        let context = self.0.get_mut(&pool)?;
+        context.learn(time);
+        let (event, anchor) = context.known.filter(|&event| context.kept != Some(event)).zip(context.latest)?;
+        context.kept = Some(event);
+        Some((anchor, context.own.events[event], context.own.generation))
     }
 
     /// Takes the stream of a context out.

@@ -2,11 +2,12 @@
 
 use super::cuda::{Context, Event, Relaxed, Stream};
 
-/// A stream of the library's own in a context, with two events.
+/// A stream of the library's own in a context. Of its events one may be the context's reference, one the closest anchor so
+/// far, and one is free.
 #[derive(Debug)]
 pub struct Own {
     pub(super) stream: Stream,
-    pub(super) events: [Event; 2],
+    pub(super) events: [Event; 3],
     /// Generation of the context's pool when they were made.
     pub(super) generation: u32,
 }
@@ -14,7 +15,7 @@ pub struct Own {
 impl Own {
     /// Makes them in the calling thread's context. `None` where the driver gives no stream.
     pub(super) fn make(relaxed: &Relaxed<'_>, context: Context, generation: u32) -> Option<Self> {
-        let events = [relaxed.create()?, relaxed.create()?];
+        let events = [relaxed.create()?, relaxed.create()?, relaxed.create()?];
         let Some(stream) = relaxed.create_stream(context) else {
             events.into_iter().for_each(|event| relaxed.destroy(event));
             return None;

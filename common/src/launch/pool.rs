@@ -70,7 +70,7 @@ impl Pool {
     fn begin(&self, id: Option<u64>) {
         let id = id.map_or(0, |id| id.wrapping_add(1));
         if self.id.swap(id, Ordering::AcqRel) != id {
-            self.forget();
+            self.forget(self.generation.load(Ordering::Acquire));
         }
     }
 
@@ -86,12 +86,26 @@ impl Pool {
         std::iter::from_fn(|| self.free.pop())
     }
 
-    /// Forgets all events: they are not used, asked about or destroyed any more.
-    fn forget(&self) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-        let _ = self.own.pop();
-        let forgotten = self.take_all().count();
-        self.made.fetch_sub(forgotten, Ordering::Relaxed);
+    /// Forgets the events of a generation, unless another thread has: they are not used, asked about or destroyed any
+    /// more. A communicator may begin in the context meanwhile; its events are of a later generation and stay.
+    fn forget(&self, generation: u32) {
+        let next = generation.wrapping_add(1);
+        if self.generation.compare_exchange(generation, next, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            return;
+        }
+        if let Some(own) = self.own.pop().filter(|own| own.generation != generation) {
+            let _ = self.own.push(own);
+        }
+        let of_generation =
+            |launch: &Launch| matches!(launch.source, Source::Events { generation: of, .. } if of == generation);
+        let free: Vec<_> = self.take_all().collect();
+        for launch in free {
+            if of_generation(&launch) {
+                self.made.fetch_sub(1, Ordering::Relaxed);
+            } else {
+                let _ = self.free.push(launch);
+            }
+        }
     }
 }
 
@@ -163,11 +177,12 @@ impl Launches {
             own.into_iter().for_each(|own| self.give_back_own(number as usize, own));
             return left.into_iter().for_each(|launch| self.give_back(launch));
         }
+        let generation = pool.generation.load(Ordering::Acquire);
         let look = self.driver().and_then(Driver::look);
         if !look.as_ref().is_some_and(|look| look.is_there(pool.context, pool.id())) {
             let left = left.len();
             pool.made.fetch_sub(left, Ordering::Relaxed);
-            return pool.forget();
+            return pool.forget(generation);
         }
         pool.generation.fetch_add(1, Ordering::AcqRel);
         let relaxed = look.as_ref().and_then(Look::relaxed);
@@ -197,18 +212,20 @@ impl Launches {
         }
     }
 
-    /// Returns whether the pool was closed or its context reset since the stream was made.
-    pub fn is_of_before(&self, pool: usize, own: &Own) -> bool {
+    /// Returns whether the pool was closed or its context reset since it had that generation. CUDA must not be asked
+    /// about events and streams from before.
+    pub fn is_of_before(&self, pool: usize, generation: u32) -> bool {
         let pool = self.pools.get(pool).and_then(OnceLock::get);
-        pool.is_none_or(|pool| pool.generation.load(Ordering::Acquire) != own.generation)
+        pool.is_none_or(|pool| pool.generation.load(Ordering::Acquire) != generation)
     }
 
     /// Checks that the context of a pool is still the same. If not, the pool forgets its launches.
     pub fn find_again(&self, pool: usize, look: &Look<'_>) {
-        if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
-            && !look.is_there(pool.context, pool.id())
-        {
-            pool.forget();
+        let Some(pool) = self.pools.get(pool).and_then(OnceLock::get) else { return };
+        // read before the context's number: a communicator that begins there meanwhile makes a later generation
+        let generation = pool.generation.load(Ordering::Acquire);
+        if !look.is_there(pool.context, pool.id()) {
+            pool.forget(generation);
         }
     }
 
@@ -323,9 +340,7 @@ impl Launches {
     /// Returns whether the launch's pool was closed or its context reset since the launch was made. CUDA must not be
     /// asked about its events any more.
     pub fn are_of_before(&self, launch: &Launch) -> bool {
-        let Source::Events { pool, generation, .. } = launch.source else { return false };
-        let pool = self.pools.get(pool).and_then(OnceLock::get);
-        pool.is_none_or(|pool| pool.generation.load(Ordering::Acquire) != generation)
+        matches!(launch.source, Source::Events { pool, generation, .. } if self.is_of_before(pool, generation))
     }
 
     /// Passes news to the collector. If the collector takes none for long, news are lost, and their operations get no

@@ -42,7 +42,7 @@ static int context_count, stream_count, event_count, destroyed_events;
 static uint64_t own_stream_count, own_delay;
 static struct event *records[MOST_RECORDS]; /* of graphs */
 static uint64_t record_count;
-static struct { struct event *asked; uint64_t first, count; } next_replay;
+static struct { struct event *asked; uint64_t first, count, begin; } next_replay;
 static struct failure failures[DRIVER_FUNCTION_COUNT];
 static bool deinitialized;
 static pid_t owner;
@@ -212,8 +212,7 @@ API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
     next_replay.asked = NULL;
     for (uint64_t i = 0; i < next_replay.count; i++) {
       struct event *event = records[next_replay.first + i];
-      now += 100000;
-      event->state = RECORDED, event->happens = now;
+      event->state = RECORDED, event->happens = next_replay.begin + i * 100000;
     }
   }
   return leave(ERROR_SUCCESS);
@@ -284,8 +283,15 @@ API int cuThreadExchangeStreamCaptureMode(int *mode) {
   return leave(ERROR_SUCCESS);
 }
 
+/* The next who asks for a context's number waits until the context was reset. */
+static _Atomic bool is_reset_next, is_number_asked;
+
 /* As documented: no two contexts have the same number, and one that was destroyed has none. */
 API int cuCtxGetId(void *context, unsigned long long *id) {
+  while (is_reset_next) {
+    is_number_asked = true;
+    usleep(100);
+  }
   int error = enter(OF_cuCtxGetId);
   uintptr_t place = (uintptr_t)context - FIRST_CONTEXT;
   if ((uintptr_t)context < FIRST_CONTEXT || place >= (uintptr_t)context_count) wrong(OF_cuCtxGetId, "there is no such context");
@@ -357,6 +363,14 @@ static void reset_context(void *context) {
   pthread_mutex_unlock(&lock);
 }
 
+static void reset_before_a_look(void *context) {
+  is_number_asked = false;
+  is_reset_next = true;
+  while (!is_number_asked) usleep(100);
+  reset_context(context);
+  is_reset_next = false;
+}
+
 static void *make_stream(void) {
   pthread_mutex_lock(&lock);
   check(stream_count < MOST_STREAMS && current >= 0, "too many streams, or no context");
@@ -397,10 +411,11 @@ static void execute_record(uint64_t record) {
   pthread_mutex_unlock(&lock);
 }
 
-static void execute_when_asked(uint64_t asked, uint64_t first, uint64_t count) {
+static void execute_when_asked(uint64_t asked, uint64_t first, uint64_t count, uint64_t begin) {
   pthread_mutex_lock(&lock);
   check(asked < record_count && first + count <= record_count, "no graph has such a record");
-  next_replay.asked = records[asked], next_replay.first = first, next_replay.count = count;
+  check(begin + count * 100000 <= now, "an event would happen in the future");
+  next_replay.asked = records[asked], next_replay.first = first, next_replay.count = count, next_replay.begin = begin;
   pthread_mutex_unlock(&lock);
 }
 
@@ -447,9 +462,9 @@ static uint64_t made_events(void) {
 
 API const struct driver_control *driver_control(void) {
   static const struct driver_control control = {
-    set_time,      make_context,   set_current,        destroy_context, reset_context, make_stream, set_busy,    begin_capture,
-    end_capture,   graph_records,  execute_record,     execute_when_asked, mode,       forbid,      fail,        deinitialize,
-    hold,          calls_of,       own_streams,        delay_own,       made_events,   recorded_while_pending};
+    set_time,    make_context, set_current,   destroy_context, reset_context,      reset_before_a_look, make_stream, set_busy,
+    begin_capture, end_capture, graph_records, execute_record, execute_when_asked, mode,                forbid,      fail,
+    deinitialize, hold,        calls_of,      own_streams,     delay_own,          made_events,         recorded_while_pending};
   owner = getpid();
   return &control;
 }

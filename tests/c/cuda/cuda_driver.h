@@ -38,6 +38,9 @@ struct driver_control {
   void (*destroy_context)(void *context);
   /* As cudaDeviceReset does: the context has the same handle, and whoever uses an event or stream of before crashes. */
   void (*reset_context)(void *context);
+  /* The same, while the library is about to look at its events: before it asks whether the context is still the same. No driver tells a
+   * library of a reset, so one that comes between that question and the next call is beyond it. */
+  void (*reset_before_a_look)(void *context);
   /* A stream of the context that is current; stream 0 is there in each. */
   void *(*make_stream)(void);
   /* What is enqueued behind begins then at the earliest. Stream 0 is that of the current context. */
@@ -48,8 +51,9 @@ struct driver_control {
   /* Records that graphs have so far; and one of them, from 0 on, is executed. */
   uint64_t (*graph_records)(void);
   void (*execute_record)(uint64_t record);
-  /* Once somebody has an answer about the event of record `asked`, so many records from `first` on are executed, one each 100 us. */
-  void (*execute_when_asked)(uint64_t asked, uint64_t first, uint64_t count);
+  /* Once somebody has an answer about the event of record `asked`, so many records from `first` on have been executed, one each 100 us
+   * from `begin` on, all of which is over by then. */
+  void (*execute_when_asked)(uint64_t asked, uint64_t first, uint64_t count, uint64_t begin);
   /* How the calling thread lives with captures. */
   enum capture_mode (*mode)(void);
   /* No function may be called by this thread: it is in a callback of CUDA's. */

@@ -19,7 +19,7 @@ static void load_driver(const char *path) {
 }
 
 /* Events of a stream of the library's own. */
-enum { OF_OWN = 2 };
+enum { OF_OWN = 3 };
 
 /* All calls of the library's so far. */
 static inline uint64_t driver_calls(void) {

@@ -57,13 +57,6 @@ static void reset_and_again(void) {
   }
 }
 
-/* The collector has just asked about events, and does so again in some milliseconds. */
-static void wait_for_a_look(void) {
-  uint64_t before = driver->calls(OF_cuEventElapsedTime), looks = driver->calls(OF_cuThreadExchangeStreamCaptureMode);
-  while (driver->calls(OF_cuEventElapsedTime) == before) usleep(10);
-  while (driver->calls(OF_cuThreadExchangeStreamCaptureMode) < looks + 2) usleep(10);
-}
-
 /* The program resets its GPU though a communicator lives there, as one that does not clean up, and makes another one NUMBER times. */
 static void reset_amidst(void) {
   void *gpu = driver->make_context(0);
@@ -75,8 +68,7 @@ static void reset_amidst(void) {
     enqueue_alone(&of[i], all_reduce("TREE"), 10, 100 * MICROSECONDS);
     flush();
     for (int j = 0; j < 3; j++) enqueue_work(&of[i], all_reduce("TREE"), SECONDS);
-    wait_for_a_look();
-    driver->reset_context(gpu);
+    driver->reset_before_a_look(gpu);
   }
   go_on_to(now() + 10 * SECONDS);
   untimed[WHY_not_believed] = ANY;

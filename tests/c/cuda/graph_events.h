@@ -100,6 +100,19 @@ static void graph_replays(void) {
   end(&of);
 }
 
+/* Nothing is launched outside of graphs, or nothing for a long time: anchors show the clocks. */
+static void graph_replays_alone(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  if (number) enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  if (number) pass(60 * SECONDS);
+  struct captured captured = capture_one(&of, all_reduce("TREE"));
+  for (uint64_t i = 0; i < 40; i++) {
+    replay(&captured, (20 + 7 * i) * MICROSECONDS, READ);
+    if (i % 10 == 9) pass(20 * SECONDS);
+  }
+  end(&of);
+}
+
 static _Noreturn void *lets_time_go_on(void *unused) {
   (void)unused;
   for (;;) true_time_is(now() + MICROSECONDS);
@@ -147,7 +160,7 @@ static void graph_replays_unread(void) {
 }
 
 /* The next replay comes while the library reads the times of the one before: of the first of its reads of an event or another. All replays
- * take equally long, so times of two of them would be longer. */
+ * take equally long, so times of two of them would be longer. The library's reads wait meanwhile, so that the one before is unread. */
 static void graph_read_amidst(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);
   enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
@@ -157,12 +170,15 @@ static void graph_read_amidst(void) {
   const uint64_t length = 100 * MICROSECONDS - EVENT_TIME;
   replay(&captured, length, READ);
   for (uint64_t i = 0; i < 12; i++) {
+    driver->hold(true);
     replay(&captured, length, UNREAD);
     pass(200 * MICROSECONDS);
     pthread_t thread;
     check(pthread_create(&thread, NULL, report, &captured) == 0, "no thread");
     pthread_join(thread, NULL);
-    driver->execute_when_asked(captured.record + (i + 1) % 2, captured.record, 1 + i / 2 % 2);
+    pass(300 * MICROSECONDS);
+    driver->execute_when_asked(captured.record + (i + 1) % 2, captured.record, 1 + i / 2 % 2, now() - 250 * MICROSECONDS);
+    driver->hold(false);
     for (int j = 0; j < 3; j++) flush();
     pass(MILLISECONDS);
     if (i / 2 % 2 == 0) {
@@ -284,7 +300,7 @@ static void graph_and_reset(void) {
   captured.has_events = false;
   print_replay(&captured);
   flush();
-  driver->reset_context(of.gpu);
+  driver->reset_before_a_look(of.gpu);
   pass(MILLISECONDS);
   for (int i = 0; i < 3; i++) flush();
   finalize(of.context);

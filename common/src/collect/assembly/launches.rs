@@ -70,6 +70,11 @@ impl Assembly {
         hear_all(operations, touched, kernels.learn(first, when));
     }
 
+    /// Launches in graphs may get events.
+    pub(crate) fn expect_replays(&mut self) {
+        self.replays.expect();
+    }
+
     /// From now on, operations of this call are replays of a launch with events.
     pub(crate) fn captured(&mut self, call: u64) {
         self.replays.captured(call);
@@ -80,9 +85,13 @@ impl Assembly {
         self.replays.forget(call);
     }
 
-    /// Takes the replays since the last call.
+    /// Takes the replays since the last call. Comes after all news of captures from before these replays.
     pub(crate) fn take_replays(&mut self) -> Vec<Replay> {
-        self.replays.take()
+        let (replays, without_events) = self.replays.take();
+        for Replay { first, .. } in without_events {
+            self.timed(first, When::Unheard);
+        }
+        replays
     }
 
     /// Returns whether times of replays are to come.
@@ -91,9 +100,15 @@ impl Assembly {
     }
 
     /// Looks whether an operation that has begun is a replay's, whose kernel's time is to come.
-    pub(super) fn replay_begun(&mut self, event: &Recorded, operation: &Operation, is_skipped: bool) {
+    pub(super) fn replay_begun(
+        &mut self,
+        event: &Recorded,
+        operation: &Operation,
+        is_captured: bool,
+        is_skipped: bool,
+    ) {
         let first = operation.first_of_kernel();
-        if self.replays.begun(event, first, is_skipped) {
+        if self.replays.begun(event, first, is_captured, is_skipped) {
             self.learn(first, When::Awaited);
         }
     }

@@ -305,7 +305,7 @@ impl Assembly {
             }
         }
         self.kernels.begun(operation.first_of_kernel(), operation.distance, event.handle, function);
-        self.replay_begun(event, &operation, is_skipped);
+        self.replay_begun(event, &operation, call.is_some_and(|call| call.captured), is_skipped);
         if is_skipped {
             return;
         }

@@ -32,14 +32,15 @@ impl Heard {
 impl Collector {
     /// Passes the outcomes of launches to their communicators.
     pub(super) fn look_at_launches(&mut self) {
-        let Self { recorder, launches, figures, share, in_one_queue, heard, .. } = self;
+        let Self { recorder, launches, share, in_one_queue, heard, .. } = self;
         if !recorder.launches.are_timed() && !launches.are_awaited() && heard.is_empty() {
             return;
         }
         share.look(&recorder.share, clock::monotonic(), *in_one_queue);
         // all that a recording has learnt by this time is among the news
         let known = CLOCK.now();
-        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news }));
+        self.take_news();
+        let Self { recorder, launches, figures, heard, .. } = self;
         if figures.knows_tick {
             launches.look(&recorder.launches, known, figures.nanoseconds_per_tick, |outcome| {
                 if let Ok(time) = outcome.time {
@@ -53,8 +54,19 @@ impl Collector {
         self.tell_failure();
     }
 
+    /// Takes in the news from the launching threads.
+    fn take_news(&mut self) {
+        let Self { recorder, launches, heard, .. } = self;
+        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news }));
+    }
+
     /// Holds the replays of graphs that were read against the times of their events that were read.
     pub(super) fn settle_replays(&mut self) {
+        if self.recorder.settings.graph_events > 0 {
+            // of launches that were captured while the round read their first replays
+            self.take_news();
+            self.hand_on();
+        }
         let Self { recorder, communicators, launches, figures, heard, .. } = self;
         let has_failed = recorder.launches.driver().is_some_and(|driver| driver.has_failed());
         let untimed = if has_failed { OfKernel::GivenUp(Untimed::CudaFailed) } else { OfKernel::Missed };

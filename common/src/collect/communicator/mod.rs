@@ -172,6 +172,9 @@ impl Communicator {
         if self.wants_launches && recorder.launches.are_timed() {
             self.assembly.expect_launches();
         }
+        if recorder.settings.graph_events > 0 {
+            self.assembly.expect_replays();
+        }
         if let Some(standing) = &mut self.standing {
             standing.begin_round(now, recorder.launches.are_timed(), figures.nanoseconds_per_tick);
         }

@@ -31,7 +31,7 @@ use super::pool::Launches;
 use super::{Anchor, KernelId, KernelTime, Launch, Recorded, Source, Starts, Untimed};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
-use crate::launch::cuda::{Event, Look};
+use crate::launch::cuda::Event;
 use graphs::Graphs;
 use host_clock::{HostClock, Pair};
 use rustc_hash::FxHashMap;
@@ -67,8 +67,10 @@ const LAST_PART: u64 = 4;
 /// The event of a context behind which the next events are placed.
 #[derive(Debug)]
 struct Reference {
-    /// The event's launch, which nobody else may use meanwhile.
-    launch: Box<Launch>,
+    /// The event's launch, which nobody else may use meanwhile; `None` for an anchor's event.
+    launch: Option<Box<Launch>>,
+    /// Generation of the pool when the event was made.
+    generation: u32,
     event: Event,
     /// Time of the event, nanoseconds of the events' clock.
     time: u64,
@@ -152,21 +154,33 @@ impl Times {
         }
         let Some(driver) = launches.driver() else { return };
         let look = driver.look();
+        // once for each context, however many streams it has
+        let of_graphs: BTreeSet<usize> = self.graphs.pools(scale).collect();
+        let pools: BTreeSet<usize> = self.under_way.keys().map(|&(pool, _)| pool).chain(of_graphs.clone()).collect();
         if let Some(look) = &look {
-            // once for each context, however many streams it has
-            let of_launches = self.under_way.keys().map(|&(pool, _)| pool);
-            let pools: BTreeSet<usize> = of_launches.chain(self.graphs.pools(scale)).collect();
-            pools.into_iter().for_each(|pool| launches.find_again(pool, look));
+            pools.iter().for_each(|&pool| launches.find_again(pool, look));
         }
-        if let Some(calls) = look.as_ref().and_then(Look::relaxed) {
+        if let Some((look, calls)) = look.as_ref().and_then(|look| Some((look, look.relaxed()?))) {
             let Self { under_way, references, hosts, reached, anchors, graphs, .. } = self;
-            for pool in under_way.keys().map(|&(pool, _)| pool).collect::<BTreeSet<usize>>() {
-                anchors.look(pool, launches, &calls, scale);
-            }
             let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: CLOCK.now(), time: real_time() });
+            for pool in pools {
+                anchors.look(pool, launches, &calls, scale);
+                if of_graphs.contains(&pool) {
+                    let of = references.get(&pool).filter(|of| !launches.is_of_before(pool, of.generation));
+                    let kept = anchors.keep(pool, |event, from, until| match of {
+                        Some(of) => calls.elapsed(of.event, event).map(|after| of.time.saturating_add_signed(after)),
+                        None => Some(epoch.at(from.midpoint(until), scale)),
+                    });
+                    if let Some((anchor, event, generation)) = kept {
+                        graphs.saw((pool, generation), (anchor.from, anchor.time), (anchor.until, anchor.time), scale);
+                        let reference = Reference { launch: None, generation, event, time: anchor.time };
+                        refer(references, pool, reference, launches);
+                    }
+                }
+            }
             for (&(pool, _), queue) in under_way.iter_mut() {
                 while let Some(launch) = queue.front_mut() {
-                    let Source::Events { first, last, .. } = launch.source else { break };
+                    let Source::Events { generation, first, last, .. } = launch.source else { break };
                     if launches.are_of_before(launch) {
                         lose(queue.pop_front(), launches, &mut each);
                         continue;
@@ -182,7 +196,7 @@ impl Times {
                         break;
                     };
                     let learnt = CLOCK.now();
-                    let of_now = |reference: &&Reference| !launches.are_of_before(&reference.launch);
+                    let of_now = |reference: &&Reference| !launches.is_of_before(pool, reference.generation);
                     let stopped = match references.get(&pool).filter(of_now) {
                         Some(of) => calls.elapsed(of.event, last).map(|after| of.time.saturating_add_signed(after)),
                         None => Some(epoch.at(launch.before, scale).saturating_add(lasted.max(0).cast_unsigned())),
@@ -190,9 +204,7 @@ impl Times {
                     let Some(stopped) = stopped else { break };
                     let Some(launch) = queue.pop_front() else { break };
                     let events = (stopped.saturating_sub(lasted.max(0).cast_unsigned()), stopped);
-                    if let Source::Events { generation, .. } = launch.source {
-                        graphs.saw((pool, generation), (launch.before, events.0), (learnt, stopped), scale);
-                    }
+                    graphs.saw((pool, generation), (launch.before, events.0), (learnt, stopped), scale);
                     if let Some(kernel) = launch.kernel {
                         let of = |event| calls.elapsed(last, event).map(|after| stopped.saturating_add_signed(after));
                         let anchor = anchors.serve(pool, kernel.context, of);
@@ -200,19 +212,22 @@ impl Times {
                         let time = begin(host, &launch, events, (learnt, anchor), scale);
                         each(Outcome { kernel, number: launch.number, time, is_over: true });
                     }
-                    let reference = Reference { launch, event: last, time: stopped };
-                    if let Some(before) = references.insert(pool, reference) {
-                        launches.give_back(before.launch);
-                    }
+                    let reference = Reference { launch: Some(launch), generation, event: last, time: stopped };
+                    refer(references, pool, reference, launches);
                 }
             }
             under_way.retain(|_, queue| !queue.is_empty());
-            let of_now = |reference: &&Reference| !launches.are_of_before(&reference.launch);
             graphs.read(
                 &calls,
                 scale,
-                |launch| !launches.are_of_before(launch),
-                |pool| references.get(&pool).filter(of_now).map(|reference| (reference.event, reference.time)),
+                |pool, launch| {
+                    launches.find_again(pool, look);
+                    !launches.are_of_before(launch)
+                },
+                |pool| {
+                    let reference = references.get(&pool)?;
+                    (!launches.is_of_before(pool, reference.generation)).then_some((reference.event, reference.time))
+                },
             );
         }
         if driver.is_over() {
@@ -288,7 +303,7 @@ impl Times {
     pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> (Vec<Box<Launch>>, Option<Own>) {
         let pool = pool as usize;
         let mut left: Vec<Box<Launch>> =
-            self.references.remove(&pool).map(|reference| reference.launch).into_iter().collect();
+            self.references.remove(&pool).and_then(|reference| reference.launch).into_iter().collect();
         let of_pool: Vec<(usize, usize)> = self.under_way.keys().copied().filter(|(of, _)| *of == pool).collect();
         for launch in of_pool.into_iter().filter_map(|key| self.under_way.remove(&key)).flatten() {
             if let Some(kernel) = launch.kernel {
@@ -312,6 +327,13 @@ impl Times {
     pub fn forget(&mut self, context: Handle) {
         self.hosts.remove(&context.raw());
         self.graphs.forget_all(context);
+    }
+}
+
+/// Measures the times of a pool's events from this one on.
+fn refer(references: &mut FxHashMap<usize, Reference>, pool: usize, reference: Reference, launches: &Launches) {
+    if let Some(launch) = references.insert(pool, reference).and_then(|before| before.launch) {
+        launches.give_back(launch);
     }
 }
 

@@ -9,8 +9,8 @@
 //!
 //! This order is certain: the kernel waits for the report, which is a node of the graph as well, and replays of a graph
 //! never overlap. So the times that were read belong to the latest replay whose report lies before the events. Host and
-//! GPU have different clocks; where their relation ([`Bounds`]) leaves open whether a report came before the events or
-//! behind them, the times are not used. A replay whose times were not read before the next one is not timed: its cause
+//! GPU have different clocks. Anchors ([`crate::launch::anchors`]) and launches outside of graphs show their relation
+//! ([`Bounds`]); where it leaves open whether a report came before the events or behind them, the times are not used. A replay whose times were not read before the next one is not timed: its cause
 //! is the graph.
 //!
 //! A reading is looked at only once all reports from before it were read from the recording memory.
@@ -262,18 +262,21 @@ impl Graphs {
         self.captured.values().filter(move |captured| captured.is_watched(now, scale)).map(|captured| captured.clock.0)
     }
 
-    /// Reads the events of the launches that are replayed. `is_there` says whether a launch's context still exists;
-    /// `reference` returns an event of a pool with its time.
+    /// Reads the events of the launches that are replayed. `is_there` looks whether the context of a pool still exists,
+    /// and a launch of it with it; `reference` returns an event of a pool with its time.
+    ///
+    /// Each launch's context is looked at right before its events: no driver tells of a reset, and these events are
+    /// read for as long as replays come.
     pub(super) fn read(
         &mut self,
         calls: &Relaxed<'_>,
         scale: f64,
-        is_there: impl Fn(&Launch) -> bool,
+        is_there: impl Fn(usize, &Launch) -> bool,
         reference: impl Fn(usize) -> Option<(Event, u64)>,
     ) {
         let now = CLOCK.now();
         for captured in self.captured.values_mut().filter(|captured| captured.is_watched(now, scale)) {
-            if is_there(&captured.launch) {
+            if is_there(captured.clock.0, &captured.launch) {
                 captured.read(calls, reference(captured.clock.0));
             } else {
                 captured.give_up();
