@@ -83,8 +83,7 @@ pub fn finish() {
     }
     // nothing that exists can be finished
     if shortage::is_out_of_memory() {
-        files::remove_all();
-        return;
+        return remove_what_is_half();
     }
     // first: what is under way is settled as unfinished below
     status_file::end();
@@ -95,7 +94,11 @@ pub fn finish() {
     write_summary();
     // last, since it may take long
     export::last();
-    // a thread that writes one of these may have stopped
+    remove_what_is_half();
+}
+
+/// Removes the files of threads that have stopped for want of memory.
+fn remove_what_is_half() {
     if shortage::is_out_of_memory() {
         files::remove_all();
     }
@@ -157,6 +160,7 @@ fn finish_at_exit() -> io::Result<()> {
             if is_own_process() {
                 links::end();
                 nvlink::end();
+                remove_what_is_half();
             }
         };
         contain("exit", (), end);

@@ -2,41 +2,83 @@
 //! itself; the end of the process does.
 
 use crate::base::own_thread;
+use crate::base::pause::pause;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::time::Duration;
 
-/// Paths of the files begun. More places than the library has threads that write at a time.
-static BEGUN: [AtomicPtr<libc::c_char>; 16] = [const { AtomicPtr::new(null_mut()) }; 16];
+/// More places than the library has threads that write at a time.
+static BEGUN: [Place; 16] = [const { Place::new() }; 16];
+/// Set before the files are removed: from then on, no thread of the library makes one.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+/// Looks at a thread that is about to make its file, a millisecond apart. A thread that needs longer has stopped there,
+/// or its file system does not answer.
+const LOOKS: u32 = 200;
+
+/// A file that a thread has begun.
+struct Place {
+    /// Path of the file; NULL where there is none.
+    path: AtomicPtr<libc::c_char>,
+    /// The file is there, or has been.
+    is_made: AtomicBool,
+}
+
+impl Place {
+    const fn new() -> Self {
+        Self { path: AtomicPtr::new(null_mut()), is_made: AtomicBool::new(false) }
+    }
+
+    /// Returns whether the file may appear at any moment.
+    fn is_being_made(&self) -> bool {
+        !self.path.load(Ordering::SeqCst).is_null() && !self.is_made.load(Ordering::Acquire)
+    }
+}
 
 /// Registers a file that the calling thread has begun, until this is dropped.
-pub(super) struct Begun(Option<&'static AtomicPtr<libc::c_char>>);
+pub(super) struct Begun(Option<&'static Place>);
 
 impl Begun {
-    /// Registers the file if the calling thread is one of the library's. The application's threads do not stop, and
-    /// remove their files themselves.
+    /// Registers a file that the calling thread is about to make, if the thread is one of the library's. The
+    /// application's threads do not stop, and remove their files themselves.
+    ///
+    /// Does not return if the files are being removed: the thread stops, as for want of memory.
     pub(super) fn new(path: &Path) -> Self {
         let Some(path) = own_thread::is_own().then(|| CString::new(path.as_os_str().as_bytes()).ok()).flatten() else {
             return Self(None);
         };
         let path = path.into_raw();
-        let free = |place: &&AtomicPtr<_>| {
-            place.compare_exchange(null_mut(), path, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        };
+        // SeqCst here and in `remove_all`: of the path and of CLOSED, one is seen by the other thread
+        let free =
+            |place: &&Place| place.path.compare_exchange(null_mut(), path, Ordering::SeqCst, Ordering::Relaxed).is_ok();
         let place = BEGUN.iter().find(free);
         if place.is_none() {
             // SAFETY: the pointer was made above, and nobody else has it.
             drop(unsafe { CString::from_raw(path) });
         }
-        Self(place)
+        let begun = Self(place);
+        if CLOSED.load(Ordering::SeqCst) {
+            drop(begun);
+            own_thread::stop();
+        }
+        begun
+    }
+
+    /// Says that the file is there.
+    pub(super) fn is_made(&self) {
+        if let Some(place) = self.0 {
+            place.is_made.store(true, Ordering::Release);
+        }
     }
 }
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        let path = self.0.map_or(null_mut(), |place| place.swap(null_mut(), Ordering::AcqRel));
+        let Some(place) = self.0 else { return };
+        place.is_made.store(false, Ordering::Relaxed);
+        let path = place.path.swap(null_mut(), Ordering::AcqRel);
         if !path.is_null() {
             // SAFETY: `new` made the pointer, and this thread took it out of its place.
             drop(unsafe { CString::from_raw(path) });
@@ -44,10 +86,22 @@ impl Drop for Begun {
     }
 }
 
-/// Removes the files that are still registered, at the end of a process whose memory has run out. Allocates nothing.
+/// Removes the files that are still registered, at the end of a process whose memory has run out. No thread of the
+/// library makes a file after that. Allocates nothing.
 pub(crate) fn remove_all() {
+    CLOSED.store(true, Ordering::SeqCst);
+    remove_begun();
+}
+
+fn remove_begun() {
     for place in &BEGUN {
-        let path = place.swap(null_mut(), Ordering::AcqRel);
+        for _ in 0..LOOKS {
+            if !place.is_being_made() {
+                break;
+            }
+            pause(Duration::from_millis(1));
+        }
+        let path = place.path.swap(null_mut(), Ordering::AcqRel);
         if !path.is_null() {
             // SAFETY: the string is one of `new`, and nobody else can take it any more. It is not freed.
             unsafe { libc::unlink(path) };
@@ -80,7 +134,7 @@ mod tests {
         is_begun.recv().unwrap();
         let count = || directory.read_dir().unwrap().count();
         assert_eq!(count(), 2);
-        remove_all();
+        remove_begun();
         assert_eq!(count(), 1);
         drop(stops);
         is_begun.recv().unwrap();

@@ -67,6 +67,7 @@ impl NewFile {
             let begun = Begun::new(&place.with_file_name(&hidden));
             match directory.create(&hidden) {
                 Ok(file) => {
+                    begun.is_made();
                     let (file, part) = (BufWriter::new(Opened::new(file)), Part { directory, name: hidden });
                     return Ok(Self { file, part, name, _limit: limit, _begun: begun });
                 }
