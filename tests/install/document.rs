@@ -74,7 +74,7 @@ fn what_the_document_says_of_building_installing_and_packing_works_as_it_is_writ
     run(&unpack);
     links::hold(&temporary.path().join("prefix-unpacked/lib"), tool::LIBRARY, &links::NAMES);
 
-    let [remove] = blocks("Taking it away").try_into().unwrap();
+    let [remove] = blocks("Uninstalling").try_into().unwrap();
     run(&remove);
     assert!(!prefix.exists());
 }
