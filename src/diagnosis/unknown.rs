@@ -70,7 +70,11 @@ fn of_processes(processes: &[(&Observed, Condition)]) -> Vec<String> {
     let whose = |mut ranks: Vec<i32>| {
         ranks.sort_unstable();
         let named = ranks.first().is_some_and(|&rank| rank >= 0);
-        if named { format!("process {}", Ranges::of(&ranks).named(RANKS)) } else { format!("{} processes", ranks.len()) }
+        if named {
+            format!("process {}", Ranges::of(&ranks).named(RANKS))
+        } else {
+            format!("{} processes", ranks.len())
+        }
     };
     let mut lines: Vec<String> = off
         .into_iter()
