@@ -1,6 +1,7 @@
 //! What a diagnosis says, as types. Durations are seconds by the clock of the process that waits.
 
 use super::condition::Condition;
+use super::ranks::Ranges;
 use common::status::{Operation, Waiting};
 use serde::Serialize;
 
@@ -78,9 +79,9 @@ pub(crate) enum Cause {
     /// All have entered an operation that the GPU of some ranks has not begun.
     NotBegun { wait: Wait },
     /// All have begun an operation that does not finish.
-    Unfinished { wait: Wait, network: Vec<Link>, without_status: Vec<i32> },
+    Unfinished { wait: Wait, network: Vec<Link>, without_status: Ranges },
     /// Calls of NCCL's API do not return.
-    Calls { communicator: Name, func: String, seconds: f64, ranks: Vec<i32>, without_status: Vec<i32> },
+    Calls { communicator: Name, func: String, seconds: f64, ranks: Vec<i32>, without_status: Ranges },
 }
 
 /// A process.

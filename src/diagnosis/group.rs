@@ -2,6 +2,7 @@
 
 use super::condition::Condition;
 use super::finding::{Call, Name, Process, Rank};
+use super::ranks::Ranges;
 use crate::statuses::Observed;
 use common::ranks;
 use common::status::{Communicator, Operation};
@@ -71,11 +72,10 @@ pub(crate) fn named(observed: &Observed) -> Process {
 
 impl Group<'_> {
     /// Returns the ranks without a status. Empty where the number of ranks is unknown.
-    pub(crate) fn without_status(&self) -> Vec<i32> {
+    pub(crate) fn without_status(&self) -> Ranges {
         let here: Vec<i32> = self.members.iter().map(|member| member.rank).collect();
-        // a wrong number of ranks must not take memory
-        let all = 0..i32::try_from(self.name.ranks).unwrap_or(ranks::MOST).min(ranks::MOST);
-        all.filter(|rank| here.binary_search(rank).is_err()).collect()
+        // nobody has more ranks, whatever the status says
+        Ranges::without(&here, i32::try_from(self.name.ranks).unwrap_or(ranks::MOST).min(ranks::MOST))
     }
 }
 

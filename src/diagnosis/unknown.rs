@@ -3,7 +3,7 @@
 use super::condition::Condition;
 use super::finding::Name;
 use super::group::Group;
-use super::ranks;
+use super::ranks::Ranges;
 use crate::statuses::Observed;
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ pub(super) fn lines(groups: &[Group<'_>], processes: &[(&Observed, Condition)], 
     let missing = each(groups, "have no status here", |group| group.without_status());
     let uncounted = each(groups, "are not compared by number: their first operations were not counted", |group| {
         let gaps = group.members.iter().filter(|member| !member.at.counts_all && member.observed.status.off.is_none());
-        gaps.map(|member| member.rank).collect()
+        Ranges::of(&gaps.map(|member| member.rank).collect::<Vec<_>>())
     });
     let unseen = each(groups, "do not report what the GPU does (`ask --preset full` makes them)", |group| {
         let blind = group.members.iter().filter(|member| gpu && !member.at.sees_gpu);
-        blind.map(|member| member.rank).collect()
+        Ranges::of(&blind.map(|member| member.rank).collect::<Vec<_>>())
     });
     let unranked = groups
         .iter()
@@ -32,12 +32,12 @@ pub(super) fn lines(groups: &[Group<'_>], processes: &[(&Observed, Condition)], 
 }
 
 /// Returns a line for each communicator in which some ranks have a fact.
-fn each(groups: &[Group<'_>], fact: &str, of: impl Fn(&Group<'_>) -> Vec<i32>) -> Vec<String> {
+fn each(groups: &[Group<'_>], fact: &str, of: impl Fn(&Group<'_>) -> Ranges) -> Vec<String> {
     let with = |group| Some((group, of(group))).filter(|(_, ranks)| !ranks.is_empty());
-    let found: Vec<(&Group<'_>, Vec<i32>)> = groups.iter().filter_map(with).collect();
-    let line = |(group, ranks): &(&Group<'_>, Vec<i32>)| {
-        let verb = if ranks.len() == 1 { singular(fact) } else { fact.to_owned() };
-        format!("{}: {} {verb}", label(&group.name), ranks::named(ranks, RANKS))
+    let found: Vec<(&Group<'_>, Ranges)> = groups.iter().filter_map(with).collect();
+    let line = |(group, ranks): &(&Group<'_>, Ranges)| {
+        let verb = if ranks.count() == 1 { singular(fact) } else { fact.to_owned() };
+        format!("{}: {} {verb}", label(&group.name), ranks.named(RANKS))
     };
     let mut lines: Vec<String> = found.iter().take(MOST).map(line).collect();
     if let Some(more) = found.len().checked_sub(MOST).filter(|&more| more > 0) {
@@ -70,7 +70,11 @@ fn of_processes(processes: &[(&Observed, Condition)]) -> Vec<String> {
     let whose = |mut ranks: Vec<i32>| {
         ranks.sort_unstable();
         let named = ranks.first().is_some_and(|&rank| rank >= 0);
-        if named { format!("process {}", ranks::named(&ranks, RANKS)) } else { format!("{} processes", ranks.len()) }
+        if named {
+            format!("process {}", Ranges::of(&ranks).named(RANKS))
+        } else {
+            format!("{} processes", ranks.len())
+        }
     };
     let mut lines: Vec<String> = off
         .into_iter()

@@ -1,10 +1,11 @@
 //! Parts of sentences: durations, bytes, operations, processes.
 
 use crate::diagnosis::finding::{Call, Difference, Process, Wait};
-use crate::diagnosis::{label, ranks};
+use crate::diagnosis::label;
+use crate::diagnosis::ranks::Ranges;
 
 /// Longest list of ranks in a sentence, letters.
-const RANKS: usize = 36;
+pub(super) const RANKS: usize = 36;
 
 /// Writes a duration as people say it.
 pub(super) fn duration(seconds: f64) -> String {
@@ -68,7 +69,7 @@ pub(super) fn operation(wait: &Wait) -> String {
 
 /// Writes the ranks of a communicator.
 pub(super) fn of_ranks(of: &[i32]) -> String {
-    ranks::named(of, RANKS)
+    Ranges::of(of).named(RANKS)
 }
 
 /// Writes the ranks that are waited for.

@@ -1,11 +1,12 @@
 //! The answer for a person: at most some fifteen lines of 80 columns, the cause first.
 
 use super::headline;
-use super::phrase::{call, contents, duration, lacking, of_ranks, operation, place, process, wait};
+use super::phrase::{RANKS, call, contents, duration, lacking, of_ranks, operation, place, process, wait};
 use crate::diagnosis::finding::{
     Cause, Counts, Diagnosis, End, Finding, Link, Process, Rank, Shift, State, Variant, Verdict, Wait,
 };
-use crate::diagnosis::{Condition, label, ranks};
+use crate::diagnosis::ranks::Ranges;
+use crate::diagnosis::{Condition, label};
 use common::origin::wall_clock;
 use common::status::Waiting;
 use std::borrow::Cow;
@@ -157,8 +158,8 @@ fn details(finding: &Finding, most: usize) -> Vec<String> {
     lines
 }
 
-fn theirs(without_status: &[i32]) -> Option<String> {
-    (!without_status.is_empty()).then(|| format!("It may be for {}, without a status.", of_ranks(without_status)))
+fn theirs(without_status: &Ranges) -> Option<String> {
+    (!without_status.is_empty()).then(|| format!("It may be for {}, without a status.", without_status.named(RANKS)))
 }
 
 fn of_processes(condition: Condition, processes: &[Process], most: usize) -> Vec<String> {
@@ -285,7 +286,7 @@ fn state(of: &State) -> String {
         Some(wait) => format!("; {} stands, for {}", operation(wait), duration(wait.seconds)),
         None => String::new(),
     };
-    let (all, here) = (of.communicator.ranks, ranks::ranges(&of.ranks));
+    let (all, here) = (of.communicator.ranks, Ranges::of(&of.ranks));
     format!("{}: ranks {here} of {all}, collectives entered: {entered}{wait}", label(&of.communicator))
 }
 

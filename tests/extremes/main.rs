@@ -7,6 +7,7 @@
 mod bounded;
 mod files;
 mod numbers;
+mod statuses;
 mod tables;
 #[path = "../support/tool/mod.rs"]
 mod tool;

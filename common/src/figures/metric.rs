@@ -1,6 +1,7 @@
 //! The table of metrics: names, units, meanings. It serves Score-P, the summary and the documentation.
 
 use crate::event::name::FUNCTIONS;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::sync::LazyLock;
 
@@ -186,6 +187,13 @@ static COUNTER_TABLE: LazyLock<Vec<Counter>> = LazyLock::new(|| {
 /// Returns all counters, in order.
 pub fn counters() -> &'static [Counter] {
     &COUNTER_TABLE
+}
+
+/// Returns the name of a counter as [`counters`] has it; `None` if no counter has this name.
+pub(crate) fn own_name(name: &str) -> Option<&'static str> {
+    static NAMES: LazyLock<BTreeSet<&'static str>> =
+        LazyLock::new(|| counters().iter().map(|counter| counter.name.as_str()).collect());
+    NAMES.get(name).copied()
 }
 
 /// Returns the place of a function's counter in [`counters`].

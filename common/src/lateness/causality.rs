@@ -5,7 +5,7 @@
 //! Operations near in time also bound it for an operation in which a rank waited for long.
 
 use super::matching::Moment;
-use crate::clock::gpu_track::{GpuMapping, GpuTrack};
+use crate::clock::gpu_track::{Corridor, GpuTrack};
 use crate::event::name::Name;
 use std::ffi::CStr;
 
@@ -55,13 +55,12 @@ impl Seen {
         }
     }
 
-    /// Returns the bounds, once all operations were added.
-    pub(super) fn bounds(&self) -> Bounds {
+    /// Returns the bounds, once all operations were added. Each member's operations are given up for its bounds: both of
+    /// all members would be the most that the first process of a large job has in memory.
+    pub(super) fn into_bounds(self) -> Bounds {
         // both times are in ticks of the same length
-        let mapping = |track: &GpuTrack| track.mapping(1.0);
-        Bounds(
-            self.tracks.iter().map(|tracks| tracks.each_ref().map(|tracks| tracks.each_ref().map(mapping))).collect(),
-        )
+        let bounds = |track: GpuTrack| track.bounds(1.0);
+        Bounds(self.tracks.into_iter().map(|tracks| tracks.map(|tracks| tracks.map(bounds))).collect())
     }
 }
 
@@ -77,13 +76,13 @@ pub(super) fn earliest(moment: &Moment) -> u64 {
 
 /// The bounds of the members' clocks.
 #[derive(Debug)]
-pub(super) struct Bounds(Vec<OfMember<Option<GpuMapping>>>);
+pub(super) struct Bounds(Vec<OfMember<Option<Corridor>>>);
 
 impl Bounds {
     /// Returns the least and the most that the clock of the member at this place may have shown when the first member's
     /// clock, that of its CUDA events or that of its stamps, showed `time`.
     pub(super) fn at(&self, place: usize, moment: &Moment, (time, by_events): (u64, bool)) -> Option<[u64; 2]> {
-        let mapping = &self.0.get(place)?[usize::from(moment.by_events)][usize::from(by_events)];
-        mapping.as_ref()?.bounds(time)
+        let bounds = &self.0.get(place)?[usize::from(moment.by_events)][usize::from(by_events)];
+        bounds.as_ref()?.at(time)
     }
 }

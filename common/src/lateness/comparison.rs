@@ -63,7 +63,7 @@ impl Comparison {
             });
         }
         let ranks = members.iter().map(|member| member.rank).collect();
-        Some(Self { begins, bounds: seen.bounds(), nanoseconds_per_tick, ranks })
+        Some(Self { begins, bounds: seen.into_bounds(), nanoseconds_per_tick, ranks })
     }
 
     /// Compares the begins of all members, in the order of ranks. `None` if one is unknown.

@@ -16,6 +16,7 @@ use crate::record::thread::ThreadCell;
 use crate::sums::enough::speaks_for_all;
 use crate::sums::rate::Rate;
 use crate::sums::run_sums::{OperationKey, OperationSum, Totals, hexadecimal};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 impl Summary {
@@ -116,13 +117,14 @@ fn process(totals: &Totals) -> Process {
     let [enqueued_ops, enqueued_bytes, api_time] = ThreadCell::of_all_threads();
     let of_threads =
         [(Fixed::EnqueuedOps, enqueued_ops), (Fixed::EnqueuedBytes, enqueued_bytes), (Fixed::ApiTime, api_time)];
-    let mut counters: BTreeMap<String, u64> = metric::counters()
+    let mut counters: BTreeMap<Cow<'static, str>, u64> = metric::counters()
         .iter()
         .enumerate()
         .filter(|(_, counter)| counter.owner == Owner::Process)
-        .map(|(place, counter)| (counter.name.clone(), board::read(place)))
+        .map(|(place, counter)| (counter.name.as_str().into(), board::read(place)))
         .collect();
-    counters.extend(of_threads.map(|(counter, value)| (metric::counters()[counter as usize].name.clone(), value)));
+    counters
+        .extend(of_threads.map(|(counter, value)| (metric::counters()[counter as usize].name.as_str().into(), value)));
     let missing = Missing::of_threads();
     let (pid, origin) = origin::of_figures();
     Process {

@@ -1,8 +1,10 @@
 //! A process in the summary: its identity and its counts.
 
 use super::{Arrivals, NvLink};
+use crate::figures::metric;
 use crate::origin::Origin;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A process.
@@ -59,7 +61,8 @@ pub struct Process {
     /// Peak resident memory of the whole process, bytes.
     pub peak_memory_bytes: u64,
     /// Final values of the counters; counters of threads are summed over the threads.
-    pub counters: BTreeMap<String, u64>,
+    #[serde(deserialize_with = "with_own_names")]
+    pub counters: BTreeMap<Cow<'static, str>, u64>,
     /// Lane names of the communicators that have series, by the part behind a series' name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, String>,
@@ -71,6 +74,13 @@ pub struct Process {
     /// When its ranks began their collectives, in the summary of a single process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
+}
+
+/// Reads counters. Names that this library has, too, are its own: ten thousand processes of a job have the same ones.
+fn with_own_names<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<Cow<'static, str>, u64>, D::Error> {
+    let counters = BTreeMap::<String, u64>::deserialize(from)?;
+    let own = |name: String| metric::own_name(&name).map_or(Cow::Owned(name), Cow::Borrowed);
+    Ok(counters.into_iter().map(|(name, value)| (own(name), value)).collect())
 }
 
 /// Source of operations' GPU times.

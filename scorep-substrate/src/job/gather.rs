@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// Bytes that the first process receives at most from all processes together. Merged, a row takes about as many bytes
 /// as its text.
 const MOST: usize = 96 << 20;
-/// Arrivals that the first process compares at most, of all processes together. Each takes some 200 bytes meanwhile.
+/// Arrivals that the first process compares at most, of all processes together. Each takes some 110 bytes meanwhile.
 const MOST_ARRIVALS: usize = 1 << 19;
 /// One byte in this many of a part is for arrivals, if there are enough of them. Rows may take the others.
 const ARRIVALS_HAVE: usize = 4;

@@ -51,6 +51,7 @@ impl Bound {
             }
             anchors.push(anchor);
         }
+        anchors.shrink_to_fit();
         Self { anchors, slopes }
     }
 

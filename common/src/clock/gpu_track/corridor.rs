@@ -5,7 +5,7 @@ use super::lowest::{Anchor, Lowest};
 
 /// The bounds from both sides: callbacks and enqueues.
 #[derive(Debug, Clone)]
-pub(super) struct Corridor {
+pub(crate) struct Corridor {
     latest: Bound,
     /// Mirrored, like [`super::GpuTrack::enqueued`].
     earliest: Bound,
@@ -21,7 +21,7 @@ impl Corridor {
     }
 
     /// See [`super::GpuMapping::bounds`].
-    pub(super) fn at(&self, stamp: u64) -> Option<[u64; 2]> {
+    pub(crate) fn at(&self, stamp: u64) -> Option<[u64; 2]> {
         let (least, most) = (!self.earliest.most(!stamp)?, self.latest.most(stamp)?);
         (least <= most.saturating_add(2)).then_some([least.min(most), most])
     }

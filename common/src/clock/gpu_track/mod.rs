@@ -23,7 +23,7 @@ mod lowest;
 mod tests;
 
 use bound::Bound;
-use corridor::Corridor;
+pub(crate) use corridor::Corridor;
 use lowest::{Anchor, Lowest};
 use std::ops::RangeInclusive;
 
@@ -109,15 +109,22 @@ impl GpuTrack {
     /// Returns the mapping, once the run is over; `None` without callbacks, or where `nanoseconds_per_tick` is no
     /// positive number. Stamps count nanoseconds.
     pub fn mapping(&self, nanoseconds_per_tick: f64) -> Option<GpuMapping> {
-        let known = nanoseconds_per_tick.is_finite() && nanoseconds_per_tick > 0.0;
-        if !known || self.told.anchors().is_empty() {
-            return None;
-        }
-        let nominal = 1.0 / nanoseconds_per_tick;
+        let nominal = self.nominal(nanoseconds_per_tick)?;
         let likely = slopes(nominal, self.likely_drift(nominal));
         let [latest, earliest] = [&self.told, &self.enqueued].map(|lowest| Bound::new(lowest.anchors(), likely));
         let corridor = self.corridor(nominal);
         Some(GpuMapping { latest, earliest, corridor, follows: Follows::Callbacks, nanoseconds_per_tick, way: None })
+    }
+
+    /// Returns the bounds of the mapping alone, which take a third of its memory.
+    pub(crate) fn bounds(&self, nanoseconds_per_tick: f64) -> Option<Corridor> {
+        self.nominal(nanoseconds_per_tick).map(|nominal| self.corridor(nominal))
+    }
+
+    /// Returns the ticks per stamp without drift; `None` where there is no mapping.
+    fn nominal(&self, nanoseconds_per_tick: f64) -> Option<f64> {
+        let is_known = nanoseconds_per_tick.is_finite() && nanoseconds_per_tick > 0.0;
+        (is_known && !self.is_empty()).then(|| 1.0 / nanoseconds_per_tick)
     }
 
     /// Returns the bounds that allow every possible drift.

@@ -127,10 +127,11 @@ pub(super) fn excess(runs: &[Run], division: &Division, peers: &Peers, without: 
                 continue;
             }
             let sum: f64 = values.iter().sum();
-            let is_pair = values.len() == 2;
+            let (is_pair, is_one) = (values.len() == 2, values.len() == 1);
             let usual = median(&mut values);
             for member in 0..calls.len() {
-                let Some(call) = call(calls[member]) else { continue };
+                // where the others have no time, a rank would be compared with itself
+                let Some(call) = call(calls[member]).filter(|_| !(is_one && is_reference[member])) else { continue };
                 let own = owns.own[call] as f64;
                 // of two, each is compared with the other
                 let reference = if is_pair && is_reference[member] { sum - own } else { usual };

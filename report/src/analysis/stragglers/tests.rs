@@ -125,6 +125,26 @@ fn pauses_are_events_unless_they_recur_on_one_rank() {
     assert!((often.found[0].gain_us.unwrap() - 2000.0).abs() < 100.0, "{often:?}");
 }
 
+/// Of two ranks, the other one is compared with nobody where the GPU has not timed one's operation.
+#[test]
+fn an_untimed_operation_is_no_pause() {
+    let mut maker = Maker::new(2, 2);
+    let world = maker.communicator("world", &[0, 1]);
+    let mut end = MS;
+    for step in 0..STEPS {
+        for place in 0..3 {
+            let slow = work(|rank, _| if rank == 1 { 1.5 } else { 1.0 });
+            let begins = [0, 1].map(|rank| end + slow(rank, step, place));
+            end = maker.collective(world, "AllReduce", 1 << (20 + place), Start::Each(&begins), 400 * US);
+        }
+    }
+    let mut made = maker.finish();
+    assert_eq!(stragglers(&made).event_count, 0);
+    made.table.0[1][100].time = None;
+    let stragglers = stragglers(&made);
+    assert_eq!((names(&stragglers), stragglers.events.len()), (vec!["rank 1"], 0), "{stragglers:?}");
+}
+
 #[test]
 fn a_rank_that_becomes_slow_has_a_first_step() {
     let stragglers = stragglers(&waiting(RANKS, &work(|rank, step| if rank == 2 && step >= 40 { 1.3 } else { 1.0 })));
