@@ -32,7 +32,7 @@ mod statuses;
 mod table;
 pub mod trace;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// NCCL's communication in Score-P measurements: transfer rate, latency and collective time.
@@ -89,17 +89,6 @@ enum Command {
     Pages(pages::Arguments),
 }
 
-/// Versions of NCCL's profiler interface that a replay can speak, in clap's type.
-const INTERFACES: std::ops::RangeInclusive<i64> = host::table::OLDEST as i64..=host::table::NEWEST as i64;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Tables for a person.
-    Table,
-    /// The summary.
-    Json,
-}
-
 fn main() -> ExitCode {
     // Restores the default action of SIGPIPE: a reader that closes the pipe early (head) ends this program quietly, as
     // it ends other programs.
@@ -131,7 +120,7 @@ fn main() -> ExitCode {
         Command::Table(arguments) => done(catching_signals().and_then(|()| table::command::run(&arguments))),
         Command::Trace(arguments) => done(catching_signals().and_then(|()| communication::command::run(&arguments))),
         Command::Demo(arguments) => done(catching_signals().and_then(|()| demo::run(&arguments))),
-        Command::Pages(arguments) => done(pages::run(&arguments)),
+        Command::Pages(arguments) => done(pages::run(&arguments, &Arguments::command())),
     };
     match ended {
         Ok(status) => status,

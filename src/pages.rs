@@ -1,7 +1,7 @@
 //! `scorep-nccl pages`: manual pages and shell completions, generated from the definition of the command line.
 
 use crate::installed::library;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, italic, roman};
@@ -34,18 +34,19 @@ pub(crate) struct Arguments {
     directory: PathBuf,
 }
 
-/// Writes the manual pages and the completions.
+/// Writes the manual pages and the completions of the whole command line.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &Arguments, whole: &Command) -> Result<(), String> {
     let Arguments { directory } = arguments;
-    write_all(directory).map_err(|error| format!("the pages cannot be written into {}: {error}", directory.display()))
+    write_all(directory, whole)
+        .map_err(|error| format!("the pages cannot be written into {}: {error}", directory.display()))
 }
 
-fn write_all(directory: &Path) -> io::Result<()> {
+fn write_all(directory: &Path, whole: &Command) -> io::Result<()> {
     // no page and no completion for `help`: it only repeats the help texts
-    let mut command = visible(&crate::Arguments::command()).disable_help_subcommand(true);
+    let mut command = visible(whole).disable_help_subcommand(true);
     for (shell, place, name) in SHELLS {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut command.clone(), PROGRAM, &mut script);

@@ -10,10 +10,11 @@ mod process;
 mod script;
 mod table;
 
+use crate::host::table::INTERFACES;
 use crate::inherited::Inherited;
 use crate::installed::library;
-use crate::output::scratch::Scratch;
-use crate::{offspring, output};
+use crate::offspring;
+use crate::output::{self, format::Format, scratch::Scratch};
 use common::summary::Summary;
 use measure::{EMPTY, LIMIT, Measured, Recorded};
 use serde::Serialize;
@@ -55,11 +56,11 @@ pub(crate) struct Arguments {
     rounds: u64,
     /// Version of NCCL's interface to speak, 1 to 7. Without it, the newest that the plugin has; an older one's calls
     /// are others, and not compared with the limit.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(crate::INTERFACES))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(INTERFACES))]
     interface: Option<u32>,
     /// What is printed.
-    #[arg(long, value_enum, default_value_t = crate::Format::Table)]
-    format: crate::Format,
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
 }
 
 /// All measurements of a plugin with a capture.
@@ -102,10 +103,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         rows.extend(measure_all(arguments, &settings, capture, &plugins)?);
     }
     match arguments.format {
-        crate::Format::Table => output::text(&table::of(&rows, output::width())),
-        crate::Format::Json => {
-            output::json(&(serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())? + "\n"))
-        }
+        Format::Table => output::text(&table::of(&rows, output::width())),
+        Format::Json => output::json(&(serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())? + "\n")),
     }
 }
 

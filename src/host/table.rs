@@ -9,6 +9,8 @@ use std::path::Path;
 pub(crate) const OLDEST: u32 = 1;
 /// Newest version of the interface that the stand-in can speak.
 pub(crate) const NEWEST: u32 = 7;
+/// Versions of the interface that the stand-in can speak, in clap's type.
+pub(crate) const INTERFACES: std::ops::RangeInclusive<i64> = OLDEST as i64..=NEWEST as i64;
 
 /// The functions of a table: six pointers in every version.
 #[repr(C)]

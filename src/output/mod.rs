@@ -1,6 +1,7 @@
 //! Writes to standard output and standard error. A failed write is an error or is ignored, and never a panic.
 
 pub(crate) mod apart;
+pub(crate) mod format;
 pub(crate) mod leftovers;
 pub(crate) mod place;
 pub(crate) mod progress;

@@ -2,8 +2,8 @@
 
 use super::request::WINDOW_SECONDS;
 use super::{Request, replay, to_json};
-use crate::output::place;
-use crate::{Format, INTERFACES, output};
+use crate::host::table::INTERFACES;
+use crate::output::{self, format::Format, place};
 use common::report::{self, Order, ROWS, View};
 use std::path::{Path, PathBuf};
 

@@ -20,7 +20,8 @@ impl Import {
 
     /// Describes the import with its file and line.
     pub(crate) fn place(&self, modules: &BTreeMap<Name, Module>) -> String {
-        format!("{}:{} imports {}", modules[&self.from].file.display(), self.line, self.to.join("::"))
+        let to = if self.to.is_empty() { "the crate's root".to_owned() } else { self.to.join("::") };
+        format!("{}:{} imports {to}", modules[&self.from].file.display(), self.line)
     }
 }
 
@@ -30,12 +31,13 @@ pub(crate) fn room(name: &Name) -> &str {
     name.first().map_or("", String::as_str)
 }
 
-/// Returns each import once. The root module's own paths are not imports: they name modules and re-export items.
+/// Returns each import once, also of items of the root module. The root module's own paths are not imports: they name
+/// modules and re-export items.
 pub(crate) fn imports(modules: &BTreeMap<Name, Module>) -> Vec<Import> {
     let mut found: BTreeMap<(Name, Name), usize> = BTreeMap::new();
     for (from, module) in modules {
         let targets = module.paths.iter().filter_map(|named| Some((target(modules, from, named, 0)?, named.line)));
-        for (to, line) in targets.filter(|(to, _)| to != from && !from.is_empty() && !to.is_empty()) {
+        for (to, line) in targets.filter(|(to, _)| to != from && !from.is_empty()) {
             found.entry((from.clone(), to)).and_modify(|first| *first = line.min(*first)).or_insert(line);
         }
     }
