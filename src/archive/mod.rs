@@ -38,6 +38,7 @@ impl Archive {
     pub(crate) fn open(anchor: &Path) -> Result<Self, Otf2Error> {
         let mut reader = Reader::open(anchor)?;
         let definitions = reader.definitions()?;
+        definitions.check(definitions.begin.saturating_add(definitions.length))?;
         let with_events = definitions.locations.iter().filter(|location| location.events > 0);
         reader.select(&with_events.map(|location| location.number).collect::<Vec<_>>())?;
         let has_events =

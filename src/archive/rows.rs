@@ -166,6 +166,7 @@ impl Lane<'_> {
                 }
             }
         })?;
+        definitions.check(events.latest())?;
         *is_over = !more;
         Ok(())
     }

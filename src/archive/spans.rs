@@ -63,7 +63,7 @@ fn each(
 ) -> Result<(), Otf2Error> {
     let mut events = reader.events(location)?;
     let mut open: Vec<(u32, u64)> = Vec::new();
-    while events.read(PIECE, &mut |ticks, event| match event {
+    let mut each = |ticks, event: Event<'_>| match event {
         Event::Enter(region, _) => open.push((region, definitions.nanoseconds(ticks))),
         Event::Leave => {
             if let Some((region, begin)) = open.pop() {
@@ -72,8 +72,11 @@ fn each(
             }
         }
         Event::Metric(..) => {}
-    })? {}
-    Ok(())
+    };
+    while events.read(PIECE, &mut each)? {
+        definitions.check(events.latest())?;
+    }
+    definitions.check(events.latest())
 }
 
 /// Sorts intervals, and unites those that touch.

@@ -94,6 +94,9 @@ pub enum Otf2Error {
     /// An archive has no lanes with events.
     #[error("the trace has no lanes of NCCL's operations: NCCL_SCOREP_LANES=off, or no NCCL in the job")]
     NoLanes,
+    /// A time of an archive that no clock shows, nanoseconds.
+    #[error("an event or a definition of the archive is damaged: {}", common::moments::refusal(*.0))]
+    Late(u64),
     /// The copy would lie in the directory that is copied.
     #[error("{0} lies in the experiment: name a directory beside it")]
     Inside(PathBuf),

@@ -153,7 +153,9 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>, mut notes: V
         left_out.extend(bad);
     }
     let mut places = tables.clone();
-    places.extend(scratch.iter().map(|scratch| scratch.path().to_path_buf()));
+    // it is empty where no recording and no archive could be read
+    let made = scratch.iter().filter(|scratch| scratch.path().read_dir().is_ok_and(|mut made| made.next().is_some()));
+    places.extend(made.map(|scratch| scratch.path().to_path_buf()));
     let opened = Tables::open(&places);
     let (Opened { job, tables: opened, inputs: of_tables, notes: of_job }, others) = jobs::one(opened, request.job)?;
     left_out

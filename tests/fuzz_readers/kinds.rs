@@ -9,6 +9,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Files with their names.
+pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
+
 /// A kind of files.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
@@ -18,12 +21,17 @@ pub(crate) struct Kind {
     pub(crate) at_a_time: usize,
     /// Makes in a directory what mutations begin with, and returns it.
     pub(crate) prepare: fn(&Path) -> PathBuf,
-    /// Returns a mutation.
-    pub(crate) mutated: fn(&mut Rng, &Path) -> Vec<u8>,
+    /// Returns the files of a mutation, below its place; one without a name is the place itself.
+    pub(crate) mutated: fn(&mut Rng, &Path) -> Files,
     /// Adds the arguments of the command.
     pub(crate) arguments: fn(&mut Command, &[PathBuf], &Path),
     /// Mutations that once failed.
     pub(crate) failed: &'static [u64],
+}
+
+/// A mutation that is one file.
+fn one(content: Vec<u8>) -> Files {
+    vec![(PathBuf::new(), content)]
 }
 
 /// Returns the files of a directory with this ending.
@@ -74,7 +82,7 @@ pub(crate) const SUMMARY: Kind = Kind {
     prepare,
     mutated: |rng, with| {
         let all = seeds(with, "json").into_iter().map(|seed| renamed(seed, rng)).collect::<Vec<_>>();
-        mutations::of_text(&all, rng)
+        one(mutations::of_text(&all, rng))
     },
     arguments: |command, files, with| {
         // mutations may be of other jobs
@@ -91,7 +99,7 @@ pub(crate) const TABLE: Kind = Kind {
     mutated: |rng, with| {
         let all = seeds(with, "parquet").into_iter().map(|seed| renamed(seed, rng)).collect::<Vec<_>>();
         // the footer, with the process' summary, is most of a short table
-        mutations::of_bytes(&all, 4000, rng)
+        one(mutations::of_bytes(&all, 4000, rng))
     },
     arguments: |command, files, with| {
         command.args(["report", "--job", "1"]).args(files).arg(with.join("0.parquet"));
@@ -119,10 +127,10 @@ pub(crate) const PROFILE: Kind = Kind {
             file.write_all(text).unwrap();
             file.finish().unwrap()
         };
-        match rng.u8(..4) {
+        one(match rng.u8(..4) {
             0 => mutations::of_bytes(&[gzip(TRACE.as_bytes())], 100, rng),
             _ => gzip(&mutations::of_text(&[TRACE.into()], rng)),
-        }
+        })
     },
     arguments: |command, files, with| {
         command.arg("report").arg(with.join("tables")).arg("--kernels").args(files);
@@ -133,7 +141,7 @@ pub(crate) const PROFILE: Kind = Kind {
 /// A kind of text files of facts, one a command.
 const fn facts(
     name: &'static str,
-    mutated: fn(&mut Rng, &Path) -> Vec<u8>,
+    mutated: fn(&mut Rng, &Path) -> Files,
     arguments: fn(&mut Command, &[PathBuf], &Path),
 ) -> Kind {
     Kind { name, ending: ".txt", at_a_time: 1, prepare, mutated, arguments, failed: &[] }
@@ -143,7 +151,7 @@ pub(crate) const DIMENSIONS: Kind = facts(
     "dimensions",
     |rng, _| {
         let text = "# ours\nDP name mesh_dp*\nTP ranks 0-1 2,3,4-7\n\nwide name *world*of*\nPP ranks 0,4\n";
-        mutations::of_text(&[text.into()], rng)
+        one(mutations::of_text(&[text.into()], rng))
     },
     |command, files, with| {
         command.arg("report").arg(with.join("job.json")).arg("--dimensions").args(files);
@@ -154,7 +162,7 @@ pub(crate) const STEPS: Kind = facts(
     "steps",
     |rng, _| {
         let text = "# steps\n1700000000.5 1700000001.25\n0 1700000002 1700000003.000000001\n1 1.5 1e3\n";
-        mutations::of_text(&[text.into(), "1700000000 1700000001\n".repeat(20).into()], rng)
+        one(mutations::of_text(&[text.into(), "1700000000 1700000001\n".repeat(20).into()], rng))
     },
     |command, files, with| {
         command.arg("report").arg(with.join("tables")).arg("--steps").args(files);
@@ -163,7 +171,10 @@ pub(crate) const STEPS: Kind = facts(
 
 pub(crate) const LINKS: Kind = facts(
     "links",
-    |rng, _| mutations::of_text(&["# node to node\n00000000000000ab 200\n\n*\t100 # the others\ncd 0.5\n".into()], rng),
+    |rng, _| {
+        let text = "# node to node\n00000000000000ab 200\n\n*\t100 # the others\ncd 0.5\n";
+        one(mutations::of_text(&[text.into()], rng))
+    },
     |command, files, with| {
         command.arg("report").arg(with.join("job.json")).arg("--link-gbps").args(files);
     },
@@ -179,7 +190,7 @@ pub(crate) const BASELINE: Kind = Kind {
     },
     ..facts(
         "baseline",
-        |rng, with| mutations::of_text(&[fs::read(with.join("earlier")).unwrap()], rng),
+        |rng, with| one(mutations::of_text(&[fs::read(with.join("earlier")).unwrap()], rng)),
         |command, files, with| {
             command.arg("report").arg(with.join("job.json")).arg("--baseline").args(files);
         },

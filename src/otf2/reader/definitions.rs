@@ -1,6 +1,8 @@
 //! The global definitions of an archive, by number.
 
 use super::super::abi;
+use super::super::error::Otf2Error;
+use common::moments;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 
@@ -64,6 +66,15 @@ impl Definitions {
     /// Converts ticks to nanoseconds since the archive's begin, rounded down.
     pub(crate) fn nanoseconds(&self, ticks: u64) -> u64 {
         self.length_of(ticks.saturating_sub(self.begin))
+    }
+
+    /// Refuses ticks that no clock shows: nobody could take the difference of two times.
+    ///
+    /// # Errors
+    /// They are too late.
+    pub(crate) fn check(&self, ticks: u64) -> Result<(), Otf2Error> {
+        let time = self.nanoseconds(ticks).max(self.real_time);
+        if time <= moments::LATEST { Ok(()) } else { Err(Otf2Error::Late(time)) }
     }
 }
 

@@ -68,12 +68,14 @@ type Each<'a> = &'a mut dyn FnMut(u64, Event<'_>);
 struct Passing<'a> {
     library: &'a Library,
     each: Each<'a>,
+    latest: u64,
 }
 
 /// Events of one location. The reader keeps its buffer until this is dropped.
 pub(crate) struct Events<'a> {
     reader: &'a Reader,
     handle: *mut abi::EventReader,
+    latest: u64,
 }
 
 impl<'a> Events<'a> {
@@ -81,13 +83,13 @@ impl<'a> Events<'a> {
     pub(super) fn open(reader: &'a Reader, location: u64) -> Result<Self, Otf2Error> {
         // SAFETY: the reader is open, and its event files are, too.
         let handle = unsafe { reader.library.event_reader(reader.handle, location) }?;
-        Ok(Self { reader, handle })
+        Ok(Self { reader, handle, latest: 0 })
     }
 
     /// Passes the next events, at most `most`, to `each`; returns whether there may be more.
     pub(crate) fn read(&mut self, most: u64, each: Each<'_>) -> Result<bool, Otf2Error> {
         let library = self.reader.library;
-        let mut passing = Passing { library, each };
+        let mut passing = Passing { library, each, latest: self.latest };
         let data = (&raw mut passing).cast::<c_void>();
         let mut read = 0;
         // SAFETY: the readers are open; OTF2 copies the callbacks, and uses `data` in `read_events` alone.
@@ -103,7 +105,13 @@ impl<'a> Events<'a> {
             registered?;
             library.read_events(self.reader.handle, self.handle, most, &raw mut read)?;
         }
+        self.latest = passing.latest;
         Ok(read == most)
+    }
+
+    /// Returns the latest time of the events that were passed, ticks.
+    pub(crate) fn latest(&self) -> u64 {
+        self.latest
     }
 }
 
@@ -121,6 +129,7 @@ impl Drop for Events<'_> {
 unsafe fn pass(data: *mut c_void, time: u64, event: impl FnOnce(&Library) -> Event<'_>) -> abi::CallbackCode {
     // SAFETY: the caller guarantees the pointer.
     let passing = unsafe { &mut *data.cast::<Passing<'_>>() };
+    passing.latest = passing.latest.max(time);
     (passing.each)(time, event(passing.library));
     abi::GO_ON
 }
