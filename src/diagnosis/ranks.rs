@@ -46,14 +46,19 @@ impl Ranges {
 
     /// Writes ranks with their noun: `rank 3`, `ranks 0-2,5`. Ranges beyond `most` letters are counted instead.
     pub(crate) fn named(&self, most: usize) -> String {
+        self.with_noun(["rank", "ranks"], most)
+    }
+
+    /// As [`Ranges::named`], with a noun for one and a noun for several.
+    pub(crate) fn with_noun(&self, [one, several]: [&str; 2], most: usize) -> String {
         let text = self.to_string();
         match (self.count(), text.len() > most) {
-            (1, _) => format!("rank {text}"),
-            (_, false) => format!("ranks {text}"),
+            (1, _) => format!("{one} {text}"),
+            (_, false) => format!("{several} {text}"),
             (count, true) => {
                 let end = text.get(..most).and_then(|part| part.rfind(',')).unwrap_or(0);
                 let part = text.get(..end).unwrap_or_default();
-                format!("ranks {part},... ({count} in all)")
+                format!("{several} {part},... ({count} in all)")
             }
         }
     }
@@ -84,6 +89,7 @@ mod tests {
         assert_eq!(text(&[0, 1, 7, 8, 9, 10]), "0,1,7-10");
         assert_eq!(text(&[i32::MAX]), "2147483647");
         assert_eq!(Ranges::of(&[3]).named(1), "rank 3");
+        assert_eq!(Ranges::of(&[3, 4]).with_noun(["process", "processes"], 9), "processes 3,4");
         assert_eq!(Ranges::of(&[0, 2, 4, 6, 8]).named(7), "ranks 0,2,4,... (5 in all)");
     }
 

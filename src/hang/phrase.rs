@@ -102,7 +102,7 @@ pub(super) fn processes(of: &[Process]) -> String {
     let mut ranks: Vec<i32> = of.iter().filter_map(|of| of.rank?.try_into().ok()).collect();
     ranks.sort_unstable();
     if ranks.len() == of.len() {
-        of_ranks(&ranks).replacen("rank", "process", 1).replacen("processs", "processes", 1)
+        Ranges::of(&ranks).with_noun(["process", "processes"], RANKS)
     } else {
         format!("{} processes", of.len())
     }

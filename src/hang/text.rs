@@ -239,13 +239,14 @@ fn quoted(name: &str) -> String {
 
 /// Returns the next step for a person.
 fn next(cause: &Cause, directory: &Path) -> String {
-    let look = |process: Option<&Process>| match process {
+    let look = |for_what: &str, process: Option<&Process>| match process {
         Some(Process { pid, host: Some(host), .. }) => {
             let host = quoted(host);
-            format!("see where it is: on {host}, `py-spy dump --pid {pid}` or `gdb -p {pid}`.")
+            format!("see {for_what}: on {host}, `py-spy dump --pid {pid}` or `gdb -p {pid}`.")
         }
-        _ => "see where it is: `py-spy dump --pid PID` or `gdb -p PID`.".into(),
+        _ => format!("see {for_what}: `py-spy dump --pid PID` or `gdb -p PID`."),
     };
+
     match cause {
         Cause::Processes { condition, processes } => {
             let first = processes.first();
@@ -263,13 +264,11 @@ fn next(cause: &Cause, directory: &Path) -> String {
                 _ => format!("is there room: `df {place}`; otherwise its library's warnings."),
             }
         }
-        Cause::Desynchronised { variants, .. } => {
-            look(odd(variants)).replacen("see where it is", "see what the last one above does otherwise", 1)
-        }
+        Cause::Desynchronised { variants, .. } => look("what the last one above does otherwise", odd(variants)),
         Cause::Crossed { .. } => "call the operations of these communicators in one order on all ranks.".into(),
-        Cause::NotEntered { wait } => look(wait.lacking.first().map(|rank| &rank.process)),
+        Cause::NotEntered { wait } => look("where it is", wait.lacking.first().map(|rank| &rank.process)),
         Cause::NotBegun { wait } => {
-            look(wait.lacking.first().map(|rank| &rank.process)).replacen("it is", "it is, and its streams", 1)
+            look("where it is, and its streams", wait.lacking.first().map(|rank| &rank.process))
         }
         Cause::Unfinished { network, .. } => match network.first() {
             Some(_) => "check that link (`ibstat`, `ethtool -S`, the switch), and NCCL's log (NCCL_DEBUG=WARN).".into(),

@@ -34,11 +34,10 @@ impl Collective {
     /// Returns it in words.
     fn text(&self) -> String {
         let function = self.function.text();
-        let datatype = if self.datatype == Name::none() { String::new() } else { format!(" {}", self.datatype.text()) };
-        match self.count {
-            Some(count) => format!("{function} of {count}{datatype}"),
-            None => format!("{function}{}", datatype.replacen(' ', " of ", 1)),
-        }
+        let count = self.count.map(|count| count.to_string());
+        let datatype = (self.datatype != Name::none()).then(|| self.datatype.text());
+        let of: Vec<String> = count.into_iter().chain(datatype).collect();
+        if of.is_empty() { function } else { format!("{function} of {}", of.join(" ")) }
     }
 }
 
