@@ -134,16 +134,17 @@ impl Anchors {
         let _ = self.0.get_mut(&pool).and_then(|context| context.look(calls, scale));
     }
 
-    /// Returns the latest anchor of a context, once to each communicator. `time` returns an event's time on the clock of
+    /// Takes in the time of a new anchor of a context, if there is one. `time` returns an event's time on the clock of
     /// CUDA's events.
-    pub(super) fn serve(
-        &mut self,
-        pool: usize,
-        communicator: Handle,
-        time: impl Fn(Event) -> Option<u64>,
-    ) -> Option<Anchor> {
+    pub(super) fn learn(&mut self, pool: usize, time: impl FnOnce(Event) -> Option<u64>) {
+        if let Some(context) = self.0.get_mut(&pool) {
+            context.learn(|event, _, _| time(event));
+        }
+    }
+
+    /// Returns the latest anchor of a context, once to each communicator.
+    pub(super) fn serve(&mut self, pool: usize, communicator: Handle) -> Option<Anchor> {
         let context = self.0.get_mut(&pool)?;
-        context.learn(|event, _, _| time(event));
         let latest = context.latest.filter(|_| !context.served.contains(&communicator))?;
         context.served.push(communicator);
         Some(latest)

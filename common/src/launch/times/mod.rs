@@ -207,7 +207,8 @@ impl Times {
                     graphs.saw((pool, generation), (launch.before, events.0), (learnt, stopped), scale);
                     if let Some(kernel) = launch.kernel {
                         let of = |event| calls.elapsed(last, event).map(|after| stopped.saturating_add_signed(after));
-                        let anchor = anchors.serve(pool, kernel.context, of);
+                        anchors.learn(pool, of);
+                        let anchor = anchors.serve(pool, kernel.context);
                         let host = hosts.entry(kernel.context.raw()).or_default();
                         let time = begin(host, &launch, events, (learnt, anchor), scale);
                         each(Outcome { kernel, number: launch.number, time, is_over: true });
@@ -280,12 +281,22 @@ impl Times {
         (context, is_whole): (Handle, bool),
         horizon: u64,
         scale: f64,
-        each: impl FnMut(Replay, Option<KernelTime>),
+        mut each: impl FnMut(Replay, Option<KernelTime>),
     ) {
+        let Self { graphs, anchors, hosts, .. } = self;
         if !is_whole {
-            self.graphs.give_up(Some(context));
+            graphs.give_up(Some(context));
         }
-        self.graphs.settle(context, horizon, scale, each);
+        graphs.settle(context, horizon, scale, |pool, replay, time| {
+            let anchored = |time: KernelTime| {
+                let anchor = anchors.serve(pool, context);
+                if let Some(anchor) = anchor {
+                    hosts.entry(context.raw()).or_default().anchored(anchor, scale);
+                }
+                KernelTime { anchor, ..time }
+            };
+            each(replay, time.map(anchored));
+        });
     }
 
     /// Stops asking about the events of a pool's graphs. Returns the replays that get no time.
@@ -366,11 +377,12 @@ fn begin(
     scale: f64,
 ) -> Result<KernelTime, Untimed> {
     let &Launch { before, after, .. } = launch;
-    if launch.starts == Starts::InGraph {
-        return graphs::between((first, last), before, learnt).ok_or(Untimed::NotBelieved);
-    }
     if let Some(anchor) = anchor {
         host.anchored(anchor, scale);
+    }
+    if launch.starts == Starts::InGraph {
+        let time = graphs::between((first, last), before, learnt).map(|time| KernelTime { anchor, ..time });
+        return time.ok_or(Untimed::NotBelieved);
     }
     // how late an event happens that has waited says nothing of the launch, unless something else shows the clocks
     let has_waited = host.learn(before, (first, last), scale) && !host.is_anchored(before, scale);

@@ -291,13 +291,14 @@ impl Graphs {
     }
 
     /// Holds the readings of a communicator's launches against the replays, all of which were taken in that were
-    /// reported before `horizon`. Calls `each` for each replay that now has a time or will have none.
+    /// reported before `horizon`. Calls `each` for each replay that now has a time or will have none, with the launch's
+    /// pool.
     pub(super) fn settle(
         &mut self,
         context: Handle,
         horizon: u64,
         scale: f64,
-        mut each: impl FnMut(Replay, Option<KernelTime>),
+        mut each: impl FnMut(usize, Replay, Option<KernelTime>),
     ) {
         for (key, captured) in &mut self.captured {
             if key.0 != context.raw() {
@@ -307,7 +308,8 @@ impl Graphs {
             while captured.readings.front().is_some_and(|reading| reading.until <= horizon)
                 && let Some(reading) = captured.readings.pop_front()
             {
-                captured.take(reading, bounds, scale, &mut each);
+                let pool = captured.clock.0;
+                captured.take(reading, bounds, scale, &mut |replay, time| each(pool, replay, time));
             }
         }
     }
