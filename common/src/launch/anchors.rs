@@ -10,8 +10,8 @@
 
 use super::Anchor;
 use super::cuda::{Event, Relaxed};
+use super::launches::Launches;
 use super::own_stream::Own;
-use super::pool::Launches;
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
 use rustc_hash::FxHashMap;

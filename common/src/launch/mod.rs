@@ -12,8 +12,9 @@ pub(crate) mod anchors;
 pub(crate) mod cuda;
 pub mod gate;
 pub mod lag;
+pub mod launches;
 mod own_stream;
-pub mod pool;
+mod pool;
 pub mod share;
 pub mod times;
 

@@ -3,7 +3,7 @@
 use crate::base::bell::Bell;
 use crate::config::Settings;
 use crate::launch::lag::Stamps;
-use crate::launch::pool::Launches;
+use crate::launch::launches::Launches;
 use crate::launch::share::Share;
 use crate::record::context::{Context, Contexts};
 use crate::record::news::News;

@@ -1,7 +1,7 @@
 //! News of kernels, from the launching threads and from CUDA's events, for the collector.
 
 use super::{Replay, Times};
-use crate::launch::pool::Launches;
+use crate::launch::launches::Launches;
 use crate::launch::{KernelId, KernelTime, News, Untimed};
 
 /// News of a kernel for the collector's figures.

@@ -1,5 +1,6 @@
 //! Times from a recording, whatever they are.
 
+use super::super::Anchor;
 use super::*;
 
 /// Returns the outcome of a launch from 1000 to 3000 ticks of the host, with the times of a recording.

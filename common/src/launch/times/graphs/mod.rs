@@ -15,8 +15,8 @@
 //!
 //! A reading is looked at only once all reports from before it were read from the recording memory.
 
+use super::begins;
 use super::bounds::{Bounds, RESOLUTION};
-use super::{BEHIND_EVENT, LEAST};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
 use crate::launch::cuda::{Event, Relaxed};
@@ -92,15 +92,6 @@ pub(super) struct Graphs {
     are_wanted: bool,
     captured: FxHashMap<Key, Captured>,
     bounds: FxHashMap<Clock, Bounds>,
-}
-
-/// Returns the time of the kernel between two events of a replay that was reported at `before`. `None` if they are so
-/// close together that no kernel ran between them.
-pub(super) fn between((first, stop): (u64, u64), before: u64, learnt: u64) -> Option<KernelTime> {
-    let start = first.saturating_add(BEHIND_EVENT).min(stop);
-    // the host has no part in the launch: it lies long before
-    let time = KernelTime { start, stop, first, before, launched: 0, learnt, anchor: None };
-    (stop.saturating_sub(first) >= LEAST).then_some(time)
 }
 
 impl Captured {
@@ -181,7 +172,7 @@ impl Captured {
         if let (Some(place), Some((first, stop))) = (owner, reading.times) {
             let before = self.replays[place].reported;
             bounds.happened_after(before, first, scale);
-            time = between((first, stop), before, reading.until);
+            time = begins::of_replay((first, stop), before, reading.until);
         }
         // those that a later one had followed when the events were read
         let followed = self.replays.partition_point(|replay| replay.reported < reading.from).saturating_sub(1);
