@@ -73,8 +73,9 @@ fn shift(most: &Member<'_>, own: &Member<'_>, number: u64) -> Option<Shift> {
         one.zip(other).is_some_and(|(one, other)| Call::from(one).difference(&Call::from(other)).is_none())
     };
     // both ways would say nothing, as in an alternating sequence
-    let lacks = agree(most.collective(number + 1), own.collective(number));
-    let adds = agree(most.collective(number), own.collective(number + 1));
+    let next = number.saturating_add(1);
+    let lacks = agree(most.collective(next), own.collective(number));
+    let adds = agree(most.collective(number), own.collective(next));
     match (lacks, adds) {
         (true, false) => Some(Shift::Lacks),
         (false, true) => Some(Shift::Adds),

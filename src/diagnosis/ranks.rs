@@ -1,5 +1,6 @@
 //! Ranks in short: `0-2,5`.
 
+use common::ranks;
 use serde::Serialize;
 use std::fmt;
 
@@ -24,15 +25,8 @@ impl Ranges {
 
     /// Returns the ranks from 0 to below `all` that are none of these, which are in ascending order.
     pub(crate) fn without(ranks: &[i32], all: i32) -> Self {
-        let mut gaps = Vec::new();
-        let mut next = 0;
-        for rank in ranks.iter().copied().take_while(|&rank| rank < all).chain([all]) {
-            if next < rank {
-                gaps.push([next, rank - 1]);
-            }
-            next = rank.saturating_add(1).max(next);
-        }
-        Self(gaps)
+        let missing = ranks::missing(ranks.iter().copied(), all.into());
+        Self(missing.filter_map(|[first, last]| Some([first.try_into().ok()?, last.try_into().ok()?])).collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -55,7 +55,7 @@ fn singular(fact: &str) -> String {
 fn of_processes(processes: &[(&Observed, Condition)]) -> Vec<String> {
     let mut off: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
     let mut silent = Vec::new();
-    let mut further = 0;
+    let mut further: u64 = 0;
     for (observed, condition) in processes {
         let status = &observed.status;
         let rank = status.origin.rank.and_then(|rank| i32::try_from(rank).ok()).unwrap_or(-1);
@@ -65,7 +65,7 @@ fn of_processes(processes: &[(&Observed, Condition)]) -> Vec<String> {
         if status.silent_since.is_some() && *condition == Condition::Runs {
             silent.push(rank);
         }
-        further += status.further_communicators;
+        further = further.saturating_add(status.further_communicators);
     }
     let whose = |mut ranks: Vec<i32>| {
         ranks.sort_unstable();
