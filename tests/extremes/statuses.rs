@@ -33,9 +33,9 @@ fn status(process: u32, beat: u64) -> Status {
         nranks: u64::from(ranks::MOST.unsigned_abs()),
         counts_all: true,
         sees_gpu: true,
-        entered: u64::from(place % 2 == 0),
-        operations: if place % 2 == 0 { vec![operation.clone()] } else { vec![] },
-        calls: if place % 2 == 1 { vec![Call { func: "ncclCommInitRank".into(), since }] } else { vec![] },
+        entered: u64::from(place.is_multiple_of(2)),
+        operations: if place.is_multiple_of(2) { vec![operation.clone()] } else { vec![] },
+        calls: if place.is_multiple_of(2) { vec![] } else { vec![Call { func: "ncclCommInitRank".into(), since }] },
         ..Communicator::default()
     };
     Status {

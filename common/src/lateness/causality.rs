@@ -55,8 +55,8 @@ impl Seen {
         }
     }
 
-    /// Returns the bounds, once all operations were added. Each member's operations are given up for its bounds: both of
-    /// all members would be the most that the first process of a large job has in memory.
+    /// Returns the bounds, once all operations were added. Each member's operations are given up for its bounds, since
+    /// the first process of a large job would need most of its memory for both of all members.
     pub(super) fn into_bounds(self) -> Bounds {
         // both times are in ticks of the same length
         let bounds = |track: GpuTrack| track.bounds(1.0);
