@@ -26,6 +26,11 @@ pub struct Budget {
     pub dimensions: Vec<DimensionShare>,
     /// Share of the operations (0 to 1) whose begin and end on the GPU are known; the rest count as time without NCCL.
     pub timed: f64,
+    /// Mean time of a GPU in a step for operations whose duration it has timed and whose begin is not known,
+    /// microseconds. It has no place in the times above. It is a lower bound: operations that share a kernel are not in
+    /// it.
+    #[serde(default)]
+    pub unplaced_us: f64,
 }
 
 /// The times of one GPU, nanoseconds.

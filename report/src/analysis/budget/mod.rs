@@ -40,6 +40,8 @@ pub(crate) struct Budgets {
     /// Calls in steps behind the warm-up, and those with a GPU time.
     calls: u64,
     timed: u64,
+    /// Durations of the calls that the GPU has timed and that have no begin, nanoseconds.
+    unplaced_ns: u64,
     ended: Vec<Ended>,
     /// Steps of GPUs with known kernels, and those in which a kernel ran.
     with_kernels: u64,
@@ -64,6 +66,7 @@ impl Budgets {
             links: links.clone(),
             calls: 0,
             timed: 0,
+            unplaced_ns: 0,
             ended: vec![],
             with_kernels: 0,
             computed: 0,
@@ -83,6 +86,9 @@ impl Budgets {
         if let Some(step) = step {
             self.calls += 1;
             self.timed += u64::from(part.span.is_some());
+            if part.span.is_none() && call.source.is_gpu() && !call.is_fused {
+                self.unplaced_ns = self.unplaced_ns.saturating_add(call.duration);
+            }
             let communicator = job.communicators.get(call.communicator);
             let rated = communicator.and_then(|of| self.links.of(of.comm, call.kind).zip(bus_bytes(call, of.nranks)));
             let (is_timed, is_compared) = (part.span.is_some(), part.wait.is_some());
@@ -165,6 +171,9 @@ impl Budgets {
             computed: (self.with_kernels > 0).then(|| self.computed as f64 / self.with_kernels as f64),
             dimensions: self.shares.answer(dimensions, steps, has_links),
             timed: timed as f64 / self.calls.max(1) as f64,
+            unplaced_us: self.unplaced_ns as f64
+                / 1e3
+                / self.totals.iter().map(|total| total.steps).sum::<u64>().max(1) as f64,
             whole,
             gpus,
         };

@@ -112,6 +112,7 @@ pub(super) fn budget(groups: &Groups) -> Budget {
         overlap: Some(0.55),
         dimensions,
         timed: 1.0,
+        unplaced_us: 0.0,
     }
 }
 

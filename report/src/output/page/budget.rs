@@ -1,6 +1,7 @@
 //! The section on where the time goes: a bar or column for each GPU, and the dimensions' shares.
 
 use super::super::names::Names;
+use super::super::sentences::unplaced;
 use super::super::units::{bytes, counted, known, number, part_of, share, time};
 use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, margin, upright};
 use super::section::part;
@@ -75,9 +76,7 @@ fn chart(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Chart<'static> {
             @if let Some(overlap) = budget.overlap {
                 p { "Of the time with NCCL under way, " (share(overlap)) " is beside computation." }
             }
-            @if budget.timed < 1.0 {
-                p { (share(budget.timed)) " of the operations have a GPU time; the others count as time without NCCL." }
-            }
+            @if budget.timed < 1.0 { p { (unplaced(budget).trim()) } }
         },
         below: html! {
             (table(budget, kinds, names)) (dimensions(budget))

@@ -164,7 +164,13 @@ pub(crate) fn unplaced(budget: &Budget) -> String {
     if budget.timed >= 1.0 {
         return String::new();
     }
-    format!(" {} of the operations have no begin and count as time without NCCL.", share(1.0 - budget.timed))
+    let without =
+        format!(" {} of the operations have no begin and count as time without NCCL", share(1.0 - budget.timed));
+    if budget.unplaced_us <= 0.0 {
+        return without + ".";
+    }
+    let period = if budget.of_steps { "a step" } else { "in the recording" };
+    format!("{without}, though a GPU takes at least {} {period} for them.", time(budget.unplaced_us))
 }
 
 /// Returns whether waits are known in more than half of the time in NCCL.

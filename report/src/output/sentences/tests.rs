@@ -199,6 +199,10 @@ fn cost_is_a_share_of_a_step_and_its_time() {
     let text = cost(&report);
     assert!(text.starts_with("NCCL is under way in at least 25 % of the recording, 2.50 ms of 10.0 ms:"), "{text}");
     assert!(text.ends_with("50 % of the operations have no begin and count as time without NCCL."), "{text}");
+    let Part::Known(it) = &mut report.budget else { unreachable!() };
+    it.unplaced_us = 1200.0;
+    let text = cost(&report);
+    assert!(text.ends_with("without NCCL, though a GPU takes at least 1.20 ms in the recording for them."), "{text}");
 }
 
 #[test]

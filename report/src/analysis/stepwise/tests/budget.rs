@@ -98,6 +98,18 @@ fn steps_without_a_kernel_are_counted() {
 }
 
 #[test]
+fn an_operation_without_a_begin_has_a_time_and_no_place() {
+    let job = two();
+    let mut calls = overlapping(&job);
+    for judged in calls.iter_mut().filter(|judged| judged.call().communicator == 1) {
+        (judged.part.span, judged.part.wait, judged.latest) = (None, None, None);
+    }
+    let budget = answer(&job, &calls, None, None).budget.known().unwrap().clone();
+    // 300 ns in each step of each GPU
+    assert_eq!((budget.timed, budget.unplaced_us, budget.gpus[0].transferring_ns), (0.5, 0.3, 2_000));
+}
+
+#[test]
 fn an_unknown_wait_is_a_transfer_that_is_said() {
     let job = two();
     let mut calls = overlapping(&job);
