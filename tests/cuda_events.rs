@@ -67,6 +67,7 @@ scenarios! {
     made_again;
     reset_at_the_end;
     reset_and_again;
+    reset_and_closed;
     exit_amidst;
     exit_unasked;
     exit_in_a_launch;

@@ -148,7 +148,9 @@ fn a_replay_of_a_recording_has_the_same_times() {
         let played = one_in(every, scenario, 7).gpu_time("events").setting("NCCL_SCOREP_RECORD", path).play();
         played.check();
         let mut command = tool::tool();
-        command.args(["replay", path, "--format", "json"]).env("NCCL_SCOREP_GPU_TIME", "events");
+        command.args(["replay", path, "--format", "json"]);
+        // as in a job script that replays what it has recorded
+        command.envs([("NCCL_SCOREP_GPU_TIME", "events"), ("NCCL_SCOREP_GRAPH_EVENTS", "1")]);
         let replayed = tool::summary(&mut command);
         let (recorded, replayed) = (rows(played.summary()), rows(&replayed));
         assert_eq!(recorded.keys().collect::<Vec<_>>(), replayed.keys().collect::<Vec<_>>());

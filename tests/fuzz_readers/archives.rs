@@ -68,5 +68,6 @@ pub(crate) const ARCHIVE: Kind = Kind {
         command.args(["report", "--job", "1"]).args(files).arg(with.join("tables"));
     },
     // times later than any clock shows
+    status_answers: false,
     failed: &[145, 398],
 };

@@ -25,6 +25,8 @@ pub(crate) struct Kind {
     pub(crate) mutated: fn(&mut Rng, &Path) -> Files,
     /// Adds the arguments of the command.
     pub(crate) arguments: fn(&mut Command, &[PathBuf], &Path),
+    /// Whether an exit status other than 0 may be an answer, and no error.
+    pub(crate) status_answers: bool,
     /// Mutations that once failed.
     pub(crate) failed: &'static [u64],
 }
@@ -88,6 +90,7 @@ pub(crate) const SUMMARY: Kind = Kind {
         // mutations may be of other jobs
         command.args(["report", "--job", "1"]).args(files).arg(with.join("0.json"));
     },
+    status_answers: false,
     failed: &[],
 };
 
@@ -105,6 +108,7 @@ pub(crate) const TABLE: Kind = Kind {
         command.args(["report", "--job", "1"]).args(files).arg(with.join("0.parquet"));
     },
     // a length of the footer that Parquet's decoder does not believe
+    status_answers: false,
     failed: &[1846],
 };
 
@@ -136,6 +140,7 @@ pub(crate) const PROFILE: Kind = Kind {
     arguments: |command, files, with| {
         command.arg("report").arg(with.join("tables")).arg("--kernels").args(files);
     },
+    status_answers: false,
     failed: &[],
 };
 
@@ -145,7 +150,7 @@ const fn facts(
     mutated: fn(&mut Rng, &Path) -> Files,
     arguments: fn(&mut Command, &[PathBuf], &Path),
 ) -> Kind {
-    Kind { name, ending: ".txt", at_a_time: 1, prepare, mutated, arguments, failed: &[] }
+    Kind { name, ending: ".txt", at_a_time: 1, prepare, mutated, arguments, status_answers: false, failed: &[] }
 }
 
 pub(crate) const DIMENSIONS: Kind = facts(

@@ -35,5 +35,6 @@ pub(crate) const STATUS: Kind = Kind {
         command.arg("hang").arg(files[0].parent().unwrap()).args(["--json", "--verbose"]);
     },
     // more further communicators than a number has room for, in all files
+    status_answers: true,
     failed: &[12178],
 };

@@ -142,9 +142,9 @@ impl Anchors {
         }
     }
 
-    /// Returns the latest anchor of a context, once to each communicator.
-    pub(super) fn serve(&mut self, pool: usize, communicator: Handle) -> Option<Anchor> {
-        let context = self.0.get_mut(&pool)?;
+    /// Returns the latest anchor of a pool's generation, once to each communicator.
+    pub(super) fn serve(&mut self, (pool, generation): (usize, u32), communicator: Handle) -> Option<Anchor> {
+        let context = self.0.get_mut(&pool).filter(|context| context.own.generation == generation)?;
         let latest = context.latest.filter(|_| !context.served.contains(&communicator))?;
         context.served.push(communicator);
         Some(latest)

@@ -92,16 +92,23 @@ impl Launches {
             pool.made.fetch_sub(left, Ordering::Relaxed);
             return pool.forget(generation);
         }
-        pool.generation.fetch_add(1, Ordering::AcqRel);
+        let next = generation.wrapping_add(1);
+        let is_closed = pool.generation.compare_exchange(generation, next, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        // those of an earlier generation went with their context
+        let is_there = |of: u32| is_closed && of == generation;
         let relaxed = look.as_ref().and_then(Look::relaxed);
         for launch in pool.take_all().chain(left) {
             pool.made.fetch_sub(1, Ordering::Relaxed);
-            if let (Source::Events { first, last, .. }, Some(relaxed)) = (launch.source, &relaxed) {
+            if let (Source::Events { generation: of, first, last, .. }, Some(relaxed)) = (launch.source, &relaxed)
+                && is_there(of)
+            {
                 relaxed.destroy(first);
                 relaxed.destroy(last);
             }
         }
-        if let (Some(own), Some(relaxed)) = (own.or_else(|| pool.own.pop()), &relaxed) {
+        if let (Some(own), Some(relaxed)) = (own.or_else(|| pool.own.pop()), &relaxed)
+            && is_there(own.generation)
+        {
             own.destroy(relaxed);
         }
     }

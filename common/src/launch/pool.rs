@@ -58,10 +58,15 @@ impl Pool {
 
     /// Handles the begin of a communicator in the context with that number. If the number has changed, the earlier
     /// events are gone.
+    ///
+    /// The number is there only after the earlier events are forgotten: a look that finds the context as it should be
+    /// asks about no earlier event.
     pub(super) fn begin(&self, id: Option<u64>) {
         let id = id.map_or(0, |id| id.wrapping_add(1));
-        if self.id.swap(id, Ordering::AcqRel) != id {
-            self.forget(self.generation.load(Ordering::Acquire));
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.id.load(Ordering::Acquire) != id {
+            self.forget(generation);
+            self.id.store(id, Ordering::Release);
         }
     }
 

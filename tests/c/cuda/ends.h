@@ -57,6 +57,20 @@ static void reset_and_again(void) {
   }
 }
 
+/* The program resets its GPU though a communicator lives there, begins another one that launches nothing, and ends both: what was made
+ * before the reset went with it. */
+static void reset_and_closed(void) {
+  void *gpu = driver->make_context(0);
+  struct communicator of = communicator(0xab, 0, 2, gpu, driver->make_stream());
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  flush();
+  driver->reset_context(gpu);
+  struct communicator later = communicator(0xac, 0, 2, gpu, driver->make_stream());
+  finalize(of.context);
+  finalize(later.context);
+  flush();
+}
+
 /* The program resets its GPU though a communicator lives there, as one that does not clean up, and makes another one NUMBER times. */
 static void reset_amidst(void) {
   void *gpu = driver->make_context(0);

@@ -6,7 +6,16 @@
 #include "captures.h"
 
 /* A launch in a graph: its works, the calls of its capture, and the first of its two records. */
-struct captured { struct communicator *of; struct work works[MOST_WORKS]; int count; struct calls calls; bool has_events; uint64_t record; };
+struct captured {
+  struct communicator *of;
+  struct work works[MOST_WORKS];
+  int count;
+  struct calls calls;
+  bool has_events;
+  uint64_t record;
+  /* The operations of a replay begin in the opposite order of the calls, as those of an all-to-all on most ranks. */
+  bool is_reversed;
+};
 
 static long graph_events(void) {
   const char *text = getenv("NCCL_SCOREP_GRAPH_EVENTS");
@@ -40,8 +49,13 @@ static struct captured capture_one(struct communicator *of, struct work work) { 
 /* NCCL tells of a replay, in a callback of CUDA's. */
 static void *report(void *of_replay) {
   const struct captured *captured = of_replay;
+  struct captured played = *captured;
+  for (int i = 0; captured->is_reversed && i < captured->count; i++) {
+    played.works[i] = captured->works[captured->count - 1 - i];
+    played.calls.calls[i] = captured->calls.calls[captured->count - 1 - i];
+  }
   driver->forbid(true);
-  operate(captured->of, captured->works, captured->count, &captured->calls);
+  operate(played.of, played.works, played.count, &played.calls);
   driver->forbid(false);
   return NULL;
 }
@@ -86,13 +100,14 @@ static void replay(struct captured *captured, uint64_t length, enum fate fate) {
   print_replay(captured);
 }
 
-/* Two collectives, and a group of a send and a receive, replayed beside plain launches. */
+/* Two collectives, and a group of a send and a receive, replayed beside plain launches. With NUMBER 1 the receive begins first. */
 static void graph_replays(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);
   enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
   const struct work exchange[] = {send_to(1), receive_from(1)};
   struct captured captured[] = {capture_one(&of, all_reduce("TREE")), capture(&of, exchange, 2),
                                 capture_one(&of, (struct work){"AllGather", "NVLS", -1, 9000})};
+  captured[1].is_reversed = number;
   for (uint64_t i = 0; i < 12; i++) {
     for (uint64_t j = 0; j < 3; j++) replay(&captured[j], (20 + 7 * i + 50 * j) * MICROSECONDS, i % 3 == j ? TORN : READ);
     if (i % 3 == 0) enqueue_alone(&of, all_reduce("TREE"), 2, (150 + i) * MICROSECONDS);

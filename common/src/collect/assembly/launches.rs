@@ -88,7 +88,7 @@ impl Assembly {
     /// Takes the replays since the last call. Comes after all news of captures from before these replays.
     pub(crate) fn take_replays(&mut self) -> Vec<Replay> {
         let (replays, without_events) = self.replays.take();
-        for Replay { first, .. } in without_events {
+        for first in without_events {
             self.timed(first, When::Unheard);
         }
         replays

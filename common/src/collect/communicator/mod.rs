@@ -172,7 +172,8 @@ impl Communicator {
         if self.wants_launches && recorder.launches.are_timed() {
             self.assembly.expect_launches();
         }
-        if recorder.settings.graph_events > 0 {
+        // a replay of a recording has its times at once
+        if recorder.settings.graph_events > 0 && !recorder.launches.are_replayed() {
             self.assembly.expect_replays();
         }
         if let Some(standing) = &mut self.standing {

@@ -174,7 +174,7 @@ impl Times {
                     if let Some(kernel) = launch.kernel {
                         let of = |event| calls.elapsed(last, event).map(|after| stopped.saturating_add_signed(after));
                         anchors.learn(pool, of);
-                        let anchor = anchors.serve(pool, kernel.context);
+                        let anchor = anchors.serve((pool, generation), kernel.context);
                         let host = hosts.entry(kernel.context.raw()).or_default();
                         let time = begin(host, &launch, events, (learnt, anchor), scale);
                         each(Outcome { kernel, number: launch.number, time, is_over: true });
@@ -253,9 +253,9 @@ impl Times {
         if !is_whole {
             graphs.give_up(Some(context));
         }
-        graphs.settle(context, horizon, scale, |pool, replay, time| {
+        graphs.settle(context, horizon, scale, |clock, replay, time| {
             let anchored = |time: KernelTime| {
-                let anchor = anchors.serve(pool, context);
+                let anchor = anchors.serve(clock, context);
                 if let Some(anchor) = anchor {
                     hosts.entry(context.raw()).or_default().anchored(anchor, scale);
                 }

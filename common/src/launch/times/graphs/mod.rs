@@ -282,14 +282,14 @@ impl Graphs {
     }
 
     /// Holds the readings of a communicator's launches against the replays, all of which were taken in that were
-    /// reported before `horizon`. Calls `each` for each replay that now has a time or will have none, with the launch's
-    /// pool.
+    /// reported before `horizon`. Calls `each` for each replay that now has a time or will have none, with the
+    /// launch's clock.
     pub(super) fn settle(
         &mut self,
         context: Handle,
         horizon: u64,
         scale: f64,
-        mut each: impl FnMut(usize, Replay, Option<KernelTime>),
+        mut each: impl FnMut(Clock, Replay, Option<KernelTime>),
     ) {
         for (key, captured) in &mut self.captured {
             if key.0 != context.raw() {
@@ -299,8 +299,8 @@ impl Graphs {
             while captured.readings.front().is_some_and(|reading| reading.until <= horizon)
                 && let Some(reading) = captured.readings.pop_front()
             {
-                let pool = captured.clock.0;
-                captured.take(reading, bounds, scale, &mut |replay, time| each(pool, replay, time));
+                let clock = captured.clock;
+                captured.take(reading, bounds, scale, &mut |replay, time| each(clock, replay, time));
             }
         }
     }
