@@ -107,8 +107,8 @@ pub(crate) const TABLE: Kind = Kind {
     arguments: |command, files, with| {
         command.args(["report", "--job", "1"]).args(files).arg(with.join("0.parquet"));
     },
-    // a length of the footer that Parquet's decoder does not believe
     status_answers: false,
+    // a length of the footer that Parquet's decoder does not believe
     failed: &[1846],
 };
 

@@ -34,7 +34,7 @@ pub(crate) const STATUS: Kind = Kind {
     arguments: |command, files, _| {
         command.arg("hang").arg(files[0].parent().unwrap()).args(["--json", "--verbose"]);
     },
-    // more further communicators than a number has room for, in all files
     status_answers: true,
+    // more further communicators than a number has room for, in all files
     failed: &[12178],
 };

@@ -21,9 +21,35 @@ pub fn pause(time: Duration) {
     }
 }
 
+/// Pauses for a millisecond after each look that finds that `is_so`; for so many looks at most, since a clock may stand
+/// still.
+pub(crate) fn pause_while(looks: u32, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..looks {
+        if !is_so() {
+            return;
+        }
+        pause(Duration::from_millis(1));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_ends_with_its_cause_or_with_the_looks() {
+        let mut looks = 0;
+        pause_while(5, || {
+            looks += 1;
+            looks < 3
+        });
+        assert_eq!(looks, 3);
+        pause_while(5, || {
+            looks += 1;
+            true
+        });
+        assert_eq!(looks, 8);
+    }
 
     #[test]
     fn it_lasts_as_long_as_it_should() {

@@ -3,11 +3,10 @@
 //! While the plugin is off, it records nothing and every callback returns at once. Events recorded before are still
 //! evaluated if there is memory.
 
-use crate::base::pause::pause;
+use crate::base::pause::pause_while;
 use crate::base::{log, notes, shortage};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::time::Duration;
 
 /// The plugin is off.
 const OFF: u8 = 1;
@@ -66,12 +65,7 @@ pub(crate) fn tell_out_of_memory() {
 /// Waits for the line of [`tell_out_of_memory`], which another thread may be about to write, for at most 200 ms. For the
 /// end of the process.
 pub(crate) fn await_line() {
-    for _ in 0..200 {
-        if !shortage::is_out_of_memory() || SAID.load(Ordering::Acquire) {
-            return;
-        }
-        pause(Duration::from_millis(1));
-    }
+    pause_while(200, || shortage::is_out_of_memory() && !SAID.load(Ordering::Acquire));
 }
 
 /// The line that says why the plugin is off after a fault.

@@ -11,9 +11,8 @@ pub mod gpu_clocks;
 pub mod gpu_track;
 pub(crate) mod wall;
 
-use crate::base::pause::pause;
+use crate::base::pause::pause_while;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
 
 /// Score-P's clock function, which returns the current ticks. It may be called from any thread.
 pub type ClockFunction = unsafe extern "C" fn() -> u64;
@@ -167,12 +166,7 @@ impl Clock {
     /// for the other clocks; Score-P's has run long before NCCL begins.
     pub fn await_scale(&self) {
         self.mark();
-        for _ in 0..3 {
-            if self.nanoseconds_per_tick().is_some() || self.source() != Source::Counter {
-                return;
-            }
-            pause(Duration::from_millis(1));
-        }
+        pause_while(3, || self.nanoseconds_per_tick().is_none() && self.source() == Source::Counter);
     }
 
     /// Returns the nanoseconds per tick: the stated value, or 1 for the system's clock, or a measurement from

@@ -2,13 +2,12 @@
 //! itself; the end of the process does.
 
 use crate::base::own_thread;
-use crate::base::pause::pause;
+use crate::base::pause::pause_while;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use std::time::Duration;
 
 /// More places than the library has threads that write at a time.
 static BEGUN: [Place; 16] = [const { Place::new() }; 16];
@@ -95,12 +94,7 @@ pub(crate) fn remove_all() {
 
 fn remove_begun() {
     for place in &BEGUN {
-        for _ in 0..LOOKS {
-            if !place.is_being_made() {
-                break;
-            }
-            pause(Duration::from_millis(1));
-        }
+        pause_while(LOOKS, || place.is_being_made());
         let path = place.path.swap(null_mut(), Ordering::AcqRel);
         if !path.is_null() {
             // SAFETY: the string is one of `new`, and nobody else can take it any more. It is not freed.

@@ -10,8 +10,8 @@
 //! This order is certain: the kernel waits for the report, which is a node of the graph as well, and replays of a graph
 //! never overlap. So the times that were read belong to the latest replay whose report lies before the events. Host and
 //! GPU have different clocks. Anchors ([`crate::launch::anchors`]) and launches outside of graphs show their relation
-//! ([`Bounds`]); where it leaves open whether a report came before the events or behind them, the times are not used. A replay whose times were not read before the next one is not timed: its cause
-//! is the graph.
+//! ([`Bounds`]); where it leaves open whether a report came before the events or behind them, the times are not used. A
+//! replay whose times were not read before the next one is not timed: its cause is the graph.
 //!
 //! A reading is looked at only once all reports from before it were read from the recording memory.
 
