@@ -20,6 +20,7 @@ use crate::nvlink;
 use crate::operation::Operation;
 use crate::operation::kernels::When;
 use crate::operation::verdict::{Cause, Judged, Verdict};
+use crate::origin;
 use crate::record::context::Context;
 use crate::record::context::switching::Switched;
 use crate::record::window::{WINDOWS, WindowState};
@@ -172,8 +173,8 @@ impl Communicator {
         if self.wants_launches && recorder.launches.are_timed() {
             self.assembly.expect_launches();
         }
-        // a replay of a recording has its times at once
-        if recorder.settings.graph_events > 0 && !recorder.launches.are_replayed() {
+        // operations of a recording have their times from their start on
+        if recorder.settings.graph_events > 0 && !origin::is_recorded() {
             self.assembly.expect_replays();
         }
         if let Some(standing) = &mut self.standing {
