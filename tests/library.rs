@@ -29,6 +29,7 @@ fn it_exports_what_the_hosts_look_up_and_nothing_else() {
         "ncclProfiler_v6",
         "ncclProfiler_v7",
         "scorep_nccl_arrivals",
+        "scorep_nccl_exports_failed",
         "scorep_nccl_features",
         "scorep_nccl_flush",
         "scorep_nccl_keep_operations",

@@ -97,6 +97,12 @@ pub fn finish() {
     remove_what_is_half();
 }
 
+/// Returns whether an exporter that the settings ask for could not begin, or failed when it exported last. Call this
+/// after [`finish`].
+pub fn exports_failed() -> bool {
+    export::have_failed()
+}
+
 /// Removes the files of threads that have stopped for want of memory.
 fn remove_what_is_half() {
     if shortage::is_out_of_memory() {

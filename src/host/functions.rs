@@ -31,6 +31,7 @@ pub(super) struct Functions {
     recording_is_cut: Option<unsafe extern "C" fn()>,
     keep_operations: Option<unsafe extern "C" fn(*const c_char)>,
     operations: Option<unsafe extern "C" fn(*const c_char) -> i32>,
+    exports_failed: Option<unsafe extern "C" fn() -> i32>,
     /// The library's path, for messages.
     path: PathBuf,
     _library: Library,
@@ -72,6 +73,7 @@ impl Functions {
                 recording_is_cut: optional(&library, path, "scorep_nccl_recording_is_cut"),
                 keep_operations: optional(&library, path, "scorep_nccl_keep_operations"),
                 operations: optional(&library, path, "scorep_nccl_operations"),
+                exports_failed: optional(&library, path, "scorep_nccl_exports_failed"),
                 path: path.to_owned(),
                 _library: library,
             }
@@ -147,6 +149,12 @@ impl Functions {
         }
         let path = files.settled.parent().unwrap_or(&files.settled).to_owned();
         Err(HostError::Refused { path, what: "the library could not write the operations here".into() })
+    }
+
+    /// Returns whether figures were not exported as the settings ask. An older library does not say.
+    pub(super) fn exports_failed(&self) -> bool {
+        // SAFETY: the function takes no argument.
+        self.exports_failed.is_some_and(|failed| unsafe { failed() } != 0)
     }
 
     /// Waits until the library's collector has processed all callbacks so far.

@@ -39,6 +39,14 @@ pub(crate) struct Plan<'a> {
     pub(crate) progress: &'a (dyn Fn(usize) + Sync),
 }
 
+/// What a playing has given.
+pub(crate) struct Played {
+    /// Score-P's trace of the process. Without a trace in the plan, it has no events of threads and no series.
+    pub(crate) trace: ProcessTrace,
+    /// Whether figures were not exported as the settings ask.
+    pub(crate) exports_failed: bool,
+}
+
 /// Stack of a playing thread, bytes. A callback needs little, and thousands of such stacks must fit into a limit of the
 /// address space.
 const STACK: usize = 256 << 10;
@@ -74,12 +82,11 @@ impl Baton {
     }
 }
 
-/// Plays the whole capture and returns Score-P's trace of it. Without a trace in the plan, the result has no events of
-/// threads and no series.
+/// Plays the whole capture.
 ///
 /// # Errors
 /// When the library cannot be loaded, or gives an answer with which a host would not go on.
-pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Result<ProcessTrace, HostError> {
+pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Result<Played, HostError> {
     let contents = recording.contents()?;
     let survey = &recording.survey;
     let [begin, end] = [survey.begin, survey.end].map(|t| survey.meta.mono0.saturating_add(t));
@@ -140,9 +147,10 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
         lanes: measurement::take(),
         series: series.all_values(&series_ids),
     };
+    let exports_failed = library.exports_failed();
     series.finalize();
     counters.finalize();
-    Ok(trace)
+    Ok(Played { trace, exports_failed })
 }
 
 /// Checks that the stacks of this many threads fit into the address space. The check comes before the first thread

@@ -3,7 +3,7 @@
 
 use crate::capture::{self, Recording, Survey};
 use crate::host::HostError;
-use crate::host::play::{self, Plan};
+use crate::host::play::{self, Plan, Played};
 use crate::{offspring, output};
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,6 +11,9 @@ use std::process::ExitCode;
 
 /// Name of the hidden subcommand that starts a child.
 pub(crate) const COMMAND: &str = "replay-one";
+
+/// Exit status of a child that has played its recording, and whose library could not export figures as asked.
+pub(crate) const NOT_EXPORTED: u8 = 3;
 
 /// What a child is told.
 #[derive(Debug, clap::Args)]
@@ -31,7 +34,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     offspring::leave_signals_to_parent();
     match replay_one(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::from(NOT_EXPORTED),
         Err(message) => {
             output::line(message);
             ExitCode::FAILURE
@@ -62,7 +66,8 @@ pub(crate) fn tell(number: usize) {
     let _ = writeln!(std::io::stdout(), "{number}");
 }
 
-fn replay_one(arguments: &Arguments) -> Result<(), String> {
+/// Returns whether the library could not export figures as asked.
+fn replay_one(arguments: &Arguments) -> Result<bool, String> {
     let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let mut recording = Recording::open(&arguments.capture).map_err(|error| error.to_string())?;
     say_skipped(&recording);
@@ -77,7 +82,7 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
         progress: &tell,
     };
     let name = capture::process_name(&arguments.capture);
-    let trace = play::play(&mut recording, &name, &plan).map_err(|error| match error {
+    let Played { trace, exports_failed } = play::play(&mut recording, &name, &plan).map_err(|error| match error {
         HostError::Capture(error) => error.to_string(),
         error => at(&arguments.capture, &error),
     })?;
@@ -85,5 +90,5 @@ fn replay_one(arguments: &Arguments) -> Result<(), String> {
         let text = serde_json::to_vec(&trace).map_err(|error| at(path, &error))?;
         std::fs::write(path, text).map_err(|error| at(path, &error))?;
     }
-    Ok(())
+    Ok(exports_failed)
 }

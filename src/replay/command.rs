@@ -135,7 +135,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
     // the figures are printed; a caller that needs all captures, or the sending, must still see an error
     match (left_out, outcome.sent) {
         (0, true) => Ok(()),
-        (0, false) => Err("not all figures were sent, as said above".into()),
+        (0, false) => Err("not all figures were sent: the library's warnings say why (NCCL_SCOREP_LOG=warn)".into()),
         _ => Err(format!("{left_out} of {asked} recordings were not replayed, as said above")),
     }
 }

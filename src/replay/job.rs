@@ -20,9 +20,6 @@ pub(super) type Part = (Summary, Option<ProcessTrace>);
 /// Bytes of a child's standard error that are passed on: another plugin in it may print much.
 const MOST_SAID: u64 = 1 << 20;
 
-/// The library's messages for figures that were not sent.
-const UNSENT: [&str; 2] = ["nothing is exported", "could not be exported"];
-
 /// Settings that ask for more than figures. The library's warnings say what came of that.
 const BESIDE_FIGURES: [&str; 4] =
     ["NCCL_SCOREP_OTEL", "NCCL_SCOREP_PROM_DIR", "NCCL_SCOREP_RECORD", "NCCL_SCOREP_CHAIN"];
@@ -60,14 +57,13 @@ impl Job<'_> {
         follow(&mut child, self.bar);
         let status = child.wait().map_err(|error| ReplayError::io(self.capture, error))?;
         let message = message(&mut said).map_err(|error| ReplayError::io(self.scratch, error))?;
-        if !status.success() {
-            return Err(failed(self.capture, &message, status));
+        match status.code() {
+            Some(0) => {}
+            Some(code) if code == i32::from(child::NOT_EXPORTED) => self.unsent.store(true, Ordering::Relaxed),
+            _ => return Err(failed(self.capture, &message, status)),
         }
         // all children may say the same
         message.lines().for_each(output::once);
-        if UNSENT.iter().any(|words| message.contains(words)) {
-            self.unsent.store(true, Ordering::Relaxed);
-        }
         if !summary.exists() {
             let message = format!("{}: the library wrote no summary\n{message}", self.capture.display());
             return Err(ReplayError::Child(message));

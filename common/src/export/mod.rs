@@ -46,3 +46,8 @@ pub(crate) fn begin(settings: &Settings) {
 pub(crate) fn last() {
     thread::last();
 }
+
+/// Returns whether an exporter that the settings ask for could not begin, or failed when it exported last.
+pub(crate) fn have_failed() -> bool {
+    thread::have_failed()
+}

@@ -1,7 +1,7 @@
 //! Stands for the exporters in a library that was built without them.
 
 use crate::base::log;
-use crate::config::Settings;
+use crate::config::{self, Settings};
 
 /// Warns if an exporter is asked for. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
@@ -16,3 +16,9 @@ pub(crate) fn begin(settings: &Settings) {
 
 /// Does nothing: there is nothing to export.
 pub(crate) fn last() {}
+
+/// Returns whether an exporter is asked for.
+pub(crate) fn have_failed() -> bool {
+    let settings = config::settings();
+    settings.otel || settings.prom_dir.is_some()
+}

@@ -14,7 +14,7 @@ use crate::sums::histograms;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use once_cell::sync::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,9 @@ type Orders = Sender<Reply<()>>;
 /// The orders to all threads, each with the teller of its exporter's failures.
 static ORDERS: OnceCell<Vec<(Orders, Teller)>> = OnceCell::new();
 
+/// Set when an exporter could not begin.
+static LACKS_ONE: AtomicBool = AtomicBool::new(false);
+
 /// An exporter, or why there is none.
 type Made = Result<Box<dyn Exporter>, String>;
 
@@ -42,8 +45,14 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
     let peers = Arc::new(Mutex::new(PeerLabels::new(settings.otel_most_peers)));
     let start = |(way, made): (Way, Made)| {
         let how = way.how;
-        let exporter = made.map_err(|why| log::warn(&format!("nothing is exported {how}: {why}"))).ok()?;
-        let teller = Teller { way, told: Arc::default() };
+        let exporter = match made {
+            Ok(exporter) => exporter,
+            Err(why) => {
+                log::warn(&format!("nothing is exported {how}: {why}"));
+                return None;
+            }
+        };
+        let teller = Teller { way, told: Arc::default(), has_failed: Arc::default() };
         let work = Work {
             teller: teller.clone(),
             exporter,
@@ -54,7 +63,9 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
         };
         Some((work.start()?, teller))
     };
-    let orders: Vec<_> = asked.filter_map(start).collect();
+    let begun = asked.map(start).collect::<Vec<_>>();
+    LACKS_ONE.store(begun.iter().any(Option::is_none), Ordering::Relaxed);
+    let orders: Vec<_> = begun.into_iter().flatten().collect();
     if !orders.is_empty() {
         histograms::want();
     }
@@ -88,17 +99,26 @@ pub(super) fn last() {
     WAITED.fetch_add(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-/// Warns of one exporter's failures.
+/// Returns whether an exporter could not begin, or failed when it exported last.
+pub(super) fn have_failed() -> bool {
+    let failed = |(_, teller): &(Orders, Teller)| teller.has_failed.load(Ordering::Relaxed);
+    LACKS_ONE.load(Ordering::Relaxed) || ORDERS.get().is_some_and(|orders| orders.iter().any(failed))
+}
+
+/// Notes one exporter's failures, and warns of them.
 #[derive(Clone)]
 struct Teller {
     way: Way,
     /// Time of the last warning.
     told: Arc<Mutex<Option<Instant>>>,
+    /// Whether the last export has failed.
+    has_failed: Arc<AtomicBool>,
 }
 
 impl Teller {
-    /// Warns of a failure, unless the last warning is less than a minute old. Returns whether it did.
+    /// Notes a failure. Warns of it, unless the last warning is less than a minute old. Returns whether it did.
     fn tell(&self, why: &str) -> bool {
+        self.has_failed.store(true, Ordering::Relaxed);
         {
             // the lock is released before the line, which allocates, since the end of the process may wait for it
             let mut told = lock(&self.told);
@@ -135,8 +155,10 @@ impl Work {
     fn start(self) -> Option<Orders> {
         let (orders, inbox) = crossbeam_channel::bounded(1);
         let Way { thread, how, .. } = self.teller.way;
+        let has_failed = self.teller.has_failed.clone();
         let guarded = move || {
             if catch_unwind(AssertUnwindSafe(|| self.run(&inbox))).is_err() {
+                has_failed.store(true, Ordering::Relaxed);
                 log::warn(&format!(
                     "a fault in the export {how} was stopped; nothing is exported {how} from here on, all else goes on"
                 ));
@@ -173,6 +195,7 @@ impl Work {
         let families: Vec<Family> = families(&sums, &self.identity, &mut lock(&self.peers), self.failed);
         match self.exporter.export(&families, patience.saturating_sub(begun.elapsed())) {
             Ok(()) => {
+                self.teller.has_failed.store(false, Ordering::Relaxed);
                 if std::mem::take(&mut self.outage) {
                     log::warn(&format!("figures are exported again {}", self.teller.way.how));
                 }

@@ -1,10 +1,10 @@
-//! Functions for programs that replay recorded callbacks: lanes without Score-P, and the arrivals and the operations of
-//! the process.
+//! Functions for programs that replay recorded callbacks: lanes without Score-P, the arrivals and the operations of the
+//! process, and whether its figures were exported.
 
 use crate::run;
 use crate::stand_ins::{self, Lookup};
 use common::guard::guard;
-use common::{log, timeline};
+use common::{log, process, timeline};
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -54,6 +54,13 @@ pub unsafe extern "C" fn scorep_nccl_operations(path: *const c_char) -> c_int {
         let Some(mut timeline) = run::take_spooled() else { return 0 };
         told(path, timeline.write_settled(path))
     })
+}
+
+/// Returns 1 if figures were not exported as the settings ask: an exporter could not begin, or its last export failed.
+/// Returns 0 otherwise. Call this after the end of the measurement.
+#[unsafe(no_mangle)]
+pub extern "C" fn scorep_nccl_exports_failed() -> c_int {
+    guard("scorep_nccl_exports_failed", 1, || c_int::from(process::exports_failed()))
 }
 
 /// Returns the path that a caller names; `None` for NULL.
