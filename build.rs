@@ -88,6 +88,11 @@ fn main() -> Result<(), Failure> {
     let old = old.join("libcuda.so.1");
     compile("tests/c/cuda/cuda_driver.c", &old, &[&flags[..], &["-DOLD_DRIVER"]].concat(), &["-lpthread"])?;
     println!("cargo::rustc-env=OLD_CUDA_STAND_IN={}", old.display());
+    let watched = out.join("watched_cuda");
+    std::fs::create_dir_all(&watched)?;
+    let watched = watched.join("libcuda.so.1");
+    compile("tests/c/cuda/cuda_driver.c", &watched, &[&flags[..], &["-DUNDER_SCORE_P"]].concat(), &["-lpthread"])?;
+    println!("cargo::rustc-env=WATCHED_CUDA_STAND_IN={}", watched.display());
     // likewise NVML, and a driver that names a GPU and no more
     for (folder, library, source, variable) in [
         ("nvml", "libnvidia-ml.so.1", "tests/c/nvml/nvml.c", "NVML_STAND_IN"),

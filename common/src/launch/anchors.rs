@@ -4,12 +4,14 @@
 //! some microseconds after its record. So the time right before the record and the time of the first look that finds it
 //! over enclose it. The collector makes a few such events a second on its own thread, and keeps the one that is enclosed
 //! most closely. No call of the application waits for one.
+//! Under Score-P a launching thread makes them, one at a time ([`AtLaunch`](super::at_launch::AtLaunch)).
 //!
 //! Where all streams share one hardware queue (`CUDA_DEVICE_MAX_CONNECTIONS=1`), an event waits for all that is queued.
-//! Its bounds are wide then, and true. Under Score-P there are no anchors ([`Relaxed::create_stream`]).
+//! Its bounds are wide then, and true.
 
 use super::Anchor;
-use super::cuda::{Event, Relaxed};
+use super::at_launch::{AtLaunch, Made};
+use super::cuda::{Driver, Event, Relaxed};
 use super::launches::Launches;
 use super::own_stream::Own;
 use crate::clock::CLOCK;
@@ -44,6 +46,8 @@ struct OfContext {
     next: u64,
     /// An event that has not happened yet, with the ticks right before its record.
     asked: Option<(usize, u64)>,
+    /// The event that a launching thread is to record, with the stream.
+    lent: Option<usize>,
     /// The event of the latest anchor, until its time is known.
     found: Option<Enclosed>,
     latest: Option<Anchor>,
@@ -58,8 +62,8 @@ struct OfContext {
 impl OfContext {
     fn new(own: Own) -> Self {
         let now = CLOCK.now();
-        let (asked, found, latest, known, kept) = (None, None, None, None, None);
-        Self { own, first: now, next: now, asked, found, latest, known, kept, served: Vec::new() }
+        let (asked, lent, found, latest, known, kept) = (None, None, None, None, None, None);
+        Self { own, first: now, next: now, asked, lent, found, latest, known, kept, served: Vec::new() }
     }
 
     /// Returns an event that is neither kept nor that of the closest anchor so far.
@@ -76,9 +80,20 @@ impl OfContext {
         self.served.clear();
     }
 
-    /// Makes an anchor if one is due. A tick is worth `scale` nanoseconds.
-    fn look(&mut self, calls: &Relaxed<'_>, scale: f64) -> Option<()> {
+    /// Makes an anchor if one is due, or asks a launching thread for it. A tick is worth `scale` nanoseconds.
+    fn look(&mut self, calls: &Relaxed<'_>, launching: Option<&AtLaunch>, scale: f64) -> Option<()> {
         let now = CLOCK.now();
+        if let Some(event) = self.lent {
+            let Made { generation, from, until } = launching?.take()?;
+            if generation != self.own.generation {
+                return None;
+            }
+            self.lent = None;
+            match until {
+                Some(until) => self.found = Some(Enclosed { event, from, until }),
+                None => self.asked = Some((event, from)),
+            }
+        }
         if let Some((event, from)) = self.asked {
             if calls.has_happened(self.own.events[event]) {
                 (self.asked, self.found) = (None, Some(Enclosed { event, from, until: CLOCK.now() }));
@@ -90,13 +105,20 @@ impl OfContext {
         }
         let age = now.saturating_sub(self.first) as f64 * scale;
         self.next = now.saturating_add((age.clamp(FIRST_INTERVAL, INTERVAL) / scale) as u64);
+        if let Some(launching) = launching {
+            let event = self.free(None)?;
+            self.known = self.known.filter(|&known| known != event);
+            self.lent = Some(event);
+            launching.want(self.own.events[event], self.own.stream, self.own.generation);
+            return Some(());
+        }
         let mut best: Option<Enclosed> = None;
         for _ in 0..TRIES {
             let event = self.free(best)?;
             self.known = self.known.filter(|&known| known != event);
             let from = CLOCK.now();
             calls.record(self.own.events[event], self.own.stream)?;
-            let Some(until) = seen(calls, self.own.events[event]) else {
+            let Some(until) = calls.see(self.own.events[event], LOOKS) else {
                 // something is ahead of it in the GPU's queue
                 if best.is_none() {
                     self.asked = Some((event, from));
@@ -110,11 +132,6 @@ impl OfContext {
         self.found = best;
         Some(())
     }
-}
-
-/// Looks at an event until it has happened; returns the ticks of the look that shows it. `None` if it takes too long.
-fn seen(calls: &Relaxed<'_>, event: Event) -> Option<u64> {
-    (0..LOOKS).find_map(|_| calls.has_happened(event).then(|| CLOCK.now()))
 }
 
 /// The anchors of all contexts, by the numbers of their pools.
@@ -131,7 +148,8 @@ impl Anchors {
         {
             self.0.insert(pool, OfContext::new(own));
         }
-        let _ = self.0.get_mut(&pool).and_then(|context| context.look(calls, scale));
+        let launching = launches.at_launch(pool).filter(|_| launches.driver().is_some_and(Driver::is_watched));
+        let _ = self.0.get_mut(&pool).and_then(|context| context.look(calls, launching, scale));
     }
 
     /// Takes in the time of a new anchor of a context, if there is one. `time` returns an event's time on the clock of
@@ -165,8 +183,9 @@ impl Anchors {
         Some((anchor, context.own.events[event], context.own.generation))
     }
 
-    /// Takes the stream of a context out.
-    pub(super) fn close(&mut self, pool: usize) -> Option<Own> {
-        self.0.remove(&pool).map(|context| context.own)
+    /// Takes the stream of a context out. `None` while a launching thread has it: then it stays with its context.
+    pub(super) fn close(&mut self, pool: usize, launches: &Launches) -> Option<Own> {
+        let OfContext { own, lent, .. } = self.0.remove(&pool)?;
+        (lent.is_none() || launches.at_launch(pool).is_some_and(AtLaunch::withdraw)).then_some(own)
     }
 }

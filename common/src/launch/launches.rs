@@ -1,5 +1,6 @@
 //! All launches of the process: the pools of their contexts, and the queue to the collector.
 
+use super::at_launch::AtLaunch;
 use super::own_stream::Own;
 use super::pool::{MOST, Pool};
 use super::{Launch, News, Recorded, Source, Starts};
@@ -116,6 +117,19 @@ impl Launches {
     /// Takes the library's own stream in the context of a pool, if it has one.
     pub fn take_own(&self, pool: usize) -> Option<Own> {
         self.pools.get(pool)?.get()?.own.pop()
+    }
+
+    /// Returns the anchor of a pool that a launching thread is to make.
+    pub(super) fn at_launch(&self, pool: usize) -> Option<&AtLaunch> {
+        Some(&self.pools.get(pool)?.get()?.at_launch)
+    }
+
+    /// Makes the anchor in the context of a pool, if one is wanted. The calling thread has launched there.
+    #[inline]
+    pub fn make_anchor(&self, pool: usize, calls: &Calls<'_>) {
+        if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get) {
+            pool.at_launch.make(pool.generation.load(Ordering::Acquire), || calls.relaxed());
+        }
     }
 
     /// Takes it back, unless the pool was closed or its context reset since it was made.

@@ -9,6 +9,7 @@
 //! part of it is shared.
 
 pub(crate) mod anchors;
+mod at_launch;
 pub(crate) mod cuda;
 pub mod gate;
 pub mod lag;

@@ -8,6 +8,7 @@
 //! Events of a captured launch are never used again, and never destroyed: the program may replay or destroy their graph
 //! at any time.
 
+use super::at_launch::AtLaunch;
 use super::own_stream::Own;
 use super::{Launch, Source};
 use crate::launch::cuda::{Calls, Context, Relaxed};
@@ -26,6 +27,8 @@ pub(super) struct Pool {
     pub(super) free: ArrayQueue<Box<Launch>>,
     /// The library's own stream there, with the events for it, while the collector does not have it.
     pub(super) own: ArrayQueue<Own>,
+    /// The anchor that a launching thread is to make.
+    pub(super) at_launch: AtLaunch,
     /// Launches that were made and still exist.
     pub(super) made: AtomicUsize,
     /// Launches whose events belong to graphs, over the whole run.
@@ -44,6 +47,7 @@ impl Pool {
             id: AtomicU64::new(0),
             free: ArrayQueue::new(MOST),
             own: ArrayQueue::new(1),
+            at_launch: AtLaunch::new(),
             made,
             captured,
             communicators,

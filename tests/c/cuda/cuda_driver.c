@@ -30,7 +30,7 @@ struct stream {
   enum capture_mode mode;
   pthread_t captures;
 };
-struct event { int context, resets; enum { NEW, RECORDED, NOT_RECORDED, DESTROYED } state; uint64_t happens; bool in_graph; };
+struct event { int context, resets; enum { NEW, RECORDED, NOT_RECORDED, DESTROYED } state; uint64_t happens; bool in_graph, is_own; };
 struct failure { uint64_t from, times; int error; };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,6 +50,14 @@ static _Thread_local enum capture_mode thread_mode = CAPTURE_GLOBAL;
 static _Thread_local int current = -1;
 static _Thread_local bool forbidden, has_pushed;
 static _Thread_local int before_push;
+static _Thread_local bool is_of_program;
+
+/* Score-P's, of a process that it measures. Its CUDA adapter looks up the location of who records an event. */
+#ifdef UNDER_SCORE_P
+static _Thread_local int depth;
+API int *scorep_get_in_measurement(void);
+API int *scorep_get_in_measurement(void) { return &depth; }
+#endif
 
 #define NAME_FUNCTION(name) #name,
 static const char *const names[] = {DRIVER_FUNCTIONS(NAME_FUNCTION)};
@@ -151,6 +159,10 @@ API int cuEventRecord(void *handle, void *of) {
   int error = enter(OF_cuEventRecord);
   struct event *event = event_of(OF_cuEventRecord, handle);
   struct stream *stream = stream_of(OF_cuEventRecord, of);
+#ifdef UNDER_SCORE_P
+  if (depth == 0) wrong(OF_cuEventRecord, "Score-P sees it");
+  if (!is_of_program) wrong(OF_cuEventRecord, "a thread without a location");
+#endif
   int context = stream ? stream->context : current;
   if (context < 0) wrong(OF_cuEventRecord, "stream 0 of no context");
   if (event->context != context) wrong(OF_cuEventRecord, "the event is another context's than the stream");
@@ -165,6 +177,7 @@ API int cuEventRecord(void *handle, void *of) {
   pending_records += event->state == RECORDED && event->happens > now;
   uint64_t busy = stream ? stream->is_own ? own_time() + own_delay : stream->busy : contexts[context].busy;
   event->state = RECORDED, event->happens = busy > now ? busy : now;
+  event->is_own = stream && stream->is_own;
   return leave(ERROR_SUCCESS);
 }
 
@@ -192,6 +205,10 @@ API int cuEventRecordWithFlags(void *handle, void *of, unsigned flags) {
 static _Atomic bool is_held;
 static void hold(bool held) { is_held = held; }
 
+static bool has_happened(const struct event *event) {
+  return event->happens <= now || (event->is_own && event->happens <= own_time());
+}
+
 API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
   while (is_held) usleep(1000);
   int error = enter(OF_cuEventElapsedTime);
@@ -205,7 +222,7 @@ API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
   const struct context *context = &contexts[events[0]->context];
   if (context->destroyed) return leave(ERROR_CONTEXT_IS_DESTROYED);
   if (events[0]->state != RECORDED || events[1]->state != RECORDED) return leave(ERROR_INVALID_HANDLE);
-  if (events[0]->happens > now || events[1]->happens > now) return leave(ERROR_NOT_READY);
+  if (!has_happened(events[0]) || !has_happened(events[1])) return leave(ERROR_NOT_READY);
   double nanoseconds = (double)(int64_t)(events[1]->happens - events[0]->happens);
   *milliseconds = (float)(nanoseconds * (1 + context->ppm * 1e-6) / 1e6);
   if (next_replay.asked == events[1]) {
@@ -341,6 +358,7 @@ static void *make_context(double ppm) {
   pthread_mutex_lock(&lock);
   check(context_count < MOST_CONTEXTS, "too many contexts");
   contexts[current = context_count++] = (struct context){.ppm = ppm};
+  is_of_program = true;
   pthread_mutex_unlock(&lock);
   return (void *)(uintptr_t)(FIRST_CONTEXT + current);
 }
@@ -348,6 +366,7 @@ static void *make_context(double ppm) {
 static void set_current(void *context) {
   pthread_mutex_lock(&lock);
   current = context ? context_of(context) : -1;
+  is_of_program = true;
   pthread_mutex_unlock(&lock);
 }
 

@@ -69,6 +69,12 @@ impl Scenario {
         self
     }
 
+    /// In a process that Score-P measures: its CUDA adapter knows the threads of the program alone.
+    pub(crate) fn under_score_p(mut self) -> Self {
+        self.driver = env!("WATCHED_CUDA_STAND_IN");
+        self
+    }
+
     fn what(&self) -> String {
         let Self { name, version, number, settings, .. } = self;
         format!("{name} {number}, v{version}, {settings:?}")

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::base::cancel::Uncancelled;
 use crate::base::unseen;
+use crate::clock::CLOCK;
 use crate::launch::gate::Inside;
 use std::ffi::c_int;
 
@@ -121,14 +122,11 @@ impl Relaxed<'_> {
 
     /// Makes a stream of the library's own in the calling thread's context. `None` where the driver has none to give:
     /// nothing else depends on it.
-    ///
-    /// `None` under Score-P, too: for a record, its CUDA adapter looks up the calling thread's location, also within
-    /// its measurement, and the collector has none. With `SCOREP_CUDA_ENABLE=yes` that ended jobs (Score-P 8.4).
     pub fn create_stream(&self, context: Context) -> Option<Stream> {
         let driver = self.driver;
         driver.goes_on()?;
         let has_all = [driver.destroy_stream.is_some(), driver.push.is_some(), driver.pop.is_some()] == [true; 3];
-        let create = driver.create_stream.filter(|_| has_all && !driver.unseen.is_score_p_there())?;
+        let create = driver.create_stream.filter(|_| has_all)?;
         let mut handle = 0;
         // SAFETY: the function writes one handle.
         let result = unsafe { create(&raw mut handle, NON_BLOCKING) };
@@ -156,6 +154,12 @@ impl Relaxed<'_> {
         // SAFETY: the function writes one handle, of the context that this thread has pushed.
         let _ = unsafe { pop(&raw mut popped) };
         recorded
+    }
+
+    /// Looks at an event until it has happened; returns the ticks of the look that shows it. `None` if no look of so many
+    /// does. Looks follow each other without a pause.
+    pub fn see(&self, event: Event, looks: usize) -> Option<u64> {
+        (0..looks).find_map(|_| self.has_happened(event).then(|| CLOCK.now()))
     }
 
     /// Returns whether an event that was recorded has happened.

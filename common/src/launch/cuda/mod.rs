@@ -182,6 +182,11 @@ impl Driver {
         self.gate.wait(PATIENCE);
     }
 
+    /// Returns whether Score-P watches: only threads that launch may record events (`at_launch`).
+    pub fn is_watched(&self) -> bool {
+        self.unseen.is_score_p_there()
+    }
+
     /// Returns whether the driver can record events in a CUDA graph.
     pub fn records_in_graphs(&self) -> bool {
         self.record_with_flags.is_some()

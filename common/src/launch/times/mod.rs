@@ -277,7 +277,12 @@ impl Times {
 
     /// Stops asking about the events of a pool. Returns the pool's launches, whose kernels get no time, and its own
     /// stream.
-    pub fn close(&mut self, pool: u32, mut each: impl FnMut(Outcome)) -> (Vec<Box<Launch>>, Option<Own>) {
+    pub fn close(
+        &mut self,
+        pool: u32,
+        launches: &Launches,
+        mut each: impl FnMut(Outcome),
+    ) -> (Vec<Box<Launch>>, Option<Own>) {
         let pool = pool as usize;
         let mut left: Vec<Box<Launch>> =
             self.references.remove(&pool).and_then(|reference| reference.launch).into_iter().collect();
@@ -288,7 +293,7 @@ impl Times {
             }
             left.push(launch);
         }
-        (left, self.anchors.close(pool))
+        (left, self.anchors.close(pool, launches))
     }
 
     /// Ends all waiting: the remaining kernels get no time.

@@ -210,9 +210,10 @@ impl Recorder {
     /// unknown.
     fn end_events(&self, cell: &ThreadCell, mut launch: Box<Launch>) -> Option<Box<Launch>> {
         launch.after = cell.now().max(1);
-        if let Source::Events { last, .. } = launch.source {
+        if let Source::Events { pool, last, .. } = launch.source {
             let calls = self.launches.driver()?.calls()?;
             calls.record(last, launch.stream)?;
+            self.launches.make_anchor(pool, &calls);
         }
         Some(launch)
     }
