@@ -218,6 +218,29 @@ def graphs():
     torch.cuda.synchronize()
 
 
+def decode():
+    """A server: a layer in a CUDA graph, replayed slowly, and nothing outside of it for ten seconds and from then on.
+    NCCL_SCOREP_GRAPH_EVENTS=1 has events time replays."""
+    tensor, small = ones(1 << 18), ones(1 << 10)
+
+    def layer():
+        dist.all_reduce(tensor)
+        tensor.mul_(0.5)
+        dist.all_reduce(small)
+
+    layer()
+    torch.cuda.synchronize()
+    captured = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(captured):
+        layer()
+    time.sleep(10)
+    with replayed():
+        for _ in range(200):
+            captured.replay()
+            torch.cuda.synchronize()
+            time.sleep(0.015)
+
+
 @contextlib.contextmanager
 def replayed():
     """Around replays: far enough from everything else that CUPTI's clock and the system's need not agree by more than

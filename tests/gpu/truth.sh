@@ -6,14 +6,14 @@
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release); a recording is played with the tool beside
 # it. Without WORKLOADs all of them. RANKS (2), NODES ("1 2"), GPU_TIME (auto; or several: "auto events") and
-# GRAPH_EVENTS (1; of the workload graphs alone) may be set, and NCCL_LIBRARY, the file of another NCCL than PyTorch's.
-# Prints one line a run and a total; exit status 1 when one of them is wrong. 24 runs take 6 minutes.
+# GRAPH_EVENTS (1; of the workloads graphs and decode) may be set, and NCCL_LIBRARY, the file of another NCCL than PyTorch's.
+# Prints one line a run and a total; exit status 1 when one of them is wrong. 26 runs take 7 minutes.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/setup.sh
 . "$here/setup.sh" "${1:-}"
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- ring sends tree pat moe broadcasts grouped pipeline fsdp ahead graph graphs single
+[ $# -gt 0 ] || set -- ring sends tree pat moe broadcasts grouped pipeline fsdp ahead graph graphs decode single
 ranks=${RANKS:-2}
 if [ "$gpus" -lt "$ranks" ]; then
   echo "skipped: $ranks GPUs are needed, there are $gpus"
@@ -56,7 +56,7 @@ for gpu_time in ${GPU_TIME:-auto}; do
       case $workload-$nodes in pat-1 | single-[2-9]) continue ;; esac
       settings=(NCCL_SCOREP_GPU_TIME="$gpu_time")
       # of the operations in graphs, one in so many has events
-      [ "$workload" = graphs ] && settings+=(NCCL_SCOREP_GRAPH_EVENTS="${GRAPH_EVENTS:-1}")
+      case $workload in graphs | decode) settings+=(NCCL_SCOREP_GRAPH_EVENTS="${GRAPH_EVENTS:-1}") ;; esac
       run "$workload" "$nodes" "${settings[@]}"
     done
   done

@@ -10,6 +10,10 @@
 //! (H200s, by CUPTI's kernels; 12 us on a GPU that ranks share). So where both are there, the events' clock is placed
 //! where both are possible. Records that lie farther from the callbacks have waited for other work: then the callbacks
 //! alone count ([`GpuMapping::settled`]).
+//!
+//! Anchors bring both sides of the events' clock within 10 us of each other, whatever the launches and the callbacks do.
+//! Where there are any, they also show how the clocks drift ([`GpuTrack::mappings`]), and whether the callbacks of stamps
+//! all come late ([`GpuMapping::beside`]).
 
 use super::gpu_track::{GpuMapping, GpuTrack};
 
@@ -30,6 +34,8 @@ pub struct GpuClocks {
     between: GpuTrack,
     /// Whether `between` has a kernel whose last stamp is its end.
     has_ends: bool,
+    /// Ticks between the times of the host around the most closely enclosed anchor.
+    enclosed: Option<u64>,
 }
 
 impl Default for GpuClocks {
@@ -39,11 +45,19 @@ impl Default for GpuClocks {
             events: GpuTrack::of_events(),
             between: GpuTrack::of_one_timer(),
             has_ends: false,
+            enclosed: None,
         }
     }
 }
 
 impl GpuClocks {
+    /// Adds an anchor: an event at `time`, between two times of the host in ticks.
+    pub fn anchored(&mut self, [from, until]: [u64; 2], time: u64) {
+        self.events.enqueued(from, time);
+        self.events.told(until, time);
+        self.enclosed = self.enclosed.into_iter().chain([until.saturating_sub(from)]).min();
+    }
+
     /// Adds a kernel with both times: two of its stamps, the earlier one first, and the events before and after it.
     /// `is_whole` says whether the stamps are the kernel's begin and end.
     pub fn both(&mut self, (start, stop): (u64, u64), (first, last): (u64, u64), is_whole: bool) {
@@ -54,13 +68,24 @@ impl GpuClocks {
 
     /// Returns the mappings of the stamps and of the events, as [`GpuTrack::mapping`] does.
     pub fn mappings(&self, nanoseconds_per_tick: f64) -> [Option<GpuMapping>; 2] {
-        let [stamps, events] = [&self.stamps, &self.events].map(|track| track.mapping(nanoseconds_per_tick));
+        let is_close = self.enclosed.is_some_and(|ticks| ticks as f64 * nanoseconds_per_tick < LATE);
+        let tracks = [&self.stamps, &self.events];
+        let [stamps, events] = if is_close {
+            GpuTrack::mappings(tracks, nanoseconds_per_tick)
+        } else {
+            tracks.map(|track| track.mapping(nanoseconds_per_tick))
+        };
         let between = self.between.mapping(1.0).filter(|between| !between.is_contradictory());
         let by_stamps = events.clone().zip(between).zip(stamps.clone());
         let behind = self.has_ends.then_some(BEHIND_END);
         let by_stamps = by_stamps.map(|((events, between), stamps)| events.by_way_of(between, stamps, behind));
-        let events = by_stamps.filter(GpuMapping::agrees).or(events);
-        [stamps, events.map(|events| events.settled(LATE))]
+        let events = by_stamps.filter(GpuMapping::agrees).or(events).map(|events| events.settled(LATE, is_close));
+        let to_events = (self.has_ends && is_close).then(|| self.between.reversed().mapping(1.0)).flatten();
+        let stamps = match (stamps, &events, to_events) {
+            (Some(stamps), Some(events), Some(to_events)) => Some(stamps.beside(to_events, events, BEHIND_END, LATE)),
+            (stamps, ..) => stamps,
+        };
+        [stamps, events]
     }
 
     /// Joins what several communicators know of the same GPU.
@@ -68,6 +93,7 @@ impl GpuClocks {
         let mut joint = Self::default();
         for clocks in all {
             joint.has_ends |= clocks.has_ends;
+            joint.enclosed = joint.enclosed.into_iter().chain(clocks.enclosed).min();
             for (joint, track) in joint.tracks().into_iter().zip([&clocks.stamps, &clocks.events, &clocks.between]) {
                 joint.join(track);
             }
@@ -77,8 +103,9 @@ impl GpuClocks {
 
     /// Takes the tracks of `later`, unless they are empty.
     pub fn update(&mut self, later: Self) {
-        let Self { stamps, events, between, has_ends } = later;
+        let Self { stamps, events, between, has_ends, enclosed } = later;
         self.has_ends |= has_ends;
+        self.enclosed = self.enclosed.into_iter().chain(enclosed).min();
         for (known, track) in self.tracks().into_iter().zip([stamps, events, between]) {
             if !track.is_empty() {
                 *known = track;
@@ -164,6 +191,42 @@ mod tests {
         assert!(by_callbacks.iter().all(|off| (0..=4_000).contains(off)), "{by_callbacks:?}");
         // kernels with both times throughout the run say the same
         assert_eq!(place(&GpuClocks { between: whole, ..clocks }), by_callbacks);
+    }
+
+    /// Anchors place both clocks, also of a short run, however late callbacks come and launches wait.
+    #[test]
+    fn anchors_place_both_clocks() {
+        let [stamps, events] = AHEAD;
+        for count in [100, 3000] {
+            let mut clocks = GpuClocks::default();
+            // the GPU's timer gains 8 ppm
+            let at = |time: u64| time + time / 125_000;
+            for (number, begin) in (1..count).map(|number| (number, number * 1_000_000)) {
+                let (end, before) = (begin + 100_000, begin - 40_000);
+                clocks.events.told(end + 3_000_000, at(end + 1_000) + events);
+                clocks.events.enqueued(before, at(begin - 2_000) + events);
+                clocks.stamps.told(end + 13_000 + number % 7 * 1_000, at(end) + stamps);
+                clocks.stamps.enqueued(before, at(begin) + stamps);
+                let kernel = (at(begin) + stamps, at(end) + stamps);
+                clocks.both(kernel, (at(begin - 2_000) + events, at(end + 1_000) + events), true);
+                if number % 20 == 0 {
+                    let (from, until) = (begin + 500_000 - 3_000, begin + 500_000 + 6_000 + number % 3 * 1_000);
+                    clocks.anchored([from, until], at(begin + 500_000) + events);
+                }
+            }
+            let [of_stamps, of_events] = clocks.mappings(1.0).map(Option::unwrap);
+            for time in [5_000_000, count * 500_000, count * 990_000] {
+                for (mapping, ahead) in [(&of_stamps, stamps), (&of_events, events)] {
+                    let off = mapping.ticks(at(time) + ahead) as i64 - time as i64;
+                    assert!(off.abs() <= 2_500, "{count}: {off} ns at {time}");
+                    let [least, most] = mapping.bounds(at(time) + ahead).unwrap();
+                    assert!(least <= time && time <= most, "{time}: {least} to {most}");
+                }
+            }
+            // callbacks alone come 13 us late
+            let alone = clocks.stamps.mapping(1.0).unwrap().ticks(at(count * 500_000) + stamps);
+            assert!(alone > count * 500_000 + 8_000, "{alone}");
+        }
     }
 
     #[test]

@@ -45,13 +45,7 @@ pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identit
     let peers = Arc::new(Mutex::new(PeerLabels::new(settings.otel_most_peers)));
     let start = |(way, made): (Way, Made)| {
         let how = way.how;
-        let exporter = match made {
-            Ok(exporter) => exporter,
-            Err(why) => {
-                log::warn(&format!("nothing is exported {how}: {why}"));
-                return None;
-            }
-        };
+        let exporter = made.map_err(|why| log::warn(&format!("nothing is exported {how}: {why}"))).ok()?;
         let teller = Teller { way, told: Arc::default(), has_failed: Arc::default() };
         let work = Work {
             teller: teller.clone(),

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 /// Nanoseconds from one anchor of a context to the next. The first ones are closer together, for short runs.
 const INTERVAL: f64 = 1e9;
-const FIRST_INTERVAL: f64 = 5e7;
+const FIRST_INTERVAL: f64 = 1e7;
 
 /// Events for one anchor.
 const TRIES: usize = 4;
@@ -62,7 +62,8 @@ struct OfContext {
 impl OfContext {
     fn new(own: Own) -> Self {
         let now = CLOCK.now();
-        let (asked, lent, found, latest, known, kept) = (None, None, None, None, None, None);
+        let asked = Some((0, own.recorded));
+        let (lent, found, latest, known, kept) = (None, None, None, None, None);
         Self { own, first: now, next: now, asked, lent, found, latest, known, kept, served: Vec::new() }
     }
 

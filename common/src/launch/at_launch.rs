@@ -76,9 +76,8 @@ impl AtLaunch {
     fn make_wanted<'a>(&self, generation: u32, relaxed: impl FnOnce() -> Option<Relaxed<'a>>) {
         let Some(wanted) = self.wanted.pop().filter(|wanted| wanted.generation == generation) else { return };
         let Some(relaxed) = relaxed() else { return };
-        let from = CLOCK.now();
         // a failure ends all calls
-        if relaxed.record(wanted.event, wanted.stream).is_some() {
+        if let Some(from) = relaxed.record_here(wanted.event, wanted.stream, || CLOCK.now()) {
             let _ = self.made.push(Made { generation, from, until: relaxed.see(wanted.event, LOOKS) });
         }
     }

@@ -1,6 +1,7 @@
 //! A stream of the library's own in a context of CUDA's, for anchors.
 
 use super::cuda::{Context, Event, Relaxed, Stream};
+use crate::clock::CLOCK;
 
 /// A stream of the library's own in a context. Of its events one may be the context's reference, one the closest anchor so
 /// far, and one is free.
@@ -8,6 +9,8 @@ use super::cuda::{Context, Event, Relaxed, Stream};
 pub struct Own {
     pub(super) stream: Stream,
     pub(super) events: [Event; 3],
+    /// Time right before the first event was recorded, ticks: the first record in a stream takes long.
+    pub(super) recorded: u64,
     /// Generation of the context's pool when they were made.
     pub(super) generation: u32,
 }
@@ -20,7 +23,8 @@ impl Own {
             events.into_iter().for_each(|event| relaxed.destroy(event));
             return None;
         };
-        Some(Self { stream, events, generation })
+        let recorded = relaxed.record_here(events[0], stream, || CLOCK.now())?;
+        Some(Self { stream, events, recorded, generation })
     }
 
     pub(super) fn destroy(self, relaxed: &Relaxed<'_>) {

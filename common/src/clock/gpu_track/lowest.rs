@@ -121,6 +121,11 @@ impl Lowest {
         lowest.fold(0.0, f64::max) / self.part() as f64
     }
 
+    /// Returns the stamps from the first anchor to the last.
+    pub(super) fn length(&self) -> f64 {
+        self.ends().map_or(0.0, |(first, last)| (last.stamp - first.stamp) as f64)
+    }
+
     /// Returns the length of a part in stamps.
     fn part(&self) -> u64 {
         self.ends().map_or(1, |(first, last)| (last.stamp - first.stamp) / PARTS + 1)

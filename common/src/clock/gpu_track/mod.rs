@@ -19,6 +19,7 @@
 mod bound;
 mod corridor;
 mod lowest;
+mod straight;
 #[cfg(test)]
 mod tests;
 
@@ -26,12 +27,19 @@ use bound::Bound;
 pub(crate) use corridor::Corridor;
 use lowest::{Anchor, Lowest};
 use std::ops::RangeInclusive;
+use straight::Sides;
 
 /// Change of the drift by temperature, on top of the measured drift.
 pub(crate) const WANDER: f64 = 1e-6;
 
 /// Most that the clocks may drift apart. A length in stamps and its length in ticks differ by no more than that.
 const MOST_DRIFT: f64 = 100e-6;
+
+/// Drift of most clocks. What a short run shows of a larger one is most likely chance.
+const USUAL_DRIFT: f64 = 10e-6;
+
+/// Nanoseconds by which one of the closest pairs is closer than another by chance.
+const CHANCE: f64 = 3_000.0;
 
 /// Most that the stamps and the events of one GPU drift apart. Both are times of one timer: over 5 s of an H200, they
 /// drifted 0.03 ppm apart, by CUPTI's kernels (docs/score-p.md). CUDA gives the milliseconds between two events in 24
@@ -41,6 +49,10 @@ const ONE_TIMER: f64 = 0.1e-6;
 /// Least and most nanoseconds from before the record of an event in a free stream to the event, for the quickest event
 /// of a run: 3.5 us in most runs on H200s, some more in others, by CUPTI's kernels.
 const AFTER_RECORD: [f64; 2] = [3_500.0, 7_500.0];
+
+/// Least nanoseconds from before the record of an anchor to the anchor, and from there to the look that shows it: 1.8 to
+/// 4.6 us and 5.1 to 7.4 us on H100s, by CUPTI's kernels.
+const ENCLOSED: [f64; 2] = [2_000.0, 5_000.0];
 
 /// Most nanoseconds from a stamp to the quickest callbacks of stamps; and from an event to these where the two clocks are
 /// known less closely, or to the quickest look of the collector's.
@@ -109,11 +121,31 @@ impl GpuTrack {
     /// Returns the mapping, once the run is over; `None` without callbacks, or where `nanoseconds_per_tick` is no
     /// positive number. Stamps count nanoseconds.
     pub fn mapping(&self, nanoseconds_per_tick: f64) -> Option<GpuMapping> {
+        self.mapping_by(nanoseconds_per_tick, |nominal| self.likely_drift(nominal))
+    }
+
+    /// Returns the mappings of two clocks of one timer, which drift alike, as [`GpuTrack::mapping`] does. Anchors show the
+    /// drift.
+    pub fn mappings(clocks: [&Self; 2], nanoseconds_per_tick: f64) -> [Option<GpuMapping>; 2] {
+        let sides: Vec<Sides> = clocks.iter().filter_map(|track| Sides::new(&track.told, &track.enqueued)).collect();
+        clocks.map(|track| track.mapping_by(nanoseconds_per_tick, |nominal| track.drift_by_anchors(&sides, nominal)))
+    }
+
+    /// Returns the mapping, given a function from the ticks per stamp without drift to the least and the most drift.
+    fn mapping_by(&self, nanoseconds_per_tick: f64, drift: impl FnOnce(f64) -> [f64; 2]) -> Option<GpuMapping> {
         let nominal = self.nominal(nanoseconds_per_tick)?;
-        let likely = slopes(nominal, self.likely_drift(nominal));
+        let likely = slopes(nominal, drift(nominal));
         let [latest, earliest] = [&self.told, &self.enqueued].map(|lowest| Bound::new(lowest.anchors(), likely));
         let corridor = self.corridor(nominal);
-        Some(GpuMapping { latest, earliest, corridor, follows: Follows::Callbacks, nanoseconds_per_tick, way: None })
+        Some(GpuMapping {
+            latest,
+            earliest,
+            corridor,
+            follows: Follows::Callbacks,
+            nanoseconds_per_tick,
+            way: None,
+            beside: None,
+        })
     }
 
     /// Returns the bounds of the mapping alone, which take a third of its memory.
@@ -144,15 +176,40 @@ impl GpuTrack {
     /// Returns the least and the most drift of the clocks, assuming that the closest pairs are close by chance and do
     /// not come ever later.
     fn likely_drift(&self, nominal: f64) -> [f64; 2] {
-        let close = if self.clocks == Clocks::Events { &self.enqueued } else { &self.told };
-        let most = self.most_drift();
-        let (drift, change) = close.line().map_or((0.0, most), |line| {
-            let drift = line.rate / nominal - 1.0;
-            let change = WANDER + close.unevenness(line) / nominal;
-            // a trend that leaves more open than it explains is no trend
-            if drift.abs() + change <= most { (drift, change) } else { (0.0, most) }
-        });
+        let (drift, change) = self.trend(nominal).unwrap_or((0.0, self.most_drift()));
         [drift - change, drift + change]
+    }
+
+    /// Returns the drift that the side shows which comes close by chance and does not come ever later, and the most by
+    /// which it changes.
+    fn trend(&self, nominal: f64) -> Option<(f64, f64)> {
+        let close = self.close_side();
+        let line = close.line()?;
+        let (drift, change) = (line.rate / nominal - 1.0, WANDER + close.unevenness(line) / nominal);
+        // one that leaves more open than it explains is no trend
+        (drift.abs() + change <= self.most_drift()).then_some((drift, change))
+    }
+
+    fn close_side(&self) -> &Lowest {
+        if self.clocks == Clocks::Events { &self.enqueued } else { &self.told }
+    }
+
+    /// Returns the least and the most drift of the clocks, which is most likely near the mean of three estimates:
+    ///
+    /// - the trend of one side;
+    /// - the drift of the straight lines between both sides of the clocks of this timer, which anchors bring close together;
+    /// - the usual drift, which is small: in a short run, the others show chance.
+    fn drift_by_anchors(&self, clocks: &[Sides], nominal: f64) -> [f64; 2] {
+        let most = self.most_drift();
+        let chance = CHANCE / self.close_side().length();
+        let trend = self.trend(nominal).map(|(drift, change)| Estimate { drift, deviation: change / 2.0 + chance });
+        let even = straight::rates(clocks, slopes(nominal, [-most, most])).map(|rates| {
+            let [slowest, drift, fastest] = rates.map(|rate| rate / nominal - 1.0);
+            Estimate { drift, deviation: WANDER / 2.0 + (fastest - slowest) / 8.0 }
+        });
+        let usual = Estimate { drift: 0.0, deviation: USUAL_DRIFT };
+        let Estimate { drift, deviation } = Estimate::mean(trend.into_iter().chain(even).chain([usual]));
+        [drift - WANDER - deviation, drift + WANDER + deviation].map(|drift| drift.clamp(-most, most))
     }
 
     /// Returns the most that the clocks of this track may drift apart.
@@ -160,10 +217,36 @@ impl GpuTrack {
         if self.clocks == Clocks::OneTimer { ONE_TIMER } else { MOST_DRIFT }
     }
 
+    /// Returns the track of the stamps' clock against that of the events, where this is that of the events against that
+    /// of the stamps.
+    pub fn reversed(&self) -> Self {
+        let mut reversed = Self::of_one_timer();
+        self.told.anchors().iter().for_each(|&Anchor { stamp, ticks }| reversed.enqueued(stamp, ticks));
+        self.enqueued.anchors().iter().for_each(|&Anchor { stamp, ticks }| reversed.told(!stamp, !ticks));
+        reversed
+    }
+
     /// Adds what another track knows of the same clock.
     pub fn join(&mut self, other: &Self) {
         other.told.anchors().iter().for_each(|&anchor| self.told.add(anchor));
         other.enqueued.anchors().iter().for_each(|&anchor| self.enqueued.add(anchor));
+    }
+}
+
+/// An estimate of the drift, with its standard deviation.
+#[derive(Debug, Clone, Copy)]
+struct Estimate {
+    drift: f64,
+    deviation: f64,
+}
+
+impl Estimate {
+    /// Returns the mean of independent estimates, each weighted by the inverse of its variance.
+    fn mean(all: impl Iterator<Item = Self>) -> Self {
+        let weighted = all.map(|Self { drift, deviation }| (drift, deviation.powi(-2)));
+        let (sum, weight) =
+            weighted.fold((0.0, 0.0), |(sum, all), (drift, weight)| (sum + drift * weight, all + weight));
+        Self { drift: sum / weight, deviation: weight.powf(-0.5) }
     }
 }
 
@@ -184,6 +267,25 @@ pub struct GpuMapping {
     nanoseconds_per_tick: f64,
     /// See [`GpuMapping::by_way_of`].
     way: Option<Box<Way>>,
+    /// See [`GpuMapping::beside`].
+    beside: Option<Box<Beside>>,
+}
+
+/// The events' clock beside that of the stamps.
+#[derive(Debug, Clone)]
+struct Beside {
+    /// Maps stamps to the events' clock.
+    to: GpuMapping,
+    events: GpuMapping,
+    /// Nanoseconds from a stamp to the later bound that `to` gives.
+    behind: u64,
+}
+
+impl Beside {
+    fn ticks(&self, stamp: u64) -> Option<u64> {
+        let [early, late] = self.to.bounds(stamp)?;
+        Some(self.events.ticks(late.saturating_sub(self.behind).max(early)))
+    }
 }
 
 /// The way to Score-P's clock by another clock of the same GPU.
@@ -211,6 +313,8 @@ enum Follows {
     Enqueues,
     /// Where the two agree, see [`GpuMapping::settled`].
     Both,
+    /// Between the two, which anchors bring close together.
+    Anchors,
 }
 
 impl GpuMapping {
@@ -222,15 +326,36 @@ impl GpuMapping {
         Self { way: Some(Box::new(Way { to, from, ahead })), ..self }
     }
 
+    /// Has the stamps follow the events' clock, where that follows anchors and places nearly all known stamps
+    /// where their callbacks do, or up to `most` nanoseconds earlier: then the best callbacks come that late. `to` maps
+    /// stamps to the events' clock. A stamp lies `behind` nanoseconds before the later bound that it gives.
+    #[must_use]
+    pub fn beside(mut self, to: Self, events: &Self, behind: u64, most: f64) -> Self {
+        // without a way, the two clocks are not known to be of one timer
+        if events.follows != Follows::Anchors || events.way.is_none() {
+            return self;
+        }
+        let beside = Beside { to, events: events.clone(), behind };
+        let late = self.to_ticks(most);
+        let known: Vec<(u64, u64)> =
+            self.known().filter_map(|stamp| Some((beside.ticks(stamp)?, self.ticks(stamp)))).collect();
+        let agreeing = known.iter().filter(|(early, callback)| callback.wrapping_sub(*early) <= late).count();
+        if !known.is_empty() && agreeing * 20 >= known.len() * 19 {
+            self.beside = Some(Box::new(beside));
+        }
+        self
+    }
+
     /// Decides which side the mapping of the events' clock follows, by the known stamps:
     ///
+    /// - both, each with what it comes late by (`ENCLOSED`), if close anchors show the clock (`is_enclosed`);
     /// - the enqueues, if callbacks of the other clock cover less than four of five stamps;
     /// - both, each with what it comes late by (`AFTER_RECORD`, `CLOSE`, `LOOSE`), if the enqueues place nearly all
     ///   stamps where the callbacks do, or earlier by `late` nanoseconds at most;
     /// - the callbacks of the other clock, if the two clocks are known that closely: then enqueues have waited;
     /// - else the enqueues.
     #[must_use]
-    pub fn settled(mut self, late: f64) -> Self {
+    pub fn settled(mut self, late: f64, is_enclosed: bool) -> Self {
         let ticks = self.to_ticks(late);
         let widths = self.way.iter().flat_map(|way| self.known().filter_map(|stamp| way.to.bounds(stamp)));
         let width = widths.map(|[early, late]| late - early).max().unwrap_or(u64::MAX);
@@ -249,6 +374,7 @@ impl GpuMapping {
         let are_nearly_all = |part: usize| part * 20 >= covered.len() * 19;
         self.follows = match &self.way {
             _ if self.earliest.stamps().next().is_none() => Follows::Callbacks,
+            _ if is_enclosed => Follows::Anchors,
             Some(_) if covered.len() * 5 < all * 4 => Follows::Enqueues,
             _ if are_nearly_all(agreeing) => Follows::Both,
             Some(_) if width <= ticks => Follows::Callbacks,
@@ -270,6 +396,12 @@ impl GpuMapping {
             }
             // close to either bound of the other clock
             Follows::Callbacks => self.by_callbacks(stamp, |[early, late]| early.midpoint(late)),
+            Follows::Anchors => self.by_enqueues(stamp).zip(self.latest.ticks(stamp)).map(|(early, seen)| {
+                let [after, before] = ENCLOSED.map(|nanoseconds| self.to_ticks(nanoseconds));
+                let late = seen.saturating_sub(before);
+                let late = self.by_callbacks_of_other(stamp).map_or(late, |callback| callback.min(late));
+                early.saturating_add(after).midpoint(late)
+            }),
             Follows::Both => self.by_enqueues(stamp).zip(self.latest(stamp)).map(|(early, late)| {
                 let is_close = self.way.as_ref().is_some_and(|way| way.ahead.is_some());
                 let [least, most] = AFTER_RECORD.map(|after| early.saturating_add(self.to_ticks(after)));
@@ -279,7 +411,9 @@ impl GpuMapping {
             }),
         };
         let ticks = likely.or_else(|| self.latest.ticks(stamp)).unwrap_or(u64::MAX);
-        let bounds = self.way.as_ref().and_then(|_| self.bounds(stamp));
+        let ticks = self.beside.as_ref().and_then(|beside| beside.ticks(stamp)).unwrap_or(ticks);
+        let is_other = self.way.is_some() || self.beside.is_some();
+        let bounds = self.bounds(stamp).filter(|_| is_other);
         bounds.map_or(ticks, |[least, most]| ticks.clamp(least, most))
     }
 
@@ -303,6 +437,14 @@ impl GpuMapping {
             None => self.latest.ticks(stamp),
             Some(way) => way.to.bounds(stamp).map(|bounds| way.from.ticks(between(bounds))),
         }
+    }
+
+    /// Returns the ticks of a stamp by the best callbacks of the other clock. `None` if there is none, or if the two
+    /// clocks are not known closely.
+    fn by_callbacks_of_other(&self, stamp: u64) -> Option<u64> {
+        let way = self.way.as_ref()?;
+        let ahead = way.ahead?;
+        self.by_callbacks(stamp, |[early, late]| late.min(early.saturating_add(ahead)))
     }
 
     fn by_enqueues(&self, stamp: u64) -> Option<u64> {

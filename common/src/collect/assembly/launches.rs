@@ -2,7 +2,6 @@
 
 use super::Assembly;
 use crate::collect::operations::Operations;
-use crate::launch::Anchor;
 use crate::launch::times::Replay;
 use crate::operation::Operation;
 use crate::operation::kernels::When;
@@ -55,9 +54,8 @@ impl Assembly {
         if let (When::Timed(time), Some(clocks)) = (when, &mut self.clocks) {
             clocks.events.told(time.learnt, time.stop);
             clocks.events.enqueued(time.before, time.first);
-            if let Some(Anchor { from, until, time }) = time.anchor {
-                clocks.events.enqueued(from, time);
-                clocks.events.told(until, time);
+            if let Some(anchor) = time.anchor {
+                clocks.anchored([anchor.from, anchor.until], anchor.time);
             }
         }
         self.replays.settled(first);

@@ -196,7 +196,8 @@ impl Collector {
                     // reads the replays that the times belong to
                     self.round(false);
                 }
-                let left = self.launches.close(pool, &self.recorder.launches, |outcome| self.heard.push(Heard::of(outcome)));
+                let left =
+                    self.launches.close(pool, &self.recorder.launches, |outcome| self.heard.push(Heard::of(outcome)));
                 self.close_graphs(pool);
                 self.hand_on();
                 self.recorder.launches.close(pool, left);

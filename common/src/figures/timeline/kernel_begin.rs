@@ -76,7 +76,7 @@ mod tests {
             track.enqueued((time - waited) * 2, time + AHEAD);
             track.told((time + late) * 2, time + AHEAD);
         }
-        track.mapping(NANOSECONDS_PER_TICK).unwrap().settled(30_000.0)
+        track.mapping(NANOSECONDS_PER_TICK).unwrap().settled(30_000.0, false)
     }
 
     /// Returns the begin of a kernel between events that are `length` apart, launched that long after the first one:

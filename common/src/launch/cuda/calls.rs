@@ -141,6 +141,13 @@ impl Relaxed<'_> {
         let _ = self.driver.succeeds(Function::StreamDestroy, result);
     }
 
+    /// Records an event in a stream of the library's own, in the calling thread's context. `from` is called right before.
+    pub fn record_here<T>(&self, event: Event, stream: Stream, from: impl FnOnce() -> T) -> Option<T> {
+        self.driver.goes_on()?;
+        let from = from();
+        self.driver.record(event, stream.handle).map(|()| from)
+    }
+
     /// Records an event in a stream of the library's own, which has no other work. The stream's context is the calling
     /// thread's meanwhile: tools that watch CUDA may expect one.
     pub fn record(&self, event: Event, stream: Stream) -> Option<()> {
