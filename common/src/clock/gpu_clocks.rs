@@ -81,6 +81,7 @@ impl GpuClocks {
         let by_stamps = by_stamps.map(|((events, between), stamps)| events.by_way_of(between, stamps, behind));
         let events = by_stamps.filter(GpuMapping::agrees).or(events).map(|events| events.settled(LATE, is_close));
         let to_events = (self.has_ends && is_close).then(|| self.between.reversed().mapping(1.0)).flatten();
+        let to_events = to_events.filter(|to_events| !to_events.is_contradictory());
         let stamps = match (stamps, &events, to_events) {
             (Some(stamps), Some(events), Some(to_events)) => Some(stamps.beside(to_events, events, BEHIND_END, LATE)),
             (stamps, ..) => stamps,

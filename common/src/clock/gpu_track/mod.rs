@@ -348,7 +348,8 @@ impl GpuMapping {
 
     /// Decides which side the mapping of the events' clock follows, by the known stamps:
     ///
-    /// - both, each with what it comes late by (`ENCLOSED`), if close anchors show the clock (`is_enclosed`);
+    /// - both, each with what it comes late by (`ENCLOSED`), if anchors are close (`is_enclosed`) and bring the two within
+    ///   `late` nanoseconds of each other for nearly all stamps;
     /// - the enqueues, if callbacks of the other clock cover less than four of five stamps;
     /// - both, each with what it comes late by (`AFTER_RECORD`, `CLOSE`, `LOOSE`), if the enqueues place nearly all
     ///   stamps where the callbacks do, or earlier by `late` nanoseconds at most;
@@ -371,10 +372,12 @@ impl GpuMapping {
         };
         let covered: Vec<(u64, u64)> = self.known().filter(is_covered).filter_map(sides).collect();
         let agreeing = covered.iter().filter(|(early, late)| early <= late && late - early <= ticks).count();
+        let is_within = |stamp| sides(stamp).is_some_and(|(early, late)| late.saturating_sub(early) <= ticks);
+        let enclosed = self.known().filter(|&stamp| is_within(stamp)).count();
         let are_nearly_all = |part: usize| part * 20 >= covered.len() * 19;
         self.follows = match &self.way {
             _ if self.earliest.stamps().next().is_none() => Follows::Callbacks,
-            _ if is_enclosed => Follows::Anchors,
+            _ if is_enclosed && enclosed * 20 >= all * 19 => Follows::Anchors,
             Some(_) if covered.len() * 5 < all * 4 => Follows::Enqueues,
             _ if are_nearly_all(agreeing) => Follows::Both,
             Some(_) if width <= ticks => Follows::Callbacks,

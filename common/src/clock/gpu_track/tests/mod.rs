@@ -280,7 +280,8 @@ fn whatever_is_told_ticks_never_fall() {
             );
             stamps.extend((0..3000).map(|number| (1 << 50) + number * 7));
             stamps.sort_unstable();
-            for mapping in [mapping.clone(), mapping.clone().settled(30_000.0, false)] {
+            let settled = [false, true].map(|is_enclosed| mapping.clone().settled(30_000.0, is_enclosed));
+            for mapping in settled.iter().chain([&mapping]) {
                 let ticks: Vec<u64> = stamps.iter().map(|&stamp| mapping.ticks(stamp)).collect();
                 assert!(ticks.is_sorted(), "seed {seed}");
             }
