@@ -50,6 +50,7 @@ impl Begins {
             nodes,
             begin: [ticks(arrival.ahead), if arrival.by_events { length } else { 0.0 }],
             by_events: arrival.by_events,
+            is_anchored: arrival.is_anchored,
         })
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Moment {
     pub(super) begin: [f64; 2],
     /// Whether CUDA events have timed it, on a clock of their own.
     pub(super) by_events: bool,
+    /// Whether anchors have placed the begin.
+    pub(super) is_anchored: bool,
 }
 
 /// A rank of a communicator, with its arrivals.

@@ -86,6 +86,22 @@ fn nobody_ends_an_all_reduce_before_all_have_begun_it() {
     assert_eq!(told, 50);
 }
 
+/// A begin that anchors have placed is likely off by less.
+#[test]
+fn anchors_make_the_likely_error_smaller() {
+    for (anchored, likely) in [([false, false], 50_f64), ([true, false], 34.0), ([true, true], 18.0)] {
+        let of = |rank: usize| {
+            let arrival = Arrival { time: 1 << 30, length: 100_000, clock: [40_000; 2], ..Arrival::default() };
+            let arrival = Arrival { is_anchored: anchored[rank], ..arrival };
+            let collective = Collective { function: reduce(), sequence: 0, order: 0, arrival };
+            process(vec![RankArrivals::new(Rank { comm: 1, rank: rank as i32 }, vec![collective])])
+        };
+        matched(vec![of(0), of(1)], &one_clock(2), 1.0, |operation| {
+            assert_eq!(operation.ranks[1].likely.round(), (likely * 1e6).sqrt().round(), "{anchored:?}");
+        });
+    }
+}
+
 /// Returns arrivals of two ranks on one clock. They begin all-reduces together, one a millisecond for `seconds`.
 /// Durations grow as in a sweep of sizes, from `first` to `last` microseconds. Each begin is known to 40 us.
 fn growing(seconds: u64, [first, last]: [f64; 2]) -> Vec<Arrivals> {

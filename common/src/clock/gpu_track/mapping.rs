@@ -160,6 +160,11 @@ impl GpuMapping {
         self
     }
 
+    /// Returns whether anchors place the stamps.
+    pub fn is_anchored(&self) -> bool {
+        self.follows == Follows::Anchors || self.beside.is_some()
+    }
+
     /// Lists the stamps that this clock or the other one knows, in no order.
     fn known(&self) -> impl Iterator<Item = u64> {
         self.way.iter().flat_map(|way| way.to.corridor.stamps()).chain(self.corridor.stamps())

@@ -7,8 +7,8 @@
 //! ```
 //! `numbers` and `operations` are those of the rank's [`Share`]. `comm` has eight bytes, little-endian. All other numbers have seven bits per byte, the least first. Sequence
 //! numbers, bytes, times, and how much times may be earlier or later are differences to the last arrival that has them.
-//! A name's number has four bits behind it: two for what is known, one for CUDA events as the source, one for a shared
-//! kernel.
+//! A name's number has four bits behind it: two for what is known and whether anchors have placed the begin, one for CUDA
+//! events as the source, one for a shared kernel.
 
 use super::{Arrival, Arrivals, Known, RankArrivals, Share};
 use crate::event::name::{Name, UNKNOWN};
@@ -38,8 +38,9 @@ fn unfolded(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// The codes of [`Known`], by place.
-const KNOWN: [Known; 3] = [Known::Nothing, Known::Length, Known::Begin];
+/// The codes of what is known and of whether anchors have placed it, by place. An earlier build knows the first three.
+const KNOWN: [(Known, bool); 4] =
+    [(Known::Nothing, false), (Known::Length, false), (Known::Begin, false), (Known::Begin, true)];
 /// Number of bits behind a name's number.
 const FLAGS: u32 = 4;
 const BY_EVENTS: u64 = 1 << 2;
@@ -109,7 +110,7 @@ impl<'a> Reader<'a> {
         let mut before = Arrival::default();
         for _ in 0..count {
             let name = self.number()?;
-            let known = *KNOWN.get((name & 3) as usize)?;
+            let (known, is_anchored) = KNOWN[(name & 3) as usize];
             before = Arrival {
                 function: *names.get(usize::try_from(name >> FLAGS).ok()?)?,
                 sequence: self.after(before.sequence)?,
@@ -118,6 +119,7 @@ impl<'a> Reader<'a> {
                 by_events: name & BY_EVENTS != 0,
                 is_fused: name & FUSED != 0,
                 known,
+                is_anchored,
                 ..before
             };
             if known >= Known::Length {
@@ -165,7 +167,8 @@ impl Arrivals {
                 let after = |number: u64, before: u64| folded(number.wrapping_sub(before) as i64);
                 let by_events = if arrival.by_events { BY_EVENTS } else { 0 };
                 let fused = if arrival.is_fused { FUSED } else { 0 };
-                put(&mut bytes, place << FLAGS | fused | by_events | arrival.known as u64);
+                let known = arrival.known as u64 + u64::from(arrival.is_anchored);
+                put(&mut bytes, place << FLAGS | fused | by_events | known);
                 put(&mut bytes, after(arrival.sequence, before.sequence));
                 put(&mut bytes, arrival.occurrence.into());
                 put(&mut bytes, after(arrival.bytes, before.bytes));
@@ -208,9 +211,10 @@ mod tests {
     fn arrival(random: &mut Rng) -> Arrival {
         let mut any = || random.u64(..) >> random.u32(..64);
         let (time, length, clock, ahead, bytes) = (any(), any(), [any(), any()], any(), any());
-        let known = KNOWN[random.usize(..3)];
+        let (known, is_anchored) = KNOWN[random.usize(..4)];
         let (by_events, is_fused) = (random.bool(), random.bool());
-        Arrival { time, length, clock, ahead, bytes, by_events, is_fused, known, ..Arrival::default() }.cleared()
+        let arrival = Arrival { time, length, clock, ahead, bytes, ..Arrival::default() };
+        Arrival { by_events, is_fused, known, is_anchored, ..arrival }.cleared()
     }
 
     fn collective(function: Name, sequence: u64, arrival: Arrival) -> Collective {
@@ -294,7 +298,7 @@ mod tests {
     #[test]
     fn bytes_that_lie_are_refused() {
         let refused = |bytes: &[u8]| Arrivals::decode(bytes).is_none();
-        let [nothing, length, begin] = KNOWN.map(|known| known as u8);
+        let [nothing, length, begin, anchored] = [0, 1, 2, 3];
         assert!(refused(&[]) && refused(&[VERSION]) && refused(&[VERSION + 1, 0, 0, 0]));
         assert!(!refused(&[VERSION, 0, 0, 0]) && refused(&[VERSION, 0, 0, 0, 0]));
         // more names, or ranks, than there are bytes for
@@ -310,9 +314,9 @@ mod tests {
         // a power of two of more than 32 bits
         assert!([[32, 0], [0, 32]].into_iter().all(|share| refused(&of_share(share, &[nothing, 0, 0, 0]))));
         assert!(!refused(&rank(&[nothing, 0, 0, 0])) && !refused(&rank(&[length, 0, 0, 0, 0])));
-        assert!(!refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0, 0])));
-        // half an arrival, an unknown code, and a name that is not there
+        assert!([begin, anchored].iter().all(|&code| !refused(&rank(&[code, 0, 0, 0, 0, 0, 0, 0, 0]))));
+        // half an arrival, and a name that is not there
         assert!(refused(&rank(&[nothing, 0, 0])) && refused(&rank(&[begin, 0, 0, 0, 0, 0, 0, 0])));
-        assert!(refused(&rank(&[begin + 1, 0, 0, 0, 0, 0, 0, 0, 0])) && refused(&rank(&[1 << FLAGS, 0, 0, 0])));
+        assert!(refused(&rank(&[1 << FLAGS, 0, 0, 0])));
     }
 }

@@ -50,6 +50,8 @@ pub struct Arrival {
     pub ahead: u64,
     /// Whether CUDA events have timed it. Then it may have begun later, too, at any time until its end.
     pub by_events: bool,
+    /// Whether anchors have placed the begin on the process' clock.
+    pub is_anchored: bool,
 }
 
 impl Arrival {
@@ -63,7 +65,7 @@ impl Arrival {
         let Self { function, sequence, occurrence, bytes, is_fused, known, by_events, .. } = self;
         match known {
             Known::Begin => self,
-            Known::Length => Self { time: 0, clock: [0; 2], ahead: 0, ..self },
+            Known::Length => Self { time: 0, clock: [0; 2], ahead: 0, is_anchored: false, ..self },
             Known::Nothing => {
                 Self { function, sequence, occurrence, bytes, is_fused, known, by_events, ..Self::default() }
             }
