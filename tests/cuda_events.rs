@@ -28,6 +28,8 @@ macro_rules! scenarios {
                     of(stringify!($name), version).play().check();
                     of(stringify!($name), version).gpu_time("events").play().check();
                 }
+                // anchors are made by the threads that launch
+                of(stringify!($name), 7).gpu_time("events").under_score_p().play().check();
             }
         )*
     };

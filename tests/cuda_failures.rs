@@ -42,6 +42,7 @@ fn a_function_that_fails_ends_events_and_nothing_else() {
             let calls: &[i64] = if function == "cuCtxGetId" { &[1, 2, 3, 10] } else { &[1, 2, 3, 10, 50] };
             for call in calls {
                 let number = place as i64 * 100 + call;
+                of("fails", version).number(number).under_score_p().play().check();
                 let played = of("fails", version).number(number).play();
                 played.check();
                 // a function that is not called does not fail, and a stream with an unknown state is not used
