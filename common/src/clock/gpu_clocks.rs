@@ -11,7 +11,7 @@
 //! where both are possible. Records that lie farther from the callbacks have waited for other work: then the callbacks
 //! alone count ([`GpuMapping::settled`]).
 //!
-//! Anchors bring both sides of the events' clock within 10 us of each other, whatever the launches and the callbacks do.
+//! Anchors bring both sides of the events' clock close together, whatever the launches and the callbacks do.
 //! Where there are any, they also show how the clocks drift ([`GpuTrack::mappings`]), and whether the callbacks of stamps
 //! all come late ([`GpuMapping::beside`]).
 
@@ -71,7 +71,7 @@ impl GpuClocks {
         let is_close = self.enclosed.is_some_and(|ticks| ticks as f64 * nanoseconds_per_tick < LATE);
         let tracks = [&self.stamps, &self.events];
         let [stamps, events] = if is_close {
-            GpuTrack::mappings(tracks, nanoseconds_per_tick)
+            GpuTrack::mappings(tracks, LATE, nanoseconds_per_tick)
         } else {
             tracks.map(|track| track.mapping(nanoseconds_per_tick))
         };
@@ -224,9 +224,39 @@ mod tests {
                     assert!(least <= time && time <= most, "{time}: {least} to {most}");
                 }
             }
+            for (mapping, ahead) in [(&of_stamps, stamps), (&of_events, events)] {
+                let ticks: Vec<u64> = (0..count * 10).map(|time| mapping.ticks(ahead + time * 100_000)).collect();
+                assert!(ticks.is_sorted(), "{count}");
+            }
             // callbacks alone come 13 us late
             let alone = clocks.stamps.mapping(1.0).unwrap().ticks(at(count * 500_000) + stamps);
             assert!(alone > count * 500_000 + 8_000, "{alone}");
+        }
+    }
+
+    /// Anchors of the first second say nothing of the drift an hour later, which changes.
+    #[test]
+    fn anchors_show_the_drift_of_their_time_alone() {
+        let [stamps, events] = AHEAD;
+        let mut clocks = GpuClocks::default();
+        // 37 to 43 ppm too fast
+        let at = |time: u64| time + (time as f64 * (37e-6 + 3e-6 * time as f64 / 3.6e12)) as u64;
+        for (number, begin) in (1..36_000).map(|number: u64| (number, number * 100_000_000)) {
+            let (end, before) = (begin + 100_000, begin - 40_000);
+            clocks.stamps.told(end + 1_000 + number % 7 * 1_000, at(end) + stamps);
+            clocks.stamps.enqueued(before - 10_000_000, at(begin) + stamps);
+            if begin <= 1_000_000_000 {
+                clocks.events.told(end + 3_000_000, at(end + 1_000) + events);
+                clocks.events.enqueued(before, at(begin - 2_000) + events);
+                let kernel = (at(begin) + stamps, at(end) + stamps);
+                clocks.both(kernel, (at(begin - 2_000) + events, at(end + 1_000) + events), true);
+                clocks.anchored([begin + 500_000 - 3_000, begin + 506_000], at(begin + 500_000) + events);
+            }
+        }
+        let [of_stamps, _] = clocks.mappings(1.0).map(Option::unwrap);
+        for time in (1..360).map(|number| number * 10_000_000_000) {
+            let off = of_stamps.ticks(at(time) + stamps) as i64 - time as i64;
+            assert!((-2_000..=20_000).contains(&off), "{off} ns at {time}");
         }
     }
 

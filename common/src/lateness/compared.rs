@@ -11,9 +11,8 @@ use super::matching::Moment;
 /// collectives of tests/truth.rs.
 const LIKELY: f64 = 5e3;
 
-/// The same for a begin that anchors have placed: the difference of two is off by no more than 1.2 us in 95 % of the
-/// collectives of ten runs on two H100s, and by 4 us under Score-P, by the kernels of its CUDA adapter (docs/gpu-test.md,
-/// docs/score-p.md).
+/// The same for a begin that anchors have placed closely: the difference of two is off by no more than 1.2 us in 95 % of
+/// the collectives of ten runs on two H100s, 3.3 us at most (docs/gpu-test.md).
 const LIKELY_ANCHORED: f64 = 3e3;
 
 /// The lateness of a member at an operation, ticks.

@@ -4,6 +4,7 @@
 //! some microseconds after its record. So the time right before the record and the time of the first look that finds it
 //! over enclose it. The collector makes a few such events a second on its own thread, and keeps the one that is enclosed
 //! most closely. No call of the application waits for one.
+//!
 //! Under Score-P a launching thread makes them, one at a time ([`AtLaunch`](super::at_launch::AtLaunch)).
 //!
 //! Where all streams share one hardware queue (`CUDA_DEVICE_MAX_CONNECTIONS=1`), an event waits for all that is queued.
@@ -62,7 +63,7 @@ struct OfContext {
 impl OfContext {
     fn new(own: Own) -> Self {
         let now = CLOCK.now();
-        let asked = Some((0, own.recorded));
+        let asked = own.recorded.map(|from| (0, from));
         let (lent, found, latest, known, kept) = (None, None, None, None, None);
         Self { own, first: now, next: now, asked, lent, found, latest, known, kept, served: Vec::new() }
     }

@@ -8,7 +8,6 @@
 //! The event and the stream pass from the collector to one launching thread and back.
 
 use super::cuda::{Event, Relaxed, Stream};
-use crate::clock::CLOCK;
 use crossbeam_queue::ArrayQueue;
 
 /// Looks of a launching thread at one event, 0.2 to 0.5 us each: an event in a free queue happens within 10 us.
@@ -77,8 +76,8 @@ impl AtLaunch {
         let Some(wanted) = self.wanted.pop().filter(|wanted| wanted.generation == generation) else { return };
         let Some(relaxed) = relaxed() else { return };
         // a failure ends all calls
-        if let Some(from) = relaxed.record_here(wanted.event, wanted.stream, || CLOCK.now()) {
-            let _ = self.made.push(Made { generation, from, until: relaxed.see(wanted.event, LOOKS) });
+        if let Some(from) = relaxed.record_here(wanted.event, wanted.stream) {
+            self.made.force_push(Made { generation, from, until: relaxed.see(wanted.event, LOOKS) });
         }
     }
 }

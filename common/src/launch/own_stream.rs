@@ -1,7 +1,6 @@
 //! A stream of the library's own in a context of CUDA's, for anchors.
 
 use super::cuda::{Context, Event, Relaxed, Stream};
-use crate::clock::CLOCK;
 
 /// A stream of the library's own in a context. Of its events one may be the context's reference, one the closest anchor so
 /// far, and one is free.
@@ -9,8 +8,9 @@ use crate::clock::CLOCK;
 pub struct Own {
     pub(super) stream: Stream,
     pub(super) events: [Event; 3],
-    /// Time right before the first event was recorded, ticks: the first record in a stream takes long.
-    pub(super) recorded: u64,
+    /// Time right before the first event was recorded, ticks; `None` under Score-P. The first record in a stream takes
+    /// long, so it is made beforehand; it is the first anchor.
+    pub(super) recorded: Option<u64>,
     /// Generation of the context's pool when they were made.
     pub(super) generation: u32,
 }
@@ -23,7 +23,7 @@ impl Own {
             events.into_iter().for_each(|event| relaxed.destroy(event));
             return None;
         };
-        let recorded = relaxed.record_here(events[0], stream, || CLOCK.now())?;
+        let recorded = if relaxed.is_watched() { None } else { Some(relaxed.record_here(events[0], stream)?) };
         Some(Self { stream, events, recorded, generation })
     }
 

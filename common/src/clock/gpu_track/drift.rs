@@ -9,6 +9,9 @@ const USUAL_DRIFT: f64 = 10e-6;
 /// Nanoseconds by which one of the closest pairs is closer than another by chance.
 const CHANCE: f64 = 3_000.0;
 
+/// Part of a run that anchors have to cover before they show its drift.
+const NEARLY_ALL: f64 = 0.9;
+
 /// An estimate of the drift, with its standard deviation.
 #[derive(Debug, Clone, Copy)]
 struct Estimate {
@@ -48,21 +51,27 @@ impl GpuTrack {
         if self.clocks == Clocks::Events { &self.enqueued } else { &self.told }
     }
 
-    /// Returns the least and the most drift of the clocks, which is most likely near the mean of three estimates:
+    /// Returns the least and the most drift of the clocks. If both sides of one of the `clocks` of this timer leave room
+    /// for straight lines, `late` nanoseconds at most, and do so nearly throughout, the drift is most likely near the mean
+    /// of three estimates:
     ///
     /// - the trend of one side;
-    /// - the drift of the straight lines between both sides of the clocks of this timer, which anchors bring close together;
+    /// - the drift of these straight lines;
     /// - the usual drift, which is small: in a short run, the others show chance.
-    pub(super) fn drift_by_anchors(&self, clocks: &[Sides], nominal: f64) -> [f64; 2] {
+    pub(super) fn drift_by_anchors(&self, clocks: &[Sides], late: f64, nominal: f64) -> [f64; 2] {
         let most = self.most_drift();
+        let length = self.told.length().max(self.enqueued.length());
+        let is_shown = |[_, rate, _]: &[f64; 3]| {
+            clocks.iter().any(|sides| sides.room(*rate) <= late * nominal && sides.length() >= NEARLY_ALL * length)
+        };
+        let rates = straight::rates(clocks, slopes(nominal, [-most, most])).filter(is_shown);
+        let Some(rates) = rates else { return self.likely_drift(nominal) };
+        let [slowest, drift, fastest] = rates.map(|rate| rate / nominal - 1.0);
+        let even = Estimate { drift, deviation: WANDER / 2.0 + (fastest - slowest) / 8.0 };
         let chance = CHANCE / self.close_side().length();
         let trend = self.trend(nominal).map(|(drift, change)| Estimate { drift, deviation: change / 2.0 + chance });
-        let even = straight::rates(clocks, slopes(nominal, [-most, most])).map(|rates| {
-            let [slowest, drift, fastest] = rates.map(|rate| rate / nominal - 1.0);
-            Estimate { drift, deviation: WANDER / 2.0 + (fastest - slowest) / 8.0 }
-        });
         let usual = Estimate { drift: 0.0, deviation: USUAL_DRIFT };
-        let Estimate { drift, deviation } = Estimate::mean(trend.into_iter().chain(even).chain([usual]));
+        let Estimate { drift, deviation } = Estimate::mean(trend.into_iter().chain([even, usual]));
         [drift - WANDER - deviation, drift + WANDER + deviation].map(|drift| drift.clamp(-most, most))
     }
 }

@@ -12,6 +12,11 @@ const AFTER_RECORD: [f64; 2] = [3_500.0, 7_500.0];
 /// 4.6 us and 5.1 to 7.4 us on H100s, by CUPTI's kernels.
 const ENCLOSED: [f64; 2] = [2_000.0, 5_000.0];
 
+/// Most nanoseconds between the two sides of a clock that anchors place: 8 to 12 us on H100s, 10 to 25 us under Score-P's
+/// CUDA adapter. And between sides that place a stamp closely.
+const MOST_ENCLOSED: f64 = 30_000.0;
+const CLOSELY_ENCLOSED: f64 = 15_000.0;
+
 /// Most nanoseconds from a stamp to the quickest callbacks of stamps; and from an event to these where the two clocks are
 /// known less closely, or to the quickest look of the collector's.
 const CLOSE: f64 = 3_000.0;
@@ -27,7 +32,7 @@ const BEYOND: u64 = 1_000_000_000;
 #[derive(Debug, Clone)]
 pub struct GpuMapping {
     latest: Bound,
-    /// Mirrored, like [`GpuTrack::enqueued`].
+    /// Mirrored, like [`super::GpuTrack::enqueued`].
     earliest: Bound,
     /// Bounds from both sides that allow every possible drift.
     corridor: Corridor,
@@ -47,12 +52,24 @@ struct Beside {
     events: GpuMapping,
     /// Nanoseconds from a stamp to the later bound that `to` gives.
     behind: u64,
+    /// Most by which the best callbacks come late, ticks.
+    most: u64,
 }
 
 impl Beside {
-    fn ticks(&self, stamp: u64) -> Option<u64> {
+    /// Returns the stamp's time on the events' clock.
+    fn event(&self, stamp: u64) -> Option<u64> {
         let [early, late] = self.to.bounds(stamp)?;
-        Some(self.events.ticks(late.saturating_sub(self.behind).max(early)))
+        Some(late.saturating_sub(self.behind).max(early))
+    }
+
+    fn ticks(&self, stamp: u64) -> Option<u64> {
+        Some(self.events.ticks(self.event(stamp)?))
+    }
+
+    /// Returns the ticks of a stamp whose callbacks place it at `callback`.
+    fn within(&self, stamp: u64, callback: u64) -> Option<u64> {
+        Some(self.ticks(stamp)?.clamp(callback.saturating_sub(self.most), callback))
     }
 }
 
@@ -109,12 +126,12 @@ impl GpuMapping {
         if events.follows != Follows::Anchors || events.way.is_none() {
             return self;
         }
-        let beside = Beside { to, events: events.clone(), behind };
-        let late = self.to_ticks(most);
+        let beside = Beside { to, events: events.clone(), behind, most: self.to_ticks(most) };
         let known: Vec<(u64, u64)> =
             self.known().filter_map(|stamp| Some((beside.ticks(stamp)?, self.ticks(stamp)))).collect();
-        let agreeing = known.iter().filter(|(early, callback)| callback.wrapping_sub(*early) <= late).count();
-        if !known.is_empty() && agreeing * 20 >= known.len() * 19 {
+        let agreeing = known.iter().filter(|(early, callback)| callback.wrapping_sub(*early) <= beside.most).count();
+        let is_close = |stamp| beside.to.bounds(stamp).is_some_and(|[early, late]| late - early <= WIDE);
+        if !known.is_empty() && agreeing * 20 >= known.len() * 19 && self.known().all(is_close) {
             self.beside = Some(Box::new(beside));
         }
         self
@@ -123,7 +140,7 @@ impl GpuMapping {
     /// Decides which side the mapping of the events' clock follows, by the known stamps:
     ///
     /// - both, each with what it comes late by (`ENCLOSED`), if anchors are close (`is_enclosed`) and bring the two within
-    ///   `late` nanoseconds of each other for nearly all stamps;
+    ///   `MOST_ENCLOSED` of each other for nearly all stamps;
     /// - the enqueues, if callbacks of the other clock cover less than four of five stamps;
     /// - both, each with what it comes late by (`AFTER_RECORD`, `CLOSE`, `LOOSE`), if the enqueues place nearly all
     ///   stamps where the callbacks do, or earlier by `late` nanoseconds at most;
@@ -131,7 +148,7 @@ impl GpuMapping {
     /// - else the enqueues.
     #[must_use]
     pub fn settled(mut self, late: f64, is_enclosed: bool) -> Self {
-        let ticks = self.to_ticks(late);
+        let [ticks, enclosed_ticks] = [late, MOST_ENCLOSED].map(|nanoseconds| self.to_ticks(nanoseconds));
         let widths = self.way.iter().flat_map(|way| self.known().filter_map(|stamp| way.to.bounds(stamp)));
         let width = widths.map(|[early, late]| late - early).max().unwrap_or(u64::MAX);
         if let Some(way) = self.way.as_mut().filter(|_| width > WIDE) {
@@ -146,7 +163,7 @@ impl GpuMapping {
         };
         let covered: Vec<(u64, u64)> = self.known().filter(is_covered).filter_map(sides).collect();
         let agreeing = covered.iter().filter(|(early, late)| early <= late && late - early <= ticks).count();
-        let is_within = |stamp| sides(stamp).is_some_and(|(early, late)| late.saturating_sub(early) <= ticks);
+        let is_within = |stamp| sides(stamp).is_some_and(|(early, late)| late.abs_diff(early) <= enclosed_ticks);
         let enclosed = self.known().filter(|&stamp| is_within(stamp)).count();
         let are_nearly_all = |part: usize| part * 20 >= covered.len() * 19;
         self.follows = match &self.way {
@@ -160,9 +177,13 @@ impl GpuMapping {
         self
     }
 
-    /// Returns whether anchors place the stamps.
-    pub fn is_anchored(&self) -> bool {
-        self.follows == Follows::Anchors || self.beside.is_some()
+    /// Returns whether anchors place the stamp closely.
+    pub fn is_anchored(&self, stamp: u64) -> bool {
+        if let Some(beside) = &self.beside {
+            return beside.event(stamp).is_some_and(|event| beside.events.is_anchored(event));
+        }
+        let room = || Some(self.latest.ticks(stamp)?.abs_diff(self.by_enqueues(stamp)?));
+        self.follows == Follows::Anchors && room().is_some_and(|room| room <= self.to_ticks(CLOSELY_ENCLOSED))
     }
 
     /// Lists the stamps that this clock or the other one knows, in no order.
@@ -193,7 +214,7 @@ impl GpuMapping {
             }),
         };
         let ticks = likely.or_else(|| self.latest.ticks(stamp)).unwrap_or(u64::MAX);
-        let ticks = self.beside.as_ref().and_then(|beside| beside.ticks(stamp)).unwrap_or(ticks);
+        let ticks = self.beside.as_ref().and_then(|beside| beside.within(stamp, ticks)).unwrap_or(ticks);
         let is_other = self.way.is_some() || self.beside.is_some();
         let bounds = self.bounds(stamp).filter(|_| is_other);
         bounds.map_or(ticks, |[least, most]| ticks.clamp(least, most))

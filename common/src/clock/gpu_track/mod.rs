@@ -102,10 +102,12 @@ impl GpuTrack {
     }
 
     /// Returns the mappings of two clocks of one timer, which drift alike, as [`GpuTrack::mapping`] does. Anchors show the
-    /// drift.
-    pub fn mappings(clocks: [&Self; 2], nanoseconds_per_tick: f64) -> [Option<GpuMapping>; 2] {
+    /// drift where both sides of a clock are within `late` nanoseconds of each other.
+    pub fn mappings(clocks: [&Self; 2], late: f64, nanoseconds_per_tick: f64) -> [Option<GpuMapping>; 2] {
         let sides: Vec<Sides> = clocks.iter().filter_map(|track| Sides::new(&track.told, &track.enqueued)).collect();
-        clocks.map(|track| track.mapping_by(nanoseconds_per_tick, |nominal| track.drift_by_anchors(&sides, nominal)))
+        clocks.map(|track| {
+            track.mapping_by(nanoseconds_per_tick, |nominal| track.drift_by_anchors(&sides, late, nominal))
+        })
     }
 
     /// Returns the mapping, given a function from the ticks per stamp without drift to the least and the most drift.

@@ -27,11 +27,22 @@ impl Sides {
     /// Returns how many ticks apart the lines of a rate are that lie closest to either side: the highest one below all
     /// callbacks, and the lowest one above all enqueues. Negative if no line of that rate lies between the sides. A
     /// concave function of the rate.
-    fn room(&self, rate: f64) -> f64 {
+    pub(super) fn room(&self, rate: f64) -> f64 {
         let above = |&(stamps, ticks): &(f64, f64)| ticks - stamps * rate;
         let highest = self.callbacks.iter().map(above).fold(f64::INFINITY, f64::min);
         let lowest = self.enqueues.iter().map(above).fold(f64::NEG_INFINITY, f64::max);
         highest - lowest
+    }
+
+    /// Returns the stamps over which both sides have pairs.
+    pub(super) fn length(&self) -> f64 {
+        let ends = |side: &[(f64, f64)]| {
+            side.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], &(stamps, _)| {
+                [low.min(stamps), high.max(stamps)]
+            })
+        };
+        let [callbacks, enqueues] = [&self.callbacks, &self.enqueues].map(|side| ends(side));
+        callbacks[1].min(enqueues[1]) - callbacks[0].max(enqueues[0])
     }
 }
 

@@ -38,7 +38,7 @@ fn unfolded(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// The codes of what is known and of whether anchors have placed it, by place. An earlier build knows the first three.
+/// The codes of what is known and of whether anchors have placed it, by place. An earlier build refuses the last one.
 const KNOWN: [(Known, bool); 4] =
     [(Known::Nothing, false), (Known::Length, false), (Known::Begin, false), (Known::Begin, true)];
 /// Number of bits behind a name's number.
@@ -167,7 +167,7 @@ impl Arrivals {
                 let after = |number: u64, before: u64| folded(number.wrapping_sub(before) as i64);
                 let by_events = if arrival.by_events { BY_EVENTS } else { 0 };
                 let fused = if arrival.is_fused { FUSED } else { 0 };
-                let known = arrival.known as u64 + u64::from(arrival.is_anchored);
+                let known = arrival.known as u64 + u64::from(arrival.is_anchored && arrival.known == Known::Begin);
                 put(&mut bytes, place << FLAGS | fused | by_events | known);
                 put(&mut bytes, after(arrival.sequence, before.sequence));
                 put(&mut bytes, arrival.occurrence.into());

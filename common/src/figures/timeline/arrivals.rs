@@ -113,7 +113,7 @@ pub(super) fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2],
         time,
         clock: [time.saturating_sub(least), most.saturating_sub(time)],
         ahead: begin.map_or(0, |begin| (begin.ahead as f64 / nanoseconds_per_tick).ceil() as u64),
-        is_anchored: mapping.is_anchored(),
+        is_anchored: mapping.is_anchored(start),
         ..arrival
     }
 }

@@ -141,10 +141,15 @@ impl Relaxed<'_> {
         let _ = self.driver.succeeds(Function::StreamDestroy, result);
     }
 
-    /// Records an event in a stream of the library's own, in the calling thread's context. `from` is called right before.
-    pub fn record_here<T>(&self, event: Event, stream: Stream, from: impl FnOnce() -> T) -> Option<T> {
+    /// Returns whether Score-P watches: see [`Driver::is_watched`].
+    pub fn is_watched(&self) -> bool {
+        self.driver.is_watched()
+    }
+
+    /// Records an event in a stream of the library's own, in the calling thread's context. Returns the ticks right before.
+    pub fn record_here(&self, event: Event, stream: Stream) -> Option<u64> {
         self.driver.goes_on()?;
-        let from = from();
+        let from = CLOCK.now();
         self.driver.record(event, stream.handle).map(|()| from)
     }
 

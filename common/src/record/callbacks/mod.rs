@@ -299,7 +299,8 @@ impl Recorder {
         }
         match group.beside(handle) {
             Some(launch) => self.launch_stops(cell, launch),
-            None => ignore(cell, handle),
+            // NULL stands for an event that is not recorded, and is no mistake
+            None => cell.ignored.add(u64::from(handle != 0)),
         }
         // a call may last longer than its slot is kept
         host_region::stopped(handle);
@@ -354,14 +355,9 @@ impl Recorder {
     }
 }
 
-/// Counts a state or a stop of no event under way in this process. No mistake, and not counted:
-///
-/// - NULL, which stands for an event that is not recorded;
-/// - a state that a group or a launch does not have;
-/// - a kernel channel of this process: where NCCL has started none for an operation, because types of events were
-///   switched meanwhile, it stops the one of an earlier operation once more.
+/// Counts a state of no event under way in this process. No mistake, and not counted: NULL, which stands for an event
+/// that is not recorded, and a state that a group or a launch does not have.
 #[inline(never)]
 fn ignore(cell: &ThreadCell, handle: u64) {
-    let is_channel = Handle::parse(handle).and_then(Handle::kind) == Some(Kind::KernelCh);
-    cell.ignored.add(u64::from(handle != 0 && !is_channel && Handle::shared(handle).is_none()));
+    cell.ignored.add(u64::from(handle != 0 && Handle::shared(handle).is_none()));
 }
