@@ -81,11 +81,11 @@ static void many_kernels(void) {
     double passed = real_seconds() - begun;
     if (from > 0 && passed - from > 2) {
       printf("kernels %.0f\n", (double)kernels / (passed - from));
-      printf("timed %.0f\n", (double)(driver->calls(OF_cuEventRecord) - records) / 2 / (passed - from));
+      printf("timed %.0f\n", (double)(driver->records() - records) / 2 / (passed - from));
       break;
     }
     /* it looks once a second */
-    if (from == 0 && passed > 3) from = passed, kernels = 0, records = driver->calls(OF_cuEventRecord);
+    if (from == 0 && passed > 3) from = passed, kernels = 0, records = driver->records();
   }
   puts("any");
   untimed[WHY_not_chosen] = untimed[WHY_no_event] = untimed[WHY_not_believed] = ANY;

@@ -39,7 +39,7 @@ static struct context contexts[MOST_CONTEXTS];
 static struct stream streams[MOST_STREAMS];
 static struct event events[MOST_EVENTS];
 static int context_count, stream_count, event_count, destroyed_events;
-static uint64_t own_stream_count, own_delay;
+static uint64_t own_stream_count, other_record_count, own_delay;
 static struct event *records[MOST_RECORDS]; /* of graphs */
 static uint64_t record_count;
 static struct { struct event *asked; uint64_t first, count, begin; } next_replay;
@@ -165,6 +165,7 @@ API int cuEventRecord(void *handle, void *of) {
 #endif
   int context = stream ? stream->context : current;
   if (context < 0) wrong(OF_cuEventRecord, "stream 0 of no context");
+  other_record_count += !stream || !stream->is_own;
   if (event->context != context) wrong(OF_cuEventRecord, "the event is another context's than the stream");
   if (stream && stream->captured) wrong(OF_cuEventRecord, "the stream is captured");
   if (stream && stream->is_own && stream->context != current) wrong(OF_cuEventRecord, "the library's stream, in another context");
@@ -461,6 +462,7 @@ static uint64_t locked(const uint64_t *value) {
 }
 
 static uint64_t own_streams(void) { return locked(&own_stream_count); }
+static uint64_t other_records(void) { return locked(&other_record_count); }
 
 static void delay_own(uint64_t nanoseconds) {
   pthread_mutex_lock(&lock);
@@ -483,7 +485,7 @@ API const struct driver_control *driver_control(void) {
   static const struct driver_control control = {
     set_time,    make_context, set_current,   destroy_context, reset_context,      reset_before_a_look, make_stream, set_busy,
     begin_capture, end_capture, graph_records, execute_record, execute_when_asked, mode,                forbid,      fail,
-    deinitialize, hold,        calls_of,      own_streams,     delay_own,          made_events,         recorded_while_pending};
+    deinitialize, hold,        calls_of,      own_streams,     other_records,     delay_own,          made_events,         recorded_while_pending};
   owner = getpid();
   return &control;
 }

@@ -67,6 +67,8 @@ struct driver_control {
   uint64_t (*calls)(enum driver_function function);
   /* Streams that were made by cuStreamCreate and are not destroyed. */
   uint64_t (*own_streams)(void);
+  /* Records in all other streams so far. */
+  uint64_t (*records)(void);
   /* What is recorded in such streams happens that much later, as where all streams have one queue. */
   void (*delay_own)(uint64_t nanoseconds);
   /* Events there are, and those that were recorded again before they had happened. */

@@ -9,10 +9,10 @@ static void ring(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);
   enqueue_alone(&of, all_reduce("RING"), 2, 300 * MICROSECONDS);
   flush();
-  uint64_t before = driver->calls(OF_cuEventRecord);
+  uint64_t before = driver->records();
   for (uint64_t i = 0; i < 30; i++) enqueue_alone(&of, all_reduce("RING"), 1, (20 + 30 * i) * MICROSECONDS);
   for (int i = 0; i < 10; i++) enqueue_work(&of, all_reduce("RING"), 80 * MICROSECONDS);
-  uint64_t records = driver->calls(OF_cuEventRecord) - before;
+  uint64_t records = driver->records() - before;
   bool stamps = is_asked(KERNEL_CH) && !is_gpu_time("events");
   check(records == (stamps || !is_gpu_timed() ? 0 : 80), "%lu events are recorded", (unsigned long)records);
   end(&of);
