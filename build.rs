@@ -76,33 +76,22 @@ fn main() -> Result<(), Failure> {
     let flags = ["-shared", "-fPIC", "-Wl,-soname,libscorep_measurement.so.11"];
     compile("tests/c/score_p/scorep_measurement.c", &measurement, &flags, &["-lpthread"])?;
     println!("cargo::rustc-env=SCORE_P_STAND_IN={}", measurement.display());
-    // named like CUDA's driver, in a folder in which nothing else finds it
-    let driver = out.join("cuda");
-    std::fs::create_dir_all(&driver)?;
-    let driver = driver.join("libcuda.so.1");
-    let flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1"];
-    compile("tests/c/cuda/cuda_driver.c", &driver, &flags, &["-lpthread"])?;
-    println!("cargo::rustc-env=CUDA_STAND_IN={}", driver.display());
-    let old = out.join("old_cuda");
-    std::fs::create_dir_all(&old)?;
-    let old = old.join("libcuda.so.1");
-    compile("tests/c/cuda/cuda_driver.c", &old, &[&flags[..], &["-DOLD_DRIVER"]].concat(), &["-lpthread"])?;
-    println!("cargo::rustc-env=OLD_CUDA_STAND_IN={}", old.display());
-    let watched = out.join("watched_cuda");
-    std::fs::create_dir_all(&watched)?;
-    let watched = watched.join("libcuda.so.1");
-    compile("tests/c/cuda/cuda_driver.c", &watched, &[&flags[..], &["-DUNDER_SCORE_P"]].concat(), &["-lpthread"])?;
-    println!("cargo::rustc-env=WATCHED_CUDA_STAND_IN={}", watched.display());
-    // likewise NVML, and a driver that names a GPU and no more
-    for (folder, library, source, variable) in [
-        ("nvml", "libnvidia-ml.so.1", "tests/c/nvml/nvml.c", "NVML_STAND_IN"),
-        ("current_gpu", "libcuda.so.1", "tests/c/nvml/current_gpu.c", "CURRENT_GPU_STAND_IN"),
+    // named like CUDA's driver and NVML, each in a folder in which nothing else finds it; the last one is a driver that names
+    // a GPU and no more
+    let driver = |folder, option, variable| (folder, "libcuda.so.1", "tests/c/cuda/cuda_driver.c", option, variable);
+    for (folder, library, source, option, variable) in [
+        driver("cuda", None, "CUDA_STAND_IN"),
+        driver("old_cuda", Some("-DOLD_DRIVER"), "OLD_CUDA_STAND_IN"),
+        driver("watched_cuda", Some("-DUNDER_SCORE_P"), "WATCHED_CUDA_STAND_IN"),
+        ("nvml", "libnvidia-ml.so.1", "tests/c/nvml/nvml.c", None, "NVML_STAND_IN"),
+        ("current_gpu", "libcuda.so.1", "tests/c/nvml/current_gpu.c", None, "CURRENT_GPU_STAND_IN"),
     ] {
         let folder = out.join(folder);
         std::fs::create_dir_all(&folder)?;
         let path = folder.join(library);
         let soname = format!("-Wl,-soname,{library}");
-        compile(source, &path, &["-shared", "-fPIC", "-fvisibility=hidden", &soname], &[])?;
+        let flags: Vec<&str> = ["-shared", "-fPIC", "-fvisibility=hidden", &soname].into_iter().chain(option).collect();
+        compile(source, &path, &flags, &["-lpthread"])?;
         println!("cargo::rustc-env={variable}={}", path.display());
     }
     Ok(())

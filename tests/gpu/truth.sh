@@ -6,7 +6,8 @@
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release); a recording is played with the tool beside
 # it. Without WORKLOADs all of them. RANKS (2), NODES ("1 2"), GPU_TIME (auto; or several: "auto events") and
-# GRAPH_EVENTS (1; of the workloads graphs and decode) may be set, and NCCL_LIBRARY, the file of another NCCL than PyTorch's.
+# GRAPH_EVENTS (1; of the workloads graphs and decode) may be set, and NCCL_LIBRARY, the file of another NCCL than
+# PyTorch's.
 # Prints one line a run and a total; exit status 1 when one of them is wrong. 26 runs take 7 minutes.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

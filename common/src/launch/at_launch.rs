@@ -7,7 +7,7 @@
 //!
 //! The event and the stream pass from the collector to one launching thread and back.
 
-use super::cuda::{Event, Relaxed, Stream};
+use super::cuda::{Calls, Event, Stream};
 use crossbeam_queue::ArrayQueue;
 
 /// Looks of a launching thread at one event, 0.2 to 0.5 us each: an event in a free queue happens within 10 us.
@@ -65,16 +65,16 @@ impl AtLaunch {
     /// Makes the anchor, if one is wanted. The calling thread launches in the context of the pool, which has that
     /// `generation` now. An anchor from before goes with its context.
     #[inline]
-    pub(super) fn make<'a>(&self, generation: u32, relaxed: impl FnOnce() -> Option<Relaxed<'a>>) {
+    pub(super) fn make(&self, generation: u32, calls: &Calls<'_>) {
         if !self.wanted.is_empty() {
-            self.make_wanted(generation, relaxed);
+            self.make_wanted(generation, calls);
         }
     }
 
     #[cold]
-    fn make_wanted<'a>(&self, generation: u32, relaxed: impl FnOnce() -> Option<Relaxed<'a>>) {
+    fn make_wanted(&self, generation: u32, calls: &Calls<'_>) {
         let Some(wanted) = self.wanted.pop().filter(|wanted| wanted.generation == generation) else { return };
-        let Some(relaxed) = relaxed() else { return };
+        let Some(relaxed) = calls.relaxed() else { return };
         // a failure ends all calls
         if let Some(from) = relaxed.record_here(wanted.event, wanted.stream) {
             self.made.force_push(Made { generation, from, until: relaxed.see(wanted.event, LOOKS) });

@@ -128,7 +128,7 @@ impl Launches {
     #[inline]
     pub fn make_anchor(&self, pool: usize, calls: &Calls<'_>) {
         if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get) {
-            pool.at_launch.make(pool.generation.load(Ordering::Acquire), || calls.relaxed());
+            pool.at_launch.make(pool.generation.load(Ordering::Acquire), calls);
         }
     }
 

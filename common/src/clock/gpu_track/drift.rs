@@ -1,7 +1,7 @@
 //! The likely drift of the clocks.
 
-use super::straight::{self, Sides};
-use super::{Clocks, GpuTrack, Lowest, WANDER, slopes};
+use super::straight::Sides;
+use super::{Clocks, GpuTrack, Lowest, WANDER};
 
 /// Drift of most clocks. What a short run shows of a larger one is most likely chance.
 const USUAL_DRIFT: f64 = 10e-6;
@@ -58,14 +58,20 @@ impl GpuTrack {
     /// - the trend of one side;
     /// - the drift of these straight lines;
     /// - the usual drift, which is small: in a short run, the others show chance.
-    pub(super) fn drift_by_anchors(&self, clocks: &[Sides], late: f64, nominal: f64) -> [f64; 2] {
+    ///
+    /// `rates` are those of the lines between the sides of all `clocks`.
+    pub(super) fn drift_by_anchors(
+        &self,
+        (clocks, rates): (&[Sides], Option<[f64; 3]>),
+        late: f64,
+        nominal: f64,
+    ) -> [f64; 2] {
         let most = self.most_drift();
         let length = self.told.length().max(self.enqueued.length());
         let is_shown = |[_, rate, _]: &[f64; 3]| {
             clocks.iter().any(|sides| sides.room(*rate) <= late * nominal && sides.length() >= NEARLY_ALL * length)
         };
-        let rates = straight::rates(clocks, slopes(nominal, [-most, most])).filter(is_shown);
-        let Some(rates) = rates else { return self.likely_drift(nominal) };
+        let Some(rates) = rates.filter(is_shown) else { return self.likely_drift(nominal) };
         let [slowest, drift, fastest] = rates.map(|rate| rate / nominal - 1.0);
         let even = Estimate { drift, deviation: WANDER / 2.0 + (fastest - slowest) / 8.0 };
         let chance = CHANCE / self.close_side().length();

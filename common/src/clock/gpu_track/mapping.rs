@@ -164,11 +164,11 @@ impl GpuMapping {
         let covered: Vec<(u64, u64)> = self.known().filter(is_covered).filter_map(sides).collect();
         let agreeing = covered.iter().filter(|(early, late)| early <= late && late - early <= ticks).count();
         let is_within = |stamp| sides(stamp).is_some_and(|(early, late)| late.abs_diff(early) <= enclosed_ticks);
-        let enclosed = self.known().filter(|&stamp| is_within(stamp)).count();
+        let is_enclosed = || is_enclosed && self.known().filter(|&stamp| is_within(stamp)).count() * 20 >= all * 19;
         let are_nearly_all = |part: usize| part * 20 >= covered.len() * 19;
         self.follows = match &self.way {
             _ if self.earliest.stamps().next().is_none() => Follows::Callbacks,
-            _ if is_enclosed && enclosed * 20 >= all * 19 => Follows::Anchors,
+            _ if is_enclosed() => Follows::Anchors,
             Some(_) if covered.len() * 5 < all * 4 => Follows::Enqueues,
             _ if are_nearly_all(agreeing) => Follows::Both,
             Some(_) if width <= ticks => Follows::Callbacks,

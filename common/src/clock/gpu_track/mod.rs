@@ -105,8 +105,9 @@ impl GpuTrack {
     /// drift where both sides of a clock are within `late` nanoseconds of each other.
     pub fn mappings(clocks: [&Self; 2], late: f64, nanoseconds_per_tick: f64) -> [Option<GpuMapping>; 2] {
         let sides: Vec<Sides> = clocks.iter().filter_map(|track| Sides::new(&track.told, &track.enqueued)).collect();
+        let rates = straight::rates(&sides, slopes(1.0 / nanoseconds_per_tick, [-MOST_DRIFT, MOST_DRIFT]));
         clocks.map(|track| {
-            track.mapping_by(nanoseconds_per_tick, |nominal| track.drift_by_anchors(&sides, late, nominal))
+            track.mapping_by(nanoseconds_per_tick, |nominal| track.drift_by_anchors((&sides, rates), late, nominal))
         })
     }
 
