@@ -81,3 +81,26 @@ impl AtLaunch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::cuda::Context;
+
+    #[test]
+    fn an_event_is_with_its_asker_or_with_one_launching_thread() {
+        let at_launch = AtLaunch::new();
+        let (event, stream) = (Event::of_tests(1), Stream::of_tests(Context(1)));
+        assert!(!at_launch.withdraw(), "nothing was asked for");
+        at_launch.want(event, stream, 3);
+        assert!(at_launch.take().is_none());
+        assert!(at_launch.withdraw() && at_launch.wanted.is_empty());
+        at_launch.want(event, stream, 3);
+        let wanted = at_launch.wanted.pop().unwrap();
+        assert!(!at_launch.withdraw(), "a launching thread has it");
+        at_launch.made.force_push(Made { generation: wanted.generation, from: 10, until: Some(20) });
+        let made = at_launch.take().unwrap();
+        assert_eq!((made.generation, made.from, made.until), (3, 10, Some(20)));
+        assert!(at_launch.take().is_none());
+    }
+}

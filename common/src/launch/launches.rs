@@ -65,8 +65,8 @@ impl Launches {
         pool.communicators.fetch_add(1, Ordering::AcqRel);
         if pool.free.is_empty() {
             self.make(&calls, context);
-            pool.make_own(&calls);
         }
+        pool.make_own(&calls);
         Some(number as u32)
     }
 
@@ -86,7 +86,7 @@ impl Launches {
             own.into_iter().for_each(|own| self.give_back_own(number as usize, own));
             return left.into_iter().for_each(|launch| self.give_back(launch));
         }
-        let generation = pool.generation.load(Ordering::Acquire);
+        let generation = pool.generation();
         let look = self.driver().and_then(Driver::look);
         if !look.as_ref().is_some_and(|look| look.is_there(pool.context, pool.id())) {
             let left = left.len();
@@ -128,14 +128,14 @@ impl Launches {
     #[inline]
     pub fn make_anchor(&self, pool: usize, calls: &Calls<'_>) {
         if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get) {
-            pool.at_launch.make(pool.generation.load(Ordering::Acquire), calls);
+            pool.at_launch.make(pool.generation(), calls);
         }
     }
 
     /// Takes it back, unless the pool was closed or its context reset since it was made.
     fn give_back_own(&self, pool: usize, own: Own) {
         if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
-            && pool.generation.load(Ordering::Acquire) == own.generation
+            && pool.generation() == own.generation
         {
             let _ = pool.own.push(own);
         }
@@ -145,14 +145,14 @@ impl Launches {
     /// about events and streams from before.
     pub fn is_of_before(&self, pool: usize, generation: u32) -> bool {
         let pool = self.pools.get(pool).and_then(OnceLock::get);
-        pool.is_none_or(|pool| pool.generation.load(Ordering::Acquire) != generation)
+        pool.is_none_or(|pool| pool.generation() != generation)
     }
 
     /// Checks that the context of a pool is still the same. If not, the pool forgets its launches.
     pub fn find_again(&self, pool: usize, look: &Look<'_>) {
         let Some(pool) = self.pools.get(pool).and_then(OnceLock::get) else { return };
         // read before the context's number: a communicator that begins there meanwhile makes a later generation
-        let generation = pool.generation.load(Ordering::Acquire);
+        let generation = pool.generation();
         if !look.is_there(pool.context, pool.id()) {
             pool.forget(generation);
         }
@@ -202,9 +202,9 @@ impl Launches {
     pub fn take(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
         let context = calls.context()?;
         let (_, pool) = self.pool(context)?;
-        pool.free.pop().or_else(|| {
+        pool.take().or_else(|| {
             self.make(calls, context);
-            pool.free.pop()
+            pool.take()
         })
     }
 
@@ -257,7 +257,7 @@ impl Launches {
         if let Source::Events { pool, generation, .. } = launch.source
             && let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
         {
-            if pool.generation.load(Ordering::Acquire) == generation {
+            if pool.generation() == generation {
                 let _ = pool.free.push(launch);
             } else {
                 // its context may be gone, and its events with it

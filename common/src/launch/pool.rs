@@ -27,6 +27,8 @@ pub(super) struct Pool {
     pub(super) free: ArrayQueue<Box<Launch>>,
     /// The library's own stream there, with the events for it, while the collector does not have it.
     pub(super) own: ArrayQueue<Own>,
+    /// The generation plus one for which that stream was made last; 0 for none.
+    own_of: AtomicU64,
     /// The anchor that a launching thread is to make.
     pub(super) at_launch: AtLaunch,
     /// Launches that were made and still exist.
@@ -47,6 +49,7 @@ impl Pool {
             id: AtomicU64::new(0),
             free: ArrayQueue::new(MOST),
             own: ArrayQueue::new(1),
+            own_of: AtomicU64::new(0),
             at_launch: AtLaunch::new(),
             made,
             captured,
@@ -67,21 +70,38 @@ impl Pool {
     /// asks about no earlier event.
     pub(super) fn begin(&self, id: Option<u64>) {
         let id = id.map_or(0, |id| id.wrapping_add(1));
-        let generation = self.generation.load(Ordering::Acquire);
+        let generation = self.generation();
         if self.id.load(Ordering::Acquire) != id {
             self.forget(generation);
             self.id.store(id, Ordering::Release);
         }
     }
 
+    /// Returns the generation of launches that are made now.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Acquire)
+    }
+
     /// Makes a launch of the pool with that number, which is the calling thread's context.
     pub(super) fn make(&self, number: usize, relaxed: &Relaxed<'_>) -> Option<Box<Launch>> {
         let (first, last) = (relaxed.create()?, relaxed.create()?);
-        let generation = self.generation.load(Ordering::Acquire);
+        let generation = self.generation();
         Some(Box::new(Launch::new(Source::Events { pool: number, generation, first, last })))
     }
 
-    /// Takes all free launches.
+    /// Takes a free launch. While the collector forgets a generation, its launches are still among the free ones, though
+    /// the generation has ended: they are not returned.
+    pub(super) fn take(&self) -> Option<Box<Launch>> {
+        while let Some(launch) = self.free.pop() {
+            if matches!(launch.source, Source::Events { generation, .. } if generation == self.generation()) {
+                return Some(launch);
+            }
+            self.made.fetch_sub(1, Ordering::Relaxed);
+        }
+        None
+    }
+
+    /// Takes all free launches, whatever their generations.
     pub(super) fn take_all(&self) -> impl Iterator<Item = Box<Launch>> {
         std::iter::from_fn(|| self.free.pop())
     }
@@ -108,11 +128,43 @@ impl Pool {
         }
     }
 
-    /// Makes the library's own stream in the calling thread's context, if the driver gives one.
+    /// Makes the library's own stream in the calling thread's context, once a generation, if the driver gives one.
     pub(super) fn make_own(&self, calls: &Calls<'_>) {
-        let generation = self.generation.load(Ordering::Acquire);
-        if let Some(own) = calls.relaxed().and_then(|relaxed| Own::make(&relaxed, self.context, generation)) {
-            let _ = self.own.push(own);
+        let generation = self.generation();
+        let of = u64::from(generation) + 1;
+        if self.own_of.swap(of, Ordering::AcqRel) == of {
+            return;
         }
+        if let Some(own) = calls.relaxed().and_then(|relaxed| Own::make(&relaxed, self.context, generation)) {
+            // one that is still there went with its context
+            let _ = self.own.force_push(own);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::Event;
+
+    fn free(generation: u32) -> Box<Launch> {
+        let [first, last] = [1, 2].map(Event::of_tests);
+        Box::new(Launch::new(Source::Events { pool: 0, generation, first, last }))
+    }
+
+    /// The collector has ended generation 0 and has not taken its launches out yet, while a communicator begins in the
+    /// context that was reset.
+    #[test]
+    fn a_launch_of_an_ended_generation_is_not_taken() {
+        let pool = Pool::new(Context(1));
+        for generation in [0, 0, 1] {
+            pool.made.fetch_add(1, Ordering::Relaxed);
+            pool.free.push(free(generation)).unwrap();
+        }
+        pool.generation.store(1, Ordering::Release);
+        let taken = pool.take().unwrap();
+        assert!(matches!(taken.source, Source::Events { generation: 1, .. }));
+        assert!(pool.take().is_none() && pool.free.is_empty());
+        assert_eq!(pool.made.load(Ordering::Relaxed), 1);
     }
 }

@@ -62,6 +62,14 @@ pub struct Stream {
     context: Context,
 }
 
+#[cfg(test)]
+impl Stream {
+    /// Makes a stream that no driver knows.
+    pub(crate) fn of_tests(context: Context) -> Self {
+        Self { handle: 1, context }
+    }
+}
+
 /// A function of the driver, for the line about its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
