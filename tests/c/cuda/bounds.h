@@ -78,6 +78,8 @@ static void many_kernels(void) {
       go_on_to(of.busy);
       kernels++;
     }
+    /* a collector without a processor for long would leave no room for records */
+    if (kernels % 20000 == 0) flush();
     double passed = real_seconds() - begun;
     if (from > 0 && passed - from > 2) {
       printf("kernels %.0f\n", (double)kernels / (passed - from));
@@ -89,7 +91,7 @@ static void many_kernels(void) {
   }
   puts("any");
   untimed[WHY_not_chosen] = untimed[WHY_no_event] = untimed[WHY_not_believed] = ANY;
-  want.dropped = want.warnings = ANY;
+  want.warnings = ANY;
   end(&of);
 }
 
