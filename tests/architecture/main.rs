@@ -6,11 +6,13 @@
 mod circles;
 mod floors;
 mod imports;
+mod measures;
 mod source;
 
 use circles::circles;
 use floors::Floors;
 use imports::{Import, imports, room};
+use measures::{Types, product_lines};
 use source::{Module, Name, modules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -84,6 +86,23 @@ fn imports_go_down() {
         let up: Vec<&Import> = of.imports.iter().filter(|import| floors.goes_up(import.rooms())).collect();
         assert!(up.is_empty(), "{root}: imports that go up:\n{}", of.places(up.into_iter()));
     }
+}
+
+#[test]
+fn the_house_is_no_larger_than_it_was() {
+    let (mut lines, mut circles, mut types) = (0, 0, Types::default());
+    for root in CRATES {
+        let of = Crate::read(root);
+        let (here, found) = (product_lines(&of.modules), circles_of_files(&of));
+        println!("{root}: {here} product lines, {} circles of files", found.len());
+        found.iter().for_each(|circle| println!("  {circle:?}"));
+        (lines, circles) = (lines + here, circles + found.len());
+        types.add(&of.modules);
+    }
+    let shared = types.shared();
+    let bearers: usize = shared.iter().map(|(_, files)| files.len()).sum();
+    println!("{lines} product lines; {bearers} of {} types share {} names", types.all(), shared.len());
+    shared.iter().for_each(|(name, files)| println!("  {name} x{}: {}", files.len(), files.join(" ")));
 }
 
 /// Planted faults are found.

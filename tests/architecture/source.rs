@@ -26,6 +26,8 @@ pub(crate) struct Module {
     pub(crate) paths: Vec<Named>,
     /// Re-exports: the item's name in this module, and its path.
     pub(crate) handed_on: Vec<(String, Named)>,
+    /// Lines of the file's tests.
+    pub(crate) test_lines: usize,
 }
 
 /// Reads all modules of a crate, beginning with the file of its root.
@@ -46,7 +48,8 @@ pub(crate) fn modules(root: &Path) -> BTreeMap<Name, Module> {
             let file = file.unwrap_or_else(|| panic!("{}: no file of the module {child}", directory.display()));
             open.push(([name.clone(), vec![child.clone()]].concat(), file, directory.join(&child)));
         }
-        found.insert(name, Module { file, paths: reading.paths, handed_on: reading.handed_on });
+        let Reading { paths, handed_on, test_lines, .. } = reading;
+        found.insert(name, Module { file, paths, handed_on, test_lines });
     }
     found
 }
@@ -57,6 +60,7 @@ struct Reading {
     children: Vec<(String, Option<String>)>,
     paths: Vec<Named>,
     handed_on: Vec<(String, Named)>,
+    test_lines: usize,
 }
 
 impl Reading {
@@ -119,7 +123,10 @@ impl Reading {
 
 impl<'ast> Visit<'ast> for Reading {
     fn visit_item(&mut self, item: &'ast Item) {
-        if !is_for_tests(attributes(item)) {
+        if is_for_tests(attributes(item)) {
+            let span = item.span();
+            self.test_lines += span.end().line - span.start().line + 1;
+        } else {
             visit::visit_item(self, item);
         }
     }
@@ -151,7 +158,7 @@ impl<'ast> Visit<'ast> for Reading {
     }
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Mod(item) => &item.attrs,
         Item::Use(item) => &item.attrs,
@@ -165,7 +172,7 @@ fn attributes(item: &Item) -> &[Attribute] {
 }
 
 /// Returns whether an item exists in tests only.
-fn is_for_tests(attributes: &[Attribute]) -> bool {
+pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
             let condition = list.tokens.to_string();
