@@ -46,47 +46,47 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Prints what a job needs in its environment, for `eval`, or lists all settings.
-    Env(launch::env::Arguments),
+    Env(launch::env::EnvArguments),
     /// Starts a command in the environment that a measurement needs.
-    Run(launch::run::Arguments),
+    Run(launch::run::RunArguments),
     /// Looks at what goes wrong in practice, and says how to mend it.
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
     /// Says what holds a job up: who has not entered which operation, who is dead or stopped, which link stands.
-    Hang(hang::command::Arguments),
+    Hang(hang::command::HangArguments),
     /// Asks the running processes of a job for other event types, or for their summaries.
-    Ask(ask::Arguments),
+    Ask(ask::AskArguments),
     /// Shows the bytes over NVLink, PCIe and network adapters of this node, with or without a job.
-    Nvlink(nvlink::command::Arguments),
+    Nvlink(nvlink::command::NvlinkArguments),
     /// Replays recorded NCCL callbacks through the plugin, with stand-ins for NCCL and Score-P.
-    Replay(replay::command::Arguments),
+    Replay(replay::command::ReplayArguments),
     /// Answers which rank is late, what communication costs a step, and whether the network is as fast as it should be.
-    Report(report::command::Arguments),
+    Report(report::command::ReportArguments),
     /// Compares two runs: what takes longer, and what less.
-    Compare(report::compare::Arguments),
+    Compare(report::compare::CompareArguments),
     /// Writes the operations of recordings as tables: a Parquet file for each process.
-    Table(table::command::Arguments),
+    Table(table::command::TableArguments),
     /// Copies a Score-P experiment, with NCCL's communicators, messages and collectives in its trace.
-    Trace(communication::command::Arguments),
+    Trace(communication::command::CommunicationArguments),
     /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
-    Demo(demo::Arguments),
+    Demo(demo::DemoArguments),
     /// Measures what a profiler plugin costs, beside an empty one and the least that recording can cost.
-    Bench(bench::Arguments),
+    Bench(bench::BenchArguments),
     #[command(name = bench::measure::COMMAND, hide = true)]
-    BenchOne(bench::measure::Arguments),
+    BenchOne(bench::measure::MeasureArguments),
     #[command(name = installed::nccl_files::COMMAND, hide = true)]
-    ReleaseOf(installed::nccl_files::Arguments),
+    ReleaseOf(installed::nccl_files::VersionArguments),
     #[command(name = installed::loader::COMMAND, hide = true)]
-    WhatIs(installed::loader::Arguments),
+    WhatIs(installed::loader::LoaderArguments),
     #[command(name = replay::child::COMMAND, hide = true)]
-    ReplayOne(replay::child::Arguments),
+    ReplayOne(replay::child::ReplayChildArguments),
     #[command(name = table::child::COMMAND, hide = true)]
-    TableOne(table::child::Arguments),
+    TableOne(table::child::TableChildArguments),
     #[command(name = communication::child::COMMAND, hide = true)]
-    TraceOne(communication::child::Arguments),
+    TraceOne(communication::child::CommunicationChildArguments),
     #[command(name = report::archive_child::COMMAND, hide = true)]
-    ArchiveOne(report::archive_child::Arguments),
+    ArchiveOne(report::archive_child::ArchiveChildArguments),
     #[command(name = pages::COMMAND, hide = true)]
-    Pages(pages::Arguments),
+    Pages(pages::PagesArguments),
 }
 
 fn main() -> ExitCode {

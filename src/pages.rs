@@ -28,7 +28,7 @@ const SHELLS: [(Shell, &str, &str); 3] = [
 
 /// Where they go.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct PagesArguments {
     /// Directory for man/man1 and the completions, laid out as below an installation's share.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -38,8 +38,8 @@ pub(crate) struct Arguments {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(crate) fn run(arguments: &Arguments, whole: &Command) -> Result<(), String> {
-    let Arguments { directory } = arguments;
+pub(crate) fn run(arguments: &PagesArguments, whole: &Command) -> Result<(), String> {
+    let PagesArguments { directory } = arguments;
     write_all(directory, whole)
         .map_err(|error| format!("the pages cannot be written into {}: {error}", directory.display()))
 }

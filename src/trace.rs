@@ -16,26 +16,26 @@ pub struct ProcessTrace {
     /// Name of the process' machine; empty until it is known.
     pub node: String,
     /// The process' ranks, in the order in which their communicators were created.
-    pub members: Vec<Member>,
+    pub members: Vec<TraceMember>,
     /// Ticks per second of all times of this process.
     pub ticks_per_second: u64,
     /// First time of the measurement, in ticks.
     pub begin: u64,
     /// Last time of the measurement, in ticks.
     pub end: u64,
-    /// The strictly synchronous metrics, in the order of [`Moment::values`].
+    /// The strictly synchronous metrics, in the order of [`TraceMoment::values`].
     pub counters: Vec<Metric>,
     /// The threads that called an instrumented function, in order of appearance; the first is the process' main thread.
     pub threads: Vec<ThreadTrace>,
     /// Locations that the library has written itself.
-    pub lanes: Lanes,
+    pub lanes: TraceLanes,
     /// The asynchronous metrics with their values.
     pub series: Vec<SeriesTrace>,
 }
 
 /// A rank of a communicator, as NCCL introduced it to the plugin.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Member {
+pub struct TraceMember {
     /// The communicator.
     pub comm: u64,
     /// The rank.
@@ -71,12 +71,12 @@ pub struct ThreadTrace {
     /// Name, for example `thread 1`.
     pub name: String,
     /// Enter and leave events of the thread; their times never fall.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<TraceMoment>,
 }
 
 /// An enter or leave with the counter values that Score-P reads right before it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Moment {
+pub struct TraceMoment {
     /// Time in ticks.
     pub time: u64,
     /// True for an enter, false for a leave.
@@ -98,7 +98,7 @@ pub struct SeriesTrace {
 
 /// The lanes and their definitions. Records name a definition by its place in these lists, from 0.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Lanes {
+pub struct TraceLanes {
     /// Regions.
     pub regions: Vec<LaneRegion>,
     /// Counters.

@@ -11,7 +11,7 @@ mod site;
 mod tool;
 
 use common::status::Status;
-use common::status::request::{FILE, MOST_BYTES, Request, SCHEMA, To};
+use common::status::request::{FILE, MOST_BYTES, SCHEMA, StatusRequest, To};
 use ranks::Ranks;
 use serde_json::json;
 use site::{Site, texts};
@@ -167,7 +167,7 @@ fn a_later_request_takes_the_place_of_one_that_is_under_way() {
     };
     let ticket = |job: &Ranks| {
         let text = fs::read(job.directory().join(FILE)).ok()?;
-        Some(serde_json::from_slice::<Request>(&text).unwrap().ticket)
+        Some(serde_json::from_slice::<StatusRequest>(&text).unwrap().ticket)
     };
     let first = ask(&job, "--summary");
     let answer = |status: &common::status::Status| status.answer.clone().map(|answer| answer.ticket);
@@ -279,12 +279,12 @@ fn a_request_from_before_a_process_is_not_for_it() {
     let mut job = job(&site);
     let (place, aside) = (job.directory().join(FILE), job.directory().join("aside"));
     let put = |ticket: &str, seconds: u64| {
-        let request = Request {
+        let request = StatusRequest {
             schema: SCHEMA.into(),
             ticket: ticket.into(),
             to: Some(To::All),
             preset: Some("network".into()),
-            ..Request::default()
+            ..StatusRequest::default()
         };
         fs::write(&aside, serde_json::to_vec(&request).unwrap()).unwrap();
         let made = std::time::SystemTime::now() - Duration::from_secs(seconds);

@@ -7,7 +7,7 @@
 mod tool;
 
 use common::origin::Origin;
-use common::status::{Communicator, ENDING, Operation, SCHEMA, Status};
+use common::status::{ENDING, SCHEMA, Status, StatusCommunicator, StatusOperation};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -29,16 +29,16 @@ fn now() -> u64 {
 /// The state of a rank's process; `entered` is when the others entered the collective that the late one lacks.
 fn status(rank: u32, entered: u64) -> Status {
     let count = FINISHED + u64::from(rank != LATE);
-    let operation = |number: u64| Operation {
+    let operation = |number: u64| StatusOperation {
         number: Some(number),
         func: "AllReduce".into(),
         bytes: 4 << 20,
         entered: entered - (FINISHED - number) * 1_000_000,
         begun: Some(entered - (FINISHED - number) * 1_000_000 + 1000),
         finished: (number < FINISHED).then(|| entered - (FINISHED - number) * 1_000_000 + 500_000),
-        ..Operation::default()
+        ..StatusOperation::default()
     };
-    let communicator = Communicator {
+    let communicator = StatusCommunicator {
         comm: format!("{:016x}", 0xab),
         rank: Some(rank.cast_signed()),
         nranks: RANKS.into(),
@@ -49,7 +49,7 @@ fn status(rank: u32, entered: u64) -> Status {
         begun: count,
         finished: FINISHED,
         operations: (count - 64..count).map(operation).collect(),
-        ..Communicator::default()
+        ..StatusCommunicator::default()
     };
     let (host, boot) = (format!("n{:03}", rank / 8), format!("boot of {}", rank / 8));
     let origin = Origin {

@@ -49,7 +49,7 @@ fn a_running_process_says_how_far_it_is() {
         one.operations.iter().map(|operation| (operation.begun.is_some(), operation.finished.is_some())).collect();
     assert_eq!(gpu[2..], [(true, true), (true, false), (false, false), (false, false)]);
     assert_eq!(one.operations[5].peer, Some(1));
-    let times = |status: &common::status::Operation| [status.entered, status.begun.unwrap_or(status.entered)];
+    let times = |status: &common::status::StatusOperation| [status.entered, status.begun.unwrap_or(status.entered)];
     assert!(one.operations.iter().flat_map(times).all(|time| time >= one.opened && time <= status.written), "{one:#?}");
     assert_eq!(one.waits.len(), 1, "{one:#?}");
     let wait = &one.waits[0];

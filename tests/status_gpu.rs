@@ -10,7 +10,7 @@ mod status;
 mod tool;
 
 use common::status::Status;
-use common::status::request::Request;
+use common::status::request::StatusRequest;
 use serde_json::{Value, json};
 use status::{Job, of};
 use std::time::{Duration, Instant};
@@ -158,7 +158,7 @@ fn an_end_behind_the_deadline_is_learnt_from_the_next_operation() {
     let mut job = Job::begin(7, &settings);
     job.order("init ab 0 2\n start a ab AllReduce 8 ncclInt8\n begin a\n proxy p a 1 0 1\n step s p\n sent s");
     let given_up = || {
-        let ticket = job.ask(Request { summary: true, ..Request::default() });
+        let ticket = job.ask(StatusRequest { summary: true, ..StatusRequest::default() });
         let path = job.answered(&ticket).answer.unwrap().summary.unwrap();
         let summary: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         summary["processes"][0]["unfinished"] != 0

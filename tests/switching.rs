@@ -8,15 +8,15 @@ mod status;
 #[path = "support/tool/mod.rs"]
 mod tool;
 
-use common::status::request::{FILE, Request};
+use common::status::request::{FILE, StatusRequest};
 use serde_json::Value;
 use status::{Job, of, set_mode};
 
 /// KernelCh of NCCL's bits.
 const KERNEL_CH: u64 = 0x40;
 
-fn preset(name: &str) -> Request {
-    Request { preset: Some(name.into()), ..Request::default() }
+fn preset(name: &str) -> StatusRequest {
+    StatusRequest { preset: Some(name.into()), ..StatusRequest::default() }
 }
 
 fn sum(rows: &Value, field: &str) -> u64 {
@@ -94,7 +94,7 @@ fn a_request_lasts_as_long_as_it_says_and_the_next_communicator_has_it_too() {
     job.order("init ab 0 2\n whole ab 1");
     let own = job.order("mask");
     job.next_status();
-    let ticket = job.ask(Request { seconds: Some(3.0), ..preset("full") });
+    let ticket = job.ask(StatusRequest { seconds: Some(3.0), ..preset("full") });
     let answer = job.answered(&ticket).answer.unwrap();
     assert_eq!(answer.until.map(|until| until - answer.taken), Some(3_000_000_000));
     assert!(answer.left_out.is_some_and(|left_out| left_out.contains("launches")));
@@ -120,7 +120,7 @@ fn a_summary_is_written_when_it_is_asked_for() {
     let mut job = Job::begin(7, &[("NCCL_SCOREP_SUMMARY_SECONDS", "0")]);
     job.order("init ab 0 2\n whole ab 5");
     job.next_status();
-    let ticket = job.ask(Request { summary: true, ..Request::default() });
+    let ticket = job.ask(StatusRequest { summary: true, ..StatusRequest::default() });
     let answer = job.answered(&ticket).answer.unwrap();
     let path = answer.summary.unwrap();
     let summary: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -130,7 +130,7 @@ fn a_summary_is_written_when_it_is_asked_for() {
 
 #[test]
 fn what_cannot_be_done_is_refused_with_the_reason() {
-    let refused = |version, settings: &[(&str, &str)], request: Request, mode: Option<u32>| {
+    let refused = |version, settings: &[(&str, &str)], request: StatusRequest, mode: Option<u32>| {
         let mut job = Job::begin(version, settings);
         job.order("init ab 0 2\n whole ab 1");
         job.next_status();
@@ -151,7 +151,8 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
     assert!(reason.contains("2.27"), "{reason}");
     let (reason, _) = refused(7, &[("NCCL_SCOREP_RECORD", "recordings")], full(), None);
     assert!(reason.contains("NCCL_SCOREP_RECORD"), "{reason}");
-    let (reason, _) = refused(7, &[("NCCL_SCOREP_SUMMARY", "")], Request { summary: true, ..Request::default() }, None);
+    let (reason, _) =
+        refused(7, &[("NCCL_SCOREP_SUMMARY", "")], StatusRequest { summary: true, ..StatusRequest::default() }, None);
     assert!(reason.contains("NCCL_SCOREP_SUMMARY"), "{reason}");
     let (reason, said) = refused(7, &[("NCCL_SCOREP_PRESET", "api")], preset("none"), Some(0o664));
     assert!(reason.contains("other users") || reason.contains("no preset"), "{reason} {said}");

@@ -17,7 +17,7 @@ mod tool;
 #[allow(dead_code, reason = "threads are looked at elsewhere")]
 mod trace;
 
-use report::job::{Operation, Source, Table};
+use report::job::{OperationTables, RankOperation, TimedBy};
 use report::table::{Opened, Tables};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,13 +36,13 @@ fn table(recordings: &[&Path], to: &Path) -> Command {
 }
 
 /// Makes the tables of a run. Returns the rows of each process.
-fn made(run: &str, environment: &[(&str, &str)]) -> Vec<Vec<Operation>> {
+fn made(run: &str, environment: &[(&str, &str)]) -> Vec<Vec<RankOperation>> {
     let to = TempDir::new().unwrap();
     tool::succeed(table(&[&tool::run(run)], to.path()).envs(environment.iter().copied()));
     rows(&Tables::open(&[to.path().into()]))
 }
 
-fn rows(opened: &Opened) -> Vec<Vec<Operation>> {
+fn rows(opened: &Opened) -> Vec<Vec<RankOperation>> {
     let problems: Vec<_> = opened.inputs.iter().filter_map(|input| input.problem.as_ref()).collect();
     assert!(problems.is_empty(), "{problems:?}");
     let of_process = |process| opened.tables.operations(process).unwrap().map(Result::unwrap).collect();
@@ -50,7 +50,7 @@ fn rows(opened: &Opened) -> Vec<Vec<Operation>> {
 }
 
 /// Whether count and type, which are the line's, make the bytes, which are the library's.
-fn is_of_its_line(row: &Operation) -> bool {
+fn is_of_its_line(row: &RankOperation) -> bool {
     let size = match row.datatype.text().as_str() {
         "ncclInt8" | "ncclUint8" | "ncclFloat8e4m3" | "ncclFloat8e5m2" => 1,
         "ncclFloat16" | "ncclBfloat16" => 2,
@@ -69,7 +69,7 @@ type Key = (String, i64, String, String, Option<i64>);
 /// timed the number, nanoseconds by proxies and by the enqueue.
 type Sums = [u64; 7];
 
-fn sums(operations: &[Operation]) -> BTreeMap<Key, Sums> {
+fn sums(operations: &[RankOperation]) -> BTreeMap<Key, Sums> {
     let mut sums: BTreeMap<Key, Sums> = BTreeMap::new();
     for it in operations {
         let kind = if it.is_message() { "P2p" } else { "Coll" };
@@ -82,9 +82,9 @@ fn sums(operations: &[Operation]) -> BTreeMap<Key, Sums> {
             it.bytes,
             by_gpu,
             by_gpu * it.duration,
-            of_source(Source::Events),
-            of_source(Source::Proxy) * it.duration,
-            of_source(Source::Enqueue) * it.duration,
+            of_source(TimedBy::Events),
+            of_source(TimedBy::Proxy) * it.duration,
+            of_source(TimedBy::Enqueue) * it.duration,
         ];
         for (sum, more) in sums.entry(key).or_default().iter_mut().zip(more) {
             *sum += more;
@@ -179,7 +179,7 @@ fn the_rows_of_synthetic_runs_are_those_that_the_summary_counts() {
 fn an_operation_has_what_it_was_called_with() {
     let rows = made("nodes2x2_train", &[]).remove(0);
     let first = rows[0];
-    let names = [first.function, first.datatype, first.algorithm, first.protocol].map(common::name::Name::text);
+    let names = [first.function, first.datatype, first.algorithm, first.protocol].map(common::name::FunctionName::text);
     assert_eq!(names, ["AllReduce", "ncclBfloat16", "RING", "SIMPLE"]);
     assert_eq!((first.comm, first.rank, first.order, first.sequence), (0x6a35_4bfa_7336_b7a5, 0, 1, Some(0)));
     assert_eq!((first.count, first.bytes, first.channels, first.root), (Some(4_194_304), 8_388_608, 24, None));
@@ -196,7 +196,7 @@ fn an_operation_has_what_it_was_called_with() {
 #[test]
 fn messages_of_one_group_have_one_number() {
     let rows = made("truth_moe", &[]).remove(0);
-    let mut groups: BTreeMap<_, Vec<&Operation>> = BTreeMap::new();
+    let mut groups: BTreeMap<_, Vec<&RankOperation>> = BTreeMap::new();
     for row in rows.iter().filter(|it| it.is_message()) {
         groups.entry(row.group.unwrap()).or_default().push(row);
     }
@@ -213,7 +213,7 @@ fn messages_of_one_group_have_one_number() {
 #[test]
 fn replays_of_a_graph_are_not_their_capture() {
     let rows = made("nvlink2_graph", &[]).remove(0);
-    let of_graph: Vec<&Operation> = rows.iter().filter(|it| it.stream == 0).collect();
+    let of_graph: Vec<&RankOperation> = rows.iter().filter(|it| it.stream == 0).collect();
     assert_eq!((rows.len(), of_graph.len()), (23, 20));
     assert_eq!(of_graph.iter().map(|it| it.enqueued).collect::<BTreeSet<_>>().len(), 20);
     assert_eq!(rows.iter().map(|it| it.group).collect::<BTreeSet<_>>().len(), 23);
@@ -225,7 +225,7 @@ fn an_operation_is_found_among_those_that_are_left_out() {
     let all = made("nodes2x2_collectives", &[]);
     let large = made("nodes2x2_collectives", &[("NCCL_SCOREP_MIN_BYTES", "65536")]);
     for (all, large) in all.iter().zip(&large) {
-        let called = |it: &Operation| {
+        let called = |it: &RankOperation| {
             (it.comm, it.rank, it.order, it.function, it.count, it.datatype, it.root, it.group, it.enqueued, it.replay)
         };
         let expected: Vec<_> =
@@ -361,7 +361,7 @@ fn memory_does_not_grow_with_the_length() {
     for (row, number) in rows.iter().zip(0..) {
         let begin = repeated::MONO0 + (number + 1) * repeated::STEP;
         assert_eq!((row.sequence, row.order, row.kernel), (Some(number), 2 * number + 1, 2 * number + 1));
-        assert_eq!((row.enqueued, row.duration, row.source), (begin + 1000, repeated::length(number), Source::Stamps));
+        assert_eq!((row.enqueued, row.duration, row.source), (begin + 1000, repeated::length(number), TimedBy::Stamps));
         assert_eq!((row.bytes, row.count, row.replay, row.group), (4096, Some(1024), 0, Some(number * 6 + 1)));
         // the true begin lies within the bounds: at most 2 us earlier than the most likely one, as stamps are told late
         let time = row.time.unwrap();

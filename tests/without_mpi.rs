@@ -9,7 +9,7 @@ mod job;
 #[path = "support/tool/mod.rs"]
 mod tool;
 
-use common::arrivals::{Arrival, Arrivals, Known};
+use common::arrivals::{Arrival, Arrivals, KnownTime};
 use job::{Job, Plan, plan};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,7 +124,7 @@ fn long_jobs_keep_a_part_that_all_processes_have() {
     for (process, summary) in summaries.iter().enumerate() {
         for rank in arrivals(summary).ranks {
             for &arrival in &rank.arrivals {
-                assert_eq!((arrival.known, arrival.occurrence), (Known::Begin, 0));
+                assert_eq!((arrival.known, arrival.occurrence), (KnownTime::Begin, 0));
                 let key = (process / 4, rank.rank.comm, arrival.sequence);
                 begins.entry(key).or_default().push((rank.rank.rank, arrival));
             }

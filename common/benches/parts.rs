@@ -6,11 +6,11 @@
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
 use common::clock::CLOCK;
-use common::communicator::Communicator;
+use common::communicator::FollowedCommunicator;
 use common::config::{Regression, Settings};
 use common::context::Contexts;
 use common::course::Course;
-use common::event::{Communicator as Introduction, Event, Operation, ProxyOp, State};
+use common::event::{Event, InitCommunicator, ProxyOp, StartedOperation, StateChange};
 use common::figures::Figures;
 use common::grace::Graces;
 use common::handle::Handle;
@@ -42,7 +42,7 @@ fn main() {
 struct Run {
     recorder: &'static Recorder,
     context: u64,
-    communicator: Communicator,
+    communicator: FollowedCommunicator,
     graces: Graces,
     figures: Figures,
 }
@@ -51,7 +51,7 @@ impl Run {
     fn new() -> Self {
         // nobody listens, and nobody needs to know
         let recorder = Recorder::new(Settings::default()).unwrap();
-        let introduction = Introduction {
+        let introduction = InitCommunicator {
             id: 1,
             name: String::new(),
             nranks: 2,
@@ -64,7 +64,7 @@ impl Run {
         };
         let recorder: &'static Recorder = Box::leak(Box::new(recorder));
         let context = recorder.init(introduction.clone());
-        let communicator = Communicator::new(Handle::parse(context).unwrap(), &introduction);
+        let communicator = FollowedCommunicator::new(Handle::parse(context).unwrap(), &introduction);
         // the clock is the system's: a tick is a nanosecond
         let mut figures = Figures::default();
         figures.knows_tick = true;
@@ -73,7 +73,7 @@ impl Run {
 
     /// An operation, which has stopped as NCCL's operations do, at once.
     fn operation(&self, sequence: u64) -> u64 {
-        let operation = Operation {
+        let operation = StartedOperation {
             function: Some(c"AllReduce".into()),
             count: 1024,
             datatype: Some(c"ncclFloat32".into()),
@@ -93,7 +93,7 @@ impl Run {
 
     fn kernel(&self, operation: u64, stamp: u64) {
         let handle = self.recorder.start(self.context, operation, &Event::KernelCh { channel: 0, ptimer: Some(stamp) });
-        self.recorder.state(handle, || State::KernelChStop { ptimer: stamp + 500 });
+        self.recorder.state(handle, || StateChange::KernelChStop { ptimer: stamp + 500 });
         self.recorder.stop(handle);
     }
 
@@ -105,7 +105,7 @@ impl Run {
 
     fn step(&self, proxy: u64, step: i32) {
         let handle = self.recorder.start(self.context, proxy, &Event::ProxyStep { step });
-        self.recorder.state(handle, || State::SendWait { bytes: 4096 + (step as u64 % 8) * 1024 });
+        self.recorder.state(handle, || StateChange::SendWait { bytes: 4096 + (step as u64 % 8) * 1024 });
         self.recorder.stop(handle);
     }
 
@@ -183,14 +183,14 @@ fn aggregate_a_window(bencher: Bencher<'_, '_>) {
 fn check_a_living_handle(bencher: Bencher<'_, '_>) {
     let run = Run::new();
     let proxy = run.proxy_op(run.operation(0));
-    bencher.bench_local(|| run.recorder.state(black_box(proxy), || State::Other));
+    bencher.bench_local(|| run.recorder.state(black_box(proxy), || StateChange::Other));
 }
 
 #[divan::bench]
 fn check_a_stopped_handle(bencher: Bencher<'_, '_>) {
     let run = Run::new();
     let operation = run.operation(0);
-    bencher.bench_local(|| run.recorder.state(black_box(operation), || State::Other));
+    bencher.bench_local(|| run.recorder.state(black_box(operation), || StateChange::Other));
 }
 
 /// One window closes, the next one opens, and the first is ready again.

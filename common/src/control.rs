@@ -1,12 +1,12 @@
 //! The questions that Score-P, a host or the end of the process asks the collector. Every question has a deadline.
 
-use crate::base::answer::{self, Answer, Missing, Reply};
+use crate::base::answer::{self, AnswerFailure, AnswerWait, Reply};
 use crate::base::{log, shortage};
 use crate::collect::pulse;
 use crate::collect::question::{self, Question};
 use crate::figures::series::{Point, Token};
 #[cfg(feature = "otel")]
-use crate::figures::snapshot::Sums;
+use crate::figures::snapshot::ProcessSums;
 use crate::figures::timeline::Timeline;
 use crate::record::recorder;
 use crate::status::Status;
@@ -61,13 +61,13 @@ pub(crate) fn summary_within(patience: Duration) -> Option<Summary> {
 }
 
 /// Asks for the communicators' part of the status file. `None` if there is nobody to ask.
-pub(crate) fn ask_for_status() -> Option<Answer<Status>> {
+pub(crate) fn ask_for_status() -> Option<AnswerWait<Status>> {
     begin(|answer| Question::Status { answer })
 }
 
 /// Returns the sums for an exporter; `None` if the collector does not answer in time. Logs nothing in that case.
 #[cfg(feature = "otel")]
-pub(crate) fn sums(patience: Duration) -> Option<Sums> {
+pub(crate) fn sums(patience: Duration) -> Option<ProcessSums> {
     ask(|answer| Question::Sums { answer }, |answer| answer.wait(patience).ok())
 }
 
@@ -97,11 +97,11 @@ pub(crate) fn close_launches(pool: u32) {
 }
 
 /// Asks the collector, even if the plugin is off after a fault: what was recorded before counts.
-fn ask<T>(question: impl FnOnce(Reply<T>) -> Question, wait: impl FnOnce(&Answer<T>) -> Option<T>) -> Option<T> {
+fn ask<T>(question: impl FnOnce(Reply<T>) -> Question, wait: impl FnOnce(&AnswerWait<T>) -> Option<T>) -> Option<T> {
     wait(&begin(question)?)
 }
 
-fn begin<T>(question: impl FnOnce(Reply<T>) -> Question) -> Option<Answer<T>> {
+fn begin<T>(question: impl FnOnce(Reply<T>) -> Question) -> Option<AnswerWait<T>> {
     let recorder = recorder::begun()?;
     // a forked child has no collector to ask
     if !recorder.is_of_this_process() || DEAF.load(Ordering::Relaxed) || shortage::is_out_of_memory() {
@@ -115,7 +115,7 @@ fn begin<T>(question: impl FnOnce(Reply<T>) -> Question) -> Option<Answer<T>> {
 
 /// Waits for an answer while the collector is at work, until the deadline that all questions of the end share. Waits
 /// for at least one look.
-fn patiently<T>(answer: &Answer<T>) -> Option<T> {
+fn patiently<T>(answer: &AnswerWait<T>) -> Option<T> {
     let begun = Instant::now();
     let deadline = {
         let waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,8 +125,8 @@ fn patiently<T>(answer: &Answer<T>) -> Option<T> {
     let answered = loop {
         match answer.wait(LOOK) {
             Ok(answer) => break Some(answer),
-            Err(Missing::Never) => break None,
-            Err(Missing::TooLate) => {}
+            Err(AnswerFailure::Never) => break None,
+            Err(AnswerFailure::TooLate) => {}
         }
         let now = pulse::beats();
         if now != pulse {

@@ -7,10 +7,10 @@
 use crate::base::{log, own_thread, shortage};
 use crate::config::Settings;
 use crate::hardware::links as known;
-pub use crate::hardware::links::{GpuLinks, Links};
+pub use crate::hardware::links::{GpuLinks, ProcessLinks};
 use crate::hardware::nics::SYSFS;
 use crate::hardware::nics::rates::{Choice, rates};
-use crate::hardware::nvml::{Gpu, Nvml};
+use crate::hardware::nvml::{Nvml, NvmlGpu};
 use crate::hardware::pcie;
 use crate::launch::gate::Gate;
 use crate::origin;
@@ -102,7 +102,7 @@ fn read(choice: &Choice, gpus: fn() -> Vec<String>, asks: fn() -> bool) {
 }
 
 /// Asks NVML for a GPU's NVLinks. Not on a thread of NCCL's or of the application's.
-pub(crate) fn note_nvlinks(nvml: &Nvml, gpu: &Gpu) {
+pub(crate) fn note_nvlinks(nvml: &Nvml, gpu: &NvmlGpu) {
     let Some((links, mbit_s)) = nvml.nvlinks_up(gpu).filter(|_| are_wanted()) else { return };
     known::note(|known| {
         let of = known.of(&gpu.bus);

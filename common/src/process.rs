@@ -5,13 +5,13 @@ use crate::base::{files, log, notes, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::collector;
 use crate::config::{self, Settings};
-use crate::event::Communicator;
+use crate::event::InitCommunicator;
 use crate::figures::missing;
 use crate::record::callbacks::NO_CONTEXT;
 use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::thread::ThreadCell;
-use crate::sums::run_sums::Rank;
+use crate::sums::run_sums::RankSums;
 use crate::{control, export, links, nvlink, origin, status_file, summary_file};
 use std::io;
 use std::sync::{Once, OnceLock};
@@ -55,11 +55,11 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
 }
 
 /// Records a new communicator of NCCL. Returns its context; [`NO_CONTEXT`] if nothing can be recorded.
-pub fn open(communicator: Communicator) -> u64 {
+pub fn open(communicator: InitCommunicator) -> u64 {
     let Some(recorder) = begin() else { return NO_CONTEXT };
     let has_launches = communicator.timed.launches;
     if recorder.is_of_this_process() {
-        nvlink::open(communicator.introduced.then_some(Rank { comm: communicator.id, rank: communicator.rank }));
+        nvlink::open(communicator.introduced.then_some(RankSums { comm: communicator.id, rank: communicator.rank }));
     }
     let context = recorder.init(communicator);
     if has_launches && recorder.launches.are_timed() {

@@ -8,16 +8,16 @@
 
 use crate::interface::introduction::Introduction;
 use crate::interface::kind::event;
-use crate::interface::payload::{Change, Frame};
+use crate::interface::payload::{Frame, StateUnion};
 use crate::interface::version::Version;
 use crate::opening;
-use crate::opening::logger::{Line, Logger};
+use crate::opening::logger::{LogLine, Logger};
 use crate::opening::release::Caller;
 use crate::opening::timing;
 use crate::tap::{self, Tap};
 use common::callbacks;
 use common::context::switching::Switched;
-use common::event::{Communicator, Timed};
+use common::event::{InitCommunicator, TimingOptions};
 use common::guard::{guard, guard_event, with_care};
 use common::ranks::believed;
 use common::{cancel, process, switch};
@@ -73,7 +73,7 @@ pub(crate) unsafe fn init<V: Version>(
     let communicator = |kernel_events, timed| {
         let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let api_calls = V::API_CALLS;
-        Communicator {
+        InitCommunicator {
             id,
             name,
             nranks: believed(ranks),
@@ -99,7 +99,17 @@ pub(crate) unsafe fn init_untold<V: Version>(context: *mut *mut c_void, mask: *m
     let introduction = Introduction { id: 0, name: None, nodes: 0, ranks: 0, rank: -1, logger: logger.address() };
     let communicator = |kernel_events, timed| {
         let (name, api_calls) = (String::new(), V::API_CALLS);
-        Communicator { id: 0, name, nranks: 0, nnodes: 0, rank: -1, api_calls, kernel_events, introduced: false, timed }
+        InitCommunicator {
+            id: 0,
+            name,
+            nranks: 0,
+            nnodes: 0,
+            rank: -1,
+            api_calls,
+            kernel_events,
+            introduced: false,
+            timed,
+        }
     };
     // SAFETY: the caller upholds the conditions.
     unsafe { open::<V>(context, mask, logger, &introduction, communicator) }
@@ -115,7 +125,7 @@ unsafe fn open<V: Version>(
     mask: *mut c_int,
     logger: Logger,
     introduction: &Introduction<'_>,
-    communicator: impl FnOnce(bool, Timed) -> Communicator + Copy,
+    communicator: impl FnOnce(bool, TimingOptions) -> InitCommunicator + Copy,
 ) -> c_int {
     // SAFETY: the caller upholds the condition.
     let line = cancel::without(|| unsafe { opened::<V>(context, mask, logger, introduction, communicator) });
@@ -136,8 +146,8 @@ unsafe fn opened<V: Version>(
     mask: *mut c_int,
     logger: Logger,
     introduction: &Introduction<'_>,
-    communicator: impl FnOnce(bool, Timed) -> Communicator + Copy,
-) -> Option<Line> {
+    communicator: impl FnOnce(bool, TimingOptions) -> InitCommunicator + Copy,
+) -> Option<LogLine> {
     // written first: if opening fails below, NCCL still goes on with a context that is not NULL
     if !context.is_null() {
         // SAFETY: the caller guarantees that it is NULL or writable. The number is never followed as a pointer.
@@ -149,7 +159,7 @@ unsafe fn opened<V: Version>(
     let (asked, line) = guard("init", (0, None), || {
         let caller = Caller::of(logger.address(), V::NUMBER);
         let (asked, line) = opening::mask(caller, V::TYPES, logger);
-        let mut timed = Timed::default();
+        let mut timed = TimingOptions::default();
         let core = |asked, theirs| {
             timed = timing::of(caller, [asked, theirs, V::TYPES], logger.address(), mask);
             process::open(communicator(asked & event::KERNEL_CH != 0, timed))

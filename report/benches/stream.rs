@@ -3,9 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
-use common::name::Name;
-use report::job::{Communicator, Gpu, Job, Member, Operation, Operations, Process, Source, Table, Time, Unreadable};
-use report::stream::{Clocks, Judged, Listener, run};
+use common::name::FunctionName;
+use report::job::{
+    Communicator, Gpu, Job, Member, OperationTables, Process, ProcessOperations, RankOperation, Time, TimedBy,
+    Unreadable,
+};
+use report::stream::{CommonClock, JudgedCall, Listener, run};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -16,7 +19,7 @@ const NODE: usize = 8;
 #[derive(Debug)]
 struct Rows {
     count: u64,
-    names: [Name; 3],
+    names: [FunctionName; 3],
 }
 
 fn job(ranks: usize) -> Job {
@@ -43,8 +46,8 @@ fn job(ranks: usize) -> Job {
     job
 }
 
-impl Table for Rows {
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+impl OperationTables for Rows {
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
         let (node, place) = (process / NODE, process % NODE);
         let [reduce, send, receive] = self.names;
         let row = move |row: u64| {
@@ -53,7 +56,7 @@ impl Table for Rows {
             let order = if kind == 4 { number } else { number * 4 + kind };
             let start = (1 << 40) + 1_000_000 * (number + 1) + 200_000 * kind.min(3);
             let time = Time { start, stop: start + 50_000, clock: [2_000; 2], ahead: 0 };
-            let common = Operation {
+            let common = RankOperation {
                 comm: if kind == 4 { place as u64 } else { 100 + node as u64 },
                 rank: if kind == 4 { node as i32 } else { place as i32 },
                 order,
@@ -62,17 +65,17 @@ impl Table for Rows {
                 bytes: 4096,
                 count: Some(1024),
                 enqueued: start - 20_000,
-                source: Source::Stamps,
+                source: TimedBy::Stamps,
                 duration: 50_000,
                 time: Some(time),
-                ..Operation::default()
+                ..RankOperation::default()
             };
-            let exchange = Operation { alone: false, kernel: number * 4 + 2, group: Some(number), ..common };
+            let exchange = RankOperation { alone: false, kernel: number * 4 + 2, group: Some(number), ..common };
             match kind {
-                2 => Operation { function: send, peer: Some(((place + 1) % NODE) as i32), ..exchange },
-                3 => Operation { function: receive, peer: Some(((place + NODE - 1) % NODE) as i32), ..exchange },
-                4 => Operation { function: reduce, sequence: Some(number), ..common },
-                _ => Operation { function: reduce, sequence: Some(number * 2 + kind), ..common },
+                2 => RankOperation { function: send, peer: Some(((place + 1) % NODE) as i32), ..exchange },
+                3 => RankOperation { function: receive, peer: Some(((place + NODE - 1) % NODE) as i32), ..exchange },
+                4 => RankOperation { function: reduce, sequence: Some(number), ..common },
+                _ => RankOperation { function: reduce, sequence: Some(number * 2 + kind), ..common },
             }
         };
         Ok(Box::new((0..self.count).map(move |number| Ok(row(number)))))
@@ -84,7 +87,7 @@ impl Table for Rows {
 struct Sum(i64);
 
 impl Listener for Sum {
-    fn call(&mut self, _: &Job, judged: &Judged) {
+    fn call(&mut self, _: &Job, judged: &JudgedCall) {
         self.0 = self.0.wrapping_add(judged.part.wait.unwrap_or(0));
     }
 }
@@ -93,7 +96,7 @@ fn main() {
     let mut numbers = std::env::args().filter_map(|text| text.parse().ok());
     let (ranks, count) = (numbers.next().unwrap_or(256_u64), numbers.next().unwrap_or(10_000));
     let job = job(ranks as usize);
-    let rows = Rows { count, names: [c"AllReduce", c"Send", c"Recv"].map(|name| Name::of(Some(name))) };
+    let rows = Rows { count, names: [c"AllReduce", c"Send", c"Recv"].map(|name| FunctionName::of(Some(name))) };
     let all = (ranks * count) as f64;
     let each = |begin: Instant| begin.elapsed().as_nanos() as f64 / all;
     let begin = Instant::now();
@@ -102,7 +105,7 @@ fn main() {
     }
     println!("{ranks} ranks, {count} rows each; to make a row takes {:.0} ns", each(begin));
     let begin = Instant::now();
-    let clocks = Clocks::of(&job, &rows).unwrap();
+    let clocks = CommonClock::of(&job, &rows).unwrap();
     println!("clocks: {:.0} ns a row, error {:?} ns", each(begin), clocks.error());
     let begin = Instant::now();
     let mut sum = Sum::default();

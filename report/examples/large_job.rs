@@ -3,9 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
-use report::job::Table;
+use report::job::OperationTables;
 use report::made::Large;
-use report::table::{About, Made, Writer};
+use report::table::{About, MadeCommunicator, TableWriter};
 use std::path::PathBuf;
 
 fn main() {
@@ -15,11 +15,11 @@ fn main() {
     let (ranks, operations) = (number() as usize, number());
     let large = Large::new(ranks, operations);
     for (place, process) in large.job.processes.iter().enumerate() {
-        let mut writer = Writer::create(&directory, &process.id).unwrap();
+        let mut writer = TableWriter::create(&directory, &process.id).unwrap();
         large.operations(place).unwrap().for_each(|row| writer.push(&row.unwrap()).unwrap());
         let of = |communicator: &report::job::Communicator| {
             let member = communicator.members.iter().find(|member| member.gpu == place)?;
-            Some(Made {
+            Some(MadeCommunicator {
                 comm: format!("{:016x}", communicator.comm),
                 name: communicator.name.clone(),
                 nranks: communicator.nranks,

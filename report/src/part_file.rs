@@ -19,14 +19,14 @@ pub struct Unwritten {
 
 /// Name and place of a file that is being written under another name beside it.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct PartFilePlace {
     directory: Directory,
     name: String,
     /// For people.
     path: PathBuf,
 }
 
-impl Place {
+impl PartFilePlace {
     /// Makes the directory where it is missing, and begins a file in it. Dropping the part removes it, while the place
     /// is there.
     ///

@@ -7,9 +7,9 @@ use crate::lanes::kind;
 use crate::measurement::{Measurement, address};
 use crate::sys::measurement::{EnterRegion, GetInMeasurement, MeasurementPhase, PHASE_WITHIN};
 use crate::sys::{REGION_FUNCTION, RegionHandle};
-use common::config::Lanes;
-use common::host_region::{Region, Watcher, watch};
-use common::name::{FUNCTIONS, Name};
+use common::config::LaneChoice;
+use common::host_region::{HostRegion, Watcher, watch};
+use common::name::{FUNCTIONS, FunctionName};
 use common::{config, log};
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
@@ -65,7 +65,7 @@ pub(crate) fn begin() {
 impl Regions {
     fn find() -> Result<Self, String> {
         let measurement = Measurement::find()?;
-        if Measurement::tried().is_none() && config::settings().lanes != Lanes::Always {
+        if Measurement::tried().is_none() && config::settings().lanes != LaneChoice::Always {
             return Err("this release of Score-P was not tried, and the trial has no part for them; \
                         NCCL_SCOREP_LANES=always makes them"
                 .into());
@@ -76,7 +76,7 @@ impl Regions {
         let [enter, exit] = [address(c"SCOREP_EnterRegion")?, address(c"SCOREP_ExitRegion")?];
         let in_measurement = address(c"scorep_get_in_measurement")?;
         let handles = FUNCTIONS.map(|function| {
-            let name = Name::of(CString::new(function).ok().as_deref());
+            let name = FunctionName::of(CString::new(function).ok().as_deref());
             measurement.region(&format!("nccl{function}"), kind(name))
         });
         let group_end = measurement.region("ncclGroupEnd", REGION_FUNCTION);
@@ -97,10 +97,10 @@ impl Regions {
 
     /// Enters or exits a region under the conditions of Score-P's own adapters: the measurement is in progress, and the
     /// thread is not inside Score-P. Returns whether it did.
-    fn call(&self, function: EnterRegion, region: Region) -> bool {
+    fn call(&self, function: EnterRegion, region: HostRegion) -> bool {
         let handle = match region {
-            Region::Call(name) => name.function().and_then(|index| self.handles.get(index)),
-            Region::GroupEnd => Some(&self.group_end),
+            HostRegion::Call(name) => name.function().and_then(|index| self.handles.get(index)),
+            HostRegion::GroupEnd => Some(&self.group_end),
         };
         let Some(&region) = handle else { return false };
         // SAFETY: a variable of Score-P's, which lives as long as the process.
@@ -118,12 +118,12 @@ impl Regions {
     }
 }
 
-fn entered(region: Region) -> bool {
+fn entered(region: HostRegion) -> bool {
     let known = IS_KNOWN.try_with(Cell::get).unwrap_or(false);
     REGIONS.get().is_some_and(|regions| known && regions.call(regions.enter, region))
 }
 
-fn left(region: Region) {
+fn left(region: HostRegion) {
     if let Some(regions) = REGIONS.get() {
         regions.call(regions.exit, region);
     }

@@ -183,9 +183,9 @@ unsafe extern "C" fn activate_cpu_location(_: *const Location, _: *const Locatio
 }
 
 /// The table of event functions, which Score-P reads until the end of the process.
-struct Events([SubstrateEventFunction; NUM_EVENTS as usize]);
+struct EventFunctions([SubstrateEventFunction; NUM_EVENTS as usize]);
 
-static EVENTS: Events = Events({
+static EVENTS: EventFunctions = EventFunctions({
     let mut functions: [SubstrateEventFunction; NUM_EVENTS as usize] = [None; NUM_EVENTS as usize];
     type End = unsafe extern "C" fn(*mut Location, u64, ExitStatus, RegionHandle);
     // SAFETY: Score-P calls the function at this place with the arguments of `End`.

@@ -14,17 +14,17 @@ pub(crate) mod spans;
 mod tests;
 
 use crate::otf2::Otf2Error;
-use crate::otf2::reader::{Definitions, Reader};
+use crate::otf2::reader::{ArchiveReader, Definitions};
 use report::job::{Kernels, Process, StepRegions};
 use std::path::Path;
 
 pub(crate) use process::ArchivedRank;
-pub(crate) use rows::Rows;
+pub(crate) use rows::ArchiveRows;
 pub(crate) use sizes::{Sizes, sizes};
 
 /// An archive.
 pub(crate) struct Archive {
-    reader: Reader,
+    reader: ArchiveReader,
     definitions: Definitions,
     /// Places of the location groups with lanes, threads or streams, in the order of their numbers.
     groups: Vec<usize>,
@@ -36,7 +36,7 @@ impl Archive {
     /// # Errors
     /// OTF2 is missing, or cannot read the archive.
     pub(crate) fn open(anchor: &Path) -> Result<Self, Otf2Error> {
-        let mut reader = Reader::open(anchor)?;
+        let mut reader = ArchiveReader::open(anchor)?;
         let definitions = reader.definitions()?;
         definitions.check(definitions.begin.saturating_add(definitions.length))?;
         let with_events = definitions.locations.iter().filter(|location| location.events > 0);
@@ -66,10 +66,10 @@ impl Archive {
     ///
     /// # Errors
     /// OTF2 cannot read the lanes.
-    pub(crate) fn operations(&self, place: usize) -> Result<Rows<'_>, Otf2Error> {
+    pub(crate) fn operations(&self, place: usize) -> Result<ArchiveRows<'_>, Otf2Error> {
         let lanes =
             self.locations_of(place).filter_map(|location| Some((lane::of_name(&location.name)?, location.number)));
-        Rows::open(&self.reader, &self.definitions, lanes)
+        ArchiveRows::open(&self.reader, &self.definitions, lanes)
     }
 
     /// Returns the kernels of the computation of all processes; `None` if the archive has no kernels at all.
@@ -102,7 +102,7 @@ impl Archive {
         Ok(is_there.then(|| StepRegions { name: name.to_owned(), is_file: false, by_process }))
     }
 
-    fn locations_of(&self, place: usize) -> impl Iterator<Item = &crate::otf2::reader::Location> {
+    fn locations_of(&self, place: usize) -> impl Iterator<Item = &crate::otf2::reader::ArchiveLocation> {
         let group = self.groups.get(place).and_then(|&place| self.definitions.groups.get(place));
         let number = group.map(|group| group.number);
         self.definitions.locations.iter().filter(move |location| Some(location.group) == number && location.events > 0)

@@ -1,7 +1,7 @@
 //! A process of an archive.
 
 use super::lane;
-use crate::otf2::reader::{Definitions, Group};
+use crate::otf2::reader::{Definitions, LocationGroup};
 use report::job::Process;
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(crate) struct ArchivedRank {
 }
 
 /// Describes a location group. All processes of an archive are on its clock, so they have one `boot`.
-pub(super) fn describe(definitions: &Definitions, group: &Group, place: usize, file: &str) -> Process {
+pub(super) fn describe(definitions: &Definitions, group: &LocationGroup, place: usize, file: &str) -> Process {
     let end = definitions.nanoseconds(definitions.begin.saturating_add(definitions.length));
     // Score-P names location groups `MPI Rank 3`, `Process`; a replay's archive `train.r3`
     let number: String = group.name.chars().rev().take_while(char::is_ascii_digit).collect();

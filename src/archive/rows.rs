@@ -2,9 +2,9 @@
 
 use super::lane;
 use crate::otf2::Otf2Error;
-use crate::otf2::reader::{Definitions, Event, Events, Reader};
-use common::name::Name;
-use report::job::{Operation, Source, Time};
+use crate::otf2::reader::{ArchiveEvent, ArchiveReader, Definitions, LocationEvents};
+use common::name::FunctionName;
+use report::job::{RankOperation, Time, TimedBy};
 use std::collections::{HashMap, VecDeque};
 
 /// Uncertainty of the GPU's clock that is assumed, nanoseconds, since an archive does not say it. It is above those of
@@ -14,20 +14,20 @@ const CLOCK: u64 = 100_000;
 const PIECE: u64 = 4096;
 
 /// A lane that is being read.
-struct Lane<'a> {
+struct LaneReading<'a> {
     comm: u64,
     rank: i32,
-    events: Events<'a>,
+    events: LocationEvents<'a>,
     /// Operations that were read and not yet returned.
-    ready: VecDeque<Operation>,
+    ready: VecDeque<RankOperation>,
     /// The operation whose region is open.
-    open: Option<Operation>,
+    open: Option<RankOperation>,
     is_over: bool,
 }
 
 /// Numbers that the archive gives to attributes and metrics of operations.
 #[derive(Debug, Clone, Copy)]
-struct Numbers<'a> {
+struct AttributeNumbers<'a> {
     sequence: Option<&'a u32>,
     algorithm: Option<&'a u32>,
     protocol: Option<&'a u32>,
@@ -36,37 +36,37 @@ struct Numbers<'a> {
 }
 
 /// The operations of a process.
-pub(crate) struct Rows<'a> {
+pub(crate) struct ArchiveRows<'a> {
     definitions: &'a Definitions,
-    lanes: Vec<Lane<'a>>,
-    numbers: Numbers<'a>,
+    lanes: Vec<LaneReading<'a>>,
+    numbers: AttributeNumbers<'a>,
     /// Operations of each communicator and rank so far, and their kernels: the GPU time of the last one.
-    seen: HashMap<(u64, i32), Seen>,
+    seen: HashMap<(u64, i32), RankRows>,
     /// Operations with one communicator, rank, function and number so far.
-    replays: HashMap<(u64, i32, Name, u64), u32>,
+    replays: HashMap<(u64, i32, FunctionName, u64), u32>,
 }
 
 /// The operations of a rank so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct RankRows {
     count: u64,
     /// GPU time and number of the last kernel.
     kernel: Option<([u64; 2], u64)>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ArchiveRows<'a> {
     /// Opens lanes: communicator and rank with the location of each.
     pub(super) fn open(
-        reader: &'a Reader,
+        reader: &'a ArchiveReader,
         definitions: &'a Definitions,
         lanes: impl Iterator<Item = ((u64, i32), u64)>,
     ) -> Result<Self, Otf2Error> {
         let open = |((comm, rank), location)| {
             let events = reader.events(location)?;
-            Ok(Lane { comm, rank, events, ready: VecDeque::new(), open: None, is_over: false })
+            Ok(LaneReading { comm, rank, events, ready: VecDeque::new(), open: None, is_over: false })
         };
         let attribute = |name| definitions.attributes.get(name);
-        let numbers = Numbers {
+        let numbers = AttributeNumbers {
             sequence: attribute("nccl_sequence"),
             algorithm: attribute("nccl_algorithm"),
             protocol: attribute("nccl_protocol"),
@@ -81,14 +81,14 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// OTF2 cannot read a lane.
-    pub(crate) fn next(&mut self) -> Result<Option<Operation>, Otf2Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<RankOperation>, Otf2Error> {
         let Self { definitions, numbers, .. } = *self;
         for lane in &mut self.lanes {
             while lane.ready.is_empty() && !lane.is_over {
                 lane.read(definitions, numbers)?;
             }
         }
-        let begin = |lane: &Lane<'_>| lane.ready.front().map(|operation| operation.enqueued);
+        let begin = |lane: &LaneReading<'_>| lane.ready.front().map(|operation| operation.enqueued);
         let first = (0..self.lanes.len())
             .filter_map(|place| Some((begin(self.lanes.get(place)?)?, place)))
             .min()
@@ -97,7 +97,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds what follows from the operations before: order, replay and kernel.
-    fn placed(&mut self, mut operation: Operation) -> Operation {
+    fn placed(&mut self, mut operation: RankOperation) -> RankOperation {
         let seen = self.seen.entry((operation.comm, operation.rank)).or_default();
         operation.order = seen.count;
         seen.count += 1;
@@ -120,25 +120,27 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl Lane<'_> {
+impl LaneReading<'_> {
     /// Reads the next piece.
-    fn read(&mut self, definitions: &Definitions, numbers: Numbers<'_>) -> Result<(), Otf2Error> {
+    fn read(&mut self, definitions: &Definitions, numbers: AttributeNumbers<'_>) -> Result<(), Otf2Error> {
         let Self { comm, rank, events, ready, open, is_over } = self;
         let text = |number: Option<u32>| number.and_then(|number| definitions.strings.get(&number));
         let more = events.read(PIECE, &mut |ticks, event| {
             let time = definitions.nanoseconds(ticks);
             match event {
-                Event::Enter(region, attributes) => {
+                ArchiveEvent::Enter(region, attributes) => {
                     let region = definitions.regions.get(&region).map_or("", String::as_str);
                     *open = lane::function(region).map(|function| {
-                        let source = text(attributes.string(numbers.timing)).and_then(|text| Source::of(text));
-                        let named =
-                            |number| text(attributes.string(number)).map_or(Name::none(), |text| Name::of_text(text));
+                        let source = text(attributes.string(numbers.timing)).and_then(|text| TimedBy::of(text));
+                        let named = |number| {
+                            text(attributes.string(number))
+                                .map_or(FunctionName::none(), |text| FunctionName::of_text(text))
+                        };
                         let peer = attributes.number(numbers.peer).and_then(|peer| i32::try_from(peer).ok());
-                        Operation {
+                        RankOperation {
                             comm: *comm,
                             rank: *rank,
-                            function: Name::of_text(function),
+                            function: FunctionName::of_text(function),
                             sequence: attributes.number(numbers.sequence),
                             peer,
                             algorithm: named(numbers.algorithm),
@@ -146,17 +148,17 @@ impl Lane<'_> {
                             enqueued: time,
                             source: source.unwrap_or_default(),
                             alone: true,
-                            ..Operation::default()
+                            ..RankOperation::default()
                         }
                     });
                 }
-                Event::Metric(metric, value) => {
+                ArchiveEvent::Metric(metric, value) => {
                     let is_bytes = definitions.metrics.get(&metric).is_some_and(|name| name == "nccl_op_bytes");
                     if let Some(operation) = open.as_mut().filter(|_| is_bytes) {
                         operation.bytes = value;
                     }
                 }
-                Event::Leave => {
+                ArchiveEvent::Leave => {
                     if let Some(mut operation) = open.take() {
                         operation.duration = time.saturating_sub(operation.enqueued);
                         let gpu = Time { start: operation.enqueued, stop: time, clock: [CLOCK; 2], ahead: 0 };

@@ -1,7 +1,7 @@
 //! Sizes and names of an archive's communicators, which its lanes do not say.
 
 use crate::otf2::SUMMARY;
-use common::summary::{Communicator, Summary};
+use common::summary::{Summary, SummaryCommunicator};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +17,8 @@ pub(crate) fn sizes(anchor: &Path) -> Sizes {
     let summary: Option<Summary> = summary.and_then(|text| serde_json::from_slice(&text).ok());
     let summary = summary.filter(|summary| summary.unbelievable().is_none());
     let communicators = summary.map(|summary| summary.communicators).unwrap_or_default();
-    let row = |it: Communicator| Some((u64::from_str_radix(&it.comm, 16).ok()?, (it.nranks, it.nnodes, it.name)));
+    let row =
+        |it: SummaryCommunicator| Some((u64::from_str_radix(&it.comm, 16).ok()?, (it.nranks, it.nnodes, it.name)));
     communicators.into_iter().filter_map(row).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Intervals of regions in an archive: kernels of the computation, and the user's steps.
 
 use crate::otf2::Otf2Error;
-use crate::otf2::reader::{Definitions, Event, Reader};
+use crate::otf2::reader::{ArchiveEvent, ArchiveReader, Definitions};
 
 /// Events that are read at a time.
 const PIECE: u64 = 4096;
@@ -10,7 +10,7 @@ const MOST: usize = 1 << 16;
 
 /// Returns the time in wanted regions of some locations, united over them.
 pub(super) fn united(
-    reader: &Reader,
+    reader: &ArchiveReader,
     definitions: &Definitions,
     locations: &[u64],
     is_wanted: impl Fn(&str) -> bool,
@@ -34,7 +34,7 @@ pub(super) fn united(
 
 /// Returns the regions of a name, of the first location that has any.
 pub(super) fn of_region(
-    reader: &Reader,
+    reader: &ArchiveReader,
     definitions: &Definitions,
     locations: &[u64],
     name: &str,
@@ -56,22 +56,22 @@ pub(super) fn of_region(
 
 /// Passes each region of a location with its begin and end, when it ends.
 fn each(
-    reader: &Reader,
+    reader: &ArchiveReader,
     definitions: &Definitions,
     location: u64,
     mut pass: impl FnMut(&str, [u64; 2]),
 ) -> Result<(), Otf2Error> {
     let mut events = reader.events(location)?;
     let mut open: Vec<(u32, u64)> = Vec::new();
-    let mut each = |ticks, event: Event<'_>| match event {
-        Event::Enter(region, _) => open.push((region, definitions.nanoseconds(ticks))),
-        Event::Leave => {
+    let mut each = |ticks, event: ArchiveEvent<'_>| match event {
+        ArchiveEvent::Enter(region, _) => open.push((region, definitions.nanoseconds(ticks))),
+        ArchiveEvent::Leave => {
             if let Some((region, begin)) = open.pop() {
                 let name = definitions.regions.get(&region).map_or("", String::as_str);
                 pass(name, [begin, definitions.nanoseconds(ticks)]);
             }
         }
-        Event::Metric(..) => {}
+        ArchiveEvent::Metric(..) => {}
     };
     while events.read(PIECE, &mut each)? {
         definitions.check(events.latest())?;

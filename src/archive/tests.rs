@@ -3,10 +3,10 @@
 use super::*;
 use crate::otf2;
 use crate::trace::{
-    Attribute, LaneEvent, LaneRecord, LaneRegion, LaneTrace, Lanes, Metric, Moment, ProcessTrace, ThreadTrace,
+    Attribute, LaneEvent, LaneRecord, LaneRegion, LaneTrace, Metric, ProcessTrace, ThreadTrace, TraceLanes, TraceMoment,
 };
-use common::name::Name;
-use report::job::{Operation, Source};
+use common::name::FunctionName;
+use report::job::{RankOperation, TimedBy};
 
 const BEGIN: u64 = 5_000;
 
@@ -54,7 +54,7 @@ fn process() -> ProcessTrace {
         lane("NCCL 00000000000000bb rank 0", vec![operation(0, [250, 260], 4, &[(0, 7), (2, 0)])]),
         lane("CUDA[0:7]", vec![operation(5, [10, 20], 0, &[]), operation(6, [20, 90], 0, &[])]),
     ];
-    let moment = |time, enter| Moment { time: BEGIN + time, enter, region: "step".into(), values: vec![] };
+    let moment = |time, enter| TraceMoment { time: BEGIN + time, enter, region: "step".into(), values: vec![] };
     ProcessTrace {
         name: "train.r1".into(),
         job: String::new(),
@@ -68,7 +68,7 @@ fn process() -> ProcessTrace {
             name: "thread 1".into(),
             moments: vec![moment(40, true), moment(400, false), moment(500, true), moment(980, false)],
         }],
-        lanes: Lanes {
+        lanes: TraceLanes {
             regions: [
                 "ncclAllReduce",
                 "ncclSend",
@@ -112,19 +112,19 @@ fn archive() -> Option<(tempfile::TempDir, Archive)> {
 fn lanes_become_operations_in_the_order_of_their_begins() {
     let Some((_directory, archive)) = archive() else { return };
     let mut rows = archive.operations(0).unwrap();
-    let mut all: Vec<Operation> = Vec::new();
+    let mut all: Vec<RankOperation> = Vec::new();
     while let Some(operation) = rows.next().unwrap() {
         all.push(operation);
     }
-    let shown = |it: &Operation| (it.comm, it.function, it.sequence, it.peer, it.bytes, it.source, it.duration);
+    let shown = |it: &RankOperation| (it.comm, it.function, it.sequence, it.peer, it.bytes, it.source, it.duration);
     assert_eq!(
         all.iter().map(shown).collect::<Vec<_>>(),
         [
-            (0xaa, Name::of(Some(c"AllReduce")), Some(7), None, 64, Source::Stamps, 50),
-            (0xbb, Name::of(Some(c"AllReduce")), Some(7), None, 4, Source::Stamps, 5),
-            (0xaa, Name::of(Some(c"Send")), None, Some(0), 32, Source::Events, 75),
-            (0xaa, Name::of(Some(c"Recv")), None, Some(0), 16, Source::Events, 75),
-            (0xaa, Name::of(Some(c"AllReduce")), Some(0), None, 8, Source::Proxy, 50),
+            (0xaa, FunctionName::of(Some(c"AllReduce")), Some(7), None, 64, TimedBy::Stamps, 50),
+            (0xbb, FunctionName::of(Some(c"AllReduce")), Some(7), None, 4, TimedBy::Stamps, 5),
+            (0xaa, FunctionName::of(Some(c"Send")), None, Some(0), 32, TimedBy::Events, 75),
+            (0xaa, FunctionName::of(Some(c"Recv")), None, Some(0), 16, TimedBy::Events, 75),
+            (0xaa, FunctionName::of(Some(c"AllReduce")), Some(0), None, 8, TimedBy::Proxy, 50),
         ]
     );
     // a tick is half a nanosecond

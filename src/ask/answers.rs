@@ -2,14 +2,14 @@
 
 use crate::statuses::{FRESH, is_elsewhere, is_gone};
 use common::status::Status;
-use common::status::request::{Answer, To};
+use common::status::request::{RequestAnswer, To};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// The processes that are asked, by the names of their files, with their answers.
-pub(super) struct Answers(BTreeMap<String, Asked>);
+pub(super) struct Answers(BTreeMap<String, AskedProcess>);
 
-struct Asked {
+struct AskedProcess {
     name: String,
     /// The process, as a request names it.
     process: To,
@@ -19,7 +19,7 @@ struct Asked {
     is_silent: bool,
     /// Ticket of its answer to a request before this one.
     before: Option<String>,
-    answer: Option<Answer>,
+    answer: Option<RequestAnswer>,
     /// Whether it has ended, so that it answers no more.
     has_ended: bool,
     /// Whether it has answered another request that took this one's place.
@@ -28,7 +28,7 @@ struct Asked {
 
 /// What has become of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum RequestOutcome {
     /// Each process has done it.
     Done,
     /// Each process has done it, some of them in part.
@@ -41,7 +41,7 @@ impl Answers {
     /// Returns the processes that may answer: those that have not ended, as far as this host knows.
     pub(super) fn awaited(statuses: Vec<(String, Status)>, now: Instant) -> Self {
         let running = statuses.into_iter().filter(|(_, status)| status.over.is_none() && !is_gone(status));
-        let asked = |status: Status| Asked {
+        let asked = |status: Status| AskedProcess {
             name: name(&status),
             process: To::Process { host: status.origin.host.clone(), pid: status.pid, born: status.born },
             beat: (status.beat, now),
@@ -84,22 +84,22 @@ impl Answers {
 
     /// Returns whether no further answer will come.
     pub(super) fn are_all(&self) -> bool {
-        let will_not = |asked: &Asked| asked.has_ended || asked.has_another || asked.is_silent;
+        let will_not = |asked: &AskedProcess| asked.has_ended || asked.has_another || asked.is_silent;
         self.0.values().all(|asked| asked.answer.is_some() || will_not(asked))
     }
 
     /// Returns what has become of the request.
-    pub(super) fn outcome(&self) -> Outcome {
+    pub(super) fn outcome(&self) -> RequestOutcome {
         let all = self.0.len();
         match self.taken().count() {
-            done if done < all => Outcome::NotDone,
-            _ if self.taken().any(|answer| answer.left_out.is_some()) => Outcome::InPart,
-            _ => Outcome::Done,
+            done if done < all => RequestOutcome::NotDone,
+            _ if self.taken().any(|answer| answer.left_out.is_some()) => RequestOutcome::InPart,
+            _ => RequestOutcome::Done,
         }
     }
 
     /// Returns the answers of those that have done it, at least in part.
-    fn taken(&self) -> impl Iterator<Item = &Answer> {
+    fn taken(&self) -> impl Iterator<Item = &RequestAnswer> {
         self.0.values().filter_map(|asked| asked.answer.as_ref()).filter(|answer| answer.refused.is_none())
     }
 
@@ -114,12 +114,12 @@ impl Answers {
         lines.extend(more(summaries.len(), most, "summaries"));
         lines.extend(self.reasons("Refused", most, |answer| answer.refused.as_ref()));
         lines.extend(self.reasons("Left out in part", most, |answer| answer.left_out.as_ref()));
-        let silent: Vec<&Asked> = self.0.values().filter(|asked| asked.answer.is_none()).collect();
-        let line = |asked: &&Asked| {
+        let silent: Vec<&AskedProcess> = self.0.values().filter(|asked| asked.answer.is_none()).collect();
+        let line = |asked: &&AskedProcess| {
             let why = match asked {
-                Asked { has_ended: true, .. } => "has ended meanwhile",
-                Asked { has_another: true, .. } => "has taken a later request in place of this one",
-                Asked { is_silent: true, .. } => {
+                AskedProcess { has_ended: true, .. } => "has ended meanwhile",
+                AskedProcess { has_another: true, .. } => "has taken a later request in place of this one",
+                AskedProcess { is_silent: true, .. } => {
                     "has written nothing for 5 s: it is dead or stopped, or its host is cut off"
                 }
                 _ => "has not answered",
@@ -132,7 +132,7 @@ impl Answers {
     }
 
     /// Returns a line for each reason, with the processes that have it.
-    fn reasons(&self, verb: &str, most: usize, of: impl Fn(&Answer) -> Option<&String>) -> Vec<String> {
+    fn reasons(&self, verb: &str, most: usize, of: impl Fn(&RequestAnswer) -> Option<&String>) -> Vec<String> {
         let mut reasons: BTreeMap<&String, Vec<&str>> = BTreeMap::new();
         for asked in self.0.values() {
             if let Some(reason) = asked.answer.as_ref().and_then(&of) {
@@ -170,7 +170,7 @@ mod tests {
         Instant::now()
     }
 
-    fn status(pid: u32, answer: Option<Answer>) -> (String, Status) {
+    fn status(pid: u32, answer: Option<RequestAnswer>) -> (String, Status) {
         (format!("{pid}"), Status { pid, answer, ..Status::default() })
     }
 
@@ -178,7 +178,11 @@ mod tests {
     fn answers_to_this_request_count() {
         let mut answers = Answers::awaited(vec![status(1, None), status(2, None), status(3, None)], now());
         let to = |ticket: &str, refused: Option<&str>| {
-            Some(Answer { ticket: ticket.into(), refused: refused.map(str::to_owned), ..Answer::default() })
+            Some(RequestAnswer {
+                ticket: ticket.into(),
+                refused: refused.map(str::to_owned),
+                ..RequestAnswer::default()
+            })
         };
         answers.take(
             vec![status(1, to("a", None)), status(2, to("b", None)), status(3, to("a", Some("why")))],
@@ -186,23 +190,27 @@ mod tests {
             false,
             now(),
         );
-        assert!(!answers.are_all() && answers.outcome() == Outcome::NotDone);
+        assert!(!answers.are_all() && answers.outcome() == RequestOutcome::NotDone);
         let text = answers.text(3);
         assert!(text.starts_with("1 of 3 processes have taken the request.\n"), "{text}");
         assert!(text.contains("Refused by pid 3 on an unknown host: why\n"), "{text}");
         assert!(text.contains("pid 2 on an unknown host has not answered.\n"), "{text}");
         answers.take(vec![status(2, to("a", None)), status(3, to("a", None))], "a", false, now());
-        assert!(answers.are_all() && answers.outcome() == Outcome::Done);
+        assert!(answers.are_all() && answers.outcome() == RequestOutcome::Done);
     }
 
     #[test]
     fn what_is_left_out_makes_it_done_in_part() {
         let mut answers = Answers::awaited(vec![status(1, None), status(2, None)], now());
         let answer = |left_out: Option<&str>| {
-            Some(Answer { ticket: "a".into(), left_out: left_out.map(str::to_owned), ..Answer::default() })
+            Some(RequestAnswer {
+                ticket: "a".into(),
+                left_out: left_out.map(str::to_owned),
+                ..RequestAnswer::default()
+            })
         };
         answers.take(vec![status(1, answer(None)), status(2, answer(Some("why")))], "a", false, now());
-        assert!(answers.are_all() && answers.outcome() == Outcome::InPart);
+        assert!(answers.are_all() && answers.outcome() == RequestOutcome::InPart);
         let text = answers.text(3);
         assert!(text.starts_with("2 of 2 processes have taken the request, 1 of them in part.\n"), "{text}");
         assert!(text.contains("Left out in part by pid 2 on an unknown host: why\n"), "{text}");
@@ -210,13 +218,14 @@ mod tests {
 
     #[test]
     fn who_answers_a_later_request_is_not_waited_for() {
-        let answered = |pid, ticket: &str| status(pid, Some(Answer { ticket: ticket.into(), ..Answer::default() }));
+        let answered =
+            |pid, ticket: &str| status(pid, Some(RequestAnswer { ticket: ticket.into(), ..RequestAnswer::default() }));
         let mut answers = Answers::awaited(vec![answered(1, "before"), answered(2, "before")], now());
         answers.take(vec![answered(1, "a"), answered(2, "before")], "a", false, now());
         answers.take(vec![answered(1, "b"), answered(2, "before")], "a", true, now());
         assert!(!answers.are_all());
         answers.take(vec![answered(1, "b"), answered(2, "b")], "a", true, now());
-        assert!(answers.are_all() && answers.outcome() == Outcome::NotDone);
+        assert!(answers.are_all() && answers.outcome() == RequestOutcome::NotDone);
         let text = answers.text(3);
         assert!(text.starts_with("1 of 2 ") && text.contains("pid 2 on an unknown host has taken a later"), "{text}");
     }
@@ -230,7 +239,7 @@ mod tests {
         assert!(Answers::awaited(vec![over(status(1, None))], now()).is_empty());
         let mut answers = Answers::awaited(vec![status(1, None)], now());
         answers.take(vec![over(status(1, None))], "a", false, now());
-        assert!(answers.are_all() && answers.outcome() == Outcome::NotDone);
+        assert!(answers.are_all() && answers.outcome() == RequestOutcome::NotDone);
     }
 
     #[test]
@@ -248,7 +257,7 @@ mod tests {
         answers.take(vec![of("elsewhere", 2)], "a", false, after(6));
         assert!(!answers.are_all());
         answers.take(vec![of("elsewhere", 2)], "a", false, after(12));
-        assert!(answers.are_all() && answers.outcome() == Outcome::NotDone);
+        assert!(answers.are_all() && answers.outcome() == RequestOutcome::NotDone);
         let text = answers.text(3);
         assert!(text.contains("pid 1 on elsewhere has written nothing for 5 s: it is dead or stopped"), "{text}");
         // one of this host is known to live, and may be stopped for a while

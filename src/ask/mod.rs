@@ -4,11 +4,11 @@ mod answers;
 
 use crate::output;
 use crate::statuses;
-use answers::{Answers, Outcome};
+use answers::{Answers, RequestOutcome};
 use common::config::Preset;
 use common::files::{self, Directory, NewFile};
 use common::status::Status;
-use common::status::request::{self, FILE, Request, SCHEMA, To};
+use common::status::request::{self, FILE, SCHEMA, StatusRequest, To};
 use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -35,7 +35,7 @@ const MOST: usize = 3;
                   3 all have done it, and some have left a part out, which is named."
 )]
 #[group(id = "request", required = true, multiple = true, args = ["preset", "back", "summary"])]
-pub(crate) struct Arguments {
+pub(crate) struct AskArguments {
     /// The job's NCCL_SCOREP_STATUS, as of `run --status DIR`.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -82,7 +82,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Writes a request and waits for the answers of the running processes.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &AskArguments) -> ExitCode {
     match asked(arguments) {
         Ok(status) => status,
         Err(message) => {
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn asked(arguments: &Arguments) -> Result<ExitCode, String> {
+fn asked(arguments: &AskArguments) -> Result<ExitCode, String> {
     let named = &arguments.directory;
     let in_words = |error: io::Error| format!("{}: {error}: name the job's NCCL_SCOREP_STATUS", named.display());
     // the request goes where the processes were found, wherever the name leads by then
@@ -126,13 +126,13 @@ fn asked(arguments: &Arguments) -> Result<ExitCode, String> {
     }
     output::text(&answers.text(MOST))?;
     Ok(match answers.outcome() {
-        Outcome::Done => ExitCode::SUCCESS,
-        Outcome::InPart => ExitCode::from(IN_PART),
-        Outcome::NotDone => ExitCode::FAILURE,
+        RequestOutcome::Done => ExitCode::SUCCESS,
+        RequestOutcome::InPart => ExitCode::from(IN_PART),
+        RequestOutcome::NotDone => ExitCode::FAILURE,
     })
 }
 
-impl Arguments {
+impl AskArguments {
     /// Returns whether the process with this status shall be asked.
     fn is_for(&self, status: &Status) -> bool {
         self.pid.is_none_or(|pid| pid == status.pid) && (self.host.is_none() || self.host == status.origin.host)
@@ -140,13 +140,13 @@ impl Arguments {
 }
 
 /// Returns whether somebody has made another request since this one.
-fn is_replaced(directory: &Path, request: &Request) -> bool {
+fn is_replaced(directory: &Path, request: &StatusRequest) -> bool {
     request::read(&directory.join(FILE)).is_ok_and(|(found, _)| found.ticket != request.ticket)
 }
 
-fn request(arguments: &Arguments, to: To) -> Request {
-    let &Arguments { preset, duration, back, summary, .. } = arguments;
-    Request {
+fn request(arguments: &AskArguments, to: To) -> StatusRequest {
+    let &AskArguments { preset, duration, back, summary, .. } = arguments;
+    StatusRequest {
         schema: SCHEMA.into(),
         ticket: format!("{:016x}", files::random()),
         to: Some(to),
@@ -157,7 +157,7 @@ fn request(arguments: &Arguments, to: To) -> Request {
     }
 }
 
-fn write(directory: &Path, request: &Request) -> io::Result<()> {
+fn write(directory: &Path, request: &StatusRequest) -> io::Result<()> {
     let mut file = NewFile::beside(&directory.join(FILE))?;
     serde_json::to_writer(&mut file, request)?;
     file.write_all(b"\n")?;
@@ -182,10 +182,10 @@ mod tests {
     #[test]
     fn a_request_is_whole_and_everybody_may_read_it() {
         let directory = tempfile::tempdir().unwrap();
-        let request = Request { schema: SCHEMA.into(), ticket: "1".into(), ..Request::default() };
+        let request = StatusRequest { schema: SCHEMA.into(), ticket: "1".into(), ..StatusRequest::default() };
         write(directory.path(), &request).unwrap();
         let place = directory.path().join(FILE);
-        assert_eq!(serde_json::from_slice::<Request>(&std::fs::read(&place).unwrap()).unwrap(), request);
+        assert_eq!(serde_json::from_slice::<StatusRequest>(&std::fs::read(&place).unwrap()).unwrap(), request);
         assert_eq!(place.metadata().unwrap().permissions().mode() & 0o777, MODE);
         assert_eq!(directory.path().read_dir().unwrap().count(), 1);
     }

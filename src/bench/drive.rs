@@ -1,7 +1,7 @@
 //! Plays a script against a plugin as fast as possible.
 
-use super::script::{Script, Step, Template, time_of};
-use crate::host::table::Functions;
+use super::script::{Script, ScriptStep, Template, time_of};
+use crate::host::table::TableFunctions;
 use common::clock::{Clock, monotonic};
 use hdrhistogram::Histogram;
 use std::ffi::{c_int, c_void};
@@ -46,7 +46,7 @@ impl Watch for Latencies<'_> {
 /// State of one playing thread. Handles and descriptors are its own; all threads share the contexts.
 #[derive(Debug)]
 pub(super) struct Player<'a> {
-    functions: Functions,
+    functions: TableFunctions,
     script: &'a Script,
     /// Contexts of the communicators, for each copy of them.
     contexts: &'a [Vec<u64>],
@@ -56,7 +56,7 @@ pub(super) struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    pub(super) fn new(functions: Functions, script: &'a Script, contexts: &'a [Vec<u64>]) -> Self {
+    pub(super) fn new(functions: TableFunctions, script: &'a Script, contexts: &'a [Vec<u64>]) -> Self {
         let handles = contexts.iter().map(|_| vec![0; script.handles]).collect();
         Self { functions, script, contexts, templates: script.templates.clone(), handles }
     }
@@ -80,8 +80,8 @@ impl<'a> Player<'a> {
 
 #[inline(always)]
 fn make(
-    functions: &Functions,
-    step: &Step,
+    functions: &TableFunctions,
+    step: &ScriptStep,
     contexts: &[u64],
     templates: &mut [Template],
     handles: &mut [u64],
@@ -90,7 +90,7 @@ fn make(
 ) {
     let pointer = |number: u64| number as *mut c_void;
     match *step {
-        Step::Start { template, context, handle, parent, group, stamp } => {
+        ScriptStep::Start { template, context, handle, parent, group, stamp } => {
             let (parent, group) = (handles[parent as usize], handles[group as usize]);
             let descriptor = templates[template as usize].fill(parent, group, stamp.wrapping_add(later));
             let place = (&raw mut handles[handle as usize]).cast();
@@ -99,14 +99,14 @@ fn make(
             // `place` points to an entry for a handle.
             watch.call(|| unsafe { (functions.start)(context, place, descriptor) });
         }
-        Step::State { handle, state, argument, stamped } => {
+        ScriptStep::State { handle, state, argument, stamped } => {
             let handle = pointer(handles[handle as usize]);
             let argument = argument.map(|argument| [if stamped { argument.wrapping_add(later) } else { argument }, 0]);
             let argument = argument.as_ref().map_or(std::ptr::null(), |words| words.as_ptr());
             // SAFETY: the argument is NULL or as large as the largest version's union.
             watch.call(|| unsafe { (functions.state)(handle, state, argument) });
         }
-        Step::Stop { handle } => {
+        ScriptStep::Stop { handle } => {
             let handle = pointer(handles[handle as usize]);
             // SAFETY: the plugin gave this handle.
             watch.call(|| unsafe { (functions.stop)(handle) });

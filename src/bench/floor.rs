@@ -3,18 +3,18 @@
 //! The limit reads the plugin's own clock once for each callback, and writes one slot of 64 bytes into a ring as large
 //! as the plugin's recording memory. Both yardsticks are called through a table, as a plugin is.
 
-use crate::host::table::Functions;
+use crate::host::table::TableFunctions;
 use common::clock::Clock;
 use common::config::Settings;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
 /// Plugin that only returns a handle.
-pub(super) const EMPTY: Functions =
-    Functions { name: c"empty".as_ptr(), init: std::ptr::null(), start, stop, state, finalize: stop };
+pub(super) const EMPTY: TableFunctions =
+    TableFunctions { name: c"empty".as_ptr(), init: std::ptr::null(), start, stop, state, finalize: stop };
 
 /// Plugin that only records. Each thread allocates its ring at its first callback.
-pub(super) const LIMIT: Functions = Functions {
+pub(super) const LIMIT: TableFunctions = TableFunctions {
     name: c"limit".as_ptr(),
     init: std::ptr::null(),
     start: limit_start,

@@ -3,8 +3,8 @@
 use super::drive::{Latencies, Player, Unwatched};
 use super::floor;
 use super::process::{self, processor_ns};
-use super::script::{Communicator, Script};
-use crate::host::table::{Introduction, NEWEST, OLDEST, Table};
+use super::script::{Script, ScriptCommunicator};
+use crate::host::table::{InterfaceTable, Introduction, NEWEST, OLDEST};
 use crate::{capture, output};
 use common::clock::{Clock, monotonic};
 use hdrhistogram::Histogram;
@@ -26,7 +26,7 @@ const PATIENCE: u32 = 60_000;
 
 /// What it is told.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct MeasureArguments {
     /// A library, or `empty` or `limit`.
     plugin: String,
     capture: PathBuf,
@@ -67,12 +67,12 @@ pub(crate) struct Measured {
     /// Latencies of single calls, where they were measured.
     pub(crate) latency: Option<Latency>,
     /// The plugin's own counts, if it is this project's.
-    pub(crate) recorded: Option<Recorded>,
+    pub(crate) recorded: Option<RecordedCounts>,
 }
 
 /// Counts from the library's summary. They show whether a plugin was fast because it dropped events.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedCounts {
     /// Number of callbacks that the plugin got.
     pub(crate) callbacks: u64,
     /// Number of starts among the callbacks.
@@ -95,7 +95,7 @@ pub(crate) struct Latency {
 }
 
 /// Measures a plugin and writes the results to standard output.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &MeasureArguments) -> ExitCode {
     let text =
         measure(arguments).and_then(|measured| serde_json::to_string(&measured).map_err(|error| error.to_string()));
     match text {
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn measure(arguments: &Arguments) -> Result<Measured, String> {
+fn measure(arguments: &MeasureArguments) -> Result<Measured, String> {
     let clock = Clock::new();
     clock.mark();
     let without_library = process::resident_kib();
@@ -164,15 +164,15 @@ fn measure(arguments: &Arguments) -> Result<Measured, String> {
     })
 }
 
-fn open(arguments: &Arguments) -> Result<(Option<Library>, Table), String> {
+fn open(arguments: &MeasureArguments) -> Result<(Option<Library>, InterfaceTable), String> {
     let newest = arguments.interface.unwrap_or(NEWEST);
     let path = match arguments.plugin.as_str() {
-        EMPTY => return Ok((None, Table { api: newest, functions: floor::EMPTY })),
-        LIMIT => return Ok((None, Table { api: newest, functions: floor::LIMIT })),
+        EMPTY => return Ok((None, InterfaceTable { api: newest, functions: floor::EMPTY })),
+        LIMIT => return Ok((None, InterfaceTable { api: newest, functions: floor::LIMIT })),
         path => Path::new(path),
     };
     let versions = arguments.interface.unwrap_or(OLDEST)..=newest;
-    let (library, table) = Table::load(path, versions).map_err(|error| error.to_string())?;
+    let (library, table) = InterfaceTable::load(path, versions).map_err(|error| error.to_string())?;
     Ok((Some(library), table))
 }
 
@@ -180,11 +180,11 @@ fn open(arguments: &Arguments) -> Result<(Option<Library>, Table), String> {
 /// arguments go unread.
 unsafe extern "C" fn quiet(_: c_int, _: c_ulong, _: *const c_char, _: c_int, _: *const c_char) {}
 
-fn init(table: &Table, communicator: &Communicator) -> Result<u64, String> {
+fn init(table: &InterfaceTable, communicator: &ScriptCommunicator) -> Result<u64, String> {
     if table.functions.init.is_null() {
         return Ok(1);
     }
-    let Communicator { comm, name, shape: [nnodes, nranks, rank] } = communicator;
+    let ScriptCommunicator { comm, name, shape: [nnodes, nranks, rank] } = communicator;
     table.init(&Introduction {
         comm: *comm,
         name: name.as_deref(),
@@ -216,9 +216,9 @@ struct Driven {
 }
 
 fn drive(
-    arguments: &Arguments,
+    arguments: &MeasureArguments,
     clock: &Clock,
-    table: Table,
+    table: InterfaceTable,
     script: &Script,
     contexts: &[Vec<u64>],
     none: &Histogram<u64>,

@@ -16,7 +16,7 @@ use crate::installed::library;
 use crate::offspring;
 use crate::output::{self, format::Format, scratch::Scratch};
 use common::summary::Summary;
-use measure::{EMPTY, LIMIT, Measured, Recorded};
+use measure::{EMPTY, LIMIT, Measured, RecordedCounts};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -31,7 +31,7 @@ const CAPTURES: [&str; 3] = [
 
 /// What is to be measured.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct BenchArguments {
     /// Captures (*.jsonl.gz) whose calls are made; without, three of the repository's, in whose root this runs then.
     #[arg(value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
 
 /// All measurements of a plugin with a capture.
 #[derive(Debug, Serialize)]
-struct Row {
+struct BenchRow {
     capture: String,
     plugin: String,
     /// Shortest time of a call, ns, with the driver's own time.
@@ -84,7 +84,7 @@ struct Row {
 ///
 /// # Errors
 /// In words.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
     let captures = match arguments.captures.as_slice() {
         [] => CAPTURES.map(PathBuf::from).into(),
         named => named.to_vec(),
@@ -110,11 +110,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
 
 /// Returns a capture's rows: empty, limit, and the plugins.
 fn measure_all(
-    arguments: &Arguments,
+    arguments: &BenchArguments,
     settings: &Inherited,
     capture: &Path,
     plugins: &[String],
-) -> Result<Vec<Row>, String> {
+) -> Result<Vec<BenchRow>, String> {
     let mut rounds: Vec<Vec<Measured>> = vec![Vec::new(); plugins.len()];
     for _ in 0..arguments.rounds {
         for (plugin, rounds) in plugins.iter().zip(&mut rounds) {
@@ -132,7 +132,7 @@ fn measure_all(
     let row = |(plugin, rounds): (&String, Vec<Measured>)| {
         let [fastest_ns, median_ns] = times(&rounds);
         let is_comparable = spoken(&rounds) == limits;
-        Ok(Row {
+        Ok(BenchRow {
             capture: crate::capture::process_name(capture),
             plugin: plugin.clone(),
             fastest_ns,
@@ -147,7 +147,7 @@ fn measure_all(
 }
 
 fn measure_one(
-    arguments: &Arguments,
+    arguments: &BenchArguments,
     settings: &Inherited,
     capture: &Path,
     plugin: &str,
@@ -188,8 +188,8 @@ fn measure_one(
 }
 
 /// Reads the library's own counts from its summary; other plugins write none.
-fn recorded(summary: &Path) -> Option<Recorded> {
+fn recorded(summary: &Path) -> Option<RecordedCounts> {
     let summary: Summary = serde_json::from_slice(&std::fs::read(summary).ok()?).ok()?;
     let process = summary.processes.first()?;
-    Some(Recorded { callbacks: process.callbacks, events: process.events, dropped: process.dropped })
+    Some(RecordedCounts { callbacks: process.callbacks, events: process.events, dropped: process.dropped })
 }

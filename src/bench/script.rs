@@ -1,8 +1,8 @@
 //! A capture prepared for the fastest playing: everything in the calls is computed beforehand except what a plugin
 //! returns.
 
-use crate::capture::{Capture, Event, What};
-use crate::host::descriptor::{self, Arguments, Descriptor, Place, Strings, WORDS};
+use crate::capture::{CallbackKind, Capture, CapturedEvent};
+use crate::host::descriptor::{self, CStrings, Descriptor, RunHandles, StateArgument, WORDS};
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -17,7 +17,7 @@ const STAMPED_STATES: [u32; 2] = [22, 31];
 
 /// A communicator of the capture.
 #[derive(Debug)]
-pub(super) struct Communicator {
+pub(super) struct ScriptCommunicator {
     pub(super) comm: u64,
     pub(super) name: Option<CString>,
     /// Number of nodes, number of ranks, and this process' rank.
@@ -37,12 +37,13 @@ pub(super) struct Template {
 impl Template {
     /// Finds the place of the group's handle and of the stamp: it compares descriptors of events that differ in these
     /// values only.
-    fn new(api: u32, event: &Event, rank: i32, pid: i32, strings: &mut Strings) -> Self {
-        let place = Place { parent: 0, group: 0, rank, pid };
-        let mut words = |event: &Event, group| Descriptor::new(api, event, Place { group, ..place }, strings).words();
+    fn new(api: u32, event: &CapturedEvent, rank: i32, pid: i32, strings: &mut CStrings) -> Self {
+        let place = RunHandles { parent: 0, group: 0, rank, pid };
+        let mut words =
+            |event: &CapturedEvent, group| Descriptor::new(api, event, RunHandles { group, ..place }, strings).words();
         let stamped = |stamp| match *event {
-            Event::KernelCh { ch, .. } => Event::KernelCh { ch, ptimer: stamp },
-            Event::KernelPhase { ch, phase, .. } => Event::KernelPhase { ch, phase, ptimer: stamp },
+            CapturedEvent::KernelCh { ch, .. } => CapturedEvent::KernelCh { ch, ptimer: stamp },
+            CapturedEvent::KernelPhase { ch, phase, .. } => CapturedEvent::KernelPhase { ch, phase, ptimer: stamp },
             ref other => other.clone(),
         };
         let plain = words(&stamped(0), 0);
@@ -70,13 +71,13 @@ impl Template {
 
 /// A call. Handles are places in a table of the handles that are still needed; place 0 holds no handle.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     Start { template: u32, context: u32, handle: u32, parent: u32, group: u32, stamp: u64 },
     State { handle: u32, state: i32, argument: Option<u64>, stamped: bool },
     Stop { handle: u32 },
 }
 
-impl Step {
+impl ScriptStep {
     /// Returns the GPU's stamp in the call.
     fn stamp(&mut self) -> Option<&mut u64> {
         match self {
@@ -90,8 +91,8 @@ impl Step {
 /// A capture prepared for playing; each playing thread has handles of its own.
 #[derive(Debug)]
 pub(super) struct Script {
-    pub(super) communicators: Vec<Communicator>,
-    pub(super) steps: Vec<Step>,
+    pub(super) communicators: Vec<ScriptCommunicator>,
+    pub(super) steps: Vec<ScriptStep>,
     pub(super) templates: Vec<Template>,
     /// Number of places for handles.
     pub(super) handles: usize,
@@ -106,18 +107,22 @@ impl Script {
             Self { communicators: Vec::new(), steps: Vec::new(), templates: Vec::new(), handles: 1, starts: 0 };
         let mut registers = Registers::new(capture);
         let (mut contexts, mut groups) = (HashMap::new(), HashMap::new());
-        let (mut known, mut strings) = (HashMap::new(), Strings::default());
+        let (mut known, mut strings) = (HashMap::new(), CStrings::default());
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         for (number, call) in capture.lines.iter().enumerate() {
             match &call.what {
-                What::Init { ctx, comm, name, nnodes, nranks, rank } => {
+                CallbackKind::Init { ctx, comm, name, nnodes, nranks, rank } => {
                     contexts.insert(*ctx, script.communicators.len() as u32);
                     let name = name.as_ref().and_then(|name| CString::new(name.as_bytes()).ok());
-                    script.communicators.push(Communicator { comm: *comm, name, shape: [*nnodes, *nranks, *rank] });
+                    script.communicators.push(ScriptCommunicator {
+                        comm: *comm,
+                        name,
+                        shape: [*nnodes, *nranks, *rank],
+                    });
                 }
-                What::Finalize { .. } => {}
-                What::Start { ctx, h, parent, rank, event } => {
-                    if matches!(event, Event::Group) {
+                CallbackKind::Finalize { .. } => {}
+                CallbackKind::Start { ctx, h, parent, rank, event } => {
+                    if matches!(event, CapturedEvent::Group) {
                         groups.insert((*ctx, call.tid), *h);
                     }
                     let Some(&context) = contexts.get(ctx) else { continue };
@@ -125,7 +130,7 @@ impl Script {
                         registers.forget(*h);
                         continue;
                     }
-                    let is_foreign = matches!(event, Event::ProxyOp { pid, .. } if *pid != capture.meta.pid);
+                    let is_foreign = matches!(event, CapturedEvent::ProxyOp { pid, .. } if *pid != capture.meta.pid);
                     let pid = if is_foreign { own ^ 1 } else { own };
                     let template = Template::new(api, event, *rank, pid, &mut strings);
                     let template = *known.entry(template).or_insert_with_key(|template| {
@@ -133,7 +138,7 @@ impl Script {
                         script.templates.len() as u32 - 1
                     });
                     let recorded = groups.get(&(*ctx, call.tid)).copied().unwrap_or(0);
-                    let is_operation = matches!(event, Event::Coll { .. } | Event::P2p { .. });
+                    let is_operation = matches!(event, CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. });
                     let [parent, group] = match (api <= 4, capture.meta.api <= 4) {
                         // up to v4 the group is the parent, in a capture as in a call
                         (true, false) if is_operation => [recorded, 0],
@@ -141,25 +146,25 @@ impl Script {
                         _ => [*parent, recorded],
                     };
                     let stamp = match event {
-                        Event::KernelCh { ptimer, .. } | Event::KernelPhase { ptimer, .. } => *ptimer,
+                        CapturedEvent::KernelCh { ptimer, .. } | CapturedEvent::KernelPhase { ptimer, .. } => *ptimer,
                         _ => 0,
                     };
                     let (parent, group) = (registers.of(parent), registers.of(group));
                     let handle = registers.begin(*h);
-                    script.steps.push(Step::Start { template, context, handle, parent, group, stamp });
+                    script.steps.push(ScriptStep::Start { template, context, handle, parent, group, stamp });
                     script.starts += 1;
                 }
-                What::State { h, state, arg } => {
+                CallbackKind::State { h, state, arg } => {
                     if let Some(argument) = descriptor::state(api, capture.meta.api, *state, *arg) {
-                        let argument = argument.map(|words: Arguments| words[0]);
+                        let argument = argument.map(|words: StateArgument| words[0]);
                         let stamped = STAMPED_STATES.contains(state) && argument.is_some();
                         let state = i32::try_from(*state).unwrap_or(-1);
-                        script.steps.push(Step::State { handle: registers.of(*h), state, argument, stamped });
+                        script.steps.push(ScriptStep::State { handle: registers.of(*h), state, argument, stamped });
                     }
                 }
-                What::Stop { h } => {
+                CallbackKind::Stop { h } => {
                     groups.retain(|_, group| group != h);
-                    script.steps.push(Step::Stop { handle: registers.of(*h) });
+                    script.steps.push(ScriptStep::Stop { handle: registers.of(*h) });
                 }
             }
             registers.end(number);
@@ -205,17 +210,17 @@ impl Registers {
         let mut groups: HashMap<(u32, u32), u64> = HashMap::new();
         for (number, call) in capture.lines.iter().enumerate() {
             match &call.what {
-                What::Start { ctx, h, parent, event, .. } => {
-                    if matches!(event, Event::Group) {
+                CallbackKind::Start { ctx, h, parent, event, .. } => {
+                    if matches!(event, CapturedEvent::Group) {
                         groups.insert((*ctx, call.tid), *h);
                     }
                     let group = groups.get(&(*ctx, call.tid)).copied().unwrap_or(0);
                     last.extend([*h, *parent, group].map(|used| (used, number)));
                 }
-                What::State { h, .. } => {
+                CallbackKind::State { h, .. } => {
                     last.insert(*h, number);
                 }
-                What::Stop { h } => {
+                CallbackKind::Stop { h } => {
                     last.insert(*h, number);
                     groups.retain(|_, group| group != h);
                 }
@@ -283,9 +288,9 @@ mod tests {
             let mut steps = script.steps.iter();
             for call in &capture.lines {
                 match &call.what {
-                    What::Init { .. } | What::Finalize { .. } => {}
-                    What::Start { h, parent: wanted, .. } => {
-                        let Some(Step::Start { handle, parent, .. }) = steps.next() else {
+                    CallbackKind::Init { .. } | CallbackKind::Finalize { .. } => {}
+                    CallbackKind::Start { h, parent: wanted, .. } => {
+                        let Some(ScriptStep::Start { handle, parent, .. }) = steps.next() else {
                             panic!("line {}", call.line)
                         };
                         assert_eq!(handles[*parent as usize], *wanted, "{name} line {}", call.line);
@@ -293,12 +298,12 @@ mod tests {
                         // the event has no handle: its place must not keep a value
                         handles[NOBODYS as usize] = 0;
                     }
-                    What::State { h, .. } => {
-                        let Some(Step::State { handle, .. }) = steps.next() else { panic!("line {}", call.line) };
+                    CallbackKind::State { h, .. } => {
+                        let Some(ScriptStep::State { handle, .. }) = steps.next() else { panic!("line {}", call.line) };
                         assert_eq!(handles[*handle as usize], *h, "{name} line {}", call.line);
                     }
-                    What::Stop { h } => {
-                        let Some(Step::Stop { handle }) = steps.next() else { panic!("line {}", call.line) };
+                    CallbackKind::Stop { h } => {
+                        let Some(ScriptStep::Stop { handle }) = steps.next() else { panic!("line {}", call.line) };
                         assert_eq!(handles[*handle as usize], *h, "{name} line {}", call.line);
                     }
                 }
@@ -309,7 +314,7 @@ mod tests {
 
     #[test]
     fn what_differs_from_call_to_call_is_filled_in_where_it_belongs() {
-        let coll = Event::Coll {
+        let coll = CapturedEvent::Coll {
             seq: 3,
             func: None,
             count: 5,
@@ -320,17 +325,17 @@ mod tests {
             algo: None,
             proto: None,
         };
-        let kernel = Event::KernelCh { ch: 9, ptimer: 77 };
+        let kernel = CapturedEvent::KernelCh { ch: 9, ptimer: 77 };
         for api in 4..=7 {
             for event in [&coll, &kernel] {
-                let strings = &mut Strings::default();
+                let strings = &mut CStrings::default();
                 let mut template = Template::new(api, event, 1, 42, strings);
                 template.fill(11, 12, 13);
                 let stamped = match event {
-                    Event::KernelCh { ch, .. } => Event::KernelCh { ch: *ch, ptimer: 13 },
+                    CapturedEvent::KernelCh { ch, .. } => CapturedEvent::KernelCh { ch: *ch, ptimer: 13 },
                     other => other.clone(),
                 };
-                let place = Place { parent: 11, group: 12, rank: 1, pid: 42 };
+                let place = RunHandles { parent: 11, group: 12, rank: 1, pid: 42 };
                 let mut whole = Descriptor::new(api, &stamped, place, strings).words();
                 // up to v4 the group of an operation is its parent, and the script fills it in as the parent
                 whole[usize::from(PARENT)] = 11;

@@ -1,9 +1,9 @@
 //! The measurements as a table for a person. Memory and dropped events are the rounds' largest values; the plugin's own
 //! processor time is the smallest.
 
-use super::Row;
+use super::BenchRow;
 use super::measure::Measured;
-use common::report::Table;
+use common::report::TextTable;
 use std::path::Path;
 
 const HEADER: [&str; 14] = [
@@ -28,8 +28,8 @@ const DISPENSABLE: [&str; 10] =
     ["interface", "median", "max us", "MiB", "p50", "own threads ns/event", "p99.99", "p99", "x limit", "dropped"];
 
 /// Returns the table for a terminal of this width in characters.
-pub(super) fn of(rows: &[Row], width: Option<u16>) -> String {
-    let mut table = Table::new(HEADER, 2, &DISPENSABLE);
+pub(super) fn of(rows: &[BenchRow], width: Option<u16>) -> String {
+    let mut table = TextTable::new(HEADER, 2, &DISPENSABLE);
     for row in rows {
         let name = Path::new(&row.plugin)
             .file_stem()

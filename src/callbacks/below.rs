@@ -1,10 +1,10 @@
 //! One recording, read for the callbacks below a few of its calls.
 
-use super::steps::Step;
-use crate::capture::{self, Call, CaptureError, Content, Event, Survey, What};
-use crate::table::facts::Facts;
+use super::steps::OpenProxyStep;
+use crate::capture::{self, Callback, CallbackKind, CaptureError, CapturedEvent, Content, Survey};
+use crate::table::facts::OperationFacts;
 use crate::table::lines::{Lines, Started};
-use common::run_sums::Rank;
+use common::run_sums::RankSums;
 use report::answer::{KernelChannel, ProxyOperation, RankCallbacks};
 use report::job::Job;
 use std::collections::{BTreeMap, HashMap};
@@ -23,8 +23,8 @@ const STEPS: usize = 64;
 
 /// A call whose callbacks are wanted. Times are nanoseconds of the process' clock.
 #[derive(Debug)]
-pub(super) struct Wanted {
-    rank: Rank,
+pub(super) struct WantedCall {
+    rank: RankSums,
     enqueued: u64,
     stop: u64,
     is_exchange: bool,
@@ -34,14 +34,14 @@ pub(super) struct Wanted {
     of: (usize, usize),
 }
 
-impl Wanted {
+impl WantedCall {
     pub(super) fn of(job: &Job, comm: &str, rank: &RankCallbacks, of: (usize, usize)) -> Option<Self> {
         let comm = u64::from_str_radix(comm, 16).ok()?;
         let member = job.communicator(comm)?.members.iter().find(|member| member.gpu == rank.gpu)?;
         let call = &rank.call;
         let length = (1e3 * (call.stop_us - call.enqueued_us)).max(0.0) as u64;
         Some(Self {
-            rank: Rank { comm, rank: member.rank },
+            rank: RankSums { comm, rank: member.rank },
             enqueued: call.enqueued_ns,
             stop: call.enqueued_ns.saturating_add(length),
             is_exchange: call.sequence.is_none(),
@@ -51,13 +51,13 @@ impl Wanted {
     }
 
     /// Returns whether an operation of this rank is the call's first.
-    fn begins_with(&self, rank: Rank, enqueued: u64) -> bool {
+    fn begins_with(&self, rank: RankSums, enqueued: u64) -> bool {
         self.rank == rank && self.enqueued == enqueued
     }
 
     /// Returns whether an operation of this rank may be another one of the call's. The group decides, which is known
     /// once its first operation has come.
-    fn may_have(&self, rank: Rank, enqueued: u64) -> bool {
+    fn may_have(&self, rank: RankSums, enqueued: u64) -> bool {
         let last = self.enqueued.saturating_add(BEHIND);
         self.is_exchange && self.rank == rank && (self.enqueued..=last).contains(&enqueued)
     }
@@ -68,7 +68,7 @@ impl Wanted {
 }
 
 /// The callbacks of a call, with the number of the operation and the place of the rank in it.
-type Found = ((usize, usize), Below);
+type CallbacksByRank = ((usize, usize), Below);
 
 /// The callbacks below a call.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ pub(super) struct Below {
 
 /// An operation of the recording that may be one of a call.
 #[derive(Debug, Clone, Copy)]
-struct Operation {
+struct CallOperation {
     /// Place of the call among those wanted.
     wanted: usize,
     /// Whether it is the call's first.
@@ -99,7 +99,7 @@ struct Child {
     start: u64,
     stop: Option<u64>,
     /// Steps by number: NCCL may start one again, and lose the first start.
-    steps: BTreeMap<i32, Step>,
+    steps: BTreeMap<i32, OpenProxyStep>,
     /// Steps beyond those.
     more: u64,
 }
@@ -112,10 +112,10 @@ enum ChildEvent {
 
 /// The events so far.
 #[derive(Debug)]
-struct Reading<'a> {
-    wanted: &'a [Wanted],
+struct CallbackReading<'a> {
+    wanted: &'a [WantedCall],
     pid: i32,
-    operations: HashMap<u64, Operation>,
+    operations: HashMap<u64, CallOperation>,
     /// Group and stream of the calls whose first operation has come.
     teams: Vec<Option<Team>>,
     children: BTreeMap<u64, Child>,
@@ -128,12 +128,12 @@ struct Reading<'a> {
 ///
 /// # Errors
 /// The recording cannot be read any more.
-pub(super) fn read(file: &Path, wanted: &[Wanted]) -> Result<Vec<Found>, CaptureError> {
+pub(super) fn read(file: &Path, wanted: &[WantedCall]) -> Result<Vec<CallbacksByRank>, CaptureError> {
     let (meta, mut contents) = capture::contents(file)?;
     let (mono0, pid) = (meta.mono0, meta.pid);
     let until = wanted.iter().map(|it| it.stop).max().unwrap_or_default().saturating_add(BEHIND);
     let mut lines = Lines::new(&Survey::new(meta));
-    let mut reading = Reading {
+    let mut reading = CallbackReading {
         wanted,
         pid,
         operations: HashMap::new(),
@@ -153,54 +153,55 @@ pub(super) fn read(file: &Path, wanted: &[Wanted]) -> Result<Vec<Found>, Capture
     Ok(reading.found())
 }
 
-impl Reading<'_> {
-    fn take(&mut self, lines: &mut Lines, call: &Call, time: u64) {
+impl CallbackReading<'_> {
+    fn take(&mut self, lines: &mut Lines, call: &Callback, time: u64) {
         let started = lines.take(call);
         match &call.what {
-            What::Start { h, .. } if let Some(started) = started => self.operation(*h, &started),
-            What::Start { h, parent, event, .. } => self.start(*h, *parent, event, time),
-            What::State { h, state, arg } => {
+            CallbackKind::Start { h, .. } if let Some(started) = started => self.operation(*h, &started),
+            CallbackKind::Start { h, parent, event, .. } => self.start(*h, *parent, event, time),
+            CallbackKind::State { h, state, arg } => {
                 if let Some(step) = self.step(*h) {
                     step.enter(*state, *arg, time);
                 }
             }
-            What::Stop { h } => {
+            CallbackKind::Stop { h } => {
                 if let Some(step) = self.step(*h) {
                     step.leave(time);
                 } else if let Some(child) = self.children.get_mut(h) {
                     child.stop.get_or_insert(time);
                 }
             }
-            What::Init { .. } | What::Finalize { .. } => {}
+            CallbackKind::Init { .. } | CallbackKind::Finalize { .. } => {}
         }
     }
 
     fn operation(&mut self, h: u64, started: &Started) {
-        let Facts { enqueued, group, stream, .. } = started.facts;
-        let of =
-            |is_of: fn(&Wanted, Rank, u64) -> bool| self.wanted.iter().position(|it| is_of(it, started.rank, enqueued));
-        let (first, team) = (of(Wanted::begins_with), (group, stream));
-        let Some(wanted) = first.or_else(|| of(Wanted::may_have)) else { return };
+        let OperationFacts { enqueued, group, stream, .. } = started.facts;
+        let of = |is_of: fn(&WantedCall, RankSums, u64) -> bool| {
+            self.wanted.iter().position(|it| is_of(it, started.rank, enqueued))
+        };
+        let (first, team) = (of(WantedCall::begins_with), (group, stream));
+        let Some(wanted) = first.or_else(|| of(WantedCall::may_have)) else { return };
         if let (Some(_), Some(known)) = (first, self.teams.get_mut(wanted)) {
             *known = Some(team);
         }
         let is_others = self.teams.get(wanted).copied().flatten().is_some_and(|known| known != team);
         if !is_others && self.operations.len() < OPERATIONS {
-            self.operations.insert(h, Operation { wanted, is_first: first.is_some(), team });
+            self.operations.insert(h, CallOperation { wanted, is_first: first.is_some(), team });
         }
     }
 
-    fn start(&mut self, h: u64, parent: u64, event: &Event, time: u64) {
+    fn start(&mut self, h: u64, parent: u64, event: &CapturedEvent, time: u64) {
         let event = match *event {
-            Event::KernelCh { ch, .. } => ChildEvent::Channel(ch),
+            CapturedEvent::KernelCh { ch, .. } => ChildEvent::Channel(ch),
             // the parent of another process' operation is a handle of that process
-            Event::ProxyOp { pid, ch, peer, send, .. } if pid == self.pid => {
+            CapturedEvent::ProxyOp { pid, ch, peer, send, .. } if pid == self.pid => {
                 ChildEvent::Proxy { channel: ch, peer, is_send: send }
             }
-            Event::ProxyStep { step } => {
+            CapturedEvent::ProxyStep { step } => {
                 if let Some(child) = self.children.get_mut(&parent) {
                     if child.steps.len() < EVENTS || child.steps.contains_key(&step) {
-                        child.steps.insert(step, Step::new(u32::try_from(step).unwrap_or_default()));
+                        child.steps.insert(step, OpenProxyStep::new(u32::try_from(step).unwrap_or_default()));
                         self.steps.insert(h, (parent, step));
                     } else {
                         child.more += 1;
@@ -219,13 +220,13 @@ impl Reading<'_> {
         }
     }
 
-    fn step(&mut self, h: u64) -> Option<&mut Step> {
+    fn step(&mut self, h: u64) -> Option<&mut OpenProxyStep> {
         let (child, step) = self.steps.get(&h)?;
         self.children.get_mut(child)?.steps.get_mut(step)
     }
 
     /// Returns the callbacks of each call.
-    fn found(mut self) -> Vec<Found> {
+    fn found(mut self) -> Vec<CallbacksByRank> {
         let children = std::mem::take(&mut self.children);
         let mut by_call: Vec<Vec<Child>> = self.wanted.iter().map(|_| Vec::new()).collect();
         for child in children.into_values() {
@@ -244,7 +245,7 @@ impl Reading<'_> {
 }
 
 /// Makes the answer of a call. Of too many proxy operations, those that ended last stay.
-fn below(wanted: &Wanted, mut children: Vec<Child>, mut left_out: u64) -> Below {
+fn below(wanted: &WantedCall, mut children: Vec<Child>, mut left_out: u64) -> Below {
     children.sort_by_key(|child| std::cmp::Reverse(child.stop.unwrap_or(u64::MAX)));
     let (mut channels, mut proxies) = (Vec::new(), Vec::new());
     for child in children {
@@ -265,11 +266,11 @@ fn below(wanted: &Wanted, mut children: Vec<Child>, mut left_out: u64) -> Below 
     Below { channels, proxies, left_out }
 }
 
-fn proxy(wanted: &Wanted, (channel, peer, is_send): (u8, i32, bool), mut child: Child) -> ProxyOperation {
+fn proxy(wanted: &WantedCall, (channel, peer, is_send): (u8, i32, bool), mut child: Child) -> ProxyOperation {
     let end = child.stop.unwrap_or(wanted.stop);
     child.steps.values_mut().for_each(|step| step.leave(end));
     let mut sums_us = [0.0; 4];
-    for of_step in child.steps.values().map(Step::sums) {
+    for of_step in child.steps.values().map(OpenProxyStep::sums) {
         sums_us.iter_mut().zip(of_step).for_each(|(sum, ns)| *sum += ns as f64 / 1e3);
     }
     ProxyOperation {

@@ -13,7 +13,7 @@ mod steps;
 
 use crate::capture::CaptureError;
 use crate::replay::run_all;
-use below::{Below, Wanted};
+use below::{Below, WantedCall};
 use report::answer::{Callbacks, Part, RankCallbacks, Swim};
 use report::job::Job;
 use std::collections::BTreeMap;
@@ -26,10 +26,11 @@ pub(crate) fn read(swim: &Part<Swim>, job: &Job, recordings: &[PathBuf]) -> Part
         Part::Absent(reason) => return Part::Absent(reason.clone()),
     };
     let mut operations = chosen::operations(swim);
-    let mut wanted: BTreeMap<&Path, Vec<Wanted>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&Path, Vec<WantedCall>> = BTreeMap::new();
     for (number, operation) in operations.iter().enumerate() {
         for (place, rank) in operation.ranks.iter().enumerate() {
-            let found = file(job, rank.gpu, recordings).zip(Wanted::of(job, &operation.comm, rank, (number, place)));
+            let found =
+                file(job, rank.gpu, recordings).zip(WantedCall::of(job, &operation.comm, rank, (number, place)));
             if let Some((file, of_rank)) = found {
                 wanted.entry(file).or_default().push(of_rank);
             }
@@ -38,7 +39,7 @@ pub(crate) fn read(swim: &Part<Swim>, job: &Job, recordings: &[PathBuf]) -> Part
     if wanted.is_empty() {
         return Part::Absent(Callbacks::NOT_IN_INPUTS.into());
     }
-    let jobs: Vec<(&Path, Vec<Wanted>)> = wanted.into_iter().collect();
+    let jobs: Vec<(&Path, Vec<WantedCall>)> = wanted.into_iter().collect();
     let mut notes = Vec::new();
     for result in run_all(&jobs, None, |(file, wanted)| below::read(file, wanted)) {
         match result {

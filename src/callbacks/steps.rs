@@ -16,14 +16,14 @@ const WITH_BYTES: [u32; 2] = [9, 11];
 
 /// A proxy step under way. Times are nanoseconds of the process' clock.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct OpenProxyStep {
     number: u32,
     entered: Option<(StepState, u64)>,
     phases: Vec<(StepState, [u64; 2])>,
     pub(super) bytes: u64,
 }
 
-impl Step {
+impl OpenProxyStep {
     pub(super) fn new(number: u32) -> Self {
         Self { number, entered: None, phases: Vec::new(), bytes: 0 }
     }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_state_lasts_until_the_next_and_polls_do_not_begin_it_anew() {
-        let mut step = Step::new(3);
+        let mut step = OpenProxyStep::new(3);
         for (state, argument, time) in
             [(8, None, 10), (20, None, 15), (20, None, 18), (9, Some(4096), 20), (99, None, 25)]
         {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// One recorded callback.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct Callback {
     /// When the callback began, nanoseconds since [`mono0`](super::Meta::mono0).
     pub(crate) t: u64,
     /// Calling thread: 1, 2, ... in order of appearance.
@@ -15,7 +15,7 @@ pub(crate) struct Call {
     /// Line of the capture, from 1; for messages.
     pub(crate) line: u32,
     /// Kind of the callback, with its arguments.
-    pub(crate) what: What,
+    pub(crate) what: CallbackKind,
 }
 
 /// The time of a kernel by two CUDA events around its launch. The recording plugin measured it; NCCL makes no such
@@ -43,7 +43,7 @@ pub(crate) struct Kernel {
 /// A moment on the host's clock and on that of CUDA's events, which the recording plugin made in the context of a
 /// launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Anchor {
+pub(crate) struct CapturedAnchor {
     /// When the recording plugin handed it on, nanoseconds since [`mono0`](super::Meta::mono0).
     pub(crate) t: u64,
     /// Handle of the launch's event, as of [`Kernel`].
@@ -58,12 +58,12 @@ pub(crate) struct Anchor {
 /// Kind and arguments of a callback. Contexts and handles are those of the recorded plugin; a replay replaces them by
 /// its own.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum CallbackKind {
     /// A communicator was created. `ctx` is the context that the plugin returned for it; `name` may be NULL.
     Init { ctx: u32, comm: u64, name: Option<Arc<str>>, nnodes: i32, nranks: i32, rank: i32 },
     /// An event started. `h` is the handle that the plugin returned for it, `parent` the handle of its parent event (0
     /// for none).
-    Start { ctx: u32, h: u64, parent: u64, rank: i32, event: Event },
+    Start { ctx: u32, h: u64, parent: u64, rank: i32, event: CapturedEvent },
     /// An event entered a state (a number of `ncclProfilerEventState_t`); the state decides what `arg` means.
     State { h: u64, state: u32, arg: Option<u64> },
     /// An event stopped; later events may still name its handle as their parent.
@@ -74,7 +74,7 @@ pub(crate) enum What {
 
 /// The descriptor of an event. A NULL string is `None`; a CUDA stream is its address.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Event {
+pub(crate) enum CapturedEvent {
     Group,
     Coll {
         seq: u64,
@@ -177,7 +177,7 @@ pub(super) const NAMES: [&str; 16] = [
     "KernelPhase",
 ];
 
-impl Event {
+impl CapturedEvent {
     /// Returns the type as in NCCL's `descr.type`: one bit of `ncclProfileGroup`, `ncclProfileColl` and so on.
     #[must_use]
     pub(crate) fn bits(&self) -> u64 {

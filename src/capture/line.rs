@@ -1,6 +1,6 @@
 //! Reads one line of JSON, field by field.
 //!
-//! A line is first read into one flat struct that borrows from the line, and then converted into a [`Call`] by its
+//! A line is first read into one flat struct that borrows from the line, and then converted into a [`Callback`] by its
 //! callback and event type. A tagged enum would make serde copy every line into a tree first. Unknown fields are
 //! skipped, so a newer recorder may write more of them.
 
@@ -8,85 +8,85 @@ use common::origin::{Origin, wall_clock};
 use serde::Deserialize;
 
 use super::bounds;
-use super::call::{Anchor, Call, Event, Kernel, What};
+use super::call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
 use super::error::Problem;
 use super::strings::Strings;
-use super::value::{Kind, Number, Text};
+use super::value::{TextValue, TypeName, WholeNumber};
 use super::{FORMAT, Meta};
 
 /// All fields that a line may have, in any kind of line.
 #[derive(Deserialize)]
-pub(super) struct Line<'a> {
+pub(super) struct LineFields<'a> {
     #[serde(borrow)]
-    cb: Option<Text<'a>>,
-    t: Option<Number>,
-    tid: Option<Number>,
-    ctx: Option<Number>,
-    h: Option<Number>,
-    parent: Option<Number>,
-    rank: Option<Number>,
+    cb: Option<TextValue<'a>>,
+    t: Option<WholeNumber>,
+    tid: Option<WholeNumber>,
+    ctx: Option<WholeNumber>,
+    h: Option<WholeNumber>,
+    parent: Option<WholeNumber>,
+    rank: Option<WholeNumber>,
     #[serde(borrow, rename = "type")]
-    kind: Option<Kind<'a>>,
-    state: Option<Number>,
-    arg: Option<Number>,
+    kind: Option<TypeName<'a>>,
+    state: Option<WholeNumber>,
+    arg: Option<WholeNumber>,
     #[serde(borrow)]
-    comm: Option<Text<'a>>,
+    comm: Option<TextValue<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
-    nnodes: Option<Number>,
-    nranks: Option<Number>,
-    seq: Option<Number>,
+    name: Option<TextValue<'a>>,
+    nnodes: Option<WholeNumber>,
+    nranks: Option<WholeNumber>,
+    seq: Option<WholeNumber>,
     #[serde(borrow)]
-    func: Option<Text<'a>>,
-    count: Option<Number>,
+    func: Option<TextValue<'a>>,
+    count: Option<WholeNumber>,
     #[serde(borrow)]
-    dtype: Option<Text<'a>>,
-    root: Option<Number>,
-    peer: Option<Number>,
-    nch: Option<Number>,
-    nwarps: Option<Number>,
+    dtype: Option<TextValue<'a>>,
+    root: Option<WholeNumber>,
+    peer: Option<WholeNumber>,
+    nch: Option<WholeNumber>,
+    nwarps: Option<WholeNumber>,
     #[serde(borrow)]
-    algo: Option<Text<'a>>,
+    algo: Option<TextValue<'a>>,
     #[serde(borrow)]
-    proto: Option<Text<'a>>,
-    pid: Option<Number>,
-    ch: Option<Number>,
-    nsteps: Option<Number>,
-    chunk: Option<Number>,
-    send: Option<Number>,
-    step: Option<Number>,
-    ptimer: Option<Number>,
-    phase: Option<Number>,
-    depth: Option<Number>,
-    graph: Option<Number>,
+    proto: Option<TextValue<'a>>,
+    pid: Option<WholeNumber>,
+    ch: Option<WholeNumber>,
+    nsteps: Option<WholeNumber>,
+    chunk: Option<WholeNumber>,
+    send: Option<WholeNumber>,
+    step: Option<WholeNumber>,
+    ptimer: Option<WholeNumber>,
+    phase: Option<WholeNumber>,
+    depth: Option<WholeNumber>,
+    graph: Option<WholeNumber>,
     #[serde(borrow)]
-    stream: Option<Text<'a>>,
-    format: Option<Number>,
-    api: Option<Number>,
-    mask: Option<Number>,
-    real0: Option<Number>,
-    mono0: Option<Number>,
-    dropped: Option<Number>,
-    ends: Option<Number>,
-    first: Option<Number>,
-    last: Option<Number>,
-    begin: Option<Number>,
-    at: Option<Number>,
-    time: Option<Number>,
-    from: Option<Number>,
-    until: Option<Number>,
-    full: Option<Number>,
+    stream: Option<TextValue<'a>>,
+    format: Option<WholeNumber>,
+    api: Option<WholeNumber>,
+    mask: Option<WholeNumber>,
+    real0: Option<WholeNumber>,
+    mono0: Option<WholeNumber>,
+    dropped: Option<WholeNumber>,
+    ends: Option<WholeNumber>,
+    first: Option<WholeNumber>,
+    last: Option<WholeNumber>,
+    begin: Option<WholeNumber>,
+    at: Option<WholeNumber>,
+    time: Option<WholeNumber>,
+    from: Option<WholeNumber>,
+    until: Option<WholeNumber>,
+    full: Option<WholeNumber>,
     process: Option<Box<Origin>>,
 }
 
 /// Content of a line after the first.
 pub(crate) enum Content {
     /// A callback.
-    Call(Call),
+    Call(Callback),
     /// The time of a kernel.
     Kernel(Kernel),
     /// A moment on both clocks.
-    Anchor(Anchor),
+    Anchor(CapturedAnchor),
     /// The process has ended.
     End,
     /// A line of a kind that only a newer recorder writes.
@@ -101,7 +101,7 @@ pub(crate) struct Unknown {
     pub(super) ctx: Option<u32>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> LineFields<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Problem> {
         // serde would also take an array for a struct.
         if bytes.trim_ascii_start().first() != Some(&b'{') {
@@ -158,14 +158,14 @@ impl<'a> Line<'a> {
     pub(super) fn content(&self, line: u32, strings: &mut Strings) -> Result<Content, Problem> {
         let what = match self.cb.as_ref().ok_or(Problem::Missing("cb"))?.0.as_ref() {
             "start" => self.start(strings)?,
-            "state" => What::State {
+            "state" => CallbackKind::State {
                 h: int("h", self.h)?,
                 // any number passes: a newer NCCL has more states than this version knows
                 state: int("state", self.state)?,
                 arg: self.arg.map(|arg| int("arg", Some(arg))).transpose()?,
             },
-            "stop" => What::Stop { h: int("h", self.h)? },
-            "init" => What::Init {
+            "stop" => CallbackKind::Stop { h: int("h", self.h)? },
+            "init" => CallbackKind::Init {
                 ctx: int("ctx", self.ctx)?,
                 comm: hexadecimal("comm", self.comm.as_ref())?,
                 name: strings.keep_name(self.name.as_ref())?,
@@ -173,7 +173,7 @@ impl<'a> Line<'a> {
                 nranks: ranks("nranks", self.nranks)?,
                 rank: int("rank", self.rank)?,
             },
-            "finalize" => What::Finalize { ctx: int("ctx", self.ctx)? },
+            "finalize" => CallbackKind::Finalize { ctx: int("ctx", self.ctx)? },
             "meta" => return Err(Problem::MetaAgain),
             "kernel" => {
                 let t = self.time_and_thread()?.0;
@@ -191,7 +191,7 @@ impl<'a> Line<'a> {
                 if from > until {
                     return Err(Problem::Anchor { from, until });
                 }
-                return Ok(Content::Anchor(Anchor {
+                return Ok(Content::Anchor(CapturedAnchor {
                     t,
                     h: int("h", self.h)?,
                     time: int("time", self.time)?,
@@ -203,7 +203,7 @@ impl<'a> Line<'a> {
             other => return self.unknown(other, line).map(Content::Unknown),
         };
         let (t, tid) = self.time_and_thread()?;
-        Ok(Content::Call(Call { t, tid, line, what }))
+        Ok(Content::Call(Callback { t, tid, line, what }))
     }
 
     /// Reads a line of an unknown kind. Its `cb` must be a word, and it must have a time and a thread, as all lines
@@ -227,9 +227,9 @@ impl<'a> Line<'a> {
         Ok((time("t", self.t)?, tid))
     }
 
-    fn start(&self, strings: &mut Strings) -> Result<What, Problem> {
+    fn start(&self, strings: &mut Strings) -> Result<CallbackKind, Problem> {
         let bits = self.kind.as_ref().ok_or(Problem::Missing("type"))?.bits()?;
-        Ok(What::Start {
+        Ok(CallbackKind::Start {
             ctx: int("ctx", self.ctx)?,
             h: int("h", self.h)?,
             parent: int("parent", self.parent)?,
@@ -238,11 +238,11 @@ impl<'a> Line<'a> {
         })
     }
 
-    fn event(&self, bits: u64, strings: &mut Strings) -> Result<Event, Problem> {
+    fn event(&self, bits: u64, strings: &mut Strings) -> Result<CapturedEvent, Problem> {
         let number = if bits.is_power_of_two() { bits.trailing_zeros() } else { u32::MAX };
         Ok(match number {
-            0 => Event::Group,
-            1 => Event::Coll {
+            0 => CapturedEvent::Group,
+            1 => CapturedEvent::Coll {
                 seq: int("seq", self.seq)?,
                 func: strings.keep("func", self.func.as_ref())?,
                 count: int("count", self.count)?,
@@ -253,14 +253,14 @@ impl<'a> Line<'a> {
                 algo: strings.keep("algo", self.algo.as_ref())?,
                 proto: strings.keep("proto", self.proto.as_ref())?,
             },
-            2 => Event::P2p {
+            2 => CapturedEvent::P2p {
                 func: strings.keep("func", self.func.as_ref())?,
                 count: int("count", self.count)?,
                 dtype: strings.keep("dtype", self.dtype.as_ref())?,
                 peer: int("peer", self.peer)?,
                 nch: int("nch", self.nch)?,
             },
-            3 => Event::ProxyOp {
+            3 => CapturedEvent::ProxyOp {
                 pid: int("pid", self.pid)?,
                 ch: int("ch", self.ch)?,
                 peer: int("peer", self.peer)?,
@@ -268,12 +268,12 @@ impl<'a> Line<'a> {
                 chunk: int("chunk", self.chunk)?,
                 send: int::<i32>("send", self.send)? != 0,
             },
-            4 => Event::ProxyStep { step: int("step", self.step)? },
-            5 => Event::ProxyCtrl,
-            6 => Event::KernelCh { ch: int("ch", self.ch)?, ptimer: int("ptimer", self.ptimer)? },
-            7 => Event::NetPlugin,
-            8 => Event::GroupApi { depth: int("depth", self.depth)?, graph: self.graph()? },
-            9 => Event::CollApi {
+            4 => CapturedEvent::ProxyStep { step: int("step", self.step)? },
+            5 => CapturedEvent::ProxyCtrl,
+            6 => CapturedEvent::KernelCh { ch: int("ch", self.ch)?, ptimer: int("ptimer", self.ptimer)? },
+            7 => CapturedEvent::NetPlugin,
+            8 => CapturedEvent::GroupApi { depth: int("depth", self.depth)?, graph: self.graph()? },
+            9 => CapturedEvent::CollApi {
                 func: strings.keep("func", self.func.as_ref())?,
                 count: int("count", self.count)?,
                 dtype: strings.keep("dtype", self.dtype.as_ref())?,
@@ -281,33 +281,33 @@ impl<'a> Line<'a> {
                 stream: hexadecimal("stream", self.stream.as_ref())?,
                 graph: self.graph()?,
             },
-            10 => Event::P2pApi {
+            10 => CapturedEvent::P2pApi {
                 func: strings.keep("func", self.func.as_ref())?,
                 count: int("count", self.count)?,
                 dtype: strings.keep("dtype", self.dtype.as_ref())?,
                 stream: hexadecimal("stream", self.stream.as_ref())?,
                 graph: self.graph()?,
             },
-            11 => Event::KernelLaunch { stream: hexadecimal("stream", self.stream.as_ref())? },
-            12 => Event::CeColl {
-                seq: int("seq", self.seq.or(Some(Number(0))))?,
+            11 => CapturedEvent::KernelLaunch { stream: hexadecimal("stream", self.stream.as_ref())? },
+            12 => CapturedEvent::CeColl {
+                seq: int("seq", self.seq.or(Some(WholeNumber(0))))?,
                 func: strings.keep("func", self.func.as_ref())?,
-                count: int("count", self.count.or(Some(Number(0))))?,
+                count: int("count", self.count.or(Some(WholeNumber(0))))?,
                 dtype: strings.keep("dtype", self.dtype.as_ref())?,
-                root: int("root", self.root.or(Some(Number(0))))?,
+                root: int("root", self.root.or(Some(WholeNumber(0))))?,
                 stream: match &self.stream {
                     Some(stream) => hexadecimal("stream", Some(stream))?,
                     None => 0,
                 },
             },
-            13 => Event::CeSync,
-            14 => Event::CeBatch,
-            15 => Event::KernelPhase {
+            13 => CapturedEvent::CeSync,
+            14 => CapturedEvent::CeBatch,
+            15 => CapturedEvent::KernelPhase {
                 ch: int("ch", self.ch)?,
                 phase: int("phase", self.phase)?,
                 ptimer: int("ptimer", self.ptimer)?,
             },
-            _ => Event::Unknown { bits },
+            _ => CapturedEvent::Unknown { bits },
         })
     }
 
@@ -316,7 +316,7 @@ impl<'a> Line<'a> {
     }
 }
 
-fn hexadecimal(field: &'static str, text: Option<&Text<'_>>) -> Result<u64, Problem> {
+fn hexadecimal(field: &'static str, text: Option<&TextValue<'_>>) -> Result<u64, Problem> {
     let text = text.ok_or(Problem::Missing(field))?.0.as_ref();
     // from_str_radix alone would also accept a sign.
     let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -343,18 +343,18 @@ impl Whole for u64 {
     const RANGE: &str = "0 to 18446744073709551615";
 }
 
-fn int<T: Whole>(field: &'static str, number: Option<Number>) -> Result<T, Problem> {
-    let Number(value) = number.ok_or(Problem::Missing(field))?;
+fn int<T: Whole>(field: &'static str, number: Option<WholeNumber>) -> Result<T, Problem> {
+    let WholeNumber(value) = number.ok_or(Problem::Missing(field))?;
     T::try_from(value).map_err(|_| Problem::Range { field, value, range: T::RANGE })
 }
 
 /// Reads a number of ranks, or of nodes.
-fn ranks(field: &'static str, number: Option<Number>) -> Result<i32, Problem> {
+fn ranks(field: &'static str, number: Option<WholeNumber>) -> Result<i32, Problem> {
     let ranks = int(field, number)?;
     if common::ranks::are_possible(ranks) { Ok(ranks) } else { Err(Problem::Ranks { field, ranks: ranks.into() }) }
 }
 
-fn time(field: &'static str, number: Option<Number>) -> Result<u64, Problem> {
+fn time(field: &'static str, number: Option<WholeNumber>) -> Result<u64, Problem> {
     let time = int(field, number)?;
     if time > bounds::TIME { Err(Problem::Time { field, time }) } else { Ok(time) }
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::Meta;
 use super::error::{CaptureError, Problem};
-use super::line::{Content, Line};
+use super::line::{Content, LineFields};
 use super::strings::Strings;
-use super::text::Text;
+use super::text::CaptureText;
 
 /// The lines of a capture after the first. Only the different strings stay in memory.
 pub(crate) struct Lines {
     path: PathBuf,
-    text: Text,
+    text: CaptureText,
     strings: Strings,
     /// Whether the first line announces that the last line will be the end of the process.
     announces_end: bool,
@@ -23,10 +23,10 @@ impl Lines {
     /// Opens a capture and reads its first line.
     pub(super) fn begin(path: &Path, file: File) -> Result<(Meta, Self), CaptureError> {
         let first = |problem| CaptureError::of(path, 1, problem);
-        let mut text = Text::new(file).map_err(first)?;
+        let mut text = CaptureText::new(file).map_err(first)?;
         let line = text.next().and_then(|line| line.ok_or(Problem::Empty)).map_err(first)?;
         let (meta, announces_end) =
-            Line::parse(line).and_then(|line| Ok((line.meta()?, line.announces_end()))).map_err(first)?;
+            LineFields::parse(line).and_then(|line| Ok((line.meta()?, line.announces_end()))).map_err(first)?;
         let strings = Strings::default();
         Ok((meta, Self { path: path.into(), text, strings, announces_end, has_ended: false }))
     }
@@ -59,7 +59,7 @@ impl Lines {
             next => next?,
         };
         let Some(bytes) = bytes else { return Ok(None) };
-        let content = Line::parse(bytes)?.content(number, &mut self.strings)?;
+        let content = LineFields::parse(bytes)?.content(number, &mut self.strings)?;
         self.has_ended |= matches!(content, Content::End);
         Ok(Some(content))
     }

@@ -50,18 +50,18 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) use call::{Anchor, Call, Event, Kernel, What};
+pub(crate) use call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
 pub(crate) use error::{CaptureError, Problem};
 pub(crate) use files::{ENDING, process_name};
 pub(crate) use handles::Handles;
 pub(crate) use line::Content;
 pub(crate) use meta::{FORMAT, Meta};
-pub(crate) use recording::{Contents, Recording};
+pub(crate) use recording::{Contents, KeptRecording};
 pub(crate) use skipped::Skipped;
-pub(crate) use survey::{Communicator, Survey};
+pub(crate) use survey::{IntroducedCommunicator, Survey};
 
 use lines::Lines;
-use seen::Seen;
+use seen::HandleLines;
 
 /// All callbacks of one process, in the order in which NCCL made them, and the kernel times that the recording plugin
 /// measured.
@@ -72,7 +72,7 @@ pub(crate) struct Capture {
     /// The recorded process and the circumstances of the recording.
     pub(crate) meta: Meta,
     /// The calls, in the recorded order; never empty. Times of different threads may fall from one call to the next.
-    pub(crate) lines: Vec<Call>,
+    pub(crate) lines: Vec<Callback>,
     /// Times of kernels, in the order in which the recording plugin learnt them.
     pub(crate) kernels: Vec<Kernel>,
     /// Lines of kinds that this tool does not know.
@@ -85,7 +85,7 @@ pub(crate) struct Capture {
 /// The first problem, with its line (from 1, of the decompressed text).
 pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
     let (mut meta, mut rest) = open(path)?;
-    let mut seen = Seen::default();
+    let mut seen = HandleLines::default();
     let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
     while let Some(content) = rest.next()? {
         seen.check(&content).map_err(|problem| rest.wrong(problem))?;

@@ -9,12 +9,12 @@ use super::bounds;
 use super::error::CaptureError;
 use super::line::Content;
 use super::lines::Lines;
-use super::seen::Seen;
+use super::seen::HandleLines;
 use super::survey::Survey;
 use super::{Problem, text};
 
 /// A capture that was read once and has no errors.
-pub(crate) struct Recording {
+pub(crate) struct KeptRecording {
     /// Path of the capture.
     pub(crate) path: PathBuf,
     /// The open file, so that both readings see the same file even if the path changes in between.
@@ -46,7 +46,7 @@ impl Contents {
     }
 }
 
-impl Recording {
+impl KeptRecording {
     /// Reads and checks a capture.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ fn survey(path: &Path, file: File) -> Result<(Survey, Option<Vec<Content>>), Cap
     let (meta, mut lines) = Lines::begin(path, file)?;
     let mut survey = Survey::new(meta);
     let mut kept = Some(Vec::new());
-    let mut seen = Seen::default();
+    let mut seen = HandleLines::default();
     while let Some(content) = lines.next()? {
         seen.check(&content).and_then(|()| survey.note(&content)).map_err(|problem| lines.wrong(problem))?;
         kept = kept.filter(|kept: &Vec<Content>| kept.len() < bounds::KEPT);

@@ -6,41 +6,41 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::call::{Anchor, Call, Kernel, What};
+use super::call::{Callback, CallbackKind, CapturedAnchor, Kernel};
 use super::error::Problem;
 use super::handles::Handles;
 use super::line::{Content, Unknown};
 
 /// Handles and contexts given out so far, each with its line. Lines count from 1, so 0 stands for no line.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct HandleLines {
     handles: Handles<u32>,
     contexts: HashMap<u32, u32>,
 }
 
-impl Seen {
+impl HandleLines {
     /// Checks the handles and contexts that the next line uses, and notes those that it gives out.
     pub(super) fn check(&mut self, content: &Content) -> Result<(), Problem> {
         match content {
             Content::Call(call) => self.call(call),
-            Content::Kernel(Kernel { h, .. }) | Content::Anchor(Anchor { h, .. }) => self.handle("h", *h),
+            Content::Kernel(Kernel { h, .. }) | Content::Anchor(CapturedAnchor { h, .. }) => self.handle("h", *h),
             Content::End => Ok(()),
             Content::Unknown(unknown) => self.unknown(unknown),
         }
     }
 
-    fn call(&mut self, call: &Call) -> Result<(), Problem> {
+    fn call(&mut self, call: &Callback) -> Result<(), Problem> {
         match call.what {
-            What::Init { ctx, .. } => self.initialise(ctx, call.line),
-            What::Start { ctx, h, parent, .. } => {
+            CallbackKind::Init { ctx, .. } => self.initialise(ctx, call.line),
+            CallbackKind::Start { ctx, h, parent, .. } => {
                 self.context(ctx)?;
                 if parent != 0 {
                     self.handle("parent", parent)?;
                 }
                 self.start(h, call.line)
             }
-            What::State { h, .. } | What::Stop { h } => self.handle("h", h),
-            What::Finalize { ctx } => self.context(ctx),
+            CallbackKind::State { h, .. } | CallbackKind::Stop { h } => self.handle("h", h),
+            CallbackKind::Finalize { ctx } => self.context(ctx),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bounds;
 use super::error::Problem;
-use super::value::Text;
+use super::value::TextValue;
 
 /// All different strings so far.
 #[derive(Default)]
@@ -16,12 +16,16 @@ pub(super) struct Strings {
 
 impl Strings {
     /// Keeps a string that NCCL gave.
-    pub(super) fn keep(&mut self, field: &'static str, text: Option<&Text<'_>>) -> Result<Option<Arc<str>>, Problem> {
+    pub(super) fn keep(
+        &mut self,
+        field: &'static str,
+        text: Option<&TextValue<'_>>,
+    ) -> Result<Option<Arc<str>>, Problem> {
         text.map(|text| self.kept(field, &text.0, bounds::STRING)).transpose()
     }
 
     /// Keeps the name of a communicator, which the application chose.
-    pub(super) fn keep_name(&mut self, text: Option<&Text<'_>>) -> Result<Option<Arc<str>>, Problem> {
+    pub(super) fn keep_name(&mut self, text: Option<&TextValue<'_>>) -> Result<Option<Arc<str>>, Problem> {
         text.map(|text| self.kept("name", &text.0, bounds::NAME)).transpose()
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::bounds;
-use super::call::{Anchor, Call, Event, Kernel, What};
+use super::call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
 use super::error::Problem;
 use super::line::Content;
 use super::{Meta, Skipped};
@@ -26,9 +26,9 @@ pub(crate) struct Survey {
     /// Times of kernels by the handle of their event; the first time counts where an event has several.
     pub(crate) kernels: HashMap<u64, Kernel>,
     /// Anchors by the handle of their launch's event.
-    pub(crate) anchors: HashMap<u64, Anchor>,
+    pub(crate) anchors: HashMap<u64, CapturedAnchor>,
     /// Communicators in the order of their creation.
-    pub(crate) communicators: Vec<Communicator>,
+    pub(crate) communicators: Vec<IntroducedCommunicator>,
     /// Context and peer of each rank that proxy operations send to.
     pub(crate) sends: BTreeSet<(u32, i32)>,
     /// Whether NCCL reported a broadcast as a `Coll` event. Releases from 2.29 on do so only with
@@ -42,7 +42,7 @@ pub(crate) struct Survey {
 
 /// A communicator as NCCL introduced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Communicator {
+pub(crate) struct IntroducedCommunicator {
     /// Its context.
     pub(crate) ctx: u32,
     /// Its id.
@@ -99,7 +99,7 @@ impl Survey {
     }
 
     /// Adds a call and returns its time.
-    fn call(&mut self, call: &Call) -> Result<u64, Problem> {
+    fn call(&mut self, call: &Callback) -> Result<u64, Problem> {
         if self.calls == 0 {
             self.main = call.tid;
         }
@@ -108,13 +108,13 @@ impl Survey {
             return Err(Problem::Threads);
         }
         match &call.what {
-            &What::Init { ctx, comm, nnodes, nranks, rank, .. } => {
-                self.communicators.push(Communicator { ctx, comm, nnodes, nranks, rank });
+            &CallbackKind::Init { ctx, comm, nnodes, nranks, rank, .. } => {
+                self.communicators.push(IntroducedCommunicator { ctx, comm, nnodes, nranks, rank });
             }
-            &What::Start { ctx, event: Event::ProxyOp { peer, send: true, .. }, .. } => {
+            &CallbackKind::Start { ctx, event: CapturedEvent::ProxyOp { peer, send: true, .. }, .. } => {
                 self.sends.insert((ctx, peer));
             }
-            What::Start { event: Event::Coll { func, .. }, .. } => {
+            CallbackKind::Start { event: CapturedEvent::Coll { func, .. }, .. } => {
                 self.broadcasts |= func.as_deref() == Some("Broadcast")
             }
             _ => {}

@@ -18,13 +18,13 @@ pub(super) fn check(first: &[u8]) -> Result<(), Problem> {
 }
 
 /// The decompressed text of a capture, line by line. The file may consist of several gzip members.
-pub(super) struct Text {
+pub(super) struct CaptureText {
     reader: BufReader<MultiGzDecoder<BufReader<File>>>,
     buffer: Vec<u8>,
     line: u32,
 }
 
-impl Text {
+impl CaptureText {
     /// Checks the first bytes before the decoder reads them, because the decoder's own error for a file of another kind
     /// is of no help.
     pub(super) fn new(file: File) -> Result<Self, Problem> {

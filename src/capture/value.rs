@@ -12,21 +12,21 @@ use super::error::Problem;
 
 /// A whole number. It is wide enough for any field, so that the range is checked where the field is known.
 #[derive(Clone, Copy)]
-pub(super) struct Number(pub(super) i128);
+pub(super) struct WholeNumber(pub(super) i128);
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for WholeNumber {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Whole;
         impl Visitor<'_> for Whole {
-            type Value = Number;
+            type Value = WholeNumber;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a whole number of at most 64 bits")
             }
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Number, E> {
-                Ok(Number(value.into()))
+            fn visit_u64<E: Error>(self, value: u64) -> Result<WholeNumber, E> {
+                Ok(WholeNumber(value.into()))
             }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
-                Ok(Number(value.into()))
+            fn visit_i64<E: Error>(self, value: i64) -> Result<WholeNumber, E> {
+                Ok(WholeNumber(value.into()))
             }
         }
         source.deserialize_any(Whole)
@@ -34,21 +34,21 @@ impl<'de> Deserialize<'de> for Number {
 }
 
 /// A string, borrowed from the line unless it has escapes.
-pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+pub(super) struct TextValue<'a>(pub(super) Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for TextValue<'a> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Letters;
         impl<'de> Visitor<'de> for Letters {
-            type Value = Text<'de>;
+            type Value = TextValue<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<TextValue<'de>, E> {
+                Ok(TextValue(Cow::Borrowed(text)))
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            fn visit_str<E: Error>(self, text: &str) -> Result<TextValue<'de>, E> {
+                Ok(TextValue(Cow::Owned(text.to_owned())))
             }
         }
         source.deserialize_str(Letters)
@@ -56,12 +56,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 }
 
 /// The type of an event, by its name or by the number in NCCL's `descr.type`.
-pub(super) enum Kind<'a> {
+pub(super) enum TypeName<'a> {
     Name(Cow<'a, str>),
     Number(u64),
 }
 
-impl Kind<'_> {
+impl TypeName<'_> {
     /// Returns the type's bit. Any number is accepted, for types of a newer NCCL. A name must be known: otherwise the
     /// bit is not known.
     pub(super) fn bits(&self) -> Result<u64, Problem> {
@@ -84,22 +84,22 @@ impl Kind<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Kind<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for TypeName<'a> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Type;
         impl<'de> Visitor<'de> for Type {
-            type Value = Kind<'de>;
+            type Value = TypeName<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the name or the number of an event type")
             }
-            fn visit_u64<E: Error>(self, bits: u64) -> Result<Kind<'de>, E> {
-                Ok(Kind::Number(bits))
+            fn visit_u64<E: Error>(self, bits: u64) -> Result<TypeName<'de>, E> {
+                Ok(TypeName::Number(bits))
             }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Kind<'de>, E> {
-                Ok(Kind::Name(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<TypeName<'de>, E> {
+                Ok(TypeName::Name(Cow::Borrowed(text)))
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Kind<'de>, E> {
-                Ok(Kind::Name(Cow::Owned(text.to_owned())))
+            fn visit_str<E: Error>(self, text: &str) -> Result<TypeName<'de>, E> {
+                Ok(TypeName::Name(Cow::Owned(text.to_owned())))
             }
         }
         source.deserialize_any(Type)

@@ -10,7 +10,7 @@ pub(crate) const COMMAND: &str = "trace-one";
 
 /// The archive, and the place of its copy.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CommunicationChildArguments {
     /// The anchor file.
     anchor: PathBuf,
     /// The directory of the copy, which has no archive.
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 }
 
 /// Copies the archive. The result and the progress go to standard output.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let Arguments { anchor, directory } = arguments;
+pub(crate) fn run(arguments: &CommunicationChildArguments) -> ExitCode {
+    let CommunicationChildArguments { anchor, directory } = arguments;
     apart::answer(|progress| add_into(anchor, directory, progress).map_err(|error| error.to_string()))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The arguments.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CommunicationArguments {
     /// Score-P's experiment directory, or its traces.otf2.
     #[arg(value_name = "EXPERIMENT")]
     experiment: PathBuf,
@@ -21,8 +21,8 @@ pub(crate) struct Arguments {
 ///
 /// # Errors
 /// In words.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
-    let Arguments { experiment, to } = arguments;
+pub(crate) fn run(arguments: &CommunicationArguments) -> Result<(), String> {
+    let CommunicationArguments { experiment, to } = arguments;
     let anchor = if experiment.is_dir() { experiment.join(ANCHOR) } else { experiment.clone() };
     if !experiment.exists() {
         return Err(format!("{}: no such file or directory", experiment.display()));

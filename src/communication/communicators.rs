@@ -1,16 +1,16 @@
 //! The communicators of an archive: their ranks, and the locations of those.
 
-use super::speaker::Said;
+use super::speaker::SpokenMoment;
 use crate::archive::{Sizes, lane};
-use crate::otf2::copy::{Communicator, Message};
-use crate::otf2::reader::{Definitions, Location};
+use crate::otf2::copy::{AddedCommunicator, Message};
+use crate::otf2::reader::{ArchiveLocation, Definitions};
 use common::operation::moved;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Communicators {
-    all: Vec<Communicator>,
+    all: Vec<AddedCommunicator>,
     /// Number of ranks of each, and their places in its list of locations.
     ranks: Vec<(i32, BTreeMap<i32, u32>)>,
     /// Communicator and rank of each lane.
@@ -27,7 +27,7 @@ pub(super) struct Communicators {
 impl Communicators {
     /// Finds them by the names of the lanes. A rank's location is its first lane.
     pub(super) fn of(definitions: &Definitions, sizes: &Sizes) -> Self {
-        let mut found: BTreeMap<u64, BTreeMap<i32, Vec<&Location>>> = BTreeMap::new();
+        let mut found: BTreeMap<u64, BTreeMap<i32, Vec<&ArchiveLocation>>> = BTreeMap::new();
         let with_events = definitions.locations.iter().filter(|location| location.is_stream && location.events > 0);
         for location in with_events {
             if let Some((comm, rank)) = lane::of_name(&location.name) {
@@ -43,7 +43,8 @@ impl Communicators {
             ambiguous: 0,
         };
         for (comm, ranks) in found {
-            let groups = |lanes: &Vec<&Location>| lanes.iter().map(|lane| lane.group).collect::<BTreeSet<_>>().len();
+            let groups =
+                |lanes: &Vec<&ArchiveLocation>| lanes.iter().map(|lane| lane.group).collect::<BTreeSet<_>>().len();
             if ranks.values().any(|lanes| groups(lanes) > 1) {
                 // two jobs in one archive: nobody knows which rank a message of either goes to
                 let events: u64 = ranks.values().flatten().map(|lane| lane.events).sum();
@@ -54,16 +55,17 @@ impl Communicators {
             let (size, _, name) = sizes.get(&comm).cloned().unwrap_or_default();
             communicators.without_size += usize::from(size <= 0);
             let name = [format!("NCCL {comm:016x}"), name].join(" ").trim_end().to_owned();
-            let first =
-                |lanes: &Vec<&Location>| lanes.iter().min_by_key(|lane| lane.name.len()).map_or(0, |lane| lane.number);
-            communicators.all.push(Communicator { name, locations: ranks.values().map(first).collect() });
+            let first = |lanes: &Vec<&ArchiveLocation>| {
+                lanes.iter().min_by_key(|lane| lane.name.len()).map_or(0, |lane| lane.number)
+            };
+            communicators.all.push(AddedCommunicator { name, locations: ranks.values().map(first).collect() });
             communicators.ranks.push((
                 size.max(i32::try_from(ranks.len()).unwrap_or(i32::MAX)),
                 ranks.keys().copied().zip(0..).collect(),
             ));
             let mut in_process: BTreeMap<u32, usize> = BTreeMap::new();
             // all lanes of a rank are in one process
-            let process = |lanes: &Vec<&Location>| lanes.first().map(|lane| lane.group).unwrap_or_default();
+            let process = |lanes: &Vec<&ArchiveLocation>| lanes.first().map(|lane| lane.group).unwrap_or_default();
             ranks.values().for_each(|lanes| *in_process.entry(process(lanes)).or_default() += 1);
             for (rank, lanes) in ranks {
                 if in_process.get(&process(&lanes)).is_some_and(|ranks| *ranks > 1) {
@@ -78,7 +80,7 @@ impl Communicators {
     }
 
     /// Returns them as the archive shall have them.
-    pub(super) fn all(&self) -> &[Communicator] {
+    pub(super) fn all(&self) -> &[AddedCommunicator] {
         &self.all
     }
 
@@ -114,18 +116,18 @@ impl Communicators {
 
     /// Returns the record of a moment of a rank of the communicator at `place`. `None` if it names a rank without a
     /// location, or if the root of a collective is not known.
-    pub(super) fn message(&self, place: usize, rank: i32, said: &Said) -> Option<Message> {
+    pub(super) fn message(&self, place: usize, rank: i32, said: &SpokenMoment) -> Option<Message> {
         let communicator = place;
         let (size, ranks) = self.ranks.get(place)?;
         let of = |rank: i32| ranks.get(&rank).copied();
         Some(match *said {
-            Said::Send { to, bytes } => Message::Send { communicator, to: of(to)?, bytes },
-            Said::Receive { from, bytes } => Message::Receive { communicator, from: of(from)?, bytes },
-            Said::Begin { collective, root } => {
+            SpokenMoment::Send { to, bytes } => Message::Send { communicator, to: of(to)?, bytes },
+            SpokenMoment::Receive { from, bytes } => Message::Receive { communicator, from: of(from)?, bytes },
+            SpokenMoment::Begin { collective, root } => {
                 root.and_then(of).or((!collective.function.has_root()).then_some(0))?;
                 Message::Begin
             }
-            Said::End { collective, root, bytes } => {
+            SpokenMoment::End { collective, root, bytes } => {
                 let place = root.and_then(of);
                 place.or((!collective.function.has_root()).then_some(0))?;
                 let (sent, received) = moved(collective.function, bytes, *size, root == Some(rank))?;

@@ -2,11 +2,11 @@
 //! one that says them.
 
 use super::messages::Messages;
-use super::speaker::Said;
+use super::speaker::SpokenMoment;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A moment that is recorded on another lane: time in ticks, place of the communicator, rank, and the moment.
-pub(super) type Moved = (u64, usize, i32, Said);
+pub(super) type Moved = (u64, usize, i32, SpokenMoment);
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Heard {
 impl Heard {
     /// Takes in a moment of a rank of the communicator at `place`. `home` is the lane that gets its record, if that is
     /// another than the one that says it.
-    pub(super) fn hear(&mut self, place: usize, rank: i32, time: u64, said: Said, home: Option<u64>) {
+    pub(super) fn hear(&mut self, place: usize, rank: i32, time: u64, said: SpokenMoment, home: Option<u64>) {
         self.messages.hear(place, rank, time, said);
         let Some(home) = home else { return };
         if said.is_of_message() {

@@ -24,14 +24,14 @@ pub(crate) use added::Added;
 
 use crate::archive;
 use crate::otf2::copy;
-use crate::otf2::reader::{Event, Reader};
+use crate::otf2::reader::{ArchiveEvent, ArchiveReader};
 use crate::otf2::{self, Otf2Error, Target, apart};
 use crate::trace::ProcessTrace;
 use common::summary::Summary;
 use communicators::Communicators;
 use heard::Heard;
 use speaker::Speaker;
-use spoken::{Known, Spoken};
+use spoken::{LaneNumbers, Spoken};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -89,7 +89,7 @@ pub(crate) fn write(
 }
 
 fn add_into(anchor: &Path, directory: &Path, progress: &mut dyn FnMut(u64)) -> Result<Added, Otf2Error> {
-    let mut reader = Reader::open(anchor)?;
+    let mut reader = ArchiveReader::open(anchor)?;
     let definitions = reader.definitions()?;
     if definitions.strings.values().any(|string| string == copy::LANES) {
         return Err(Otf2Error::HasMessages);
@@ -101,12 +101,12 @@ fn add_into(anchor: &Path, directory: &Path, progress: &mut dyn FnMut(u64)) -> R
     }
     reader.select(&lanes)?;
     let mut heard = Heard::default();
-    let known = Known::of(&definitions);
+    let known = LaneNumbers::of(&definitions);
     for &lane in &lanes {
         let Some((place, rank)) = communicators.rank_of(lane) else { continue };
         let mut speaker = Speaker::default();
         let mut events = reader.events(lane)?;
-        let mut hear = |time, event: Event<'_>| {
+        let mut hear = |time, event: ArchiveEvent<'_>| {
             if let Some(said) = known.seen(&event).and_then(|seen| speaker.see(seen)) {
                 heard.hear(place, rank, time, said, communicators.home_of(lane));
             }

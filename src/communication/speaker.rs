@@ -1,11 +1,11 @@
 //! One lane: which communication each of its events stands for.
 
 use crate::archive::lane;
-use common::name::Name;
+use common::name::FunctionName;
 
 /// An event of a lane.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Seen<'a> {
+pub(super) enum SpokenEvent<'a> {
     /// An operation begins; `other` is its peer or its root, if it has one.
     Enter { region: &'a str, other: Option<i32> },
     /// The bytes of the operation.
@@ -32,25 +32,25 @@ pub(super) fn number(function: &str) -> Option<u8> {
 
 /// A collective: its function, and OTF2's number for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Collective {
-    pub(super) function: Name,
+pub(super) struct SpokenCollective {
+    pub(super) function: FunctionName,
     pub(super) number: u8,
 }
 
 /// A moment of communication. Ranks are the communicator's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum SpokenMoment {
     /// A message is sent to a rank.
     Send { to: i32, bytes: u64 },
     /// A message of a rank has come.
     Receive { from: i32, bytes: u64 },
     /// A collective begins.
-    Begin { collective: Collective, root: Option<i32> },
+    Begin { collective: SpokenCollective, root: Option<i32> },
     /// A collective ends.
-    End { collective: Collective, root: Option<i32>, bytes: u64 },
+    End { collective: SpokenCollective, root: Option<i32>, bytes: u64 },
 }
 
-impl Said {
+impl SpokenMoment {
     /// Returns whether it is of a message, and not of a collective.
     pub(super) fn is_of_message(&self) -> bool {
         matches!(self, Self::Send { .. } | Self::Receive { .. })
@@ -62,7 +62,7 @@ impl Said {
 enum Open {
     Send(i32),
     Receive(i32, u64),
-    Collective(Collective, Option<i32>, u64),
+    Collective(SpokenCollective, Option<i32>, u64),
 }
 
 /// See the module.
@@ -72,34 +72,34 @@ pub(super) struct Speaker(Option<Open>);
 impl Speaker {
     /// Takes an event; returns the moment that it stands for. Sends are sent where their bytes are known, which is at
     /// their begin.
-    pub(super) fn see(&mut self, seen: Seen<'_>) -> Option<Said> {
+    pub(super) fn see(&mut self, seen: SpokenEvent<'_>) -> Option<SpokenMoment> {
         match seen {
-            Seen::Enter { region, other } => {
+            SpokenEvent::Enter { region, other } => {
                 self.0 = lane::function(region).and_then(|function| match (function, other) {
                     ("Send", Some(peer)) => Some(Open::Send(peer)),
                     ("Recv", Some(peer)) => Some(Open::Receive(peer, 0)),
                     (function, root) => {
-                        let (function, number) = (Name::of_text(function), number(function)?);
-                        let collective = Collective { function, number };
+                        let (function, number) = (FunctionName::of_text(function), number(function)?);
+                        let collective = SpokenCollective { function, number };
                         Some(Open::Collective(collective, root.filter(|_| function.has_root()), 0))
                     }
                 });
                 match self.0 {
-                    Some(Open::Collective(collective, root, _)) => Some(Said::Begin { collective, root }),
+                    Some(Open::Collective(collective, root, _)) => Some(SpokenMoment::Begin { collective, root }),
                     _ => None,
                 }
             }
-            Seen::Bytes(of) => match self.0.as_mut()? {
-                Open::Send(to) => Some(Said::Send { to: *to, bytes: of }),
+            SpokenEvent::Bytes(of) => match self.0.as_mut()? {
+                Open::Send(to) => Some(SpokenMoment::Send { to: *to, bytes: of }),
                 Open::Receive(_, bytes) | Open::Collective(_, _, bytes) => {
                     *bytes = of;
                     None
                 }
             },
-            Seen::Leave => match self.0.take()? {
+            SpokenEvent::Leave => match self.0.take()? {
                 Open::Send(_) => None,
-                Open::Receive(from, bytes) => Some(Said::Receive { from, bytes }),
-                Open::Collective(collective, root, bytes) => Some(Said::End { collective, root, bytes }),
+                Open::Receive(from, bytes) => Some(SpokenMoment::Receive { from, bytes }),
+                Open::Collective(collective, root, bytes) => Some(SpokenMoment::End { collective, root, bytes }),
             },
         }
     }
@@ -113,16 +113,19 @@ mod tests {
     fn an_operation_says_what_it_moves() {
         let mut speaker = Speaker::default();
         let mut say = |region, other, bytes| {
-            let events = [Seen::Enter { region, other }, Seen::Bytes(bytes), Seen::Leave];
+            let events = [SpokenEvent::Enter { region, other }, SpokenEvent::Bytes(bytes), SpokenEvent::Leave];
             events.map(|seen| speaker.see(seen))
         };
-        let of = |function| Collective { function: Name::of_text(function), number: number(function).unwrap() };
-        let begin = |function, root| Some(Said::Begin { collective: of(function), root });
-        let end = |function, root, bytes| Some(Said::End { collective: of(function), root, bytes });
-        assert_eq!(say("ncclSend", Some(3), 8), [None, Some(Said::Send { to: 3, bytes: 8 }), None]);
+        let of = |function| SpokenCollective {
+            function: FunctionName::of_text(function),
+            number: number(function).unwrap(),
+        };
+        let begin = |function, root| Some(SpokenMoment::Begin { collective: of(function), root });
+        let end = |function, root, bytes| Some(SpokenMoment::End { collective: of(function), root, bytes });
+        assert_eq!(say("ncclSend", Some(3), 8), [None, Some(SpokenMoment::Send { to: 3, bytes: 8 }), None]);
         assert_eq!(
             say("ncclRecv (not GPU-timed)", Some(2), 8),
-            [None, None, Some(Said::Receive { from: 2, bytes: 8 })]
+            [None, None, Some(SpokenMoment::Receive { from: 2, bytes: 8 })]
         );
         assert_eq!(say("ncclAllReduce", None, 5), [begin("AllReduce", None), None, end("AllReduce", None, 5)]);
         assert_eq!(say("ncclBroadcast", Some(1), 5), [begin("Broadcast", Some(1)), None, end("Broadcast", Some(1), 5)]);

@@ -2,17 +2,17 @@
 
 use super::communicators::Communicators;
 use super::heard::{Heard, Moved};
-use super::messages::Matched;
-use super::speaker::{Said, Seen, Speaker};
+use super::messages::MatchedMessages;
+use super::speaker::{Speaker, SpokenEvent, SpokenMoment};
 use crate::otf2::copy::{Adds, Message};
-use crate::otf2::reader::{Attributes, Definitions, Event};
+use crate::otf2::reader::{ArchiveEvent, Attributes, Definitions};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// See the module.
 pub(super) struct Spoken<'a> {
     communicators: &'a Communicators,
-    known: Known<'a>,
-    pub(super) matched: Matched,
+    known: LaneNumbers<'a>,
+    pub(super) matched: MatchedMessages,
     /// Moments of other lanes that have no record yet, by the lane that gets it.
     moved: BTreeMap<u64, VecDeque<Moved>>,
     without_collectives: BTreeSet<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Spoken<'a> {
 }
 
 impl<'a> Spoken<'a> {
-    pub(super) fn of(communicators: &'a Communicators, known: Known<'a>, mut heard: Heard) -> Self {
+    pub(super) fn of(communicators: &'a Communicators, known: LaneNumbers<'a>, mut heard: Heard) -> Self {
         // the moments of a lane come in order already, those of several lanes do not
         heard.moved.values_mut().for_each(|moments| moments.make_contiguous().sort_by_key(|(time, ..)| *time));
         Self {
@@ -44,8 +44,8 @@ impl<'a> Spoken<'a> {
     }
 
     /// Returns the record of a moment of a rank, and counts it.
-    fn record(&mut self, place: usize, rank: i32, said: &Said) -> Option<Message> {
-        let is_end = matches!(said, Said::End { .. });
+    fn record(&mut self, place: usize, rank: i32, said: &SpokenMoment) -> Option<Message> {
+        let is_end = matches!(said, SpokenMoment::End { .. });
         if !said.is_of_message() && self.without_collectives.contains(&place) {
             self.overlapping += u64::from(is_end);
             return None;
@@ -74,7 +74,7 @@ impl Adds for Spoken<'_> {
         }
     }
 
-    fn with(&mut self, lane: u64, event: Event<'_>) -> Option<Message> {
+    fn with(&mut self, lane: u64, event: ArchiveEvent<'_>) -> Option<Message> {
         let (place, rank) = self.communicators.rank_of(lane)?;
         let said = self.speakers.entry(lane).or_default().see(self.known.seen(&event)?)?;
         let is_moved = said.is_of_message() && self.communicators.home_of(lane).is_some();
@@ -83,34 +83,34 @@ impl Adds for Spoken<'_> {
 }
 
 /// The archive's numbers of the lanes' attributes and metrics.
-pub(super) struct Known<'a> {
+pub(super) struct LaneNumbers<'a> {
     definitions: &'a Definitions,
     peer: Option<&'a u32>,
     root: Option<&'a u32>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> LaneNumbers<'a> {
     pub(super) fn of(definitions: &'a Definitions) -> Self {
         let attribute = |name| definitions.attributes.get(name);
         Self { definitions, peer: attribute("nccl_peer"), root: attribute("nccl_root") }
     }
 
-    fn enter(&self, region: u32, attributes: Attributes<'_>) -> Seen<'a> {
+    fn enter(&self, region: u32, attributes: Attributes<'_>) -> SpokenEvent<'a> {
         let rank = |attribute| attributes.number(attribute).and_then(|rank| i32::try_from(rank).ok());
         let region = self.definitions.regions.get(&region).map_or("", String::as_str);
-        Seen::Enter { region, other: rank(self.peer).or(rank(self.root)) }
+        SpokenEvent::Enter { region, other: rank(self.peer).or(rank(self.root)) }
     }
 
-    fn metric(&self, metric: u32, value: u64) -> Option<Seen<'a>> {
+    fn metric(&self, metric: u32, value: u64) -> Option<SpokenEvent<'a>> {
         let is_bytes = self.definitions.metrics.get(&metric).is_some_and(|name| name == "nccl_op_bytes");
-        is_bytes.then_some(Seen::Bytes(value))
+        is_bytes.then_some(SpokenEvent::Bytes(value))
     }
 
-    pub(super) fn seen(&self, event: &Event<'_>) -> Option<Seen<'a>> {
+    pub(super) fn seen(&self, event: &ArchiveEvent<'_>) -> Option<SpokenEvent<'a>> {
         match *event {
-            Event::Enter(region, attributes) => Some(self.enter(region, attributes)),
-            Event::Metric(metric, value) => self.metric(metric, value),
-            Event::Leave => Some(Seen::Leave),
+            ArchiveEvent::Enter(region, attributes) => Some(self.enter(region, attributes)),
+            ArchiveEvent::Metric(metric, value) => self.metric(metric, value),
+            ArchiveEvent::Leave => Some(SpokenEvent::Leave),
         }
     }
 }

@@ -6,13 +6,13 @@ mod brought;
 use crate::capture::{self, Capture};
 use crate::output;
 use crate::output::scratch::Scratch;
-use crate::picture::timeline::{Group, Timeline};
+use crate::picture::timeline::{ProcessRows, Timeline};
 use crate::picture::{fit, recorded, rows, timeline};
 use crate::replay::request::WINDOW_SECONDS;
-use crate::replay::{self, ReplayError, Request};
+use crate::replay::{self, ReplayError, ReplayRequest};
 use crate::report::command as report_command;
 use common::report::{self, View};
-use common::run_sums::Transfer;
+use common::run_sums::TransferKey;
 use common::summary::{Summary, Transfers};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const SHOWN: std::ops::Range<u64> = 1_131_500_000..1_160_000_000;
 
 /// Where things are.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct DemoArguments {
     /// Directory that holds the recorded runs. Without it, those that this program brings.
     #[arg(long)]
     captures: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 ///
 /// # Errors
 /// In words.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &DemoArguments) -> Result<(), String> {
     output::write(
         "This demo replays recorded callbacks of a real NCCL (2.28.9, four H200 GPUs). Stand-ins play NCCL and Score-P;\n\
          the library they load is the one that is shipped.\n\n",
@@ -85,14 +85,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     output::text(&format!("\nreport:  {} (open it in a browser; docs/report.md explains it)\n", page.display()))
 }
 
-fn summary_path(arguments: &Arguments, name: &str) -> PathBuf {
+fn summary_path(arguments: &DemoArguments, name: &str) -> PathBuf {
     arguments.output.join(format!("{name}.json"))
 }
 
-fn replay_run(arguments: &Arguments, name: &str, source: &Path) -> Result<replay::Outcome, String> {
+fn replay_run(arguments: &DemoArguments, name: &str, source: &Path) -> Result<replay::ReplayOutcome, String> {
     let trace = arguments.output.join(format!("{name}.otf2"));
     remove_earlier_trace(&trace)?;
-    let request = Request {
+    let request = ReplayRequest {
         sources: vec![source.into()],
         summary: Some(summary_path(arguments, name)),
         otf2: Some(trace),
@@ -116,7 +116,7 @@ fn remove_earlier_trace(directory: &Path) -> Result<(), String> {
 }
 
 /// Draws the fit of the rank pair with the most sizes.
-fn draw(arguments: &Arguments, source: &Path, summary: &Summary) -> Result<Option<PathBuf>, String> {
+fn draw(arguments: &DemoArguments, source: &Path, summary: &Summary) -> Result<Option<PathBuf>, String> {
     let fitted = summary.transfers.iter().filter(|pair| pair.fit.is_some());
     let Some(pair) = fitted.max_by_key(|pair| pair.sizes) else { return Ok(None) };
     let transfers = sends(source, summary, pair)?;
@@ -127,7 +127,7 @@ fn draw(arguments: &Arguments, source: &Path, summary: &Summary) -> Result<Optio
 }
 
 /// Reads the pair's transfers from the capture of the sender's process.
-fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<Transfer>, String> {
+fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<TransferKey>, String> {
     let communicator = summary.communicators.iter().find(|communicator| communicator.comm == pair.comm);
     let place = communicator.and_then(|communicator| communicator.ranks.iter().find(|place| place.rank == pair.rank));
     let captures = captures(source)?;
@@ -135,10 +135,10 @@ fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<Trans
     let capture = place.and_then(|place| captures.get(place.process as usize));
     let (Some(capture), Some(comm)) = (capture, comm) else { return Ok(Vec::new()) };
     let transfers = recorded::transfers(capture);
-    let sender = recorded::Rank { comm, rank: pair.rank };
+    let sender = recorded::PictureRank { comm, rank: pair.rank };
     let of_pair = transfers.iter().filter(|transfer| transfer.of == sender && transfer.peer == pair.peer);
     Ok(of_pair
-        .map(|&recorded::Transfer { peer, channel, bytes, start, stop, .. }| Transfer {
+        .map(|&recorded::PictureTransfer { peer, channel, bytes, start, stop, .. }| TransferKey {
             peer,
             channel,
             bytes,
@@ -149,15 +149,15 @@ fn sends(source: &Path, summary: &Summary, pair: &Transfers) -> Result<Vec<Trans
 }
 
 /// Draws a part of a run as rows of regions.
-fn draw_timeline(arguments: &Arguments, source: &Path) -> Result<PathBuf, String> {
+fn draw_timeline(arguments: &DemoArguments, source: &Path) -> Result<PathBuf, String> {
     let captures = captures(source)?;
     let times = captures.iter().flat_map(|capture| capture.lines.iter().map(|call| recorded::time(capture, call)));
     let zero = times.min().unwrap_or(0);
-    let group = |capture: &Capture| Group {
+    let group = |capture: &Capture| ProcessRows {
         name: format!("process {}", capture::process_name(&capture.path)),
         rows: rows::of_process(&recorded::operations(capture), &recorded::transfers(capture)),
     };
-    let groups: Vec<Group> = captures.iter().map(group).collect();
+    let groups: Vec<ProcessRows> = captures.iter().map(group).collect();
     let shown = zero + SHOWN.start..zero + SHOWN.end;
     let title = "One step of a training on two nodes of two GPUs: tensor parallel inside a node, pipeline parallel between them";
     let path = arguments.output.join("timeline.svg");

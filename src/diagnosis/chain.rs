@@ -1,8 +1,8 @@
 //! Follows waits to their causes: whoever is waited for may wait itself, in another communicator.
 
-use super::collective::Standing;
+use super::collective::WaitingMembers;
 use super::condition::Condition;
-use super::group::Group;
+use super::group::MemberGroup;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A root cause: a process that takes no part, a communicator out of step, a wait of its own, or a circle of waits.
@@ -20,12 +20,12 @@ pub(crate) enum Root {
 
 /// Returns the root causes of waits, each with the waits that it explains.
 pub(crate) fn roots(
-    waits: &[Standing],
-    groups: &[Group<'_>],
+    waits: &[WaitingMembers],
+    groups: &[MemberGroup<'_>],
     conditions: &[Condition],
     desynchronised: &BTreeSet<usize>,
 ) -> BTreeMap<Root, Vec<usize>> {
-    let process = |wait: &Standing, member: usize| Some(groups.get(wait.group)?.members.get(member)?.process);
+    let process = |wait: &WaitingMembers, member: usize| Some(groups.get(wait.group)?.members.get(member)?.process);
     let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, wait) in waits.iter().enumerate() {
         for process in wait.waiters.iter().filter_map(|&member| process(wait, member)) {

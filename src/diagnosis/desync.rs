@@ -1,8 +1,8 @@
 //! The first collective that ranks of a communicator have called differently.
 
-use super::finding::{Call, Shift, Variant};
-use super::group::{Group, Member, named};
-use common::status::Operation;
+use super::finding::{DiagnosedCall, Shift, Variant};
+use super::group::{GroupMember, MemberGroup, named};
+use common::status::StatusOperation;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 const MOST_PROCESSES: usize = 8;
 
 /// A call with the ranks that have made it.
-type Callers<'a> = (Call, Vec<&'a Member<'a>>);
+type Callers<'a> = (DiagnosedCall, Vec<&'a GroupMember<'a>>);
 
 /// Returns the first number under which ranks have called different operations, and the calls, that of most ranks
 /// first. A wait of less than `after` seconds is none.
-pub(crate) fn first(of: &Group<'_>, after: f64) -> Option<(u64, Vec<Variant>)> {
-    let members: Vec<&Member<'_>> = of.members.iter().filter(|member| member.counts()).collect();
+pub(crate) fn first(of: &MemberGroup<'_>, after: f64) -> Option<(u64, Vec<Variant>)> {
+    let members: Vec<&GroupMember<'_>> = of.members.iter().filter(|member| member.counts()).collect();
     let operations = members.iter().flat_map(|member| &member.at.operations);
     let numbers: BTreeSet<u64> = operations.filter_map(|operation| operation.number).collect();
     let (number, calls) = numbers.into_iter().find_map(|number| {
@@ -35,10 +35,10 @@ pub(crate) fn first(of: &Group<'_>, after: f64) -> Option<(u64, Vec<Variant>)> {
 }
 
 /// Returns the different calls under a number, that of most ranks first.
-fn calls<'a>(members: &[&'a Member<'a>], number: u64) -> Vec<Callers<'a>> {
+fn calls<'a>(members: &[&'a GroupMember<'a>], number: u64) -> Vec<Callers<'a>> {
     let mut calls: Vec<Callers<'_>> = Vec::new();
     for &member in members {
-        let Some(call) = member.collective(number).map(Call::from) else { continue };
+        let Some(call) = member.collective(number).map(DiagnosedCall::from) else { continue };
         match calls.iter_mut().find(|(other, _)| other.difference(&call).is_none()) {
             Some((known, members)) => {
                 known.learn(&call);
@@ -55,22 +55,23 @@ fn calls<'a>(members: &[&'a Member<'a>], number: u64) -> Vec<Callers<'a>> {
 /// or has been in them for less than `after` seconds. Where a rank does not report its GPU, it is past them if it goes
 /// on.
 fn has_passed(calls: &[Callers<'_>], number: u64, after: f64) -> bool {
-    let is_past = |member: &&Member<'_>| {
+    let is_past = |member: &&GroupMember<'_>| {
         member.collective(number).is_some_and(|operation| {
             let goes_on = !member.at.sees_gpu && member.moved;
             operation.finished.is_some() || goes_on || member.since(operation.entered) < after
         })
     };
-    let in_bytes = |(call, _): &Callers<'_>| Call { count: None, datatype: None, ..call.clone() };
-    let in_bytes: Vec<Call> = calls.iter().map(in_bytes).collect();
-    let alike = |one: &Call| in_bytes.iter().all(|other| one.difference(other).is_none());
+    let in_bytes = |(call, _): &Callers<'_>| DiagnosedCall { count: None, datatype: None, ..call.clone() };
+    let in_bytes: Vec<DiagnosedCall> = calls.iter().map(in_bytes).collect();
+    let alike = |one: &DiagnosedCall| in_bytes.iter().all(|other| one.difference(other).is_none());
     in_bytes.iter().all(alike) && calls.iter().flat_map(|(_, members)| members).all(is_past)
 }
 
 /// Returns how a rank's calls follow from another's, if the next ones show that.
-fn shift(most: &Member<'_>, own: &Member<'_>, number: u64) -> Option<Shift> {
-    let agree = |one: Option<&Operation>, other: Option<&Operation>| {
-        one.zip(other).is_some_and(|(one, other)| Call::from(one).difference(&Call::from(other)).is_none())
+fn shift(most: &GroupMember<'_>, own: &GroupMember<'_>, number: u64) -> Option<Shift> {
+    let agree = |one: Option<&StatusOperation>, other: Option<&StatusOperation>| {
+        one.zip(other)
+            .is_some_and(|(one, other)| DiagnosedCall::from(one).difference(&DiagnosedCall::from(other)).is_none())
     };
     // both ways would say nothing, as in an alternating sequence
     let next = number.saturating_add(1);

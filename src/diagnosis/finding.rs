@@ -2,30 +2,30 @@
 
 use super::condition::Condition;
 use super::ranks::Ranges;
-use common::status::{Operation, Waiting};
+use common::status::{StatusOperation, Waiting};
 use serde::Serialize;
 
 /// The diagnosis of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Diagnosis {
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: HangVerdict,
     /// Root causes, the most certain ones first.
     pub(crate) findings: Vec<Finding>,
     /// The longest wait that is too short for a hang.
-    pub(crate) late: Option<Wait>,
+    pub(crate) late: Option<WaitingRanks>,
     /// Facts that the status files do not have, one line each.
     pub(crate) unknown: Vec<String>,
-    pub(crate) processes: Counts,
+    pub(crate) processes: ProcessCounts,
     /// Time since the last operation of the processes that run was entered, begun or finished, seconds.
     pub(crate) quiet: Option<f64>,
     /// Communicators with an end or a rank that is still to come.
-    pub(crate) communicators: Vec<State>,
+    pub(crate) communicators: Vec<CommunicatorState>,
 }
 
 /// The answer in a word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
+pub(crate) enum HangVerdict {
     /// Something is wrong, and waits for ever.
     Hang,
     /// All is well: operations go on.
@@ -41,7 +41,7 @@ pub(crate) enum Verdict {
 
 /// Numbers of processes by condition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Counts {
+pub(crate) struct ProcessCounts {
     /// Processes of the latest run.
     pub(crate) all: usize,
     pub(crate) running: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Finding {
     #[serde(flatten)]
     pub(crate) cause: Cause,
     /// Waits that this causes, the longest first. A wait that is itself the cause is not among them.
-    pub(crate) waits: Vec<Wait>,
+    pub(crate) waits: Vec<WaitingRanks>,
 }
 
 /// A root cause.
@@ -69,24 +69,24 @@ pub(crate) struct Finding {
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub(crate) enum Cause {
     /// Processes that take no part any more.
-    Processes { condition: Condition, processes: Vec<Process> },
+    Processes { condition: Condition, processes: Vec<DiagnosedProcess> },
     /// Ranks of a communicator have called different operations under one number.
-    Desynchronised { communicator: Name, number: u64, variants: Vec<Variant> },
+    Desynchronised { communicator: CommunicatorName, number: u64, variants: Vec<Variant> },
     /// Ranks wait for each other in a circle.
-    Crossed { circle: Vec<Wait> },
+    Crossed { circle: Vec<WaitingRanks> },
     /// Ranks have not entered an operation that others wait in.
-    NotEntered { wait: Wait },
+    NotEntered { wait: WaitingRanks },
     /// All have entered an operation that the GPU of some ranks has not begun.
-    NotBegun { wait: Wait },
+    NotBegun { wait: WaitingRanks },
     /// All have begun an operation that does not finish.
-    Unfinished { wait: Wait, network: Vec<Link>, without_status: Ranges },
+    Unfinished { wait: WaitingRanks, network: Vec<StuckTransfer>, without_status: Ranges },
     /// Calls of NCCL's API do not return.
-    Calls { communicator: Name, func: String, seconds: f64, ranks: Vec<i32>, without_status: Ranges },
+    Calls { communicator: CommunicatorName, func: String, seconds: f64, ranks: Vec<i32>, without_status: Ranges },
 }
 
 /// A process.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Process {
+pub(crate) struct DiagnosedProcess {
     /// Rank in the job.
     pub(crate) rank: Option<u32>,
     pub(crate) pid: u32,
@@ -98,7 +98,7 @@ pub(crate) struct Process {
 
 /// A communicator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Name {
+pub(crate) struct CommunicatorName {
     pub(crate) id: String,
     pub(crate) name: String,
     /// Number of ranks; 0: unknown.
@@ -107,7 +107,7 @@ pub(crate) struct Name {
 
 /// The call of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Call {
+pub(crate) struct DiagnosedCall {
     pub(crate) func: String,
     /// Number of elements; `None` where their type is not known.
     pub(crate) count: Option<u64>,
@@ -117,14 +117,14 @@ pub(crate) struct Call {
     pub(crate) peer: Option<i32>,
 }
 
-impl From<&Operation> for Call {
-    fn from(of: &Operation) -> Self {
-        let Operation { func, count, bytes, datatype, root, peer, .. } = of.clone();
+impl From<&StatusOperation> for DiagnosedCall {
+    fn from(of: &StatusOperation) -> Self {
+        let StatusOperation { func, count, bytes, datatype, root, peer, .. } = of.clone();
         Self { func, count, bytes, datatype, root, peer }
     }
 }
 
-impl Call {
+impl DiagnosedCall {
     /// Returns the first difference from a call that another rank makes as the same operation. What either status does
     /// not name may be equal.
     pub(crate) fn difference(&self, other: &Self) -> Option<Difference> {
@@ -170,12 +170,12 @@ pub(crate) enum Difference {
 /// Ranks that called the same operation, where others called another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Variant {
-    pub(crate) call: Call,
+    pub(crate) call: DiagnosedCall,
     /// The first difference from the call of most ranks; `None` for that call itself.
     pub(crate) differs: Option<Difference>,
     pub(crate) ranks: Vec<i32>,
     /// Its processes, where they are few.
-    pub(crate) processes: Vec<Process>,
+    pub(crate) processes: Vec<DiagnosedProcess>,
     pub(crate) shift: Option<Shift>,
 }
 
@@ -200,17 +200,17 @@ pub(crate) enum Stage {
 
 /// Ranks of a communicator that wait in an operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Wait {
-    pub(crate) communicator: Name,
+pub(crate) struct WaitingRanks {
+    pub(crate) communicator: CommunicatorName,
     /// Number of the collective; `None` for a send or receive.
     pub(crate) number: Option<u64>,
     /// `None` where no status names it any more.
-    pub(crate) call: Option<Call>,
+    pub(crate) call: Option<DiagnosedCall>,
     pub(crate) stage: Stage,
     /// Ranks that wait.
     pub(crate) waiters: Vec<i32>,
     /// Ranks that they wait for.
-    pub(crate) lacking: Vec<Rank>,
+    pub(crate) lacking: Vec<AwaitedRank>,
     /// The longest wait, seconds.
     pub(crate) seconds: f64,
     /// Whether whoever is waited for has not moved between two readings.
@@ -219,31 +219,31 @@ pub(crate) struct Wait {
 
 /// A rank of a communicator that others wait for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Rank {
+pub(crate) struct AwaitedRank {
     pub(crate) rank: i32,
-    pub(crate) process: Process,
+    pub(crate) process: DiagnosedProcess,
     /// Time since its last operation in this communicator, seconds.
     pub(crate) seconds: Option<f64>,
     /// That operation.
-    pub(crate) last: Option<Call>,
+    pub(crate) last: Option<DiagnosedCall>,
 }
 
 /// A network transfer that does not end.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Link {
+pub(crate) struct StuckTransfer {
     pub(crate) from: i32,
     pub(crate) to: i32,
     pub(crate) channel: u8,
     /// Hosts of both ranks, where they are known.
     pub(crate) hosts: [Option<String>; 2],
     /// The sender's end; `None` where its status does not name it.
-    pub(crate) sender: Option<End>,
-    pub(crate) receiver: Option<End>,
+    pub(crate) sender: Option<TransferEnd>,
+    pub(crate) receiver: Option<TransferEnd>,
 }
 
 /// One end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct End {
+pub(crate) struct TransferEnd {
     pub(crate) state: Waiting,
     pub(crate) seconds: f64,
     /// Steps that have ended.
@@ -252,13 +252,13 @@ pub(crate) struct End {
 
 /// A communicator as its ranks' statuses show it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct State {
-    pub(crate) communicator: Name,
+pub(crate) struct CommunicatorState {
+    pub(crate) communicator: CommunicatorName,
     /// Ranks with a status.
     pub(crate) ranks: Vec<i32>,
     /// Fewest and most collectives that a rank has entered.
     pub(crate) entered: (u64, u64),
     /// Whether the GPU's begins and ends are known.
     pub(crate) sees_gpu: bool,
-    pub(crate) wait: Option<Wait>,
+    pub(crate) wait: Option<WaitingRanks>,
 }

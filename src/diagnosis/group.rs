@@ -1,37 +1,37 @@
 //! The ranks of a communicator, from all processes that have it.
 
 use super::condition::Condition;
-use super::finding::{Call, Name, Process, Rank};
+use super::finding::{AwaitedRank, CommunicatorName, DiagnosedCall, DiagnosedProcess};
 use super::ranks::Ranges;
 use crate::statuses::Observed;
 use common::ranks;
-use common::status::{Communicator, Operation};
+use common::status::{StatusCommunicator, StatusOperation};
 use std::collections::BTreeMap;
 
 /// A process with its condition.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Member<'a> {
+pub(crate) struct GroupMember<'a> {
     /// Index of the process.
     pub(crate) process: usize,
     pub(crate) observed: &'a Observed,
     pub(crate) condition: Condition,
     pub(crate) rank: i32,
-    pub(crate) at: &'a Communicator,
+    pub(crate) at: &'a StatusCommunicator,
     /// Whether anything has moved in the communicator between the readings.
     pub(crate) moved: bool,
 }
 
 /// A communicator.
 #[derive(Debug)]
-pub(crate) struct Group<'a> {
-    pub(crate) name: Name,
+pub(crate) struct MemberGroup<'a> {
+    pub(crate) name: CommunicatorName,
     /// Ranks that have a status, in their order.
-    pub(crate) members: Vec<Member<'a>>,
+    pub(crate) members: Vec<GroupMember<'a>>,
     /// Number of statuses without a rank.
     pub(crate) unranked: usize,
 }
 
-impl<'a> Member<'a> {
+impl<'a> GroupMember<'a> {
     /// Returns whether the status is of its writing: the library records, and its thread has answered.
     pub(crate) fn is_current(&self) -> bool {
         let status = &self.observed.status;
@@ -50,27 +50,27 @@ impl<'a> Member<'a> {
     }
 
     /// Returns a collective by its number, if the status still names it.
-    pub(crate) fn collective(&self, number: u64) -> Option<&'a Operation> {
+    pub(crate) fn collective(&self, number: u64) -> Option<&'a StatusOperation> {
         self.at.operations.iter().find(|operation| operation.number == Some(number))
     }
 
     /// Names this rank as one that others wait for.
-    pub(crate) fn waited_for(&self) -> Rank {
+    pub(crate) fn waited_for(&self) -> AwaitedRank {
         let last = self.at.operations.iter().max_by_key(|operation| operation.entered);
         let process = named(self.observed);
         let seconds = last.map(|last| self.since(last.entered));
-        Rank { rank: self.rank, process, seconds, last: last.map(Call::from) }
+        AwaitedRank { rank: self.rank, process, seconds, last: last.map(DiagnosedCall::from) }
     }
 }
 
 /// Names a process.
-pub(crate) fn named(observed: &Observed) -> Process {
+pub(crate) fn named(observed: &Observed) -> DiagnosedProcess {
     let status = &observed.status;
     let (rank, host) = (status.origin.rank, status.origin.host.clone());
-    Process { rank, pid: status.pid, host, file: observed.file.clone(), written: status.written }
+    DiagnosedProcess { rank, pid: status.pid, host, file: observed.file.clone(), written: status.written }
 }
 
-impl Group<'_> {
+impl MemberGroup<'_> {
     /// Returns the ranks without a status. Empty where the number of ranks is unknown.
     pub(crate) fn without_status(&self) -> Ranges {
         let here: Vec<i32> = self.members.iter().map(|member| member.rank).collect();
@@ -80,25 +80,29 @@ impl Group<'_> {
 }
 
 /// Returns the communicators of all processes. Those that all ranks with a status have ended are left out.
-pub(crate) fn groups<'a>(processes: &[(&'a Observed, Condition)]) -> Vec<Group<'a>> {
-    let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
+pub(crate) fn groups<'a>(processes: &[(&'a Observed, Condition)]) -> Vec<MemberGroup<'a>> {
+    let mut groups: BTreeMap<&str, MemberGroup<'_>> = BTreeMap::new();
     for (process, &(observed, condition)) in processes.iter().enumerate() {
         for (index, at) in observed.status.communicators.iter().enumerate() {
-            let group =
-                groups.entry(&at.comm).or_insert_with(|| Group { name: Name::default(), members: vec![], unranked: 0 });
+            let group = groups.entry(&at.comm).or_insert_with(|| MemberGroup {
+                name: CommunicatorName::default(),
+                members: vec![],
+                unranked: 0,
+            });
             group.name.ranks = group.name.ranks.max(at.nranks);
             if group.name.name.is_empty() {
                 group.name.name.clone_from(&at.name);
             }
             let moved = observed.moved.get(index).copied().unwrap_or(false);
             match at.rank.filter(|&rank| rank >= 0) {
-                Some(rank) => group.members.push(Member { process, observed, condition, rank, at, moved }),
+                Some(rank) => group.members.push(GroupMember { process, observed, condition, rank, at, moved }),
                 None => group.unranked += 1,
             }
         }
     }
-    let alive = |group: &Group<'_>| group.unranked > 0 || group.members.iter().any(|member| member.at.ended.is_none());
-    let mut found: Vec<Group<'a>> = Vec::new();
+    let alive =
+        |group: &MemberGroup<'_>| group.unranked > 0 || group.members.iter().any(|member| member.at.ended.is_none());
+    let mut found: Vec<MemberGroup<'a>> = Vec::new();
     for (id, mut group) in groups {
         group.name.id = id.to_owned();
         group.members.sort_by_key(|member| member.rank);

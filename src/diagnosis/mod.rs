@@ -18,10 +18,10 @@ mod unknown;
 
 use crate::statuses::Observed;
 use chain::Root;
-use collective::Standing;
+use collective::WaitingMembers;
 pub(crate) use condition::Condition;
-use finding::{Cause, Counts, Diagnosis, Finding, Stage, State, Variant, Verdict, Wait};
-use group::{Group, Member, named};
+use finding::{Cause, CommunicatorState, Diagnosis, Finding, HangVerdict, ProcessCounts, Stage, Variant, WaitingRanks};
+use group::{GroupMember, MemberGroup, named};
 use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use unknown::label;
 
@@ -35,11 +35,11 @@ pub(crate) fn diagnose(observed: &[Observed], after: f64) -> Diagnosis {
     let processes: Vec<(&Observed, Condition)> = of_run.map(|(process, _)| (process, Condition::of(process))).collect();
     let conditions: Vec<Condition> = processes.iter().map(|(_, condition)| *condition).collect();
     let groups = group::groups(&processes);
-    let waits: Vec<Standing> =
+    let waits: Vec<WaitingMembers> =
         groups.iter().enumerate().flat_map(|(index, group)| waits(index, group, after)).collect();
     let desynchronised: BTreeMap<usize, (u64, Vec<Variant>)> =
         groups.iter().enumerate().filter_map(|(index, group)| Some((index, desync::first(group, after)?))).collect();
-    let is_gone = |wait: &Standing| {
+    let is_gone = |wait: &WaitingMembers| {
         let members = groups.get(wait.group).map(|group| &group.members);
         wait.lacking.iter().any(|&index| {
             members.and_then(|members| members.get(index)).is_some_and(|member| member.condition.takes_no_part())
@@ -59,7 +59,7 @@ pub(crate) fn diagnose(observed: &[Observed], after: f64) -> Diagnosis {
         verdict,
         findings,
         late: late.and_then(|wait| case.wait(wait)),
-        unknown: unknown::lines(&groups, &processes, !matches!(verdict, Verdict::Well | Verdict::Over)),
+        unknown: unknown::lines(&groups, &processes, !matches!(verdict, HangVerdict::Well | HangVerdict::Over)),
         processes: counts,
         quiet,
         communicators: groups.iter().enumerate().map(|(index, group)| case.state(index, group)).collect(),
@@ -67,7 +67,7 @@ pub(crate) fn diagnose(observed: &[Observed], after: f64) -> Diagnosis {
 }
 
 /// Returns the waits of a communicator.
-fn waits(index: usize, group: &Group<'_>, after: f64) -> Vec<Standing> {
+fn waits(index: usize, group: &MemberGroup<'_>, after: f64) -> Vec<WaitingMembers> {
     let mut waits = peer::standing(index, group);
     waits.extend(collective::standing(index, group));
     // where GPUs are not seen, a transfer that stands shows the wait
@@ -80,11 +80,11 @@ fn waits(index: usize, group: &Group<'_>, after: f64) -> Vec<Standing> {
         let waiters: Vec<usize> =
             members.filter(|(_, member)| ends.contains(&member.rank)).map(|(index, _)| index).collect();
         let number = group.members.iter().filter_map(|member| member.at.entered.checked_sub(1)).min();
-        let all: Vec<(usize, &Member<'_>)> = group.members.iter().enumerate().collect();
+        let all: Vec<(usize, &GroupMember<'_>)> = group.members.iter().enumerate().collect();
         let call = number.and_then(|number| collective::call_of(number, &all));
         let number = number.filter(|_| call.is_some());
         let stage = Stage::Unfinished;
-        waits.push(Standing {
+        waits.push(WaitingMembers {
             group: index,
             number,
             call,
@@ -99,9 +99,9 @@ fn waits(index: usize, group: &Group<'_>, after: f64) -> Vec<Standing> {
 }
 
 /// Returns the numbers of processes; `all` counts those of earlier runs, too.
-fn counts(conditions: &[Condition], all: usize) -> Counts {
+fn counts(conditions: &[Condition], all: usize) -> ProcessCounts {
     let number = |these: &[Condition]| conditions.iter().filter(|condition| these.contains(condition)).count();
-    Counts {
+    ProcessCounts {
         all: conditions.len(),
         running: number(&[Condition::Runs]),
         stopped: number(&[Condition::Stopped]),
@@ -128,8 +128,8 @@ fn quiet(processes: &[(&Observed, Condition)]) -> Option<f64> {
 /// A job with the waits that stand.
 struct Case<'a> {
     processes: &'a [(&'a Observed, Condition)],
-    groups: &'a [Group<'a>],
-    waits: &'a [Standing],
+    groups: &'a [MemberGroup<'a>],
+    waits: &'a [WaitingMembers],
     after: f64,
 }
 
@@ -209,7 +209,7 @@ impl Case<'_> {
         for (_, group) in self.groups.iter().enumerate().filter(|(index, _)| !waiting.contains(index)) {
             let mut calls: BTreeMap<&str, (f64, BTreeSet<i32>)> = BTreeMap::new();
             let may_stand =
-                |member: &&Member<'_>| !member.moved && member.is_current() && member.condition == Condition::Runs;
+                |member: &&GroupMember<'_>| !member.moved && member.is_current() && member.condition == Condition::Runs;
             let stand = group.members.iter().filter(may_stand);
             for (member, call) in stand.flat_map(|member| member.at.calls.iter().map(move |call| (member, call))) {
                 let seconds = member.since(call.since);
@@ -228,7 +228,7 @@ impl Case<'_> {
         found
     }
 
-    fn verdict(&self, findings: &[Finding], counts: Counts, quiet: Option<f64>) -> Verdict {
+    fn verdict(&self, findings: &[Finding], counts: ProcessCounts, quiet: Option<f64>) -> HangVerdict {
         let is_doubt = |finding: &Finding| {
             let silent = [Condition::Silent, Condition::Unwritten];
             finding.waits.is_empty()
@@ -240,48 +240,48 @@ impl Case<'_> {
         };
         let moved = || self.processes.iter().any(|(process, _)| process.moved.contains(&true));
         if findings.iter().any(|finding| !is_doubt(finding)) {
-            Verdict::Hang
+            HangVerdict::Hang
         } else if !findings.is_empty() || counts.all == 0 {
-            Verdict::Unknown
+            HangVerdict::Unknown
         } else if counts.ended + counts.left == counts.all {
-            Verdict::Over
+            HangVerdict::Over
         } else if !self.processes.iter().any(says) {
-            Verdict::Unknown
+            HangVerdict::Unknown
         } else if moved() || quiet.is_some_and(|quiet| quiet < self.after) {
-            Verdict::Well
+            HangVerdict::Well
         } else {
-            Verdict::Idle
+            HangVerdict::Idle
         }
     }
 
-    fn all(&self, waits: impl IntoIterator<Item = usize>, without: &[usize]) -> Vec<Wait> {
+    fn all(&self, waits: impl IntoIterator<Item = usize>, without: &[usize]) -> Vec<WaitingRanks> {
         let waits = waits.into_iter().filter(|wait| !without.contains(wait));
-        let mut waits: Vec<Wait> = waits.filter_map(|wait| self.wait(self.waits.get(wait)?)).collect();
+        let mut waits: Vec<WaitingRanks> = waits.filter_map(|wait| self.wait(self.waits.get(wait)?)).collect();
         waits.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
         waits
     }
 
-    fn wait(&self, of: &Standing) -> Option<Wait> {
+    fn wait(&self, of: &WaitingMembers) -> Option<WaitingRanks> {
         let group = self.groups.get(of.group)?;
         let member = |index: &usize| group.members.get(*index);
         let mut waiters: Vec<i32> = of.waiters.iter().filter_map(member).map(|member| member.rank).collect();
         waiters.sort_unstable();
         let lacking: BTreeSet<usize> = of.lacking.iter().copied().collect();
-        Some(Wait {
+        Some(WaitingRanks {
             communicator: group.name.clone(),
             number: of.number,
             call: of.call.clone(),
             stage: of.stage,
             waiters,
-            lacking: lacking.iter().filter_map(member).map(Member::waited_for).collect(),
+            lacking: lacking.iter().filter_map(member).map(GroupMember::waited_for).collect(),
             seconds: of.seconds,
             stands: of.stands,
         })
     }
 
-    fn state(&self, index: usize, group: &Group<'_>) -> State {
+    fn state(&self, index: usize, group: &MemberGroup<'_>) -> CommunicatorState {
         let entered = group.members.iter().map(|member| member.at.entered);
-        State {
+        CommunicatorState {
             communicator: group.name.clone(),
             ranks: group.members.iter().map(|member| member.rank).collect(),
             entered: (entered.clone().min().unwrap_or(0), entered.max().unwrap_or(0)),

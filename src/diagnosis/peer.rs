@@ -1,9 +1,9 @@
 //! Who waits in which send or receive, and for whom.
 
-use super::collective::Standing;
-use super::finding::{Call, Stage};
-use super::group::{Group, Member};
-use common::status::Operation;
+use super::collective::WaitingMembers;
+use super::finding::{DiagnosedCall, Stage};
+use super::group::{GroupMember, MemberGroup};
+use common::status::StatusOperation;
 use std::collections::BTreeMap;
 
 const SEND: &str = "Send";
@@ -13,8 +13,8 @@ const RECEIVE: &str = "Recv";
 ///
 /// Sends and receives have no numbers, so only those are compared that the GPU has begun and not finished. The rank at
 /// the other end has a partner for it that is not finished either, or has not called it yet.
-pub(crate) fn standing(group: usize, of: &Group<'_>) -> Vec<Standing> {
-    let mut found: BTreeMap<(Stage, Option<usize>), Standing> = BTreeMap::new();
+pub(crate) fn standing(group: usize, of: &MemberGroup<'_>) -> Vec<WaitingMembers> {
+    let mut found: BTreeMap<(Stage, Option<usize>), WaitingMembers> = BTreeMap::new();
     for (index, member) in of.members.iter().enumerate().filter(|(_, member)| takes_part(member)) {
         let Some((operation, peer)) = first_open(member) else { continue };
         let partner = of.members.binary_search_by_key(&peer, |member| member.rank).ok();
@@ -33,7 +33,7 @@ pub(crate) fn standing(group: usize, of: &Group<'_>) -> Vec<Standing> {
         };
         let seconds = member.since(operation.begun.unwrap_or(operation.entered));
         let whose = lacking.and_then(|index| of.members.get(index)).unwrap_or(member);
-        let standing = found.entry((stage, lacking)).or_insert_with(|| Standing {
+        let standing = found.entry((stage, lacking)).or_insert_with(|| WaitingMembers {
             group,
             number: None,
             call: None,
@@ -46,18 +46,18 @@ pub(crate) fn standing(group: usize, of: &Group<'_>) -> Vec<Standing> {
         standing.waiters.push(index);
         standing.stands &= !whose.moved;
         if seconds > standing.seconds {
-            (standing.seconds, standing.call) = (seconds, Some(Call::from(operation)));
+            (standing.seconds, standing.call) = (seconds, Some(DiagnosedCall::from(operation)));
         }
     }
     found.into_values().collect()
 }
 
-fn takes_part(member: &Member<'_>) -> bool {
+fn takes_part(member: &GroupMember<'_>) -> bool {
     member.at.sees_gpu && member.counts() && !member.condition.takes_no_part()
 }
 
 /// Returns the first send or receive that a rank's GPU has begun and not finished, with its peer.
-fn first_open<'a>(member: &Member<'a>) -> Option<(&'a Operation, i32)> {
+fn first_open<'a>(member: &GroupMember<'a>) -> Option<(&'a StatusOperation, i32)> {
     let open =
         member.at.operations.iter().filter(|operation| operation.begun.is_some() && operation.finished.is_none());
     let own = member.rank;
@@ -65,9 +65,10 @@ fn first_open<'a>(member: &Member<'a>) -> Option<(&'a Operation, i32)> {
 }
 
 /// Returns the unfinished partner of an operation with the rank `peer`.
-fn answering<'a>(member: &Member<'a>, operation: &Operation, peer: i32) -> Option<&'a Operation> {
+fn answering<'a>(member: &GroupMember<'a>, operation: &StatusOperation, peer: i32) -> Option<&'a StatusOperation> {
     let func = if operation.func == SEND { RECEIVE } else { SEND };
-    let is_partner = |other: &&Operation| other.func == func && other.peer == Some(peer) && other.finished.is_none();
+    let is_partner =
+        |other: &&StatusOperation| other.func == func && other.peer == Some(peer) && other.finished.is_none();
     // NCCL's GPU events of the partner may be unknown: what is entered counts
     member.at.operations.iter().find(is_partner)
 }

@@ -1,8 +1,8 @@
 //! Facts that the status files do not have. They are said, never guessed.
 
 use super::condition::Condition;
-use super::finding::Name;
-use super::group::Group;
+use super::finding::CommunicatorName;
+use super::group::MemberGroup;
 use super::ranks::Ranges;
 use crate::statuses::Observed;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const MOST: usize = 3;
 const RANKS: usize = 30;
 
 /// Returns what is unknown, one line each. `gpu`: whether it matters that GPUs are not seen.
-pub(super) fn lines(groups: &[Group<'_>], processes: &[(&Observed, Condition)], gpu: bool) -> Vec<String> {
+pub(super) fn lines(groups: &[MemberGroup<'_>], processes: &[(&Observed, Condition)], gpu: bool) -> Vec<String> {
     let missing = each(groups, "have no status here", |group| group.without_status());
     let uncounted = each(groups, "are not compared by number: their first operations were not counted", |group| {
         let gaps = group.members.iter().filter(|member| !member.at.counts_all && member.observed.status.off.is_none());
@@ -32,10 +32,10 @@ pub(super) fn lines(groups: &[Group<'_>], processes: &[(&Observed, Condition)], 
 }
 
 /// Returns a line for each communicator in which some ranks have a fact.
-fn each(groups: &[Group<'_>], fact: &str, of: impl Fn(&Group<'_>) -> Ranges) -> Vec<String> {
+fn each(groups: &[MemberGroup<'_>], fact: &str, of: impl Fn(&MemberGroup<'_>) -> Ranges) -> Vec<String> {
     let with = |group| Some((group, of(group))).filter(|(_, ranks)| !ranks.is_empty());
-    let found: Vec<(&Group<'_>, Ranges)> = groups.iter().filter_map(with).collect();
-    let line = |(group, ranks): &(&Group<'_>, Ranges)| {
+    let found: Vec<(&MemberGroup<'_>, Ranges)> = groups.iter().filter_map(with).collect();
+    let line = |(group, ranks): &(&MemberGroup<'_>, Ranges)| {
         let verb = if ranks.count() == 1 { singular(fact) } else { fact.to_owned() };
         format!("{}: {} {verb}", label(&group.name), ranks.named(RANKS))
     };
@@ -91,6 +91,6 @@ fn of_processes(processes: &[(&Observed, Condition)]) -> Vec<String> {
 }
 
 /// Names a communicator.
-pub(crate) fn label(name: &Name) -> String {
+pub(crate) fn label(name: &CommunicatorName) -> String {
     if name.name.is_empty() { format!("communicator {}", name.id) } else { format!("communicator {}", name.name) }
 }

@@ -2,7 +2,7 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use crate::installed::library::{self, FILE, Links, NotInstalled};
+use crate::installed::library::{self, FILE, LoadNames, NotInstalled};
 use crate::installed::loader::{self, Features, Loaded};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const SEE: &str = "start the job through `scorep-nccl run --`, or set what `scor
 const NO_LIBRARY: [&str; 4] = ["executable", "invalid ELF header", "file too short", "not an ELF"];
 
 /// A file name, and the host that loads it.
-struct Name {
+struct LibraryName {
     file: String,
     host: &'static str,
 }
@@ -30,7 +30,7 @@ pub(crate) fn check(
     let installed = library::installed(named);
     let mut links = Vec::new();
     let mut images: Vec<(String, usize, PathBuf)> = Vec::new();
-    for Name { file, host } in names(around, ours) {
+    for LibraryName { file, host } in names(around, ours) {
         let mut loaded = loader::load(Path::new(&file));
         if let (Loaded::Nothing(_), "Score-P", Some(directory)) = (&loaded, host, score_p)
             && directory.join(&file).exists()
@@ -126,18 +126,19 @@ fn link_without_end(around: &Surroundings, file: &str) -> Option<(PathBuf, Strin
 }
 
 /// Returns the names that will be loaded: NCCL's, and Score-P's names that its variables ask for.
-fn names(around: &Surroundings, ours: Option<&str>) -> Vec<Name> {
+fn names(around: &Surroundings, ours: Option<&str>) -> Vec<LibraryName> {
     let name_of = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let Links { nccl, counters, series } = Links::of(Path::new(""));
+    let LoadNames { nccl, counters, series } = LoadNames::of(Path::new(""));
     let asks = |list: &str, plugin: &str| around.list(list).iter().any(|entry| entry == plugin);
     let of_score_p = [
         (asks("SCOREP_METRIC_PLUGINS", "nccl_plugin"), name_of(counters)),
         (asks("SCOREP_METRIC_PLUGINS", "nccl_series_plugin"), name_of(series)),
         (asks("SCOREP_SUBSTRATE_PLUGINS", "nccl"), FILE.to_owned()),
     ];
-    let asked = of_score_p.into_iter().filter(|(asked, _)| *asked).map(|(_, file)| Name { file, host: "Score-P" });
+    let asked =
+        of_score_p.into_iter().filter(|(asked, _)| *asked).map(|(_, file)| LibraryName { file, host: "Score-P" });
     let file = ours.map_or_else(|| name_of(nccl), str::to_owned);
-    std::iter::once(Name { file, host: "NCCL" }).chain(asked).collect()
+    std::iter::once(LibraryName { file, host: "NCCL" }).chain(asked).collect()
 }
 
 /// Checks whether all names lead to one image in memory.

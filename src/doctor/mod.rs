@@ -23,7 +23,7 @@ use surroundings::Surroundings;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct DoctorArguments {
     /// Prints the findings as JSON.
     #[arg(long)]
     json: bool,
@@ -51,7 +51,7 @@ struct Report {
 ///
 /// # Errors
 /// When the report cannot be written.
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
+pub(crate) fn run(arguments: &DoctorArguments) -> Result<ExitCode, String> {
     let findings = examine(&Surroundings::own(), arguments);
     let status = match findings.iter().map(|finding| finding.level).max() {
         Some(Level::Failure) => 2,
@@ -67,8 +67,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(ExitCode::from(status))
 }
 
-fn examine(around: &Surroundings, arguments: &Arguments) -> Vec<Finding> {
-    let Arguments { library: named, shared_memory, command, .. } = arguments;
+fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<Finding> {
+    let DoctorArguments { library: named, shared_memory, command, .. } = arguments;
     let programs = crate::installed::program::named(command, &|name| around.raw(name));
     let score_p = ScoreP::find();
     let plugins = score_p.as_ref().ok().map(ScoreP::libraries);

@@ -2,10 +2,10 @@
 
 use super::finding::{Code, Finding};
 use super::surroundings::Surroundings;
-use crate::installed::nccl_files::{self, Found};
+use crate::installed::nccl_files::{self, InstalledNccl};
 use nccl_plugin::kind::event;
 use nccl_plugin::release::{self, NEWEST_KNOWN, Release};
-use nccl_plugin::{asked, asked::Asked};
+use nccl_plugin::{asked, asked::AskedTypes};
 use std::path::PathBuf;
 
 /// First releases with a feature that a finding is about: profiler plugins, GPU times, and sends to self that NCCL
@@ -18,7 +18,7 @@ const ALLGATHERV: &str = "NCCL_ALLGATHERV_ENABLE";
 
 /// Returns all findings on NCCL.
 pub(crate) fn check(around: &Surroundings, programs: &[PathBuf]) -> Vec<Finding> {
-    let found: Vec<Found> = nccl_files::find(&|name| around.raw(name), programs).collect();
+    let found: Vec<InstalledNccl> = nccl_files::find(&|name| around.raw(name), programs).collect();
     let Some(first) = found.first() else {
         let what = "no libnccl.so.2 in LD_LIBRARY_PATH, Python's packages or the loader's cache; a program may have NCCL inside, or in a container";
         return vec![Finding::new(Code::NcclMissing, what, "none, if the program brings its own")];
@@ -37,7 +37,7 @@ pub(crate) fn check(around: &Surroundings, programs: &[PathBuf]) -> Vec<Finding>
     findings
 }
 
-fn introduced(nccl: &Found, release: Release) -> Finding {
+fn introduced(nccl: &InstalledNccl, release: Release) -> Finding {
     let path = nccl.path.display();
     if release < PLUGINS {
         let what = format!("NCCL {release} ({path}) has no profiler plugins");
@@ -48,8 +48,8 @@ fn introduced(nccl: &Found, release: Release) -> Finding {
 }
 
 /// Notes that the program may load any of several NCCLs.
-fn several(found: &[Found]) -> Vec<Finding> {
-    let told = |nccl: &Found| {
+fn several(found: &[InstalledNccl]) -> Vec<Finding> {
+    let told = |nccl: &InstalledNccl| {
         let release = nccl.release.map_or_else(|| "of unknown release".into(), |release| release.to_string());
         format!("{release} ({})", nccl.path.display())
     };
@@ -70,7 +70,8 @@ fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
     let mut tell = |code, what: String, cure: &str| findings.push(Finding::new(code, what, cure));
     let settings = around.settings().0;
     // all event types of all versions of the interface
-    let Asked { mask, left_out, has_events } = asked::types(&settings, release, u64::MAX, |name| around.text(name));
+    let AskedTypes { mask, left_out, has_events } =
+        asked::types(&settings, release, u64::MAX, |name| around.text(name));
     // NCCL reports launches only from v5 of the interface on
     let has_events = has_events && release >= release::of_interface(5);
     for trouble in left_out.iter().filter(|_| !has_events) {

@@ -2,9 +2,9 @@
 
 use super::{headline, text};
 use crate::diagnosis::diagnose;
-use crate::diagnosis::finding::{Diagnosis, Verdict};
+use crate::diagnosis::finding::{Diagnosis, HangVerdict};
 use crate::output;
-use crate::statuses::{Reading, observe};
+use crate::statuses::{StatusReading, observe};
 use common::origin::wall_clock;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const MOST: usize = 3;
 /// What a person may say.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 all is well, idle or over; 1 something hangs; 2 the files do not say.")]
-pub(crate) struct Arguments {
+pub(crate) struct HangArguments {
     /// The job's NCCL_SCOREP_STATUS, as of `run --status DIR`.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -50,7 +50,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// The answer as JSON.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct HangAnswer<'a> {
     /// Time of the answer, UTC.
     time: String,
     status: u8,
@@ -61,7 +61,7 @@ struct Answer<'a> {
 
 /// Says what holds a job up. The exit status is 0 where nothing does, 1 where something hangs, and 2 where the files do
 /// not say.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &HangArguments) -> ExitCode {
     let mut said = None;
     loop {
         let reading = match observe(&arguments.directory, GAP) {
@@ -91,10 +91,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn status(diagnosis: &Diagnosis, reading: &Reading) -> u8 {
+fn status(diagnosis: &Diagnosis, reading: &StatusReading) -> u8 {
     match diagnosis.verdict {
-        Verdict::Hang => HANGS,
-        Verdict::Unknown => TROUBLE,
+        HangVerdict::Hang => HANGS,
+        HangVerdict::Unknown => TROUBLE,
         // files that cannot be read may be those of the ranks that hang
         _ if !reading.left_out.is_empty() => TROUBLE,
         _ => 0,
@@ -114,12 +114,12 @@ fn signature(diagnosis: &Diagnosis) -> String {
     format!("{verdict:?} {causes:?} {unknown:?} {processes:?}")
 }
 
-fn say(arguments: &Arguments, diagnosis: &Diagnosis, reading: &Reading, status: u8) -> Result<(), String> {
-    let Arguments { directory, after, watch, json, verbose } = arguments;
+fn say(arguments: &HangArguments, diagnosis: &Diagnosis, reading: &StatusReading, status: u8) -> Result<(), String> {
+    let HangArguments { directory, after, watch, json, verbose } = arguments;
     let left_out = &reading.left_out;
     if *json {
         let left_out = left_out.iter().chain(&reading.foreign).collect();
-        let answer = Answer { time: now(), status, diagnosis, left_out };
+        let answer = HangAnswer { time: now(), status, diagnosis, left_out };
         let text = if watch.is_some() { serde_json::to_string(&answer) } else { serde_json::to_string_pretty(&answer) };
         return output::json(&(text.map_err(|error| error.to_string())? + "\n"));
     }

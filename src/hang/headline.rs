@@ -1,7 +1,7 @@
 //! One sentence for each root cause, without durations: it stays as it is as long as the cause does.
 
 use super::phrase::{lacking, of_ranks, operation, part, processes};
-use crate::diagnosis::finding::{Cause, Difference, Process, Variant, Wait};
+use crate::diagnosis::finding::{Cause, DiagnosedProcess, Difference, Variant, WaitingRanks};
 use crate::diagnosis::{Condition, label};
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ fn have(number: usize) -> &'static str {
     if number == 1 { "has" } else { "have" }
 }
 
-fn of_processes(condition: Condition, of: &[Process]) -> String {
+fn of_processes(condition: Condition, of: &[DiagnosedProcess]) -> String {
     let hosts: BTreeSet<&String> = of.iter().filter_map(|process| process.host.as_ref()).collect();
     let host = match hosts.first() {
         Some(host) if hosts.len() == 1 && of.iter().all(|process| process.rank.is_some()) => format!(" on {host}"),
@@ -105,7 +105,7 @@ fn of_processes(condition: Condition, of: &[Process]) -> String {
     }
 }
 
-fn crossed(waits: &[Wait]) -> String {
+fn crossed(waits: &[WaitingRanks]) -> String {
     // each leg waits for ranks that wait in the next
     let communicators: BTreeSet<&str> = waits.iter().map(|wait| wait.communicator.id.as_str()).collect();
     match (waits, communicators.len()) {
@@ -117,7 +117,7 @@ fn crossed(waits: &[Wait]) -> String {
     }
 }
 
-fn not_begun(wait: &Wait) -> String {
+fn not_begun(wait: &WaitingRanks) -> String {
     let (operation, communicator) = (operation(wait), label(&wait.communicator));
     if wait.waiters.is_empty() {
         return format!("all have entered {operation} of {communicator}, and no GPU begins it.");

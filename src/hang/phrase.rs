@@ -1,6 +1,6 @@
 //! Parts of sentences: durations, bytes, operations, processes.
 
-use crate::diagnosis::finding::{Call, Difference, Process, Wait};
+use crate::diagnosis::finding::{DiagnosedCall, DiagnosedProcess, Difference, WaitingRanks};
 use crate::diagnosis::label;
 use crate::diagnosis::ranks::Ranges;
 
@@ -31,7 +31,7 @@ fn bytes(bytes: u64) -> String {
 }
 
 /// Writes an operation's elements, root and bytes: `1024 ncclFloat32, root 0, 4 KiB`.
-pub(super) fn contents(call: &Call) -> String {
+pub(super) fn contents(call: &DiagnosedCall) -> String {
     let elements = call.datatype.as_ref().map(|datatype| match call.count {
         Some(count) => format!("{count} {datatype}"),
         None => datatype.clone(),
@@ -40,7 +40,7 @@ pub(super) fn contents(call: &Call) -> String {
 }
 
 /// Writes a part of a call; `None` where it is not known.
-pub(super) fn part(of: &Call, which: Difference) -> Option<String> {
+pub(super) fn part(of: &DiagnosedCall, which: Difference) -> Option<String> {
     match which {
         Difference::Function => Some(of.func.clone()),
         Difference::Count => of.count.map(|count| count.to_string()),
@@ -52,12 +52,12 @@ pub(super) fn part(of: &Call, which: Difference) -> Option<String> {
 }
 
 /// Writes an operation with its function and contents.
-pub(super) fn call(call: &Call) -> String {
+pub(super) fn call(call: &DiagnosedCall) -> String {
     format!("{}, {}", call.func, contents(call))
 }
 
 /// Writes the operation of a wait: `AllReduce #12`.
-pub(super) fn operation(wait: &Wait) -> String {
+pub(super) fn operation(wait: &WaitingRanks) -> String {
     let call = wait.call.as_ref();
     let func = call.map_or("collective", |call| call.func.as_str());
     match (wait.number, call.and_then(|call| call.peer)) {
@@ -73,29 +73,29 @@ pub(super) fn of_ranks(of: &[i32]) -> String {
 }
 
 /// Writes the ranks that are waited for.
-pub(super) fn lacking(wait: &Wait) -> String {
+pub(super) fn lacking(wait: &WaitingRanks) -> String {
     of_ranks(&wait.lacking.iter().map(|rank| rank.rank).collect::<Vec<_>>())
 }
 
 /// Writes a wait that another one explains: `ranks 0,1 in AllReduce #12 of communicator a, for 41 s`.
-pub(super) fn wait(wait: &Wait) -> String {
+pub(super) fn wait(wait: &WaitingRanks) -> String {
     let whose = if wait.waiters.is_empty() { lacking(wait) } else { of_ranks(&wait.waiters) };
     format!("{whose} in {} of {}, for {}", operation(wait), label(&wait.communicator), duration(wait.seconds))
 }
 
 /// Writes a process by its rank in the job, or by its id.
-pub(super) fn process(process: &Process) -> String {
+pub(super) fn process(process: &DiagnosedProcess) -> String {
     process.rank.map_or_else(|| place(process), |rank| format!("process {rank}"))
 }
 
 /// Writes the place of a process: `pid 4711 on node2`.
-pub(super) fn place(process: &Process) -> String {
+pub(super) fn place(process: &DiagnosedProcess) -> String {
     let host = process.host.as_ref().map(|host| format!(" on {host}"));
     format!("pid {}{}", process.pid, host.unwrap_or_default())
 }
 
 /// Writes several processes: `processes 0-3`, or their number where they have no ranks.
-pub(super) fn processes(of: &[Process]) -> String {
+pub(super) fn processes(of: &[DiagnosedProcess]) -> String {
     if let [one] = of {
         return process(one);
     }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn contents_are_those_that_are_known() {
-        let known = Call {
+        let known = DiagnosedCall {
             func: "Reduce".into(),
             count: Some(1024),
             bytes: 4096,
@@ -130,9 +130,9 @@ mod tests {
         };
         assert_eq!(call(&known), "Reduce, 1024 ncclFloat32, root 1, 4 KiB");
         // as of an earlier library
-        let bytes_alone = Call { count: None, datatype: None, root: None, ..known.clone() };
+        let bytes_alone = DiagnosedCall { count: None, datatype: None, root: None, ..known.clone() };
         assert_eq!(call(&bytes_alone), "Reduce, 4 KiB");
-        let parts = |of: &Call| {
+        let parts = |of: &DiagnosedCall| {
             [Difference::Count, Difference::Bytes, Difference::Datatype, Difference::Root].map(|which| part(of, which))
         };
         let text = |text: &str| Some(text.to_owned());
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn processes_have_their_ranks_in_the_job() {
-        let of = |rank| Process { rank, pid: 7, host: Some("a".into()), file: String::new(), written: 0 };
+        let of = |rank| DiagnosedProcess { rank, pid: 7, host: Some("a".into()), file: String::new(), written: 0 };
         assert_eq!(processes(&[of(Some(3))]), "process 3");
         assert_eq!(processes(&[of(Some(1)), of(Some(0))]), "processes 0,1");
         assert_eq!(processes(&[of(None)]), "pid 7 on a");

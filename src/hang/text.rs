@@ -3,7 +3,8 @@
 use super::headline;
 use super::phrase::{RANKS, call, contents, duration, lacking, of_ranks, operation, place, process, wait};
 use crate::diagnosis::finding::{
-    Cause, Counts, Diagnosis, End, Finding, Link, Process, Rank, Shift, State, Variant, Verdict, Wait,
+    AwaitedRank, Cause, CommunicatorState, DiagnosedProcess, Diagnosis, Finding, HangVerdict, ProcessCounts, Shift,
+    StuckTransfer, TransferEnd, Variant, WaitingRanks,
 };
 use crate::diagnosis::ranks::Ranges;
 use crate::diagnosis::{Condition, label};
@@ -24,7 +25,7 @@ pub(super) fn of(diagnosis: &Diagnosis, directory: &Path, after: f64, everything
     let mut lines: Vec<String> = Vec::new();
     for (place, finding) in diagnosis.findings.iter().enumerate().take(most) {
         let sign = match (place, diagnosis.verdict) {
-            (0, Verdict::Hang) => "HANG: ",
+            (0, HangVerdict::Hang) => "HANG: ",
             (0, _) => "CANNOT TELL: ",
             _ => "ALSO: ",
         };
@@ -66,25 +67,25 @@ fn broken(line: &str) -> String {
 }
 
 fn well(diagnosis: &Diagnosis, after: f64) -> String {
-    let Counts { all, running, .. } = diagnosis.processes;
+    let ProcessCounts { all, running, .. } = diagnosis.processes;
     let last = diagnosis.quiet.map_or_else(
         || "no operation has been entered yet".into(),
         |quiet| format!("the last operation was {} ago", duration(quiet)),
     );
     match diagnosis.verdict {
-        Verdict::Well => format!("WELL: operations go on: {last}."),
-        Verdict::Idle => format!("IDLE: no rank is seen to wait for another: {last}."),
-        Verdict::Over if diagnosis.processes.left == 0 => format!("OVER: all {all} processes have ended in order."),
-        Verdict::Over => format!("OVER: all {all} processes have ended."),
+        HangVerdict::Well => format!("WELL: operations go on: {last}."),
+        HangVerdict::Idle => format!("IDLE: no rank is seen to wait for another: {last}."),
+        HangVerdict::Over if diagnosis.processes.left == 0 => format!("OVER: all {all} processes have ended in order."),
+        HangVerdict::Over => format!("OVER: all {all} processes have ended."),
         _ if all == 0 => "CANNOT TELL: there is no status file.".into(),
         _ if running == 0 => "CANNOT TELL: no process runs.".into(),
-        Verdict::Hang | Verdict::Unknown => {
+        HangVerdict::Hang | HangVerdict::Unknown => {
             format!("CANNOT TELL: no process that runs says anything that is newer than {after} s.")
         }
     }
 }
 
-fn counts(of: Counts) -> Option<String> {
+fn counts(of: ProcessCounts) -> Option<String> {
     let named = [
         (of.running, "running"),
         (of.stopped, "stopped"),
@@ -124,7 +125,7 @@ fn details(finding: &Finding, most: usize) -> Vec<String> {
             .chain(odd(variants).map(whereabouts))
             .collect(),
         Cause::Crossed { circle } => {
-            let leg = |leg: &Wait| {
+            let leg = |leg: &WaitingRanks| {
                 let (whose, whom) = (of_ranks(&leg.waiters), lacking(leg));
                 let (operation, communicator) = (operation(leg), label(&leg.communicator));
                 format!("{communicator}: {whose} in {operation} for {whom}, {}", duration(leg.seconds))
@@ -162,8 +163,8 @@ fn theirs(without_status: &Ranges) -> Option<String> {
     (!without_status.is_empty()).then(|| format!("It may be for {}, without a status.", without_status.named(RANKS)))
 }
 
-fn of_processes(condition: Condition, processes: &[Process], most: usize) -> Vec<String> {
-    let line = |of: &Process| {
+fn of_processes(condition: Condition, processes: &[DiagnosedProcess], most: usize) -> Vec<String> {
+    let line = |of: &DiagnosedProcess| {
         let written = wall_clock(i128::from(of.written) / 1_000_000_000 * 1_000_000_000).unwrap_or_default();
         let whose = if of.rank.is_some() { format!("{}: {}", process(of), place(of)) } else { process(of) };
         match condition {
@@ -179,7 +180,7 @@ fn of_processes(condition: Condition, processes: &[Process], most: usize) -> Vec
 }
 
 /// Returns who waits in an operation for how long, and who is waited for.
-fn waiting(of: &Wait, most: usize) -> Vec<String> {
+fn waiting(of: &WaitingRanks, most: usize) -> Vec<String> {
     let contents = of.call.as_ref().map(|call| format!("{}. ", contents(call))).unwrap_or_default();
     let wait = match of.waiters.as_slice() {
         [] => format!("{contents}Nothing has moved for {}.", duration(of.seconds)),
@@ -192,7 +193,7 @@ fn waiting(of: &Wait, most: usize) -> Vec<String> {
     [wait].into_iter().chain(of.lacking.iter().take(most).map(absent)).collect()
 }
 
-fn absent(of: &Rank) -> String {
+fn absent(of: &AwaitedRank) -> String {
     let last = of.last.as_ref().zip(of.seconds);
     let last = last.map_or_else(
         || "it has entered nothing there".into(),
@@ -202,16 +203,16 @@ fn absent(of: &Rank) -> String {
 }
 
 /// The first process that has called otherwise than most.
-fn odd(variants: &[Variant]) -> Option<&Process> {
+fn odd(variants: &[Variant]) -> Option<&DiagnosedProcess> {
     variants.iter().skip(1).flat_map(|variant| &variant.processes).next()
 }
 
-fn whereabouts(of: &Process) -> String {
+fn whereabouts(of: &DiagnosedProcess) -> String {
     if of.rank.is_some() { format!("{}, {}", process(of), place(of)) } else { place(of) }
 }
 
-fn link(of: &Link) -> String {
-    let end = |end: &End, sends: bool| {
+fn link(of: &StuckTransfer) -> String {
+    let end = |end: &TransferEnd, sends: bool| {
         let state = match (end.state, sends) {
             (Waiting::Network, true) => "has data in the network",
             (Waiting::Network, false) => "waits for the network",
@@ -239,8 +240,8 @@ fn quoted(name: &str) -> String {
 
 /// Returns the next step for a person.
 fn next(cause: &Cause, directory: &Path) -> String {
-    let look = |for_what: &str, process: Option<&Process>| match process {
-        Some(Process { pid, host: Some(host), .. }) => {
+    let look = |for_what: &str, process: Option<&DiagnosedProcess>| match process {
+        Some(DiagnosedProcess { pid, host: Some(host), .. }) => {
             let host = quoted(host);
             format!("see {for_what}: on {host}, `py-spy dump --pid {pid}` or `gdb -p {pid}`.")
         }
@@ -278,7 +279,7 @@ fn next(cause: &Cause, directory: &Path) -> String {
     }
 }
 
-fn state(of: &State) -> String {
+fn state(of: &CommunicatorState) -> String {
     let (fewest, most) = of.entered;
     let entered = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     let wait = match &of.wait {

@@ -1,7 +1,7 @@
 //! Event descriptors in NCCL's memory layout (x86_64 and aarch64), and the conversions by which NCCL's wrappers serve
 //! plugins of older versions.
 
-use crate::capture::Event;
+use crate::capture::CapturedEvent;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ pub(crate) struct Descriptor([u8; 8 * WORDS]);
 
 /// C strings that live as long as the process, as NCCL's do.
 #[derive(Debug, Default)]
-pub(crate) struct Strings(HashMap<Arc<str>, &'static CString>);
+pub(crate) struct CStrings(HashMap<Arc<str>, &'static CString>);
 
-impl Strings {
+impl CStrings {
     /// Returns the address of the string, or 0 for no string.
     fn address(&mut self, text: Option<&Arc<str>>) -> u64 {
         let Some(text) = text else { return 0 };
@@ -32,7 +32,7 @@ impl Strings {
 
 /// Handles and ids of this run, for the descriptor of a starting event.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct RunHandles {
     /// Handle of the parent.
     pub(crate) parent: u64,
     /// Handle of the operation's group.
@@ -47,16 +47,19 @@ pub(crate) struct Place {
 const PAYLOAD: usize = 24;
 
 /// Returns the oldest version of the interface that has such events.
-pub(crate) fn since(event: &Event) -> u32 {
+pub(crate) fn since(event: &CapturedEvent) -> u32 {
     match event {
-        Event::Group | Event::Coll { .. } | Event::P2p { .. } => 1,
-        Event::ProxyOp { .. } | Event::ProxyStep { .. } | Event::ProxyCtrl => 1,
-        Event::KernelCh { .. } | Event::NetPlugin => 3,
-        Event::GroupApi { .. } | Event::CollApi { .. } | Event::P2pApi { .. } | Event::KernelLaunch { .. } => 5,
-        Event::CeColl { .. } | Event::CeSync | Event::CeBatch => 6,
-        Event::KernelPhase { .. } => 7,
+        CapturedEvent::Group | CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. } => 1,
+        CapturedEvent::ProxyOp { .. } | CapturedEvent::ProxyStep { .. } | CapturedEvent::ProxyCtrl => 1,
+        CapturedEvent::KernelCh { .. } | CapturedEvent::NetPlugin => 3,
+        CapturedEvent::GroupApi { .. }
+        | CapturedEvent::CollApi { .. }
+        | CapturedEvent::P2pApi { .. }
+        | CapturedEvent::KernelLaunch { .. } => 5,
+        CapturedEvent::CeColl { .. } | CapturedEvent::CeSync | CapturedEvent::CeBatch => 6,
+        CapturedEvent::KernelPhase { .. } => 7,
         // older versions do not have the event; nothing else is known of it
-        Event::Unknown { .. } => u32::MAX,
+        CapturedEvent::Unknown { .. } => u32::MAX,
     }
 }
 
@@ -90,7 +93,7 @@ fn function_and_type(func: Option<&Arc<str>>, dtype: Option<&Arc<str>>) -> (u8, 
 
 impl Descriptor {
     /// Lays an event out as version `api` of the interface has it.
-    pub(crate) fn new(api: u32, event: &Event, place: Place, strings: &mut Strings) -> Self {
+    pub(crate) fn new(api: u32, event: &CapturedEvent, place: RunHandles, strings: &mut CStrings) -> Self {
         let mut descriptor = Self([0; 8 * WORDS]);
         if api <= 4 {
             descriptor.put(0, &[u8::try_from(event.bits()).unwrap_or(0)]);
@@ -98,14 +101,14 @@ impl Descriptor {
             descriptor.put(0, &event.bits().to_ne_bytes());
         }
         // up to v4, the parent of an operation is its group
-        let is_operation = matches!(event, Event::Coll { .. } | Event::P2p { .. });
+        let is_operation = matches!(event, CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. });
         let parent = if api <= 4 && is_operation { place.group } else { place.parent };
         descriptor.put(8, &parent.to_ne_bytes());
         descriptor.put(16, &place.rank.to_ne_bytes());
         match (api, event) {
-            (1, Event::Coll { .. } | Event::P2p { .. }) => descriptor.numbered(event),
+            (1, CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. }) => descriptor.numbered(event),
             // up to v3, the payload begins with the communicator's name and id: NULL and 0 from NCCL's wrappers
-            (..=3, Event::Coll { .. } | Event::P2p { .. }) => {
+            (..=3, CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. }) => {
                 descriptor.payload(api, PAYLOAD + 16, event, place, strings)
             }
             _ => descriptor.payload(api, PAYLOAD, event, place, strings),
@@ -141,10 +144,10 @@ impl Descriptor {
     }
 
     /// Writes an operation's payload in v1's layout.
-    fn numbered(&mut self, event: &Event) {
+    fn numbered(&mut self, event: &CapturedEvent) {
         let base = PAYLOAD;
         match event {
-            Event::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
+            CapturedEvent::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
                 let (function, datatype) = function_and_type(func.as_ref(), dtype.as_ref());
                 self.word(base + 16, *seq);
                 self.byte(base + 24, function);
@@ -156,7 +159,7 @@ impl Descriptor {
                 self.byte(base + 82, number(&ALGORITHMS, algo.as_ref(), 6));
                 self.byte(base + 83, number(&PROTOCOLS, proto.as_ref(), 2));
             }
-            Event::P2p { func, count, dtype, peer, .. } => {
+            CapturedEvent::P2p { func, count, dtype, peer, .. } => {
                 let (function, datatype) = function_and_type(func.as_ref(), dtype.as_ref());
                 self.byte(base + 16, function);
                 self.byte(base + 32, datatype);
@@ -168,9 +171,9 @@ impl Descriptor {
     }
 
     /// Writes an event's payload at offset `base`. Versions differ only where the code compares `api`.
-    fn payload(&mut self, api: u32, base: usize, event: &Event, place: Place, strings: &mut Strings) {
+    fn payload(&mut self, api: u32, base: usize, event: &CapturedEvent, place: RunHandles, strings: &mut CStrings) {
         match event {
-            Event::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
+            CapturedEvent::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
                 // only v2 has the traffic here
                 let rest = if api == 2 { base + 64 } else { base + 56 };
                 self.word(base, *seq);
@@ -186,7 +189,7 @@ impl Descriptor {
                     self.word(rest + 24, place.group);
                 }
             }
-            Event::P2p { func, count, dtype, peer, nch } => {
+            CapturedEvent::P2p { func, count, dtype, peer, nch } => {
                 self.word(base, strings.address(func.as_ref()));
                 self.word(base + 16, strings.address(dtype.as_ref()));
                 self.word(base + 24, *count);
@@ -198,7 +201,7 @@ impl Descriptor {
                     self.word(base + 40, place.group);
                 }
             }
-            Event::ProxyOp { ch, peer, nsteps, chunk, send, .. } => {
+            CapturedEvent::ProxyOp { ch, peer, nsteps, chunk, send, .. } => {
                 self.int(base, place.pid);
                 self.byte(base + 4, *ch);
                 self.int(base + 8, *peer);
@@ -206,18 +209,18 @@ impl Descriptor {
                 self.int(base + 16, *chunk);
                 self.int(base + 20, i32::from(*send));
             }
-            Event::ProxyStep { step } => self.int(base, *step),
-            Event::KernelCh { ch, ptimer } => {
+            CapturedEvent::ProxyStep { step } => self.int(base, *step),
+            CapturedEvent::KernelCh { ch, ptimer } => {
                 self.byte(base, *ch);
                 if api >= 4 {
                     self.word(base + 8, *ptimer);
                 }
             }
-            Event::GroupApi { depth, graph } => {
+            CapturedEvent::GroupApi { depth, graph } => {
                 self.byte(base, u8::from(*graph));
                 self.int(base + 4, *depth);
             }
-            Event::CollApi { func, count, dtype, root, stream, graph } => {
+            CapturedEvent::CollApi { func, count, dtype, root, stream, graph } => {
                 self.word(base, strings.address(func.as_ref()));
                 self.word(base + 8, *count);
                 self.word(base + 16, strings.address(dtype.as_ref()));
@@ -225,15 +228,15 @@ impl Descriptor {
                 self.word(base + 32, *stream);
                 self.byte(base + 40, u8::from(*graph));
             }
-            Event::P2pApi { func, count, dtype, stream, graph } => {
+            CapturedEvent::P2pApi { func, count, dtype, stream, graph } => {
                 self.word(base, strings.address(func.as_ref()));
                 self.word(base + 8, *count);
                 self.word(base + 16, strings.address(dtype.as_ref()));
                 self.word(base + 24, *stream);
                 self.byte(base + 32, u8::from(*graph));
             }
-            Event::KernelLaunch { stream } => self.word(base, *stream),
-            Event::CeColl { seq, func, count, dtype, root, stream } => {
+            CapturedEvent::KernelLaunch { stream } => self.word(base, *stream),
+            CapturedEvent::CeColl { seq, func, count, dtype, root, stream } => {
                 self.word(base, *seq);
                 self.word(base + 8, strings.address(func.as_ref()));
                 self.word(base + 32, *count);
@@ -241,27 +244,27 @@ impl Descriptor {
                 self.word(base + 48, strings.address(dtype.as_ref()));
                 self.word(base + 80, *stream);
             }
-            Event::KernelPhase { ch, phase, ptimer } => {
+            CapturedEvent::KernelPhase { ch, phase, ptimer } => {
                 self.byte(base, *ch);
                 self.byte(base + 1, *phase);
                 self.word(base + 16, *ptimer);
             }
-            Event::Group
-            | Event::ProxyCtrl
-            | Event::NetPlugin
-            | Event::CeSync
-            | Event::CeBatch
-            | Event::Unknown { .. } => {}
+            CapturedEvent::Group
+            | CapturedEvent::ProxyCtrl
+            | CapturedEvent::NetPlugin
+            | CapturedEvent::CeSync
+            | CapturedEvent::CeBatch
+            | CapturedEvent::Unknown { .. } => {}
         }
     }
 }
 
 /// Argument of a change of state: as large as the largest version's union.
-pub(crate) type Arguments = [u64; 2];
+pub(crate) type StateArgument = [u64; 2];
 
 /// Converts a change of state from version `recorded` to version `api`, as NCCL's wrappers do. Returns `None` when they
 /// send nothing, otherwise the argument, if any.
-pub(crate) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) -> Option<Option<Arguments>> {
+pub(crate) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) -> Option<Option<StateArgument>> {
     if api >= recorded {
         return Some(argument.map(|argument| [argument, 0]));
     }
@@ -290,8 +293,8 @@ pub(crate) fn state(api: u32, recorded: u32, state: u32, argument: Option<u64>) 
 mod tests {
     use super::*;
 
-    fn place() -> Place {
-        Place { parent: 1, group: 2, rank: 3, pid: 4 }
+    fn place() -> RunHandles {
+        RunHandles { parent: 1, group: 2, rank: 3, pid: 4 }
     }
 
     fn word(descriptor: &Descriptor, offset: usize) -> u64 {
@@ -301,11 +304,11 @@ mod tests {
     #[test]
     fn the_parent_of_an_operation_is_its_group_up_to_v4() {
         let (event, strings) =
-            (Event::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7 }, &mut Strings::default());
+            (CapturedEvent::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7 }, &mut CStrings::default());
         for api in 1..=7 {
             let descriptor = Descriptor::new(api, &event, place(), strings);
             assert_eq!(word(&descriptor, 8), if api <= 4 { 2 } else { 1 }, "v{api}");
-            assert_eq!(word(&Descriptor::new(api, &Event::Group, place(), strings), 8), 1, "v{api}");
+            assert_eq!(word(&Descriptor::new(api, &CapturedEvent::Group, place(), strings), 8), 1, "v{api}");
         }
     }
 

@@ -16,10 +16,10 @@ const PATIENCE: u32 = 60_000;
 const TOO_OLD: &str = "this library gives out no operations: install the one of this tool's version";
 
 /// Type of the function that returns the stand-in for a Score-P function of this name.
-type Lookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+type StandInLookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 
 /// The library's functions for a replay, and the library that holds them.
-pub(super) struct Functions {
+pub(super) struct LibraryFunctions {
     flush: unsafe extern "C" fn(u32) -> i32,
     /// This function and the optional ones below are missing in older libraries.
     pub(super) kernel_events: Option<Tell>,
@@ -27,7 +27,7 @@ pub(super) struct Functions {
     arrivals: Option<unsafe extern "C" fn(*const c_char) -> i32>,
     recording_lacks: Option<unsafe extern "C" fn(u64)>,
     recorded_process: Option<unsafe extern "C" fn(u32, *const c_char)>,
-    stand_ins: Option<unsafe extern "C" fn(Lookup)>,
+    stand_ins: Option<unsafe extern "C" fn(StandInLookup)>,
     recording_is_cut: Option<unsafe extern "C" fn()>,
     keep_operations: Option<unsafe extern "C" fn(*const c_char)>,
     operations: Option<unsafe extern "C" fn(*const c_char) -> i32>,
@@ -55,7 +55,7 @@ unsafe fn optional<T: Copy>(library: &Library, path: &Path, name: &str) -> Optio
     unsafe { symbol::<T>(library, path, name) }.ok().map(|found| *found)
 }
 
-impl Functions {
+impl LibraryFunctions {
     pub(super) fn find(path: &Path) -> Result<Self, HostError> {
         let library = open(path)?;
         // SAFETY: every library that exports this symbol gives it this type.

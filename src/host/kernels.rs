@@ -1,6 +1,6 @@
 //! Times of kernels by CUDA events. A replay has no CUDA, so it passes the recorded times to the library.
 
-use crate::capture::{Anchor, Kernel, Survey};
+use crate::capture::{CapturedAnchor, Kernel, Survey};
 use std::collections::HashMap;
 
 /// `scorep_nccl_kernel_events`. Its arguments belong to the event that starts next on the calling thread: the times of
@@ -14,17 +14,17 @@ pub(crate) type Anchored = unsafe extern "C" fn(time: u64, from: u64, until: u64
 
 /// All kernel times of a capture, and the anchors of their clock.
 #[derive(Debug, Default)]
-pub(crate) struct Kernels {
+pub(crate) struct CaptureKernels {
     tell: Option<Tell>,
     anchored: Option<Anchored>,
     /// See [`Meta::mono0`](crate::capture::Meta::mono0).
     mono0: u64,
     /// Times by the handle of the event whose launch the CUDA events enclose.
     kernels: HashMap<u64, Kernel>,
-    anchors: HashMap<u64, Anchor>,
+    anchors: HashMap<u64, CapturedAnchor>,
 }
 
-impl Kernels {
+impl CaptureKernels {
     /// Takes the times of a capture. A library without one of the functions gets nothing by it.
     pub(crate) fn of(survey: &Survey, tell: Option<Tell>, anchored: Option<Anchored>) -> Self {
         let (kernels, anchors) = (survey.kernels.clone(), survey.anchors.clone());
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_library_is_told_before_the_event_starts_and_of_no_other() {
-        let kernels = Kernels::of(&survey(), Some(tell), None);
+        let kernels = CaptureKernels::of(&survey(), Some(tell), None);
         (1..=4).for_each(|h| kernels.before_start(h));
         // of two times of one kernel, the first counts
         assert_eq!(TOLD.take(), [[100, 110, 1_005, 0, 1_004], [200, 210, 1_006, 205, 0]]);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_library_without_the_function_is_told_nothing() {
-        let kernels = Kernels::of(&survey(), None, None);
+        let kernels = CaptureKernels::of(&survey(), None, None);
         (1..=4).for_each(|h| kernels.before_start(h));
         assert_eq!(TOLD.take(), <[[u64; 5]; 0]>::default());
     }

@@ -4,7 +4,7 @@
 //! A handle is a place in a list, counted from 1, since 0 is no handle. A location's pointer is such a handle, too. The
 //! stand-in never runs out of memory.
 
-use crate::trace::{Attribute, LaneEvent, LaneRecord, LaneRegion, LaneTrace, Lanes, Metric};
+use crate::trace::{Attribute, LaneEvent, LaneRecord, LaneRegion, LaneTrace, Metric, TraceLanes};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ const PAGE: u64 = 8192;
 /// Everything that the plugin has written.
 #[derive(Debug, Default)]
 struct Written {
-    lanes: Lanes,
+    lanes: TraceLanes,
     /// Attributes for the next event, by lane.
     said: Vec<Vec<(u32, u64)>>,
 }
@@ -36,7 +36,7 @@ pub(super) fn begin(time: u64) {
 }
 
 /// Ends the measurement and returns its lanes, without lanes that have no event.
-pub(super) fn take() -> Lanes {
+pub(super) fn take() -> TraceLanes {
     let mut lanes = written().take().unwrap_or_default().lanes;
     lanes.lanes.retain(|lane| !lane.records.is_empty());
     lanes

@@ -2,10 +2,10 @@
 //! both sides have, and makes the calls.
 
 use super::HostError;
-use super::descriptor::{self, Descriptor, Place, Strings};
-use super::kernels::Kernels;
-use super::table::{Functions, Introduction, NEWEST, OLDEST, Table};
-use crate::capture::{Call, Event, Handles, Meta, What};
+use super::descriptor::{self, CStrings, Descriptor, RunHandles};
+use super::kernels::CaptureKernels;
+use super::table::{InterfaceTable, Introduction, NEWEST, OLDEST, TableFunctions};
+use crate::capture::{Callback, CallbackKind, CapturedEvent, Handles, Meta};
 use libloading::os::unix::Library;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_int, c_void};
@@ -16,14 +16,14 @@ pub(crate) struct Nccl {
     path: PathBuf,
     meta: Meta,
     own_pid: c_int,
-    kernels: Kernels,
+    kernels: CaptureKernels,
     /// Version of the interface to speak, where it is given.
     interface: Option<u32>,
     /// The library and its table: loaded for the first communicator, and again for a communicator after all others are
     /// gone.
-    loaded: Option<(Library, Table)>,
+    loaded: Option<(Library, InterfaceTable)>,
     alive: HashSet<u32>,
-    strings: Strings,
+    strings: CStrings,
     /// Contexts and handles of this run, by the recorded ones.
     contexts: HashMap<u32, u64>,
     handles: Handles<u64>,
@@ -37,7 +37,7 @@ pub(crate) struct Nccl {
 impl Nccl {
     /// Prepares the stand-in for one capture; `path` is the library under its NCCL name. Without `interface`, it speaks
     /// the newest version that the library exports, at most the capture's.
-    pub(crate) fn new(path: &Path, meta: Meta, kernels: Kernels, interface: Option<u32>) -> Self {
+    pub(crate) fn new(path: &Path, meta: Meta, kernels: CaptureKernels, interface: Option<u32>) -> Self {
         Self {
             path: path.into(),
             meta,
@@ -46,7 +46,7 @@ impl Nccl {
             interface,
             loaded: None,
             alive: HashSet::new(),
-            strings: Strings::default(),
+            strings: CStrings::default(),
             contexts: HashMap::new(),
             handles: Handles::default(),
             groups: HashMap::new(),
@@ -58,22 +58,22 @@ impl Nccl {
     ///
     /// # Errors
     /// When the library cannot be loaded, or gives an answer with which NCCL would not go on.
-    pub(crate) fn call(&mut self, call: &Call) -> Result<(), HostError> {
-        if let What::Init { ctx, comm, name, nnodes, nranks, rank } = &call.what {
+    pub(crate) fn call(&mut self, call: &Callback) -> Result<(), HostError> {
+        if let CallbackKind::Init { ctx, comm, name, nnodes, nranks, rank } = &call.what {
             return self.init(*ctx, *comm, name.as_deref(), [*nnodes, *nranks, *rank]);
         }
         // before the first communicator NCCL has no plugin to call
-        let Some(Table { api, functions: table }) = self.loaded.as_ref().map(|(_, table)| *table) else {
+        let Some(InterfaceTable { api, functions: table }) = self.loaded.as_ref().map(|(_, table)| *table) else {
             return Ok(());
         };
         let pointer = |number: u64| number as *mut c_void;
         match &call.what {
-            What::Init { .. } => {}
-            What::Start { ctx, h, parent, rank, event } => {
+            CallbackKind::Init { .. } => {}
+            CallbackKind::Start { ctx, h, parent, rank, event } => {
                 let handle = self.start(api, &table, (*ctx, call.tid), (*h, *parent), *rank, event);
                 self.handles.set(*h, handle);
             }
-            What::State { h, state, arg } => {
+            CallbackKind::State { h, state, arg } => {
                 let handle = self.handles.get(*h);
                 if let Some(argument) = descriptor::state(api, self.meta.api, *state, *arg) {
                     let argument = argument.as_ref().map_or(std::ptr::null(), |words| words.as_ptr());
@@ -81,7 +81,7 @@ impl Nccl {
                     unsafe { (table.state)(pointer(handle), c_int::try_from(*state).unwrap_or(-1), argument) };
                 }
             }
-            What::Stop { h } => {
+            CallbackKind::Stop { h } => {
                 if let Some(place) = self.places.remove(h) {
                     self.groups.remove(&place);
                 }
@@ -89,7 +89,7 @@ impl Nccl {
                 // SAFETY: the plugin accepts any handle.
                 unsafe { (table.stop)(pointer(handle)) };
             }
-            What::Finalize { ctx } => {
+            CallbackKind::Finalize { ctx } => {
                 let context = self.contexts.get(ctx).copied().unwrap_or(0);
                 // SAFETY: the plugin accepts any context.
                 unsafe { (table.finalize)(pointer(context)) };
@@ -101,9 +101,17 @@ impl Nccl {
 
     /// Starts an event in a context on a recorded thread and returns its handle. Returns 0 if the version has no such
     /// events.
-    fn start(&mut self, api: u32, table: &Functions, at: (u32, u32), ids: (u64, u64), rank: i32, event: &Event) -> u64 {
+    fn start(
+        &mut self,
+        api: u32,
+        table: &TableFunctions,
+        at: (u32, u32),
+        ids: (u64, u64),
+        rank: i32,
+        event: &CapturedEvent,
+    ) -> u64 {
         let (context, (h, parent)) = (at.0, ids);
-        if matches!(event, Event::Group) {
+        if matches!(event, CapturedEvent::Group) {
             if let Some(earlier) = self.groups.insert(at, h) {
                 self.places.remove(&earlier);
             }
@@ -116,13 +124,13 @@ impl Nccl {
         let own_pid = self.own_pid;
         let pid = match event {
             // the operation of another process must not get this process' id
-            Event::ProxyOp { pid, .. } if *pid != self.meta.pid => own_pid ^ 1,
+            CapturedEvent::ProxyOp { pid, .. } if *pid != self.meta.pid => own_pid ^ 1,
             _ => own_pid,
         };
         let known = |h: u64| self.handles.get(h);
         // up to v4, a capture names the group as the parent
         let group = if self.meta.api <= 4 { parent } else { self.groups.get(&at).copied().unwrap_or(0) };
-        let place = Place { parent: known(parent), group: known(group), rank, pid };
+        let place = RunHandles { parent: known(parent), group: known(group), rank, pid };
         let descriptor = Descriptor::new(api, event, place, &mut self.strings);
         let context = self.contexts.get(&context).copied().unwrap_or(0);
         // NCCL does not clear this variable, so it may hold an earlier event's handle
@@ -158,10 +166,10 @@ impl Nccl {
     }
 
     /// Loads the library with the requested version, or with the newest one up to the recorded version.
-    fn load(&mut self) -> Result<Table, HostError> {
+    fn load(&mut self) -> Result<InterfaceTable, HostError> {
         let newest = self.interface.unwrap_or(self.meta.api).clamp(OLDEST, NEWEST);
         let oldest = if self.interface.is_some() { newest } else { OLDEST };
-        let (library, table) = Table::load(&self.path, oldest..=newest)?;
+        let (library, table) = InterfaceTable::load(&self.path, oldest..=newest)?;
         self.loaded = Some((library, table));
         Ok(table)
     }

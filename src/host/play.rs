@@ -1,15 +1,15 @@
 //! Plays a capture. Each recorded thread has a thread of its own; the calls keep the recorded order, and the clock
 //! shows their recorded times.
 
-use super::functions::{Functions, OperationFiles};
-use super::kernels::Kernels;
+use super::functions::{LibraryFunctions, OperationFiles};
+use super::kernels::CaptureKernels;
 use super::nccl::Nccl;
 use super::scorep::MetricPlugin;
 use super::stage::{Stage, Turn};
 use super::visits::{ScoreP, Visits};
 use super::{HostError, clock, measurement};
-use crate::capture::{Communicator, Recording, Survey};
-use crate::trace::{Member, ProcessTrace};
+use crate::capture::{IntroducedCommunicator, KeptRecording, Survey};
+use crate::trace::{ProcessTrace, TraceMember};
 use common::metric::SERIES;
 use common::series::{Of, Token};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const CALLS_AT_A_TIME: usize = 4096;
 const PROGRAM: &str = "scorep-nccl replay";
 
 /// Options of a playing.
-pub(crate) struct Plan<'a> {
+pub(crate) struct PlayOptions<'a> {
     /// The library, whatever its file is called: hosts load it under names of its own.
     pub(crate) library: &'a Path,
     /// Whether to record the trace that Score-P would have written.
@@ -53,8 +53,8 @@ const STACK: usize = 256 << 10;
 
 struct Player<'a> {
     survey: &'a Survey,
-    plan: &'a Plan<'a>,
-    library: &'a Functions,
+    plan: &'a PlayOptions<'a>,
+    library: &'a LibraryFunctions,
     /// Present where a trace is wanted.
     score_p: Option<ScoreP<'a>>,
     stage: Mutex<Stage>,
@@ -86,7 +86,7 @@ impl Baton {
 ///
 /// # Errors
 /// When the library cannot be loaded, or gives an answer with which a host would not go on.
-pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Result<Played, HostError> {
+pub(crate) fn play(recording: &mut KeptRecording, name: &str, plan: &PlayOptions<'_>) -> Result<Played, HostError> {
     let contents = recording.contents()?;
     let survey = &recording.survey;
     let [begin, end] = [survey.begin, survey.end].map(|t| survey.meta.mono0.saturating_add(t));
@@ -97,7 +97,7 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     let series = MetricPlugin::load(plan.library, "nccl_series_plugin", &tokens)?;
     let main_ids = counters.add_counters()?;
     let series_ids = series.add_counters()?;
-    let library = Functions::find(plan.library)?;
+    let library = LibraryFunctions::find(plan.library)?;
     library.stand_in_for_score_p(begin);
     plan.operations.map_or(Ok(()), |files| library.keep_operations(files))?;
     series.begin();
@@ -105,7 +105,7 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
 
     library.tell_process(&recording.path, survey);
     library.tell_missing(survey);
-    let kernels = Kernels::of(survey, library.kernel_events, library.kernel_anchor);
+    let kernels = CaptureKernels::of(survey, library.kernel_events, library.kernel_anchor);
     let nccl = Nccl::new(plan.library, survey.meta.clone(), kernels, plan.interface);
     let player = Player {
         survey,
@@ -132,8 +132,9 @@ pub(crate) fn play(recording: &mut Recording, name: &str, plan: &Plan<'_>) -> Re
     }
     let threads = visits.into_iter().filter(|visits| visits.is_known()).map(Visits::into_trace).collect();
     let members = survey.communicators.iter();
-    let members =
-        members.map(|&Communicator { comm, nnodes, nranks, rank, .. }| Member { comm, rank, nranks, nnodes }).collect();
+    let members = members
+        .map(|&IntroducedCommunicator { comm, nnodes, nranks, rank, .. }| TraceMember { comm, rank, nranks, nnodes })
+        .collect();
     let trace = ProcessTrace {
         name: name.into(),
         job: String::new(),

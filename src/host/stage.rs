@@ -2,7 +2,7 @@
 
 use super::HostError;
 use super::nccl::Nccl;
-use crate::capture::{Call, Content, Contents};
+use crate::capture::{Callback, Content, Contents};
 
 /// Everything that the playing threads share. The thread that has the turn holds its lock.
 pub(super) struct Stage {
@@ -17,7 +17,7 @@ pub(super) struct Stage {
 
 /// A call with its recorded surroundings.
 pub(super) struct Turn {
-    pub(super) call: Call,
+    pub(super) call: Callback,
     /// Time of the last line before the call that makes no call; the clock is set to it first.
     pub(super) passed: Option<u64>,
 }

@@ -15,7 +15,7 @@ pub(crate) const INTERFACES: std::ops::RangeInclusive<i64> = OLDEST as i64..=NEW
 /// The functions of a table: six pointers in every version.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Functions {
+pub(crate) struct TableFunctions {
     pub(crate) name: *const c_char,
     pub(crate) init: *const c_void,
     pub(crate) start: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const u8) -> c_int,
@@ -25,9 +25,9 @@ pub(crate) struct Functions {
 }
 
 // SAFETY: the raw pointers are constants of a loaded library, which any thread may use.
-unsafe impl Send for Functions {}
+unsafe impl Send for TableFunctions {}
 // SAFETY: as above.
-unsafe impl Sync for Functions {}
+unsafe impl Sync for TableFunctions {}
 
 pub(crate) type InitV1 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int) -> c_int;
 pub(crate) type InitV4 =
@@ -49,12 +49,12 @@ pub(crate) struct Introduction<'a> {
 
 /// A table and its version of the interface.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Table {
+pub(crate) struct InterfaceTable {
     pub(crate) api: u32,
-    pub(crate) functions: Functions,
+    pub(crate) functions: TableFunctions,
 }
 
-impl Table {
+impl InterfaceTable {
     /// Opens a library and looks up its tables, newest first.
     ///
     /// # Errors
@@ -63,7 +63,9 @@ impl Table {
         let library = open(path)?;
         for api in versions.clone().rev() {
             // SAFETY: a symbol of this name is a table of that version: six pointers.
-            if let Ok(symbol) = unsafe { symbol::<*const Functions>(&library, path, &format!("ncclProfiler_v{api}")) } {
+            if let Ok(symbol) =
+                unsafe { symbol::<*const TableFunctions>(&library, path, &format!("ncclProfiler_v{api}")) }
+            {
                 // SAFETY: as above; the caller keeps the library open as long as it uses the table.
                 let functions = unsafe { **symbol };
                 return Ok((library, Self { api, functions }));

@@ -1,9 +1,9 @@
 //! The events that Score-P would record of one thread of an instrumented program.
 
-use super::functions::Functions;
+use super::functions::LibraryFunctions;
 use super::scorep::MetricPlugin;
-use crate::capture::{Event, What};
-use crate::trace::{Moment, ThreadTrace};
+use crate::capture::{CallbackKind, CapturedEvent};
+use crate::trace::{ThreadTrace, TraceMoment};
 use std::collections::HashSet;
 
 /// Region of the end of a group, in which NCCL launches the group's operations.
@@ -13,7 +13,7 @@ const GROUP_END: &str = "ncclGroupEnd";
 #[derive(Clone, Copy)]
 pub(super) struct ScoreP<'a> {
     pub(super) counters: &'a MetricPlugin,
-    pub(super) library: &'a Functions,
+    pub(super) library: &'a LibraryFunctions,
 }
 
 /// The events that Score-P would record of one thread of an instrumented program: the calls of NCCL's API as regions,
@@ -30,7 +30,7 @@ pub(super) struct Visits<'a> {
     /// Whether the thread has left the end of a group. A group or launch after it, outside of all regions, belongs to
     /// the end of an outer group.
     has_ended_group: bool,
-    moments: Vec<Moment>,
+    moments: Vec<TraceMoment>,
 }
 
 impl<'a> Visits<'a> {
@@ -53,21 +53,23 @@ impl<'a> Visits<'a> {
     }
 
     /// Enters the regions that begin before the plugin gets the call.
-    pub(super) fn before(&mut self, what: &What, time: u64) {
+    pub(super) fn before(&mut self, what: &CallbackKind, time: u64) {
         if self.score_p.is_none() {
             return;
         }
         match what {
-            What::Start { h, event, .. } => {
+            CallbackKind::Start { h, event, .. } => {
                 let region = match event {
-                    Event::GroupApi { .. } => {
+                    CapturedEvent::GroupApi { .. } => {
                         self.groups.insert(*h);
                         "ncclGroupStart".into()
                     }
-                    Event::CollApi { func, .. } | Event::P2pApi { func, .. } => {
+                    CapturedEvent::CollApi { func, .. } | CapturedEvent::P2pApi { func, .. } => {
                         format!("nccl{}", func.as_deref().unwrap_or(common::name::UNKNOWN))
                     }
-                    Event::KernelLaunch { .. } | Event::Group if self.open.is_empty() && self.has_ended_group => {
+                    CapturedEvent::KernelLaunch { .. } | CapturedEvent::Group
+                        if self.open.is_empty() && self.has_ended_group =>
+                    {
                         GROUP_END.into()
                     }
                     _ => return,
@@ -75,7 +77,7 @@ impl<'a> Visits<'a> {
                 self.visit(time, true, &region);
                 self.open.push((*h, region));
             }
-            What::State { h, state: 24, .. } if self.groups.remove(h) => {
+            CallbackKind::State { h, state: 24, .. } if self.groups.remove(h) => {
                 self.visit(time, true, GROUP_END);
                 self.open.push((*h, GROUP_END.into()));
             }
@@ -84,11 +86,11 @@ impl<'a> Visits<'a> {
     }
 
     /// Leaves the regions that end after the plugin got the call.
-    pub(super) fn after(&mut self, what: &What, time: u64) {
-        if let What::Stop { h } = what {
+    pub(super) fn after(&mut self, what: &CallbackKind, time: u64) {
+        if let CallbackKind::Stop { h } = what {
             self.groups.remove(h);
         }
-        let (What::Stop { h } | What::State { h, state: 23, .. }) = what else { return };
+        let (CallbackKind::Stop { h } | CallbackKind::State { h, state: 23, .. }) = what else { return };
         if let Some((_, region)) = self.open.pop_if(|(open, _)| open == h) {
             self.visit(time, false, &region);
             self.has_ended_group |= region == GROUP_END;
@@ -103,7 +105,7 @@ impl<'a> Visits<'a> {
         library.flush();
         let time = self.moments.last().map_or(time, |last| last.time.max(time));
         let values = counters.read(ids);
-        self.moments.push(Moment { time, enter, region: region.into(), values });
+        self.moments.push(TraceMoment { time, enter, region: region.into(), values });
     }
 
     /// Leaves the regions that are still open at the end of a cut-off capture.

@@ -46,7 +46,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, NotFound> {
 /// When it is in none of the places, or a link is missing.
 pub(crate) fn installed(named: Option<&Path>) -> Result<PathBuf, NotInstalled> {
     let library = first(named, &PLACES)?;
-    let missing = Links::of(library.parent().unwrap_or(Path::new("/")))
+    let missing = LoadNames::of(library.parent().unwrap_or(Path::new("/")))
         .all()
         .into_iter()
         .find(|link| !link.is_file())
@@ -56,7 +56,8 @@ pub(crate) fn installed(named: Option<&Path>) -> Result<PathBuf, NotInstalled> {
 
 /// Returns whether a directory has no libraries besides this one and its links.
 pub(crate) fn is_alone_in(directory: &Path) -> bool {
-    let ours = |name: &str| name == FILE || Links::of(Path::new("")).all().iter().any(|link| link.as_os_str() == name);
+    let ours =
+        |name: &str| name == FILE || LoadNames::of(Path::new("")).all().iter().any(|link| link.as_os_str() == name);
     let names = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
     names.into_iter().all(|name| name.to_str().is_none_or(|name| !name.contains(".so") || ours(name)))
 }
@@ -76,7 +77,7 @@ fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
 
 /// Links under the names that the hosts load.
 #[derive(Debug)]
-pub(crate) struct Links {
+pub(crate) struct LoadNames {
     /// Name for NCCL, with `NCCL_PROFILER_PLUGIN=scorep`.
     pub(crate) nccl: PathBuf,
     /// Name for Score-P, with `SCOREP_METRIC_PLUGINS=nccl_plugin`.
@@ -85,7 +86,7 @@ pub(crate) struct Links {
     pub(crate) series: PathBuf,
 }
 
-impl Links {
+impl LoadNames {
     /// Returns the links' paths in a directory.
     pub(crate) fn of(directory: &Path) -> Self {
         Self {

@@ -56,12 +56,12 @@ const OTHER: &str = "other";
 
 /// What a child is told.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct LoaderArguments {
     name: PathBuf,
 }
 
 /// Prints what a name leads to.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &LoaderArguments) -> ExitCode {
     let words = match here(&arguments.name) {
         Loaded::Ours { .. } => OURS.to_owned(),
         Loaded::Other => OTHER.to_owned(),

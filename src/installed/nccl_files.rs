@@ -23,7 +23,7 @@ pub(crate) const COMMAND: &str = "release-of";
 
 /// An installed NCCL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct InstalledNccl {
     /// Path with links resolved.
     pub(crate) path: PathBuf,
     /// Release; `None` where the library cannot be loaded or gives none.
@@ -33,7 +33,10 @@ pub(crate) struct Found {
 /// Returns all installed NCCLs in the order in which programs would find them: LD_PRELOAD, LD_LIBRARY_PATH, the Pythons
 /// that `programs` name or that are in use, the loader's cache. Each file occurs once. The search goes on only as the
 /// iterator advances.
-pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathBuf]) -> impl Iterator<Item = Found> {
+pub(crate) fn find(
+    lookup: &impl Fn(&str) -> Option<OsString>,
+    programs: &[PathBuf],
+) -> impl Iterator<Item = InstalledNccl> {
     let mut seen = BTreeSet::new();
     let listed = directories(lookup, "LD_LIBRARY_PATH");
     let places = listed.iter().map(|directory| directory.join(FILE)).collect::<Vec<_>>();
@@ -43,7 +46,7 @@ pub(crate) fn find(lookup: &impl Fn(&str) -> Option<OsString>, programs: &[PathB
         .chain(of_python(lookup, programs))
         .chain(std::iter::once_with(of_loader).flatten());
     let real = candidates.filter_map(|path| path.canonicalize().ok()).filter(move |path| seen.insert(path.clone()));
-    real.map(|path| Found { release: ask(&path), path })
+    real.map(|path| InstalledNccl { release: ask(&path), path })
 }
 
 /// Returns the NCCLs in LD_PRELOAD, by path or by name. Its entries are separated by colons and blanks.
@@ -111,12 +114,12 @@ fn ask(path: &Path) -> Option<Release> {
 
 /// What a child is told.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct VersionArguments {
     library: PathBuf,
 }
 
 /// Prints the release of a library.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &VersionArguments) -> ExitCode {
     match release_of(&arguments.library) {
         Ok(release) => output::answered(output::write(format!("{release}\n"))),
         Err(error) => {

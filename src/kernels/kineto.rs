@@ -1,7 +1,7 @@
 //! A trace of PyTorch's profiler, read event by event.
 
 use super::bounded::Bounded;
-use super::own::Lane;
+use super::own::KernelLane;
 use crate::archive::nccl_kernel::Runs;
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub(super) struct Trace {
     /// quarter of a microsecond.
     pub(super) computing: Vec<Day>,
     /// NCCL's own kernels.
-    pub(super) nccl: Vec<(Runs, Lane, Day)>,
+    pub(super) nccl: Vec<(Runs, KernelLane, Day)>,
 }
 
 /// Begin and end, nanoseconds since 1970.
@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for &mut Top {
                 "baseTimeNanoseconds" => self.base = map.next_value::<u64>()?.into(),
                 "traceEvents" => {
                     self.has_events = true;
-                    map.next_value_seed(Events(&mut self.trace))?;
+                    map.next_value_seed(KinetoEvents(&mut self.trace))?;
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -93,29 +93,29 @@ impl<'de> Visitor<'de> for &mut Top {
 }
 
 /// The list of events.
-struct Events<'a>(&'a mut Trace);
+struct KinetoEvents<'a>(&'a mut Trace);
 
 #[derive(Deserialize)]
-struct Event<'a> {
+struct KinetoEvent<'a> {
     #[serde(borrow, default)]
     cat: Cow<'a, str>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     /// Of a kernel, the GPU.
     #[serde(default)]
-    pid: Number,
+    pid: KinetoNumber,
     /// Of a kernel, the stream.
     #[serde(default)]
-    tid: Number,
+    tid: KinetoNumber,
     ts: Option<f64>,
     dur: Option<f64>,
 }
 
 /// A number, or 0 for anything else: events that are no kernels have texts there.
 #[derive(Debug, Clone, Copy, Default)]
-struct Number(i64);
+struct KinetoNumber(i64);
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for KinetoNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyNumber).map(Self)
     }
@@ -155,7 +155,7 @@ impl<'de> Visitor<'de> for AnyNumber {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Events<'_> {
+impl<'de> DeserializeSeed<'de> for KinetoEvents<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -163,7 +163,7 @@ impl<'de> DeserializeSeed<'de> for Events<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Events<'_> {
+impl<'de> Visitor<'de> for KinetoEvents<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -171,7 +171,7 @@ impl<'de> Visitor<'de> for Events<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut events: A) -> Result<(), A::Error> {
-        while let Some(event) = events.next_element::<Event<'_>>()? {
+        while let Some(event) = events.next_element::<KinetoEvent<'_>>()? {
             // an event that was cut off has no duration
             let time = event.ts.zip(event.dur).filter(|_| event.cat == KERNEL);
             let Some((begin, length)) = time else { continue };
@@ -180,7 +180,7 @@ impl<'de> Visitor<'de> for Events<'_> {
             }
             let span = [begin, begin + length].map(|us| (us * 1e3).round() as i128);
             match Runs::of(&event.name) {
-                Some(runs) => self.0.nccl.push((runs, Lane([event.pid.0, event.tid.0]), span)),
+                Some(runs) => self.0.nccl.push((runs, KernelLane([event.pid.0, event.tid.0]), span)),
                 None => self.0.computing.push(span),
             }
         }

@@ -5,10 +5,10 @@
 //! name fits them and no other kernel is nearer to them. That is decided twice: the first time shows by how much the two
 //! clocks differ, and which stream is which.
 
-use super::own::{Lane, OwnKernel};
+use super::own::{KernelLane, OwnKernel};
 use crate::archive::nccl_kernel::Runs;
-use common::name::Name;
-use report::job::{Operation, Operations, Source, Time};
+use common::name::FunctionName;
+use report::job::{ProcessOperations, RankOperation, Time, TimedBy};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most nanoseconds between the begin or the end of a kernel and that of its operations. Of 1,700 operations on H200s,
@@ -19,38 +19,38 @@ const APART: u64 = 30_000;
 const MOST_NEAR: usize = 64;
 
 /// Communicator, rank, and number of the kernel among those of the rank.
-type Key = (u64, i32, u64);
+type KernelKey = (u64, i32, u64);
 
 /// The operations of a kernel, as their own time shows it.
 #[derive(Debug)]
 struct Launched {
-    key: Key,
+    key: KernelKey,
     span: [u64; 2],
-    source: Source,
+    source: TimedBy,
     stream: u64,
-    functions: Vec<Name>,
+    functions: Vec<FunctionName>,
     has_messages: bool,
 }
 
 /// Times of a process' operations by NCCL's own kernels.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Matched {
-    spans: HashMap<Key, [u64; 2]>,
+pub(super) struct MatchedTimes {
+    spans: HashMap<KernelKey, [u64; 2]>,
     /// Number of kernels without operations.
     pub(super) unmatched: usize,
 }
 
-impl Matched {
+impl MatchedTimes {
     /// Looks for the kernels of a process' operations, with the clocks of both on the process' clock. Of a table that
     /// cannot be read to its end, the operations before the damage count.
-    pub(super) fn of(kernels: Vec<OwnKernel>, operations: Operations<'_>) -> Self {
+    pub(super) fn of(kernels: Vec<OwnKernel>, operations: ProcessOperations<'_>) -> Self {
         let count = kernels.len();
-        let lanes = Lanes::of(kernels);
+        let lanes = KernelLanes::of(kernels);
         let launched = launched(operations, lanes.span());
-        let near = lanes.pairs(&launched, &Known::default());
-        let known = Known::of(&near, &launched);
+        let near = lanes.pairs(&launched, &KnownClocks::default());
+        let known = KnownClocks::of(&near, &launched);
         let pairs = lanes.pairs(&launched, &known);
-        let spans: HashMap<Key, [u64; 2]> =
+        let spans: HashMap<KernelKey, [u64; 2]> =
             pairs.into_iter().filter_map(|(at, kernel)| Some((launched.get(at)?.key, kernel.span))).collect();
         Self { unmatched: count - spans.len(), spans }
     }
@@ -63,24 +63,24 @@ impl Matched {
     /// Returns an operation with the time of its kernel, if that is known.
     ///
     /// The clock is known as well as before, and to the difference of both begins.
-    pub(super) fn timed(&self, operation: Operation) -> Operation {
+    pub(super) fn timed(&self, operation: RankOperation) -> RankOperation {
         let Some((time, &[start, stop])) = operation.time.zip(self.spans.get(&key(&operation))) else {
             return operation;
         };
         let clock = time.clock.map(|clock| clock.saturating_add(start.abs_diff(time.start)));
         let time = Some(Time { start, stop, clock, ahead: 0 });
-        Operation { source: Source::Kernels, duration: stop.saturating_sub(start), time, ..operation }
+        RankOperation { source: TimedBy::Kernels, duration: stop.saturating_sub(start), time, ..operation }
     }
 }
 
-fn key(operation: &Operation) -> Key {
+fn key(operation: &RankOperation) -> KernelKey {
     (operation.comm, operation.rank, operation.kernel)
 }
 
 /// Returns the kernels of the operations that the GPU has timed within a span.
-fn launched(operations: Operations<'_>, [from, to]: [u64; 2]) -> Vec<Launched> {
+fn launched(operations: ProcessOperations<'_>, [from, to]: [u64; 2]) -> Vec<Launched> {
     let mut launched: Vec<Launched> = Vec::new();
-    let mut places: HashMap<Key, usize> = HashMap::new();
+    let mut places: HashMap<KernelKey, usize> = HashMap::new();
     for operation in operations.map_while(Result::ok) {
         let Some(time) = operation.time.filter(|_| operation.source.is_gpu()) else { continue };
         if time.stop.saturating_add(APART) < from || time.start > to.saturating_add(APART) {
@@ -109,18 +109,18 @@ fn launched(operations: Operations<'_>, [from, to]: [u64; 2]) -> Vec<Launched> {
 
 /// What is known of both clocks and of the streams.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownClocks {
     /// Nanoseconds that kernels begin and end later than their operations, by the source of the operations' times.
-    later: BTreeMap<Source, [i64; 2]>,
+    later: BTreeMap<TimedBy, [i64; 2]>,
     /// The lanes of streams.
-    lanes: HashMap<u64, Lane>,
+    lanes: HashMap<u64, KernelLane>,
 }
 
-impl Known {
+impl KnownClocks {
     /// Takes the median of the differences, and the lane of most kernels of a stream.
     fn of(pairs: &[(usize, OwnKernel)], launched: &[Launched]) -> Self {
-        let mut differences: BTreeMap<Source, [Vec<i64>; 2]> = BTreeMap::new();
-        let mut votes: BTreeMap<(u64, Lane), usize> = BTreeMap::new();
+        let mut differences: BTreeMap<TimedBy, [Vec<i64>; 2]> = BTreeMap::new();
+        let mut votes: BTreeMap<(u64, KernelLane), usize> = BTreeMap::new();
         for (at, kernel) in pairs {
             let Some(of) = launched.get(*at) else { continue };
             let both = differences.entry(of.source).or_default();
@@ -134,7 +134,7 @@ impl Known {
             all.sort_unstable();
             all.get(middle).copied().unwrap_or(0)
         };
-        let mut most: HashMap<u64, (usize, Lane)> = HashMap::new();
+        let mut most: HashMap<u64, (usize, KernelLane)> = HashMap::new();
         // stream 0 is any stream that is not known
         for ((stream, lane), count) in votes.into_iter().filter(|((stream, _), _)| *stream != 0) {
             let known = most.entry(stream).or_insert((count, lane));
@@ -154,11 +154,11 @@ impl Known {
 }
 
 /// The kernels of a process by lane, in the order of their begins.
-struct Lanes(BTreeMap<Lane, Vec<OwnKernel>>);
+struct KernelLanes(BTreeMap<KernelLane, Vec<OwnKernel>>);
 
-impl Lanes {
+impl KernelLanes {
     fn of(kernels: Vec<OwnKernel>) -> Self {
-        let mut lanes: BTreeMap<Lane, Vec<OwnKernel>> = BTreeMap::new();
+        let mut lanes: BTreeMap<KernelLane, Vec<OwnKernel>> = BTreeMap::new();
         kernels.into_iter().for_each(|kernel| lanes.entry(kernel.lane).or_default().push(kernel));
         lanes.values_mut().for_each(|lane| lane.sort_by_key(|kernel| kernel.span));
         Self(lanes)
@@ -171,12 +171,12 @@ impl Lanes {
     }
 
     /// Returns operations and kernels that are nearest to each other.
-    fn pairs(&self, launched: &[Launched], known: &Known) -> Vec<(usize, OwnKernel)> {
+    fn pairs(&self, launched: &[Launched], known: &KnownClocks) -> Vec<(usize, OwnKernel)> {
         // of each kernel, by lane and place, the nearest operations
-        let mut nearest: HashMap<(Lane, usize), (u64, usize)> = HashMap::new();
+        let mut nearest: HashMap<(KernelLane, usize), (u64, usize)> = HashMap::new();
         let mut chosen = Vec::new();
         for (at, of) in launched.iter().enumerate() {
-            let mut best: Option<(u64, (Lane, usize))> = None;
+            let mut best: Option<(u64, (KernelLane, usize))> = None;
             self.near(of, known, |distance, place| {
                 let rival = nearest.entry(place).or_insert((distance, at));
                 *rival = (distance, at).min(*rival);
@@ -184,13 +184,14 @@ impl Lanes {
             });
             chosen.extend(best.map(|(_, place)| (at, place)));
         }
-        let mutual = |&(at, place): &(usize, (Lane, usize))| nearest.get(&place).is_some_and(|&(_, rival)| rival == at);
-        let kernel = |(lane, place): (Lane, usize)| self.0.get(&lane).and_then(|lane| lane.get(place)).copied();
+        let mutual =
+            |&(at, place): &(usize, (KernelLane, usize))| nearest.get(&place).is_some_and(|&(_, rival)| rival == at);
+        let kernel = |(lane, place): (KernelLane, usize)| self.0.get(&lane).and_then(|lane| lane.get(place)).copied();
         chosen.into_iter().filter(mutual).filter_map(|(at, place)| Some((at, kernel(place)?))).collect()
     }
 
     /// Passes the distance and the place of each kernel that may be that of some operations.
-    fn near(&self, of: &Launched, known: &Known, mut pass: impl FnMut(u64, (Lane, usize))) {
+    fn near(&self, of: &Launched, known: &KnownClocks, mut pass: impl FnMut(u64, (KernelLane, usize))) {
         let wanted = known.lanes.get(&of.stream);
         let expected = known.expected(of);
         for (&lane, kernels) in self.0.iter().filter(|(lane, _)| wanted.is_none_or(|wanted| wanted == *lane)) {

@@ -4,7 +4,7 @@ use crate::archive::nccl_kernel::Runs;
 
 /// Where a profiler has seen a kernel: GPU and stream, as it names them. The kernels of a lane run one after the other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Lane(pub(crate) [i64; 2]);
+pub(crate) struct KernelLane(pub(crate) [i64; 2]);
 
 /// One of NCCL's kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct OwnKernel {
     /// The operations that it runs, by its name.
     pub(crate) runs: Runs,
     /// Where it ran.
-    pub(crate) lane: Lane,
+    pub(crate) lane: KernelLane,
     /// Begin and end on the process' clock, nanoseconds.
     pub(crate) span: [u64; 2],
 }

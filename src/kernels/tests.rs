@@ -1,11 +1,11 @@
 //! Traces of profilers, and the operations that their kernels time.
 
-use super::matching::Matched;
-use super::own::Lane;
+use super::matching::MatchedTimes;
+use super::own::KernelLane;
 use super::*;
 use crate::archive::nccl_kernel::Runs;
-use common::name::Name;
-use report::job::{Operation, Source, Time};
+use common::name::FunctionName;
+use report::job::{RankOperation, Time, TimedBy};
 
 fn process(rank: u32) -> Process {
     Process { rank: Some(rank), real0: 1_700_000_000_000_000_000, mono0: 5_000_000_000, ..Process::default() }
@@ -65,30 +65,30 @@ fn traces_without_a_place_are_refused() {
 }
 
 /// An operation of communicator 1, alone in its kernel.
-fn operation(order: u64, function: &str, [start, stop]: [u64; 2]) -> Operation {
-    Operation {
+fn operation(order: u64, function: &str, [start, stop]: [u64; 2]) -> RankOperation {
+    RankOperation {
         comm: 1,
-        function: Name::of_text(function),
+        function: FunctionName::of_text(function),
         order,
         kernel: order,
-        source: Source::Stamps,
+        source: TimedBy::Stamps,
         duration: stop - start,
         time: Some(Time { start, stop, clock: [500, 700], ahead: 90 }),
         stream: 3,
-        ..Operation::default()
+        ..RankOperation::default()
     }
 }
 
 fn own(name: &str, lane: i64, span: [u64; 2]) -> OwnKernel {
-    OwnKernel { runs: Runs::of(name).unwrap(), lane: Lane([0, lane]), span }
+    OwnKernel { runs: Runs::of(name).unwrap(), lane: KernelLane([0, lane]), span }
 }
 
 /// Returns the times of operations with the kernels' times, and the number of kernels that have timed nothing.
-fn timed(kernels: Vec<OwnKernel>, operations: &[Operation]) -> (Vec<Option<[u64; 2]>>, usize) {
-    let matched = Matched::of(kernels, Box::new(operations.iter().copied().map(Ok)));
-    let of = |operation: &Operation| {
+fn timed(kernels: Vec<OwnKernel>, operations: &[RankOperation]) -> (Vec<Option<[u64; 2]>>, usize) {
+    let matched = MatchedTimes::of(kernels, Box::new(operations.iter().copied().map(Ok)));
+    let of = |operation: &RankOperation| {
         let timed = matched.timed(*operation);
-        timed.time.filter(|_| timed.source == Source::Kernels).map(|time| [time.start, time.stop])
+        timed.time.filter(|_| timed.source == TimedBy::Kernels).map(|time| [time.start, time.stop])
     };
     (operations.iter().map(of).collect(), matched.unmatched)
 }
@@ -112,8 +112,8 @@ fn a_kernel_times_what_its_name_and_stream_say() {
     let near = |function, k: u64| operation(k, function, [1_002_000 + 100_000 * k, 1_049_000 + 100_000 * k]);
     let span = |k: u64| [1_000_000 + 100_000 * k, 1_050_000 + 100_000 * k];
     // the same function at the same time on two streams
-    let other = Operation { comm: 2, stream: 4, ..near("AllReduce", 2) };
-    let beside = Operation { comm: 2, stream: 4, ..near("AllReduce", 4) };
+    let other = RankOperation { comm: 2, stream: 4, ..near("AllReduce", 2) };
+    let beside = RankOperation { comm: 2, stream: 4, ..near("AllReduce", 4) };
     let operations = [
         near("AllReduce", 0),
         near("AllReduce", 1),
@@ -121,7 +121,7 @@ fn a_kernel_times_what_its_name_and_stream_say() {
         other,
         near("AllGather", 3),
         beside,
-        Operation { time: None, source: Source::Proxy, ..near("AllReduce", 5) },
+        RankOperation { time: None, source: TimedBy::Proxy, ..near("AllReduce", 5) },
     ];
     let kernels = vec![
         own(REDUCE, 7, span(0)),
@@ -145,15 +145,15 @@ fn a_kernel_times_what_its_name_and_stream_say() {
 fn all_operations_of_a_kernel_have_its_time() {
     let message = |order, function| {
         let of = operation(order, function, [1_004_000, 1_020_000]);
-        Operation { peer: Some(1), kernel: 6, source: Source::Events, ..of }
+        RankOperation { peer: Some(1), kernel: 6, source: TimedBy::Events, ..of }
     };
     let operations = [message(6, "Send"), message(7, "Recv")];
     let kernels = vec![own("ncclDevKernel_SendRecv", 7, [1_001_000, 1_019_000])];
-    let matched = Matched::of(kernels, Box::new(operations.iter().copied().map(Ok)));
+    let matched = MatchedTimes::of(kernels, Box::new(operations.iter().copied().map(Ok)));
     assert_eq!((matched.count(), matched.unmatched), (1, 0));
     for operation in operations {
         let timed = matched.timed(operation);
-        assert_eq!((timed.source, timed.duration), (Source::Kernels, 18_000));
+        assert_eq!((timed.source, timed.duration), (TimedBy::Kernels, 18_000));
         assert_eq!(timed.time, Some(Time { start: 1_001_000, stop: 1_019_000, clock: [3_500, 3_700], ahead: 0 }));
     }
 }

@@ -1,29 +1,29 @@
 //! The operations' tables with the times of NCCL's own kernels.
 
-use super::matching::Matched;
+use super::matching::MatchedTimes;
 use super::own::OwnKernel;
-use report::job::{Operations, Table, Unreadable};
+use report::job::{OperationTables, ProcessOperations, Unreadable};
 
 /// Tables whose operations have the times of their kernels, where a profiler has seen these.
 pub(crate) struct Timed<'a> {
-    tables: &'a dyn Table,
-    by_process: Vec<Matched>,
+    tables: &'a dyn OperationTables,
+    by_process: Vec<MatchedTimes>,
 }
 
 impl<'a> Timed<'a> {
     /// Looks for the kernels of all operations: those of each process, by its place.
-    pub(crate) fn of(tables: &'a dyn Table, kernels: Vec<Vec<OwnKernel>>) -> Self {
+    pub(crate) fn of(tables: &'a dyn OperationTables, kernels: Vec<Vec<OwnKernel>>) -> Self {
         let matched = |(process, kernels): (usize, Vec<OwnKernel>)| {
             let operations = (!kernels.is_empty()).then(|| tables.operations(process).ok()).flatten();
-            operations.map(|operations| Matched::of(kernels, operations)).unwrap_or_default()
+            operations.map(|operations| MatchedTimes::of(kernels, operations)).unwrap_or_default()
         };
         Self { tables, by_process: kernels.into_iter().enumerate().map(matched).collect() }
     }
 
     /// Returns remarks on NCCL's kernels in the profiles, a sentence each.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let sum = |of: fn(&Matched) -> usize| self.by_process.iter().map(of).sum::<usize>();
-        let (matched, unmatched) = (sum(Matched::count), sum(|matched| matched.unmatched));
+        let sum = |of: fn(&MatchedTimes) -> usize| self.by_process.iter().map(of).sum::<usize>();
+        let (matched, unmatched) = (sum(MatchedTimes::count), sum(|matched| matched.unmatched));
         let timed = match matched {
             0 => None,
             1 => Some("1 of NCCL's kernels in the profiles has timed its operations.".into()),
@@ -39,8 +39,8 @@ impl<'a> Timed<'a> {
     }
 }
 
-impl Table for Timed<'_> {
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+impl OperationTables for Timed<'_> {
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
         let operations = self.tables.operations(process)?;
         Ok(match self.by_process.get(process).filter(|matched| matched.count() > 0) {
             Some(matched) => Box::new(operations.map(|operation| operation.map(|operation| matched.timed(operation)))),

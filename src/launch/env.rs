@@ -8,7 +8,7 @@ use common::config::SETTINGS;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct EnvArguments {
     #[command(flatten)]
     choice: Choice,
     /// Whose language to write. Without it that of the shell which calls; all that are like sh read bash's.
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 ///
 /// # Errors
 /// When the library is missing, or standard output cannot be written.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &EnvArguments) -> Result<(), String> {
     if arguments.all {
         return output::write(format!("{}\n", settings()));
     }

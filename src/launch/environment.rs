@@ -180,7 +180,7 @@ impl Environment {
 /// Returns whether a plugin name means this library: `scorep`, as for NCCL, or its file name, or its path.
 fn is_ours(plugin: &str, library: &Path) -> bool {
     let is_path_of = || Path::new(plugin).canonicalize().is_ok_and(|path| path == library);
-    let name = library::Links::of(Path::new("")).nccl;
+    let name = library::LoadNames::of(Path::new("")).nccl;
     plugin == "scorep" || Path::new(plugin).file_name() == Some(name.as_os_str()) || is_path_of()
 }
 

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct RunArguments {
     #[command(flatten)]
     choice: Choice,
     /// An experiment directory of its own for each rank: always where torchrun has started this process, else when
@@ -32,7 +32,7 @@ const DIRECTORY: &str = "SCOREP_EXPERIMENT_DIRECTORY";
 ///
 /// # Errors
 /// When the library is missing or its place cannot be used; nothing has been started then.
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, String> {
+pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, String> {
     let lookup = |name: &str| std::env::var_os(name);
     let made = environment::of(&arguments.choice, &arguments.command, &lookup)?;
     let Some((program, rest)) = arguments.command.split_first() else { return Err("no command".into()) };

@@ -87,7 +87,7 @@ fn bar(rate: f64, largest: f64, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sampler::Row;
+    use super::super::sampler::CounterStep;
     use super::*;
     use common::hardware::Ways;
 
@@ -97,7 +97,8 @@ mod tests {
         let mut chart = Chart::new();
         let mut bars = |sent: f64| {
             let rows = [Device::NvLink("a".into()), Device::Adapter("b".into())];
-            let rows = rows.map(|device| Row { device, bytes: None, rate: Ways { sent, received: 0.0 } }).into();
+            let rows =
+                rows.map(|device| CounterStep { device, bytes: None, rate: Ways { sent, received: 0.0 } }).into();
             let text = chart.text("12:00:00", &Interval { seconds: 1.0, rows }, 8);
             text.lines().map(|line| line.matches('█').count()).collect::<Vec<_>>()
         };

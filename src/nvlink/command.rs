@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// What a person may say.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "NVML counts all traffic of a GPU, of all processes. docs/nvlink.md describes the figures.")]
-pub(crate) struct Arguments {
+pub(crate) struct NvlinkArguments {
     /// Seconds between two readings.
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     interval: f64,
@@ -66,8 +66,8 @@ impl Failure {
 /// # Errors
 /// When there is nothing to read, nothing can be shown, a file cannot be made, or one could not be written in the end;
 /// in words.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
-    let Arguments { interval, count, links, lines, csv, prometheus, sysfs } = arguments;
+pub(crate) fn run(arguments: &NvlinkArguments) -> Result<(), String> {
+    let NvlinkArguments { interval, count, links, lines, csv, prometheus, sysfs } = arguments;
     if let Some(directory) = prometheus {
         place::check_existing(directory).map_err(|unfit| unfit.to_string())?;
     }

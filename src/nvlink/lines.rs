@@ -40,13 +40,13 @@ pub(super) fn of(time: &str, interval: &Interval) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sampler::Row;
+    use super::super::sampler::CounterStep;
     use super::*;
     use common::hardware::Ways;
 
     #[test]
     fn each_device_has_a_line() {
-        let row = |device, sent| Row { device, bytes: None, rate: Ways { sent, received: 2.5e9 } };
+        let row = |device, sent| CounterStep { device, bytes: None, rate: Ways { sent, received: 2.5e9 } };
         let bus = || "0000:0A:00.0".to_owned();
         let rows = vec![row(Device::NvLink(bus()), 312.4e9), row(Device::Link(bus(), 3), 0.0)];
         let expected = "12:00:00  0000:0A:00.0 NVLink   sent  312.400 GB/s  received    2.500 GB/s\n\

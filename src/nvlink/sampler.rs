@@ -1,8 +1,8 @@
 //! Readings of the node's counters, and their steps from one to the next.
 
 use common::hardware::nics;
-use common::hardware::nvml::gpm::{self, Sample};
-use common::hardware::nvml::{Gpu, NvLink, Nvml, Refusal};
+use common::hardware::nvml::gpm::{self, GpmSample};
+use common::hardware::nvml::{NvLink, Nvml, NvmlGpu, Refusal};
 use common::hardware::{Forward, Ways};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,19 +23,19 @@ pub(super) enum Device {
 
 /// The step of a device's counters over an interval.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
+pub(super) struct CounterStep {
     /// The device.
     pub(super) device: Device,
     /// Bytes of the interval, and since the first reading; `None` for PCIe, whose rate is measured for 20 ms, and for a
     /// link of which only GPM knows, by its rate.
-    pub(super) bytes: Option<Counted>,
+    pub(super) bytes: Option<DeviceBytes>,
     /// Bytes per second.
     pub(super) rate: Ways<f64>,
 }
 
 /// Bytes of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Counted {
+pub(super) struct DeviceBytes {
     /// Of the interval.
     pub(super) step: Ways<u64>,
     /// Since the first reading.
@@ -48,21 +48,21 @@ pub(super) struct Interval {
     /// Its length, seconds.
     pub(super) seconds: f64,
     /// The devices that were read at both ends.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<CounterStep>,
 }
 
 /// The node's counters.
 pub(super) struct Sampler {
     nvml: Option<Nvml>,
     /// The GPUs in the order of their places.
-    pub(super) gpus: Vec<Gpu>,
+    pub(super) gpus: Vec<NvmlGpu>,
     /// The reason why NVML does not count the bytes of a GPU, by its place.
     refusals: BTreeMap<String, Refusal>,
     sysfs: PathBuf,
     counters: BTreeMap<Device, Ways<Forward>>,
     wants_links: bool,
     /// GPM's latest sample of each GPU, by its place.
-    samples: BTreeMap<String, Sample>,
+    samples: BTreeMap<String, GpmSample>,
     last: Option<Instant>,
 }
 
@@ -119,13 +119,13 @@ impl Sampler {
         if let Some(nvml) = &self.nvml {
             // after the counters, since each measurement takes 20 ms
             let measured = self.gpus.iter().filter_map(|gpu| Some((gpu.bus.clone(), nvml.pcie(gpu).ok()?)));
-            rates.extend(measured.map(|(bus, rate)| Row {
+            rates.extend(measured.map(|(bus, rate)| CounterStep {
                 device: Device::Pcie(bus),
                 bytes: None,
                 rate: rate.map(|bytes| bytes as f64),
             }));
         }
-        let mut rows: Vec<Row> = with_links(rows, &of_links).into_iter().chain(rates).collect();
+        let mut rows: Vec<CounterStep> = with_links(rows, &of_links).into_iter().chain(rates).collect();
         rows.sort_by(|one, other| one.device.cmp(&other.device));
         Some(Interval { seconds, rows })
     }
@@ -148,7 +148,7 @@ impl Sampler {
     }
 
     /// Takes in readings, and returns the steps of the counters that were read before.
-    fn advance(&mut self, now: BTreeMap<Device, Ways<u64>>, seconds: f64) -> Vec<Row> {
+    fn advance(&mut self, now: BTreeMap<Device, Ways<u64>>, seconds: f64) -> Vec<CounterStep> {
         let row = |(device, now): (Device, Ways<u64>)| {
             let counters = self.counters.entry(device.clone()).or_default();
             let was_read = counters.sent.is_read();
@@ -158,7 +158,7 @@ impl Sampler {
             };
             let sum = counters.map(|counter| counter.sum());
             let rate = step.map(|bytes| bytes as f64 / seconds);
-            was_read.then_some(Row { device, bytes: Some(Counted { step, sum }), rate })
+            was_read.then_some(CounterStep { device, bytes: Some(DeviceBytes { step, sum }), rate })
         };
         now.into_iter().filter_map(row).collect()
     }
@@ -166,8 +166,8 @@ impl Sampler {
 
 /// Leaves the rows of single links out where they are none: some drivers give the bytes of all links for each. GPM's
 /// rates, by the GPU's place, stand for those and for links without counters.
-fn with_links(rows: Vec<Row>, of_gpm: &BTreeMap<String, Vec<(u32, Ways<f64>)>>) -> Vec<Row> {
-    let sent = |row: &Row| row.bytes.map_or(0, |bytes| bytes.sum.sent.saturating_add(bytes.sum.received));
+fn with_links(rows: Vec<CounterStep>, of_gpm: &BTreeMap<String, Vec<(u32, Ways<f64>)>>) -> Vec<CounterStep> {
+    let sent = |row: &CounterStep| row.bytes.map_or(0, |bytes| bytes.sum.sent.saturating_add(bytes.sum.received));
     let (mut whole, mut of_links): (BTreeMap<String, u64>, BTreeMap<String, u64>) = Default::default();
     for row in &rows {
         match &row.device {
@@ -181,7 +181,7 @@ fn with_links(rows: Vec<Row>, of_gpm: &BTreeMap<String, Vec<(u32, Ways<f64>)>>) 
     }
     // the links are read a moment after the whole
     let is_too_much = |bus: &String| of_links.get(bus).zip(whole.get(bus)).is_some_and(|(links, all)| links / 2 > *all);
-    let (none, rows): (Vec<Row>, Vec<Row>) =
+    let (none, rows): (Vec<CounterStep>, Vec<CounterStep>) =
         rows.into_iter().partition(|row| matches!(&row.device, Device::Link(bus, _) if is_too_much(bus)));
     let is_there = |bus: &String, link| {
         let device = Device::Link(bus.clone(), link);
@@ -190,8 +190,8 @@ fn with_links(rows: Vec<Row>, of_gpm: &BTreeMap<String, Vec<(u32, Ways<f64>)>>) 
     let by_gpm = of_gpm.iter().flat_map(|(bus, rates)| rates.iter().map(move |&(link, rate)| (bus, link, rate)));
     let by_gpm = by_gpm
         .filter(|(bus, link, _)| whole.contains_key(*bus) && is_there(bus, *link))
-        .map(|(bus, link, rate)| Row { device: Device::Link(bus.clone(), link), bytes: None, rate });
-    let by_gpm: Vec<Row> = by_gpm.collect();
+        .map(|(bus, link, rate)| CounterStep { device: Device::Link(bus.clone(), link), bytes: None, rate });
+    let by_gpm: Vec<CounterStep> = by_gpm.collect();
     rows.into_iter().chain(by_gpm).collect()
 }
 
@@ -199,9 +199,9 @@ fn with_links(rows: Vec<Row>, of_gpm: &BTreeMap<String, Vec<(u32, Ways<f64>)>>) 
 mod tests {
     use super::*;
 
-    fn row(device: Device, bytes: u64) -> Row {
+    fn row(device: Device, bytes: u64) -> CounterStep {
         let both = |bytes| Ways { sent: bytes, received: bytes };
-        Row { device, bytes: Some(Counted { step: both(bytes), sum: both(bytes) }), rate: Ways::default() }
+        CounterStep { device, bytes: Some(DeviceBytes { step: both(bytes), sum: both(bytes) }), rate: Ways::default() }
     }
 
     #[test]
@@ -226,9 +226,9 @@ mod tests {
             sampler.advance(now.into(), 0.5)
         };
         assert_eq!(rows(100), []);
-        let [Row { bytes, rate, .. }] = rows(130).try_into().unwrap();
+        let [CounterStep { bytes, rate, .. }] = rows(130).try_into().unwrap();
         assert_eq!((bytes.unwrap().step.sent, rate), (30, Ways { sent: 60.0, received: 0.0 }));
-        let [Row { bytes, rate, .. }] = rows(10).try_into().unwrap();
+        let [CounterStep { bytes, rate, .. }] = rows(10).try_into().unwrap();
         assert_eq!((bytes.unwrap().sum.sent, rate.sent), (30, 0.0));
     }
 }

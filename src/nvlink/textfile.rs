@@ -1,7 +1,7 @@
 //! The node's counters as a textfile for Prometheus' node_exporter.
 
 use super::lines::named;
-use super::sampler::{Device, Interval, Row, Sampler};
+use super::sampler::{CounterStep, Device, Interval, Sampler};
 use common::files::NewFile;
 use common::host_name;
 use std::fmt::Write as _;
@@ -65,9 +65,9 @@ impl Textfile {
     }
 }
 
-fn text<'a>(rows: &[Row], host: &str, uuid: impl Fn(&str) -> Option<&'a str>) -> String {
+fn text<'a>(rows: &[CounterStep], host: &str, uuid: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut text = String::new();
-    type Is = fn(&Row) -> bool;
+    type Is = fn(&CounterStep) -> bool;
     let kinds: [(Metrics, Is); 5] = [
         (NVLINK, |row| matches!(row.device, Device::NvLink(_))),
         (LINK, |row| matches!(row.device, Device::Link(..)) && row.bytes.is_some()),
@@ -76,7 +76,7 @@ fn text<'a>(rows: &[Row], host: &str, uuid: impl Fn(&str) -> Option<&'a str>) ->
         (ADAPTER, |row| matches!(row.device, Device::Adapter(_))),
     ];
     for (metrics, is_one) in kinds {
-        let rows: Vec<&Row> = rows.iter().filter(|row| is_one(row)).collect();
+        let rows: Vec<&CounterStep> = rows.iter().filter(|row| is_one(row)).collect();
         for (way, (name, kind, meaning)) in metrics.into_iter().enumerate() {
             if rows.is_empty() {
                 continue;

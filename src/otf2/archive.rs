@@ -7,7 +7,7 @@ use std::ptr;
 
 use super::abi;
 use super::error::Otf2Error;
-use super::library::Library;
+use super::library::Otf2Library;
 
 /// Name of the anchor file; OTF2 puts the other files beside it.
 pub(crate) const ANCHOR: &str = "traces.otf2";
@@ -29,20 +29,20 @@ static FLUSH_CALLBACKS: abi::FlushCallbacks = abi::FlushCallbacks {
 /// Dropping it does not close it or its writers. That happens only after a failure, and closing it then would make OTF2
 /// write again what could not be written.
 pub(super) struct Archive {
-    pub(super) library: &'static Library,
+    pub(super) library: &'static Otf2Library,
     pub(super) handle: *mut abi::Archive,
 }
 
 impl Archive {
     /// Opens an archive in an empty directory, for writing by this process only. `event_chunk` comes from
     /// [`super::chunk`].
-    pub(super) fn create(library: &'static Library, directory: &Path, event_chunk: u64) -> Result<Self, Otf2Error> {
+    pub(super) fn create(library: &'static Otf2Library, directory: &Path, event_chunk: u64) -> Result<Self, Otf2Error> {
         Self::create_with(library, directory, event_chunk, abi::CHUNK_SIZE_DEFINITIONS)
     }
 
     /// The same, with a size of the definitions' chunks.
     pub(super) fn create_with(
-        library: &'static Library,
+        library: &'static Otf2Library,
         directory: &Path,
         event_chunk: u64,
         definition_chunk: u64,

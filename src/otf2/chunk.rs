@@ -6,7 +6,7 @@
 //! events of a location might fill it.
 
 use super::abi;
-use super::plan::{Location, Plan, Records};
+use super::plan::{ArchivePlan, PlannedLocation, Records};
 
 /// Size of OTF2's buffer, bytes. Chunks of at least this size bypass it.
 const BUFFER: u64 = 4 * 1024 * 1024;
@@ -19,14 +19,14 @@ const EVENT: u64 = 64;
 const VALUE: u64 = 10;
 
 /// Returns the chunk size for the events of a plan.
-pub(super) fn size(plan: &Plan<'_>) -> u64 {
+pub(super) fn size(plan: &ArchivePlan<'_>) -> u64 {
     // A chunk ends with the last event that fits, so its unused rest is smaller than one event.
     let fits = plan.locations.iter().all(|location| bound(location) < BUFFER / 2);
     if fits { abi::CHUNK_SIZE_MIN } else { BUFFER }
 }
 
 /// Returns an upper bound of the bytes of a location's events.
-fn bound(location: &Location<'_>) -> u64 {
+fn bound(location: &PlannedLocation<'_>) -> u64 {
     let (events, values) = match &location.records {
         Records::Moments { moments, counters } => {
             (moments.len(), counters.as_ref().map_or(0, |layout| layout.types.len()))

@@ -6,8 +6,8 @@ use super::error::Otf2Error;
 use super::lanes::value_type;
 use super::metric::Properties;
 use super::numbered::Numbered;
-use super::plan::{Clock, Records};
-use super::region::Region;
+use super::plan::{ClockProperties, Records};
+use super::region::ArchiveRegion;
 use crate::trace::{Attribute, Metric};
 
 /// Writes definitions. Definitions that another one names by number must be written before it. Strings are defined at
@@ -43,7 +43,7 @@ impl<'a> DefinitionWriter<'a> {
     }
 
     /// Defines the clock; must come before all other definitions.
-    pub(super) fn clock(&self, clock: &Clock) -> Result<(), Otf2Error> {
+    pub(super) fn clock(&self, clock: &ClockProperties) -> Result<(), Otf2Error> {
         // The wall-clock time of the offset is not known in a replay.
         let real_time = abi::UNDEFINED_TIMESTAMP;
         // SAFETY: the writer is open.
@@ -104,8 +104,8 @@ impl<'a> DefinitionWriter<'a> {
     }
 
     /// Defines a region.
-    pub(super) fn region(&mut self, number: u32, region: &Region<'_>) -> Result<(), Otf2Error> {
-        let &Region { name, role, paradigm } = region;
+    pub(super) fn region(&mut self, number: u32, region: &ArchiveRegion<'_>) -> Result<(), Otf2Error> {
+        let &ArchiveRegion { name, role, paradigm } = region;
         let (name, none) = (self.string(name)?, self.string("")?);
         let (flags, file) = (abi::REGION_FLAG_NONE, abi::UNDEFINED);
         // SAFETY: the writer is open.

@@ -4,7 +4,7 @@ use super::abi;
 use super::archive::Archive;
 use super::definition_writer::DefinitionWriter;
 use super::error::Otf2Error;
-use super::plan::{MetricSet, Plan, Records};
+use super::plan::{ArchivePlan, MetricSet, Records};
 
 /// Number of the system tree's root.
 const MACHINE: u32 = 0;
@@ -12,7 +12,7 @@ const MACHINE: u32 = 0;
 const JOB: u32 = 1;
 
 /// Writes the definitions of the numbers in the events; `counts` is the number of events of each location.
-pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Result<(), Otf2Error> {
+pub(super) fn write(archive: &Archive, plan: &ArchivePlan<'_>, counts: &[u64]) -> Result<(), Otf2Error> {
     archive.write_local_definitions((0..).zip(&plan.locations).map(|(number, _)| number))?;
     let mut writer = DefinitionWriter::open(archive)?;
     writer.strings(&plan.strings)?;
@@ -43,7 +43,7 @@ pub(super) fn write(archive: &Archive, plan: &Plan<'_>, counts: &[u64]) -> Resul
     writer.close()
 }
 
-fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &Plan<'_>) -> Result<(), Otf2Error> {
+fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &ArchivePlan<'_>) -> Result<(), Otf2Error> {
     for (number, metric) in plan.members.iter() {
         writer.member(number, metric)?;
     }
@@ -64,7 +64,7 @@ fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &Plan<'_>) -> Result<(
 }
 
 /// Returns the threads that record a class of counters.
-fn recorders(plan: &Plan<'_>, class: u32) -> impl Iterator<Item = u64> {
+fn recorders(plan: &ArchivePlan<'_>, class: u32) -> impl Iterator<Item = u64> {
     (0..).zip(&plan.locations).filter_map(move |(number, location)| match &location.records {
         Records::Moments { counters: Some(counters), .. } if counters.set == class => Some(number),
         _ => None,

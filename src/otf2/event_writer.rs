@@ -14,7 +14,7 @@ pub(super) struct EventWriter<'a> {
 }
 
 /// An attribute of an event, by number, with its value.
-pub(super) enum Said {
+pub(super) enum EventAttribute {
     /// The value is a number.
     Number(u32, u64),
     /// The value is a string, by number.
@@ -37,7 +37,10 @@ impl<'a> EventWriter<'a> {
     }
 
     /// Replaces the attributes of the next event.
-    pub(super) fn say(&self, attributes: impl Iterator<Item = Result<Said, Otf2Error>>) -> Result<(), Otf2Error> {
+    pub(super) fn say(
+        &self,
+        attributes: impl Iterator<Item = Result<EventAttribute, Otf2Error>>,
+    ) -> Result<(), Otf2Error> {
         let library = self.archive.library;
         // SAFETY: the list is this writer's own.
         unsafe { library.clear_attributes(self.attributes) }?;
@@ -45,8 +48,8 @@ impl<'a> EventWriter<'a> {
             // SAFETY: as above; OTF2 keeps no pointer.
             unsafe {
                 match said? {
-                    Said::Number(attribute, value) => library.add_number(self.attributes, attribute, value),
-                    Said::Text(attribute, string) => library.add_string(self.attributes, attribute, string),
+                    EventAttribute::Number(attribute, value) => library.add_number(self.attributes, attribute, value),
+                    EventAttribute::Text(attribute, string) => library.add_string(self.attributes, attribute, string),
                 }
             }?;
         }

@@ -5,10 +5,10 @@ use std::slice;
 use super::archive::Archive;
 use super::error::Otf2Error;
 use super::event_writer::EventWriter;
-use super::plan::{Plan, Records};
+use super::plan::{ArchivePlan, Records};
 
 /// Writes the events of every location; returns the number of events of each location.
-pub(super) fn write(archive: &Archive, plan: &Plan<'_>) -> Result<Vec<u64>, Otf2Error> {
+pub(super) fn write(archive: &Archive, plan: &ArchivePlan<'_>) -> Result<Vec<u64>, Otf2Error> {
     archive.open_event_files()?;
     let mut counts = Vec::with_capacity(plan.locations.len());
     // Only one writer is open at a time, because each has buffers of its own.

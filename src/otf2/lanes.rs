@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use super::abi;
 use super::error::Otf2Error;
-use super::event_writer::{EventWriter, Said};
+use super::event_writer::{EventAttribute, EventWriter};
 use super::metric::{Properties, Values};
-use super::plan::{MetricSet, Plan, Records, check_order};
-use super::region::Region;
+use super::plan::{ArchivePlan, MetricSet, Records, check_order};
+use super::region::ArchiveRegion;
 use crate::trace::{LaneEvent, LaneRecord, ProcessTrace};
 
 /// The archive's numbers for the definitions that a process' lanes name by their own numbers.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(super) struct LaneDefinitions {
     regions: Vec<u32>,
     counters: Vec<Values>,
     /// Number of each attribute, and whether its values are strings.
@@ -25,7 +25,7 @@ fn item<'a, T>(list: &'a [T], number: u64, what: &'static str) -> Result<&'a T, 
     usize::try_from(number).ok().and_then(|place| list.get(place)).ok_or(Otf2Error::Undefined(what))
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ArchivePlan<'a> {
     /// Adds a process' lanes.
     pub(super) fn add_lanes(&mut self, process: &'a ProcessTrace, group: u32) -> Result<(), Otf2Error> {
         let lanes = &process.lanes;
@@ -35,13 +35,13 @@ impl<'a> Plan<'a> {
             let (member, _) = self.members.number(counter)?;
             counters.push(Values { set: self.sets.number(MetricSet::Gpu(member))?.0, types });
         }
-        let regions = lanes.regions.iter().map(|region| Ok(self.regions.number(Region::of_lane(region))?.0));
+        let regions = lanes.regions.iter().map(|region| Ok(self.regions.number(ArchiveRegion::of_lane(region))?.0));
         let regions = regions.collect::<Result<_, Otf2Error>>()?;
         let attributes = lanes.attributes.iter().map(|it| Ok((self.attributes.number(it)?.0, it.is_text)));
         let attributes = attributes.collect::<Result<_, Otf2Error>>()?;
         let strings = lanes.strings.iter().map(|string| Ok(self.strings.number(string.as_str())?.0));
         let strings = strings.collect::<Result<_, Otf2Error>>()?;
-        let numbers = Rc::new(Numbers { regions, counters, attributes, strings });
+        let numbers = Rc::new(LaneDefinitions { regions, counters, attributes, strings });
         for lane in &lanes.lanes {
             check_order(process, &lane.name, lane.records.iter().map(|record| record.time))?;
             self.add(&lane.name, group, Records::Lane { records: &lane.records, numbers: Rc::clone(&numbers) })?;
@@ -50,15 +50,15 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl Numbers {
+impl LaneDefinitions {
     /// Writes an event of a lane.
     pub(super) fn write(&self, writer: &EventWriter<'_>, record: &LaneRecord) -> Result<(), Otf2Error> {
         let said = |&(attribute, value): &(u32, u64)| {
             let &(number, is_text) = item(&self.attributes, attribute.into(), "attribute")?;
             Ok(if is_text {
-                Said::Text(number, *item(&self.strings, value, "string")?)
+                EventAttribute::Text(number, *item(&self.strings, value, "string")?)
             } else {
-                Said::Number(number, value)
+                EventAttribute::Number(number, value)
             })
         };
         writer.say(record.attributes.iter().map(said))?;

@@ -42,7 +42,7 @@ macro_rules! functions {
         }
 
         #[allow(clippy::too_many_arguments, reason = "the lists are OTF2's")]
-        impl Library {
+        impl Otf2Library {
             $(
                 #[doc = concat!("Calls `", $coded_symbol, "`.")]
                 ///
@@ -301,21 +301,21 @@ functions! {
 }
 
 /// The opened library with its functions.
-pub(super) struct Library {
+pub(super) struct Otf2Library {
     functions: Functions,
     /// Keeps the library loaded as long as its functions are used.
     object: libloading::Library,
 }
 
 // OTF2 has one error handler per process, so the library is opened once, gets its handler once, and stays.
-static LIBRARY: LazyLock<Result<Library, LibraryError>> = LazyLock::new(|| Library::open(&NAMES));
+static LIBRARY: LazyLock<Result<Otf2Library, LibraryError>> = LazyLock::new(|| Otf2Library::open(&NAMES));
 
 /// Returns the library; the first call opens it.
-pub(super) fn opened() -> Result<&'static Library, &'static LibraryError> {
+pub(super) fn opened() -> Result<&'static Otf2Library, &'static LibraryError> {
     LIBRARY.as_ref()
 }
 
-impl Library {
+impl Otf2Library {
     /// Opens the first library of the list that can be opened.
     fn open(names: &[&'static str]) -> Result<Self, LibraryError> {
         let mut reasons = Vec::new();
@@ -407,7 +407,7 @@ thread_local! {
     static REPORTED: Cell<abi::ErrorCode> = const { Cell::new(abi::SUCCESS) };
 }
 
-/// OTF2's error handler. It notes the code for [`Library::outcome`] instead of printing it.
+/// OTF2's error handler. It notes the code for [`Otf2Library::outcome`] instead of printing it.
 extern "C" fn note_error(
     _data: *mut c_void,
     _file: *const c_char,
@@ -452,8 +452,8 @@ mod tests {
     /// Both errors name the tried files and the cure.
     #[test]
     fn what_cannot_be_used_is_named() {
-        let missing = Library::open(&["libnone.so.1", "libnone.so"]).err().unwrap().to_string();
-        let symbol = Library::open(&["libnone.so.1", "libc.so.6"]).err().unwrap().to_string();
+        let missing = Otf2Library::open(&["libnone.so.1", "libnone.so"]).err().unwrap().to_string();
+        let symbol = Otf2Library::open(&["libnone.so.1", "libc.so.6"]).err().unwrap().to_string();
         assert!(missing.contains("libnone.so.1:") && missing.contains("libnone.so:"), "{missing}");
         assert!(symbol.starts_with("libc.so.6 has no OTF2_"), "{symbol}");
         for text in [missing, symbol] {

@@ -45,7 +45,7 @@ use common::files;
 use common::summary::Summary;
 
 use archive::Archive;
-use plan::Plan;
+use plan::ArchivePlan;
 
 pub(crate) use archive::ANCHOR;
 pub use error::{LibraryError, Otf2Error};
@@ -73,7 +73,7 @@ pub fn check(directory: &Path) -> Result<(), Otf2Error> {
 /// archive is left behind.
 pub fn write(directory: &Path, processes: &[ProcessTrace], summary: Option<&Summary>) -> Result<PathBuf, Otf2Error> {
     // Checks without access to the file system come first.
-    let plan = Plan::new(processes)?;
+    let plan = ArchivePlan::new(processes)?;
     let target = Target::prepare(directory)?;
     let archive = Archive::create(library::opened()?, target.staging(), chunk::size(&plan))?;
     let counts = events::write(&archive, &plan)?;

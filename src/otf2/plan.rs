@@ -3,20 +3,20 @@
 use std::rc::Rc;
 
 use super::error::Otf2Error;
-use super::lanes::Numbers;
+use super::lanes::LaneDefinitions;
 use super::metric::{Properties, Values};
 use super::numbered::{Numbered, next_number};
-use super::region::Region;
-use crate::trace::{Attribute, LaneRecord, Metric, Moment, ProcessTrace, SeriesTrace, ThreadTrace};
+use super::region::ArchiveRegion;
+use crate::trace::{Attribute, LaneRecord, Metric, ProcessTrace, SeriesTrace, ThreadTrace, TraceMoment};
 
 /// Name of the thread of a process in which no thread called an instrumented function. OTF2 requires a thread in every
 /// process.
 const MAIN_THREAD: &str = "main thread";
 
 /// The contents of an archive. A definition's number is its place in the list, from 0.
-pub(super) struct Plan<'a> {
+pub(super) struct ArchivePlan<'a> {
     /// The clock of all times.
-    pub(super) clock: Clock,
+    pub(super) clock: ClockProperties,
     /// Names of the jobs, where there are several.
     pub(super) jobs: Numbered<&'a str>,
     /// Names of the machines, each within a job; the same machine in two jobs is listed twice.
@@ -24,9 +24,9 @@ pub(super) struct Plan<'a> {
     /// Location groups: the names of the processes, and the numbers of their machines.
     pub(super) groups: Vec<(&'a str, u32)>,
     /// Threads, lanes and asynchronous metrics.
-    pub(super) locations: Vec<Location<'a>>,
+    pub(super) locations: Vec<PlannedLocation<'a>>,
     /// Regions; processes share equal regions.
-    pub(super) regions: Numbered<Region<'a>>,
+    pub(super) regions: Numbered<ArchiveRegion<'a>>,
     /// Metrics; processes share equal metrics.
     pub(super) members: Numbered<&'a Metric>,
     /// Metric classes and instances, which OTF2 numbers together.
@@ -39,7 +39,7 @@ pub(super) struct Plan<'a> {
 
 /// OTF2's clock properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(super) struct ClockProperties {
     pub(super) ticks_per_second: u64,
     /// Earliest time.
     pub(super) offset: u64,
@@ -48,7 +48,7 @@ pub(super) struct Clock {
 }
 
 /// A location with its events.
-pub(super) struct Location<'a> {
+pub(super) struct PlannedLocation<'a> {
     pub(super) name: &'a str,
     /// Number of its process.
     pub(super) group: u32,
@@ -59,9 +59,9 @@ pub(super) struct Location<'a> {
 pub(super) enum Records<'a> {
     /// A thread's enter and leave events, each with the number of its region. `counters` is `None` for a process
     /// without counters.
-    Moments { moments: Vec<(&'a Moment, u32)>, counters: Option<Values> },
+    Moments { moments: Vec<(&'a TraceMoment, u32)>, counters: Option<Values> },
     /// A lane's events, with the archive's numbers for the definitions that they name.
-    Lane { records: &'a [LaneRecord], numbers: Rc<Numbers> },
+    Lane { records: &'a [LaneRecord], numbers: Rc<LaneDefinitions> },
     /// The values of one asynchronous metric.
     Points { points: &'a [(u64, u64)], series: Values },
 }
@@ -79,11 +79,11 @@ pub(super) enum MetricSet {
     Instance { class: u32, recorder: u64, group: u32 },
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ArchivePlan<'a> {
     /// Numbers everything. Returns an error for traces that one archive cannot hold.
     pub(super) fn new(processes: &'a [ProcessTrace]) -> Result<Self, Otf2Error> {
         let mut plan = Self {
-            clock: Clock::of(processes)?,
+            clock: ClockProperties::of(processes)?,
             jobs: Numbered::new("jobs"),
             nodes: Numbered::new("machines"),
             groups: Vec::new(),
@@ -117,7 +117,7 @@ impl<'a> Plan<'a> {
 
     pub(super) fn add(&mut self, name: &'a str, group: u32, records: Records<'a>) -> Result<(), Otf2Error> {
         next_number(&self.locations, "locations")?;
-        self.locations.push(Location { name, group, records });
+        self.locations.push(PlannedLocation { name, group, records });
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
             if found != expected {
                 return Err(Otf2Error::ValueCount { location: label(process, &thread.name), expected, found });
             }
-            moments.push((moment, self.regions.number(Region::of_thread(&moment.region))?.0));
+            moments.push((moment, self.regions.number(ArchiveRegion::of_thread(&moment.region))?.0));
         }
         self.add(&thread.name, group, Records::Moments { moments, counters })
     }
@@ -172,7 +172,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl Clock {
+impl ClockProperties {
     /// Returns the clock of all processes. It spans their measurements, and every event even if it lies outside of
     /// them.
     fn of(processes: &[ProcessTrace]) -> Result<Self, Otf2Error> {

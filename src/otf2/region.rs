@@ -5,7 +5,7 @@ use crate::trace::LaneRegion;
 
 /// A region of the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Region<'a> {
+pub(super) struct ArchiveRegion<'a> {
     pub(super) name: &'a str,
     /// `OTF2_RegionRole`.
     pub(super) role: u8,
@@ -13,7 +13,7 @@ pub(super) struct Region<'a> {
     pub(super) paradigm: u8,
 }
 
-impl<'a> Region<'a> {
+impl<'a> ArchiveRegion<'a> {
     /// Returns the region of an NCCL function that a thread calls. Role and paradigm are those that Score-P gives to
     /// functions of a wrapped library.
     pub(super) fn of_thread(name: &'a str) -> Self {

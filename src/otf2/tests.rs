@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use super::plan::{Clock, MetricSet, Plan, Records};
+use super::plan::{ArchivePlan, ClockProperties, MetricSet, Records};
 use super::*;
-use crate::trace::{Lanes, Metric, Moment, SeriesTrace, ThreadTrace};
+use crate::trace::{Metric, SeriesTrace, ThreadTrace, TraceLanes, TraceMoment};
 
 fn metric(name: &str, value_type: u32) -> Metric {
     Metric {
@@ -20,8 +20,8 @@ fn metric(name: &str, value_type: u32) -> Metric {
     }
 }
 
-fn moment(time: u64, enter: bool, bytes: u64) -> Moment {
-    Moment { time, enter, region: "ncclAllReduce".to_owned(), values: vec![bytes, 0.5_f64.to_bits()] }
+fn moment(time: u64, enter: bool, bytes: u64) -> TraceMoment {
+    TraceMoment { time, enter, region: "ncclAllReduce".to_owned(), values: vec![bytes, 0.5_f64.to_bits()] }
 }
 
 fn thread(name: &str, begin: u64) -> ThreadTrace {
@@ -43,7 +43,7 @@ fn process(name: &str, begin: u64) -> ProcessTrace {
         begin,
         end: begin + 100,
         counters: vec![metric("nccl_bytes", 1), metric("nccl_seconds", 2)],
-        lanes: Lanes::default(),
+        lanes: TraceLanes::default(),
         threads: vec![thread("thread 1", begin), thread("thread 2", begin + 1)],
         series: vec![rate, SeriesTrace { metric: metric("nccl_silent", 0), points: Vec::new() }],
     }
@@ -114,8 +114,8 @@ fn what_one_archive_cannot_hold_is_refused() {
 #[test]
 fn definitions_are_shared() {
     let processes = processes();
-    let plan = Plan::new(&processes).unwrap();
-    assert_eq!(plan.clock, Clock { ticks_per_second: 1_000_000_000, offset: 1000, length: 110 });
+    let plan = ArchivePlan::new(&processes).unwrap();
+    assert_eq!(plan.clock, ClockProperties { ticks_per_second: 1_000_000_000, offset: 1000, length: 110 });
     assert_eq!(plan.groups, [("collectives.r0", 0), ("collectives.r1", 0)]);
     assert_eq!((plan.jobs.iter().count(), plan.nodes.iter().collect::<Vec<_>>()), (0, vec![(0, &(None, "node 0"))]));
     let locations: Vec<_> = plan.locations.iter().map(|location| (location.group, location.name)).collect();
@@ -139,7 +139,7 @@ fn an_idle_process_has_a_thread() {
     idle.threads.clear();
     idle.series[0].points.push((5000, 0));
     let idle = [idle];
-    let plan = Plan::new(&idle).unwrap();
+    let plan = ArchivePlan::new(&idle).unwrap();
     assert_eq!(plan.clock.length, 4000);
     assert_eq!(plan.locations[0].name, "main thread");
     assert!(matches!(&plan.locations[0].records, Records::Moments { moments, .. } if moments.is_empty()));
@@ -148,9 +148,9 @@ fn an_idle_process_has_a_thread() {
 #[test]
 fn chunks_are_large_for_many_events_only() {
     let mut processes = processes();
-    assert_eq!(chunk::size(&Plan::new(&processes).unwrap()), 256 * 1024);
+    assert_eq!(chunk::size(&ArchivePlan::new(&processes).unwrap()), 256 * 1024);
     processes[1].threads[0].moments = vec![moment(1000, true, 0); 45_000];
-    assert_eq!(chunk::size(&Plan::new(&processes).unwrap()), 4 * 1024 * 1024);
+    assert_eq!(chunk::size(&ArchivePlan::new(&processes).unwrap()), 4 * 1024 * 1024);
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(crate) enum Output<'a> {
 
 /// What makes two paths one file.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Identity {
+enum PathIdentity {
     /// Device and inode: also of links, and of further names of a file.
     Inode(u64, u64),
     /// Its place: also where it is not there yet.
@@ -70,11 +70,11 @@ fn around(path: &Path) -> Option<&Path> {
 }
 
 /// Returns what identifies a file or directory; nothing for a device or a pipe, which nothing replaces.
-fn identities(path: &Path) -> impl Iterator<Item = Identity> + use<> {
+fn identities(path: &Path) -> impl Iterator<Item = PathIdentity> + use<> {
     let there = path.metadata().ok();
     let is_replaced = there.as_ref().is_none_or(|there| there.is_file() || there.is_dir());
-    let inode = there.map(|there| Identity::Inode(there.dev(), there.ino()));
-    let place = || Some(Identity::Place(around(path)?.canonicalize().ok()?.join(path.file_name()?)));
+    let inode = there.map(|there| PathIdentity::Inode(there.dev(), there.ino()));
+    let place = || Some(PathIdentity::Place(around(path)?.canonicalize().ok()?.join(path.file_name()?)));
     let place = if is_replaced { place() } else { None };
     inode.filter(|_| is_replaced).into_iter().chain(place)
 }

@@ -15,9 +15,9 @@ const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
 const TRIES: usize = 100;
 
 /// Files and directories to remove. The files' names are unique, so a path that is gone already does no harm.
-static MADE: Mutex<Made> = Mutex::new(Made { files: Vec::new(), directories: Vec::new() });
+static MADE: Mutex<Leftover> = Mutex::new(Leftover { files: Vec::new(), directories: Vec::new() });
 
-struct Made {
+struct Leftover {
     files: Vec<PathBuf>,
     directories: Vec<Left>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Left {
     pub(crate) name: OsString,
 }
 
-fn made() -> MutexGuard<'static, Made> {
+fn made() -> MutexGuard<'static, Leftover> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -5,7 +5,7 @@ use super::sizes::Sizes;
 use common::config::Regression;
 use common::connections::Connections;
 use common::rate::FittedLine;
-use common::run_sums::Transfer;
+use common::run_sums::TransferKey;
 use common::services::Services;
 use plotters::prelude::*;
 use std::path::Path;
@@ -14,17 +14,17 @@ use std::path::Path;
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(crate) fn draw(path: &Path, title: &str, transfers: &[Transfer], fit: Option<FittedLine>) -> Result<(), String> {
+pub(crate) fn draw(path: &Path, title: &str, transfers: &[TransferKey], fit: Option<FittedLine>) -> Result<(), String> {
     draw_on(path, title, transfers, fit).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn draw_on(
     path: &Path,
     title: &str,
-    transfers: &[Transfer],
+    transfers: &[TransferKey],
     fit: Option<FittedLine>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let time = |transfer: &Transfer| (transfer.bytes as f64, (transfer.stop - transfer.start) as f64 / 1e3);
+    let time = |transfer: &TransferKey| (transfer.bytes as f64, (transfer.stop - transfer.start) as f64 / 1e3);
     let points: Vec<(f64, f64)> = transfers.iter().map(time).collect();
     let (mut connections, mut services) = (Connections::default(), Services::default());
     connections.read(0, transfers.iter().copied());

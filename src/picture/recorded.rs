@@ -2,7 +2,7 @@
 //! to its last stop in the GPU's stamps. A transfer lasts from the moment its data goes to the network to the end of
 //! its step.
 
-use crate::capture::{Call, Capture, Event, What};
+use crate::capture::{Callback, CallbackKind, Capture, CapturedEvent};
 use common::gpu_track::GpuTrack;
 use nccl_plugin::kind::state;
 use std::collections::{BTreeMap, HashMap};
@@ -14,15 +14,15 @@ const KERNEL_CHANNEL_STOP: u32 = state::KERNEL_CH_STOP as u32;
 
 /// A rank of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank {
+pub(crate) struct PictureRank {
     pub(crate) comm: u64,
     pub(crate) rank: i32,
 }
 
 /// An operation with stamps of the GPU; times in nanoseconds of the host's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Operation {
-    pub(crate) of: Rank,
+pub(crate) struct PictureOperation {
+    pub(crate) of: PictureRank,
     /// Name of the region, for example `ncclAllReduce`.
     pub(crate) region: String,
     pub(crate) start: u64,
@@ -31,8 +31,8 @@ pub(crate) struct Operation {
 
 /// A transfer over the network, at its sender; times in nanoseconds of the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Transfer {
-    pub(crate) of: Rank,
+pub(crate) struct PictureTransfer {
+    pub(crate) of: PictureRank,
     pub(crate) peer: i32,
     pub(crate) channel: u8,
     pub(crate) bytes: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Transfer {
 
 /// An operation with the stamps of its kernel channels so far.
 struct Stamped {
-    of: Rank,
+    of: PictureRank,
     region: String,
     enqueued: u64,
     first: Option<u64>,
@@ -51,22 +51,27 @@ struct Stamped {
 
 /// Returns all operations with stamps, in the order in which they were enqueued. Every stamp is taken as its
 /// operation's own, which holds for captures in which NCCL has missed no kernel.
-pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
+pub(crate) fn operations(capture: &Capture) -> Vec<PictureOperation> {
     let mut places: HashMap<u64, usize> = HashMap::new();
     let mut stamped: Vec<Stamped> = Vec::new();
-    let mut tracks: BTreeMap<Rank, GpuTrack> = BTreeMap::new();
+    let mut tracks: BTreeMap<PictureRank, GpuTrack> = BTreeMap::new();
     let ranks = ranks(capture);
     for call in &capture.lines {
         let now = time(capture, call);
         match &call.what {
-            What::Start { ctx, h, event: Event::Coll { func, .. } | Event::P2p { func, .. }, .. } => {
+            CallbackKind::Start {
+                ctx,
+                h,
+                event: CapturedEvent::Coll { func, .. } | CapturedEvent::P2p { func, .. },
+                ..
+            } => {
                 if let Some(&of) = ranks.get(ctx) {
                     places.insert(*h, stamped.len());
                     let region = format!("nccl{}", func.as_deref().unwrap_or(common::name::UNKNOWN));
                     stamped.push(Stamped { of, region, enqueued: now, first: None, last: None });
                 }
             }
-            What::Start { h, parent, event: Event::KernelCh { ptimer, .. }, .. } => {
+            CallbackKind::Start { h, parent, event: CapturedEvent::KernelCh { ptimer, .. }, .. } => {
                 if let Some((&place, operation)) =
                     places.get(parent).and_then(|place| Some((place, stamped.get_mut(*place)?)))
                 {
@@ -75,7 +80,7 @@ pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
                     places.insert(*h, place);
                 }
             }
-            What::State { h, state: KERNEL_CHANNEL_STOP, arg: Some(ptimer) } => {
+            CallbackKind::State { h, state: KERNEL_CHANNEL_STOP, arg: Some(ptimer) } => {
                 if let Some(operation) = places.get(h).and_then(|place| stamped.get_mut(*place)) {
                     operation.last = operation.last.max(Some(*ptimer));
                     tracks.entry(operation.of).or_default().told(now, *ptimer);
@@ -89,42 +94,42 @@ pub(crate) fn operations(capture: &Capture) -> Vec<Operation> {
             track.enqueued(operation.enqueued, first);
         }
     }
-    let mappings: BTreeMap<Rank, _> =
+    let mappings: BTreeMap<PictureRank, _> =
         tracks.iter().filter_map(|(rank, track)| Some((*rank, track.mapping(1.0)?))).collect();
     let placed = |operation: Stamped| {
         let mapping = mappings.get(&operation.of)?;
         let (start, stop) = (mapping.ticks(operation.first?), mapping.ticks(operation.last?));
-        (start <= stop).then_some(Operation { of: operation.of, region: operation.region, start, stop })
+        (start <= stop).then_some(PictureOperation { of: operation.of, region: operation.region, start, stop })
     };
     stamped.into_iter().filter_map(placed).collect()
 }
 
 /// Returns all transfers, in the order of their ends.
-pub(crate) fn transfers(capture: &Capture) -> Vec<Transfer> {
+pub(crate) fn transfers(capture: &Capture) -> Vec<PictureTransfer> {
     let ranks = ranks(capture);
-    let mut sends: HashMap<u64, (Rank, i32, u8)> = HashMap::new();
-    let mut steps: HashMap<u64, Transfer> = HashMap::new();
+    let mut sends: HashMap<u64, (PictureRank, i32, u8)> = HashMap::new();
+    let mut steps: HashMap<u64, PictureTransfer> = HashMap::new();
     let mut transfers = Vec::new();
     for call in &capture.lines {
         match &call.what {
-            What::Start { ctx, h, event: Event::ProxyOp { peer, ch, send: true, .. }, .. } => {
+            CallbackKind::Start { ctx, h, event: CapturedEvent::ProxyOp { peer, ch, send: true, .. }, .. } => {
                 if let Some(&of) = ranks.get(ctx) {
                     sends.insert(*h, (of, *peer, *ch));
                 }
             }
-            What::Start { h, parent, event: Event::ProxyStep { .. }, .. } => {
+            CallbackKind::Start { h, parent, event: CapturedEvent::ProxyStep { .. }, .. } => {
                 if let Some(&(of, peer, channel)) = sends.get(parent) {
-                    steps.insert(*h, Transfer { of, peer, channel, bytes: 0, start: u64::MAX, stop: u64::MAX });
+                    steps.insert(*h, PictureTransfer { of, peer, channel, bytes: 0, start: u64::MAX, stop: u64::MAX });
                 }
             }
-            What::State { h, state: SEND_WAIT, arg: Some(bytes) } => {
+            CallbackKind::State { h, state: SEND_WAIT, arg: Some(bytes) } => {
                 if let Some(step) = steps.get_mut(h) {
                     (step.bytes, step.start) = (*bytes, time(capture, call));
                 }
             }
-            What::Stop { h } => {
+            CallbackKind::Stop { h } => {
                 if let Some(step) = steps.remove(h).filter(|step| step.start < u64::MAX) {
-                    transfers.push(Transfer { stop: time(capture, call).max(step.start), ..step });
+                    transfers.push(PictureTransfer { stop: time(capture, call).max(step.start), ..step });
                 }
             }
             _ => {}
@@ -134,15 +139,15 @@ pub(crate) fn transfers(capture: &Capture) -> Vec<Transfer> {
 }
 
 /// Returns the ranks by context.
-fn ranks(capture: &Capture) -> HashMap<u32, Rank> {
-    let rank = |call: &Call| match call.what {
-        What::Init { ctx, comm, rank, .. } => Some((ctx, Rank { comm, rank })),
+fn ranks(capture: &Capture) -> HashMap<u32, PictureRank> {
+    let rank = |call: &Callback| match call.what {
+        CallbackKind::Init { ctx, comm, rank, .. } => Some((ctx, PictureRank { comm, rank })),
         _ => None,
     };
     capture.lines.iter().filter_map(rank).collect()
 }
 
 /// Returns the time of a callback on the clock of its host.
-pub(crate) fn time(capture: &Capture, call: &Call) -> u64 {
+pub(crate) fn time(capture: &Capture, call: &Callback) -> u64 {
     capture.meta.mono0.saturating_add(call.t)
 }

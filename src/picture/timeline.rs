@@ -1,6 +1,6 @@
 //! Draws rows of regions over time, as a trace viewer does.
 
-use super::rows::{Row, TRANSFERS};
+use super::rows::{PictureRow, TRANSFERS};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::error::Error;
@@ -9,16 +9,16 @@ use std::path::Path;
 
 /// A process and its rows.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct ProcessRows {
     pub(crate) name: String,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<PictureRow>,
 }
 
 /// Contents of the picture.
 #[derive(Debug)]
 pub(crate) struct Timeline<'a> {
     pub(crate) title: &'a str,
-    pub(crate) groups: &'a [Group],
+    pub(crate) groups: &'a [ProcessRows],
     /// Time at which the axis begins to count, nanoseconds.
     pub(crate) zero: u64,
     /// Range of times that is drawn, nanoseconds of the same clock.
@@ -116,7 +116,7 @@ impl Timeline<'_> {
         write(area, "ms since the run's first callback", ((LEFT + RIGHT) / 2, bottom + 38), 12, HPos::Center)
     }
 
-    fn row(&self, area: &Area<'_>, row: &Row, y: i32, seen: &mut [bool; COLOURS.len()]) -> Drawn {
+    fn row(&self, area: &Area<'_>, row: &PictureRow, y: i32, seen: &mut [bool; COLOURS.len()]) -> Drawn {
         write(area, &row.name, (LEFT - 10, y + ROW / 2), 12, HPos::Right)?;
         let (top, bottom) = (y + (ROW - BAR) / 2, y + (ROW + BAR) / 2);
         area.draw(&Rectangle::new([(LEFT, top), (RIGHT, bottom)], GROUND.filled()))?;

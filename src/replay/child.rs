@@ -1,9 +1,9 @@
 //! The child process of a replay: reads one capture, plays it, and writes the trace to the file that the parent names.
 //! The library itself writes the summary, to the file that the environment names.
 
-use crate::capture::{self, Recording, Survey};
+use crate::capture::{self, KeptRecording, Survey};
 use crate::host::HostError;
-use crate::host::play::{self, Plan, Played};
+use crate::host::play::{self, PlayOptions, Played};
 use crate::{offspring, output};
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub(crate) const NOT_EXPORTED: u8 = 3;
 
 /// What a child is told.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ReplayChildArguments {
     library: PathBuf,
     capture: PathBuf,
     /// File for the trace, as JSON.
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 }
 
 /// Replays one capture. Errors go to standard error, the numbers of calls to standard output.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &ReplayChildArguments) -> ExitCode {
     offspring::leave_signals_to_parent();
     match replay_one(arguments) {
         Ok(false) => ExitCode::SUCCESS,
@@ -51,7 +51,7 @@ pub(crate) fn play_as_recorded(survey: &Survey) {
 }
 
 /// Names the lines that were skipped.
-pub(crate) fn say_skipped(recording: &Recording) {
+pub(crate) fn say_skipped(recording: &KeptRecording) {
     if let (count, Some((cb, line))) = (recording.survey.skipped.count, &recording.survey.skipped.first) {
         let path = recording.path.display();
         output::line(format_args!(
@@ -67,13 +67,13 @@ pub(crate) fn tell(number: usize) {
 }
 
 /// Returns whether the library could not export figures as asked.
-fn replay_one(arguments: &Arguments) -> Result<bool, String> {
+fn replay_one(arguments: &ReplayChildArguments) -> Result<bool, String> {
     let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let mut recording = Recording::open(&arguments.capture).map_err(|error| error.to_string())?;
+    let mut recording = KeptRecording::open(&arguments.capture).map_err(|error| error.to_string())?;
     say_skipped(&recording);
     play_as_recorded(&recording.survey);
     tell(recording.survey.calls);
-    let plan = Plan {
+    let plan = PlayOptions {
         library: &arguments.library,
         trace: arguments.trace.is_some(),
         arrivals: arguments.arrivals.as_deref(),

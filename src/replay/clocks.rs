@@ -8,7 +8,7 @@ use crate::capture::{self, Meta};
 use crate::replay::hosts;
 use crate::trace::ProcessTrace;
 use common::arrivals::{self, Arrivals};
-use common::clock_tree::{ClockOffset, ClockTree, Link};
+use common::clock_tree::{ClockOffset, ClockTree, ParentLink};
 use common::summary::{self, Summary};
 use std::path::PathBuf;
 
@@ -31,10 +31,10 @@ pub(crate) fn bring_together(
     arrivals: &[PathBuf],
     lateness: bool,
 ) {
-    let mut clocks = Clocks::of(recordings);
+    let mut clocks = RecordingClocks::of(recordings);
     let decoded =
         |path: &PathBuf| std::fs::read(path).ok().and_then(|bytes| Arrivals::decode(&bytes)).unwrap_or_default();
-    let arrivals = |clocks: &Clocks| clocks.in_order(arrivals.iter().map(decoded).collect());
+    let arrivals = |clocks: &RecordingClocks| clocks.in_order(arrivals.iter().map(decoded).collect());
     if clocks.are_several() {
         let spans = clocks.in_order(traces.iter().map(|trace| [trace.begin, trace.end]).collect());
         clocks.tree = common::lateness::aligned(arrivals(&clocks), &clocks.told, &spans, 1.0);
@@ -50,24 +50,24 @@ pub(crate) fn bring_together(
 }
 
 /// A recording's machine: its host name, where that is known, and a number for its clock.
-pub(crate) type Machine = (Option<String>, usize);
+pub(crate) type RecordingMachine = (Option<String>, usize);
 
 /// The clocks of recordings, by their place in the clock tree. The machine that booted first has the tree's first
 /// place, so that no time lies before 0.
 #[derive(Debug)]
-struct Clocks {
+struct RecordingClocks {
     /// Recording that has the first place; the first recording has this recording's place.
     root: usize,
     /// Machines by recording.
-    machines: Vec<Machine>,
+    machines: Vec<RecordingMachine>,
     /// Clock links by the time of day, by place.
-    told: Vec<Option<Link>>,
+    told: Vec<Option<ParentLink>>,
     day: ClockTree,
     /// Tree with the links by shared operations.
     tree: ClockTree,
 }
 
-impl Clocks {
+impl RecordingClocks {
     /// Relates the clocks of recordings by the time of day alone.
     fn of(recordings: &[PathBuf]) -> Self {
         let metas: Vec<Option<Meta>> = recordings.iter().map(|recording| capture::read_meta(recording).ok()).collect();
@@ -100,9 +100,13 @@ impl Clocks {
             } else {
                 (first, 0, 0)
             };
-            Some(Link { parent: u32::try_from(parent).ok()?, begin: None, end: ClockOffset { own: 0, parents, error } })
+            Some(ParentLink {
+                parent: u32::try_from(parent).ok()?,
+                begin: None,
+                end: ClockOffset { own: 0, parents, error },
+            })
         };
-        let told: Vec<Option<Link>> = (0..boots.len()).map(link).collect();
+        let told: Vec<Option<ParentLink>> = (0..boots.len()).map(link).collect();
         let first = |own: usize| (0..boots.len()).find(|&other| is_one(other, own)).unwrap_or(own);
         let machines = (0..boots.len()).map(|own| (hosts[own].clone(), first(own))).collect();
         let day = ClockTree::new(&told);
@@ -143,7 +147,7 @@ impl Clocks {
         summary.clocks = self
             .tree
             .clocks(1.0)
-            .map(|clocks| summary::Clocks { error_us: clocks.error_us.max(error as f64 / 1e3), ..clocks });
+            .map(|clocks| summary::ClockComparison { error_us: clocks.error_us.max(error as f64 / 1e3), ..clocks });
         if let Some(first) = unknown.first() {
             summary.notes.push(format!(
                 "the clocks of {} of {all} processes ({first}{}) are known by their machines' time of day alone: no GPU-timed all-reduce, \

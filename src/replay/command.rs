@@ -1,15 +1,15 @@
 //! `scorep-nccl replay` on the command line: its arguments, and what it prints.
 
 use super::request::WINDOW_SECONDS;
-use super::{Request, replay, to_json};
+use super::{ReplayRequest, replay, to_json};
 use crate::host::table::INTERFACES;
 use crate::output::{self, format::Format, place};
-use common::report::{self, Order, ROWS, View};
+use common::report::{self, PairOrder, ROWS, View};
 use std::path::{Path, PathBuf};
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ReplayArguments {
     /// Captures (*.jsonl.gz), or directories of them; one process each, in the order of their names.
     #[arg(required = true, value_name = "DIR|FILE")]
     sources: Vec<PathBuf>,
@@ -73,7 +73,7 @@ enum Sort {
     Ranks,
 }
 
-impl From<Sort> for Order {
+impl From<Sort> for PairOrder {
     fn from(sort: Sort) -> Self {
         match sort {
             Sort::Bytes => Self::Bytes,
@@ -91,8 +91,8 @@ impl From<Sort> for Order {
 ///
 /// # Errors
 /// In words. An error also comes after the figures, where they lack captures or were not sent.
-pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
-    let Arguments { sources, summary, otf2, otlp, lateness, mut format, top, sort, window, interface, library } =
+pub(crate) fn run(arguments: ReplayArguments) -> Result<(), String> {
+    let ReplayArguments { sources, summary, otf2, otlp, lateness, mut format, top, sort, window, interface, library } =
         arguments;
     let printed = summary.as_deref() == Some(Path::new("-"));
     if printed {
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
     }
     let summary = summary.filter(|_| !printed);
     place::check_apart(&[("--summary", summary.as_deref()), ("--otf2", otf2.as_deref())])?;
-    let request = Request { sources, summary, otf2, otlp, lateness, library, window_seconds: window, interface };
+    let request = ReplayRequest { sources, summary, otf2, otlp, lateness, library, window_seconds: window, interface };
     let outcome = replay(&request).map_err(|error| error.to_string())?;
     // before the tables, which are long
     outcome.left_out.iter().for_each(output::say);
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
             let view = View {
                 width: output::width(),
                 rows: usize::try_from(top).unwrap_or(usize::MAX),
-                order: sort.map(Order::from),
+                order: sort.map(PairOrder::from),
             };
             let mut text = String::new();
             if left_out > 0 {

@@ -2,8 +2,8 @@
 
 use crate::capture::Meta;
 use crate::capture::process_name;
-use crate::replay::clocks::Machine;
-use crate::trace::{Member, ProcessTrace};
+use crate::replay::clocks::RecordingMachine;
+use crate::trace::{ProcessTrace, TraceMember};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn in_name(recording: &Path, pid: i32) -> Option<String> {
 }
 
 /// Names the machine of each process: by its host, where that is known, otherwise by a number for each of NCCL's nodes.
-pub(crate) fn place(traces: &mut [ProcessTrace], machines: &[Machine]) {
+pub(crate) fn place(traces: &mut [ProcessTrace], machines: &[RecordingMachine]) {
     let nodes = nodes(traces);
     // machines of the same name are told apart by their clocks
     let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -55,13 +55,13 @@ fn position<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
 /// nodes, in their order. Where a communicator contradicts that, processes share a node only if they share a
 /// communicator of one node. Processes without a communicator that has a number of nodes are assumed to share one node.
 fn nodes(traces: &[ProcessTrace]) -> Vec<usize> {
-    let mut communicators: BTreeMap<u64, Vec<(usize, Member)>> = BTreeMap::new();
+    let mut communicators: BTreeMap<u64, Vec<(usize, TraceMember)>> = BTreeMap::new();
     for (process, trace) in traces.iter().enumerate() {
         for &member in trace.members.iter().filter(|member| member.nnodes > 0 && member.rank >= 0) {
             communicators.entry(member.comm).or_default().push((process, member));
         }
     }
-    let joined = |node_of: &dyn Fn(&Member) -> Option<i32>| {
+    let joined = |node_of: &dyn Fn(&TraceMember) -> Option<i32>| {
         let is_known = |process: &usize| communicators.values().flatten().any(|(other, _)| other == process);
         let mut nodes: Vec<usize> =
             (0..traces.len()).map(|process| if is_known(&process) { process } else { traces.len() }).collect();
@@ -81,7 +81,7 @@ fn nodes(traces: &[ProcessTrace]) -> Vec<usize> {
         Some(member.rank / each)
     });
     // each rank of such a communicator has a node to itself
-    let is_wrong = |members: &Vec<(usize, Member)>| {
+    let is_wrong = |members: &Vec<(usize, TraceMember)>| {
         let mut nodes: Vec<usize> =
             members.iter().filter(|(_, it)| it.nnodes == it.nranks).map(|(process, _)| evenly[*process]).collect();
         nodes.sort_unstable();
@@ -93,11 +93,11 @@ fn nodes(traces: &[ProcessTrace]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Lanes;
+    use crate::trace::TraceLanes;
 
     /// Returns processes with these members: communicator, rank, number of ranks, number of nodes.
     fn traces(processes: &[&[(u64, i32, i32, i32)]]) -> Vec<ProcessTrace> {
-        let member = |&(comm, rank, nranks, nnodes): &_| Member { comm, rank, nranks, nnodes };
+        let member = |&(comm, rank, nranks, nnodes): &_| TraceMember { comm, rank, nranks, nnodes };
         let trace = |members: &&[_]| ProcessTrace {
             name: String::new(),
             job: String::new(),
@@ -108,7 +108,7 @@ mod tests {
             end: 0,
             counters: Vec::new(),
             threads: Vec::new(),
-            lanes: Lanes::default(),
+            lanes: TraceLanes::default(),
             series: Vec::new(),
         };
         processes.iter().map(trace).collect()
@@ -116,7 +116,8 @@ mod tests {
 
     fn placed(processes: &[&[(u64, i32, i32, i32)]], machines: &[(Option<&str>, usize)]) -> Vec<String> {
         let mut traces = traces(processes);
-        let machines: Vec<Machine> = machines.iter().map(|&(host, clock)| (host.map(str::to_owned), clock)).collect();
+        let machines: Vec<RecordingMachine> =
+            machines.iter().map(|&(host, clock)| (host.map(str::to_owned), clock)).collect();
         place(&mut traces, &machines);
         traces.into_iter().map(|trace| trace.node).collect()
     }

@@ -1,7 +1,7 @@
 //! The replay of one capture: starts the child process, and collects its messages and files.
 
 use super::error::ReplayError;
-use super::request::Request;
+use super::request::ReplayRequest;
 use crate::inherited::Inherited;
 use crate::replay::child;
 use crate::trace::ProcessTrace;
@@ -15,7 +15,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Results of a capture's replay: the summary, and the trace where one is wanted.
-pub(super) type Part = (Summary, Option<ProcessTrace>);
+pub(super) type ReplayResult = (Summary, Option<ProcessTrace>);
 
 /// Bytes of a child's standard error that are passed on: another plugin in it may print much.
 const MOST_SAID: u64 = 1 << 20;
@@ -25,9 +25,9 @@ const BESIDE_FIGURES: [&str; 4] =
     ["NCCL_SCOREP_OTEL", "NCCL_SCOREP_PROM_DIR", "NCCL_SCOREP_RECORD", "NCCL_SCOREP_CHAIN"];
 
 /// The replay of one capture.
-pub(super) struct Job<'a> {
+pub(super) struct ReplayJob<'a> {
     pub(super) capture: &'a Path,
-    pub(super) request: &'a Request,
+    pub(super) request: &'a ReplayRequest,
     pub(super) library: &'a Path,
     /// Directory of the job's files.
     pub(super) scratch: &'a Path,
@@ -40,14 +40,14 @@ pub(super) struct Job<'a> {
     pub(super) settings: &'a Inherited,
 }
 
-impl Job<'_> {
+impl ReplayJob<'_> {
     /// Path of the file with the arrivals.
     pub(super) fn arrivals(&self) -> PathBuf {
         self.scratch.join(format!("{}.arrivals", self.number))
     }
 
     /// Runs the child and returns its results.
-    pub(super) fn run(&self) -> Result<Part, ReplayError> {
+    pub(super) fn run(&self) -> Result<ReplayResult, ReplayError> {
         let summary = self.scratch.join(format!("{}.summary.json", self.number));
         let trace = self.request.otf2.is_some().then(|| self.scratch.join(format!("{}.trace.json", self.number)));
         // standard error goes to a file: a pipe that is not read meanwhile could fill up and block the child

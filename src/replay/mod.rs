@@ -22,18 +22,18 @@ use crate::trace::ProcessTrace;
 use common::files;
 use common::summary::Summary;
 use indicatif::{ProgressBar, ProgressStyle};
-use job::Job;
+use job::ReplayJob;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) use error::ReplayError;
-pub(crate) use request::Request;
+pub(crate) use request::ReplayRequest;
 
 /// Results of a replay.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct ReplayOutcome {
     /// Summary of all processes.
     pub(crate) summary: Summary,
     /// Summary of each job, where the processes are of several jobs.
@@ -58,7 +58,7 @@ pub(crate) struct Outcome {
 /// # Errors
 /// When no capture can be replayed: the error of each capture. Otherwise the first problem with the library or with an
 /// output place.
-pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
+pub(crate) fn replay(request: &ReplayRequest) -> Result<ReplayOutcome, ReplayError> {
     let library = library::find(request.library.as_deref())?;
     // missing requirements are reported before the work, not after it
     if request.otlp.is_some() {
@@ -84,10 +84,10 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
 
     let bar = progress_bar("replaying");
     let unsent = AtomicBool::new(false);
-    let jobs: Vec<Job<'_>> = captures
+    let jobs: Vec<ReplayJob<'_>> = captures
         .iter()
         .enumerate()
-        .map(|(number, capture)| Job {
+        .map(|(number, capture)| ReplayJob {
             capture,
             request,
             library: &library,
@@ -99,9 +99,9 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
             settings: &settings,
         })
         .collect();
-    let results = run_all(&jobs, None, Job::run);
+    let results = run_all(&jobs, None, ReplayJob::run);
     bar.finish_and_clear();
-    let (mut replayed, mut summaries, mut traces): (Vec<&Job<'_>>, Vec<Summary>, Vec<Option<ProcessTrace>>) =
+    let (mut replayed, mut summaries, mut traces): (Vec<&ReplayJob<'_>>, Vec<Summary>, Vec<Option<ProcessTrace>>) =
         Default::default();
     for (job, result) in jobs.iter().zip(results) {
         match result {
@@ -139,7 +139,7 @@ pub(crate) fn replay(request: &Request) -> Result<Outcome, ReplayError> {
     }
     let sent = request.otlp.is_none() || !unsent.into_inner();
     let jobs = summary.apart(summaries);
-    Ok(Outcome { summary, jobs, lacking: recordings.lacking(), trace, trace_lacks, sent, asked, left_out })
+    Ok(ReplayOutcome { summary, jobs, lacking: recordings.lacking(), trace, trace_lacks, sent, asked, left_out })
 }
 
 /// Returns the summary as it is written to files: indented, with a line end.

@@ -29,18 +29,18 @@ pub(crate) enum Repeated {
 
 /// A recording with its first line, where that can be read.
 #[derive(Debug)]
-struct Recording {
+struct NamedRecording {
     path: PathBuf,
     meta: Option<Meta>,
 }
 
 /// All recordings of a replay, in the replay's order.
 #[derive(Debug)]
-pub(crate) struct Recordings(Vec<Recording>);
+pub(crate) struct Recordings(Vec<NamedRecording>);
 
 /// Identity of a process.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Process {
+enum RecordedProcess {
     /// The process' own id, from the recorder.
     Number(String),
     /// Process id and both clocks at the start, for older recorders, which give no id.
@@ -49,13 +49,13 @@ enum Process {
     File(PathBuf),
 }
 
-impl Recording {
-    fn process(&self) -> Process {
-        let file = || Process::File(self.path.canonicalize().unwrap_or_else(|_| self.path.clone()));
+impl NamedRecording {
+    fn process(&self) -> RecordedProcess {
+        let file = || RecordedProcess::File(self.path.canonicalize().unwrap_or_else(|_| self.path.clone()));
         let Some(meta) = &self.meta else { return file() };
         match &meta.origin.id {
-            Some(id) => Process::Number(id.clone()),
-            None if meta.real0 > 0 => Process::Begin(meta.pid, meta.real0, meta.mono0),
+            Some(id) => RecordedProcess::Number(id.clone()),
+            None if meta.real0 > 0 => RecordedProcess::Begin(meta.pid, meta.real0, meta.mono0),
             None => file(),
         }
     }
@@ -71,7 +71,7 @@ impl Recording {
 
 impl Recordings {
     pub(crate) fn of(captures: &[PathBuf]) -> Self {
-        let recording = |path: &PathBuf| Recording { path: path.clone(), meta: capture::read_meta(path).ok() };
+        let recording = |path: &PathBuf| NamedRecording { path: path.clone(), meta: capture::read_meta(path).ok() };
         Self(captures.iter().map(recording).collect())
     }
 
@@ -81,7 +81,7 @@ impl Recordings {
     /// # Errors
     /// When two files are of one process.
     pub(crate) fn check_processes(&self) -> Result<(), Repeated> {
-        let mut seen: HashMap<Process, &Path> = HashMap::new();
+        let mut seen: HashMap<RecordedProcess, &Path> = HashMap::new();
         for recording in &self.0 {
             let (process, path) = (recording.process(), recording.path.as_path());
             let Some(&one) = seen.get(&process) else {
@@ -89,7 +89,7 @@ impl Recordings {
                 continue;
             };
             // a file without a first line may be a pipe, which can be read only once
-            let is_good = |path: &Path| recording.meta.is_none() || capture::Recording::open(path).is_ok();
+            let is_good = |path: &Path| recording.meta.is_none() || capture::KeptRecording::open(path).is_ok();
             if !is_good(one) {
                 seen.insert(process, path);
             } else if is_good(path) {

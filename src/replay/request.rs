@@ -7,7 +7,7 @@ pub(crate) const WINDOW_SECONDS: f64 = 0.1;
 
 /// Captures to replay, and the wanted outputs.
 #[derive(Debug, Default)]
-pub(crate) struct Request {
+pub(crate) struct ReplayRequest {
     /// Captures, or directories with captures.
     pub(crate) sources: Vec<PathBuf>,
     /// File for the summary.
@@ -26,7 +26,7 @@ pub(crate) struct Request {
     pub(crate) interface: Option<u32>,
 }
 
-impl Request {
+impl ReplayRequest {
     /// Returns whether the operations' times are needed: for the trace's lanes and clock, and for the lateness.
     pub(super) fn needs_timeline(&self) -> bool {
         self.lateness || self.otf2.is_some()

@@ -10,7 +10,7 @@ pub(crate) const COMMAND: &str = "archive-one";
 
 /// The archive, and the place of its tables.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ArchiveChildArguments {
     /// The anchor file.
     anchor: PathBuf,
     /// The dataset that the tables are written into.
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 }
 
 /// Writes the tables. Kernels, regions and notes of the archive go to standard output.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let Arguments { anchor, dataset, region } = arguments;
+pub(crate) fn run(arguments: &ArchiveChildArguments) -> ExitCode {
+    let ArchiveChildArguments { anchor, dataset, region } = arguments;
     apart::answer(|_| one(anchor, dataset, region.as_deref()))
 }

@@ -4,7 +4,7 @@ use super::archive_child as child;
 use crate::archive::{self, Archive};
 use crate::otf2::{SUMMARY, apart};
 use report::job::Unreadable;
-use report::table::{About, Made, Writer};
+use report::table::{About, MadeCommunicator, TableWriter};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -87,11 +87,11 @@ pub(super) fn one(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Arch
         unknown.extend(ranks.iter().map(|rank| rank.comm).filter(|comm| !sizes.contains_key(comm)));
         let made = |rank: crate::archive::ArchivedRank| {
             let (nranks, nnodes, name) = sizes.get(&rank.comm).cloned().unwrap_or_default();
-            Made { comm: format!("{:016x}", rank.comm), name, nranks, nnodes, rank: rank.rank, made: 0 }
+            MadeCommunicator { comm: format!("{:016x}", rank.comm), name, nranks, nnodes, rank: rank.rank, made: 0 }
         };
         let communicators = ranks.into_iter().map(made).collect();
         let id = process.id.clone();
-        let mut writer = Writer::create(to, &id).map_err(|error| error.to_string())?;
+        let mut writer = TableWriter::create(to, &id).map_err(|error| error.to_string())?;
         let mut rows = archive.operations(place).map_err(words)?;
         while let Some(operation) = rows.next().map_err(words)? {
             writer.push(&operation).map_err(|error| error.to_string())?;

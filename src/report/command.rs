@@ -1,14 +1,14 @@
 //! `scorep-nccl report` on the command line.
 
 use super::inputs::Inputs;
-use super::request::Request;
+use super::request::ReportRequest;
 use super::{drive, facts, outputs};
 use crate::output::{self, apart};
 use std::path::PathBuf;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ReportArguments {
     /// Recordings (*.jsonl.gz), datasets of tables, experiments of Score-P or OTF2 archives, summaries, or directories
     /// of them.
     #[arg(required = true, value_name = "INPUT")]
@@ -29,14 +29,14 @@ pub(crate) struct Arguments {
 ///
 /// # Errors
 /// In words. An error also comes after the report, where it lacks inputs.
-pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
-    let Arguments { inputs, facts, outputs, show_step, job } = arguments;
+pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
+    let ReportArguments { inputs, facts, outputs, show_step, job } = arguments;
     let inputs = Inputs::of(&inputs);
     apart::check(outputs.places(), inputs.files().into_iter().chain(facts.files()))?;
     let facts = facts.read()?;
     outputs.prepare()?;
     let inputs = some(inputs)?;
-    let request = Request {
+    let request = ReportRequest {
         inputs,
         facts,
         job,
@@ -64,7 +64,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), String> {
 /// In words.
 pub(crate) fn with_page(recordings: PathBuf, page: PathBuf, library: Option<PathBuf>) -> Result<(), String> {
     let facts = facts::Given::none(library);
-    run(Arguments { inputs: vec![recordings], facts, outputs: outputs::Forms::page(page), show_step: None, job: None })
+    run(ReportArguments {
+        inputs: vec![recordings],
+        facts,
+        outputs: outputs::Forms::page(page),
+        show_step: None,
+        job: None,
+    })
 }
 
 /// Looks at the inputs.
@@ -90,10 +96,10 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Line {
         #[command(flatten)]
-        arguments: Arguments,
+        arguments: ReportArguments,
     }
 
-    fn parsed(line: &str) -> Result<Arguments, String> {
+    fn parsed(line: &str) -> Result<ReportArguments, String> {
         let words = std::iter::once("report").chain(line.split_whitespace());
         Line::try_parse_from(words).map(|line| line.arguments).map_err(|error| error.to_string())
     }

@@ -3,7 +3,7 @@
 use super::command::inputs_of;
 use super::inputs::Inputs;
 use super::outputs::{WIDTH, write_file};
-use super::request::{Facts, Outcome, Request};
+use super::request::{FinishedReport, ReportRequest, UserFacts};
 use super::{drive, facts, text_file};
 use crate::output::{self, apart, leftovers, place};
 use common::report::ROWS;
@@ -21,7 +21,7 @@ const HEAD: usize = 128;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CompareArguments {
     /// The run before: an input as of `report`, or a report that `report --json FILE` wrote.
     #[arg(value_name = "A")]
     before: PathBuf,
@@ -53,7 +53,7 @@ fn percent(text: &str) -> Result<f64, String> {
 
 /// Compares two runs. The exit status is 0 where nothing is worse, 1 where the step, a rank or a transfer is, and 2 where
 /// the runs could not be compared, or inputs are left out.
-pub(crate) fn run(arguments: Arguments) -> ExitCode {
+pub(crate) fn run(arguments: CompareArguments) -> ExitCode {
     match compared(arguments) {
         Ok(status) => status,
         Err(message) => {
@@ -65,8 +65,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn compared(arguments: Arguments) -> Result<ExitCode, String> {
-    let Arguments { before, after, facts, threshold, html, json, top } = arguments;
+fn compared(arguments: CompareArguments) -> Result<ExitCode, String> {
+    let CompareArguments { before, after, facts, threshold, html, json, top } = arguments;
     let json_file = json.as_deref().filter(|place| *place != Path::new("-"));
     place::check_apart(&[("--html", html.as_deref()), ("--json", json_file)])?;
     let files = || html.as_deref().into_iter().chain(json_file);
@@ -101,12 +101,12 @@ fn compared(arguments: Arguments) -> Result<ExitCode, String> {
 }
 
 /// Returns the report of a run: made of its inputs, or read as `report --json` wrote it.
-fn outcome(path: PathBuf, facts: &Facts, top: usize) -> Result<Outcome, String> {
+fn outcome(path: PathBuf, facts: &UserFacts, top: usize) -> Result<FinishedReport, String> {
     if is_report(&path) {
         let report = report_of(&path)?;
-        return Ok(Outcome { report, asked: 1, left_out: vec![] });
+        return Ok(FinishedReport { report, asked: 1, left_out: vec![] });
     }
-    drive::make(&Request {
+    drive::make(&ReportRequest {
         inputs: inputs_of(&[path])?,
         facts: facts.clone(),
         job: None,
@@ -142,10 +142,10 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Line {
         #[command(flatten)]
-        arguments: Arguments,
+        arguments: CompareArguments,
     }
 
-    fn parsed(line: &str) -> Result<Arguments, String> {
+    fn parsed(line: &str) -> Result<CompareArguments, String> {
         let words = std::iter::once("compare").chain(line.split_whitespace());
         Line::try_parse_from(words).map(|line| line.arguments).map_err(|error| error.to_string())
     }

@@ -8,9 +8,9 @@
 //! ```
 
 use super::archives::{self, Archived};
-use super::inputs::Kind;
+use super::inputs::InputKind;
 use super::jobs::{self, Told};
-use super::request::{Outcome, Request, StepChoice};
+use super::request::{FinishedReport, ReportRequest, StepChoice};
 use super::traced::Traced;
 use super::watched::Watched;
 use crate::callbacks;
@@ -23,7 +23,7 @@ use crate::table::{self, How};
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::onlooker::Onlooker;
 use report::analysis::summaries;
-use report::analysis::whole::{self, Facts, Pass};
+use report::analysis::whole::{self, JobFacts, Pass};
 use report::answer::{Input, Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::output::{csv, parquet, sentences};
@@ -36,10 +36,10 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// When no input can be read, or an output cannot be written; in words.
-pub(super) fn make(request: &Request) -> Result<Outcome, String> {
+pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
     let asked = request.inputs.found.len() + request.inputs.left_out.len() + request.facts.kernels.len();
     let mut left_out = request.inputs.left_out.clone();
-    let summaries = request.inputs.of_kind(Kind::Summary);
+    let summaries = request.inputs.of_kind(InputKind::Summary);
     let is_of_sums = summaries.len() == request.inputs.found.len();
     let experiments = experiments(request);
     let mut report = if is_of_sums {
@@ -55,7 +55,7 @@ pub(super) fn make(request: &Request) -> Result<Outcome, String> {
         baseline.expect(speed, name);
     }
     report.answers = sentences::answers(&report);
-    Ok(Outcome { report, asked, left_out })
+    Ok(FinishedReport { report, asked, left_out })
 }
 
 /// Returns the remark on summaries beside operations: the operations of their processes say more.
@@ -68,10 +68,10 @@ fn beside(summaries: usize) -> Vec<String> {
 }
 
 /// Returns the remark on what was read of experiments of Score-P.
-fn experiments(request: &Request) -> Option<String> {
+fn experiments(request: &ReportRequest) -> Option<String> {
     let is_traced = |anchor: &PathBuf| anchor.with_file_name(SUMMARY).is_file();
-    let traced = request.inputs.of_kind(Kind::Archive).iter().filter(|anchor| is_traced(anchor)).count();
-    let summaries = request.inputs.of_kind(Kind::Summary);
+    let traced = request.inputs.of_kind(InputKind::Archive).iter().filter(|anchor| is_traced(anchor)).count();
+    let summaries = request.inputs.of_kind(InputKind::Summary);
     let untraced = summaries.iter().filter(|path| path.ends_with(SUMMARY)).count();
     match (traced, untraced) {
         (0, 0) => None,
@@ -88,7 +88,11 @@ fn words(error: impl std::fmt::Display) -> String {
 }
 
 /// Makes the report of summaries of processes.
-fn of_summaries(request: &Request, paths: Vec<PathBuf>, left_out: &mut Vec<Unreadable>) -> Result<Report, String> {
+fn of_summaries(
+    request: &ReportRequest,
+    paths: Vec<PathBuf>,
+    left_out: &mut Vec<Unreadable>,
+) -> Result<Report, String> {
     let options = options(request)?;
     let dimensions = |job: &Job| {
         let tallies = report::analysis::dimension::Tallies::new(job.communicators.len());
@@ -128,12 +132,16 @@ fn problem(error: &Unreadable) -> Input {
 }
 
 /// Makes the report of recordings, tables and archives.
-fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>, mut notes: Vec<String>) -> Result<Report, String> {
+fn of_operations(
+    request: &ReportRequest,
+    left_out: &mut Vec<Unreadable>,
+    mut notes: Vec<String>,
+) -> Result<Report, String> {
     table::raise_limit();
     let (tables, recordings, anchors) = (
-        request.inputs.of_kind(Kind::Table),
-        request.inputs.of_kind(Kind::Recording),
-        request.inputs.of_kind(Kind::Archive),
+        request.inputs.of_kind(InputKind::Table),
+        request.inputs.of_kind(InputKind::Recording),
+        request.inputs.of_kind(InputKind::Archive),
     );
     // removed at the end, and on signals
     let needs_scratch = !recordings.is_empty() || !anchors.is_empty();
@@ -170,7 +178,7 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>, mut notes: V
     left_out.extend(bad);
     let timed = Timed::of(&opened, nccl);
     notes.extend(timed.notes());
-    let facts = Facts {
+    let facts = JobFacts {
         options: options(request)?,
         kernels: all_kernels(computation, &job, archived),
         regions,
@@ -188,9 +196,9 @@ fn of_operations(request: &Request, left_out: &mut Vec<Unreadable>, mut notes: V
 
 /// Reads the tables, and writes the operations' tables and Perfetto's trace. Adds damaged tables to `left_out`.
 fn stream(
-    request: &Request,
+    request: &ReportRequest,
     (job, watched): (&Job, &Watched<'_>),
-    facts: Facts,
+    facts: JobFacts,
     left_out: &mut Vec<Unreadable>,
 ) -> Result<Report, String> {
     // a signal removes what is incomplete
@@ -224,7 +232,7 @@ fn scratch() -> Result<Scratch, String> {
 
 /// Writes the tables of recordings. Returns a remark on recordings that lack callbacks, and those that are left out.
 fn write_tables(
-    request: &Request,
+    request: &ReportRequest,
     recordings: &[PathBuf],
     directory: &Path,
 ) -> Result<(Option<String>, Vec<Unreadable>), String> {
@@ -251,7 +259,7 @@ fn of_recording(recordings: &[PathBuf], text: &str) -> Unreadable {
 ///
 /// # Errors
 /// File, line and cause of the file of dimensions.
-fn options(request: &Request) -> Result<Options, String> {
+fn options(request: &ReportRequest) -> Result<Options, String> {
     let read = |(file, text): &(String, String)| rules(file, text);
     let dimensions = request.facts.dimensions.as_ref().map(read).transpose().map_err(words)?.unwrap_or_default();
     Ok(Options { links: request.facts.links.clone(), dimensions, top: request.top, step: request.shown_step })
@@ -261,7 +269,7 @@ fn options(request: &Request) -> Result<Options, String> {
 ///
 /// # Errors
 /// No process has a region of the user's name.
-fn regions(request: &Request, job: &Job, archived: &Archived) -> Result<Option<StepRegions>, String> {
+fn regions(request: &ReportRequest, job: &Job, archived: &Archived) -> Result<Option<StepRegions>, String> {
     match &request.facts.step {
         StepChoice::Found => Ok(None),
         StepChoice::Times(times) => times.regions(&job.processes).map(Some).map_err(words),
@@ -290,7 +298,12 @@ fn all_kernels(mut kernels: Kernels, job: &Job, mut archived: Archived) -> Optio
 }
 
 /// Returns the inputs for the report, with those that are left out. The files of `others` are of another job.
-fn inputs(request: &Request, of_tables: &[Input], left_out: &[Unreadable], others: &BTreeSet<String>) -> Vec<Input> {
+fn inputs(
+    request: &ReportRequest,
+    of_tables: &[Input],
+    left_out: &[Unreadable],
+    others: &BTreeSet<String>,
+) -> Vec<Input> {
     let is_bad = |path: &str| left_out.iter().any(|error| error.file == path);
     let kind = |path: &str| request.inputs.found.iter().find(|found| found.path.as_os_str() == path);
     let kind = |path: &str| kind(path).map_or(String::new(), |found| found.kind.text().into());
@@ -299,7 +312,7 @@ fn inputs(request: &Request, of_tables: &[Input], left_out: &[Unreadable], other
     for found in &request.inputs.found {
         let path = found.path.display().to_string();
         let processes = of_tables.iter().find(|input| input.path == path).map_or(1, |input| input.processes);
-        if !is_bad(&path) && !others.contains(&path) && found.kind != Kind::Summary {
+        if !is_bad(&path) && !others.contains(&path) && found.kind != InputKind::Summary {
             all.push(Input { path, kind: found.kind.text().into(), processes, problem: None });
         }
     }

@@ -1,7 +1,7 @@
 //! The arguments of `report` and `compare` that add facts to a job.
 
 use super::links;
-use super::request::{Facts, StepChoice};
+use super::request::{StepChoice, UserFacts};
 use super::step_times::StepTimes;
 use super::text_file;
 use report::analysis::speed::Baseline;
@@ -52,7 +52,7 @@ impl Given {
     ///
     /// # Errors
     /// File, place and cause, in words.
-    pub(crate) fn read(self) -> Result<Facts, String> {
+    pub(crate) fn read(self) -> Result<UserFacts, String> {
         let Self { kernels, step, steps, dimensions, link_gbps, baseline, library } = self;
         let step = match (step, steps) {
             (Some(name), _) => StepChoice::Region(name),
@@ -74,6 +74,6 @@ impl Given {
         };
         let baseline =
             baseline.as_ref().map(|file| text(file, text_file::REPORT)).transpose()?.map(named).transpose()?;
-        Ok(Facts { kernels, step, dimensions, links, link, baseline, library })
+        Ok(UserFacts { kernels, step, dimensions, links, link, baseline, library })
     }
 }

@@ -19,7 +19,7 @@ const TABLE: &str = "operations.parquet";
 
 /// What an input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum InputKind {
     /// A recording of a process' callbacks.
     Recording,
     /// A dataset of operations' tables, or the table of one process.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Summary,
 }
 
-impl Kind {
+impl InputKind {
     /// Returns its name in a report.
     pub(crate) fn text(self) -> &'static str {
         match self {
@@ -44,11 +44,11 @@ impl Kind {
 
 /// An input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ReportInput {
     /// The file, or the directory of a dataset.
     pub(crate) path: PathBuf,
     /// What it is.
-    pub(crate) kind: Kind,
+    pub(crate) kind: InputKind,
 }
 
 /// The inputs of a command line.
@@ -56,7 +56,7 @@ pub(crate) struct Found {
 pub(crate) struct Inputs {
     /// The inputs, in the order of the command line; those of a directory in the order of their names, with numbers
     /// compared as numbers.
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<ReportInput>,
     /// What is no input, with its cause.
     pub(crate) left_out: Vec<Unreadable>,
 }
@@ -73,7 +73,7 @@ impl Inputs {
                 }
             } else {
                 match kind_of(path) {
-                    Ok(Some(kind)) => inputs.found.push(Found { path: path.clone(), kind }),
+                    Ok(Some(kind)) => inputs.found.push(ReportInput { path: path.clone(), kind }),
                     Ok(None) => inputs.left_out.push(unknown(path)),
                     Err(error) => inputs.left_out.push(unreadable(path, &error.to_string())),
                 }
@@ -85,33 +85,33 @@ impl Inputs {
     /// Returns the files that are read, also those that are read in vain.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = self.left_out.iter().map(|it| PathBuf::from(&it.file)).collect();
-        for Found { path, kind } in &self.found {
+        for ReportInput { path, kind } in &self.found {
             match kind {
-                Kind::Table if path.is_dir() => {
+                InputKind::Table if path.is_dir() => {
                     let within = entries(path).unwrap_or_default().into_iter().map(|entry| entry.join(TABLE));
                     files.extend(within.chain([path.join(TABLE)]).filter(|table| table.is_file()));
                 }
-                Kind::Archive => {
+                InputKind::Archive => {
                     files.extend(entries(&path.with_extension("")).unwrap_or_default());
                     files.extend([path.with_file_name(SUMMARY), path.clone()]);
                 }
-                Kind::Recording | Kind::Summary | Kind::Table => files.push(path.clone()),
+                InputKind::Recording | InputKind::Summary | InputKind::Table => files.push(path.clone()),
             }
         }
         files
     }
 
     /// Returns the inputs of a kind.
-    pub(crate) fn of_kind(&self, kind: Kind) -> Vec<PathBuf> {
+    pub(crate) fn of_kind(&self, kind: InputKind) -> Vec<PathBuf> {
         self.found.iter().filter(|found| found.kind == kind).map(|found| found.path.clone()).collect()
     }
 }
 
-fn of_directory(directory: &Path) -> Result<Vec<Found>, Unreadable> {
+fn of_directory(directory: &Path) -> Result<Vec<ReportInput>, Unreadable> {
     let mut found = Vec::new();
     let anchor = directory.join(ANCHOR);
     if anchor.is_file() {
-        found.push(Found { path: anchor, kind: Kind::Archive });
+        found.push(ReportInput { path: anchor, kind: InputKind::Archive });
     } else {
         found.extend(of_experiment(directory));
     }
@@ -122,7 +122,7 @@ fn of_directory(directory: &Path) -> Result<Vec<Found>, Unreadable> {
         name == TABLE || (name.starts_with("process=") && path.join(TABLE).is_file())
     };
     if entries.iter().any(is_table) {
-        found.push(Found { path: directory.into(), kind: Kind::Table });
+        found.push(ReportInput { path: directory.into(), kind: InputKind::Table });
     }
     entries.retain(|path| has_ending(path) && path.is_file());
     entries.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
@@ -131,8 +131,8 @@ fn of_directory(directory: &Path) -> Result<Vec<Found>, Unreadable> {
             // other files may lie beside the inputs
             Ok(None) if !is_recording_by_name(&path) => {}
             // the reader of recordings says what is wrong with it
-            Ok(None) | Err(_) => found.push(Found { path, kind: Kind::Recording }),
-            Ok(Some(kind)) => found.push(Found { path, kind }),
+            Ok(None) | Err(_) => found.push(ReportInput { path, kind: InputKind::Recording }),
+            Ok(Some(kind)) => found.push(ReportInput { path, kind }),
         }
     }
     if found.is_empty() {
@@ -149,12 +149,12 @@ fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Returns the summaries in an experiment of Score-P: the job's, or without MPI that of the process, or those of the
 /// processes that could not be gathered.
-fn of_experiment(directory: &Path) -> Vec<Found> {
+fn of_experiment(directory: &Path) -> Vec<ReportInput> {
     let place = directory.join(SUMMARY);
     let mut paths = place.parent().and_then(|place| entries(place).ok()).unwrap_or_default();
-    paths.retain(|path| has_ending(path) && matches!(kind_of(path), Ok(Some(Kind::Summary))));
+    paths.retain(|path| has_ending(path) && matches!(kind_of(path), Ok(Some(InputKind::Summary))));
     paths.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
-    paths.into_iter().map(|path| Found { path, kind: Kind::Summary }).collect()
+    paths.into_iter().map(|path| ReportInput { path, kind: InputKind::Summary }).collect()
 }
 
 /// Returns whether the name is that of an input, so that not every file of a directory is opened.
@@ -168,7 +168,7 @@ fn is_recording_by_name(path: &Path) -> bool {
 }
 
 /// Returns the kind of a file by its first bytes; `None` for a file of another kind.
-fn kind_of(path: &Path) -> io::Result<Option<Kind>> {
+fn kind_of(path: &Path) -> io::Result<Option<InputKind>> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::other("it is no file and no directory, and a report reads its inputs more than once"));
     }
@@ -185,20 +185,20 @@ fn head(from: impl Read) -> Vec<u8> {
     head
 }
 
-fn kind(head: &[u8]) -> Option<Kind> {
+fn kind(head: &[u8]) -> Option<InputKind> {
     if head.starts_with(b"PAR1") {
-        return Some(Kind::Table);
+        return Some(InputKind::Table);
     }
     // an anchor file of OTF2: a chunk's mark and the byte order's, and the name
     if head.get(2..).is_some_and(|rest| rest.starts_with(b"OTF2")) {
-        return Some(Kind::Archive);
+        return Some(InputKind::Archive);
     }
     let text: String = String::from_utf8_lossy(head).split_whitespace().collect();
     let first = String::from_utf8_lossy(head).lines().next().unwrap_or_default().split_whitespace().collect::<String>();
     if first.starts_with('{') && first.contains(r#""cb":"meta""#) {
-        return Some(Kind::Recording);
+        return Some(InputKind::Recording);
     }
-    text.contains(&format!(r#""schema":"{}""#, common::summary::SCHEMA)).then_some(Kind::Summary)
+    text.contains(&format!(r#""schema":"{}""#, common::summary::SCHEMA)).then_some(InputKind::Summary)
 }
 
 /// Says that a file is no input, and how a trace of PyTorch's profiler is given.
@@ -255,8 +255,11 @@ mod tests {
             directory.path().join("i"),
         ];
         let inputs = Inputs::of(&paths);
-        let kinds: Vec<Kind> = inputs.found.iter().map(|found| found.kind).collect();
-        assert_eq!(kinds, [Kind::Recording, Kind::Recording, Kind::Summary, Kind::Table, Kind::Archive]);
+        let kinds: Vec<InputKind> = inputs.found.iter().map(|found| found.kind).collect();
+        assert_eq!(
+            kinds,
+            [InputKind::Recording, InputKind::Recording, InputKind::Summary, InputKind::Table, InputKind::Archive]
+        );
         let left_out: Vec<String> = inputs.left_out.iter().map(ToString::to_string).collect();
         assert!(
             left_out[0].ends_with("f: it is a trace of PyTorch's profiler: give it behind --kernels"),
@@ -267,7 +270,7 @@ mod tests {
             "{left_out:?}"
         );
         assert!(left_out[3].contains("i: No such file"), "{left_out:?}");
-        assert_eq!(inputs.of_kind(Kind::Summary), [directory.path().join("c")]);
+        assert_eq!(inputs.of_kind(InputKind::Summary), [directory.path().join("c")]);
     }
 
     #[test]
@@ -295,20 +298,20 @@ mod tests {
         make("nothing/other.json", b"{}");
         let of = |name: &str| Inputs::of(&[directory.path().join(name)]);
         let names = |inputs: &Inputs| {
-            let name = |found: &Found| (found.path.file_name().unwrap().to_str().unwrap().to_owned(), found.kind);
+            let name = |found: &ReportInput| (found.path.file_name().unwrap().to_str().unwrap().to_owned(), found.kind);
             inputs.found.iter().map(name).collect::<Vec<_>>()
         };
         let found = |name: &str, kind| (name.to_owned(), kind);
-        assert_eq!(names(&of("experiment")), [found("traces.otf2", Kind::Archive)]);
-        assert_eq!(names(&of("untraced")), [found("summary.json", Kind::Summary)]);
-        let apart = ["summary.9.json", "summary.10.json"].map(|name| found(name, Kind::Summary));
+        assert_eq!(names(&of("experiment")), [found("traces.otf2", InputKind::Archive)]);
+        assert_eq!(names(&of("untraced")), [found("summary.json", InputKind::Summary)]);
+        let apart = ["summary.9.json", "summary.10.json"].map(|name| found(name, InputKind::Summary));
         assert_eq!(names(&of("apart")), apart);
-        assert_eq!(names(&of("dataset")), [found("dataset", Kind::Table)]);
+        assert_eq!(names(&of("dataset")), [found("dataset", InputKind::Table)]);
         let files = [
-            found("all.json", Kind::Summary),
+            found("all.json", InputKind::Summary),
             // its reader says what is wrong with it
-            found("r2.jsonl.gz", Kind::Recording),
-            found("r10.jsonl.gz", Kind::Recording),
+            found("r2.jsonl.gz", InputKind::Recording),
+            found("r10.jsonl.gz", InputKind::Recording),
         ];
         assert_eq!(names(&of("files")), files);
         let nothing = of("nothing");

@@ -4,7 +4,7 @@
 //! one. Processes are of one job as the summaries have it (`common::summary`): they share a communicator, or their
 //! launcher gave them one name, different ranks and one time.
 
-use common::summary::{Job, Process, Summary};
+use common::summary::{Summary, SummaryJob, SummaryProcess};
 use report::table::{Opened, Tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -94,11 +94,12 @@ pub(super) fn one(opened: Opened, choice: Option<usize>) -> Result<(Opened, BTre
 
 /// Returns the jobs with the begin of each, in the order of their begins; `None` where the tables do not tell. A process
 /// without a communicator says nothing of its job: it makes none.
-fn jobs(opened: &Opened) -> Option<Vec<(Job, Option<String>)>> {
+fn jobs(opened: &Opened) -> Option<Vec<(SummaryJob, Option<String>)>> {
     let processes = opened.job.processes.len();
     let part = |process: usize| {
         let Summary { processes, communicators, .. } = opened.tables.summary(process).ok().flatten()?;
-        let light = |process: Process| Process { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
+        let light =
+            |process: SummaryProcess| SummaryProcess { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
         let processes = processes.into_iter().map(light).collect();
         Some(Summary { processes, communicators, ..Summary::merge(vec![]) })
     };
@@ -108,7 +109,7 @@ fn jobs(opened: &Opened) -> Option<Vec<(Job, Option<String>)>> {
     let members = opened.job.communicators.iter().flat_map(|one| &one.members);
     let busy: BTreeSet<usize> =
         members.filter_map(|member| opened.job.gpus.get(member.gpu)).map(|gpu| gpu.process).collect();
-    let began = |job: &Job| job.processes.iter().filter_map(|&place| begins.get(place as usize)?.clone()).min();
+    let began = |job: &SummaryJob| job.processes.iter().filter_map(|&place| begins.get(place as usize)?.clone()).min();
     let merged = Summary::merge(parts);
     let mut jobs: Vec<_> = merged.jobs.into_iter().map(|job| (began(&job), job)).collect();
     jobs.retain(|(_, job)| job.processes.iter().any(|&place| busy.contains(&(place as usize))));

@@ -20,7 +20,7 @@ pub(crate) enum StepChoice {
 
 /// Facts that the user adds.
 #[derive(Debug, Clone)]
-pub(crate) struct Facts {
+pub(crate) struct UserFacts {
     /// Traces of PyTorch's profiler.
     pub(crate) kernels: Vec<PathBuf>,
     /// Where the steps are from.
@@ -39,11 +39,11 @@ pub(crate) struct Facts {
 
 /// A report as it was asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub(crate) struct ReportRequest {
     /// The inputs.
     pub(crate) inputs: Inputs,
     /// Facts that the user adds.
-    pub(crate) facts: Facts,
+    pub(crate) facts: UserFacts,
     /// Number of the job, from 1, where the inputs are of several.
     pub(crate) job: Option<usize>,
     /// Rows of lists such as the worst operations.
@@ -62,7 +62,7 @@ pub(crate) struct Request {
 
 /// A report as it was made.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct FinishedReport {
     /// The report.
     pub(crate) report: Report,
     /// Number of the inputs, with those left out.

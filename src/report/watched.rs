@@ -2,7 +2,7 @@
 
 use crate::output::progress::Progress;
 use report::analysis::whole::Pass;
-use report::job::{Operations, Table, Unreadable};
+use report::job::{OperationTables, ProcessOperations, Unreadable};
 use std::cell::RefCell;
 
 /// Rows between two steps of the progress bar.
@@ -11,7 +11,7 @@ const AT_A_TIME: u64 = 4096;
 /// Tables whose rows are counted on a progress bar. A damaged table ends at its damage, so that one of a thousand does
 /// not cost the report of all others.
 pub(super) struct Watched<'a> {
-    tables: &'a dyn Table,
+    tables: &'a dyn OperationTables,
     rows: u64,
     progress: RefCell<Progress>,
     damaged: RefCell<Vec<Unreadable>>,
@@ -19,7 +19,7 @@ pub(super) struct Watched<'a> {
 
 impl<'a> Watched<'a> {
     /// Watches tables with this number of rows in all.
-    pub(super) fn new(tables: &'a dyn Table, rows: u64) -> Self {
+    pub(super) fn new(tables: &'a dyn OperationTables, rows: u64) -> Self {
         let progress = RefCell::new(Progress::new("reading", "operations", 0));
         Self { tables, rows, progress, damaged: RefCell::default() }
     }
@@ -50,8 +50,8 @@ impl<'a> Watched<'a> {
     }
 }
 
-impl Table for Watched<'_> {
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+impl OperationTables for Watched<'_> {
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
         let rows = match self.tables.operations(process) {
             Ok(rows) => rows,
             Err(damage) => {
@@ -74,16 +74,16 @@ impl Table for Watched<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::job::Operation;
+    use report::job::RankOperation;
 
     /// Process 0 has two operations; process 1 has one, and a damage behind it; process 2 cannot be opened.
     struct Damaged;
 
-    impl Table for Damaged {
-        fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+    impl OperationTables for Damaged {
+        fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
             let broken =
                 || Unreadable { file: format!("table {process}"), place: Some("row 1".into()), cause: "torn".into() };
-            let row = || Ok(Operation::default());
+            let row = || Ok(RankOperation::default());
             match process {
                 0 => Ok(Box::new([row(), row()].into_iter())),
                 1 => Ok(Box::new([row(), Err(broken()), row()].into_iter())),

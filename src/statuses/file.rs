@@ -3,7 +3,7 @@
 //! A directory may belong to many users. A file of another user than the job's says nothing of the job, and a file of the
 //! job's user may be damaged: neither may cost memory without bound, or reach a terminal as it is.
 
-use super::Counts;
+use super::ProgressCounts;
 use common::files::{self, Directory};
 use common::status::Status;
 use common::visible::visible;
@@ -39,7 +39,7 @@ pub(super) enum LeftOut {
 }
 
 /// The bounds of one reading of a directory.
-pub(super) struct Reader {
+pub(super) struct StatusBounds {
     /// The owner of the directory, where the tool runs as root: the job's user.
     owner: Option<u32>,
     /// Other users that were met, and whether the file system shows the caller's own files as theirs.
@@ -47,7 +47,7 @@ pub(super) struct Reader {
     memory: AtomicUsize,
 }
 
-impl Reader {
+impl StatusBounds {
     /// Begins a reading of a directory.
     pub(super) fn of(directory: &Directory) -> io::Result<Self> {
         let owner = directory.metadata()?.uid();
@@ -164,7 +164,7 @@ impl Foreign for Status {
 pub(super) struct Before {
     pub(super) beat: u64,
     #[serde(deserialize_with = "common::status::bounded::at_most::<{ common::status::MOST_COMMUNICATORS }, _, _>")]
-    pub(super) communicators: Vec<Counts>,
+    pub(super) communicators: Vec<ProgressCounts>,
 }
 
 impl Foreign for Before {
@@ -182,7 +182,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("a.status.json");
         std::fs::write(&place, format!("{{\"later\": [{}]}}", ["{}"; 99].join(","))).unwrap();
-        let reader = Reader::of(&Directory::open(directory.path()).unwrap()).unwrap();
+        let reader = StatusBounds::of(&Directory::open(directory.path()).unwrap()).unwrap();
         let weight = |left: usize| {
             reader.memory.store(MOST_MEMORY - left, Ordering::Relaxed);
             reader.read::<Before>(&place)

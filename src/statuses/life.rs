@@ -25,12 +25,12 @@ pub(crate) enum Life {
 }
 
 /// This host, whose processes can be looked up.
-pub(crate) struct Machine {
+pub(crate) struct OwnHost {
     host: String,
     boot: Option<String>,
 }
 
-impl Machine {
+impl OwnHost {
     pub(crate) fn own() -> Self {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
         let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
@@ -95,10 +95,10 @@ mod tests {
         };
         assert_eq!((ended("0"), ended("9"), ended("256")), (Life::Left, Life::Zombie, Life::Zombie));
         let gone = |forked| {
-            Machine::own().life(&Status {
+            OwnHost::own().life(&Status {
                 pid: u32::MAX,
                 forked,
-                origin: Origin { host: Some(Machine::own().host), ..Origin::default() },
+                origin: Origin { host: Some(OwnHost::own().host), ..Origin::default() },
                 ..Status::default()
             })
         };
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn another_host_or_boot_is_elsewhere() {
-        let own = Machine::own();
+        let own = OwnHost::own();
         let of = |host: &str, boot: Option<&String>| {
             let origin = Origin { host: Some(host.into()), boot: boot.cloned(), ..Origin::default() };
             own.life(&Status { pid: std::process::id(), origin, ..Status::default() })

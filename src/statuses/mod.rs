@@ -5,11 +5,11 @@ mod life;
 mod reading;
 
 pub(crate) use life::Life;
-pub(crate) use reading::{Reading, observe, read};
+pub(crate) use reading::{StatusReading, observe, read};
 
 use common::status::bounded::at_most;
-use common::status::{Communicator, MOST_WAITS, PERIOD_SECONDS, Status};
-use life::Machine;
+use common::status::{MOST_WAITS, PERIOD_SECONDS, Status, StatusCommunicator};
+use life::OwnHost;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Age up to which a status has just been written, seconds.
@@ -35,18 +35,18 @@ pub(crate) struct Observed {
 pub(crate) fn is_gone(status: &Status) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let is_new = now.saturating_sub(Duration::from_nanos(status.written)).as_secs_f64() < FRESH;
-    !is_new && matches!(Machine::own().life(status), Life::Gone | Life::Zombie | Life::Left)
+    !is_new && matches!(OwnHost::own().life(status), Life::Gone | Life::Zombie | Life::Left)
 }
 
 /// Returns whether a process belongs to another host, which alone can say whether it lives.
 pub(crate) fn is_elsewhere(status: &Status) -> bool {
-    Machine::own().life(status) == Life::Elsewhere
+    OwnHost::own().life(status) == Life::Elsewhere
 }
 
 /// Counts of a communicator that show progress, from the earlier reading.
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
 #[serde(default)]
-struct Counts {
+struct ProgressCounts {
     comm: String,
     rank: Option<i32>,
     entered: u64,
@@ -54,20 +54,20 @@ struct Counts {
     begun: u64,
     finished: u64,
     #[serde(deserialize_with = "at_most::<MOST_WAITS, _, _>")]
-    waits: Vec<Steps>,
+    waits: Vec<TransferSteps>,
 }
 
 /// Steps of a network transfer that have ended.
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
 #[serde(default)]
-struct Steps {
+struct TransferSteps {
     steps: u64,
 }
 
-impl From<&Communicator> for Counts {
-    fn from(of: &Communicator) -> Self {
-        let waits = of.waits.iter().map(|wait| Steps { steps: wait.steps }).collect();
-        let &Communicator { ref comm, rank, entered, entered_p2p, begun, finished, .. } = of;
+impl From<&StatusCommunicator> for ProgressCounts {
+    fn from(of: &StatusCommunicator) -> Self {
+        let waits = of.waits.iter().map(|wait| TransferSteps { steps: wait.steps }).collect();
+        let &StatusCommunicator { ref comm, rank, entered, entered_p2p, begun, finished, .. } = of;
         Self { comm: comm.clone(), rank, entered, entered_p2p, begun, finished, waits }
     }
 }

@@ -1,8 +1,8 @@
 //! Reads the status files of a directory.
 
-use super::file::{Before, Foreign, LeftOut, Reader, shown};
-use super::life::{Life, Machine};
-use super::{Counts, Observed};
+use super::file::{Before, Foreign, LeftOut, StatusBounds, shown};
+use super::life::{Life, OwnHost};
+use super::{Observed, ProgressCounts};
 use common::files::Directory;
 use common::status::{ENDING, SCHEMA, Status};
 use common::visible::visible;
@@ -21,7 +21,7 @@ const MOST_THREADS: usize = 8;
 
 /// The status files of a directory.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct StatusReading {
     /// Processes, in the order of their files' names.
     pub(crate) processes: Vec<Observed>,
     /// Files that are left out: name and cause.
@@ -35,9 +35,9 @@ pub(crate) struct Reading {
 pub(crate) struct Statuses {
     /// Statuses with the names of their files.
     pub(crate) found: Vec<(String, Status)>,
-    /// As [`Reading::left_out`].
+    /// As [`StatusReading::left_out`].
     pub(crate) left_out: Vec<String>,
-    /// As [`Reading::foreign`].
+    /// As [`StatusReading::foreign`].
     pub(crate) foreign: Option<String>,
 }
 
@@ -94,7 +94,7 @@ fn of_others(first: &str, count: usize, users: &BTreeSet<u32>) -> String {
 ///
 /// # Errors
 /// When the directory cannot be read.
-pub(crate) fn observe(directory: &Path, gap: Duration) -> io::Result<Reading> {
+pub(crate) fn observe(directory: &Path, gap: Duration) -> io::Result<StatusReading> {
     let begun = Instant::now();
     let before: BTreeMap<String, Before> =
         all::<Before>(directory)?.into_iter().filter_map(|(name, before)| Some((name, before.ok()?))).collect();
@@ -112,14 +112,14 @@ fn is_doubtful(process: &Observed) -> bool {
     !process.beats && process.status.over.is_none() && !matches!(process.life, Life::Stopped | Life::Zombie)
 }
 
-fn observed(statuses: Statuses, before: &BTreeMap<String, Before>) -> Reading {
+fn observed(statuses: Statuses, before: &BTreeMap<String, Before>) -> StatusReading {
     let Statuses { found, left_out, foreign } = statuses;
-    let machine = Machine::own();
+    let machine = OwnHost::own();
     let of_file = |(file, status): (String, Status)| {
         let earlier = before.get(&file);
-        let moved = status.communicators.iter().map(Counts::from).map(|counts| {
+        let moved = status.communicators.iter().map(ProgressCounts::from).map(|counts| {
             // a new process or communicator has moved
-            let same = |other: &&Counts| (&other.comm, other.rank) == (&counts.comm, counts.rank);
+            let same = |other: &&ProgressCounts| (&other.comm, other.rank) == (&counts.comm, counts.rank);
             earlier.is_none_or(|earlier| earlier.communicators.iter().find(same) != Some(&counts))
         });
         let moved = moved.collect();
@@ -133,7 +133,7 @@ fn observed(statuses: Statuses, before: &BTreeMap<String, Before>) -> Reading {
         let gone = processes.iter_mut().filter(|process| is_gone(process));
         gone.for_each(|process| process.life = Life::Elsewhere);
     }
-    Reading { processes, left_out, foreign }
+    StatusReading { processes, left_out, foreign }
 }
 
 /// Reads each file of a directory whose name is that of a status file, in the order of names. The directory is opened
@@ -149,7 +149,7 @@ fn all<T: DeserializeOwned + Foreign + Send>(directory: &Path) -> io::Result<Vec
         }
     }
     files.sort();
-    let reader = &Reader::of(&directory)?;
+    let reader = &StatusBounds::of(&directory)?;
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     let share = files.len().div_ceil(threads).max(1);
     let read_share = |files: Vec<(String, PathBuf)>| {
@@ -170,7 +170,7 @@ fn all<T: DeserializeOwned + Foreign + Send>(directory: &Path) -> io::Result<Vec
 mod tests {
     use super::*;
     use common::origin::Origin;
-    use common::status::Communicator;
+    use common::status::StatusCommunicator;
     use std::fs;
 
     const GAP: Duration = Duration::from_millis(5);
@@ -188,7 +188,7 @@ mod tests {
         fs::write(directory.path().join("d.status.json"), "{").unwrap();
         fs::create_dir(directory.path().join("e.status.json")).unwrap();
         fs::write(directory.path().join("other.json"), "{").unwrap();
-        let Reading { processes, left_out, .. } = observe(directory.path(), GAP).unwrap();
+        let StatusReading { processes, left_out, .. } = observe(directory.path(), GAP).unwrap();
         assert_eq!(processes.len(), 1);
         assert_eq!(left_out.len(), 4, "{left_out:?}");
         assert!(left_out[0].contains("`scorep-nccl status 9`") && left_out[3].contains("it is no file"));
@@ -200,7 +200,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let origin = Origin { host: Some("a\u{1b}[2J\nb".into()), ..Origin::default() };
         let off = Some("\u{9b}31m".into());
-        let communicator = Communicator { name: "\r".into(), ..Communicator::default() };
+        let communicator = StatusCommunicator { name: "\r".into(), ..StatusCommunicator::default() };
         let communicators = vec![communicator];
         let status = Status { schema: SCHEMA.into(), origin, off, communicators, ..Status::default() };
         write(directory.path(), "a", &status);
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_moves_between_two_readings_is_noticed() {
-        let communicator = |entered| Communicator { comm: "1".into(), entered, ..Communicator::default() };
+        let communicator = |entered| StatusCommunicator { comm: "1".into(), entered, ..StatusCommunicator::default() };
         let origin = Origin { host: Some("elsewhere".into()), ..Origin::default() };
         let status = |beat, counts: [u64; 2]| Status {
             schema: SCHEMA.into(),
@@ -241,7 +241,8 @@ mod tests {
         };
         let mut status_of_two = status(1, [5, 5]);
         status_of_two.communicators[1].comm = "2".into();
-        let before = Before { beat: 1, communicators: status_of_two.communicators.iter().map(Counts::from).collect() };
+        let before =
+            Before { beat: 1, communicators: status_of_two.communicators.iter().map(ProgressCounts::from).collect() };
         let before = BTreeMap::from([("a".to_owned(), before)]);
         let mut later = status_of_two.clone();
         (later.beat, later.communicators[1].entered) = (2, 6);

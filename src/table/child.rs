@@ -1,18 +1,18 @@
 //! The child process of `scorep-nccl table`: plays one recording, and writes the operations' table of its process.
 
-use super::facts::Facts;
-use super::join::Joined;
+use super::facts::OperationFacts;
+use super::join::JoinedOperations;
 use super::lines::Lines;
 use super::sorter::Sorter;
-use crate::capture::{self, Content, Meta, Recording};
-use crate::host::play::{self, Plan};
+use crate::capture::{self, Content, KeptRecording, Meta};
+use crate::host::play::{self, PlayOptions};
 use crate::host::{HostError, OperationFiles};
 use crate::replay::child::{play_as_recorded, say_skipped, tell};
 use crate::replay::hosts;
 use crate::{offspring, output};
 use common::summary::Summary;
 use report::job::Process;
-use report::table::{About, Made, Writer};
+use report::table::{About, MadeCommunicator, TableWriter};
 use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) const COMMAND: &str = "table-one";
 
 /// What a child is told.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct TableChildArguments {
     library: PathBuf,
     /// Where files may be made.
     scratch: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 }
 
 /// Plays one recording. Errors go to standard error, the numbers of calls to standard output.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &TableChildArguments) -> ExitCode {
     offspring::leave_signals_to_parent();
     match table_one(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,10 +46,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn table_one(arguments: &Arguments) -> Result<(), String> {
-    let Arguments { library, scratch, capture, summary, dataset } = arguments;
+fn table_one(arguments: &TableChildArguments) -> Result<(), String> {
+    let TableChildArguments { library, scratch, capture, summary, dataset } = arguments;
     let at = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
-    let mut recording = Recording::open(capture).map_err(|error| error.to_string())?;
+    let mut recording = KeptRecording::open(capture).map_err(|error| error.to_string())?;
     say_skipped(&recording);
     play_as_recorded(&recording.survey);
     tell(recording.survey.calls);
@@ -59,8 +59,14 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
         PathBuf::from(name)
     };
     let files = OperationFiles { spool: beside(".spool"), settled: beside(".operations") };
-    let plan =
-        Plan { library, trace: false, arrivals: None, operations: Some(&files), interface: None, progress: &tell };
+    let plan = PlayOptions {
+        library,
+        trace: false,
+        arrivals: None,
+        operations: Some(&files),
+        interface: None,
+        progress: &tell,
+    };
     let name = capture::process_name(capture);
     play::play(&mut recording, &name, &plan).map_err(|error| match error {
         HostError::Capture(error) => error.to_string(),
@@ -68,7 +74,7 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
     })?;
 
     let mut lines = Lines::new(&recording.survey);
-    let mut facts = Sorter::<{ Facts::RECORD }>::new(scratch);
+    let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
     let mut contents = recording.contents().map_err(|error| error.to_string())?;
     while let Some(content) = contents.next().map_err(|error| error.to_string())? {
         let Content::Call(call) = content else { continue };
@@ -77,7 +83,7 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
             facts.push(record).map_err(|error| at(scratch, &error))?;
         }
     }
-    let mut joined = Joined::of(&files.settled, facts, scratch).map_err(|error| at(scratch, &error))?;
+    let mut joined = JoinedOperations::of(&files.settled, facts, scratch).map_err(|error| at(scratch, &error))?;
     let path = capture.display();
     if joined.left_out > 0 {
         let left_out = joined.left_out;
@@ -93,7 +99,7 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
         ));
     }
     let about = about(&recording, lines.into_made(), summary, joined.left_out).map_err(|error| at(capture, &error))?;
-    let mut writer = Writer::create(dataset, &about.process.id).map_err(|error| error.to_string())?;
+    let mut writer = TableWriter::create(dataset, &about.process.id).map_err(|error| error.to_string())?;
     while let Some(operation) = joined.next().map_err(|error| at(scratch, &error))? {
         writer.push(&operation).map_err(|error| error.to_string())?;
     }
@@ -102,7 +108,12 @@ fn table_one(arguments: &Arguments) -> Result<(), String> {
 }
 
 /// Returns what the table says of the process, of whose operations `left_out` are not in the table.
-fn about(recording: &Recording, communicators: Vec<Made>, summary: &Path, left_out: u64) -> Result<About, String> {
+fn about(
+    recording: &KeptRecording,
+    communicators: Vec<MadeCommunicator>,
+    summary: &Path,
+    left_out: u64,
+) -> Result<About, String> {
     let read = std::fs::read(summary).map_err(|_| "the library wrote no summary".to_owned())?;
     let summary: Summary = serde_json::from_slice(&read).map_err(|error| error.to_string())?;
     let survey = &recording.survey;

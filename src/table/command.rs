@@ -1,13 +1,13 @@
 //! `scorep-nccl table` on the command line: its arguments, and what it prints.
 
-use super::{How, Outcome, raise_limit, write};
+use super::{How, MadeTables, raise_limit, write};
 use crate::output;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct TableArguments {
     /// Recordings (*.jsonl.gz), or directories of them; one process each.
     #[arg(required = true, value_name = "RECORDING")]
     recordings: Vec<PathBuf>,
@@ -27,11 +27,11 @@ pub(crate) struct Arguments {
 ///
 /// # Errors
 /// In words. An error also comes after the tables are made, where recordings were left out.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &TableArguments) -> Result<(), String> {
     raise_limit();
-    let Arguments { recordings, to, jobs, library } = arguments;
+    let TableArguments { recordings, to, jobs, library } = arguments;
     let how = How { jobs: jobs.map(NonZeroUsize::get), library: library.clone() };
-    let Outcome { written, lacking, asked, left_out } =
+    let MadeTables { written, lacking, asked, left_out } =
         write(recordings, to, &how).map_err(|error| error.to_string())?;
     left_out.iter().for_each(output::say);
     let tables = if written.len() == 1 { "table" } else { "tables" };

@@ -1,12 +1,12 @@
 //! Facts of operations that the recording's own lines have and the library does not give out.
 
-use common::name::Name;
-use common::run_sums::Rank;
+use common::name::FunctionName;
+use common::run_sums::RankSums;
 use common::timeline::Settled;
 
 /// Facts of an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct OperationFacts {
     /// When the host called for it: the begin of the API call, or of the operation's own start where there is no call or
     /// where the call was captured in a CUDA graph. Nanoseconds of the process' clock.
     pub(crate) enqueued: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Facts {
     /// Root, if the function has one.
     pub(super) root: Option<i32>,
     /// Type of the elements.
-    pub(super) datatype: Name,
+    pub(super) datatype: FunctionName,
     /// Number of the group of API calls.
     pub(crate) group: Option<u64>,
     /// Number of its stream; 0 where it is unknown.
@@ -24,14 +24,14 @@ pub(crate) struct Facts {
     pub(super) replay: u32,
 }
 
-impl Facts {
+impl OperationFacts {
     /// Bytes of the record without its key.
     pub(super) const BYTES: usize = 8 + 8 + 1 + 4 + 1 + 8 + 4 + 4;
     /// Bytes of a record, which begins with the operation's key.
     pub(super) const RECORD: usize = Settled::KEY + Self::BYTES;
 
     /// Returns the record of the operation that starts at this time, in nanoseconds of the process' clock.
-    pub(super) fn record(&self, start: u64, rank: Rank, order: u64) -> [u8; Self::RECORD] {
+    pub(super) fn record(&self, start: u64, rank: RankSums, order: u64) -> [u8; Self::RECORD] {
         let mut record = [0; Self::RECORD];
         let (key, facts) = record.split_at_mut(Settled::KEY);
         key.copy_from_slice(&Settled::key(start, rank, order));
@@ -61,7 +61,7 @@ impl Facts {
             enqueued: long(0),
             count: long(8),
             root: (flags & 1 != 0).then_some(int(17).cast_signed()),
-            datatype: Name::from_bits(bytes[21]),
+            datatype: FunctionName::from_bits(bytes[21]),
             group: (flags & 2 != 0).then_some(long(22)),
             stream: int(30),
             replay: int(34),
@@ -75,18 +75,18 @@ mod tests {
 
     #[test]
     fn facts_come_back() {
-        let known = Facts {
+        let known = OperationFacts {
             enqueued: 1 << 40,
             count: 2,
             root: Some(-3),
-            datatype: Name::of(Some(c"ncclBfloat16")),
+            datatype: FunctionName::of(Some(c"ncclBfloat16")),
             group: Some(4),
             stream: 5,
             replay: 6,
         };
-        for facts in [known, Facts::default()] {
-            assert_eq!(Facts::decode(&facts.encode()), facts);
+        for facts in [known, OperationFacts::default()] {
+            assert_eq!(OperationFacts::decode(&facts.encode()), facts);
         }
-        assert_eq!(known.record(7, Rank { comm: 8, rank: 9 }, 10)[Settled::KEY..], known.encode());
+        assert_eq!(known.record(7, RankSums { comm: 8, rank: 9 }, 10)[Settled::KEY..], known.encode());
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// The table of one recording.
-pub(super) struct Job<'a> {
+pub(super) struct TableJob<'a> {
     pub(super) capture: &'a Path,
     pub(super) dataset: &'a Directory,
     /// The dataset's path, for people.
@@ -29,7 +29,7 @@ pub(super) struct Job<'a> {
     pub(super) settings: &'a Inherited,
 }
 
-impl Job<'_> {
+impl TableJob<'_> {
     /// Runs the child and returns the path of the table.
     pub(super) fn run(&self) -> Result<PathBuf, ReplayError> {
         let own = self.scratch.join(self.number.to_string());

@@ -1,10 +1,10 @@
 //! Joins the library's operations with the facts of the recording's lines, in the order in which the host enqueued them.
 
-use super::facts::Facts;
+use super::facts::OperationFacts;
 use super::sorter::{Sorted, Sorter};
-use common::name::Name;
+use common::name::FunctionName;
 use common::timeline::{Head, Settled};
-use report::job::{Operation, Source, Time};
+use report::job::{RankOperation, Time, TimedBy};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -12,24 +12,24 @@ use std::path::Path;
 /// Bytes of the time that the joined operations are sorted by.
 const TIME: usize = 8;
 /// Bytes of a joined operation: the time of its enqueue, the operation, its facts.
-const JOINED: usize = TIME + Settled::BYTES + Facts::BYTES;
+const JOINED: usize = TIME + Settled::BYTES + OperationFacts::BYTES;
 
 /// The operations of a process with their facts.
-pub(super) struct Joined {
+pub(super) struct JoinedOperations {
     sorted: Sorted<JOINED>,
-    names: Vec<Name>,
+    names: Vec<FunctionName>,
     /// Operations that the library has left out.
     pub(super) left_out: u64,
     /// Operations that no line of the recording has started.
     pub(super) unmatched: u64,
 }
 
-impl Joined {
+impl JoinedOperations {
     /// Joins the operations in the file `settled` with facts.
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub(super) fn of(settled: &Path, facts: Sorter<{ Facts::RECORD }>, scratch: &Path) -> io::Result<Self> {
+    pub(super) fn of(settled: &Path, facts: Sorter<{ OperationFacts::RECORD }>, scratch: &Path) -> io::Result<Self> {
         let mut file = BufReader::new(File::open(settled)?);
         let (head, names) = Head::read(&mut file)?;
         let mut operations = Sorter::<{ Settled::BYTES }>::new(scratch);
@@ -45,7 +45,7 @@ impl Joined {
                 facts.take()?;
             }
             let is_same = facts.peek().is_some_and(|facts| &facts[..Settled::KEY] == key);
-            let mut of_line = [0; Facts::BYTES];
+            let mut of_line = [0; OperationFacts::BYTES];
             if let Some(found) = if is_same { facts.take()? } else { None } {
                 of_line.copy_from_slice(&found[Settled::KEY..]);
             } else {
@@ -65,12 +65,12 @@ impl Joined {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub(super) fn next(&mut self) -> io::Result<Option<Operation>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<RankOperation>> {
         let Some(record) = self.sorted.take()? else { return Ok(None) };
-        let (mut settled, mut facts) = ([0; Settled::BYTES], [0; Facts::BYTES]);
+        let (mut settled, mut facts) = ([0; Settled::BYTES], [0; OperationFacts::BYTES]);
         settled.copy_from_slice(&record[TIME..TIME + Settled::BYTES]);
         facts.copy_from_slice(&record[TIME + Settled::BYTES..]);
-        Ok(Some(operation(&Settled::decode(&settled, &self.names), &Facts::decode(&facts))))
+        Ok(Some(operation(&Settled::decode(&settled, &self.names), &OperationFacts::decode(&facts))))
     }
 }
 
@@ -85,8 +85,8 @@ fn next(file: &mut impl Read) -> io::Result<Option<[u8; Settled::BYTES]>> {
 }
 
 /// Returns an operation of the table. Without a line, facts have no type.
-fn operation(settled: &Settled, facts: &Facts) -> Operation {
-    use common::operation::Source as Theirs;
+fn operation(settled: &Settled, facts: &OperationFacts) -> RankOperation {
+    use common::operation::TimeSource;
     let time = settled.begin.map(|begin| Time {
         start: begin.start,
         stop: begin.start.saturating_add(settled.duration),
@@ -94,7 +94,7 @@ fn operation(settled: &Settled, facts: &Facts) -> Operation {
         ahead: begin.ahead,
     });
     let is_message = settled.peer >= 0;
-    Operation {
+    RankOperation {
         comm: settled.rank.comm,
         rank: settled.rank.rank,
         function: settled.function,
@@ -103,7 +103,7 @@ fn operation(settled: &Settled, facts: &Facts) -> Operation {
         order: settled.order,
         peer: is_message.then_some(settled.peer),
         root: facts.root,
-        count: (facts.datatype != Name::none()).then_some(facts.count),
+        count: (facts.datatype != FunctionName::none()).then_some(facts.count),
         datatype: facts.datatype,
         bytes: settled.bytes,
         algorithm: settled.algorithm,
@@ -111,10 +111,10 @@ fn operation(settled: &Settled, facts: &Facts) -> Operation {
         channels: settled.channels.into(),
         enqueued: facts.enqueued,
         source: match settled.source {
-            Theirs::Stamps => Source::Stamps,
-            Theirs::Events => Source::Events,
-            Theirs::Proxy => Source::Proxy,
-            Theirs::Enqueue => Source::Enqueue,
+            TimeSource::Stamps => TimedBy::Stamps,
+            TimeSource::Events => TimedBy::Events,
+            TimeSource::Proxy => TimedBy::Proxy,
+            TimeSource::Enqueue => TimedBy::Enqueue,
         },
         duration: settled.duration,
         time,

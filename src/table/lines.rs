@@ -3,12 +3,12 @@
 //! The library numbers the operations and API calls of a communicator in the order of their starts. The same is counted
 //! here, so that an operation of the library is found again among the lines, also if the library leaves others out.
 
-use super::facts::Facts;
+use super::facts::OperationFacts;
 use super::replays::Replays;
-use crate::capture::{Call, Event, Survey, What};
-use common::name::Name;
-use common::run_sums::Rank;
-use report::table::Made;
+use crate::capture::{Callback, CallbackKind, CapturedEvent, Survey};
+use common::name::FunctionName;
+use common::run_sums::RankSums;
+use report::table::MadeCommunicator;
 use std::collections::{HashMap, VecDeque};
 
 /// API calls that are kept in case an operation names them as its parent. Operations of calls that were captured in a
@@ -30,8 +30,8 @@ struct Api {
 
 /// A living communicator of the recording.
 #[derive(Debug, Clone, Copy)]
-struct Context {
-    rank: Rank,
+struct LivingCommunicator {
+    rank: RankSums,
     /// Number of operations and API calls so far.
     next: u64,
 }
@@ -40,8 +40,8 @@ struct Context {
 pub(crate) struct Lines {
     mono0: u64,
     api: u32,
-    contexts: HashMap<u32, Context>,
-    made: Vec<Made>,
+    contexts: HashMap<u32, LivingCommunicator>,
+    made: Vec<MadeCommunicator>,
     calls: HashMap<u64, Api>,
     /// The calls that are forgotten one day, the oldest first.
     passing: VecDeque<u64>,
@@ -49,7 +49,7 @@ pub(crate) struct Lines {
     groups: HashMap<(u32, u32), u64>,
     streams: HashMap<u64, u32>,
     replays: Replays,
-    names: HashMap<String, Name>,
+    names: HashMap<String, FunctionName>,
 }
 
 /// An operation of the lines.
@@ -57,14 +57,14 @@ pub(crate) struct Lines {
 pub(crate) struct Started {
     /// When it started, nanoseconds of the process' clock.
     pub(crate) start: u64,
-    pub(crate) rank: Rank,
+    pub(crate) rank: RankSums,
     /// Place in the communicator's order of starts.
     pub(super) order: u64,
-    pub(crate) facts: Facts,
+    pub(crate) facts: OperationFacts,
 }
 
 /// What an operation was called with.
-struct Arguments<'a> {
+struct CallArguments<'a> {
     function: Option<&'a str>,
     count: u64,
     datatype: Option<&'a str>,
@@ -90,32 +90,39 @@ impl Lines {
     }
 
     /// Returns the communicators in the order in which they were made.
-    pub(super) fn into_made(self) -> Vec<Made> {
+    pub(super) fn into_made(self) -> Vec<MadeCommunicator> {
         self.made
     }
 
     /// Takes a line in. Returns the operation that it starts.
-    pub(crate) fn take(&mut self, call: &Call) -> Option<Started> {
+    pub(crate) fn take(&mut self, call: &Callback) -> Option<Started> {
         let time = self.mono0.saturating_add(call.t);
         match &call.what {
-            What::Init { ctx, comm, name, nnodes, nranks, rank } => {
-                self.contexts.insert(*ctx, Context { rank: Rank { comm: *comm, rank: *rank }, next: 0 });
+            CallbackKind::Init { ctx, comm, name, nnodes, nranks, rank } => {
+                self.contexts.insert(*ctx, LivingCommunicator { rank: RankSums { comm: *comm, rank: *rank }, next: 0 });
                 let (comm, name) = (format!("{comm:016x}"), name.as_deref().unwrap_or_default().to_owned());
-                self.made.push(Made { comm, name, nranks: *nranks, nnodes: *nnodes, rank: *rank, made: time });
+                self.made.push(MadeCommunicator {
+                    comm,
+                    name,
+                    nranks: *nranks,
+                    nnodes: *nnodes,
+                    rank: *rank,
+                    made: time,
+                });
                 None
             }
-            What::Finalize { ctx } => {
+            CallbackKind::Finalize { ctx } => {
                 self.contexts.remove(ctx);
                 None
             }
-            What::Start { ctx, h, parent, rank, event } => {
+            CallbackKind::Start { ctx, h, parent, rank, event } => {
                 self.start((*ctx, call.tid, time), (*h, *parent), *rank, event)
             }
-            What::Stop { h } => {
+            CallbackKind::Stop { h } => {
                 self.groups.retain(|_, group| group != h);
                 None
             }
-            What::State { .. } => None,
+            CallbackKind::State { .. } => None,
         }
     }
 
@@ -124,42 +131,45 @@ impl Lines {
         (ctx, tid, time): (u32, u32, u64),
         (h, parent): (u64, u64),
         rank: i32,
-        event: &Event,
+        event: &CapturedEvent,
     ) -> Option<Started> {
         let (arguments, stream) = match event {
-            Event::Group => {
+            CapturedEvent::Group => {
                 self.groups.insert((ctx, tid), h);
                 return None;
             }
-            Event::GroupApi { graph, .. } => {
+            CapturedEvent::GroupApi { graph, .. } => {
                 self.remember(h, Api { group: Some(h), stream: 0, time, is_captured: *graph });
                 return None;
             }
-            Event::CollApi { func, count, dtype, root, stream, graph } => {
+            CapturedEvent::CollApi { func, count, dtype, root, stream, graph } => {
                 let stream = self.stream(*stream);
                 self.api_call(h, parent, Api { group: None, stream, time, is_captured: *graph });
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
                 // NCCL may report a broadcast no further, so the call itself is the library's operation
-                (Arguments { function, count: *count, datatype, root: Some(*root), sequence: None }, Some(stream))
+                (CallArguments { function, count: *count, datatype, root: Some(*root), sequence: None }, Some(stream))
             }
-            Event::P2pApi { stream, graph, .. } => {
+            CapturedEvent::P2pApi { stream, graph, .. } => {
                 let stream = self.stream(*stream);
                 self.api_call(h, parent, Api { group: None, stream, time, is_captured: *graph });
                 self.contexts.get_mut(&ctx)?.next += 1;
                 return None;
             }
-            Event::Coll { seq, func, count, dtype, root, .. } => {
+            CapturedEvent::Coll { seq, func, count, dtype, root, .. } => {
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
-                (Arguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) }, None)
+                (CallArguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) }, None)
             }
-            Event::CeColl { seq, func, count, dtype, root, stream } => {
+            CapturedEvent::CeColl { seq, func, count, dtype, root, stream } => {
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
                 let stream = self.stream(*stream);
-                (Arguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) }, Some(stream))
+                (
+                    CallArguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) },
+                    Some(stream),
+                )
             }
-            Event::P2p { func, count, dtype, .. } => {
+            CapturedEvent::P2p { func, count, dtype, .. } => {
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
-                (Arguments { function, count: *count, datatype, root: None, sequence: None }, None)
+                (CallArguments { function, count: *count, datatype, root: None, sequence: None }, None)
             }
             _ => return None,
         };
@@ -167,8 +177,8 @@ impl Lines {
         let order = context.next;
         context.next += 1;
         // up to v3, NCCL gives the rank with the operations alone
-        let rank = if self.api > 3 { context.rank } else { Rank { rank, ..context.rank } };
-        let is_call = matches!(event, Event::CollApi { .. });
+        let rank = if self.api > 3 { context.rank } else { RankSums { rank, ..context.rank } };
+        let is_call = matches!(event, CapturedEvent::CollApi { .. });
         let called = self.calls.get(if is_call { &h } else { &parent }).copied();
         let facts = self.facts(&arguments, rank, called, (ctx, tid, time), stream);
         Some(Started { start: time, rank, order, facts })
@@ -176,18 +186,18 @@ impl Lines {
 
     fn facts(
         &mut self,
-        arguments: &Arguments<'_>,
-        rank: Rank,
+        arguments: &CallArguments<'_>,
+        rank: RankSums,
         called: Option<Api>,
         (ctx, tid, time): (u32, u32, u64),
         stream: Option<u32>,
-    ) -> Facts {
+    ) -> OperationFacts {
         // a captured call says nothing of the graph's replays: neither when nor where nor in which group they run
         let called = called.filter(|called| !called.is_captured);
         let function = self.name(arguments.function);
         let has_root = matches!(arguments.function, Some("Broadcast" | "Reduce" | "Gather" | "Scatter"));
         let replay = arguments.sequence.map_or(0, |sequence| self.replays.next(rank, function, sequence));
-        Facts {
+        OperationFacts {
             enqueued: called.map_or(time, |called| called.time),
             count: arguments.count,
             root: arguments.root.filter(|_| has_root),
@@ -228,12 +238,12 @@ impl Lines {
         }
     }
 
-    fn name(&mut self, text: Option<&str>) -> Name {
-        let Some(text) = text else { return Name::none() };
+    fn name(&mut self, text: Option<&str>) -> FunctionName {
+        let Some(text) = text else { return FunctionName::none() };
         if let Some(&name) = self.names.get(text) {
             return name;
         }
-        let name = Name::of_text(text);
+        let name = FunctionName::of_text(text);
         self.names.insert(text.to_owned(), name);
         name
     }
@@ -250,39 +260,45 @@ mod tests {
     }
 
     /// Takes an event of thread 1 in context 1 in, at the time `t`.
-    fn start(lines: &mut Lines, t: u64, (h, parent): (u64, u64), event: Event) -> Option<Started> {
-        lines.take(&Call { t, tid: 1, line: 1, what: What::Start { ctx: 1, h, parent, rank: 6, event } })
+    fn start(lines: &mut Lines, t: u64, (h, parent): (u64, u64), event: CapturedEvent) -> Option<Started> {
+        lines.take(&Callback { t, tid: 1, line: 1, what: CallbackKind::Start { ctx: 1, h, parent, rank: 6, event } })
     }
 
     fn init(lines: &mut Lines) {
-        let what = What::Init { ctx: 1, comm: 7, name: Some("dp".into()), nnodes: 1, nranks: 8, rank: 5 };
-        assert!(lines.take(&Call { t: 1, tid: 1, line: 1, what }).is_none());
+        let what = CallbackKind::Init { ctx: 1, comm: 7, name: Some("dp".into()), nnodes: 1, nranks: 8, rank: 5 };
+        assert!(lines.take(&Callback { t: 1, tid: 1, line: 1, what }).is_none());
     }
 
-    fn coll(seq: u64) -> Event {
+    fn coll(seq: u64) -> CapturedEvent {
         let (func, dtype) = (Some("Reduce".into()), Some("ncclFloat32".into()));
-        Event::Coll { seq, func, count: 10, dtype, root: 3, nch: 1, nwarps: 1, algo: None, proto: None }
+        CapturedEvent::Coll { seq, func, count: 10, dtype, root: 3, nch: 1, nwarps: 1, algo: None, proto: None }
     }
 
-    fn api(stream: u64, graph: bool) -> Event {
-        Event::CollApi { func: Some("Reduce".into()), count: 10, dtype: None, root: 3, stream, graph }
+    fn api(stream: u64, graph: bool) -> CapturedEvent {
+        CapturedEvent::CollApi { func: Some("Reduce".into()), count: 10, dtype: None, root: 3, stream, graph }
     }
 
-    fn p2p() -> Event {
-        Event::P2p { func: Some("Send".into()), count: 4, dtype: Some("ncclInt8".into()), peer: 2, nch: 1 }
+    fn p2p() -> CapturedEvent {
+        CapturedEvent::P2p { func: Some("Send".into()), count: 4, dtype: Some("ncclInt8".into()), peer: 2, nch: 1 }
     }
 
     #[test]
     fn an_operation_has_the_facts_of_its_call() {
         let mut lines = lines(5);
         init(&mut lines);
-        start(&mut lines, 10, (1, 0), Event::GroupApi { depth: 1, graph: false });
+        start(&mut lines, 10, (1, 0), CapturedEvent::GroupApi { depth: 1, graph: false });
         start(&mut lines, 20, (2, 1), api(0xabc, false));
-        start(&mut lines, 30, (3, 1), Event::P2pApi { func: None, count: 4, dtype: None, stream: 0xdef, graph: false });
+        start(
+            &mut lines,
+            30,
+            (3, 1),
+            CapturedEvent::P2pApi { func: None, count: 4, dtype: None, stream: 0xdef, graph: false },
+        );
         let reduce = start(&mut lines, 40, (4, 2), coll(0)).unwrap();
         let send = start(&mut lines, 50, (5, 3), p2p()).unwrap();
-        assert_eq!((reduce.start, reduce.rank, reduce.order), (1040, Rank { comm: 7, rank: 5 }, 2));
-        let facts = |facts: Facts| (facts.enqueued, facts.count, facts.root, facts.group, facts.stream, facts.replay);
+        assert_eq!((reduce.start, reduce.rank, reduce.order), (1040, RankSums { comm: 7, rank: 5 }, 2));
+        let facts =
+            |facts: OperationFacts| (facts.enqueued, facts.count, facts.root, facts.group, facts.stream, facts.replay);
         assert_eq!(facts(reduce.facts), (1020, 10, Some(3), Some(1), 1, 0));
         assert_eq!((send.order, facts(send.facts)), (3, (1030, 4, None, Some(1), 2, 0)));
         assert_eq!([reduce, send].map(|it| it.facts.datatype.text()), ["ncclFloat32", "ncclInt8"]);
@@ -296,14 +312,14 @@ mod tests {
     fn replays_of_a_captured_call_have_their_own_groups_and_no_stream() {
         let mut lines = lines(5);
         init(&mut lines);
-        start(&mut lines, 10, (1, 0), Event::GroupApi { depth: 1, graph: true });
+        start(&mut lines, 10, (1, 0), CapturedEvent::GroupApi { depth: 1, graph: true });
         start(&mut lines, 20, (2, 1), api(0xabc, false));
         let mut replays = Vec::new();
         for (t, h) in [(100, 10), (200, 20)] {
-            start(&mut lines, t, (h, 0), Event::Group);
+            start(&mut lines, t, (h, 0), CapturedEvent::Group);
             let facts = start(&mut lines, t + 1, (h + 1, 2), coll(9)).unwrap().facts;
             replays.push((facts.enqueued, facts.group, facts.stream, facts.replay));
-            lines.take(&Call { t: t + 2, tid: 1, line: 1, what: What::Stop { h } });
+            lines.take(&Callback { t: t + 2, tid: 1, line: 1, what: CallbackKind::Stop { h } });
         }
         assert_eq!(replays, [(1101, Some(10), 0, 0), (1201, Some(20), 0, 1)]);
         // the group has stopped
@@ -315,7 +331,7 @@ mod tests {
     fn older_interfaces_tell_of_groups_alone() {
         let mut lines = lines(3);
         init(&mut lines);
-        start(&mut lines, 10, (1, 0), Event::Group);
+        start(&mut lines, 10, (1, 0), CapturedEvent::Group);
         let send = start(&mut lines, 20, (2, 1), p2p()).unwrap();
         assert_eq!((send.rank.rank, send.order, send.facts.group, send.facts.enqueued), (6, 0, Some(1), 1020));
     }
@@ -331,7 +347,7 @@ mod tests {
             (lines.calls.len(), lines.calls.contains_key(&1), lines.calls.contains_key(&2)),
             (CALLS + 1, false, true)
         );
-        lines.take(&Call { t: 1, tid: 1, line: 1, what: What::Finalize { ctx: 1 } });
+        lines.take(&Callback { t: 1, tid: 1, line: 1, what: CallbackKind::Finalize { ctx: 1 } });
         assert!(start(&mut lines, 1, (1 << 40, 0), coll(0)).is_none());
     }
 }

@@ -26,7 +26,7 @@ use crate::output::scratch::Scratch;
 use crate::replay::recordings::Recordings;
 use crate::replay::{ReplayError, captures, progress_bar, run_all};
 use common::files::Directory;
-use job::Job;
+use job::TableJob;
 use std::path::{Path, PathBuf};
 
 pub(crate) use open_files::raise_limit;
@@ -42,7 +42,7 @@ pub(crate) struct How {
 
 /// The tables that were made.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct MadeTables {
     /// The recordings, each with the file of its table, in the order of the recordings' names.
     pub(crate) written: Vec<(PathBuf, PathBuf)>,
     /// Remark on recordings that lack callbacks.
@@ -60,7 +60,7 @@ pub(crate) struct Outcome {
 /// # Errors
 /// When no recording can be replayed: the error of each. Otherwise the first problem with the library, with the dataset
 /// or with recordings of one process.
-pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<Outcome, ReplayError> {
+pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<MadeTables, ReplayError> {
     let library = library::find(how.library.as_deref())?;
     let (captures, mut left_out) = captures::of(recordings);
     let asked = captures.len() + left_out.len();
@@ -76,7 +76,7 @@ pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<Outc
     let scratch = Scratch::within(&dataset.reach()).map_err(|error| ReplayError::io(to, error))?;
 
     let bar = progress_bar("reading");
-    let jobs = captures.iter().enumerate().map(|(number, capture)| Job {
+    let jobs = captures.iter().enumerate().map(|(number, capture)| TableJob {
         capture,
         dataset: &dataset,
         to,
@@ -86,8 +86,8 @@ pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<Outc
         bar: &bar,
         settings: &settings,
     });
-    let jobs: Vec<Job<'_>> = jobs.collect();
-    let results = run_all(&jobs, how.jobs, Job::run);
+    let jobs: Vec<TableJob<'_>> = jobs.collect();
+    let results = run_all(&jobs, how.jobs, TableJob::run);
     bar.finish_and_clear();
     let mut written = Vec::new();
     for (job, result) in jobs.iter().zip(results) {
@@ -99,5 +99,5 @@ pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<Outc
     if written.is_empty() {
         return Err(ReplayError::None(left_out));
     }
-    Ok(Outcome { written, lacking: recordings.lacking(), asked, left_out })
+    Ok(MadeTables { written, lacking: recordings.lacking(), asked, left_out })
 }

@@ -1,15 +1,15 @@
 //! Numbers the replays of collectives: those of a CUDA graph have one sequence number.
 
-use common::name::Name;
-use common::run_sums::Rank;
+use common::name::FunctionName;
+use common::run_sums::RankSums;
 use std::collections::{BTreeMap, HashMap};
 
 /// The sequence numbers of each rank's functions so far. Numbers of one run of numbers take the memory of one.
 #[derive(Debug, Default)]
-pub(super) struct Replays(BTreeMap<(Rank, Name), Numbers>);
+pub(super) struct Replays(BTreeMap<(RankSums, FunctionName), NumberRun>);
 
 #[derive(Debug, Default)]
-struct Numbers {
+struct NumberRun {
     /// Runs of numbers that have occurred: first and last of each.
     runs: BTreeMap<u64, u64>,
     /// How often numbers have occurred that did so more than once.
@@ -18,12 +18,12 @@ struct Numbers {
 
 impl Replays {
     /// Returns the number of earlier collectives with the same number.
-    pub(super) fn next(&mut self, rank: Rank, function: Name, sequence: u64) -> u32 {
+    pub(super) fn next(&mut self, rank: RankSums, function: FunctionName, sequence: u64) -> u32 {
         self.0.entry((rank, function)).or_default().next(sequence)
     }
 }
 
-impl Numbers {
+impl NumberRun {
     fn next(&mut self, number: u64) -> u32 {
         let below = self.runs.range(..=number).next_back().map(|(&first, &last)| (first, last));
         if below.is_some_and(|(_, last)| number <= last) {
@@ -47,11 +47,11 @@ mod tests {
 
     #[test]
     fn numbers_count_from_their_second_time() {
-        let mut numbers = Numbers::default();
+        let mut numbers = NumberRun::default();
         let replays: Vec<u32> = [3, 5, 4, 4, 3, 4, 0, 1, 2, 2, u64::MAX, 6].map(|it| numbers.next(it)).into();
         assert_eq!(replays, [0, 0, 0, 1, 1, 2, 0, 0, 0, 1, 0, 0]);
         assert_eq!(numbers.runs.into_iter().collect::<Vec<_>>(), [(0, 6), (u64::MAX, u64::MAX)]);
-        let (rank, function) = (|rank| Rank { comm: 1, rank }, Name::of(Some(c"AllReduce")));
+        let (rank, function) = (|rank| RankSums { comm: 1, rank }, FunctionName::of(Some(c"AllReduce")));
         let mut replays = Replays::default();
         assert_eq!([0, 1, 0].map(|it| replays.next(rank(it), function, 7)), [0, 0, 1]);
     }

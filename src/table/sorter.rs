@@ -49,9 +49,9 @@ impl<const N: usize> Sorter<N> {
     /// A file cannot be read.
     pub(super) fn sorted(mut self) -> io::Result<Sorted<N>> {
         self.records.sort_unstable();
-        let runs = self.runs.into_iter().map(|file| Run::File(BufReader::new(file)));
-        let mut runs: Vec<Run<N>> = runs.collect();
-        runs.push(Run::Memory(self.records.into_iter()));
+        let runs = self.runs.into_iter().map(|file| SortedRun::File(BufReader::new(file)));
+        let mut runs: Vec<SortedRun<N>> = runs.collect();
+        runs.push(SortedRun::Memory(self.records.into_iter()));
         let mut sorted = Sorted { heads: BinaryHeap::new(), runs };
         for run in 0..sorted.runs.len() {
             sorted.advance(run)?;
@@ -61,12 +61,12 @@ impl<const N: usize> Sorter<N> {
 }
 
 /// Sorted records.
-enum Run<const N: usize> {
+enum SortedRun<const N: usize> {
     File(BufReader<File>),
     Memory(std::vec::IntoIter<[u8; N]>),
 }
 
-impl<const N: usize> Run<N> {
+impl<const N: usize> SortedRun<N> {
     fn next(&mut self) -> io::Result<Option<[u8; N]>> {
         let mut record = [0; N];
         match self {
@@ -84,7 +84,7 @@ impl<const N: usize> Run<N> {
 pub(super) struct Sorted<const N: usize> {
     /// The next record of each run, with the run's place.
     heads: BinaryHeap<Reverse<([u8; N], usize)>>,
-    runs: Vec<Run<N>>,
+    runs: Vec<SortedRun<N>>,
 }
 
 impl<const N: usize> Sorted<N> {
@@ -104,7 +104,7 @@ impl<const N: usize> Sorted<N> {
     }
 
     fn advance(&mut self, run: usize) -> io::Result<()> {
-        if let Some(next) = self.runs.get_mut(run).map_or(Ok(None), Run::next)? {
+        if let Some(next) = self.runs.get_mut(run).map_or(Ok(None), SortedRun::next)? {
             self.heads.push(Reverse((next, run)));
         }
         Ok(())

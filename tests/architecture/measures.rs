@@ -1,9 +1,8 @@
 //! What the house measures: its lines, and how many types share their names.
 
 use crate::source::{Module, Name};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
-use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Ident, Item};
 

@@ -3,7 +3,7 @@
 use crate::numbers::{EXTREMES, Number, RANKS, numbers};
 use crate::{Case, tool};
 use common::origin::Origin;
-use common::status::{Call, Communicator, Operation, SCHEMA, Status, Wait};
+use common::status::{OpenCall, OpenTransfer, SCHEMA, Status, StatusCommunicator, StatusOperation};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -90,7 +90,7 @@ pub(crate) fn earlier() -> Value {
 
 /// Of a state file that has something of everything.
 pub(crate) fn statuses() -> Vec<Case> {
-    let operation = Operation {
+    let operation = StatusOperation {
         number: Some(5),
         func: "AllReduce".into(),
         count: Some(7),
@@ -100,9 +100,9 @@ pub(crate) fn statuses() -> Vec<Case> {
         begun: Some(1_000_000_100),
         finished: Some(1_000_000_200),
         bytes: 28,
-        ..Operation::default()
+        ..StatusOperation::default()
     };
-    let communicator = Communicator {
+    let communicator = StatusCommunicator {
         comm: format!("{:016x}", 0xab),
         rank: Some(0),
         nranks: 4,
@@ -112,9 +112,9 @@ pub(crate) fn statuses() -> Vec<Case> {
         sees_gpu: true,
         entered: 6,
         operations: vec![operation],
-        calls: vec![Call { func: "AllReduce".into(), since: 1_000_000_000 }],
-        waits: vec![Wait { peer: 1, channel: 2, since: 1_000_000_000, steps: 3, ..Wait::default() }],
-        ..Communicator::default()
+        calls: vec![OpenCall { func: "AllReduce".into(), since: 1_000_000_000 }],
+        waits: vec![OpenTransfer { peer: 1, channel: 2, since: 1_000_000_000, steps: 3, ..OpenTransfer::default() }],
+        ..StatusCommunicator::default()
     };
     let (rank, ranks) = (Some(0), Some(4));
     let status = Status {

@@ -4,7 +4,7 @@
 use crate::{bounded::ended, tool};
 use common::origin::Origin;
 use common::ranks;
-use common::status::{Call, Communicator, ENDING, MOST_COMMUNICATORS, Operation, SCHEMA, Status};
+use common::status::{ENDING, MOST_COMMUNICATORS, OpenCall, SCHEMA, Status, StatusCommunicator, StatusOperation};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,14 +20,14 @@ const WAITED: u64 = 60_000_000_000;
 fn status(process: u32, beat: u64) -> Status {
     let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap();
     let since = now - WAITED;
-    let operation = Operation {
+    let operation = StatusOperation {
         number: Some(0),
         func: "AllReduce".into(),
         entered: since,
         begun: Some(since),
-        ..Operation::default()
+        ..StatusOperation::default()
     };
-    let communicator = |place: usize| Communicator {
+    let communicator = |place: usize| StatusCommunicator {
         comm: format!("{process:08x}{place:08x}"),
         rank: Some(7),
         nranks: u64::from(ranks::MOST.unsigned_abs()),
@@ -35,8 +35,8 @@ fn status(process: u32, beat: u64) -> Status {
         sees_gpu: true,
         entered: u64::from(place.is_multiple_of(2)),
         operations: if place.is_multiple_of(2) { vec![operation.clone()] } else { vec![] },
-        calls: if place.is_multiple_of(2) { vec![] } else { vec![Call { func: "ncclCommInitRank".into(), since }] },
-        ..Communicator::default()
+        calls: if place.is_multiple_of(2) { vec![] } else { vec![OpenCall { func: "ncclCommInitRank".into(), since }] },
+        ..StatusCommunicator::default()
     };
     Status {
         schema: SCHEMA.into(),

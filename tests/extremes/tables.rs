@@ -1,8 +1,8 @@
 //! Tables of a job of two processes, with one number of the first process' table set: of a column, or of the footer.
 
 use crate::{Case, tool};
-use report::job::{Operation, Process, Table};
-use report::table::{About, COLUMNS, Form, Made, Tables, Writer};
+use report::job::{OperationTables, Process, RankOperation};
+use report::table::{About, COLUMNS, Form, MadeCommunicator, TableWriter, Tables};
 use std::fs;
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ const VALUES: [i128; 8] = [0, -1, i32::MAX as i128, 1 << 31, 1 << 53, (1 << 63) 
 /// A job's tables as they are.
 struct Job {
     abouts: [About; 2],
-    rows: [Vec<Operation>; 2],
+    rows: [Vec<RankOperation>; 2],
 }
 
 /// Sets a number of the footer; `None` where its type has no such value.
@@ -54,7 +54,14 @@ impl Job {
             let of = |it: &report::job::Communicator| {
                 let member = it.members.iter().find(|member| opened.job.gpus[member.gpu].process == place)?;
                 let (comm, name) = (format!("{:016x}", it.comm), it.name.clone());
-                Some(Made { comm, name, nranks: it.nranks, nnodes: it.nnodes, rank: member.rank, made: member.made })
+                Some(MadeCommunicator {
+                    comm,
+                    name,
+                    nranks: it.nranks,
+                    nnodes: it.nnodes,
+                    rank: member.rank,
+                    made: member.made,
+                })
             };
             let communicators = opened.job.communicators.iter().filter_map(of).collect();
             About { process, communicators, summary: opened.tables.summary(place).unwrap() }
@@ -64,9 +71,9 @@ impl Job {
     }
 
     /// Returns the file of a process.
-    fn file(about: &About, rows: &[Operation]) -> Vec<u8> {
+    fn file(about: &About, rows: &[RankOperation]) -> Vec<u8> {
         let directory = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(directory.path(), &about.process.id).unwrap();
+        let mut writer = TableWriter::create(directory.path(), &about.process.id).unwrap();
         rows.iter().for_each(|row| writer.push(row).unwrap());
         let path: PathBuf = writer.finish(about).unwrap();
         fs::read(path).unwrap()

@@ -2,8 +2,8 @@
 
 use crate::{Truth, lines, number, runs, tool, truth};
 use common::arrivals::Arrivals;
-use common::clock_tree::{ClockOffset, ClockTree, Link};
-use common::lateness::{Matched, matched};
+use common::clock_tree::{ClockOffset, ClockTree, ParentLink};
+use common::lateness::{MatchedOperation, matched};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::collections::{BTreeMap, HashSet};
@@ -35,7 +35,7 @@ fn begins(truth: &Truth) -> Begins {
 }
 
 /// Compares the arrivals of a run's captures with the library. `mode` is the source of GPU times.
-fn compared(run: &Path, mode: &str) -> Vec<Matched> {
+fn compared(run: &Path, mode: &str) -> Vec<MatchedOperation> {
     let scratch = tempfile::tempdir().unwrap();
     let arrivals = tool::captures(run).into_iter().map(|capture| {
         let file = scratch.path().join("arrivals");
@@ -53,7 +53,7 @@ fn compared(run: &Path, mode: &str) -> Vec<Matched> {
     });
     let arrivals: Vec<Arrivals> = arrivals.collect();
     // both ranks are on one host and read the same clock
-    let link = Link { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
+    let link = ParentLink { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
     let clocks = ClockTree::new(&vec![Some(link); arrivals.len()]);
     let mut all = Vec::new();
     matched(arrivals, &clocks, 1.0, |operation| all.push(operation));
@@ -75,7 +75,7 @@ struct Held {
 }
 
 impl Held {
-    fn hold(&mut self, name: &str, begins: &Begins, compared: &[Matched]) {
+    fn hold(&mut self, name: &str, begins: &Begins, compared: &[MatchedOperation]) {
         self.collectives += begins.len();
         self.clear += begins.values().filter(|[one, other]| (one - other).abs() > CLEAR).count() as u32;
         for operation in compared {

@@ -3,10 +3,10 @@
 use super::Lines;
 use nccl_plugin::entry::ProfilerTable;
 use nccl_plugin::payload::{
-    Appended, Arguments, CeBatch, CeColl, CeSync, Coll, CollApi, CollV2, CollV7, GroupApi, Grouped, KernelChannel,
-    KernelLaunch, KernelPhase, KernelStop, Named, NamedP2p, Narrow, NetPlugin, NetUpdate, NumberedColl, NumberedP2p,
-    OldArguments, OperationProgress, P2p, P2pApi, ProxyOperation, ProxyStep, Tagged, Transfer, UntimedKernelChannel,
-    Wide,
+    Appended, CeBatch, CeColl, CeSync, Coll, CollApi, CollV2, CollV7, GroupApi, Grouped, KernelChannel, KernelLaunch,
+    KernelPhase, KernelStop, Named, NamedP2p, Narrow, NetPlugin, NetUpdate, NumberedColl, NumberedP2p, OldArguments,
+    OperationProgress, P2p, P2pApi, ProxyOperation, ProxyStep, ProxyStepArguments, StateArguments, Tagged,
+    UntimedKernelChannel, Wide,
 };
 use nccl_plugin::version::Version;
 use nccl_plugin::{tables, v1, v2, v3, v4, v5, v6, v7};
@@ -85,7 +85,7 @@ structures! {
     }
     CeSync { complete, ranks }
     CeBatch { operations, bytes, intra_sync }
-    Transfer { size }
+    ProxyStepArguments { size }
     OperationProgress { size, steps }
     Appended { operations }
     NetUpdate { data }
@@ -108,13 +108,13 @@ fn old_arguments(version: &str, lines: &mut Lines) {
 
 fn arguments(version: &str, lines: &mut Lines) {
     let owner = format!("{version}.arguments");
-    members!(lines, owner, Arguments:
-        proxy_step = proxy_step: Transfer,
+    members!(lines, owner, StateArguments:
+        proxy_step = proxy_step: ProxyStepArguments,
         proxy_ctrl = proxy_ctrl: Appended,
         net_plugin = net_plugin: NetUpdate,
         kernel_ch = kernel_ch: KernelStop,
     );
-    lines.insert(owner, (0, size_of::<Arguments>()));
+    lines.insert(owner, (0, size_of::<StateArguments>()));
 }
 
 /// What is the same in all versions: the beginning of the descriptor, its size, and the table.

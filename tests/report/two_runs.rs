@@ -1,8 +1,8 @@
 //! `scorep-nccl compare`: a run with itself, its halves, and with a slower one.
 
 use crate::{json, ran, report, tool};
-use ::report::job::{Operation, Table};
-use ::report::table::{About, Made, Opened, Tables, Writer};
+use ::report::job::{OperationTables, RankOperation};
+use ::report::table::{About, MadeCommunicator, Opened, TableWriter, Tables};
 use std::cell::Cell;
 use std::path::Path;
 use std::process::Command;
@@ -16,13 +16,13 @@ fn compare(before: &Path, after: &Path) -> Command {
 
 /// Writes a dataset again. Operations for which `change` gives `false` are left out; it gets an operation's number in
 /// its process, and how many the process has.
-fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut Operation) -> bool) {
+fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut RankOperation) -> bool) {
     let Opened { job, tables, .. } = Tables::open(&[dataset.into()]);
     for (number, process) in job.processes.iter().enumerate() {
         let mut made = Vec::new();
         for communicator in &job.communicators {
             let own = communicator.members.iter().filter(|it| job.gpus[it.gpu].process == number);
-            made.extend(own.map(|member| Made {
+            made.extend(own.map(|member| MadeCommunicator {
                 comm: format!("{:016x}", communicator.comm),
                 name: communicator.name.clone(),
                 nranks: communicator.nranks,
@@ -31,8 +31,8 @@ fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut Operati
                 made: member.made,
             }));
         }
-        let mut writer = Writer::create(to, &process.id).unwrap();
-        let mut rows: Vec<Operation> = tables.operations(number).unwrap().map(Result::unwrap).collect();
+        let mut writer = TableWriter::create(to, &process.id).unwrap();
+        let mut rows: Vec<RankOperation> = tables.operations(number).unwrap().map(Result::unwrap).collect();
         let count = rows.len();
         for (place, row) in rows.iter_mut().enumerate() {
             if change([place, count], row) {

@@ -18,11 +18,11 @@ pub(crate) struct Reply<T>(Arc<ArrayQueue<T>>);
 
 /// The side that waits for the answer.
 #[derive(Debug)]
-pub(crate) struct Answer<T>(Arc<ArrayQueue<T>>);
+pub(crate) struct AnswerWait<T>(Arc<ArrayQueue<T>>);
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum AnswerFailure {
     /// The answer may still come.
     TooLate,
     /// The side that was to answer is gone, or memory has run out.
@@ -30,9 +30,9 @@ pub(crate) enum Missing {
 }
 
 /// Makes the two sides of one answer.
-pub(crate) fn pair<T>() -> (Reply<T>, Answer<T>) {
+pub(crate) fn pair<T>() -> (Reply<T>, AnswerWait<T>) {
     let place = Arc::new(ArrayQueue::new(1));
-    (Reply(place.clone()), Answer(place))
+    (Reply(place.clone()), AnswerWait(place))
 }
 
 impl<T> Reply<T> {
@@ -47,7 +47,7 @@ impl<T> Reply<T> {
     }
 }
 
-impl<T> Answer<T> {
+impl<T> AnswerWait<T> {
     /// Returns whether the answer has come.
     pub(crate) fn is_there(&self) -> bool {
         !self.0.is_empty()
@@ -57,7 +57,7 @@ impl<T> Answer<T> {
     ///
     /// # Errors
     /// Returns why no answer has come.
-    pub(crate) fn wait(&self, patience: Duration) -> Result<T, Missing> {
+    pub(crate) fn wait(&self, patience: Duration) -> Result<T, AnswerFailure> {
         let begun = Instant::now();
         let [mut look, longest] = LOOK;
         loop {
@@ -67,11 +67,11 @@ impl<T> Answer<T> {
                 return Ok(answer);
             }
             if is_alone || shortage::is_out_of_memory() {
-                return Err(Missing::Never);
+                return Err(AnswerFailure::Never);
             }
             let left = patience.saturating_sub(begun.elapsed());
             if left.is_zero() {
-                return Err(Missing::TooLate);
+                return Err(AnswerFailure::TooLate);
             }
             pause(look.min(left));
             look = (look * 2).min(longest);
@@ -87,10 +87,10 @@ mod tests {
     fn an_answer_comes_or_is_late_or_never_comes() {
         let (reply, answer) = pair();
         assert!(reply.is_awaited());
-        assert_eq!(answer.wait(Duration::from_millis(1)), Err(Missing::TooLate));
+        assert_eq!(answer.wait(Duration::from_millis(1)), Err(AnswerFailure::TooLate));
         reply.give(5);
         assert_eq!(answer.wait(Duration::ZERO), Ok(5));
-        assert_eq!(answer.wait(Duration::from_secs(1000)), Err(Missing::Never));
+        assert_eq!(answer.wait(Duration::from_secs(1000)), Err(AnswerFailure::Never));
         let (reply, _) = pair::<()>();
         assert!(!reply.is_awaited());
     }

@@ -4,7 +4,7 @@
 //! counted. No call waits for room or for another thread, and no signal ends the process.
 
 use crate::base::shortage;
-use crate::base::signal::Held;
+use crate::base::signal::HeldSignal;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Bytes that a pipe with room takes as a whole. A longer line is cut.
@@ -87,9 +87,9 @@ fn escaped(character: char) -> impl Iterator<Item = char> {
 /// thread that holds its lock may wait for a reader. Returns false if there is no room now. Returns true if the write
 /// failed otherwise, for instance because the reader has gone: trying again would not help.
 fn write_at_once(file: libc::c_int, text: &[u8]) -> bool {
-    let _reader = Held::new(libc::SIGPIPE);
+    let _reader = HeldSignal::new(libc::SIGPIPE);
     // standard error may be a file
-    let _limit = Held::new(libc::SIGXFSZ);
+    let _limit = HeldSignal::new(libc::SIGXFSZ);
     let mut asked = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };
     // SAFETY: poll gets one entry, which lives as long as the call, and does not wait.
     if unsafe { libc::poll(&raw mut asked, 1, 0) } < 1 {

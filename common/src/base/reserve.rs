@@ -25,7 +25,7 @@ const SMALL: usize = 64 << 10;
 pub(crate) struct Reserve;
 
 /// A range of addresses that hands out pieces one behind the other. Only the last piece can be given back.
-struct Region {
+struct ReservedRegion {
     /// First address; 0 before the range exists.
     first: AtomicUsize,
     length: usize,
@@ -40,7 +40,7 @@ struct Bytes(UnsafeCell<[u8; FIRST]>);
 unsafe impl Sync for Bytes {}
 
 static START: Bytes = Bytes(UnsafeCell::new([0; FIRST]));
-static REGIONS: [Region; 2] = [Region::new(FIRST), Region::new(BYTES)];
+static REGIONS: [ReservedRegion; 2] = [ReservedRegion::new(FIRST), ReservedRegion::new(BYTES)];
 
 /// Sets memory aside, once. Returns false if the system has none. Later calls cost one atomic load.
 #[inline]
@@ -64,7 +64,7 @@ fn set_aside() -> bool {
     true
 }
 
-impl Region {
+impl ReservedRegion {
     const fn new(length: usize) -> Self {
         Self { first: AtomicUsize::new(0), length, used: AtomicUsize::new(0) }
     }
@@ -107,7 +107,7 @@ impl Region {
     }
 }
 
-fn region_of(piece: *mut u8) -> Option<&'static Region> {
+fn region_of(piece: *mut u8) -> Option<&'static ReservedRegion> {
     REGIONS.iter().find(|region| region.holds(piece as usize))
 }
 
@@ -185,7 +185,7 @@ unsafe impl GlobalAlloc for Reserve {
                 null_mut()
             }
         };
-        let grows = |region: &Region| {
+        let grows = |region: &ReservedRegion| {
             let most = region.share(size, own_thread::is_own());
             region.resize(piece as usize, layout.size(), size, most)
         };
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn pieces_lie_one_behind_the_other_and_the_last_one_may_grow_and_go() {
         let memory = vec![0_u64; 64];
-        let region = Region::new(512);
+        let region = ReservedRegion::new(512);
         assert!(region.take(bytes(1), 512).is_null(), "nothing is set aside yet");
         region.first.store(memory.as_ptr() as usize, Ordering::Relaxed);
         let [one, two] = [100, 60].map(|size| region.take(bytes(size), 512) as usize);
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_thread_of_ours_grows_within_its_half_and_its_small_pieces() {
         let memory = vec![0_u64; (4 * SMALL) / 8];
-        let region = Region::new(4 * SMALL);
+        let region = ReservedRegion::new(4 * SMALL);
         region.first.store(memory.as_ptr() as usize, Ordering::Relaxed);
         let grown = |size, is_own| {
             let piece = region.take(bytes(64), region.length) as usize;

@@ -55,21 +55,21 @@ fn empty() -> libc::sigset_t {
 
 /// Holds back a signal that a write of this thread may raise (SIGPIPE or SIGXFSZ): until this is dropped, the write
 /// fails instead of ending the process.
-pub(crate) struct Held {
+pub(crate) struct HeldSignal {
     signal: libc::c_int,
     /// The signal was pending before, so it belongs to the application and stays pending.
     was_pending: bool,
     _blocked: Blocked,
 }
 
-impl Held {
+impl HeldSignal {
     pub(crate) fn new(signal: libc::c_int) -> Self {
         let was_pending = is_pending(signal);
         Self { signal, was_pending, _blocked: Blocked::these([signal]) }
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldSignal {
     fn drop(&mut self) {
         // the kernel raises both signals for the writing thread, before its write returns
         if !self.was_pending && is_pending(self.signal) {
@@ -116,7 +116,7 @@ mod tests {
     fn signals_are_given_back_in_any_order_and_those_raised_meanwhile_are_taken_off() {
         for first_goes_first in [false, true] {
             assert_eq!(blocked(), [false; 2]);
-            let (pipe, limit) = (Held::new(libc::SIGPIPE), Held::new(libc::SIGXFSZ));
+            let (pipe, limit) = (HeldSignal::new(libc::SIGPIPE), HeldSignal::new(libc::SIGXFSZ));
             assert_eq!(blocked(), [true; 2]);
             raise(libc::SIGPIPE);
             raise(libc::SIGXFSZ);
@@ -137,10 +137,10 @@ mod tests {
     fn a_signal_of_somebody_elses_stays() {
         let outer = Blocked::these([libc::SIGPIPE]);
         raise(libc::SIGPIPE);
-        drop(Held::new(libc::SIGPIPE));
+        drop(HeldSignal::new(libc::SIGPIPE));
         assert!(is_pending(libc::SIGPIPE) && blocked() == [true, false]);
         // takes the signal off, because the test goes on
-        let inner = Held { signal: libc::SIGPIPE, was_pending: false, _blocked: Blocked::these([]) };
+        let inner = HeldSignal { signal: libc::SIGPIPE, was_pending: false, _blocked: Blocked::these([]) };
         drop(inner);
         assert!(!is_pending(libc::SIGPIPE));
         drop(outer);

@@ -42,17 +42,17 @@ impl Unseen {
 
     /// Hides the calling thread from Score-P until the result is dropped.
     #[inline]
-    pub(crate) fn enter(self) -> Inside {
+    pub(crate) fn enter(self) -> HiddenThread {
         self.change(1);
-        Inside(self)
+        HiddenThread(self)
     }
 }
 
 /// Hides the calling thread from Score-P until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Inside(Unseen);
+pub(crate) struct HiddenThread(Unseen);
 
-impl Drop for Inside {
+impl Drop for HiddenThread {
     fn drop(&mut self) {
         self.0.change(-1);
     }

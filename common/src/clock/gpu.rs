@@ -13,7 +13,7 @@ const DRIFT: f64 = 1e-3;
 
 /// A callback's time in ticks, and the stamp that it reported in nanoseconds of the GPU's clock.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct CallbackStamp {
     ticks: u64,
     stamp: u64,
 }
@@ -23,14 +23,14 @@ struct Pair {
 struct Best {
     since: u64,
     until: u64,
-    pair: Pair,
+    pair: CallbackStamp,
 }
 
 /// The pairs known of one GPU's clock.
 #[derive(Debug, Default)]
 pub(crate) struct GpuClock {
     current: Option<Best>,
-    previous: Option<Pair>,
+    previous: Option<CallbackStamp>,
 }
 
 impl GpuClock {
@@ -38,7 +38,7 @@ impl GpuClock {
     /// nanoseconds later than the quickest recent callback it came.
     #[inline]
     pub(crate) fn observe(&mut self, ticks: u64, stamp: u64, scale: f64) -> f64 {
-        let pair = Pair { ticks, stamp };
+        let pair = CallbackStamp { ticks, stamp };
         match &mut self.current {
             Some(best) if ticks < best.until => {
                 let later = nanoseconds_after(best.pair, pair, scale);
@@ -57,8 +57,8 @@ impl GpuClock {
 
     /// Begins a new interval and forgets pairs that are too old.
     #[cold]
-    fn begin(&mut self, pair: Pair, scale: f64) {
-        let Pair { ticks, .. } = pair;
+    fn begin(&mut self, pair: CallbackStamp, scale: f64) {
+        let CallbackStamp { ticks, .. } = pair;
         let after = |seconds: f64| (seconds * 1e9 / scale) as u64;
         let recent = self.current.filter(|best| ticks.saturating_sub(best.since) < after(2.0 * SECONDS));
         self.previous = recent.map(|best| best.pair);
@@ -70,16 +70,16 @@ impl GpuClock {
     pub(crate) fn nanoseconds_before(&self, stamp: u64, ticks: u64, scale: f64) -> Option<f64> {
         let pairs = self.current.map(|best| best.pair).into_iter().chain(self.previous);
         // the pair that maps the stamp to the earliest time is closest to the truth
-        let before = |pair: Pair| {
+        let before = |pair: CallbackStamp| {
             let drift = DRIFT * scale * ticks.abs_diff(pair.ticks) as f64;
-            nanoseconds_after(pair, Pair { ticks, stamp }, scale) - drift
+            nanoseconds_after(pair, CallbackStamp { ticks, stamp }, scale) - drift
         };
         pairs.map(before).reduce(f64::max)
     }
 }
 
 /// Returns how much longer after its stamp the callback of `second` came than that of `first`, nanoseconds.
-fn nanoseconds_after(first: Pair, second: Pair, scale: f64) -> f64 {
+fn nanoseconds_after(first: CallbackStamp, second: CallbackStamp, scale: f64) -> f64 {
     let ticks = second.ticks.wrapping_sub(first.ticks) as i64;
     let stamps = second.stamp.wrapping_sub(first.stamp) as i64;
     ticks as f64 * scale - stamps as f64

@@ -26,7 +26,7 @@ const COUNTER: usize = 2;
 
 /// Source of the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum ClockSource {
     /// The system's clock: ticks are nanoseconds.
     System,
     /// The processor's counter.
@@ -81,26 +81,26 @@ impl Clock {
     }
 
     /// Returns the source of the times, decided by now.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> ClockSource {
         let source = match self.source.load(Ordering::Acquire) {
             UNDECIDED => self.decide(),
             source => source,
         };
         match source {
-            UNDECIDED | SYSTEM => Source::System,
-            COUNTER => Source::Counter,
-            _ => Source::ScoreP,
+            UNDECIDED | SYSTEM => ClockSource::System,
+            COUNTER => ClockSource::Counter,
+            _ => ClockSource::ScoreP,
         }
     }
 
     /// Returns whether times come from Score-P's clock.
     pub fn is_score_p(&self) -> bool {
-        self.source() == Source::ScoreP
+        self.source() == ClockSource::ScoreP
     }
 
     /// Returns whether times come from the counter and the system has stopped trusting it.
     pub fn is_in_doubt(&self) -> bool {
-        self.source() == Source::Counter && counter::is_distrusted()
+        self.source() == ClockSource::Counter && counter::is_distrusted()
     }
 
     /// Takes the counter if it can be trusted. Two threads that decide at the same time end up with the same source.
@@ -166,7 +166,7 @@ impl Clock {
     /// for the other clocks; Score-P's has run long before NCCL begins.
     pub fn await_scale(&self) {
         self.mark();
-        pause_while(3, || self.nanoseconds_per_tick().is_none() && self.source() == Source::Counter);
+        pause_while(3, || self.nanoseconds_per_tick().is_none() && self.source() == ClockSource::Counter);
     }
 
     /// Returns the nanoseconds per tick: the stated value, or 1 for the system's clock, or a measurement from
@@ -187,10 +187,10 @@ impl Clock {
     fn measure(&self) -> Option<f64> {
         let stated = f64::from_bits(self.stated.load(Ordering::Relaxed));
         match self.source() {
-            Source::System => return Some(1.0),
-            Source::ScoreP if stated > 0.0 => return Some(1e9 / stated),
+            ClockSource::System => return Some(1.0),
+            ClockSource::ScoreP if stated > 0.0 => return Some(1e9 / stated),
             // a stated rate holds for Score-P's clock alone
-            Source::ScoreP | Source::Counter => {}
+            ClockSource::ScoreP | ClockSource::Counter => {}
         }
         let first_time = self.first[1].load(Ordering::Acquire);
         let first_ticks = self.first[0].load(Ordering::Relaxed);
@@ -263,7 +263,7 @@ mod tests {
         let counted = (after.0 - before.0) as f64 * clock.nanoseconds_per_tick().unwrap();
         let passed = (after.1 - before.1) as f64;
         assert!((counted / passed - 1.0).abs() < 0.05, "{counted} {passed}");
-        assert_ne!(clock.source(), Source::ScoreP);
+        assert_ne!(clock.source(), ClockSource::ScoreP);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! Whether a work is uncounted shows later: a counted work is followed by a kernel channel or an operation, an
 //! uncounted work is not. Until then the work is a suspect, and the operations behind it are undecided.
 
-use crate::operation::verdict::{Cause, Verdict};
+use crate::operation::verdict::{Cause, StampVerdict};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -184,13 +184,13 @@ impl InStep {
     }
 
     /// Returns the verdict on the stamps of the operation of this order.
-    pub(crate) fn verdict(&self, order: u64) -> Verdict {
+    pub(crate) fn verdict(&self, order: u64) -> StampVerdict {
         if self.uncounted.is_some_and(|uncounted| uncounted <= order) {
-            return Verdict::OutOfStep;
+            return StampVerdict::OutOfStep;
         }
         let first = self.suspects.first_key_value().map(|(&first, _)| first);
         let doubted = first.into_iter().chain(self.latest.map(|(latest, _)| latest)).any(|suspect| suspect < order);
-        if doubted || order > self.seen { Verdict::Undecided } else { Verdict::InStep }
+        if doubted || order > self.seen { StampVerdict::Undecided } else { StampVerdict::InStep }
     }
 
     /// No longer believes stamps of operations from this order on.
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn without_suspects_all_are_in_step() {
         let steps = with_seen(5);
-        assert!((0..5).all(|order| steps.verdict(order) == Verdict::InStep));
+        assert!((0..5).all(|order| steps.verdict(order) == StampVerdict::InStep));
     }
 
     #[test]
@@ -237,18 +237,21 @@ mod tests {
         let mut steps = with_seen(2);
         assert!(steps.seen(3));
         assert!(!steps.seen(3) && !steps.seen(0));
-        assert_eq!(steps.verdict(3), Verdict::Undecided);
+        assert_eq!(steps.verdict(3), StampVerdict::Undecided);
         steps.seen(2);
-        assert_eq!(steps.verdict(3), Verdict::InStep);
+        assert_eq!(steps.verdict(3), StampVerdict::InStep);
     }
 
     #[test]
     fn a_suspect_makes_later_operations_wait_until_it_is_cleared() {
         let mut steps = with_seen(4);
         steps.suspect(1, 77, false, Cause::ToOneself);
-        assert_eq!([0, 1, 2].map(|order| steps.verdict(order)), [Verdict::InStep, Verdict::InStep, Verdict::Undecided]);
+        assert_eq!(
+            [0, 1, 2].map(|order| steps.verdict(order)),
+            [StampVerdict::InStep, StampVerdict::InStep, StampVerdict::Undecided]
+        );
         steps.clear(77);
-        assert_eq!(steps.verdict(2), Verdict::InStep);
+        assert_eq!(steps.verdict(2), StampVerdict::InStep);
     }
 
     #[test]
@@ -256,13 +259,13 @@ mod tests {
         let mut steps = with_seen(10);
         steps.suspect(6, 78, false, Cause::ToOneself);
         steps.expire(8);
-        assert_eq!((steps.verdict(4), steps.verdict(7)), (Verdict::InStep, Verdict::OutOfStep));
+        assert_eq!((steps.verdict(4), steps.verdict(7)), (StampVerdict::InStep, StampVerdict::OutOfStep));
         steps.suspect(2, 77, false, Cause::ToOneself);
         steps.expire(2);
-        assert_eq!(steps.verdict(4), Verdict::Undecided, "nothing that started later has ended");
+        assert_eq!(steps.verdict(4), StampVerdict::Undecided, "nothing that started later has ended");
         steps.expire(5);
         assert_eq!([1, 2, 4, 9].map(|order| steps.verdict(order)), {
-            use Verdict::{InStep, OutOfStep};
+            use StampVerdict::{InStep, OutOfStep};
             [InStep, OutOfStep, OutOfStep, OutOfStep]
         });
     }
@@ -274,11 +277,11 @@ mod tests {
         let mut ended = with_seen(4);
         ended.suspect(1, 77, true, Cause::ToOneself);
         steps.expire(3);
-        assert_eq!(steps.verdict(3), Verdict::Undecided);
+        assert_eq!(steps.verdict(3), StampVerdict::Undecided);
         steps.give_up();
-        assert_eq!(steps.verdict(3), Verdict::InStep, "there is no room for more doubts");
+        assert_eq!(steps.verdict(3), StampVerdict::InStep, "there is no room for more doubts");
         ended.end();
-        assert_eq!(ended.verdict(3), Verdict::OutOfStep);
+        assert_eq!(ended.verdict(3), StampVerdict::OutOfStep);
     }
 
     #[test]
@@ -293,14 +296,14 @@ mod tests {
         assert!(steps.seen(1) && steps.seen(2));
         for steps in [&in_order, &steps] {
             assert_eq!([2, 3, 4].map(|order| steps.verdict(order)), {
-                use Verdict::{InStep, OutOfStep};
+                use StampVerdict::{InStep, OutOfStep};
                 [InStep, OutOfStep, OutOfStep]
             });
         }
         let mut before = with_seen(5);
         before.launched(2);
         before.captured(3);
-        assert_eq!(before.verdict(4), Verdict::InStep);
+        assert_eq!(before.verdict(4), StampVerdict::InStep);
     }
 
     #[test]
@@ -308,6 +311,6 @@ mod tests {
         let mut steps = with_seen(4);
         steps.suspect(1, 77, false, Cause::ToOneself);
         steps.give_up();
-        assert_eq!((steps.verdict(0), steps.verdict(3)), (Verdict::InStep, Verdict::OutOfStep));
+        assert_eq!((steps.verdict(0), steps.verdict(3)), (StampVerdict::InStep, StampVerdict::OutOfStep));
     }
 }

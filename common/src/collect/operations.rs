@@ -1,16 +1,16 @@
 //! The operations of a communicator that are under way, by handle.
 
-use crate::collect::table::Table;
+use crate::collect::table::HandleTable;
 use crate::operation::Operation;
-use crate::operation::kernels::Kernels;
+use crate::operation::kernels::CommunicatorKernels;
 
 /// Operations under way, by handle.
-pub(crate) type Operations = Table<Operation>;
+pub(crate) type OperationsUnderWay = HandleTable<Operation>;
 
 /// Operations to be taken out: their places, each with the operation's order.
 pub(crate) type Chosen = Vec<(u64, u32)>;
 
-impl Operations {
+impl OperationsUnderWay {
     /// Chooses the operations that are `over`.
     pub(crate) fn over(&self, over: impl Fn(&Operation) -> bool) -> Chosen {
         self.places(over).map(|(place, operation)| (operation.order, place)).collect()
@@ -21,7 +21,7 @@ impl Operations {
     pub(crate) fn complete_among(
         &mut self,
         handles: &mut Vec<u64>,
-        kernels: &Kernels,
+        kernels: &CommunicatorKernels,
         over: impl Fn(&Operation) -> bool,
     ) -> Chosen {
         let mut chosen = Vec::with_capacity(handles.len());
@@ -55,18 +55,22 @@ impl Operations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::kind::Kind;
+    use crate::event::kind::EventKind;
     use crate::operation::moment;
     use crate::operation::tests::recorded;
-    use crate::record::payload::{OfOperation, Place};
+    use crate::record::payload::{OfOperation, StartOrder};
 
     fn operation(order: u64) -> Operation {
-        recorded(Kind::Coll, 1000, OfOperation { bytes: 8, place: Place::new(order, 0), ..OfOperation::default() })
+        recorded(
+            EventKind::Coll,
+            1000,
+            OfOperation { bytes: 8, place: StartOrder::new(order, 0), ..OfOperation::default() },
+        )
     }
 
     #[test]
     fn those_that_are_over_are_given_in_their_order() {
-        let mut operations = Operations::default();
+        let mut operations = OperationsUnderWay::default();
         (0..100).for_each(|number| operations.insert(number + 7000, operation(number * 37 % 100)));
         assert_eq!(operations.get_mut(7003).map(|found| found.order), Some(11));
         let mut taken = Vec::new();
@@ -82,7 +86,7 @@ mod tests {
 
     #[test]
     fn of_those_named_the_ones_that_are_over_are_taken_once() {
-        let mut operations = Operations::default();
+        let mut operations = OperationsUnderWay::default();
         for order in 0..10 {
             let mut complete = operation(order);
             (complete.stop, complete.kernels) = (moment(1010), 1);
@@ -90,7 +94,7 @@ mod tests {
         }
         operations.insert(7011, operation(11));
         let mut named = vec![7008, 7003, 7001, 9999, 7003, 7011, 7002];
-        let over = operations.complete_among(&mut named, &Kernels::default(), |operation| {
+        let over = operations.complete_among(&mut named, &CommunicatorKernels::default(), |operation| {
             operation.order % 2 == 1 || operation.order == 8
         });
         let mut taken = Vec::new();

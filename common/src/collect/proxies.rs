@@ -4,9 +4,9 @@
 //! first handle, and a step that its proxy operation has outlived never stops at all. Such steps are lost: nobody waits
 //! for them.
 
-use crate::collect::table::Table;
+use crate::collect::table::HandleTable;
 use crate::record::payload::{Connection, OfProxyOp};
-use crate::record::slot::Recorded;
+use crate::record::slot::SlotContent;
 use rustc_hash::FxHashSet;
 
 /// Capacity that is kept when few entries are needed.
@@ -59,7 +59,7 @@ struct Followed {
 /// All proxy operations of a communicator, by handle.
 #[derive(Debug, Default)]
 pub(crate) struct Proxies {
-    known: Table<Followed>,
+    known: HandleTable<Followed>,
     /// Handles and ends of proxy operations that have ended. A step that stopped before the end may lie in another
     /// window and be read later; it is read at the latest in the round after the one that takes in all of that time.
     ended: Vec<(u64, u64)>,
@@ -76,7 +76,7 @@ impl Proxies {
     }
 
     /// Adds a proxy operation from its slot. Returns `None` if it is known already.
-    pub(crate) fn begin(&mut self, handle: u64, event: &Recorded, counted: bool) -> Option<Proxy> {
+    pub(crate) fn begin(&mut self, handle: u64, event: &SlotContent, counted: bool) -> Option<Proxy> {
         if self.known.contains(handle) {
             return None;
         }
@@ -161,13 +161,13 @@ mod tests {
     use super::*;
     use crate::base::mapping::Mapping;
     use crate::event::handle::Handle;
-    use crate::event::kind::Kind;
+    use crate::event::kind::EventKind;
     use crate::record::slot::Slot;
 
     fn with_one() -> Proxies {
         let slots = Mapping::<Slot>::new(1).unwrap();
         let payload = OfProxyOp { connection: Connection::new(3, 5, true), steps: 1 };
-        slots[0].start(Handle::of_event(Kind::ProxyOp, 0, 1), 70, 0, payload.pack());
+        slots[0].start(Handle::of_event(EventKind::ProxyOp, 0, 1), 70, 0, payload.pack());
         let mut proxies = Proxies::default();
         let event = slots[0].read(1).unwrap();
         let proxy = proxies.begin(7, &event, true).unwrap();

@@ -51,7 +51,7 @@ pub(crate) enum Question {
     #[cfg(feature = "otel")]
     Sums {
         /// Receives the answer.
-        answer: Reply<crate::figures::snapshot::Sums>,
+        answer: Reply<crate::figures::snapshot::ProcessSums>,
     },
     /// Hand over the timeline, if there is one. Nothing is added to it afterwards.
     Timeline {

@@ -1,6 +1,6 @@
 //! One round of the collector: reads what was recorded of the communicators, and takes closed windows apart.
 
-use crate::collect::communicator::Communicator;
+use crate::collect::communicator::FollowedCommunicator;
 use crate::collect::course::{Course, Round};
 use crate::figures::Figures;
 use crate::record::grace::Graces;
@@ -15,7 +15,7 @@ const PHASES: u32 = 3;
 
 /// Runs a round over the communicators. Their closing windows share grace periods.
 pub fn follow<'c>(
-    communicators: impl Iterator<Item = &'c mut Communicator>,
+    communicators: impl Iterator<Item = &'c mut FollowedCommunicator>,
     course: Course<'_>,
     graces: &mut Graces,
     figures: &mut Figures,
@@ -35,7 +35,12 @@ pub fn follow<'c>(
 }
 
 /// Takes apart the windows that can be, and settles the operations that are over.
-fn conclude(together: &mut Vec<&mut Communicator>, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
+fn conclude(
+    together: &mut Vec<&mut FollowedCommunicator>,
+    course: Course<'_>,
+    graces: &mut Graces,
+    figures: &mut Figures,
+) {
     for _ in 0..PHASES {
         together.iter_mut().for_each(|communicator| communicator.close(course, graces, figures));
         if !graces.begin() {
@@ -51,13 +56,13 @@ mod tests {
     use crate::clock::CLOCK;
     use crate::config::Settings;
     use crate::event::handle::Handle;
-    use crate::event::{Communicator as Introduction, Event, Operation, Timed};
+    use crate::event::{Event, InitCommunicator, StartedOperation, TimingOptions};
     use crate::record::recorder::Recorder;
     use crate::record::window::WindowState;
 
-    fn made(recorder: &Recorder, id: u64) -> (u64, Communicator) {
+    fn made(recorder: &Recorder, id: u64) -> (u64, FollowedCommunicator) {
         let (name, api_calls, kernel_events) = (String::new(), false, false);
-        let introduction = Introduction {
+        let introduction = InitCommunicator {
             id,
             name,
             nranks: 2,
@@ -66,17 +71,17 @@ mod tests {
             api_calls,
             kernel_events,
             introduced: true,
-            timed: Timed::default(),
+            timed: TimingOptions::default(),
         };
         let context = recorder.init(introduction.clone());
-        (context, Communicator::new(Handle::parse(context).unwrap(), &introduction))
+        (context, FollowedCommunicator::new(Handle::parse(context).unwrap(), &introduction))
     }
 
     fn operation(recorder: &Recorder, context: u64) {
         let function = Some(c"AllReduce".into());
         let (sequence, channels, datatype) = (0, 1, Some(c"ncclInt8".into()));
         let [algorithm, protocol] = [None; 2];
-        let operation = Operation {
+        let operation = StartedOperation {
             function,
             count: 8,
             datatype,
@@ -100,7 +105,7 @@ mod tests {
     fn windows_of_several_communicators_are_done_in_one_round() {
         crate::record::grace::prepare();
         let recorder = Recorder::new(Settings::default()).unwrap();
-        let mut communicators: Vec<(u64, Communicator)> = (1..4).map(|id| made(&recorder, id)).collect();
+        let mut communicators: Vec<(u64, FollowedCommunicator)> = (1..4).map(|id| made(&recorder, id)).collect();
         for (context, _) in &communicators {
             (0..10).for_each(|_| operation(&recorder, *context));
             let (context, index) = recorder.contexts.find(*context).unwrap();

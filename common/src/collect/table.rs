@@ -22,7 +22,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// A table by handle.
 #[derive(Debug)]
-pub(crate) struct Table<T> {
+pub(crate) struct HandleTable<T> {
     entries: Vec<(u64, T)>,
     /// Places of entries by the last bits of their handles, or [`NOWHERE`]. Their number is a power of two, or 0 until
     /// the first entry comes.
@@ -33,13 +33,13 @@ pub(crate) struct Table<T> {
     most: usize,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for HandleTable<T> {
     fn default() -> Self {
         Self { entries: Vec::new(), guesses: Vec::new(), others: FxHashMap::default(), most: 0 }
     }
 }
 
-impl<T> Table<T> {
+impl<T> HandleTable<T> {
     /// Returns the number of entries.
     #[inline]
     pub(crate) fn count(&self) -> usize {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn those_left_are_found_after_others_are_gone() {
-        let mut table = Table::default();
+        let mut table = HandleTable::default();
         (0..1000).for_each(|number| table.insert(number + 7000, number));
         table.remove_at(&(0..1000).step_by(3).collect::<Vec<_>>());
         assert_eq!([table.remove(7001), table.remove(7001), table.remove(7000)], [Some(1), None, None]);
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn each_is_found_by_its_guess_or_else_by_its_hash_and_never_by_both() {
-        let mut table = Table::default();
+        let mut table = HandleTable::default();
         let mut known = std::collections::BTreeMap::new();
         let mut random = fastrand::Rng::with_seed(7);
         let (mut most_others, mut counts) = (0, std::collections::BTreeSet::new());
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn more_than_there_are_guesses_for_are_found() {
-        let mut table = Table::default();
+        let mut table = HandleTable::default();
         let handle = |number: u64| (1 << 40) + 3 * number;
         (0..100_000).for_each(|number| table.insert(handle(number), number));
         assert_eq!(table.guesses.len(), MOST_GUESSES);
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn memory_that_many_needed_is_given_back() {
-        let mut table = Table::default();
+        let mut table = HandleTable::default();
         // all handles share a few last bits
         let handle = |number: u64| (number << 20) + number % 7;
         (0..10_000).for_each(|number| table.insert(handle(number), [number; 20]));

@@ -60,7 +60,7 @@ impl Preset {
 
 /// Whether operations get lanes in Score-P's trace and profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Lanes {
+pub enum LaneChoice {
     /// In every release of Score-P. One that was not tried is tried in a child process first.
     #[default]
     On,
@@ -72,7 +72,7 @@ pub enum Lanes {
     Off,
 }
 
-impl Lanes {
+impl LaneChoice {
     /// Returns the value with that name in the setting.
     pub fn named(name: &str) -> Option<Self> {
         match name {

@@ -9,7 +9,7 @@ use crate::base::log;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-pub use choices::{GpuTime, Lanes, Preset, Regression};
+pub use choices::{GpuTime, LaneChoice, Preset, Regression};
 pub use table::{SETTINGS, Setting, Settings};
 pub use unknown::{is_unknown, nearest};
 pub use value::is_set;
@@ -86,7 +86,7 @@ mod tests {
             assert_eq!(parse(&[(setting.name, setting.default)]), (Settings::default(), vec![]), "{}", setting.name);
         }
         let Settings { window_events, window_seconds, memory_bytes, lanes, .. } = Settings::default();
-        assert_eq!((window_events, window_seconds, memory_bytes, lanes), (50_000, 5.0, 32 << 20, Lanes::On));
+        assert_eq!((window_events, window_seconds, memory_bytes, lanes), (50_000, 5.0, 32 << 20, LaneChoice::On));
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
             memory_bytes: 8 << 20,
             tick_rate: Some(1e9),
             gpu_tick: Some(10),
-            lanes: Lanes::Off,
+            lanes: LaneChoice::Off,
             lane_bytes: 1 << 20,
             lane_pairs: 2,
             host_regions: true,

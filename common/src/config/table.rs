@@ -1,7 +1,7 @@
 //! All settings, one entry each: field, type, name, default, values and meaning. The table in docs/settings.md has the
 //! same content.
 
-use super::choices::{GpuTime, Lanes, Preset, Regression};
+use super::choices::{GpuTime, LaneChoice, Preset, Regression};
 use super::value::{
     KIB, MIB, bytes, is_set, mask, name, named, not_negative, path, positive, shown, some, switch, verbosity, whole,
 };
@@ -108,7 +108,7 @@ settings! {
         "Ticks per second of Score-P's clock.";
     gpu_tick: Option<u64> = "NCCL_SCOREP_GPU_TICK", "(by the library)", some(whole(1..=1000)), "a number of nanoseconds from 1 to 1000",
         "Nanoseconds per tick of GPU stamps; unset: 10 for AMD's RCCL, else 1.";
-    lanes: Lanes = "NCCL_SCOREP_LANES", "on", named(Lanes::named), "on, tried, always or off",
+    lanes: LaneChoice = "NCCL_SCOREP_LANES", "on", named(LaneChoice::named), "on, tried, always or off",
         "Locations in Score-P: on (tries a new release), tried (known ones), always or off.";
     lane_bytes: usize = "NCCL_SCOREP_LANE_MB", "64", bytes(MIB, 1..=65_536), "a number of MiB from 1 to 65536",
         "Memory in MiB for operations on lanes and in the job summary, 56 bytes each.";

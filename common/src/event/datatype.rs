@@ -1,6 +1,6 @@
 //! NCCL's data types by NCCL's names for them, as small numbers that have the size of an element in them.
 
-use crate::event::text::{Text, Words};
+use crate::event::text::{CText, WordTable};
 
 /// The types of nccl.h, with the size of an element in bytes. Their order is of no meaning outside this process.
 const TYPES: [(&str, u8); 12] = [
@@ -38,7 +38,7 @@ const NAMES: [(&str, u8); TYPES.len() + ALIASES.len()] = {
 };
 
 /// The types' bits, to be looked up by name.
-static BITS: Words = Words::new(NAMES);
+static BITS: WordTable = WordTable::new(NAMES);
 
 /// The type of an operation's elements: its place among NCCL's types, and the size of an element. All bits are zero for
 /// a type of which neither is known.
@@ -50,7 +50,7 @@ impl Datatype {
     ///
     /// NCCL passes names such as `ncclFloat32`; from 2.23 to 2.32 they are the names of the types of nccl.h.
     #[inline(always)]
-    pub(crate) fn of<'a>(name: Option<impl Into<Text<'a>>>) -> Self {
+    pub(crate) fn of<'a>(name: Option<impl Into<CText<'a>>>) -> Self {
         let Some(name) = name else { return Self::default() };
         let name = name.into();
         match BITS.number(name) {

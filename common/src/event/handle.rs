@@ -9,7 +9,7 @@
 //!     [ nonce 8 ][ generation 24 ][ kind 4 ][     index 28      ]
 //! ```
 
-use crate::event::kind::Kind;
+use crate::event::kind::EventKind;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Number of bits of the index.
@@ -78,7 +78,7 @@ impl Handle {
 
     /// Packs the index of a slot with its block's generation and the kind of the event in it.
     #[inline(always)]
-    pub fn of_event(kind: Kind, index: u32, generation: u32) -> Self {
+    pub fn of_event(kind: EventKind, index: u32, generation: u32) -> Self {
         Self(Self::new(index, generation).0 | (kind as u64) << INDEX_BITS)
     }
 
@@ -150,8 +150,8 @@ impl Handle {
 
     /// Returns the kind of the event; `None` for a context.
     #[inline(always)]
-    pub fn kind(self) -> Option<Kind> {
-        Kind::from_bits(self.0 >> INDEX_BITS & KIND_MASK)
+    pub fn kind(self) -> Option<EventKind> {
+        EventKind::from_bits(self.0 >> INDEX_BITS & KIND_MASK)
     }
 }
 
@@ -181,8 +181,8 @@ mod tests {
         let handle = Handle::new(123_456, 0x00FF_FFFF);
         assert_eq!(Handle::parse(handle.raw()), Some(handle));
         assert_eq!((handle.index(), handle.generation(), handle.kind()), (123_456, 0x00FF_FFFF, None));
-        let event = Handle::of_event(Kind::Skipped, 123_456, 0x00FF_FFFF);
-        assert_eq!((event.index(), event.generation(), event.kind()), (123_456, 0x00FF_FFFF, Some(Kind::Skipped)));
+        let event = Handle::of_event(EventKind::Skipped, 123_456, 0x00FF_FFFF);
+        assert_eq!((event.index(), event.generation(), event.kind()), (123_456, 0x00FF_FFFF, Some(EventKind::Skipped)));
         assert!(Handle::group_api().index() as usize >= crate::record::pool::MOST_SLOTS);
     }
 
@@ -192,7 +192,7 @@ mod tests {
         let nested = [Handle::nested_launch(), Handle::nested_group()].map(Handle::raw);
         assert_eq!([group, launch].map(Handle::shared), [Some(Shared::GroupApi), Some(Shared::KernelLaunch)]);
         assert_eq!(nested.map(Handle::shared), [Some(Shared::NestedLaunch), Some(Shared::NestedGroup)]);
-        let kind = Handle::of_event(Kind::Coll, SLOTLESS as u32, 0).raw();
+        let kind = Handle::of_event(EventKind::Coll, SLOTLESS as u32, 0).raw();
         for other in [0, 1, u64::MAX, group ^ 1 << 56, group | 1 << 40, kind, nested[1] + 1, Handle::new(7, 0).raw()] {
             assert_eq!(Handle::shared(other), None, "{other:x}");
         }
@@ -204,7 +204,7 @@ mod tests {
         let raw = Handle::new(1, 1).raw();
         assert_eq!(Handle::parse(raw ^ 1 << 60), None);
         assert_eq!(Handle::parse_context(raw), Handle::parse(raw));
-        assert_eq!(Handle::parse_context(Handle::of_event(Kind::Coll, 1, 1).raw()), None);
+        assert_eq!(Handle::parse_context(Handle::of_event(EventKind::Coll, 1, 1).raw()), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 /// Kind of the event that a slot holds; part of the event's handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum EventKind {
     /// A collective operation.
     Coll = 1,
     /// A point-to-point operation.
@@ -25,7 +25,7 @@ pub enum Kind {
     Skipped = 9,
 }
 
-impl Kind {
+impl EventKind {
     /// Returns the kind with that number in a handle; `None` for other numbers.
     #[inline(always)]
     pub fn from_bits(bits: u64) -> Option<Self> {

@@ -7,13 +7,13 @@ pub mod kind;
 pub mod name;
 pub mod text;
 
-use crate::event::text::Text;
+use crate::event::text::CText;
 use std::sync::atomic::AtomicI32;
 
 /// A communicator of this process, as NCCL passes it at init. Up to interface v3, NCCL passes no id, name or rank then;
-/// see [`Identity`].
+/// see [`CommunicatorIdentity`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Communicator {
+pub struct InitCommunicator {
     /// NCCL's communicator id, the same on all ranks.
     pub id: u64,
     /// The user's name for it, or empty.
@@ -32,12 +32,12 @@ pub struct Communicator {
     /// rank.
     pub introduced: bool,
     /// How its operations are timed.
-    pub timed: Timed,
+    pub timed: TimingOptions,
 }
 
 /// How the operations of a communicator are timed: what its NCCL was asked for, and known properties of that NCCL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timed {
+pub struct TimingOptions {
     /// Whether NCCL reports launches (v5 and later) and the settings ask for CUDA events around them.
     pub launches: bool,
     /// Whether NCCL counts sends and receives to self (2.31.2 and later). If not, the first of them shifts the stamps
@@ -54,7 +54,7 @@ pub struct Timed {
     pub asked: i32,
 }
 
-impl Default for Timed {
+impl Default for TimingOptions {
     fn default() -> Self {
         Self { launches: false, counts_self: true, silent_broadcasts: false, gpu_tick: 1, mask: None, asked: 0 }
     }
@@ -85,11 +85,11 @@ impl Eq for Mask {}
 
 /// A communicator's identity, which every operation carries up to interface v3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity<'a> {
+pub struct CommunicatorIdentity<'a> {
     /// Communicator id.
     pub id: u64,
     /// Name, or none.
-    pub name: Option<Text<'a>>,
+    pub name: Option<CText<'a>>,
     /// This process' rank in it.
     pub rank: i32,
 }
@@ -98,15 +98,15 @@ pub struct Identity<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
     /// A collective operation, when it is enqueued for the GPU.
-    Coll(Operation<'a>),
+    Coll(StartedOperation<'a>),
     /// A send or receive, when it is enqueued for the GPU.
-    P2p(Operation<'a>),
+    P2p(StartedOperation<'a>),
     /// A collective by copy engine, when it is enqueued; the GPU does not time it.
-    CeColl(Operation<'a>),
+    CeColl(StartedOperation<'a>),
     /// A call of a collective function of NCCL's API.
-    CollApi(Call<'a>),
+    CollApi(ApiCall<'a>),
     /// A call of a point-to-point function of NCCL's API.
-    P2pApi(Call<'a>),
+    P2pApi(ApiCall<'a>),
     /// A group of API calls (a call outside any group is one of its own).
     GroupApi,
     /// The operations of one kernel: they start next on this thread.
@@ -138,13 +138,13 @@ pub enum Event<'a> {
 
 /// An operation on the GPU.
 #[derive(Debug, Clone, Copy)]
-pub struct Operation<'a> {
+pub struct StartedOperation<'a> {
     /// NCCL's name, such as `AllReduce` or `Send`.
-    pub function: Option<Text<'a>>,
+    pub function: Option<CText<'a>>,
     /// Number of elements.
     pub count: u64,
     /// Type of the elements.
-    pub datatype: Option<Text<'a>>,
+    pub datatype: Option<CText<'a>>,
     /// NCCL's sequence number: the number of the operation among those of the same function in the communicator (0 for
     /// P2p).
     pub sequence: u64,
@@ -155,29 +155,29 @@ pub struct Operation<'a> {
     /// Number of channels; 0 where NCCL does not pass it.
     pub channels: u8,
     /// Algorithm, of a Coll.
-    pub algorithm: Option<Text<'a>>,
+    pub algorithm: Option<CText<'a>>,
     /// Protocol, of a Coll.
-    pub protocol: Option<Text<'a>>,
+    pub protocol: Option<CText<'a>>,
     /// The communicator, where only operations carry its identity.
-    pub identity: Option<Identity<'a>>,
+    pub identity: Option<CommunicatorIdentity<'a>>,
     /// The stream of a collective by copy engine: CUDA's handle.
     pub stream: usize,
 }
 
 /// A call of NCCL's API.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct ApiCall<'a> {
     /// NCCL's name, such as `AllReduce` or `Send`.
-    pub function: Option<Text<'a>>,
+    pub function: Option<CText<'a>>,
     /// Number of elements.
     pub count: u64,
     /// Type of the elements.
-    pub datatype: Option<Text<'a>>,
+    pub datatype: Option<CText<'a>>,
     /// The stream: CUDA's handle.
     pub stream: usize,
     /// The call was captured into a CUDA graph, so it launches nothing itself.
     pub captured: bool,
-    /// The root of a collective, as in [`Operation`].
+    /// The root of a collective, as in [`StartedOperation`].
     pub root: Option<i32>,
 }
 
@@ -199,7 +199,7 @@ pub struct ProxyOp {
 
 /// A change of state within an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum StateChange {
     /// A send step's data of `bytes` bytes goes to the network.
     SendWait {
         /// Size of the transfer.

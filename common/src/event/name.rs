@@ -3,7 +3,7 @@
 //! The known names have fixed numbers. An unknown name is stored once, without a lock, in a table of limited size.
 //! NCCL's strings are not trusted: NULL and overlong strings have a number too.
 
-use crate::event::text::{Text, Words};
+use crate::event::text::{CText, WordTable};
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
@@ -29,14 +29,14 @@ const ROOM: usize = 64;
 const LENGTH: usize = 64;
 
 /// The numbers of the known names, to be looked up by name. The first one has the number 1.
-static KNOWN: Words = {
+static KNOWN: WordTable = {
     let mut numbered = [("", 0); KNOWN_TEXTS.len()];
     let mut index = 0;
     while index < numbered.len() {
         numbered[index] = (KNOWN_TEXTS[index], index as u8 + 1);
         index += 1;
     }
-    Words::new(numbered)
+    WordTable::new(numbered)
 };
 const KNOWN_TEXTS: [&str; FUNCTIONS.len() + OTHERS.len()] = {
     let mut texts = [""; FUNCTIONS.len() + OTHERS.len()];
@@ -52,12 +52,12 @@ static SEEN: [OnceLock<[u8; LENGTH]>; ROOM] = [const { OnceLock::new() }; ROOM];
 
 /// A name as a number; 0 is [`UNKNOWN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Name(u8);
+pub struct FunctionName(u8);
 
-impl Name {
+impl FunctionName {
     /// Returns the number of a name. Names longer than 63 bytes are cut.
     #[inline(always)]
-    pub fn of<'a>(name: Option<impl Into<Text<'a>>>) -> Self {
+    pub fn of<'a>(name: Option<impl Into<CText<'a>>>) -> Self {
         let Some(name) = name else { return Self::default() };
         let name = name.into();
         match KNOWN.number(name) {
@@ -158,15 +158,18 @@ mod tests {
         for (number, name) in FUNCTIONS.iter().chain(&OTHERS).enumerate() {
             let text = CString::new(*name).unwrap();
             assert_eq!(
-                (Name::of(Some(text.as_c_str())).bits() as usize, Name::of(Some(text.as_c_str())).text().as_str()),
+                (
+                    FunctionName::of(Some(text.as_c_str())).bits() as usize,
+                    FunctionName::of(Some(text.as_c_str())).text().as_str()
+                ),
                 (number + 1, *name)
             );
         }
-        assert!((0..FUNCTIONS.len()).all(|index| Name::of_function(index).function() == Some(index)));
-        assert_eq!(Name::of(Some(c"AllReduce")).function(), Some(0));
-        assert_eq!(Name::of(Some(c"Recv")).text(), "Recv");
-        assert_eq!(Name::of(Some(c"LL128")).text(), "LL128");
-        assert_eq!(Name::of(Some(c"LL128")).function(), None);
+        assert!((0..FUNCTIONS.len()).all(|index| FunctionName::of_function(index).function() == Some(index)));
+        assert_eq!(FunctionName::of(Some(c"AllReduce")).function(), Some(0));
+        assert_eq!(FunctionName::of(Some(c"Recv")).text(), "Recv");
+        assert_eq!(FunctionName::of(Some(c"LL128")).text(), "LL128");
+        assert_eq!(FunctionName::of(Some(c"LL128")).function(), None);
     }
 
     #[test]
@@ -176,21 +179,21 @@ mod tests {
                 let mut other = name.as_bytes().to_vec();
                 other[place] ^= 1;
                 let other = CString::new(other).unwrap();
-                assert_eq!(KNOWN.number(Text::from(other.as_c_str())), None, "{name} at {place}");
+                assert_eq!(KNOWN.number(CText::from(other.as_c_str())), None, "{name} at {place}");
             }
         }
     }
 
     #[test]
     fn missing_odd_and_too_many_names_are_survived() {
-        assert_eq!(Name::default().text(), UNKNOWN);
-        let long = Name::of(Some(c"AFunctionWithANameThatIsLongerThanSixtyThreeBytesWhichNoneOfNcclIs"));
+        assert_eq!(FunctionName::default().text(), UNKNOWN);
+        let long = FunctionName::of(Some(c"AFunctionWithANameThatIsLongerThanSixtyThreeBytesWhichNoneOfNcclIs"));
         assert_eq!(long.text(), "AFunctionWithANameThatIsLongerThanSixtyThreeBytesWhichNoneOfNcc");
-        assert_eq!(Name::of(Some(c"\xff!")).text(), "\u{fffd}!");
+        assert_eq!(FunctionName::of(Some(c"\xff!")).text(), "\u{fffd}!");
         let names: Vec<_> = (0..100).map(|n| CString::new(format!("new{n}")).unwrap()).collect();
-        let numbers: Vec<Name> = names.iter().map(|name| Name::of(Some(name.as_c_str()))).collect();
+        let numbers: Vec<FunctionName> = names.iter().map(|name| FunctionName::of(Some(name.as_c_str()))).collect();
         assert_eq!(numbers[0].text(), "new0");
-        assert_eq!(Name::of(Some(names[0].as_c_str())), numbers[0]);
+        assert_eq!(FunctionName::of(Some(names[0].as_c_str())), numbers[0]);
         assert_eq!(numbers[99].text(), UNKNOWN);
     }
 }

@@ -11,12 +11,12 @@ const WORD: usize = 16;
 
 /// A C string whose length has not been measured.
 #[derive(Clone, Copy)]
-pub struct Text<'a> {
+pub struct CText<'a> {
     first: NonNull<c_char>,
     lives: PhantomData<&'a CStr>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> CText<'a> {
     /// Wraps a C string; `None` for NULL.
     ///
     /// # Safety
@@ -44,32 +44,32 @@ impl<'a> Text<'a> {
         word::of(self)
     }
 
-    /// Like [`Text::word`], but measures the string first.
+    /// Like [`CText::word`], but measures the string first.
     #[cfg_attr(target_arch = "x86_64", cold)]
     fn measured_word(self) -> Option<Word> {
         Word::of(self.c_str().to_bytes())
     }
 }
 
-impl<'a> From<&'a CStr> for Text<'a> {
+impl<'a> From<&'a CStr> for CText<'a> {
     fn from(text: &'a CStr) -> Self {
         Self { first: NonNull::from(text).cast(), lives: PhantomData }
     }
 }
 
-impl fmt::Debug for Text<'_> {
+impl fmt::Debug for CText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.c_str().fmt(f)
     }
 }
 
-impl PartialEq for Text<'_> {
+impl PartialEq for CText<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.c_str() == other.c_str()
     }
 }
 
-impl Eq for Text<'_> {}
+impl Eq for CText<'_> {}
 
 /// A string of less than 16 bytes without NUL, as two numbers: its bytes from the lowest on, then zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ const PLACES: usize = 64;
 
 /// A table of different words, each with a number. A word is found by one look: no two words share a place.
 #[derive(Debug)]
-pub struct Words {
+pub struct WordTable {
     /// The word at each place; [`Word::NONE`] where there is none.
     words: [Word; PLACES],
     /// Number of the word at each place.
@@ -124,7 +124,7 @@ pub struct Words {
     factor: u64,
 }
 
-impl Words {
+impl WordTable {
     /// Makes the table of these words and their numbers. To be called at compile time: it tries factors until one keeps
     /// all words apart.
     ///
@@ -163,7 +163,7 @@ impl Words {
 
     /// Returns the number of the string, if it is in the table.
     #[inline(always)]
-    pub fn number(&self, text: Text<'_>) -> Option<u8> {
+    pub fn number(&self, text: CText<'_>) -> Option<u8> {
         let word = text.word()?;
         let place = word.place(self.factor);
         (self.words[place] == word).then_some(self.numbers[place])
@@ -172,7 +172,7 @@ impl Words {
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod word {
-    use super::{Text, WORD, Word};
+    use super::{CText, WORD, Word};
     use std::arch::asm;
     use std::arch::x86_64::{
         __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_movemask_epi8,
@@ -193,10 +193,10 @@ mod word {
         keep
     };
 
-    /// See [`Text::word`]. If the string begins at least 16 bytes before the end of a page, 16 bytes are read at once,
+    /// See [`CText::word`]. If the string begins at least 16 bytes before the end of a page, 16 bytes are read at once,
     /// whatever follows the string. The C library's string functions do the same.
     #[inline(always)]
-    pub(super) fn of(text: Text<'_>) -> Option<Word> {
+    pub(super) fn of(text: CText<'_>) -> Option<Word> {
         let first = text.as_ptr();
         if first as usize % PAGE > PAGE - WORD {
             return text.measured_word();
@@ -225,10 +225,10 @@ mod word {
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 mod word {
-    use super::{Text, Word};
+    use super::{CText, Word};
 
     #[inline(always)]
-    pub(super) fn of(text: Text<'_>) -> Option<Word> {
+    pub(super) fn of(text: CText<'_>) -> Option<Word> {
         text.measured_word()
     }
 }
@@ -246,7 +246,7 @@ mod tests {
             bytes.push(0);
             // whatever follows the string
             bytes.extend([0xAA; 48]);
-            let text = Text::from(CStr::from_bytes_until_nul(&bytes).unwrap());
+            let text = CText::from(CStr::from_bytes_until_nul(&bytes).unwrap());
             assert_eq!(text.word(), Word::of(text.c_str().to_bytes()), "{text:?}");
             assert_eq!(text.word().is_some(), length < WORD);
         }
@@ -276,7 +276,7 @@ mod tests {
             let text = unsafe {
                 let first = page.add(4096 - length - 1);
                 first.copy_from_nonoverlapping(text.as_ptr().cast(), length + 1);
-                Text::new(first.cast()).unwrap()
+                CText::new(first.cast()).unwrap()
             };
             assert_eq!(text.word(), Word::of(&vec![b'x'; length]), "{length}");
         }
@@ -285,13 +285,13 @@ mod tests {
     #[test]
     fn null_is_no_string() {
         // SAFETY: NULL is allowed.
-        assert_eq!(unsafe { Text::new(std::ptr::null()) }, None);
+        assert_eq!(unsafe { CText::new(std::ptr::null()) }, None);
     }
 
     #[test]
     fn words_are_found_by_all_of_their_bytes() {
-        const WORDS: Words = Words::new([("LL", 7), ("LL128", 1), ("RING", 255), ("COLLNET_DIRECT", 0)]);
-        let number = |text: &str| WORDS.number(Text::from(CString::new(text).unwrap().as_c_str()));
+        const WORDS: WordTable = WordTable::new([("LL", 7), ("LL128", 1), ("RING", 255), ("COLLNET_DIRECT", 0)]);
+        let number = |text: &str| WORDS.number(CText::from(CString::new(text).unwrap().as_c_str()));
         assert_eq!(["LL", "LL128", "RING", "COLLNET_DIRECT"].map(number), [7, 1, 255, 0].map(Some));
         for text in ["", "L", "LL1", "LL129", "RINH", "COLLNET_DIRECU", "DOLLNET_DIRECT", "COLLNET_DIRECTX"] {
             assert_eq!(number(text), None, "{text}");

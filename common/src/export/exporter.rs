@@ -17,7 +17,7 @@ pub(crate) trait Exporter: Send {
 
 /// The words about an exporter in log lines, and the name of its thread.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct ExporterWords {
     /// Name of the thread.
     pub(super) thread: &'static str,
     /// The way of export, behind the word "exported".

@@ -1,17 +1,17 @@
 //! The metrics that exporters show. Names, units and labels are those of Mosaic's metric reference, so that its
 //! dashboards read them, plus a few of the library's own. Their meanings are the library's: docs/metrics.md.
 
-use super::identity::Identity;
+use super::identity::ProcessIdentity;
 use super::peer_labels::PeerLabels;
-use crate::event::name::Name;
+use crate::event::name::FunctionName;
 use crate::figures::board;
 use crate::figures::metric::{self, Fixed};
-use crate::figures::snapshot::{Pair, Sums};
+use crate::figures::snapshot::{PairTransfers, ProcessSums};
 use crate::nvlink;
-use crate::operation::{Source, bus_bytes};
+use crate::operation::{TimeSource, bus_bytes};
 use crate::sums::histograms::Buckets;
 use crate::sums::run_sums::hexadecimal;
-use crate::sums::run_sums::{ChannelSum, OperationSum, Rank};
+use crate::sums::run_sums::{ChannelSum, OperationSum, RankSums};
 use std::collections::BTreeMap;
 
 /// All points of one metric name.
@@ -24,7 +24,7 @@ pub(crate) struct Family {
     /// One sentence.
     pub meaning: String,
     /// The points, each with other labels. Never empty.
-    pub points: Vec<Point>,
+    pub points: Vec<LabelledPoint>,
 }
 
 /// Label names and values. No name occurs twice.
@@ -32,7 +32,7 @@ pub(crate) type Labels = Vec<(&'static str, String)>;
 
 /// The value under one set of labels.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Point {
+pub(crate) struct LabelledPoint {
     /// The labels.
     pub labels: Labels,
     /// The value.
@@ -78,9 +78,14 @@ const MICROSECOND: f64 = 1e3;
 const MEGABYTE: f64 = 1e6;
 
 /// Makes all families that have a point.
-pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut PeerLabels, failed: u64) -> Vec<Family> {
+pub(crate) fn families(
+    sums: &ProcessSums,
+    identity: &ProcessIdentity,
+    peers: &mut PeerLabels,
+    failed: u64,
+) -> Vec<Family> {
     peers.meet(sums.pairs.iter().map(|(pair, _)| *pair));
-    let view = View { sums, of_process: of_process(identity) };
+    let view = FamilyView { sums, of_process: of_process(identity) };
     let mut made = view.operations();
     made.extend(view.bus());
     made.extend(view.pairs(peers));
@@ -108,7 +113,7 @@ pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut PeerLabels,
     made.extend(lost.into_iter().chain(untimed).filter_map(|counter| {
         let about = metric::counters().get(counter as usize)?;
         let value = Value::Sum(board::read(counter as usize));
-        let points = vec![Point { labels: view.of_process.clone(), value }];
+        let points = vec![LabelledPoint { labels: view.of_process.clone(), value }];
         Some(Family {
             name: &about.name,
             unit: "count",
@@ -116,7 +121,7 @@ pub(crate) fn families(sums: &Sums, identity: &Identity, peers: &mut PeerLabels,
             points,
         })
     }));
-    let points = vec![Point { labels: view.of_process.clone(), value: Value::Sum(failed) }];
+    let points = vec![LabelledPoint { labels: view.of_process.clone(), value: Value::Sum(failed) }];
     made.push(Family {
         points,
         ..family("nccl_exports_failed", "count", "Exports that failed and whose moment is missing")
@@ -133,7 +138,7 @@ fn of_times(nanoseconds: &Buckets) -> Histogram {
 }
 
 /// Returns the labels that every point has.
-fn of_process(identity: &Identity) -> Labels {
+fn of_process(identity: &ProcessIdentity) -> Labels {
     let told =
         [("local_rank", &identity.local_rank), ("gpu_uuid", &identity.gpu_uuid), ("gpu_pci_bus_id", &identity.gpu_bus)];
     let told = told.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
@@ -195,7 +200,7 @@ impl OfKind {
     /// Adds the sums of a rank's operations of one function.
     fn add(&mut self, labels: &Labels, sum: &OperationSum) {
         let Some(spread) = &sum.spread else { return };
-        let point = |value| Point { labels: labels.clone(), value };
+        let point = |value| LabelledPoint { labels: labels.clone(), value };
         match &mut self.count {
             Some(count) => {
                 let ones = Histogram { sum: sum.count as f64, bounds: vec![1.0], counts: vec![sum.count, 0] };
@@ -209,10 +214,10 @@ impl OfKind {
         for (into, value) in self.sends.iter_mut().zip(values).filter(|(_, value)| value.count() > 0) {
             into.points.push(point(Value::Histogram(value)));
         }
-        let times = Source::ALL.into_iter().zip(spread.times.iter().map(of_times));
+        let times = TimeSource::ALL.into_iter().zip(spread.times.iter().map(of_times));
         for (source, value) in times.filter(|(_, value)| value.count() > 0) {
             let labels = labels.iter().cloned().chain([("timing", source.name().to_owned())]).collect();
-            self.time.points.push(Point { labels, value: Value::Histogram(value) });
+            self.time.points.push(LabelledPoint { labels, value: Value::Histogram(value) });
         }
     }
 
@@ -222,12 +227,12 @@ impl OfKind {
     }
 }
 
-struct View<'a> {
-    sums: &'a Sums,
+struct FamilyView<'a> {
+    sums: &'a ProcessSums,
     of_process: Labels,
 }
 
-impl View<'_> {
+impl FamilyView<'_> {
     fn labels(&self, comm: u64, others: impl IntoIterator<Item = (&'static str, String)>) -> Labels {
         let nranks = self.sums.communicators.get(&comm).map(|nranks| ("comm_nranks", nranks.to_string()));
         let first = [("communicator", hexadecimal(comm))];
@@ -235,7 +240,7 @@ impl View<'_> {
     }
 
     /// Returns the labels of a rank's operations of one function.
-    fn of_operations(&self, rank: Rank, comm_type: &str, function: Name) -> Labels {
+    fn of_operations(&self, rank: RankSums, comm_type: &str, function: FunctionName) -> Labels {
         let rank_text = rank.rank.to_string();
         let labels = [("comm_type", comm_type.into()), ("operation", function.text()), ("rank", rank_text)];
         self.labels(rank.comm, labels)
@@ -243,7 +248,7 @@ impl View<'_> {
 
     /// Makes the families of collectives and of sends and receives. Sends and receives are summed over the peers.
     fn operations(&self) -> Vec<Family> {
-        let mut sums: BTreeMap<(Rank, bool, Name), OperationSum> = BTreeMap::new();
+        let mut sums: BTreeMap<(RankSums, bool, FunctionName), OperationSum> = BTreeMap::new();
         for ((rank, is_coll, function, _), sum) in &self.sums.operations {
             sums.entry((*rank, *is_coll, *function)).or_default().merge(sum);
         }
@@ -267,13 +272,13 @@ impl View<'_> {
                 continue;
             };
             let labels = self.of_operations(*rank, "COLLECTIVE", *function);
-            bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(moved as u64) });
-            time.points.push(Point { labels, value: Value::Sum(sum.kernel_time / 1000) });
+            bytes.points.push(LabelledPoint { labels: labels.clone(), value: Value::Sum(moved as u64) });
+            time.points.push(LabelledPoint { labels, value: Value::Sum(sum.kernel_time / 1000) });
         }
         vec![bytes, time]
     }
 
-    fn of_transfers(&self, rank: Rank, peer: Option<i32>, channel: Option<u8>) -> Labels {
+    fn of_transfers(&self, rank: RankSums, peer: Option<i32>, channel: Option<u8>) -> Labels {
         let peer = peer.map_or_else(|| "other".into(), |peer| peer.to_string());
         let others = [("source_rank", rank.rank.to_string()), ("dest_rank", peer)];
         let channel = channel.map(|channel| ("channel", channel.to_string()));
@@ -281,7 +286,7 @@ impl View<'_> {
     }
 
     fn pairs(&self, peers: &PeerLabels) -> Vec<Family> {
-        let mut sums: BTreeMap<(Rank, Option<i32>), Pair> = BTreeMap::new();
+        let mut sums: BTreeMap<(RankSums, Option<i32>), PairTransfers> = BTreeMap::new();
         for ((rank, peer), pair) in &self.sums.pairs {
             sums.entry((*rank, peers.label(*rank, *peer))).or_default().merge(pair);
         }
@@ -291,13 +296,13 @@ impl View<'_> {
         let mut rate = family("nccl_profiler_rank_rate", "MB/s", "Transfer rate from rank to rank, of each window");
         for ((rank, peer), pair) in &sums {
             let labels = self.of_transfers(*rank, *peer, None);
-            bytes.points.push(Point { labels: labels.clone(), value: Value::Sum(pair.bytes) });
+            bytes.points.push(LabelledPoint { labels: labels.clone(), value: Value::Sum(pair.bytes) });
             let Some(windows) = &pair.windows else { continue };
             let rates = Histogram::of(&windows.rates, MEGABYTE);
             let latencies = of_times(&windows.latencies);
             for (into, value) in [(&mut rate, rates), (&mut latency, latencies)] {
                 if value.count() > 0 {
-                    into.points.push(Point { labels: labels.clone(), value: Value::Histogram(value) });
+                    into.points.push(LabelledPoint { labels: labels.clone(), value: Value::Histogram(value) });
                 }
             }
         }
@@ -305,7 +310,7 @@ impl View<'_> {
     }
 
     fn channels(&self, peers: &PeerLabels) -> Vec<Family> {
-        let mut sums: BTreeMap<(Rank, Option<i32>, u8), ChannelSum> = BTreeMap::new();
+        let mut sums: BTreeMap<(RankSums, Option<i32>, u8), ChannelSum> = BTreeMap::new();
         for ((rank, peer, channel), sum) in &self.sums.channels {
             sums.entry((*rank, peers.label(*rank, *peer), *channel)).or_default().merge(sum);
         }
@@ -320,18 +325,18 @@ impl View<'_> {
             let labels = self.of_transfers(*rank, *peer, Some(*channel));
             let sizes = Histogram::of(&spread.sizes, 1.0);
             let times = of_times(&spread.times);
-            size.points.push(Point { labels: labels.clone(), value: Value::Histogram(sizes) });
+            size.points.push(LabelledPoint { labels: labels.clone(), value: Value::Histogram(sizes) });
             let latencies = of_times(&spread.latencies);
             if latencies.count() > 0 {
-                latency.points.push(Point { labels: labels.clone(), value: Value::Histogram(latencies) });
+                latency.points.push(LabelledPoint { labels: labels.clone(), value: Value::Histogram(latencies) });
             }
-            time.points.push(Point { labels, value: Value::Histogram(times) });
+            time.points.push(LabelledPoint { labels, value: Value::Histogram(times) });
         }
         vec![size, time, latency]
     }
 }
 
-impl Pair {
+impl PairTransfers {
     fn merge(&mut self, other: &Self) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         crate::sums::histograms::merge(&mut self.windows, &other.windows, crate::sums::histograms::OfWindows::merge);

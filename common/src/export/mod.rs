@@ -17,15 +17,18 @@ pub(crate) mod textfile;
 mod thread;
 
 use crate::config::Settings;
-use exporter::Way;
+use exporter::ExporterWords;
 
 pub(crate) use exporter::Exporter;
-pub(crate) use families::{Family, Histogram, Labels, Point, Value};
-pub(crate) use identity::Identity;
+pub(crate) use families::{Family, Histogram, LabelledPoint, Labels, Value};
+pub(crate) use identity::ProcessIdentity;
 
-const OTLP: Way =
-    Way { thread: "scorep-nccl-exp", how: "over OpenTelemetry", out: "OTEL_EXPORTER_OTLP_ENDPOINT says where to" };
-const TEXTFILE: Way = Way {
+const OTLP: ExporterWords = ExporterWords {
+    thread: "scorep-nccl-exp",
+    how: "over OpenTelemetry",
+    out: "OTEL_EXPORTER_OTLP_ENDPOINT says where to",
+};
+const TEXTFILE: ExporterWords = ExporterWords {
     thread: "scorep-nccl-prm",
     how: "to NCCL_SCOREP_PROM_DIR",
     out: "the directory must be there, and the job may write to it",
@@ -36,7 +39,7 @@ pub(crate) fn begin(settings: &Settings) {
     if !settings.otel && settings.prom_dir.is_none() {
         return;
     }
-    let identity = Identity::of_process();
+    let identity = ProcessIdentity::of_process();
     let otlp = settings.otel.then(|| (OTLP, otel::exporter(&identity)));
     let textfile = settings.prom_dir.as_deref().map(|directory| (TEXTFILE, textfile::exporter(directory, &identity)));
     thread::begin(otlp.into_iter().chain(textfile), &identity, settings);

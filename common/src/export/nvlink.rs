@@ -1,18 +1,18 @@
 //! The metrics of NVLink and of network adapters: the machine's counters, and beside them the bytes that NCCL's
 //! operations should have moved.
 
-use super::families::{Family, Labels, Point, Value};
+use super::families::{Family, LabelledPoint, Labels, Value};
 use crate::hardware::Ways;
-use crate::nvlink::{Reading, by_gpu};
+use crate::nvlink::{NvlinkReading, by_gpu};
 use crate::sums::run_sums::OverNvlink;
 
 /// Labels of a process that name its GPU. Each GPU here has its own.
 const OF_GPU: [&str; 2] = ["gpu_uuid", "gpu_pci_bus_id"];
 
 /// A pair of families, by direction.
-struct Pair([Family; 2]);
+struct DirectionFamilies([Family; 2]);
 
-impl Pair {
+impl DirectionFamilies {
     fn new([sent, received]: [(&'static str, &str); 2]) -> Self {
         let family = |(name, meaning): (&'static str, &str)| Family {
             name,
@@ -25,25 +25,25 @@ impl Pair {
 
     fn add(&mut self, labels: &Labels, bytes: Ways<u64>) {
         for (family, bytes) in self.0.iter_mut().zip([bytes.sent, bytes.received]) {
-            family.points.push(Point { labels: labels.clone(), value: Value::Sum(bytes) });
+            family.points.push(LabelledPoint { labels: labels.clone(), value: Value::Sum(bytes) });
         }
     }
 }
 
 /// Makes the families that have a point. `of_process` are the labels that every point has.
-pub(super) fn families(reading: Reading, moved: &OverNvlink, of_process: &Labels) -> Vec<Family> {
-    let mut counted = Pair::new([
+pub(super) fn families(reading: NvlinkReading, moved: &OverNvlink, of_process: &Labels) -> Vec<Family> {
+    let mut counted = DirectionFamilies::new([
         ("nccl_nvlink_sent_bytes", "Data that the GPU sent over NVLink, all traffic of all processes, by NVML"),
         ("nccl_nvlink_received_bytes", "Data that the GPU received over NVLink, all traffic of all processes, by NVML"),
     ]);
-    let mut expected = Pair::new([
+    let mut expected = DirectionFamilies::new([
         ("nccl_nvlink_expected_sent_bytes", "Bytes that NCCL's operations with known traffic should send over NVLink"),
         (
             "nccl_nvlink_expected_received_bytes",
             "Bytes that NCCL's operations with known traffic should receive over NVLink",
         ),
     ]);
-    let mut adapters = Pair::new([
+    let mut adapters = DirectionFamilies::new([
         ("nccl_adapter_sent_bytes", "Bytes that a network adapter of the node sent, of all processes"),
         ("nccl_adapter_received_bytes", "Bytes that a network adapter of the node received, of all processes"),
     ]);
@@ -67,16 +67,17 @@ pub(super) fn families(reading: Reading, moved: &OverNvlink, of_process: &Labels
         if homeless.is_none() {
             expected.add(&labels, moved.bytes);
         }
-        unknown.points.push(Point { labels, value: Value::Sum(moved.unknown()) });
+        unknown.points.push(LabelledPoint { labels, value: Value::Sum(moved.unknown()) });
     }
     if let Some(operations) = homeless {
-        unknown.points.push(Point { labels: host.clone(), value: Value::Sum(operations) });
+        unknown.points.push(LabelledPoint { labels: host.clone(), value: Value::Sum(operations) });
     }
     for adapter in reading.adapters {
         let labels: Labels = host.iter().cloned().chain([("adapter", adapter.name)]).collect();
         adapters.add(&labels, adapter.bytes);
     }
-    let [Pair(counted), Pair(expected), Pair(adapters)] = [counted, expected, adapters];
+    let [DirectionFamilies(counted), DirectionFamilies(expected), DirectionFamilies(adapters)] =
+        [counted, expected, adapters];
     let all = counted.into_iter().chain(expected).chain([unknown]).chain(adapters);
     all.filter(|family| !family.points.is_empty()).collect()
 }
@@ -99,7 +100,7 @@ mod tests {
             pcie: None,
         };
         let bytes = Ways { sent: 5, received: 7 };
-        let reading = Reading {
+        let reading = NvlinkReading {
             seconds: 1.0,
             gpus: vec![gpu("0000:0A:00.0", Ok(bytes)), gpu("0000:0B:00.0", Err(Why("no".into())))],
             adapters: vec![AdapterBytes { name: "mlx5_0:1".into(), bytes }],

@@ -1,17 +1,17 @@
 //! The rank pairs that have labels of their own: the first ones up to a limit. A pair among the others stays there,
 //! since a sum must never fall.
 
-use crate::sums::run_sums::Rank;
+use crate::sums::run_sums::RankSums;
 use std::collections::BTreeSet;
 
 /// A rank, and a rank that it sends to.
-pub(crate) type Pair = (Rank, i32);
+pub(crate) type PeerPair = (RankSums, i32);
 
 /// The pairs with labels of their own.
 #[derive(Debug)]
 pub(crate) struct PeerLabels {
     most: usize,
-    own: BTreeSet<Pair>,
+    own: BTreeSet<PeerPair>,
 }
 
 impl PeerLabels {
@@ -21,7 +21,7 @@ impl PeerLabels {
     }
 
     /// Adds new pairs while there is room. A pair once added stays for good.
-    pub(crate) fn meet(&mut self, pairs: impl Iterator<Item = Pair>) {
+    pub(crate) fn meet(&mut self, pairs: impl Iterator<Item = PeerPair>) {
         for pair in pairs {
             if self.own.len() < self.most {
                 self.own.insert(pair);
@@ -30,7 +30,7 @@ impl PeerLabels {
     }
 
     /// Returns the peer for its label; `None` for a pair among the others.
-    pub(crate) fn label(&self, rank: Rank, peer: i32) -> Option<i32> {
+    pub(crate) fn label(&self, rank: RankSums, peer: i32) -> Option<i32> {
         self.own.contains(&(rank, peer)).then_some(peer)
     }
 }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn those_that_come_first_have_labels_of_their_own_for_good() {
-        let rank = Rank { comm: 1, rank: 0 };
+        let rank = RankSums { comm: 1, rank: 0 };
         let pair = |peer| (rank, peer);
         let mut peers = PeerLabels::new(2);
         peers.meet([pair(5), pair(3)].into_iter());

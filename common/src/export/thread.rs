@@ -1,11 +1,11 @@
 //! The exporters' threads, one for each exporter, so that a slow one delays no other. A fault in a thread ends its
 //! exports alone: the recording goes on.
 
-use super::exporter::{Exporter, Way};
+use super::exporter::{Exporter, ExporterWords};
 use super::families::{Family, families};
-use super::identity::Identity;
+use super::identity::ProcessIdentity;
 use super::peer_labels::PeerLabels;
-use crate::base::answer::{self, Missing, Reply};
+use crate::base::answer::{self, AnswerFailure, Reply};
 use crate::base::{log, own_thread};
 use crate::config::Settings;
 use crate::control;
@@ -37,13 +37,17 @@ static ORDERS: OnceCell<Vec<(Orders, Teller)>> = OnceCell::new();
 static LACKS_ONE: AtomicBool = AtomicBool::new(false);
 
 /// An exporter, or why there is none.
-type Made = Result<Box<dyn Exporter>, String>;
+type MadeExporter = Result<Box<dyn Exporter>, String>;
 
 /// Starts a thread for each exporter that could be made.
-pub(super) fn begin(asked: impl Iterator<Item = (Way, Made)>, identity: &Identity, settings: &Settings) {
+pub(super) fn begin(
+    asked: impl Iterator<Item = (ExporterWords, MadeExporter)>,
+    identity: &ProcessIdentity,
+    settings: &Settings,
+) {
     // shared, so that all exporters have the same labels
     let peers = Arc::new(Mutex::new(PeerLabels::new(settings.otel_most_peers)));
-    let start = |(way, made): (Way, Made)| {
+    let start = |(way, made): (ExporterWords, MadeExporter)| {
         let how = way.how;
         let exporter = made.map_err(|why| log::warn(&format!("nothing is exported {how}: {why}"))).ok()?;
         let teller = Teller { way, told: Arc::default(), has_failed: Arc::default() };
@@ -86,7 +90,7 @@ pub(super) fn last() {
         orders.try_send(done).ok().map(|()| (answer, teller))
     });
     for (answer, teller) in sent.collect::<Vec<_>>() {
-        if answer.wait(deadline.saturating_duration_since(Instant::now())) == Err(Missing::TooLate) {
+        if answer.wait(deadline.saturating_duration_since(Instant::now())) == Err(AnswerFailure::TooLate) {
             teller.tell("no answer before the process ends");
         }
     }
@@ -102,7 +106,7 @@ pub(super) fn have_failed() -> bool {
 /// Notes one exporter's failures, and warns of them.
 #[derive(Clone)]
 struct Teller {
-    way: Way,
+    way: ExporterWords,
     /// Time of the last warning.
     told: Arc<Mutex<Option<Instant>>>,
     /// Whether the last export has failed.
@@ -121,7 +125,7 @@ impl Teller {
             }
             *told = Some(Instant::now());
         }
-        let Way { how, out, .. } = self.way;
+        let ExporterWords { how, out, .. } = self.way;
         log::warn(&format!(
             "figures could not be exported {how} ({why}); the next export, if there is one, has all of them ({out})"
         ));
@@ -137,7 +141,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Work {
     teller: Teller,
     exporter: Box<dyn Exporter>,
-    identity: Identity,
+    identity: ProcessIdentity,
     peers: Arc<Mutex<PeerLabels>>,
     failed: u64,
     /// Whether a failure was told and all exports have failed since. Then the first success is told, too.
@@ -148,7 +152,7 @@ impl Work {
     /// Runs the exports on a thread of their own. Returns the sender of orders.
     fn start(self) -> Option<Orders> {
         let (orders, inbox) = crossbeam_channel::bounded(1);
-        let Way { thread, how, .. } = self.teller.way;
+        let ExporterWords { thread, how, .. } = self.teller.way;
         let has_failed = self.teller.has_failed.clone();
         let guarded = move || {
             if catch_unwind(AssertUnwindSafe(|| self.run(&inbox))).is_err() {

@@ -1,16 +1,16 @@
 //! The communicators that NCCL introduced.
 
-use crate::event::Communicator;
-use crate::sums::run_sums::Rank;
+use crate::event::InitCommunicator;
+use crate::sums::run_sums::RankSums;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The introduced communicators by id, each with its ranks in this process.
 #[derive(Debug, Default)]
-pub(crate) struct Introductions(pub(crate) BTreeMap<u64, (Communicator, BTreeSet<i32>)>);
+pub(crate) struct Introductions(pub(crate) BTreeMap<u64, (InitCommunicator, BTreeSet<i32>)>);
 
 impl Introductions {
     /// Adds a communicator and its rank.
-    pub(crate) fn add(&mut self, communicator: &Communicator) {
+    pub(crate) fn add(&mut self, communicator: &InitCommunicator) {
         let entry = self.0.entry(communicator.id).or_insert_with(|| (communicator.clone(), BTreeSet::new()));
         entry.1.insert(communicator.rank);
     }
@@ -26,8 +26,8 @@ impl Introductions {
     }
 
     /// Forgets ranks whose communicators no longer have figures of their own.
-    pub(crate) fn forget(&mut self, ranks: Vec<Rank>) {
-        for Rank { comm, rank } in ranks {
+    pub(crate) fn forget(&mut self, ranks: Vec<RankSums>) {
+        for RankSums { comm, rank } in ranks {
             if let Some((_, known)) = self.0.get_mut(&comm) {
                 known.remove(&rank);
                 if known.is_empty() {

@@ -18,16 +18,16 @@ use crate::figures::series::SeriesStore;
 use crate::figures::timeline::Timeline;
 use crate::launch::lag::Lag;
 use crate::nvlink;
-use crate::operation::kernels::Counted;
+use crate::operation::kernels::CountedKernels;
 use crate::operation::verdict::Cause;
-use crate::operation::verdict::Judged;
-use crate::operation::{Operation, Source};
+use crate::operation::verdict::JudgedTime;
+use crate::operation::{Operation, TimeSource};
 use crate::sums::connections::Served;
 use crate::sums::histograms;
 use crate::sums::intervals::{self, Intervals};
 use crate::sums::rate::Rate;
 use crate::sums::round_sums::ToPeer;
-use crate::sums::run_sums::{OverNvlink, Rank, Totals};
+use crate::sums::run_sums::{OverNvlink, RankSums, Totals};
 use crate::sums::window_sums::Traffic;
 
 /// Largest number of disjoint times that the process keeps. It adds the times of all communicators, some long after
@@ -100,7 +100,7 @@ impl Figures {
     }
 
     /// Adds the transfers of a window.
-    pub fn transfers(&mut self, rank: Rank, sent: Vec<ToPeer>, window: &mut Traffic) {
+    pub fn transfers(&mut self, rank: RankSums, sent: Vec<ToPeer>, window: &mut Traffic) {
         let already = self.net_now.len();
         for ToPeer { peer, sum, channels, mut under_way } in sent {
             under_way.sort_unstable();
@@ -121,7 +121,7 @@ impl Figures {
     }
 
     /// Adds the service times of a window's transfers.
-    pub fn served(&mut self, rank: Rank, served: &Served, window: &mut Traffic) {
+    pub fn served(&mut self, rank: RankSums, served: &Served, window: &mut Traffic) {
         let Served { peer, channel, services, .. } = served;
         self.totals.pairs.entry((rank, *peer)).or_default().services.merge(services);
         window.to(*peer).services.merge(services);
@@ -131,7 +131,7 @@ impl Figures {
     }
 
     /// Adds the rate of a pair's window to its histograms.
-    pub fn window(&mut self, rank: Rank, peer: i32, rate: Rate) {
+    pub fn window(&mut self, rank: RankSums, peer: i32, rate: Rate) {
         if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
             histograms::keep(&mut pair.windows, |windows| {
                 windows.add(rate.sustained_mb_s, rate.fit.and_then(|fit| fit.latency_us))
@@ -140,7 +140,7 @@ impl Figures {
     }
 
     /// Adds the latency of a channel's window to its histogram.
-    pub fn channel_window(&mut self, (rank, peer, channel): (Rank, i32, u8), latency_us: f64) {
+    pub fn channel_window(&mut self, (rank, peer, channel): (RankSums, i32, u8), latency_us: f64) {
         if let Some(channel) = self.totals.channels.get_mut(&(rank, peer, channel)) {
             histograms::keep(&mut channel.spread, |spread| spread.window(latency_us));
         }
@@ -148,7 +148,7 @@ impl Figures {
 
     /// Counts an operation that looks done, as far as it is certain. Its time counts once the time's source is certain.
     /// What becomes known later is added later; nothing is ever taken back.
-    pub fn credit(&mut self, operation: &mut Operation, judged: Judged) {
+    pub fn credit(&mut self, operation: &mut Operation, judged: JudgedTime) {
         let timing = judged.timing(operation);
         if operation.is_invisible(timing) {
             return;
@@ -169,21 +169,21 @@ impl Figures {
         };
         // a longer time contains the shorter time that was added before
         if stop - start > operation.credited {
-            let by_events = timing.source() == Source::Events;
+            let by_events = timing.source() == TimeSource::Events;
             intervals::push(if by_events { &mut self.busy_by_events_now } else { &mut self.busy_now }, start, stop);
         }
         credit_time(operation, judged.kernel.counted(operation.distance, operation.function), stop - start);
     }
 
     /// Takes in an operation of which nothing more will come. `place` is its rank's place on the timeline.
-    pub fn settle(&mut self, rank: Rank, place: Option<u8>, operation: &mut Operation, judged: Judged) {
+    pub fn settle(&mut self, rank: RankSums, place: Option<u8>, operation: &mut Operation, judged: JudgedTime) {
         self.credit(operation, judged);
         let timing = judged.timing(operation);
         if timing.source().is_gpu() {
             board::add(Fixed::GpuTimedOps as usize, 1);
-            board::add(Fixed::EventTimedOps as usize, u64::from(timing.source() == Source::Events));
+            board::add(Fixed::EventTimedOps as usize, u64::from(timing.source() == TimeSource::Events));
         } else {
-            let sum = if timing.source() == Source::Proxy { Fixed::ProxyTime } else { Fixed::EnqueueTime };
+            let sum = if timing.source() == TimeSource::Proxy { Fixed::ProxyTime } else { Fixed::EnqueueTime };
             board::add(sum as usize, timing.nanoseconds(self.nanoseconds_per_tick));
             if let Some(cause) = operation.untimed(judged.kernel, judged.unheard).filter(|_| self.wants_gpu_times) {
                 self.totals.untimed[cause as usize - 1] += 1;
@@ -255,7 +255,7 @@ impl Figures {
 }
 
 /// Adds a GPU time to the sums that count the kernel at this operation: the operations of a kernel share its time.
-fn credit_time(operation: &mut Operation, counted: Counted, nanoseconds: u64) {
+fn credit_time(operation: &mut Operation, counted: CountedKernels, nanoseconds: u64) {
     let more = nanoseconds.saturating_sub(operation.credited);
     operation.credited = operation.credited.max(nanoseconds);
     if counted.at_all {
@@ -271,28 +271,28 @@ fn credit_time(operation: &mut Operation, counted: Counted, nanoseconds: u64) {
 mod tests {
     use super::*;
 
-    use crate::event::kind::Kind;
+    use crate::event::kind::EventKind;
     use crate::launch::Untimed;
     use crate::operation::kernels::Kernel;
     use crate::operation::tests::recorded;
-    use crate::operation::verdict::Verdict;
+    use crate::operation::verdict::StampVerdict;
     use crate::record::payload::OfOperation;
 
     #[test]
     fn the_gpu_is_busy_for_the_longest_time_of_an_operation_once_and_for_no_other_time() {
-        let algorithm = crate::event::name::Name::of(Some(c"RING"));
+        let algorithm = crate::event::name::FunctionName::of(Some(c"RING"));
         let mut operation =
-            recorded(Kind::Coll, 1000, OfOperation { bytes: 8, algorithm, channels: 1, ..OfOperation::default() });
+            recorded(EventKind::Coll, 1000, OfOperation { bytes: 8, algorithm, channels: 1, ..OfOperation::default() });
         operation.stop = crate::operation::moment(4000);
         let mut figures = Figures::default();
-        let judged = |verdict| Judged { verdict, kernel: Kernel::default(), unheard: Untimed::NotBelieved };
+        let judged = |verdict| JudgedTime { verdict, kernel: Kernel::default(), unheard: Untimed::NotBelieved };
         for (stamps, busy) in [((500, 550), 50), ((500, 550), 50), ((510, 520), 50), ((490, 580), 90)] {
             operation.kernel_ended(Some(stamps));
-            figures.credit(&mut operation, judged(Verdict::InStep));
+            figures.credit(&mut operation, judged(StampVerdict::InStep));
             figures.update_board();
             assert_eq!((figures.busy.total(), operation.credited), (busy, busy));
         }
-        figures.credit(&mut operation, judged(Verdict::OutOfStep));
+        figures.credit(&mut operation, judged(StampVerdict::OutOfStep));
         figures.update_board();
         assert_eq!((figures.busy.total(), operation.credited), (90, 90), "no time but the GPU's");
     }

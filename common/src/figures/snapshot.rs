@@ -2,40 +2,40 @@
 
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
-use crate::sums::histograms::Kept;
+use crate::sums::histograms::IfHistograms;
 use crate::sums::histograms::OfWindows;
-use crate::sums::run_sums::{ChannelSum, OTHERS, OperationKey, OperationSum, OverNvlink, Rank};
+use crate::sums::run_sums::{ChannelSum, OTHERS, OperationKey, OperationSum, OverNvlink, RankSums};
 use std::collections::BTreeMap;
 
 /// Sums of the process since its start. Communicators that will be merged into [`OTHERS`] when they end are counted
 /// there from the start. So a key may occur more than once, but no sum ever moves from one key to another.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sums {
+pub(crate) struct ProcessSums {
     /// Number of ranks of each communicator.
     pub communicators: BTreeMap<u64, i32>,
     /// Operation sums, as in [`crate::sums::run_sums::Totals`].
     pub operations: Vec<(OperationKey, OperationSum)>,
     /// Transfers by rank and peer.
-    pub pairs: Vec<((Rank, i32), Pair)>,
+    pub pairs: Vec<((RankSums, i32), PairTransfers)>,
     /// Transfers by rank, peer and channel.
-    pub channels: Vec<((Rank, i32, u8), ChannelSum)>,
+    pub channels: Vec<((RankSums, i32, u8), ChannelSum)>,
     /// Bytes that operations should have moved over NVLink.
     pub moved: OverNvlink,
 }
 
 /// Transfers of a pair of ranks.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pair {
+pub(crate) struct PairTransfers {
     /// Bytes.
     pub bytes: u64,
     /// Histograms of its windows' rates and latencies.
-    pub windows: Kept<OfWindows>,
+    pub windows: IfHistograms<OfWindows>,
 }
 
-impl Sums {
+impl ProcessSums {
     pub(crate) fn of(figures: &Figures, introductions: &Introductions) -> Self {
         let totals = &figures.totals;
-        let of = |rank| if totals.has_sums_of_its_own(rank) { rank } else { Rank { comm: OTHERS, ..rank } };
+        let of = |rank| if totals.has_sums_of_its_own(rank) { rank } else { RankSums { comm: OTHERS, ..rank } };
         Self {
             communicators: introductions.sizes(),
             operations: totals
@@ -47,7 +47,7 @@ impl Sums {
                 .pairs
                 .iter()
                 .map(|(&(rank, peer), pair)| {
-                    ((of(rank), peer), Pair { bytes: pair.bytes, windows: pair.windows.clone() })
+                    ((of(rank), peer), PairTransfers { bytes: pair.bytes, windows: pair.windows.clone() })
                 })
                 .collect(),
             channels: totals

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 /// Rates of a process' links.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Links {
+pub struct ProcessLinks {
     /// Its GPUs, in the order in which they were met.
     pub gpus: Vec<GpuLinks>,
     /// The node's network adapters that NCCL would take.
@@ -31,7 +31,7 @@ pub struct GpuLinks {
     pub pcie_mbit_s: Option<u64>,
 }
 
-impl Links {
+impl ProcessLinks {
     /// Returns the GPU at this place on the PCI bus.
     pub(crate) fn of(&mut self, bus: &str) -> &mut GpuLinks {
         let place = self.gpus.iter().position(|gpu| gpu.gpu == bus).unwrap_or(self.gpus.len());
@@ -42,7 +42,7 @@ impl Links {
     }
 }
 
-static KNOWN: Mutex<Option<Links>> = Mutex::new(None);
+static KNOWN: Mutex<Option<ProcessLinks>> = Mutex::new(None);
 
 /// Returns whether rates were noted.
 pub(crate) fn are_noted() -> bool {
@@ -50,13 +50,13 @@ pub(crate) fn are_noted() -> bool {
 }
 
 /// Notes rates. Not on a thread of NCCL's or of the application's.
-pub(crate) fn note(change: impl FnOnce(&mut Links)) {
+pub(crate) fn note(change: impl FnOnce(&mut ProcessLinks)) {
     if let Some(mut known) = lock::hold(&KNOWN) {
         change(known.get_or_insert_default());
     }
 }
 
 /// Returns the rates that are known by now; `None` if there is none.
-pub fn known() -> Option<Links> {
-    lock::hold(&KNOWN)?.clone().filter(|links| *links != Links::default())
+pub fn known() -> Option<ProcessLinks> {
+    lock::hold(&KNOWN)?.clone().filter(|links| *links != ProcessLinks::default())
 }

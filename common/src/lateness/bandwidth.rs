@@ -4,17 +4,17 @@
 //! ends before all have begun, and only these have a bus bandwidth ([`bus_bytes`]). A duration needs no common clock,
 //! so operations whose begins are unknown count, too.
 
-use super::matched::Matched;
-use crate::event::name::Name;
+use super::matched::MatchedOperation;
+use crate::event::name::FunctionName;
 use crate::operation::bus_bytes;
-use crate::summary::{Bandwidth, Communicator};
+use crate::summary::{Bandwidth, SummaryCommunicator};
 use crate::sums::enough::speaks_for_all;
 use crate::sums::run_sums::hexadecimal;
 use std::collections::BTreeMap;
 
 /// Sums of the operations of a communicator, a function and a class of size.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct BandwidthSum {
     count: u64,
     /// Number of operations that the GPU has timed on all ranks.
     timed: u64,
@@ -29,10 +29,10 @@ struct Sum {
 /// Sums of all operations that have the same bytes on all ranks. The class of a size is the binary logarithm of its
 /// bytes.
 #[derive(Debug, Default)]
-pub(super) struct Bandwidths(BTreeMap<(u64, Name, u32), Sum>);
+pub(super) struct Bandwidths(BTreeMap<(u64, FunctionName, u32), BandwidthSum>);
 
 impl Bandwidths {
-    pub(super) fn add(&mut self, matched: &Matched) {
+    pub(super) fn add(&mut self, matched: &MatchedOperation) {
         let Some(bytes) = matched.bytes.filter(|&bytes| bytes > 0) else { return };
         let sum = self.0.entry((matched.comm, matched.operation.0, bytes.ilog2())).or_default();
         sum.count += 1;
@@ -48,8 +48,12 @@ impl Bandwidths {
 
     /// Returns the rows of communicators all of whose ranks were found, since a missing rank may have the least time,
     /// and of functions that have a bus bandwidth. Of a communicator, one in `one_in` operations was looked at.
-    pub(super) fn into_rows(self, communicators: &[Communicator], one_in: impl Fn(u64) -> u32) -> Vec<Bandwidth> {
-        let communicators: BTreeMap<&str, &Communicator> =
+    pub(super) fn into_rows(
+        self,
+        communicators: &[SummaryCommunicator],
+        one_in: impl Fn(u64) -> u32,
+    ) -> Vec<Bandwidth> {
+        let communicators: BTreeMap<&str, &SummaryCommunicator> =
             communicators.iter().map(|communicator| (communicator.comm.as_str(), communicator)).collect();
         let rows = self.0.into_iter().filter_map(|((comm, function, class), sum)| {
             let one_in = one_in(comm);
@@ -79,11 +83,11 @@ impl Bandwidths {
 mod tests {
     use super::*;
     use crate::event::name::FUNCTIONS;
-    use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals, Share};
+    use crate::figures::arrivals::{Arrival, ArrivalShare, Arrivals, Collective, KnownTime, RankArrivals};
     use crate::lateness::causality::TOGETHER;
     use crate::lateness::clock_tree::ClockTree;
     use crate::lateness::lateness;
-    use crate::sums::run_sums::Rank;
+    use crate::sums::run_sums::RankSums;
 
     /// Returns the rows of a communicator of two ranks. Each rank is in a process of its own, whose clock was compared
     /// with no other. Of 100 all-reduces of 4 KiB, each takes 20 us on the second rank and 30 us on the first.
@@ -91,19 +95,19 @@ mod tests {
         let of = |rank: i32| {
             let collective = |at: u64| {
                 let length = if rank == 0 { 30_000 } else { 20_000 };
-                let mut arrival = Arrival { length, bytes: 4096, known: Known::Length, ..Arrival::default() };
+                let mut arrival = Arrival { length, bytes: 4096, known: KnownTime::Length, ..Arrival::default() };
                 change(rank, at, &mut arrival);
-                Collective { function: Name::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
+                Collective { function: FunctionName::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
             };
             let mut arrivals = Arrivals {
-                ranks: vec![RankArrivals::new(Rank { comm: 5, rank }, (0..100).map(collective).collect())],
+                ranks: vec![RankArrivals::new(RankSums { comm: 5, rank }, (0..100).map(collective).collect())],
                 ..Arrivals::default()
             };
-            arrivals.thin(Share::of_operations(one_in));
+            arrivals.thin(ArrivalShare::of_operations(one_in));
             arrivals
         };
         let communicator =
-            Communicator { comm: hexadecimal(5), nranks: 2, nnodes: 1, name: String::new(), ranks: vec![] };
+            SummaryCommunicator { comm: hexadecimal(5), nranks: 2, nnodes: 1, name: String::new(), ranks: vec![] };
         let (lateness, bandwidth) = lateness(vec![of(0), of(1)], &ClockTree::new(&[None, None]), 1.0, &[communicator]);
         assert_eq!(lateness, []);
         bandwidth
@@ -124,13 +128,13 @@ mod tests {
         for (timed, is_there) in [(100, true), (90, true), (89, false), (1, false)] {
             let untimed = |rank, at, arrival: &mut Arrival| {
                 if rank == 1 && at >= timed {
-                    *arrival = Arrival { known: Known::Nothing, length: 0, ..*arrival };
+                    *arrival = Arrival { known: KnownTime::Nothing, length: 0, ..*arrival };
                 }
             };
             let [row] = &rows(1, untimed)[..] else { panic!("one class of sizes") };
             assert_eq!((row.count, row.timed, row.operations, row.busbw_gb_s.is_some()), (100, timed, timed, is_there));
         }
-        assert_eq!(rows(1, |_, _, arrival| arrival.known = Known::Nothing), []);
+        assert_eq!(rows(1, |_, _, arrival| arrival.known = KnownTime::Nothing), []);
     }
 
     /// Each of two all-reduces in one kernel has the time of both.
@@ -147,8 +151,10 @@ mod tests {
     #[test]
     fn only_what_nobody_ends_before_all_have_begun_has_a_bus_bandwidth() {
         let text = |function: &str| std::ffi::CString::new(function).unwrap();
-        let with =
-            FUNCTIONS.map(text).into_iter().filter(|name| bus_bytes(Name::of(Some(name.as_c_str())), 8, 2).is_some());
+        let with = FUNCTIONS
+            .map(text)
+            .into_iter()
+            .filter(|name| bus_bytes(FunctionName::of(Some(name.as_c_str())), 8, 2).is_some());
         // the copy engine does these three between two barriers
         let by_copy_engine = [c"AlltoAll", c"Gather", c"Scatter"];
         let all: Vec<_> = TOGETHER.into_iter().chain(by_copy_engine).map(std::ffi::CStr::to_owned).collect();

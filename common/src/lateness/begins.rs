@@ -1,7 +1,7 @@
 //! The begins of a communicator's members on the clock of process 0.
 
-use super::matching::{Member, Moment};
-use crate::figures::arrivals::{Arrival, Known};
+use super::matching::{ArrivalsOfMember, BeginEnd};
+use crate::figures::arrivals::{Arrival, KnownTime};
 use crate::lateness::clock_tree::ClockTree;
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ pub(super) struct Begins {
 
 impl Begins {
     /// Returns `None` if a member's clock is not connected with that of process 0.
-    pub(super) fn of(members: &[Member], clocks: &Arc<ClockTree>, nanoseconds_per_tick: f64) -> Option<Self> {
+    pub(super) fn of(members: &[ArrivalsOfMember], clocks: &Arc<ClockTree>, nanoseconds_per_tick: f64) -> Option<Self> {
         let ways: Vec<Vec<u32>> = members.iter().map(|member| clocks.way(member.process)).collect::<Option<_>>()?;
         let in_common =
             ways.first()?.iter().copied().filter(|step| ways.iter().all(|way| way.contains(step))).collect();
-        let of_member = |(member, way): (&Member, &Vec<u32>)| {
+        let of_member = |(member, way): (&ArrivalsOfMember, &Vec<u32>)| {
             Some((member.process, way.first().copied().unwrap_or(0), clocks.rate(member.process)?))
         };
         let processes = members.iter().zip(&ways).map(of_member).collect::<Option<_>>()?;
@@ -30,18 +30,18 @@ impl Begins {
     }
 
     /// Returns the members' moments of an operation, if all their begins are known.
-    pub(super) fn moments(&self, arrivals: &[Arrival]) -> Option<Vec<Moment>> {
+    pub(super) fn moments(&self, arrivals: &[Arrival]) -> Option<Vec<BeginEnd>> {
         arrivals.iter().enumerate().map(|(place, arrival)| self.moment(place, arrival)).collect()
     }
 
     /// Returns the moment of the member at this place.
-    pub(super) fn moment(&self, place: usize, arrival: &Arrival) -> Option<Moment> {
+    pub(super) fn moment(&self, place: usize, arrival: &Arrival) -> Option<BeginEnd> {
         let &(process, node, rate) = self.processes.get(place)?;
-        let own = Some(arrival.time).filter(|_| arrival.known == Known::Begin)?;
+        let own = Some(arrival.time).filter(|_| arrival.known == KnownTime::Begin)?;
         let (time, nodes) = self.clocks.to_root_beside(process, own, &self.in_common)?;
         let length = arrival.length as f64 / self.nanoseconds_per_tick;
         let ticks = |own: u64| own as f64 * rate;
-        Some(Moment {
+        Some(BeginEnd {
             operation: arrival.operation(),
             time,
             stop: time.saturating_add(length.ceil() as u64),

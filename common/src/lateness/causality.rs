@@ -4,9 +4,9 @@
 //! the other has not ended; when one ends, the other has begun. Each operation bounds the offset from both sides.
 //! Operations near in time also bound it for an operation in which a rank waited for long.
 
-use super::matching::Moment;
+use super::matching::BeginEnd;
 use crate::clock::gpu_track::{Corridor, GpuTrack};
-use crate::event::name::Name;
+use crate::event::name::FunctionName;
 use std::ffi::CStr;
 
 /// Functions that no rank ends before all have begun.
@@ -17,20 +17,20 @@ type OfMember<T> = [[T; 2]; 2];
 
 /// The operations' bounds of the members' clocks, as they are collected.
 #[derive(Debug)]
-pub(super) struct Seen {
-    together: [Name; 3],
+pub(super) struct ClockBounds {
+    together: [FunctionName; 3],
     tracks: Vec<OfMember<GpuTrack>>,
 }
 
-impl Seen {
+impl ClockBounds {
     /// Makes an empty collection for this number of members.
     pub(super) fn new(members: usize) -> Self {
-        let together = TOGETHER.map(|name| Name::of(Some(name)));
+        let together = TOGETHER.map(|name| FunctionName::of(Some(name)));
         Self { together, tracks: (0..members).map(|_| OfMember::default()).collect() }
     }
 
     /// Adds the members' begins and ends of an operation.
-    pub(super) fn add(&mut self, moments: &[Moment]) {
+    pub(super) fn add(&mut self, moments: &[BeginEnd]) {
         let [first, ..] = moments else { return };
         if !self.together.contains(&first.operation.0) {
             return;
@@ -44,7 +44,7 @@ impl Seen {
 
     /// Adds the places and moments of a message's sender and receiver: no receive ends before its send has begun.
     /// Bounds are kept for messages from and to the first member.
-    pub(super) fn add_message(&mut self, [(sender, sent), (receiver, received)]: [(usize, &Moment); 2]) {
+    pub(super) fn add_message(&mut self, [(sender, sent), (receiver, received)]: [(usize, &BeginEnd); 2]) {
         let (place, moment, first) = if sender == 0 { (receiver, received, sent) } else { (sender, sent, received) };
         let Some(tracks) = self.tracks.get_mut(place).filter(|_| place > 0) else { return };
         let track = &mut tracks[usize::from(moment.by_events)][usize::from(first.by_events)];
@@ -65,12 +65,12 @@ impl Seen {
 }
 
 /// Returns whether no rank ends the operation before all have begun it.
-pub(super) fn is_together(moment: &Moment) -> bool {
-    TOGETHER.map(|name| Name::of(Some(name))).contains(&moment.operation.0)
+pub(super) fn is_together(moment: &BeginEnd) -> bool {
+    TOGETHER.map(|name| FunctionName::of(Some(name))).contains(&moment.operation.0)
 }
 
 /// Returns a time at which the member had not begun yet, on its own clock.
-pub(super) fn earliest(moment: &Moment) -> u64 {
+pub(super) fn earliest(moment: &BeginEnd) -> u64 {
     moment.time.saturating_sub(moment.begin[0].ceil() as u64)
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Bounds(Vec<OfMember<Option<Corridor>>>);
 impl Bounds {
     /// Returns the least and the most that the clock of the member at this place may have shown when the first member's
     /// clock, that of its CUDA events or that of its stamps, showed `time`.
-    pub(super) fn at(&self, place: usize, moment: &Moment, (time, by_events): (u64, bool)) -> Option<[u64; 2]> {
+    pub(super) fn at(&self, place: usize, moment: &BeginEnd, (time, by_events): (u64, bool)) -> Option<[u64; 2]> {
         let bounds = &self.0.get(place)?[usize::from(moment.by_events)][usize::from(by_events)];
         bounds.as_ref()?.at(time)
     }

@@ -5,7 +5,7 @@
 //! begin lies within a window.
 
 use super::causality::Bounds;
-use super::matching::Moment;
+use super::matching::BeginEnd;
 
 /// Likely error of a begin, nanoseconds: the difference of two begins is off by no more than 7 us in 95 % of the
 /// collectives of tests/truth.rs.
@@ -17,7 +17,7 @@ const LIKELY_ANCHORED: f64 = 3e3;
 
 /// The lateness of a member at an operation, ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Late {
+pub(super) struct MemberLateness {
     /// Most likely time after the first member's begin.
     pub(super) late: f64,
     /// Largest error of `late`.
@@ -38,15 +38,15 @@ struct Likely {
 }
 
 /// Earliest and latest begin.
-type Window = [f64; 2];
+type BeginWindow = [f64; 2];
 
 /// The members' begins of an operation, compared.
 #[derive(Debug)]
-pub(super) struct Compared {
+pub(super) struct ComparedBegins {
     /// Most likely begins.
     begins: Vec<f64>,
     /// The members' windows on each of the two clocks.
-    clocks: [Vec<Window>; 2],
+    clocks: [Vec<BeginWindow>; 2],
     likely: Vec<Likely>,
 }
 
@@ -55,11 +55,11 @@ fn since(time: u64, zero: u64) -> f64 {
     (i128::from(time) - i128::from(zero)) as f64
 }
 
-impl Compared {
+impl ComparedBegins {
     /// Compares the moments of at least one member. `places` are the members' places in the communicator, ascending.
-    pub(super) fn new(moments: &[Moment], places: &[usize], bounds: &Bounds, nanoseconds_per_tick: f64) -> Self {
+    pub(super) fn new(moments: &[BeginEnd], places: &[usize], bounds: &Bounds, nanoseconds_per_tick: f64) -> Self {
         let zero = moments.first().map_or(0, |first| first.time);
-        let on_all = |moment: &Moment| {
+        let on_all = |moment: &BeginEnd| {
             let at = since(moment.time, zero);
             let [earlier, later] =
                 [0, 1].map(|side| moment.begin[side] + moment.clock[side] + moment.nodes.certain[side]);
@@ -71,7 +71,7 @@ impl Compared {
         let (begins, beside) =
             moments.iter().zip(&clocks[1]).map(|(moment, window)| within(since(moment.time, zero), *window)).unzip();
         let beside: Vec<f64> = beside;
-        let likely = |(moment, beside): (&Moment, f64)| Likely {
+        let likely = |(moment, beside): (&BeginEnd, f64)| Likely {
             begin: if moment.is_anchored { LIKELY_ANCHORED } else { LIKELY } / nanoseconds_per_tick,
             beside,
             node: (moment.node, moment.nodes.likely),
@@ -86,15 +86,15 @@ impl Compared {
     }
 
     /// Returns by how much each member is earlier than the last one: the lateness if time ran backwards.
-    pub(super) fn waits(mut self) -> Vec<Late> {
+    pub(super) fn waits(mut self) -> Vec<MemberLateness> {
         self.begins.iter_mut().for_each(|begin| *begin = -*begin);
         self.clocks.iter_mut().flatten().for_each(|window| *window = [-window[1], -window[0]]);
         self.late()
     }
 
     /// Returns the least and the most by which `one` began after `other`.
-    fn between(&self, one: usize, other: usize) -> Window {
-        let on = |clock: &Vec<Window>| [clock[one][0] - clock[other][1], clock[one][1] - clock[other][0]];
+    fn between(&self, one: usize, other: usize) -> BeginWindow {
+        let on = |clock: &Vec<BeginWindow>| [clock[one][0] - clock[other][1], clock[one][1] - clock[other][0]];
         let [all, firsts] = self.clocks.each_ref().map(on);
         [all[0].max(firsts[0]), all[1].min(firsts[1])]
     }
@@ -116,7 +116,7 @@ impl Compared {
     }
 
     /// Returns each member's lateness.
-    pub(super) fn late(&self) -> Vec<Late> {
+    pub(super) fn late(&self) -> Vec<MemberLateness> {
         let [first, second] = two_least(self.begins.iter().copied());
         // over all other members: the least certain begin, and the least possible begin
         let of_others =
@@ -132,7 +132,7 @@ impl Compared {
             let [all, firsts] = [on(0), on(1)];
             let error = off(late, [all[0].max(firsts[0]).max(0.0), all[1].min(firsts[1]).max(0.0)]);
             let likely = self.likely(member, if member == first { second } else { first }).min(error);
-            Late { late, error, likely }
+            MemberLateness { late, error, likely }
         };
         (0..self.begins.len()).map(of_member).collect()
     }
@@ -140,7 +140,7 @@ impl Compared {
 
 /// Moves a time into its window, and returns its distance from the window, too. An estimate outside is most likely off
 /// by more than the distance, so it goes as deep into the window as it lay outside, up to the middle.
-fn within(time: f64, [least, most]: Window) -> (f64, f64) {
+fn within(time: f64, [least, most]: BeginWindow) -> (f64, f64) {
     let inside = time.clamp(least, most);
     let beside = time - inside;
     let depth = beside.abs().min((most - least) / 2.0);
@@ -148,7 +148,7 @@ fn within(time: f64, [least, most]: Window) -> (f64, f64) {
 }
 
 /// Returns the distance of a time to the farther end of a window.
-fn off(time: f64, [least, most]: Window) -> f64 {
+fn off(time: f64, [least, most]: BeginWindow) -> f64 {
     (time - least).max(most - time)
 }
 
@@ -167,7 +167,7 @@ fn two_least(numbers: impl Iterator<Item = f64>) -> [usize; 2] {
 
 /// Returns the members' windows on the clock of the first of them, counted from its begin. The operations bound clocks
 /// if it is the communicator's first member.
-fn on_the_firsts(moments: &[Moment], places: &[usize], bounds: &Bounds) -> Vec<Window> {
+fn on_the_firsts(moments: &[BeginEnd], places: &[usize], bounds: &Bounds) -> Vec<BeginWindow> {
     let Some(first) = moments.first() else { return vec![] };
     let is_bounded = places.first() == Some(&0);
     let of_others = moments.iter().zip(places).skip(1).map(|(moment, &place)| {
@@ -188,10 +188,10 @@ fn on_the_firsts(moments: &[Moment], places: &[usize], bounds: &Bounds) -> Vec<W
 
 /// Returns the members' windows on the clock of the communicator's first member, which takes no part in the operation,
 /// counted from the first moment. `None` if it takes part, or if its operations do not bound all clocks.
-fn on_an_absent_firsts(moments: &[Moment], places: &[usize], bounds: &Bounds) -> Option<Vec<Window>> {
+fn on_an_absent_firsts(moments: &[BeginEnd], places: &[usize], bounds: &Bounds) -> Option<Vec<BeginWindow>> {
     let zero = moments.first().filter(|_| places.first() != Some(&0))?.time;
     let on = |by_events: bool| {
-        let window = |(moment, &place): (&Moment, &usize)| {
+        let window = |(moment, &place): (&BeginEnd, &usize)| {
             let [earliest, latest] = told(bounds, place, moment, (zero, by_events))?;
             Some([earliest - moment.begin[0], latest + moment.begin[1]])
         };
@@ -202,7 +202,7 @@ fn on_an_absent_firsts(moments: &[Moment], places: &[usize], bounds: &Bounds) ->
 
 /// Returns the least and the most time of a moment's begin after `reference` on the first member's clock, as the
 /// operations bound it.
-fn told(bounds: &Bounds, place: usize, moment: &Moment, reference: (u64, bool)) -> Option<Window> {
+fn told(bounds: &Bounds, place: usize, moment: &BeginEnd, reference: (u64, bool)) -> Option<BeginWindow> {
     let [least, most] = bounds.at(place, moment, reference)?;
     Some([since(moment.time, most), since(moment.time, least)])
 }

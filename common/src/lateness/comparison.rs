@@ -1,10 +1,10 @@
 //! Compares the begins of one communicator's operations, one operation at a time.
 
 use super::begins::Begins;
-use super::causality::{Bounds, Seen};
-use super::compared::Compared;
+use super::causality::{Bounds, ClockBounds};
+use super::compared::ComparedBegins;
 use super::gathered::Gathered;
-use super::matching::{self, Member};
+use super::matching::{self, ArrivalsOfMember};
 use crate::figures::arrivals::Arrival;
 use crate::lateness::clock_tree::ClockTree;
 use std::sync::Arc;
@@ -45,13 +45,13 @@ impl Comparison {
     /// Bounds the members' clocks by the operations that all of them have, and with `messages` by their sends and
     /// receives. `None` if a member's clock is not connected with that of process 0.
     pub(super) fn of(
-        members: &mut [Member],
+        members: &mut [ArrivalsOfMember],
         clocks: &Arc<ClockTree>,
         nanoseconds_per_tick: f64,
         messages: bool,
     ) -> Option<Self> {
         let begins = Begins::of(members, clocks, nanoseconds_per_tick)?;
-        let mut seen = Seen::new(members.len());
+        let mut seen = ClockBounds::new(members.len());
         matching::for_each(members, |arrivals| begins.moments(arrivals).iter().for_each(|moments| seen.add(moments)));
         if messages {
             matching::for_each_message(members, |[sender, receiver], [sent, received]| {
@@ -67,10 +67,10 @@ impl Comparison {
     }
 
     /// Compares the begins of all members, in the order of ranks. `None` if one is unknown.
-    pub(super) fn of_all(&self, arrivals: &[Arrival]) -> Option<Compared> {
+    pub(super) fn of_all(&self, arrivals: &[Arrival]) -> Option<ComparedBegins> {
         let moments = self.begins.moments(arrivals)?;
         let places: Vec<usize> = (0..moments.len()).collect();
-        Some(Compared::new(&moments, &places, &self.bounds, self.nanoseconds_per_tick))
+        Some(ComparedBegins::new(&moments, &places, &self.bounds, self.nanoseconds_per_tick))
     }
 
     /// Compares the begins of an operation of the named ranks, in ascending order. `None` if a begin is unknown, or a
@@ -85,13 +85,13 @@ impl Comparison {
         let moments = places.iter().zip(arrivals).map(|(&place, (_, arrival))| self.begins.moment(place, arrival));
         let moments: Vec<_> = moments.collect::<Option<_>>()?;
         let zero = i64::try_from(moments.first()?.time).ok()?;
-        let compared = Compared::new(&moments, &places, &self.bounds, self.nanoseconds_per_tick);
+        let compared = ComparedBegins::new(&moments, &places, &self.bounds, self.nanoseconds_per_tick);
         let starts = compared.begins().iter().map(|begin| zero.saturating_add(begin.round() as i64));
         let lengths = moments.iter().map(|moment| moment.stop.saturating_sub(moment.time));
         let spans: Vec<[i64; 2]> =
             starts.zip(lengths).map(|(start, length)| [start, start.saturating_add_unsigned(length)]).collect();
         let last = compared.last();
-        let wait = |([start, stop], late): ([i64; 2], super::compared::Late)| Wait {
+        let wait = |([start, stop], late): ([i64; 2], super::compared::MemberLateness)| Wait {
             start,
             stop,
             likely: late.likely * self.nanoseconds_per_tick,
@@ -117,16 +117,16 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::name::Name;
-    use crate::figures::arrivals::{Arrivals, RankArrivals, Share};
-    use crate::lateness::clock_tree::{ClockOffset, Link};
-    use crate::sums::run_sums::Rank;
+    use crate::event::name::FunctionName;
+    use crate::figures::arrivals::{ArrivalShare, Arrivals, RankArrivals};
+    use crate::lateness::clock_tree::{ClockOffset, ParentLink};
+    use crate::sums::run_sums::RankSums;
     use std::ffi::CStr;
 
     /// Returns an arrival of 10 us, known to 100 us, or to 30 us more or less than what it shows.
     fn arrival(function: &CStr, sequence: u64, time: u64, shown_late: bool) -> Arrival {
         let time = if shown_late { time + 30_000 } else { time };
-        let function = Name::of(Some(function));
+        let function = FunctionName::of(Some(function));
         Arrival { function, sequence, time, length: 10_000, clock: [100_000; 2], ..Arrival::default() }
     }
 
@@ -139,17 +139,17 @@ mod tests {
                 let arrival = arrival(c"Send", to as u64, (at + 1) * 1_000_000, rank == 2);
                 Arrival { occurrence: at as u32, ..arrival }
             };
-            let received = |at: u64, from: i32| Arrival { function: Name::of(Some(c"Recv")), ..sent(at, from) };
+            let received = |at: u64, from: i32| Arrival { function: FunctionName::of(Some(c"Recv")), ..sent(at, from) };
             let arrivals = if together {
                 (0..100).map(reduce).collect()
             } else {
                 let others = (0..3).filter(|&other| other != rank);
                 others.flat_map(|it| (0..100).flat_map(move |at| [sent(at, it), received(at, it)])).collect()
             };
-            let rank = RankArrivals { rank: Rank { comm: 1, rank }, share: Share::ALL, arrivals };
+            let rank = RankArrivals { rank: RankSums { comm: 1, rank }, share: ArrivalShare::ALL, arrivals };
             Arrivals { ranks: vec![rank], ..Arrivals::default() }
         };
-        let link = Link { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
+        let link = ParentLink { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
         let clocks = Arc::new(ClockTree::new(&[Some(link); 3]));
         Gathered::of(vec![of(0), of(1), of(2)]).comparisons(&clocks, 1.0).next().unwrap().1.unwrap()
     }

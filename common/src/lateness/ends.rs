@@ -5,7 +5,7 @@
 //! than its send by a part of the transfer; a message the other way has the difference with the other sign, so the
 //! middle of both is that of the clocks. docs/report.md has what was measured of real operations.
 
-use super::trend::{Point, Trend};
+use super::trend::{Trend, TrendPoint};
 
 /// Most ends that are kept of each kind. Beyond that, every second one is left out.
 const MOST: usize = 1024;
@@ -30,7 +30,7 @@ const CLOSEST: f64 = 0.1;
 
 /// The kinds of ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum EndKind {
     /// Of a collective.
     Together,
     /// Of a message from the first clock to the second one.
@@ -54,15 +54,15 @@ pub(super) struct Apart {
 
 impl Ends {
     /// Adds an operation that ended at these ticks of both clocks. Its shorter part lasted `length` ticks.
-    pub(super) fn add(&mut self, kind: Kind, [first, second]: [u64; 2], length: u64) {
+    pub(super) fn add(&mut self, kind: EndKind, [first, second]: [u64; 2], length: u64) {
         let apart = (i128::from(second) - i128::from(first)) as f64;
-        self.0[kind as usize].add(Point { time: second, apart, length: length as f64 });
+        self.0[kind as usize].add(TrendPoint { time: second, apart, length: length as f64 });
     }
 
     /// Estimates the clocks by the collectives or by the messages, whichever say more. `None` if there are too few.
     pub(super) fn apart(&self, nanoseconds_per_tick: f64) -> Option<Apart> {
         let least = LEAST / nanoseconds_per_tick;
-        let spread = |point: &Point| least + SPREAD * point.length;
+        let spread = |point: &TrendPoint| least + SPREAD * point.length;
         let [together, to, from] = &self.0;
         let collectives = Trend::of(together.points.clone(), spread, 0.5)
             .map(|trend| Apart { moments: trend.moments().collect(), likely: least + trend.scatter() });
@@ -91,14 +91,14 @@ fn between(to: &Trend, from: &Trend, least: f64) -> Apart {
 /// A bounded number of points, evenly chosen.
 #[derive(Debug, Default)]
 struct Thinned {
-    points: Vec<Point>,
+    points: Vec<TrendPoint>,
     /// One in this many is kept, as a power of two.
     left_out: u32,
     count: u64,
 }
 
 impl Thinned {
-    fn add(&mut self, point: Point) {
+    fn add(&mut self, point: TrendPoint) {
         let number = self.count;
         self.count += 1;
         if number.trailing_zeros() < self.left_out {
@@ -127,8 +127,8 @@ mod tests {
     fn messages(apart: [u64; 2], length: u64) -> Ends {
         let mut ends = Ends::default();
         for time in (1..=100).map(|at| at * 1_000_000) {
-            ends.add(Kind::To, [time, time + apart[0]], length);
-            ends.add(Kind::From, [time + apart[1], time], length);
+            ends.add(EndKind::To, [time, time + apart[0]], length);
+            ends.add(EndKind::From, [time + apart[1], time], length);
         }
         ends
     }
@@ -151,7 +151,7 @@ mod tests {
     fn the_kind_that_says_more_counts() {
         let mut ends = messages([2_000_000, 20_000], 200_000);
         for time in (1..=20).map(|at| at * 5_000_000) {
-            ends.add(Kind::Together, [time, time + 700], 1_000_000);
+            ends.add(EndKind::Together, [time, time + 700], 1_000_000);
         }
         assert_eq!(estimate(&ends), (700.0, LEAST));
         assert!(Ends::default().apart(1.0).is_none());
@@ -161,7 +161,7 @@ mod tests {
     fn ends_of_a_long_run_are_thinned_evenly() {
         let mut thinned = Thinned::default();
         for time in 0..10 * MOST as u64 {
-            thinned.add(Point { time, apart: 0.0, length: 1.0 });
+            thinned.add(TrendPoint { time, apart: 0.0, length: 1.0 });
         }
         let times: Vec<u64> = thinned.points.iter().map(|point| point.time).collect();
         assert!((MOST / 2..=MOST).contains(&times.len()), "{}", times.len());

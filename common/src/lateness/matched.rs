@@ -1,17 +1,17 @@
 //! An operation that all ranks of its communicator reported.
 
-use crate::event::name::Name;
-use crate::figures::arrivals::{Arrival, Known};
+use crate::event::name::FunctionName;
+use crate::figures::arrivals::{Arrival, KnownTime};
 
 /// The ranks' begins and durations of an operation.
 #[derive(Debug)]
-pub struct Matched {
+pub struct MatchedOperation {
     /// Communicator id.
     pub comm: u64,
     /// Function, NCCL's sequence number, and the number of earlier operations with the same number.
-    pub operation: (Name, u64, u32),
+    pub operation: (FunctionName, u64, u32),
     /// Lateness of each rank, in the order of ranks; empty unless all ranks' begins are known.
-    pub ranks: Vec<Late>,
+    pub ranks: Vec<LateRank>,
     /// The rank that is later than every other rank by more than the likely error.
     pub last: Option<i32>,
     /// The durations, if the GPU has timed the operation on all ranks.
@@ -33,7 +33,7 @@ pub struct Lengths {
 
 impl Lengths {
     pub(super) fn of(arrivals: &[Arrival]) -> Option<Self> {
-        let are_timed = arrivals.iter().all(|arrival| arrival.known >= Known::Length);
+        let are_timed = arrivals.iter().all(|arrival| arrival.known >= KnownTime::Length);
         let least = arrivals.iter().map(|arrival| arrival.length).min().filter(|_| are_timed)?;
         Some(Self { least, ranks: arrivals.len(), is_fused: arrivals.iter().any(|arrival| arrival.is_fused) })
     }
@@ -41,7 +41,7 @@ impl Lengths {
 
 /// The lateness of a rank at an operation, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Late {
+pub struct LateRank {
     /// Rank.
     pub rank: i32,
     /// Most likely time after the first rank's begin.

@@ -1,14 +1,14 @@
 //! Matches the operations that all ranks of a communicator have.
 
-use crate::event::name::Name;
+use crate::event::name::FunctionName;
 use crate::figures::arrivals::Arrival;
 use crate::lateness::clock_tree::Uncertainty;
 
 /// A member's begin and end of an operation on a clock that all members share, in ticks of that clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Moment {
+pub(super) struct BeginEnd {
     /// Function, sequence number and occurrence.
-    pub(super) operation: (Name, u64, u32),
+    pub(super) operation: (FunctionName, u64, u32),
     /// Most likely begin.
     pub(super) time: u64,
     /// End.
@@ -29,7 +29,7 @@ pub(super) struct Moment {
 
 /// A rank of a communicator, with its arrivals.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct ArrivalsOfMember {
     pub(super) rank: i32,
     pub(super) process: u32,
     /// Sorted by operation.
@@ -38,7 +38,7 @@ pub(super) struct Member {
     next: usize,
 }
 
-impl Member {
+impl ArrivalsOfMember {
     /// Makes a member from arrivals in any order.
     pub(super) fn new(process: u32, rank: i32, mut arrivals: Vec<Arrival>) -> Self {
         // mostly sorted as they come; a name that only one process has seen has another number here
@@ -54,12 +54,12 @@ impl Member {
     }
 
     /// Returns its arrival at an operation.
-    pub(super) fn part_in(&self, operation: (Name, u64, u32)) -> Option<&Arrival> {
+    pub(super) fn part_in(&self, operation: (FunctionName, u64, u32)) -> Option<&Arrival> {
         self.arrivals.get(self.arrivals.binary_search_by_key(&operation, Arrival::operation).ok()?)
     }
 
     /// Returns its arrival at an operation if it has exactly one. Must be called with ascending operations.
-    fn arrival(&mut self, operation: (Name, u64, u32)) -> Option<Arrival> {
+    fn arrival(&mut self, operation: (FunctionName, u64, u32)) -> Option<Arrival> {
         self.next += self.arrivals[self.next..].iter().take_while(|arrival| arrival.operation() < operation).count();
         match self.arrivals[self.next..] {
             [arrival, another, ..] if arrival.operation() == operation && another.operation() == operation => None,
@@ -70,7 +70,7 @@ impl Member {
 }
 
 /// Passes the members' arrivals at each operation that all of them have to `each`.
-pub(super) fn for_each(members: &mut [Member], mut each: impl FnMut(&[Arrival])) {
+pub(super) fn for_each(members: &mut [ArrivalsOfMember], mut each: impl FnMut(&[Arrival])) {
     // the member with the fewest arrivals has every operation of all members
     let Some(fewest) = (0..members.len()).min_by_key(|&member| members[member].arrivals.len()) else { return };
     members.iter_mut().for_each(|member| member.next = 0);
@@ -87,8 +87,8 @@ pub(super) fn for_each(members: &mut [Member], mut each: impl FnMut(&[Arrival]))
 
 /// Passes the places of sender and receiver, and their arrivals, of each send and its receive to `each`. The k-th send
 /// to a rank belongs to that rank's k-th receive from the sender.
-pub(super) fn for_each_message(members: &[Member], mut each: impl FnMut([usize; 2], [&Arrival; 2])) {
-    let [send, receive] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
+pub(super) fn for_each_message(members: &[ArrivalsOfMember], mut each: impl FnMut([usize; 2], [&Arrival; 2])) {
+    let [send, receive] = [c"Send", c"Recv"].map(|name| FunctionName::of(Some(name)));
     for (place, sender) in members.iter().enumerate() {
         for sent in sender.arrivals().iter().filter(|arrival| arrival.function == send) {
             let peer = i32::try_from(sent.sequence).ok();

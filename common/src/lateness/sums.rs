@@ -1,13 +1,13 @@
 //! Sums over a communicator's operations.
 
-use super::matched::{Late, Matched};
+use super::matched::{LateRank, MatchedOperation};
 use crate::summary::Lateness;
 use crate::sums::enough::speaks_for_all;
 use crate::sums::run_sums::hexadecimal;
 
 /// Sums of a communicator.
 #[derive(Debug)]
-pub(super) struct Sums {
+pub(super) struct LatenessSums {
     pub(super) comm: u64,
     /// Number of operations.
     count: u64,
@@ -30,27 +30,28 @@ struct OfRank {
     likely: f64,
 }
 
-impl Sums {
+impl LatenessSums {
     /// Makes the sums of a first operation.
-    pub(super) fn of(matched: &Matched) -> Self {
+    pub(super) fn of(matched: &MatchedOperation) -> Self {
         let mut sums = Self { comm: matched.comm, count: 0, timed: 0, operations: 0, ranks: Vec::new() };
         sums.add(matched);
         sums
     }
 
     /// Adds an operation of the same ranks.
-    pub(super) fn add(&mut self, matched: &Matched) {
+    pub(super) fn add(&mut self, matched: &MatchedOperation) {
         self.count += 1;
         self.timed += u64::from(matched.lengths.is_some());
         if matched.ranks.is_empty() {
             return;
         }
         if self.ranks.is_empty() {
-            let of_rank = |late: &Late| OfRank { rank: late.rank, late: Vec::new(), last: 0, error: 0.0, likely: 0.0 };
+            let of_rank =
+                |late: &LateRank| OfRank { rank: late.rank, late: Vec::new(), last: 0, error: 0.0, likely: 0.0 };
             self.ranks = matched.ranks.iter().map(of_rank).collect();
         }
         self.operations += 1;
-        for (sums, &Late { rank, late, error, likely }) in self.ranks.iter_mut().zip(&matched.ranks) {
+        for (sums, &LateRank { rank, late, error, likely }) in self.ranks.iter_mut().zip(&matched.ranks) {
             if late > likely {
                 sums.late.push(late);
             }

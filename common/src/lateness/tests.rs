@@ -1,29 +1,29 @@
 use super::*;
-use crate::event::name::Name;
-use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals, Share};
-use crate::lateness::clock_tree::{ClockOffset, Link};
-use crate::sums::run_sums::Rank;
+use crate::event::name::FunctionName;
+use crate::figures::arrivals::{Arrival, ArrivalShare, Collective, KnownTime, RankArrivals};
+use crate::lateness::clock_tree::{ClockOffset, ParentLink};
+use crate::sums::run_sums::RankSums;
 use crate::sums::run_sums::hexadecimal;
 
-fn reduce() -> Name {
-    Name::of(Some(c"AllReduce"))
+fn reduce() -> FunctionName {
+    FunctionName::of(Some(c"AllReduce"))
 }
 
 /// Returns an operation that began at `time`, known to `error` ticks, and lasted long.
-fn collective(function: Name, sequence: u64, time: u64, error: u64) -> Collective {
+fn collective(function: FunctionName, sequence: u64, time: u64, error: u64) -> Collective {
     let arrival = Arrival { time, length: 1 << 50, clock: [error; 2], ..Arrival::default() };
     Collective { function, sequence, order: 0, arrival }
 }
 
 /// Returns the arrival at an operation that the GPU has not timed.
 fn nothing() -> Arrival {
-    Arrival { known: Known::Nothing, ..Arrival::default() }
+    Arrival { known: KnownTime::Nothing, ..Arrival::default() }
 }
 
 /// Returns a rank with arrivals of (sequence number, ticks).
 fn rank(comm: u64, rank: i32, error: u64, times: impl IntoIterator<Item = (u64, u64)>) -> RankArrivals {
     let collectives = times.into_iter().map(|(sequence, time)| collective(reduce(), sequence, time, error));
-    RankArrivals::new(Rank { comm, rank }, collectives.collect())
+    RankArrivals::new(RankSums { comm, rank }, collectives.collect())
 }
 
 fn process(ranks: Vec<RankArrivals>) -> Arrivals {
@@ -31,14 +31,14 @@ fn process(ranks: Vec<RankArrivals>) -> Arrivals {
 }
 
 fn one_clock(processes: usize) -> ClockTree {
-    let link = Link { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
+    let link = ParentLink { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
     ClockTree::new(&vec![Some(link); processes])
 }
 
 /// Returns a link of a clock that is `ahead` ticks ahead of its parent's, compared to `error` ticks.
-fn compared(parent: u32, ahead: u64, error: u64) -> Option<Link> {
+fn compared(parent: u32, ahead: u64, error: u64) -> Option<ParentLink> {
     let meeting = |parents| ClockOffset { own: parents + ahead, parents, error };
-    Some(Link { parent, begin: Some(meeting(0)), end: meeting(1 << 40) })
+    Some(ParentLink { parent, begin: Some(meeting(0)), end: meeting(1 << 40) })
 }
 
 #[test]
@@ -65,7 +65,10 @@ fn causal(late: impl Fn(u64) -> u64, by_events: bool) -> Vec<Arrivals> {
         Collective { function: reduce(), sequence: at, order: at as u32, arrival }
     };
     let of = |number| {
-        RankArrivals::new(Rank { comm: 1, rank: number as i32 }, (0..200).map(|at| collective(at, number)).collect())
+        RankArrivals::new(
+            RankSums { comm: 1, rank: number as i32 },
+            (0..200).map(|at| collective(at, number)).collect(),
+        )
     };
     vec![process(vec![of(0)]), process(vec![of(1)])]
 }
@@ -94,7 +97,7 @@ fn anchors_make_the_likely_error_smaller() {
             let arrival = Arrival { time: 1 << 30, length: 100_000, clock: [40_000; 2], ..Arrival::default() };
             let arrival = Arrival { is_anchored: anchored[rank], ..arrival };
             let collective = Collective { function: reduce(), sequence: 0, order: 0, arrival };
-            process(vec![RankArrivals::new(Rank { comm: 1, rank: rank as i32 }, vec![collective])])
+            process(vec![RankArrivals::new(RankSums { comm: 1, rank: rank as i32 }, vec![collective])])
         };
         matched(vec![of(0), of(1)], &one_clock(2), 1.0, |operation| {
             assert_eq!(operation.ranks[1].likely.round(), (likely * 1e6).sqrt().round(), "{anchored:?}");
@@ -111,8 +114,9 @@ fn growing(seconds: u64, [first, last]: [f64; 2]) -> Vec<Arrivals> {
         let arrival = Arrival { time: 1_000_000 * (at + 1), length, clock: [40_000; 2], ..Arrival::default() };
         Collective { function: reduce(), sequence: at, order: at as u32, arrival }
     };
-    let of =
-        |number| process(vec![RankArrivals::new(Rank { comm: 1, rank: number }, (0..count).map(collective).collect())]);
+    let of = |number| {
+        process(vec![RankArrivals::new(RankSums { comm: 1, rank: number }, (0..count).map(collective).collect())])
+    };
     vec![of(0), of(1)]
 }
 
@@ -144,9 +148,12 @@ fn the_root_of_a_broadcast_may_end_before_the_others_have_begun() {
                 // the other rank begins 60 us after the root, which takes 20 us
                 let time = (at + 1) * 1_000_000 + 60_000 * number;
                 let arrival = Arrival { time, length: 20_000, clock: [50_000; 2], ..Arrival::default() };
-                Collective { function: Name::of(Some(function)), sequence: at, order: at as u32, arrival }
+                Collective { function: FunctionName::of(Some(function)), sequence: at, order: at as u32, arrival }
             };
-            process(vec![RankArrivals::new(Rank { comm: 1, rank: number as i32 }, (0..100).map(collective).collect())])
+            process(vec![RankArrivals::new(
+                RankSums { comm: 1, rank: number as i32 },
+                (0..100).map(collective).collect(),
+            )])
         };
         matched(vec![of(0), of(1)], &one_clock(2), 1.0, |operation| {
             let second = operation.ranks[1];
@@ -166,12 +173,12 @@ fn clocks_are_bounded_by_where_a_begin_may_lie() {
             let (function, time, length, ahead) = match (at % 2, first) {
                 (0, true) => (reduce(), begin + 18_000, 7_000, 20_000),
                 (0, false) => (reduce(), begin, 5_000, 0),
-                _ => (Name::of(Some(c"Broadcast")), begin, 2_000, 0),
+                _ => (FunctionName::of(Some(c"Broadcast")), begin, 2_000, 0),
             };
             let arrival = Arrival { time, length, clock: [50_000; 2], ahead, by_events: true, ..Arrival::default() };
             Collective { function, sequence: at, order: at as u32, arrival }
         };
-        process(vec![RankArrivals::new(Rank { comm: 1, rank: number }, (0..100).map(collective).collect())])
+        process(vec![RankArrivals::new(RankSums { comm: 1, rank: number }, (0..100).map(collective).collect())])
     };
     for first in [true, false] {
         matched(vec![of(first, 0), of(!first, 1)], &one_clock(2), 1.0, |operation| {
@@ -218,13 +225,13 @@ fn a_mean_is_of_nearly_all_operations_or_not_there() {
                 // only the second rank's clock is unknown at the last operation
                 arrival: match at {
                     _ if at < timed => collective(reduce(), 0, at * 1_000_000 + number * 1000, 0).arrival,
-                    9 if number == 1 => Arrival { known: Known::Length, length: 5, ..nothing() },
+                    9 if number == 1 => Arrival { known: KnownTime::Length, length: 5, ..nothing() },
                     9 => collective(reduce(), 0, at * 1_000_000, 0).arrival,
                     _ => nothing(),
                 },
                 ..collective(reduce(), at, 0, 0)
             };
-            RankArrivals::new(Rank { comm: 1, rank: number as i32 }, (0..10).map(collective).collect())
+            RankArrivals::new(RankSums { comm: 1, rank: number as i32 }, (0..10).map(collective).collect())
         };
         let row = lateness(vec![process(vec![of(0), of(1)])], &one_clock(1), 1.0, &[]).0.remove(1);
         assert_eq!((row.count, row.timed, row.operations), (10, (timed + 1).min(10), timed));
@@ -250,10 +257,10 @@ fn operations_count_that_every_member_has_once() {
 
 #[test]
 fn functions_are_matched_by_what_they_are() {
-    let gather = Name::of(Some(c"AllGather"));
+    let gather = FunctionName::of(Some(c"AllGather"));
     let of = |number, function| {
         RankArrivals::new(
-            Rank { comm: 1, rank: number },
+            RankSums { comm: 1, rank: number },
             vec![collective(function, 0, 5, 0), collective(reduce(), 1, 10, 0)],
         )
     };
@@ -287,7 +294,7 @@ fn clocks_are_made_one_and_bound_what_is_late() {
 #[test]
 fn each_operation_has_its_own_bound() {
     // neither rank is in process 0, and both are least certain at their last arrival
-    let once = |own| Some(Link { parent: 0, begin: None, end: ClockOffset { own, parents: 0, error: 40 } });
+    let once = |own| Some(ParentLink { parent: 0, begin: None, end: ClockOffset { own, parents: 0, error: 40 } });
     let clocks = ClockTree::new(&[None, once(1), once(2)]);
     let of = |number| process(vec![rank(1, number, 1, [(0, 10), (1, 1_000_001)])]);
     let mut errors = Vec::new();
@@ -300,7 +307,7 @@ fn what_cannot_be_compared_is_left_out() {
     let clocks = ClockTree::new(&[None, None, compared(0, 0, 1)]);
     let of = |comm, number| rank(comm, number, 0, [(0, 0)]);
     let unknown = RankArrivals::new(
-        Rank { comm: 3, rank: 0 },
+        RankSums { comm: 3, rank: 0 },
         vec![Collective { arrival: nothing(), ..collective(reduce(), 0, 0, 0) }],
     );
     let processes =
@@ -314,13 +321,13 @@ fn what_cannot_be_compared_is_left_out() {
 fn what_one_process_has_left_out_all_leave_out() {
     let of = |number, one_in| {
         let mut arrivals = process(vec![rank(5, number, 0, (0..1000).map(|at| (at, at * 1000 + 100 * number as u64)))]);
-        arrivals.thin(Share::of_operations(one_in));
+        arrivals.thin(ArrivalShare::of_operations(one_in));
         Arrivals::decode(&arrivals.encode()).unwrap()
     };
     let kept = of(0, 8).ranks[0].arrivals.len() as u64;
     // another communicator's share is its own
     let mut other = process(vec![rank(6, 0, 0, [(0, 0)])]);
-    other.thin(Share::of_operations(64));
+    other.thin(ArrivalShare::of_operations(64));
     let rows = lateness(vec![of(0, 1), of(1, 8), of(2, 2), other], &one_clock(4), 1.0, &[]).0;
     assert_eq!(rows.len(), 3);
     for (row, number) in rows.iter().zip(0..) {
@@ -333,7 +340,7 @@ fn what_one_process_has_left_out_all_leave_out() {
 /// waits.
 #[test]
 fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
-    let collective = |function: Name, sequence: u64, number: u64, bytes: u64| {
+    let collective = |function: FunctionName, sequence: u64, number: u64, bytes: u64| {
         let (late, lasts) = (number * 300_000, 20_000 + sequence % 2 * 5_000);
         let time = sequence * 10_000_000 + late;
         let arrival = Arrival { time, length: 300_000 - late + lasts, bytes, clock: [50; 2], ..Arrival::default() };
@@ -343,11 +350,12 @@ fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
         let reduces = (0..10).map(|at| collective(reduce(), at, number, 1_000_000 + at % 2 * 500_000));
         // without known bytes, with other bytes on the other rank, and of a function without a bus bandwidth
         let others = [collective(reduce(), 10, number, 0), collective(reduce(), 11, number, 4096 + number)];
-        let foreign = collective(Name::of(Some(c"Permute")), 0, number, 4096);
-        RankArrivals::new(Rank { comm: 5, rank: number as i32 }, reduces.chain(others).chain([foreign]).collect())
+        let foreign = collective(FunctionName::of(Some(c"Permute")), 0, number, 4096);
+        RankArrivals::new(RankSums { comm: 5, rank: number as i32 }, reduces.chain(others).chain([foreign]).collect())
     };
     let rows = |nranks| {
-        let communicator = Communicator { comm: hexadecimal(5), nranks, nnodes: 1, name: String::new(), ranks: vec![] };
+        let communicator =
+            SummaryCommunicator { comm: hexadecimal(5), nranks, nnodes: 1, name: String::new(), ranks: vec![] };
         lateness(vec![process(vec![of_rank(0), of_rank(1)])], &one_clock(1), 1.0, &[communicator]).1
     };
     let told: Vec<_> = rows(2).iter().map(|row| (row.from_bytes, row.operations, row.bytes, row.least_us)).collect();

@@ -18,7 +18,7 @@ const MAD: f64 = 1.4826;
 
 /// How far two clocks are apart at a time, ticks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Point {
+pub(super) struct TrendPoint {
     pub(super) time: u64,
     pub(super) apart: f64,
     /// How long the operation took that shows it.
@@ -37,13 +37,13 @@ pub(super) struct Trend {
 impl Trend {
     /// Draws the lines through the quantile at `part` of the points. `spread` says how far off a point usually is: the
     /// closer, the more it counts. `None` of too few points.
-    pub(super) fn of(mut points: Vec<Point>, spread: impl Fn(&Point) -> f64, part: f64) -> Option<Self> {
+    pub(super) fn of(mut points: Vec<TrendPoint>, spread: impl Fn(&TrendPoint) -> f64, part: f64) -> Option<Self> {
         if points.len() < LEAST {
             return None;
         }
         points.sort_by_key(|point| point.time);
-        let weight = |point: &Point| spread(point).recip();
-        let quantile = |points: &[Point], of: &dyn Fn(&Point) -> f64, part: f64| {
+        let weight = |point: &TrendPoint| spread(point).recip();
+        let quantile = |points: &[TrendPoint], of: &dyn Fn(&TrendPoint) -> f64, part: f64| {
             weighted(points.iter().map(|point| (of(point), weight(point))).collect(), part)
         };
         let median = quantile(&points, &|point| point.apart, 0.5);
@@ -53,9 +53,9 @@ impl Trend {
         let shows_drift = MOST_DRIFT * (last - first) as f64 > distance;
         let stretches = if shows_drift { (points.len() / OF_STRETCH).clamp(2, MOST_STRETCHES) } else { 1 };
         let stretch = points.len().div_ceil(stretches);
-        let of_stretch = |points: &[Point]| {
+        let of_stretch = |points: &[TrendPoint]| {
             let middle = points[points.len() / 2].time;
-            let since = |point: &Point| (i128::from(point.time) - i128::from(middle)) as f64;
+            let since = |point: &TrendPoint| (i128::from(point.time) - i128::from(middle)) as f64;
             (middle.saturating_add_signed(quantile(points, &since, 0.5) as i64), quantile(points, &|it| it.apart, 0.5))
         };
         let knots: Vec<(u64, f64)> = points.chunks(stretch).map(of_stretch).collect();
@@ -66,7 +66,7 @@ impl Trend {
             .map(|points| quantile(points, &|point| point.apart - trend.at(point.time), part))
             .collect();
         trend.knots.iter_mut().zip(moved).for_each(|(knot, by)| knot.1 += by);
-        let off = |point: &Point| (point.apart - trend.at(point.time)).abs();
+        let off = |point: &TrendPoint| (point.apart - trend.at(point.time)).abs();
         trend.scatter = MAD * quantile(&points, &off, part.min(1.0 - part).mul_add(0.5, 0.25));
         Some(trend)
     }
@@ -116,9 +116,9 @@ mod tests {
     use super::*;
 
     /// Returns points of two clocks that gain `gain` per tick, one a millisecond, of which every third is far off.
-    fn points(count: u64, gain: impl Fn(u64) -> f64) -> Vec<Point> {
+    fn points(count: u64, gain: impl Fn(u64) -> f64) -> Vec<TrendPoint> {
         let apart = |at: u64| gain(at) + if at % 3 == 1 { 900_000.0 } else { (at % 5) as f64 * 1000.0 - 2000.0 };
-        (0..count).map(|at| Point { time: (at + 1) * 1_000_000, apart: apart(at), length: 1e6 }).collect()
+        (0..count).map(|at| TrendPoint { time: (at + 1) * 1_000_000, apart: apart(at), length: 1e6 }).collect()
     }
 
     #[test]
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn what_is_closer_counts_more() {
-        let of = |length: f64, apart: f64| (0..60).map(move |at| Point { time: at * 1_000, apart, length });
-        let both: Vec<Point> = of(1e3, 10.0).chain(of(1e6, 5_000.0)).collect();
+        let of = |length: f64, apart: f64| (0..60).map(move |at| TrendPoint { time: at * 1_000, apart, length });
+        let both: Vec<TrendPoint> = of(1e3, 10.0).chain(of(1e6, 5_000.0)).collect();
         assert_eq!(Trend::of(both.clone(), |point| point.length, 0.5).unwrap().at(5), 10.0);
         assert_eq!(Trend::of(both, |_| 1.0, 0.9).unwrap().at(5), 5_000.0);
         assert!(Trend::of(of(1.0, 1.0).take(3).collect(), |_| 1.0, 0.5).is_none());

@@ -11,10 +11,10 @@
 //! Its bounds are wide then, and true.
 
 use super::Anchor;
-use super::at_launch::{AtLaunch, Made};
-use super::cuda::{Driver, Event, Relaxed};
+use super::at_launch::{AtLaunch, MadeAnchor};
+use super::cuda::{CudaEvent, Driver, Relaxed};
 use super::launches::Launches;
-use super::own_stream::Own;
+use super::own_stream::OwnStream;
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
 use rustc_hash::FxHashMap;
@@ -32,7 +32,7 @@ const LOOKS: usize = 200;
 /// An event between two looks at the host's clock, ticks.
 #[derive(Debug, Clone, Copy)]
 struct Enclosed {
-    /// Its place in [`Own::events`].
+    /// Its place in [`OwnStream::events`].
     event: usize,
     from: u64,
     until: u64,
@@ -41,7 +41,7 @@ struct Enclosed {
 /// The anchors of one context.
 #[derive(Debug)]
 struct OfContext {
-    own: Own,
+    own: OwnStream,
     /// Time of the first anchor, and the time from which the next one is due, ticks.
     first: u64,
     next: u64,
@@ -61,7 +61,7 @@ struct OfContext {
 }
 
 impl OfContext {
-    fn new(own: Own) -> Self {
+    fn new(own: OwnStream) -> Self {
         let now = CLOCK.now();
         let asked = own.recorded.map(|from| (0, from));
         let (lent, found, latest, known, kept) = (None, None, None, None, None);
@@ -75,7 +75,7 @@ impl OfContext {
     }
 
     /// Takes in the time of the anchor that was found, if there is one.
-    fn learn(&mut self, time: impl FnOnce(Event, u64, u64) -> Option<u64>) {
+    fn learn(&mut self, time: impl FnOnce(CudaEvent, u64, u64) -> Option<u64>) {
         let Some(Enclosed { event, from, until }) = self.found.take() else { return };
         self.latest = time(self.own.events[event], from, until).map(|time| Anchor { from, until, time });
         self.known = self.latest.map(|_| event);
@@ -86,7 +86,7 @@ impl OfContext {
     fn look(&mut self, calls: &Relaxed<'_>, launching: Option<&AtLaunch>, scale: f64) -> Option<()> {
         let now = CLOCK.now();
         if let Some(event) = self.lent {
-            let Made { generation, from, until } = launching?.take()?;
+            let MadeAnchor { generation, from, until } = launching?.take()?;
             if generation != self.own.generation {
                 return None;
             }
@@ -156,7 +156,7 @@ impl Anchors {
 
     /// Takes in the time of a new anchor of a context, if there is one. `time` returns an event's time on the clock of
     /// CUDA's events.
-    pub(super) fn learn(&mut self, pool: usize, time: impl FnOnce(Event) -> Option<u64>) {
+    pub(super) fn learn(&mut self, pool: usize, time: impl FnOnce(CudaEvent) -> Option<u64>) {
         if let Some(context) = self.0.get_mut(&pool) {
             context.learn(|event, _, _| time(event));
         }
@@ -176,8 +176,8 @@ impl Anchors {
     pub(super) fn keep(
         &mut self,
         pool: usize,
-        time: impl FnOnce(Event, u64, u64) -> Option<u64>,
-    ) -> Option<(Anchor, Event, u32)> {
+        time: impl FnOnce(CudaEvent, u64, u64) -> Option<u64>,
+    ) -> Option<(Anchor, CudaEvent, u32)> {
         let context = self.0.get_mut(&pool)?;
         context.learn(time);
         let (event, anchor) = context.known.filter(|&event| context.kept != Some(event)).zip(context.latest)?;
@@ -186,7 +186,7 @@ impl Anchors {
     }
 
     /// Takes the stream of a context out. `None` while a launching thread has it: then it stays with its context.
-    pub(super) fn close(&mut self, pool: usize, launches: &Launches) -> Option<Own> {
+    pub(super) fn close(&mut self, pool: usize, launches: &Launches) -> Option<OwnStream> {
         let OfContext { own, lent, .. } = self.0.remove(&pool)?;
         (lent.is_none() || launches.at_launch(pool).is_some_and(AtLaunch::withdraw)).then_some(own)
     }

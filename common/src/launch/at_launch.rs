@@ -7,7 +7,7 @@
 //!
 //! The event and the stream pass from the collector to one launching thread and back.
 
-use super::cuda::{Calls, Event, Stream};
+use super::cuda::{CudaCalls, CudaEvent, Stream};
 use crossbeam_queue::ArrayQueue;
 
 /// Looks of a launching thread at one event, 0.2 to 0.5 us each: an event in a free queue happens within 10 us.
@@ -15,8 +15,8 @@ const LOOKS: usize = 40;
 
 /// An event that a launching thread is to record in a stream of the library's own.
 #[derive(Debug)]
-struct Wanted {
-    event: Event,
+struct WantedAnchor {
+    event: CudaEvent,
     stream: Stream,
     /// Generation of the context's pool when the event was made.
     generation: u32,
@@ -24,7 +24,7 @@ struct Wanted {
 
 /// A recorded event.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct MadeAnchor {
     /// Generation of the context's pool when the event was made.
     pub(super) generation: u32,
     /// Time right before the record, ticks.
@@ -36,8 +36,8 @@ pub(super) struct Made {
 /// The anchor of a context that is wanted, or has been made. There is one at a time.
 #[derive(Debug)]
 pub(super) struct AtLaunch {
-    wanted: ArrayQueue<Wanted>,
-    made: ArrayQueue<Made>,
+    wanted: ArrayQueue<WantedAnchor>,
+    made: ArrayQueue<MadeAnchor>,
 }
 
 impl AtLaunch {
@@ -47,13 +47,13 @@ impl AtLaunch {
 
     /// Asks for an anchor. The caller must not use the event or the stream before [`AtLaunch::take`] returns something, or
     /// [`AtLaunch::withdraw`] returns true.
-    pub(super) fn want(&self, event: Event, stream: Stream, generation: u32) {
+    pub(super) fn want(&self, event: CudaEvent, stream: Stream, generation: u32) {
         let _ = self.made.pop();
-        self.wanted.force_push(Wanted { event, stream, generation });
+        self.wanted.force_push(WantedAnchor { event, stream, generation });
     }
 
     /// Returns the anchor that was asked for, if it has been made.
-    pub(super) fn take(&self) -> Option<Made> {
+    pub(super) fn take(&self) -> Option<MadeAnchor> {
         self.made.pop()
     }
 
@@ -65,19 +65,19 @@ impl AtLaunch {
     /// Makes the anchor, if one is wanted. The calling thread launches in the context of the pool, which has that
     /// `generation` now. An anchor from before goes with its context.
     #[inline]
-    pub(super) fn make(&self, generation: u32, calls: &Calls<'_>) {
+    pub(super) fn make(&self, generation: u32, calls: &CudaCalls<'_>) {
         if !self.wanted.is_empty() {
             self.make_wanted(generation, calls);
         }
     }
 
     #[cold]
-    fn make_wanted(&self, generation: u32, calls: &Calls<'_>) {
+    fn make_wanted(&self, generation: u32, calls: &CudaCalls<'_>) {
         let Some(wanted) = self.wanted.pop().filter(|wanted| wanted.generation == generation) else { return };
         let Some(relaxed) = calls.relaxed() else { return };
         // a failure ends all calls
         if let Some(from) = relaxed.record_here(wanted.event, wanted.stream) {
-            self.made.force_push(Made { generation, from, until: relaxed.see(wanted.event, LOOKS) });
+            self.made.force_push(MadeAnchor { generation, from, until: relaxed.see(wanted.event, LOOKS) });
         }
     }
 }
@@ -85,12 +85,12 @@ impl AtLaunch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::cuda::Context;
+    use crate::launch::cuda::CudaContext;
 
     #[test]
     fn an_event_is_with_its_asker_or_with_one_launching_thread() {
         let at_launch = AtLaunch::new();
-        let (event, stream) = (Event::of_tests(1), Stream::of_tests(Context(1)));
+        let (event, stream) = (CudaEvent::of_tests(1), Stream::of_tests(CudaContext(1)));
         assert!(!at_launch.withdraw(), "nothing was asked for");
         at_launch.want(event, stream, 3);
         assert!(at_launch.take().is_none());
@@ -98,7 +98,7 @@ mod tests {
         at_launch.want(event, stream, 3);
         let wanted = at_launch.wanted.pop().unwrap();
         assert!(!at_launch.withdraw(), "a launching thread has it");
-        at_launch.made.force_push(Made { generation: wanted.generation, from: 10, until: Some(20) });
+        at_launch.made.force_push(MadeAnchor { generation: wanted.generation, from: 10, until: Some(20) });
         let made = at_launch.take().unwrap();
         assert_eq!((made.generation, made.from, made.until), (3, 10, Some(20)));
         assert!(at_launch.take().is_none());

@@ -20,9 +20,9 @@ pub struct Gate {
 
 /// A thread is inside until this is dropped.
 #[derive(Debug)]
-pub struct Inside<'a>(&'a Gate);
+pub struct InsideGate<'a>(&'a Gate);
 
-impl Drop for Inside<'_> {
+impl Drop for InsideGate<'_> {
     fn drop(&mut self) {
         self.0.occupied.store(false, Ordering::Release);
     }
@@ -36,9 +36,9 @@ impl Default for Gate {
 
 impl Gate {
     /// Enters, unless the gate is shut. Not for two threads at the same time.
-    pub fn enter(&self) -> Option<Inside<'_>> {
+    pub fn enter(&self) -> Option<InsideGate<'_>> {
         self.occupied.store(true, Ordering::Relaxed);
-        let inside = Inside(self);
+        let inside = InsideGate(self);
         // pairs with the fence in `is_empty`: either the entering thread sees that the gate is shut, or the asking
         // thread sees that it is occupied
         fence(Ordering::SeqCst);

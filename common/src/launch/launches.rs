@@ -1,10 +1,10 @@
 //! All launches of the process: the pools of their contexts, and the queue to the collector.
 
 use super::at_launch::AtLaunch;
-use super::own_stream::Own;
+use super::own_stream::OwnStream;
 use super::pool::{MOST, Pool};
-use super::{Launch, News, Recorded, Source, Starts};
-use crate::launch::cuda::{Calls, Context, Driver, Look};
+use super::{Launch, LaunchSource, News, Recorded, Starts};
+use crate::launch::cuda::{CudaCalls, CudaContext, Driver, Look};
 use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -79,7 +79,7 @@ impl Launches {
 
     /// Destroys a pool's events and its own stream, and those that are `left`. The collector calls this, after which it
     /// asks about none of them.
-    pub fn close(&self, number: u32, (left, own): (Vec<Box<Launch>>, Option<Own>)) {
+    pub fn close(&self, number: u32, (left, own): (Vec<Box<Launch>>, Option<OwnStream>)) {
         let Some(pool) = self.pools.get(number as usize).and_then(OnceLock::get) else { return };
         if pool.communicators.load(Ordering::Acquire) > 0 {
             // a communicator has begun there meanwhile
@@ -100,7 +100,7 @@ impl Launches {
         let relaxed = look.as_ref().and_then(Look::relaxed);
         for launch in pool.take_all().chain(left) {
             pool.made.fetch_sub(1, Ordering::Relaxed);
-            if let (Source::Events { generation: of, first, last, .. }, Some(relaxed)) = (launch.source, &relaxed)
+            if let (LaunchSource::Events { generation: of, first, last, .. }, Some(relaxed)) = (launch.source, &relaxed)
                 && is_there(of)
             {
                 relaxed.destroy(first);
@@ -115,7 +115,7 @@ impl Launches {
     }
 
     /// Takes the library's own stream in the context of a pool, if it has one.
-    pub fn take_own(&self, pool: usize) -> Option<Own> {
+    pub fn take_own(&self, pool: usize) -> Option<OwnStream> {
         self.pools.get(pool)?.get()?.own.pop()
     }
 
@@ -126,14 +126,14 @@ impl Launches {
 
     /// Makes the anchor in the context of a pool, if one is wanted. The calling thread has launched there.
     #[inline]
-    pub fn make_anchor(&self, pool: usize, calls: &Calls<'_>) {
+    pub fn make_anchor(&self, pool: usize, calls: &CudaCalls<'_>) {
         if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get) {
             pool.at_launch.make(pool.generation(), calls);
         }
     }
 
     /// Takes it back, unless the pool was closed or its context reset since it was made.
-    fn give_back_own(&self, pool: usize, own: Own) {
+    fn give_back_own(&self, pool: usize, own: OwnStream) {
         if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
             && pool.generation() == own.generation
         {
@@ -191,7 +191,7 @@ impl Launches {
     }
 
     /// Returns the context's pool and its number; `None` when there are too many contexts.
-    fn pool(&self, context: Context) -> Option<(usize, &Pool)> {
+    fn pool(&self, context: CudaContext) -> Option<(usize, &Pool)> {
         self.pools.iter().enumerate().find_map(|(number, place)| {
             let pool = place.get_or_init(|| Pool::new(context));
             (pool.context == context).then_some((number, pool))
@@ -199,7 +199,7 @@ impl Launches {
     }
 
     /// Takes a free launch of the calling thread's context, or makes some. `None` when too many are under way.
-    pub fn take(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
+    pub fn take(&self, calls: &CudaCalls<'_>) -> Option<Box<Launch>> {
         let context = calls.context()?;
         let (_, pool) = self.pool(context)?;
         pool.take().or_else(|| {
@@ -215,7 +215,7 @@ impl Launches {
 
     /// Makes a launch of the calling thread's context for a graph: its events have no time yet. `None` when too many
     /// are in graphs.
-    pub fn make_for_graph(&self, calls: &Calls<'_>) -> Option<Box<Launch>> {
+    pub fn make_for_graph(&self, calls: &CudaCalls<'_>) -> Option<Box<Launch>> {
         let (number, pool) = self.pool(calls.context()?)?;
         if pool.captured.fetch_add(1, Ordering::Relaxed) >= MOST_CAPTURED {
             pool.captured.fetch_sub(1, Ordering::Relaxed);
@@ -228,12 +228,12 @@ impl Launches {
 
     /// Makes a launch whose times come from a recording. Its callback comes at `now`, ticks.
     pub fn recorded(&self, times: Recorded, now: u64) -> Box<Launch> {
-        Box::new(Launch { before: times.at.max(now), ..Launch::new(Source::Recording(times)) })
+        Box::new(Launch { before: times.at.max(now), ..Launch::new(LaunchSource::Recording(times)) })
     }
 
     /// Makes a batch of launches in the calling thread's context, unless there are too many.
     #[cold]
-    fn make(&self, calls: &Calls<'_>, context: Context) {
+    fn make(&self, calls: &CudaCalls<'_>, context: CudaContext) {
         let Some((number, pool)) = self.pool(context) else { return };
         if pool.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST {
             pool.made.fetch_sub(BATCH, Ordering::Relaxed);
@@ -254,7 +254,7 @@ impl Launches {
         }
         (launch.kernel, launch.number, launch.after, launch.starts) = (None, 0, 0, Starts::AtReturn);
         launch.is_reached = false;
-        if let Source::Events { pool, generation, .. } = launch.source
+        if let LaunchSource::Events { pool, generation, .. } = launch.source
             && let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
         {
             if pool.generation() == generation {
@@ -269,7 +269,7 @@ impl Launches {
     /// Returns whether the launch's pool was closed or its context reset since the launch was made. CUDA must not be
     /// asked about its events any more.
     pub fn are_of_before(&self, launch: &Launch) -> bool {
-        matches!(launch.source, Source::Events { pool, generation, .. } if self.is_of_before(pool, generation))
+        matches!(launch.source, LaunchSource::Events { pool, generation, .. } if self.is_of_before(pool, generation))
     }
 
     /// Passes news to the collector. If the collector takes none for long, news are lost, and their operations get no

@@ -20,7 +20,7 @@ pub mod share;
 pub mod times;
 
 use crate::event::handle::Handle;
-use crate::launch::cuda::Event;
+use crate::launch::cuda::CudaEvent;
 use std::sync::OnceLock;
 
 /// The operations that one kernel runs: operations of a communicator that start one after the other. The first of them
@@ -123,7 +123,7 @@ pub struct Recorded {
 
 /// Source of the times of a launch's kernel.
 #[derive(Debug, Clone, Copy)]
-pub enum Source {
+pub enum LaunchSource {
     /// CUDA events before and after the launch.
     Events {
         /// Number of the pool of the events.
@@ -131,9 +131,9 @@ pub enum Source {
         /// Generation of the pool when the events were made.
         generation: u32,
         /// The event before the launch.
-        first: Event,
+        first: CudaEvent,
         /// The event after the launch.
-        last: Event,
+        last: CudaEvent,
     },
     /// A recording that is replayed.
     Recording(Recorded),
@@ -156,7 +156,7 @@ pub enum Starts {
 #[derive(Debug)]
 pub struct Launch {
     /// Source of its times.
-    pub source: Source,
+    pub source: LaunchSource,
     /// The stream, as NCCL names it.
     pub stream: usize,
     /// The kernel, once it is known. `None` if no operation follows the launch on its thread.
@@ -177,7 +177,7 @@ pub struct Launch {
 
 impl Launch {
     /// Makes a launch that is not under way.
-    pub fn new(source: Source) -> Self {
+    pub fn new(source: LaunchSource) -> Self {
         Self {
             source,
             stream: 0,

@@ -1,13 +1,13 @@
 //! A stream of the library's own in a context of CUDA's, for anchors.
 
-use super::cuda::{Context, Event, Relaxed, Stream};
+use super::cuda::{CudaContext, CudaEvent, Relaxed, Stream};
 
 /// A stream of the library's own in a context. Of its events one may be the context's reference, one the closest anchor so
 /// far, and one is free.
 #[derive(Debug)]
-pub struct Own {
+pub struct OwnStream {
     pub(super) stream: Stream,
-    pub(super) events: [Event; 3],
+    pub(super) events: [CudaEvent; 3],
     /// Time right before the first event was recorded, ticks; `None` under Score-P. The first record in a stream takes
     /// long, so it is made beforehand; it is the first anchor.
     pub(super) recorded: Option<u64>,
@@ -15,9 +15,9 @@ pub struct Own {
     pub(super) generation: u32,
 }
 
-impl Own {
+impl OwnStream {
     /// Makes them in the calling thread's context. `None` where the driver gives no stream.
-    pub(super) fn make(relaxed: &Relaxed<'_>, context: Context, generation: u32) -> Option<Self> {
+    pub(super) fn make(relaxed: &Relaxed<'_>, context: CudaContext, generation: u32) -> Option<Self> {
         let events = [relaxed.create()?, relaxed.create()?, relaxed.create()?];
         let Some(stream) = relaxed.create_stream(context) else {
             events.into_iter().for_each(|event| relaxed.destroy(event));

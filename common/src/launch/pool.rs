@@ -9,9 +9,9 @@
 //! at any time.
 
 use super::at_launch::AtLaunch;
-use super::own_stream::Own;
-use super::{Launch, Source};
-use crate::launch::cuda::{Calls, Context, Relaxed};
+use super::own_stream::OwnStream;
+use super::{Launch, LaunchSource};
+use crate::launch::cuda::{CudaCalls, CudaContext, Relaxed};
 use crossbeam_queue::ArrayQueue;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -21,12 +21,12 @@ pub(super) const MOST: usize = 4096;
 /// The free launches of a CUDA context.
 #[derive(Debug)]
 pub(super) struct Pool {
-    pub(super) context: Context,
+    pub(super) context: CudaContext,
     /// The context's number plus one, from the last begin of a communicator there; 0 where the driver gives none.
     pub(super) id: AtomicU64,
     pub(super) free: ArrayQueue<Box<Launch>>,
     /// The library's own stream there, with the events for it, while the collector does not have it.
-    pub(super) own: ArrayQueue<Own>,
+    pub(super) own: ArrayQueue<OwnStream>,
     /// The generation plus one for which that stream was made last; 0 for none.
     own_of: AtomicU64,
     /// The anchor that a launching thread is to make.
@@ -42,7 +42,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub(super) fn new(context: Context) -> Self {
+    pub(super) fn new(context: CudaContext) -> Self {
         let [made, captured, communicators] = [const { AtomicUsize::new(0) }; 3];
         Self {
             context,
@@ -86,14 +86,14 @@ impl Pool {
     pub(super) fn make(&self, number: usize, relaxed: &Relaxed<'_>) -> Option<Box<Launch>> {
         let (first, last) = (relaxed.create()?, relaxed.create()?);
         let generation = self.generation();
-        Some(Box::new(Launch::new(Source::Events { pool: number, generation, first, last })))
+        Some(Box::new(Launch::new(LaunchSource::Events { pool: number, generation, first, last })))
     }
 
     /// Takes a free launch. While the collector forgets a generation, its launches are still among the free ones, though
     /// the generation has ended: they are not returned.
     pub(super) fn take(&self) -> Option<Box<Launch>> {
         while let Some(launch) = self.free.pop() {
-            if matches!(launch.source, Source::Events { generation, .. } if generation == self.generation()) {
+            if matches!(launch.source, LaunchSource::Events { generation, .. } if generation == self.generation()) {
                 return Some(launch);
             }
             self.made.fetch_sub(1, Ordering::Relaxed);
@@ -117,7 +117,7 @@ impl Pool {
             let _ = self.own.push(own);
         }
         let of_generation =
-            |launch: &Launch| matches!(launch.source, Source::Events { generation: of, .. } if of == generation);
+            |launch: &Launch| matches!(launch.source, LaunchSource::Events { generation: of, .. } if of == generation);
         let free: Vec<_> = self.take_all().collect();
         for launch in free {
             if of_generation(&launch) {
@@ -129,13 +129,13 @@ impl Pool {
     }
 
     /// Makes the library's own stream in the calling thread's context, once a generation, if the driver gives one.
-    pub(super) fn make_own(&self, calls: &Calls<'_>) {
+    pub(super) fn make_own(&self, calls: &CudaCalls<'_>) {
         let generation = self.generation();
         let of = u64::from(generation) + 1;
         if self.own_of.swap(of, Ordering::AcqRel) == of {
             return;
         }
-        if let Some(own) = calls.relaxed().and_then(|relaxed| Own::make(&relaxed, self.context, generation)) {
+        if let Some(own) = calls.relaxed().and_then(|relaxed| OwnStream::make(&relaxed, self.context, generation)) {
             // one that is still there went with its context
             let _ = self.own.force_push(own);
         }
@@ -145,25 +145,25 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::Event;
+    use crate::launch::CudaEvent;
 
     fn free(generation: u32) -> Box<Launch> {
-        let [first, last] = [1, 2].map(Event::of_tests);
-        Box::new(Launch::new(Source::Events { pool: 0, generation, first, last }))
+        let [first, last] = [1, 2].map(CudaEvent::of_tests);
+        Box::new(Launch::new(LaunchSource::Events { pool: 0, generation, first, last }))
     }
 
     /// The collector has ended generation 0 and has not taken its launches out yet, while a communicator begins in the
     /// context that was reset.
     #[test]
     fn a_launch_of_an_ended_generation_is_not_taken() {
-        let pool = Pool::new(Context(1));
+        let pool = Pool::new(CudaContext(1));
         for generation in [0, 0, 1] {
             pool.made.fetch_add(1, Ordering::Relaxed);
             pool.free.push(free(generation)).unwrap();
         }
         pool.generation.store(1, Ordering::Release);
         let taken = pool.take().unwrap();
-        assert!(matches!(taken.source, Source::Events { generation: 1, .. }));
+        assert!(matches!(taken.source, LaunchSource::Events { generation: 1, .. }));
         assert!(pool.take().is_none() && pool.free.is_empty());
         assert_eq!(pool.made.load(Ordering::Relaxed), 1);
     }

@@ -17,7 +17,7 @@ use crate::hardware::Ways;
 use crate::hardware::nics::{self, SYSFS};
 use crate::hardware::nvml::Nvml;
 use crate::launch::gate::Gate;
-use crate::sums::run_sums::{Moved, OverNvlink, Rank};
+use crate::sums::run_sums::{Moved, OverNvlink, RankSums};
 use crate::{links, origin};
 use crossbeam_queue::ArrayQueue;
 pub(crate) use rates::{rates, want as want_rates};
@@ -91,7 +91,7 @@ pub struct AdapterBytes {
 
 /// All figures of the last reading.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct NvlinkReading {
     /// Seconds from the first reading to the last one.
     pub seconds: f64,
     /// The process' GPUs.
@@ -106,7 +106,7 @@ pub struct Reading {
     pub is_last: bool,
 }
 
-static READING: Mutex<Option<Reading>> = Mutex::new(None);
+static READING: Mutex<Option<NvlinkReading>> = Mutex::new(None);
 /// Orders for one more reading each, which the thread answers.
 static ORDERS: LazyLock<ArrayQueue<Reply<()>>> = LazyLock::new(|| ArrayQueue::new(4));
 static BELL: LazyLock<Bell> = LazyLock::new(Bell::default);
@@ -126,7 +126,7 @@ pub(crate) fn begin(settings: &Settings) {
         return;
     }
     // the first word, for whoever asks before NVML has answered
-    publish(Reading::without("NVML has not answered yet"));
+    publish(NvlinkReading::without("NVML has not answered yet"));
     RUNS.store(true, Ordering::Relaxed);
     let guarded = || {
         if catch_unwind(AssertUnwindSafe(watch)).is_err() {
@@ -141,12 +141,12 @@ pub(crate) fn begin(settings: &Settings) {
         RUNS.store(false, Ordering::Relaxed);
         let why = format!("no thread to ask NVML with ({error})");
         log::warn(&format!("{why}: NVLink's counters are not read"));
-        publish(Reading::without(&why));
+        publish(NvlinkReading::without(&why));
     }
 }
 
 /// Notes the GPU of a new communicator, on NCCL's thread, whose current GPU it is. Not for the hot path.
-pub(crate) fn open(rank: Option<Rank>) {
+pub(crate) fn open(rank: Option<RankSums>) {
     let runs = RUNS.load(Ordering::Relaxed);
     let is_new = (runs || links::are_wanted()) && gpus::note(rank);
     if runs && is_new {
@@ -167,7 +167,7 @@ pub(crate) fn gpus() -> Vec<String> {
 }
 
 /// Returns the GPU of a rank whose communicator has ended, and forgets the rank.
-pub(crate) fn close(rank: Rank) -> Option<String> {
+pub(crate) fn close(rank: RankSums) -> Option<String> {
     let gpu = gpus::of(rank);
     gpus::forget(rank);
     gpu
@@ -204,7 +204,7 @@ pub(crate) fn end() {
 }
 
 /// Returns the last reading; `None` if it was not asked for.
-pub fn reading() -> Option<Reading> {
+pub fn reading() -> Option<NvlinkReading> {
     lock::hold(&READING)?.clone()
 }
 
@@ -218,14 +218,14 @@ pub(crate) fn by_gpu(moved: &OverNvlink) -> BTreeMap<Option<String>, Moved> {
     moved.by_gpu(gpus::of)
 }
 
-impl Reading {
+impl NvlinkReading {
     fn without(why: &str) -> Self {
         let why = Some(Why(why.into()));
         Self { seconds: 0.0, gpus: vec![], adapters: vec![], why, is_old: false, is_last: false }
     }
 }
 
-fn publish(reading: Reading) {
+fn publish(reading: NvlinkReading) {
     let counted = || reading.gpus.iter().filter_map(|gpu| gpu.nvlink.as_ref().ok());
     SUMS.sent.store(counted().map(|bytes| bytes.sent).sum(), Ordering::Relaxed);
     SUMS.received.store(counted().map(|bytes| bytes.received).sum(), Ordering::Relaxed);
@@ -266,7 +266,7 @@ fn watch() {
             Ok(_) if watched.is_empty() => Some(Why("CUDA has not named a GPU of the process' communicators".into())),
             Ok(_) => None,
         };
-        publish(Reading {
+        publish(NvlinkReading {
             seconds: begun.elapsed().as_secs_f64(),
             gpus: watched.iter().map(Watched::bytes).collect(),
             adapters: adapters.bytes(),

@@ -14,13 +14,13 @@ type Rates = Vec<(u64, Ways<f64>)>;
 
 /// The last reading, and the rates so far.
 #[derive(Debug)]
-struct Kept {
+struct LastReading {
     last: Option<(Instant, Ways<u64>)>,
     rates: Rates,
 }
 
 static WANTED: AtomicBool = AtomicBool::new(false);
-static KEPT: Mutex<Kept> = Mutex::new(Kept { last: None, rates: Vec::new() });
+static KEPT: Mutex<LastReading> = Mutex::new(LastReading { last: None, rates: Vec::new() });
 
 /// Announces that the rates will be asked for: they are kept from this call on.
 pub(crate) fn want() {
@@ -41,7 +41,7 @@ pub(crate) fn rates() -> Rates {
     lock::hold(&KEPT).map(|kept| kept.rates.clone()).unwrap_or_default()
 }
 
-impl Kept {
+impl LastReading {
     fn take(&mut self, time: u64, now: Instant, sums: Ways<u64>) {
         let Some((then, before)) = self.last.replace((now, sums)) else { return };
         let seconds = now.duration_since(then).as_secs_f64();
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_of_the_time_since_the_reading_before() {
-        let mut kept = Kept { last: None, rates: vec![] };
+        let mut kept = LastReading { last: None, rates: vec![] };
         let begun = Instant::now();
         for (time, seconds, sent) in [(10, 0, 5), (20, 2, 25), (20, 2, 25), (30, 3, 25)] {
             kept.take(time, begun + Duration::from_secs(seconds), Ways { sent, received: 2 * sent });

@@ -2,7 +2,7 @@
 
 use super::{AdapterBytes, GpuBytes, PcieRate, Why};
 use crate::hardware::nics::Nic;
-use crate::hardware::nvml::{Gpu, Nvml, Refusal};
+use crate::hardware::nvml::{Nvml, NvmlGpu, Refusal};
 use crate::hardware::{Forward, Ways};
 use crate::links;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(super) struct Watched {
     bus: String,
-    found: Result<Gpu, String>,
+    found: Result<NvmlGpu, String>,
     data: Ways<Forward>,
     raw: Ways<Forward>,
     has_raw: bool,

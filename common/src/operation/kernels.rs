@@ -3,9 +3,9 @@
 //! A kernel is named by the order of its first operation. Most kernels run a single operation, which stamps time:
 //! nothing is kept of them.
 
-use crate::event::name::{FUNCTIONS, Name};
+use crate::event::name::{FUNCTIONS, FunctionName};
 use crate::launch::{KernelTime, Untimed};
-use crate::record::context::switching::Asked;
+use crate::record::context::switching::ChannelsAsked;
 use std::collections::BTreeMap;
 
 /// Largest number of kernels kept. Beyond it, the oldest kernels are forgotten, and events give their operations no
@@ -44,15 +44,15 @@ impl Firsts {
     /// No operation of any function has begun.
     pub const NONE: Self = Self([NONE_YET; FUNCTIONS.len() + 1]);
 
-    fn begun(&mut self, function: Name, distance: u16) {
+    fn begun(&mut self, function: FunctionName, distance: u16) {
         let first = &mut self.0[function.function().unwrap_or(FUNCTIONS.len())];
         *first = distance.min(*first);
     }
 
-    /// Returns the smallest distance among the wanted functions. `wanted` gets [`Name::none`] for the functions without
+    /// Returns the smallest distance among the wanted functions. `wanted` gets [`FunctionName::none`] for the functions without
     /// a counter of their own.
-    fn among(&self, wanted: impl Fn(Name) -> bool) -> Option<u16> {
-        let names = (0..FUNCTIONS.len()).map(Name::of_function).chain([Name::none()]);
+    fn among(&self, wanted: impl Fn(FunctionName) -> bool) -> Option<u16> {
+        let names = (0..FUNCTIONS.len()).map(FunctionName::of_function).chain([FunctionName::none()]);
         let of_wanted = self.0.iter().zip(names).filter(|&(&first, name)| first != NONE_YET && wanted(name));
         of_wanted.map(|(&first, _)| first).min()
     }
@@ -60,7 +60,7 @@ impl Firsts {
 
 /// Which sums of kernel times count a kernel at a given operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedKernels {
     /// Sums by function: the operation is the kernel's first of its function.
     pub in_function: bool,
     /// Sums over all functions: the operation is the kernel's first.
@@ -77,7 +77,7 @@ pub struct Kernel {
     /// Whether it was launched without stamps asked for.
     pub unstamped: bool,
     /// Whether NCCL was asked for GPU times when its operations were called.
-    pub asked: Asked,
+    pub asked: ChannelsAsked,
     /// Its first recorded operation of each function.
     pub firsts: Firsts,
 }
@@ -85,13 +85,13 @@ pub struct Kernel {
 impl Kernel {
     /// Returns which sums count the kernel at an operation of this function, `distance` starts behind the kernel's
     /// first. All events that began before the operation must have been read.
-    pub fn counted(&self, distance: u16, function: Name) -> Counted {
-        let same = |of: Name| of.function() == function.function();
-        Counted { in_function: self.is_first(distance, same), at_all: self.is_first(distance, |_| true) }
+    pub fn counted(&self, distance: u16, function: FunctionName) -> CountedKernels {
+        let same = |of: FunctionName| of.function() == function.function();
+        CountedKernels { in_function: self.is_first(distance, same), at_all: self.is_first(distance, |_| true) }
     }
 
     /// Returns whether the operation at this distance is the kernel's first recorded one among the wanted functions.
-    pub fn is_first(&self, distance: u16, wanted: impl Fn(Name) -> bool) -> bool {
+    pub fn is_first(&self, distance: u16, wanted: impl Fn(FunctionName) -> bool) -> bool {
         // nothing may be kept of a kernel that runs a single operation
         distance == self.firsts.among(wanted).unwrap_or(0)
     }
@@ -109,15 +109,15 @@ impl Kernel {
 
 /// A kernel, and the handles of its operations under way.
 #[derive(Debug, Default)]
-struct Kept {
+struct KernelsUnderWay {
     kernel: Kernel,
     operations: Vec<u64>,
 }
 
 /// The kernels of a communicator that something is kept of.
 #[derive(Debug, Default)]
-pub struct Kernels {
-    kept: BTreeMap<u64, Kept>,
+pub struct CommunicatorKernels {
+    kept: BTreeMap<u64, KernelsUnderWay>,
     /// Whether NCCL's kernel launches are reported, so that operations are looked up by their kernel.
     launches: bool,
     /// Whether NCCL may report launches: then a kernel of one operation is kept, too, since its launch may be heard of
@@ -127,7 +127,7 @@ pub struct Kernels {
     lost: bool,
 }
 
-impl Kernels {
+impl CommunicatorKernels {
     /// NCCL may report kernel launches, though none has been heard of yet. Called before the first operation.
     pub fn may_report_launches(&mut self) {
         self.may_report = true;
@@ -163,7 +163,7 @@ impl Kernels {
     /// Adds an operation of a kernel, `distance` starts behind the kernel's first. `function` is `None` for an
     /// operation too small to be recorded.
     #[inline]
-    pub fn begun(&mut self, first: u64, distance: u16, handle: u64, function: Option<Name>) {
+    pub fn begun(&mut self, first: u64, distance: u16, handle: u64, function: Option<FunctionName>) {
         if distance > 0 || self.may_report {
             let kept = self.kept.entry(first).or_default();
             kept.kernel.shared |= distance > 0;
@@ -203,11 +203,11 @@ impl Kernels {
     }
 
     /// Notes that NCCL was not asked for GPU times when an operation of this kernel was called, or perhaps not.
-    pub fn unasked(&mut self, first: u64, asked: Asked) {
+    pub fn unasked(&mut self, first: u64, asked: ChannelsAsked) {
         self.bound();
         let kernel = &mut self.kept.entry(first).or_default().kernel;
         kernel.asked = asked;
-        if asked == Asked::No && kernel.when == When::Unheard {
+        if asked == ChannelsAsked::No && kernel.when == When::Unheard {
             (kernel.unstamped, kernel.when) = (true, When::Untimed(Untimed::NotBelieved));
         }
     }
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn of_an_operation_alone_nothing_is_kept_where_launches_are_not_told_of() {
-        let mut kernels = Kernels::default();
+        let mut kernels = CommunicatorKernels::default();
         kernels.begun(5, 0, 70, None);
         assert!(kernels.kept.is_empty());
         kernels.begun(5, 1, 71, None);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_launch_that_was_forgotten_among_too_many_is_no_graphs_replay() {
-        let mut kernels = Kernels::default();
+        let mut kernels = CommunicatorKernels::default();
         kernels.expect_launches();
         for first in 0..=MOST as u64 {
             kernels.launched(first, false, When::Awaited);
@@ -256,8 +256,8 @@ mod tests {
 
     #[test]
     fn a_kernels_first_operation_is_known_that_began_before_any_launch_was_heard_of() {
-        let [send, recv] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
-        let mut kernels = Kernels::default();
+        let [send, recv] = [c"Send", c"Recv"].map(|name| FunctionName::of(Some(name)));
+        let mut kernels = CommunicatorKernels::default();
         kernels.may_report_launches();
         kernels.begun(5, 0, 70, Some(send));
         kernels.expect_launches();
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_kernel_has_the_operations_that_began_whatever_is_heard_first() {
-        let mut kernels = Kernels::default();
+        let mut kernels = CommunicatorKernels::default();
         kernels.expect_launches();
         kernels.begun(5, 0, 70, None);
         assert_eq!(kernels.launched(5, false, When::Awaited), [70]);
@@ -283,9 +283,9 @@ mod tests {
 
     #[test]
     fn the_first_recorded_of_each_function_and_of_some_are_known_whatever_is_read_first() {
-        let mut kernels = Kernels::default();
+        let mut kernels = CommunicatorKernels::default();
         kernels.expect_launches();
-        let [send, recv, other] = [c"Send", c"Recv", c"Other"].map(|name| Name::of(Some(name)));
+        let [send, recv, other] = [c"Send", c"Recv", c"Other"].map(|name| FunctionName::of(Some(name)));
         // the first operation is too small to be recorded
         for (distance, function) in
             [(3, Some(recv)), (0, None), (4, Some(other)), (1, Some(send)), (2, Some(recv)), (5, Some(send))]
@@ -302,13 +302,13 @@ mod tests {
         );
         assert!(kernel.is_first(2, |function| function != send) && !kernel.is_first(1, |function| function != send));
         // nothing is kept of a kernel with a single operation
-        let all = |at_all| Counted { in_function: at_all, at_all };
+        let all = |at_all| CountedKernels { in_function: at_all, at_all };
         assert_eq!([0, 1].map(|distance| Kernel::default().counted(distance, send)), [all(true), all(false)]);
     }
 
     #[test]
     fn there_are_only_so_many() {
-        let mut kernels = Kernels::default();
+        let mut kernels = CommunicatorKernels::default();
         (0..2 * MOST as u64).for_each(|first| kernels.begun(first, 1, first, None));
         assert!(kernels.kept.len() <= MOST && kernels.get(2 * MOST as u64 - 1).shared);
     }

@@ -9,17 +9,17 @@ pub(crate) mod tests;
 pub(crate) mod timing;
 pub(crate) mod verdict;
 
-use crate::event::kind::Kind;
-use crate::event::name::Name;
+use crate::event::kind::EventKind;
+use crate::event::name::FunctionName;
 use crate::launch::Untimed;
 pub use crate::operation::bus::{bus_bytes, bus_factor, size_factor};
-use crate::operation::kernels::{Kernel, Kernels, When};
+use crate::operation::kernels::{CommunicatorKernels, Kernel, When};
 pub use crate::operation::moved::moved;
-pub use crate::operation::timing::{Source, Timing};
-use crate::operation::verdict::Verdict;
-use crate::record::context::switching::Asked;
-use crate::record::payload::{Number, OfCall, OfOperation};
-use crate::record::slot::Recorded;
+pub use crate::operation::timing::{TimeSource, Timing};
+use crate::operation::verdict::StampVerdict;
+use crate::record::context::switching::ChannelsAsked;
+use crate::record::payload::{OfCall, OfOperation, OperationWord};
+use crate::record::slot::SlotContent;
 use std::num::NonZeroU64;
 
 /// Sums of the transfers that an operation sent over the network; kept if an exporter may ask for them.
@@ -62,7 +62,7 @@ pub struct Operation {
     /// Its order minus the order of its kernel's first operation.
     pub distance: u16,
     /// Coll, P2p or CeColl; CollApi for a call that NCCL launches without reporting an operation.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// Number of channels that NCCL announced.
     pub channels: u8,
     /// Whether the operation or a child never ended.
@@ -87,11 +87,11 @@ pub struct Operation {
     /// The other rank of a P2p; the root of another kind, or -1.
     other: i32,
     /// Function.
-    pub function: Name,
+    pub function: FunctionName,
     /// Algorithm of a collective.
-    pub algorithm: Name,
+    pub algorithm: FunctionName,
     /// Protocol of a collective.
-    pub protocol: Name,
+    pub protocol: FunctionName,
     /// Whether the counters have counted it, with the time in `credited`.
     pub counted: bool,
 }
@@ -100,22 +100,22 @@ const _: () = assert!(size_of::<(u64, Operation)>() == 128);
 
 impl Operation {
     /// Makes an operation from the slot of a Coll, P2p or CeColl.
-    pub fn new(event: &Recorded) -> Self {
+    pub fn new(event: &SlotContent) -> Self {
         Self::of(event, &OfOperation::unpack(event.payload()))
     }
 
     /// Makes an operation from a call that NCCL launches without reporting an operation: the `number`-th such call in
     /// its communicator. Only CUDA events give its time.
-    pub(crate) fn of_call(event: &Recorded, call: &OfCall, number: u64) -> Self {
+    pub(crate) fn of_call(event: &SlotContent, call: &OfCall, number: u64) -> Self {
         let OfCall { bytes, function, datatype, root, place, .. } = *call;
-        let number = Number::of_collective(number, root, datatype);
+        let number = OperationWord::of_collective(number, root, datatype);
         Self::of(event, &OfOperation { bytes, function, number, place, ..OfOperation::default() })
     }
 
-    fn of(event: &Recorded, payload: &OfOperation) -> Self {
+    fn of(event: &SlotContent, payload: &OfOperation) -> Self {
         let OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place } = *payload;
         let (other, sequence) = match event.kind {
-            Kind::P2p => (number.peer(), 0),
+            EventKind::P2p => (number.peer(), 0),
             _ => (number.root().unwrap_or(-1), number.sequence()),
         };
         Self {
@@ -152,18 +152,18 @@ impl Operation {
     }
 
     /// Returns what is known of its kernel.
-    pub fn kernel(&self, kernels: &Kernels) -> Kernel {
+    pub fn kernel(&self, kernels: &CommunicatorKernels) -> Kernel {
         kernels.get(self.first_of_kernel())
     }
 
     /// Returns the other rank of a P2p.
     pub fn peer(&self) -> Option<i32> {
-        (self.kind == Kind::P2p).then_some(self.other)
+        (self.kind == EventKind::P2p).then_some(self.other)
     }
 
     /// Returns the root of a collective that has one, as far as it is below 65,535.
     pub fn root(&self) -> Option<u16> {
-        u16::try_from(self.other).ok().filter(|_| self.kind != Kind::P2p && self.function.has_root())
+        u16::try_from(self.other).ok().filter(|_| self.kind != EventKind::P2p && self.function.has_root())
     }
 
     /// Notes that the operation or a child began or ended at this time, in ticks.
@@ -188,13 +188,13 @@ impl Operation {
 
     /// Returns whether operations of this kind have kernel channels that the GPU stamps.
     fn has_kernels(&self) -> bool {
-        !matches!(self.kind, Kind::CeColl | Kind::CollApi)
+        !matches!(self.kind, EventKind::CeColl | EventKind::CollApi)
     }
 
     /// Returns whether its kernel's time by events is still to come. A call that NCCL reports no further waits for the
     /// launch, too.
     pub fn awaits_events(&self, kernel: Kernel) -> bool {
-        kernel.is_awaited() || self.kind == Kind::CollApi && !kernel.is_settled()
+        kernel.is_awaited() || self.kind == EventKind::CollApi && !kernel.is_settled()
     }
 
     /// Returns whether kernel channels of it are expected.
@@ -205,14 +205,14 @@ impl Operation {
     /// Returns whether its time is probably final: a collective has as many kernel channels as channels, a P2p at most
     /// as many. More kernel channels of a P2p may follow for a while.
     pub fn looks_done(&self, kernel: Kernel) -> bool {
-        let wanted = if self.kind == Kind::Coll { u32::from(self.channels) } else { 1 };
+        let wanted = if self.kind == EventKind::Coll { u32::from(self.channels) } else { 1 };
         self.is_quiet() && !self.awaits_events(kernel) && (!self.has_channels(kernel) || self.kernels >= wanted.max(1))
     }
 
     /// Returns whether all of a collective's channels are stamped. A P2p runs on at most as many kernel channels as
     /// channels.
     fn has_all_channels(&self) -> bool {
-        self.kind != Kind::Coll || self.stamped >= u16::from(self.channels)
+        self.kind != EventKind::Coll || self.stamped >= u16::from(self.channels)
     }
 
     /// Returns whether as many kernel channels as channels have ended: no more come, of a P2p either.
@@ -224,12 +224,12 @@ impl Operation {
     /// Returns whether it is a call that NCCL reports no further and that events have not timed: perhaps no operation
     /// at all.
     pub fn is_invisible(&self, timing: Timing) -> bool {
-        self.kind == Kind::CollApi && timing.source() != Source::Events
+        self.kind == EventKind::CollApi && timing.source() != TimeSource::Events
     }
 
     /// Returns whether it is a collective, by kernel or by copy engine.
     pub fn is_collective(&self) -> bool {
-        self.kind != Kind::P2p
+        self.kind != EventKind::P2p
     }
 
     /// Returns whether it is enqueued and none of its children is under way.
@@ -243,23 +243,23 @@ impl Operation {
     /// communicator asked for none at the launch are not used: which operations NCCL counted then is unknown.
     fn is_stamped_right(&self, kernel: Kernel) -> bool {
         let by_algorithm = match self.kind {
-            Kind::Coll => self.algorithm.is_believed(),
-            kind => kind == Kind::P2p,
+            EventKind::Coll => self.algorithm.is_believed(),
+            kind => kind == EventKind::P2p,
         };
         by_algorithm && !kernel.shared && !kernel.unstamped
     }
 
     /// Returns whether the source of its time is certain. Whether its stamps are its own may still be undecided.
-    pub fn is_certain(&self, verdict: Verdict, kernel: Kernel) -> bool {
-        verdict != Verdict::Undecided || matches!(kernel.when, When::Timed(_)) && !self.is_stamped_right(kernel)
+    pub fn is_certain(&self, verdict: StampVerdict, kernel: Kernel) -> bool {
+        verdict != StampVerdict::Undecided || matches!(kernel.when, When::Timed(_)) && !self.is_stamped_right(kernel)
     }
 
     /// Returns its time. Stamps count only in step and where they are the kernel's time; those of a collective only if
     /// all its channels are stamped, since a channel without stamps may have run longer.
-    pub fn timing(&self, verdict: Verdict, kernel: Kernel) -> Timing {
+    pub fn timing(&self, verdict: StampVerdict, kernel: Kernel) -> Timing {
         let stamps = self
             .span()
-            .filter(|_| verdict == Verdict::InStep && self.is_stamped_right(kernel) && self.has_all_channels());
+            .filter(|_| verdict == StampVerdict::InStep && self.is_stamped_right(kernel) && self.has_all_channels());
         match (stamps, kernel.when, self.proxy_stop) {
             (Some((start, stop)), _, _) => Timing::Stamps { start, stop },
             (None, When::Timed(time), _) => Timing::Events(time),
@@ -272,7 +272,9 @@ impl Operation {
     /// kernel's launch was not reported.
     pub fn untimed(&self, kernel: Kernel, unheard: Untimed) -> Option<Untimed> {
         match kernel.when {
-            _ if kernel.asked == Asked::No || kernel.asked == Asked::Perhaps && self.stamped == 0 => None,
+            _ if kernel.asked == ChannelsAsked::No || kernel.asked == ChannelsAsked::Perhaps && self.stamped == 0 => {
+                None
+            }
             When::Untimed(cause) => Some(cause),
             When::Unheard if self.stamped == 0 => Some(unheard),
             _ => Some(Untimed::NotBelieved),

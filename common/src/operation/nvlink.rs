@@ -7,8 +7,8 @@
 
 use super::Operation;
 use super::bus::bus_factor;
-use crate::event::kind::Kind;
-use crate::event::name::Name;
+use crate::event::kind::EventKind;
+use crate::event::name::FunctionName;
 use crate::hardware::Ways;
 
 /// Why the bytes of an operation are not known.
@@ -21,9 +21,9 @@ pub enum Unknown {
     /// The copy engine moves its bytes.
     CopyEngine,
     /// Its algorithm is not a ring.
-    Algorithm(Name),
+    Algorithm(FunctionName),
     /// In a ring, the bytes of this function depend on the rank's place.
-    Function(Name),
+    Function(FunctionName),
 }
 
 impl Unknown {
@@ -41,7 +41,7 @@ impl Unknown {
 
 /// Returns the bytes over the links for one byte of data: NCCL's protocols send flags beside the data. LL sends 4 bytes
 /// of flag with 4 of data; LL128 sends 8 with 120.
-fn with_flags(protocol: Name) -> f64 {
+fn with_flags(protocol: FunctionName) -> f64 {
     match protocol.text().as_str() {
         "LL" => 2.0,
         "LL128" => 128.0 / 120.0,
@@ -65,10 +65,10 @@ pub fn moved(operation: &Operation, rank: i32, (nranks, nnodes): (i32, i32)) -> 
     }
     let Operation { bytes, function, algorithm, protocol, kind, .. } = *operation;
     match (kind, function.text().as_str()) {
-        (Kind::P2p, "Send") => return Ok(Ways { sent: bytes, received: 0 }),
-        (Kind::P2p, "Recv") => return Ok(Ways { sent: 0, received: bytes }),
-        (Kind::CeColl, _) => return Err(Unknown::CopyEngine),
-        (Kind::Coll, _) if algorithm.text() == "RING" => {}
+        (EventKind::P2p, "Send") => return Ok(Ways { sent: bytes, received: 0 }),
+        (EventKind::P2p, "Recv") => return Ok(Ways { sent: 0, received: bytes }),
+        (EventKind::CeColl, _) => return Err(Unknown::CopyEngine),
+        (EventKind::Coll, _) if algorithm.text() == "RING" => {}
         _ => return Err(Unknown::Algorithm(algorithm)),
     }
     let factor = bus_factor(function, nranks).ok_or(Unknown::Function(function))?;
@@ -85,8 +85,12 @@ mod tests {
     const ALL: (i32, i32) = (4, 1);
 
     fn coll(function: &str, algorithm: &str, protocol: &str) -> Operation {
-        let [function, algorithm, protocol] = [function, algorithm, protocol].map(Name::of_text);
-        recorded(Kind::Coll, 1, OfOperation { bytes: 1200, function, algorithm, protocol, ..OfOperation::default() })
+        let [function, algorithm, protocol] = [function, algorithm, protocol].map(FunctionName::of_text);
+        recorded(
+            EventKind::Coll,
+            1,
+            OfOperation { bytes: 1200, function, algorithm, protocol, ..OfOperation::default() },
+        )
     }
 
     fn both(bytes: u64) -> Result<Ways<u64>, Unknown> {
@@ -106,12 +110,12 @@ mod tests {
 
     #[test]
     fn what_is_not_known_has_a_reason() {
-        let [nvls, broadcast] = ["NVLS", "Broadcast"].map(Name::of_text);
+        let [nvls, broadcast] = ["NVLS", "Broadcast"].map(FunctionName::of_text);
         let ring = coll("AllReduce", "RING", "SIMPLE");
         assert_eq!(moved(&coll("AllReduce", "NVLS", "SIMPLE"), 0, ALL), Err(Unknown::Algorithm(nvls)));
         assert_eq!(moved(&coll("Broadcast", "RING", "SIMPLE"), 0, ALL), Err(Unknown::Function(broadcast)));
         assert_eq!([(8, 2), (0, 0)].map(|of| moved(&ring, 0, of)), [Err(Unknown::Nodes), Err(Unknown::Members)]);
-        let copied = Operation { kind: Kind::CeColl, ..ring };
+        let copied = Operation { kind: EventKind::CeColl, ..ring };
         assert_eq!(moved(&copied, 0, ALL), Err(Unknown::CopyEngine));
     }
 }

@@ -4,7 +4,7 @@ use crate::launch::KernelTime;
 
 /// The source of an operation's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum TimeSource {
     /// The stamps of NCCL's kernel channels.
     Stamps,
     /// CUDA events around the kernel's launch.
@@ -15,7 +15,7 @@ pub enum Source {
     Enqueue,
 }
 
-impl Source {
+impl TimeSource {
     /// All sources, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Stamps, Self::Events, Self::Proxy, Self::Enqueue];
 
@@ -55,12 +55,12 @@ pub enum Timing {
 
 impl Timing {
     /// Returns the source of the time.
-    pub fn source(self) -> Source {
+    pub fn source(self) -> TimeSource {
         match self {
-            Self::Stamps { .. } => Source::Stamps,
-            Self::Events(_) => Source::Events,
-            Self::Proxy(_) => Source::Proxy,
-            Self::Enqueue(_) => Source::Enqueue,
+            Self::Stamps { .. } => TimeSource::Stamps,
+            Self::Events(_) => TimeSource::Events,
+            Self::Proxy(_) => TimeSource::Proxy,
+            Self::Enqueue(_) => TimeSource::Enqueue,
         }
     }
 

@@ -1,13 +1,13 @@
 //! What is known of an operation's GPU time: whether its stamps are believed, and whether events have timed its kernel.
 
-use crate::event::name::Name;
+use crate::event::name::FunctionName;
 use crate::launch::Untimed;
 use crate::operation::kernels::Kernel;
 use crate::operation::{Operation, Timing};
 
 /// Whether an operation's stamps are its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StampVerdict {
     /// The stamps are its own.
     InStep,
     /// The stamps may be another operation's.
@@ -22,7 +22,7 @@ pub enum Cause {
     /// A send or receive to the own rank got no kernel channel.
     ToOneself,
     /// No operation followed a call of this function.
-    Unfollowed(Name),
+    Unfollowed(FunctionName),
     /// An operation was launched beside a CUDA graph of its communicator.
     BesideGraph,
     /// A stamp lies clearly before its operation's enqueue.
@@ -35,16 +35,16 @@ pub enum Cause {
 
 /// What is known of an operation's GPU time.
 #[derive(Debug, Clone, Copy)]
-pub struct Judged {
+pub struct JudgedTime {
     /// Whether its stamps are its own.
-    pub verdict: Verdict,
+    pub verdict: StampVerdict,
     /// Its kernel.
     pub kernel: Kernel,
     /// Why its kernel has no time if the kernel's launch was not reported.
     pub unheard: Untimed,
 }
 
-impl Judged {
+impl JudgedTime {
     /// Returns the operation's time.
     pub fn timing(&self, operation: &Operation) -> Timing {
         operation.timing(self.verdict, self.kernel)

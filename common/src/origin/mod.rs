@@ -8,7 +8,7 @@ pub(crate) mod job;
 
 use crate::base::visible::visible;
 use crate::base::{host_name, lock, random, rank};
-use crate::hardware::links::{self, Links};
+use crate::hardware::links::{self, ProcessLinks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -50,7 +50,7 @@ pub struct Origin {
     pub interface: Option<u32>,
     /// Rates of its links, as far as they were read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub links: Option<Links>,
+    pub links: Option<ProcessLinks>,
 }
 
 /// This process, set when NCCL calls first.

@@ -36,12 +36,12 @@ fn membarrier(command: libc::c_int) -> libc::c_long {
 
 /// A callback under way, by the mark of its thread.
 #[derive(Debug, Clone, Copy)]
-struct Inside {
+struct CallbackUnderWay {
     cell: &'static ThreadCell,
     section: u64,
 }
 
-impl Inside {
+impl CallbackUnderWay {
     fn now(cell: &'static ThreadCell) -> Self {
         Self { cell, section: cell.section() }
     }
@@ -51,7 +51,7 @@ impl Inside {
     }
 }
 
-impl PartialEq for Inside {
+impl PartialEq for CallbackUnderWay {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.cell, other.cell) && self.section == other.section
     }
@@ -60,7 +60,7 @@ impl PartialEq for Inside {
 /// A grace period: waits, without blocking, for the callbacks that were under way when it began.
 #[derive(Debug)]
 pub struct Grace {
-    inside: Vec<Inside>,
+    inside: Vec<CallbackUnderWay>,
     /// Earliest end, set if the kernel refused to fence. Callbacks that do not fence themselves yet have ended by then.
     not_before: u64,
 }
@@ -73,13 +73,13 @@ impl Grace {
         if membarrier(PRIVATE_EXPEDITED) != 0 && ThreadCell::fence_yourselves() {
             not_before = monotonic().saturating_add(UNFENCED);
         }
-        let inside = ThreadCell::all().map(Inside::now).filter(|inside| inside.section % 2 == 1);
+        let inside = ThreadCell::all().map(CallbackUnderWay::now).filter(|inside| inside.section % 2 == 1);
         Self { inside: inside.collect(), not_before }
     }
 
     /// Returns true once all those callbacks have ended.
     pub fn is_over(&mut self) -> bool {
-        self.inside.retain(Inside::is_still);
+        self.inside.retain(CallbackUnderWay::is_still);
         self.inside.is_empty() && (self.not_before == 0 || monotonic() >= self.not_before)
     }
 }
@@ -93,7 +93,7 @@ pub struct Graces {
     begun: u64,
     asked: bool,
     /// Callbacks that nobody waits for any more, by their threads' marks.
-    given_up: Vec<Inside>,
+    given_up: Vec<CallbackUnderWay>,
 }
 
 impl Graces {
@@ -114,7 +114,7 @@ impl Graces {
 
     /// Waits for a period, except for callbacks that are given up.
     fn follow(&mut self, mut grace: Grace) {
-        self.given_up.retain(Inside::is_still);
+        self.given_up.retain(CallbackUnderWay::is_still);
         grace.inside.retain(|inside| !self.given_up.contains(inside));
         if let Some(before) = self.under_way.back() {
             grace.not_before = grace.not_before.max(before.not_before);
@@ -173,7 +173,7 @@ mod tests {
         std::mem::forget(left.enter());
         let mut graces = Graces::default();
         let inside = |cells: &[&'static ThreadCell]| Grace {
-            inside: cells.iter().map(|&cell| Inside::now(cell)).collect(),
+            inside: cells.iter().map(|&cell| CallbackUnderWay::now(cell)).collect(),
             not_before: 0,
         };
         graces.follow(inside(&[left]));
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn one_is_not_kept_waiting_by_those_that_begin_after_it() {
         let cell = ThreadCell::new().unwrap();
-        let inside = || Grace { inside: vec![Inside::now(cell)], not_before: 0 };
+        let inside = || Grace { inside: vec![CallbackUnderWay::now(cell)], not_before: 0 };
         let first = cell.enter();
         let mut graces = Graces { under_way: [inside()].into(), begun: 1, ..Graces::default() };
         assert!(!graces.is_over(1));

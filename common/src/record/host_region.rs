@@ -1,15 +1,15 @@
 //! Calls of NCCL's API as regions of the calling thread, for a watcher that wants to know when a thread enters and
 //! leaves. Without a watcher, a callback pays one load.
 
-use crate::event::name::Name;
+use crate::event::name::FunctionName;
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
 
 /// Part of NCCL's API that a thread is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Region {
+pub enum HostRegion {
     /// A call of that function.
-    Call(Name),
+    Call(FunctionName),
     /// The end of a group, or the launch of its kernels.
     GroupEnd,
 }
@@ -18,16 +18,16 @@ pub enum Region {
 #[derive(Debug, Clone, Copy)]
 pub struct Watcher {
     /// Called when the thread enters a region. Returns true if it wants the end, too.
-    pub entered: fn(Region) -> bool,
+    pub entered: fn(HostRegion) -> bool,
     /// Called when the thread leaves the region.
-    pub left: fn(Region),
+    pub left: fn(HostRegion),
 }
 
 static WATCHER: OnceCell<Watcher> = OnceCell::new();
 
 thread_local! {
     /// Handle of the event that the thread is inside of (0 for none), and its region.
-    static INSIDE: Cell<(u64, Region)> = const { Cell::new((0, Region::GroupEnd)) };
+    static INSIDE: Cell<(u64, HostRegion)> = const { Cell::new((0, HostRegion::GroupEnd)) };
 }
 
 /// Sets the watcher. Only the first one counts.
@@ -37,7 +37,7 @@ pub fn watch(watcher: Watcher) {
 
 /// Reports that an event with that handle has started in a region. Handle 0 is not reported.
 #[inline]
-pub(crate) fn started(handle: u64, region: impl FnOnce() -> Region) {
+pub(crate) fn started(handle: u64, region: impl FnOnce() -> HostRegion) {
     if let (true, Some(watcher)) = (handle != 0, WATCHER.get()) {
         enter(watcher, handle, region);
     }
@@ -45,10 +45,10 @@ pub(crate) fn started(handle: u64, region: impl FnOnce() -> Region) {
 
 #[cold]
 #[inline(never)]
-fn enter(watcher: &Watcher, handle: u64, region: impl FnOnce() -> Region) {
+fn enter(watcher: &Watcher, handle: u64, region: impl FnOnce() -> HostRegion) {
     let region = region();
     let _ = INSIDE.try_with(|inside| {
-        let (before, region_before) = inside.replace((0, Region::GroupEnd));
+        let (before, region_before) = inside.replace((0, HostRegion::GroupEnd));
         if before != 0 {
             // NCCL never reported the end of that region: an error ended the call
             (watcher.left)(region_before);
@@ -72,7 +72,7 @@ fn leave(watcher: &Watcher, handle: u64) {
     let _ = INSIDE.try_with(|inside| {
         let (open, region) = inside.get();
         if open == handle {
-            inside.set((0, Region::GroupEnd));
+            inside.set((0, HostRegion::GroupEnd));
             (watcher.left)(region);
         }
     });

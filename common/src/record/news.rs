@@ -1,6 +1,6 @@
 //! News for the collector thread from callbacks.
 
-use crate::event::Communicator;
+use crate::event::InitCommunicator;
 use crate::event::handle::Handle;
 
 /// News of a communicator.
@@ -11,7 +11,7 @@ pub(crate) enum News {
         /// Its context.
         id: Handle,
         /// What NCCL passed at init.
-        communicator: Communicator,
+        communicator: InitCommunicator,
     },
     /// An operation gave its communicator's identity.
     Told {

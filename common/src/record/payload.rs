@@ -2,14 +2,14 @@
 //! collector unpacks them. This module alone defines the bits of each field.
 
 use crate::event::datatype::Datatype;
-use crate::event::name::Name;
+use crate::event::name::FunctionName;
 
 /// Words 4 to 7 of a slot.
 pub(crate) type Payload = [u64; 4];
 
 /// Place of an operation or a call in the order of starts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct StartOrder {
     /// Place in the order of starts of its communicator, below 2^48.
     pub order: u64,
     /// Distance from the first operation of the same kernel: 0 for the first one, and for an operation with a kernel of
@@ -17,7 +17,7 @@ pub(crate) struct Place {
     pub distance: u16,
 }
 
-impl Place {
+impl StartOrder {
     const ORDER_BITS: u32 = 48;
 
     #[inline(always)]
@@ -42,19 +42,19 @@ pub(crate) struct OfOperation {
     /// Elements times their size.
     pub bytes: u64,
     /// The peer of a P2p, or the sequence number and the root of another kind; the type of its elements.
-    pub number: Number,
+    pub number: OperationWord,
     /// Function.
-    pub function: Name,
+    pub function: FunctionName,
     /// Algorithm, of a collective.
-    pub algorithm: Name,
+    pub algorithm: FunctionName,
     /// Protocol, of a collective.
-    pub protocol: Name,
+    pub protocol: FunctionName,
     /// Number of channels that NCCL announced.
     pub channels: u8,
     /// Ticks since the launch of the kernel, below 2^32; 0 where that is not known.
     pub since_launch: u64,
     /// Place in the order of starts.
-    pub place: Place,
+    pub place: StartOrder,
 }
 
 impl OfOperation {
@@ -68,15 +68,15 @@ impl OfOperation {
     /// Returns the packed words of an operation without a launch and a place, with both: they are known last, and a
     /// callback has no registers for all other fields until then.
     #[inline(always)]
-    pub(crate) fn placed([bytes, number, shape, _]: Payload, since_launch: u64, place: Place) -> Payload {
+    pub(crate) fn placed([bytes, number, shape, _]: Payload, since_launch: u64, place: StartOrder) -> Payload {
         [bytes, number, shape | since_launch << 32, place.pack()]
     }
 
     pub(crate) fn unpack([bytes, number, shape, place]: Payload) -> Self {
         let [function, algorithm, protocol, channels] = (shape as u32).to_le_bytes();
-        let [function, algorithm, protocol] = [function, algorithm, protocol].map(Name::from_bits);
-        let place = Place::unpack(place);
-        let number = Number(number);
+        let [function, algorithm, protocol] = [function, algorithm, protocol].map(FunctionName::from_bits);
+        let place = StartOrder::unpack(place);
+        let number = OperationWord(number);
         Self { bytes, number, function, algorithm, protocol, channels, since_launch: shape >> 32, place }
     }
 }
@@ -89,9 +89,9 @@ impl OfOperation {
 ///     [ peer 32          ][ root 16   ][ datatype 8 ]
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Number(u64);
+pub(crate) struct OperationWord(u64);
 
-impl Number {
+impl OperationWord {
     const LOW_BITS: u32 = 24;
     const DATATYPE_BITS: u32 = 8;
     /// Stands for all roots that do not fit.
@@ -141,7 +141,7 @@ pub(crate) struct OfCall {
     /// Elements times their size.
     pub bytes: u64,
     /// Function.
-    pub function: Name,
+    pub function: FunctionName,
     /// Type of the elements.
     pub datatype: Datatype,
     /// Root of a collective; `None` if it is negative.
@@ -151,7 +151,7 @@ pub(crate) struct OfCall {
     /// Whether NCCL launches its kernel without reporting an operation.
     pub silent: bool,
     /// Place in the order of starts.
-    pub place: Place,
+    pub place: StartOrder,
 }
 
 impl OfCall {
@@ -166,15 +166,16 @@ impl OfCall {
 
     /// Returns the packed words of a call without a place, with its place, as [`OfOperation::placed`].
     #[inline(always)]
-    pub(crate) fn placed([bytes, flags, contents, _]: Payload, place: Place) -> Payload {
+    pub(crate) fn placed([bytes, flags, contents, _]: Payload, place: StartOrder) -> Payload {
         [bytes, flags, contents, place.pack()]
     }
 
     pub(crate) fn unpack([bytes, flags, contents, place]: Payload) -> Self {
         let [captured, silent] = [flags & 1 != 0, flags & 2 != 0];
-        let (function, datatype) = (Name::from_bits(contents as u8), Datatype::from_bits((contents >> 8) as u8));
+        let (function, datatype) =
+            (FunctionName::from_bits(contents as u8), Datatype::from_bits((contents >> 8) as u8));
         let root = Some(((contents >> 32) as u32).cast_signed()).filter(|&root| root >= 0);
-        Self { bytes, function, datatype, root, captured, silent, place: Place::unpack(place) }
+        Self { bytes, function, datatype, root, captured, silent, place: StartOrder::unpack(place) }
     }
 }
 
@@ -278,14 +279,17 @@ mod tests {
     fn distances_have_an_end() {
         for (order, distance, farthest) in [(0, 0, 0), (7, 3, 3), ((1 << 48) - 1, 65_535, 65_535), (9, 1 << 40, 65_535)]
         {
-            assert_eq!(Place::unpack(Place::new(order, distance).pack()), Place { order, distance: farthest });
+            assert_eq!(
+                StartOrder::unpack(StartOrder::new(order, distance).pack()),
+                StartOrder { order, distance: farthest }
+            );
         }
     }
 
     #[test]
     fn fields_of_a_word_do_not_touch_each_other() {
         let (no_type, datatype) = (Datatype::default(), Datatype::of(Some(c"ncclFloat64")));
-        let sent = Number::of_peer(-2, datatype);
+        let sent = OperationWord::of_peer(-2, datatype);
         assert_eq!((sent.peer(), sent.datatype()), (-2, datatype));
         let most = (1 << 40) - 1;
         for (sequence, root, kept) in [
@@ -297,30 +301,34 @@ mod tests {
             (7, None, None),
         ] {
             for datatype in [no_type, datatype] {
-                let number = Number::of_collective(sequence, root, datatype);
+                let number = OperationWord::of_collective(sequence, root, datatype);
                 assert_eq!((number.sequence(), number.root(), number.datatype()), (sequence, kept, datatype));
             }
         }
-        assert_eq!(Number::of_collective(most + 3, Some(1), datatype), Number::of_collective(2, Some(1), datatype));
+        assert_eq!(
+            OperationWord::of_collective(most + 3, Some(1), datatype),
+            OperationWord::of_collective(2, Some(1), datatype)
+        );
         let call = OfCall { root: Some(-3), datatype, ..OfCall::default() };
         assert_eq!(OfCall::unpack(call.pack()), OfCall { root: None, ..call });
     }
 
     #[test]
     fn what_was_packed_is_there() {
-        let [function, algorithm, protocol] = [c"AllGather", c"RING", c"LL128"].map(|name| Name::of(Some(name)));
-        let (channels, since_launch, place) = (255, u32::MAX.into(), Place { order: 7, distance: 3 });
+        let [function, algorithm, protocol] =
+            [c"AllGather", c"RING", c"LL128"].map(|name| FunctionName::of(Some(name)));
+        let (channels, since_launch, place) = (255, u32::MAX.into(), StartOrder { order: 7, distance: 3 });
         let datatype = Datatype::of(Some(c"ncclFloat64"));
-        let number = Number::of_peer(-2, datatype);
+        let number = OperationWord::of_peer(-2, datatype);
         let operation =
             OfOperation { bytes: u64::MAX, number, function, algorithm, protocol, channels, since_launch, place };
         assert_eq!(OfOperation::unpack(operation.pack()), operation);
-        let without = OfOperation { since_launch: 0, place: Place::default(), ..operation };
+        let without = OfOperation { since_launch: 0, place: StartOrder::default(), ..operation };
         assert_eq!(OfOperation::placed(without.pack(), since_launch, place), operation.pack());
         for (captured, silent, root) in [(true, false, None), (false, true, Some(i32::MAX))] {
             let call = OfCall { bytes: 9, function, datatype, root, captured, silent, place };
             assert_eq!(OfCall::unpack(call.pack()), call);
-            assert_eq!(OfCall::placed(OfCall { place: Place::default(), ..call }.pack(), place), call.pack());
+            assert_eq!(OfCall::placed(OfCall { place: StartOrder::default(), ..call }.pack(), place), call.pack());
         }
         for (peer, channel, sends) in [(-1, 255, true), (i32::MAX, 0, false)] {
             let proxy = OfProxyOp { connection: Connection::new(peer, channel, sends), steps: -3 };

@@ -194,7 +194,7 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::kind::Kind;
+    use crate::event::kind::EventKind;
     use std::collections::HashSet;
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         let pool = Pool::new(4096).unwrap();
         let block = pool.take().unwrap();
         let generation = pool.block(block).unwrap().generation();
-        let handle = Handle::of_event(Kind::Coll, Pool::index(block, 5), generation);
+        let handle = Handle::of_event(EventKind::Coll, Pool::index(block, 5), generation);
         assert!(pool.holding(handle.raw()).is_none());
         pool.slot(block, 5).unwrap().start(handle, 0, 1, [0; 4]);
         assert!(pool.find(handle).is_some() && pool.holding(handle.raw()).is_some());

@@ -8,7 +8,7 @@ pub mod request;
 
 use crate::origin::Origin;
 use bounded::at_most;
-use request::Answer;
+use request::RequestAnswer;
 use serde::{Deserialize, Serialize};
 
 /// Value of [`Status::schema`].
@@ -56,12 +56,12 @@ pub struct Status {
     /// Event types that NCCL is asked for now, as the sum of NCCL's bits.
     pub mask: u64,
     /// Answer to the last request.
-    pub answer: Option<Answer>,
+    pub answer: Option<RequestAnswer>,
     /// Events dropped so far.
     pub dropped: u64,
     /// Communicators, at most [`MOST_COMMUNICATORS`], alive ones first.
     #[serde(deserialize_with = "at_most::<MOST_COMMUNICATORS, _, _>")]
-    pub communicators: Vec<Communicator>,
+    pub communicators: Vec<StatusCommunicator>,
     /// Number of further communicators that are not named.
     pub further_communicators: u64,
 }
@@ -69,7 +69,7 @@ pub struct Status {
 /// One rank of a communicator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Communicator {
+pub struct StatusCommunicator {
     /// Id, 16 hexadecimal digits, as in the summary.
     pub comm: String,
     /// Name, where the application gave one.
@@ -82,7 +82,7 @@ pub struct Communicator {
     pub opened: u64,
     /// Time of its end.
     pub ended: Option<u64>,
-    /// Whether [`Communicator::entered`] counts from the communicator's begin without a gap. If not, ranks cannot be
+    /// Whether [`StatusCommunicator::entered`] counts from the communicator's begin without a gap. If not, ranks cannot be
     /// compared by number.
     pub counts_all: bool,
     /// Whether NCCL reports when the GPU begins and ends operations. If not, `begun` and `finished` are unknown.
@@ -100,19 +100,19 @@ pub struct Communicator {
     /// finished ones; of more unfinished operations, the oldest and the newest ones stay. Operations below
     /// `NCCL_SCOREP_MIN_BYTES` are left out.
     #[serde(deserialize_with = "at_most::<MOST_OPERATIONS, _, _>")]
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StatusOperation>,
     /// Calls of NCCL's API that have not returned, the oldest first.
     #[serde(deserialize_with = "at_most::<MOST_CALLS, _, _>")]
-    pub calls: Vec<Call>,
+    pub calls: Vec<OpenCall>,
     /// Network transfers that have not ended, at most [`MOST_WAITS`], the oldest first.
     #[serde(deserialize_with = "at_most::<MOST_WAITS, _, _>")]
-    pub waits: Vec<Wait>,
+    pub waits: Vec<OpenTransfer>,
 }
 
 /// An operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Operation {
+pub struct StatusOperation {
     /// Number among the collectives of the communicator, from 0; `None` for a send or receive, for a replay of a CUDA
     /// graph, and where calls before it have not been read yet.
     pub number: Option<u64>,
@@ -142,7 +142,7 @@ pub struct Operation {
 /// A call of NCCL's API that has not returned.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Call {
+pub struct OpenCall {
     /// Function; "GroupEnd" for the end of a group.
     pub func: String,
     /// Time of the call.
@@ -152,7 +152,7 @@ pub struct Call {
 /// A network transfer of a proxy that has not ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Wait {
+pub struct OpenTransfer {
     /// Peer.
     pub peer: i32,
     /// Channel id.

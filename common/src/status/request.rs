@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Name of the file of the request.
 pub const FILE: &str = "scorep-nccl.request.json";
-/// Value of [`Request::schema`].
+/// Value of [`StatusRequest::schema`].
 pub const SCHEMA: &str = "scorep-nccl request 2";
 /// Longest file that a process reads, bytes.
 pub const MOST_BYTES: u64 = 16 << 10;
@@ -23,7 +23,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// A request. `scorep-nccl ask` writes it under another name first and renames it, so that nobody reads a part of one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Request {
+pub struct StatusRequest {
     /// Always [`SCHEMA`].
     pub schema: String,
     /// Random number of the request, 16 hexadecimal digits. A process does each number once.
@@ -58,7 +58,7 @@ pub enum To {
     },
 }
 
-impl Request {
+impl StatusRequest {
     /// Returns the number of the request.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
@@ -71,7 +71,7 @@ impl Request {
 ///
 /// # Errors
 /// In words: the reason why it is no request to obey.
-pub fn read(place: &Path) -> Result<(Request, Metadata), String> {
+pub fn read(place: &Path) -> Result<(StatusRequest, Metadata), String> {
     let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
     let (file, found) = files::open_any(place).map_err(unreadable)?;
     if !found.is_file() {
@@ -88,7 +88,7 @@ pub fn read(place: &Path) -> Result<(Request, Metadata), String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("it is longer than {MOST_BYTES} bytes"));
     }
-    let request: Request = serde_json::from_slice(&text).map_err(|error| format!("it is no request: {error}"))?;
+    let request: StatusRequest = serde_json::from_slice(&text).map_err(|error| format!("it is no request: {error}"))?;
     if request.schema != SCHEMA {
         return Err(format!("it is no request of this version ({SCHEMA})"));
     }
@@ -104,7 +104,7 @@ pub fn read(place: &Path) -> Result<(Request, Metadata), String> {
 /// Answer of a process to a request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Answer {
+pub struct RequestAnswer {
     /// Number of the request.
     pub ticket: String,
     /// Time of the reading, nanoseconds since the Epoch.

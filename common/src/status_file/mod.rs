@@ -9,8 +9,8 @@
 
 mod requests;
 
-use crate::base::answer::{Answer, Missing};
-use crate::base::files::{self, Earlier, Name};
+use crate::base::answer::{AnswerFailure, AnswerWait};
+use crate::base::files::{self, Earlier, FileName};
 use crate::base::last_work::{LastWork, Promise};
 use crate::base::{birth, log, own_thread, patience, shortage, switch};
 use crate::clock::nanoseconds;
@@ -37,15 +37,15 @@ static FILE: OnceLock<Mutex<File>> = OnceLock::new();
 /// Set when the measurement is over: the last state is on its way.
 static OVER: AtomicBool = AtomicBool::new(false);
 /// The last state, for the thread.
-static LAST: LastWork<Said> = LastWork::new();
+static LAST: LastWork<CollectorState> = LastWork::new();
 
 /// What the collector says of the state, or since when it has been silent, nanoseconds since the Epoch.
-type Said = Result<Status, u64>;
+type CollectorState = Result<Status, u64>;
 /// The name of the file in warnings.
 const WRITTEN: &str = "the state";
 
 struct File {
-    name: Name,
+    name: FileName,
     status: Status,
     told_failure: bool,
 }
@@ -73,14 +73,14 @@ pub(crate) fn begin(settings: &Settings) {
 }
 
 /// Returns the name of this process' file in `directory`.
-fn name(directory: &Path) -> Name {
+fn name(directory: &Path) -> FileName {
     let name = files::expand(Path::new(&format!("scorep-nccl.%h.%p{ENDING}")));
     // a file of that name is of an earlier process of the same number
-    Name::new(&directory.join(name), Earlier::Replaced)
+    FileName::new(&directory.join(name), Earlier::Replaced)
 }
 
 /// Runs the thread, until the last state.
-fn write_always(mut requests: Requests, settings: &Settings, last: &Promise<Said>) {
+fn write_always(mut requests: Requests, settings: &Settings, last: &Promise<CollectorState>) {
     let mut asking = Asking::default();
     let mut answer = None;
     loop {
@@ -120,22 +120,22 @@ pub(crate) fn end() {
 
 /// The question that the collector has not answered yet, and since when.
 #[derive(Default)]
-struct Asking(Option<(Answer<Status>, u64)>);
+struct Asking(Option<(AnswerWait<Status>, u64)>);
 
 impl Asking {
     /// Asks, or goes on to wait: a collector that never answers gets no second question.
     ///
     /// # Errors
     /// Returns since when the collector has been silent, nanoseconds since the Epoch.
-    fn state(&mut self) -> Said {
+    fn state(&mut self) -> CollectorState {
         let now = now();
         let Some((answer, since)) = self.0.take().or_else(|| Some((control::ask_for_status()?, now))) else {
             return Err(now);
         };
         match answer.wait(PATIENCE) {
             Ok(state) => return Ok(state),
-            Err(Missing::TooLate) => self.0 = Some((answer, since)),
-            Err(Missing::Never) => {}
+            Err(AnswerFailure::TooLate) => self.0 = Some((answer, since)),
+            Err(AnswerFailure::Never) => {}
         }
         Err(since)
     }
@@ -146,14 +146,14 @@ fn now() -> u64 {
 }
 
 /// Writes the last state.
-fn write_last(said: Said) {
+fn write_last(said: CollectorState) {
     if let Some(mut file) = FILE.get().and_then(|file| patience::hold(file, WRITTEN)) {
         file.write(said, None, true);
     }
 }
 
 /// Writes the state, with an answer if there is a new one. Returns the file, unless it could not be written.
-fn write(said: Said, answer: Option<request::Answer>) -> Option<PathBuf> {
+fn write(said: CollectorState, answer: Option<request::RequestAnswer>) -> Option<PathBuf> {
     let mut file = FILE.get().and_then(|file| patience::hold(file, WRITTEN))?;
     // the last state is not replaced by an earlier one
     if file.status.over.is_some() {
@@ -163,7 +163,7 @@ fn write(said: Said, answer: Option<request::Answer>) -> Option<PathBuf> {
 }
 
 impl File {
-    fn write(&mut self, said: Said, answer: Option<request::Answer>, is_last: bool) -> bool {
+    fn write(&mut self, said: CollectorState, answer: Option<request::RequestAnswer>, is_last: bool) -> bool {
         let Self { name, status, told_failure } = self;
         match said {
             Ok(Status { communicators, further_communicators, dropped, mask, .. }) => {

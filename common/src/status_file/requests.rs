@@ -7,7 +7,7 @@ use crate::config::{Preset, Settings};
 use crate::origin;
 use crate::record::context::switching;
 use crate::record::recorder;
-use crate::status::request::{self, Answer, FILE, MOST_AGE, Request, To};
+use crate::status::request::{self, FILE, MOST_AGE, RequestAnswer, StatusRequest, To};
 use crate::summary_file;
 use std::collections::VecDeque;
 use std::fs::Metadata;
@@ -20,14 +20,14 @@ use std::time::{Duration, SystemTime};
 const MOST_KEPT: usize = 4096;
 
 /// What identifies a state of the file: device, inode, time of change and length.
-type Identity = [u64; 5];
+type RequestIdentity = [u64; 5];
 
 /// The requests to this process.
 #[derive(Debug)]
 pub(super) struct Requests {
     place: PathBuf,
     /// The file as it was last looked at; `None` before the first look.
-    seen: Option<Option<Identity>>,
+    seen: Option<Option<RequestIdentity>>,
     /// Numbers of the requests that were done or refused.
     done: VecDeque<u64>,
     /// Time of this process' first file in the directory, by the clock of the file system.
@@ -54,7 +54,7 @@ impl Requests {
 
     /// Does what a new request asks for, and returns the answer. `now` are nanoseconds since the Epoch, and `own` is this
     /// process' file in the directory, just written: a request from before its first one is not for this process.
-    pub(super) fn look(&mut self, now: u64, own: &Path, settings: &Settings) -> Option<Answer> {
+    pub(super) fn look(&mut self, now: u64, own: &Path, settings: &Settings) -> Option<RequestAnswer> {
         let written = own.symlink_metadata().and_then(|own| own.modified()).unwrap_or_else(|_| SystemTime::now());
         let begun = *self.begun.get_or_insert(written);
         let found = self.place.symlink_metadata().ok();
@@ -70,7 +70,7 @@ impl Requests {
                 if !std::mem::replace(&mut self.told, true) {
                     log::warn(&format!("the request {} is refused: {refused}", self.place.display()));
                 }
-                return Some(Answer { taken: now, refused: Some(refused), ..Answer::default() });
+                return Some(RequestAnswer { taken: now, refused: Some(refused), ..RequestAnswer::default() });
             }
         };
         let made = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -81,13 +81,18 @@ impl Requests {
         let age = written.duration_since(made).unwrap_or_default().as_secs();
         if age > MOST_AGE {
             let refused = format!("it is {age} s old, and holds for {MOST_AGE} s: ask again");
-            return Some(Answer { ticket: request.ticket, taken: now, refused: Some(refused), ..Answer::default() });
+            return Some(RequestAnswer {
+                ticket: request.ticket,
+                taken: now,
+                refused: Some(refused),
+                ..RequestAnswer::default()
+            });
         }
         Some(self.fulfil(request, now, settings))
     }
 
     /// Returns whether a request has come for the first time, and keeps its number.
-    fn is_new(&mut self, request: &Request) -> bool {
+    fn is_new(&mut self, request: &StatusRequest) -> bool {
         let Some(number) = request.number().filter(|number| !self.done.contains(number)) else { return false };
         self.done.truncate(MOST_KEPT - 1);
         self.done.push_front(number);
@@ -99,9 +104,9 @@ impl Requests {
         self.until.map(|until| Duration::from_nanos(until.saturating_sub(monotonic())))
     }
 
-    fn fulfil(&mut self, request: Request, now: u64, settings: &Settings) -> Answer {
-        let Request { ticket, preset, seconds, back, summary, .. } = request;
-        let mut answer = Answer { ticket, taken: now, ..Answer::default() };
+    fn fulfil(&mut self, request: StatusRequest, now: u64, settings: &Settings) -> RequestAnswer {
+        let StatusRequest { ticket, preset, seconds, back, summary, .. } = request;
+        let mut answer = RequestAnswer { ticket, taken: now, ..RequestAnswer::default() };
         if back {
             self.until = None;
             want(None);
@@ -179,7 +184,7 @@ fn preset_of(name: &str, settings: &Settings) -> Result<(Preset, Option<String>)
 }
 
 /// Returns whether a request is for this process.
-fn is_for_this_process(request: &Request) -> bool {
+fn is_for_this_process(request: &StatusRequest) -> bool {
     match &request.to {
         Some(To::All) => true,
         Some(To::Process { host, pid, born }) => {
@@ -189,7 +194,7 @@ fn is_for_this_process(request: &Request) -> bool {
     }
 }
 
-fn identity(file: &Metadata) -> Identity {
+fn identity(file: &Metadata) -> RequestIdentity {
     [file.dev(), file.ino(), file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned(), file.len()]
 }
 
@@ -200,8 +205,9 @@ mod tests {
     #[test]
     fn the_number_of_a_request_is_new_once_whatever_comes_in_between() {
         let mut requests = Requests::new(Path::new("/nowhere"));
-        let mut is_new =
-            |number: usize| requests.is_new(&Request { ticket: format!("{number:016x}"), ..Request::default() });
+        let mut is_new = |number: usize| {
+            requests.is_new(&StatusRequest { ticket: format!("{number:016x}"), ..StatusRequest::default() })
+        };
         assert!(is_new(7) && is_new(8) && !is_new(7) && !is_new(8));
         assert!(
             (100..100 + MOST_KEPT - 2).all(&mut is_new) && !is_new(7) && is_new(1) && requests.done.len() == MOST_KEPT
@@ -238,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_request_names_the_process_that_it_is_for() {
-        let to = |to| is_for_this_process(&Request { to, ..Request::default() });
+        let to = |to| is_for_this_process(&StatusRequest { to, ..StatusRequest::default() });
         let process = |pid, born, host| to(Some(To::Process { host, pid, born }));
         let (pid, born, host) = (std::process::id(), birth::own(), origin::own().host);
         assert!(to(Some(To::All)) && process(pid, born, host.clone()) && !to(None));

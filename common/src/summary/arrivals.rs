@@ -2,7 +2,7 @@
 //! summaries of all processes compares them ([`crate::lateness`]).
 
 use crate::base::visible::visible;
-use crate::clock::{CLOCK, Source};
+use crate::clock::{CLOCK, ClockSource};
 use crate::figures::arrivals;
 use crate::figures::missing::Missing;
 use crate::figures::timeline::Timeline;
@@ -66,9 +66,9 @@ fn clock() -> Option<String> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let node = variable("NCCL_HOSTID").map(|id| visible(&id.to_string_lossy()).to_string()).or(process.boot)?;
     let source = match CLOCK.source() {
-        Source::System => "system".into(),
-        Source::Counter => "counter".into(),
-        Source::ScoreP => match variable("SCOREP_TIMER") {
+        ClockSource::System => "system".into(),
+        ClockSource::Counter => "counter".into(),
+        ClockSource::ScoreP => match variable("SCOREP_TIMER") {
             Some(timer) => format!("score-p {}", visible(&timer.to_string_lossy())),
             None => "score-p".into(),
         },
@@ -79,24 +79,24 @@ fn clock() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::name::Name;
-    use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals};
-    use crate::sums::run_sums::Rank;
+    use crate::event::name::FunctionName;
+    use crate::figures::arrivals::{Arrival, Collective, KnownTime, RankArrivals};
+    use crate::sums::run_sums::RankSums;
 
-    fn kept(known: Known) -> arrivals::Arrivals {
+    fn kept(known: KnownTime) -> arrivals::Arrivals {
         let collective = |sequence: u64| {
             let arrival = Arrival { time: sequence * 1_000_000, length: 5, known, ..Arrival::default() };
-            Collective { function: Name::of(Some(c"AllReduce")), sequence, order: sequence as u32, arrival }
+            Collective { function: FunctionName::of(Some(c"AllReduce")), sequence, order: sequence as u32, arrival }
         };
-        let rank = RankArrivals::new(Rank { comm: 1, rank: 0 }, (0..1000).map(collective).collect());
+        let rank = RankArrivals::new(RankSums { comm: 1, rank: 0 }, (0..1000).map(collective).collect());
         arrivals::Arrivals { ranks: vec![rank], ..arrivals::Arrivals::default() }
     }
 
     #[test]
     fn they_are_as_long_as_they_may_be_and_read_back() {
-        let whole = Arrivals::of_process(kept(Known::Begin), 0.5, 1 << 20);
-        assert_eq!((whole.decode(), whole.collectives), (Some(kept(Known::Begin)), 1000));
-        let part = Arrivals::of_process(kept(Known::Begin), 0.5, 4096);
+        let whole = Arrivals::of_process(kept(KnownTime::Begin), 0.5, 1 << 20);
+        assert_eq!((whole.decode(), whole.collectives), (Some(kept(KnownTime::Begin)), 1000));
+        let part = Arrivals::of_process(kept(KnownTime::Begin), 0.5, 4096);
         assert!((1000..=4096).contains(&part.encoded.len()), "{}", part.encoded.len());
         assert_eq!(part.decode().unwrap().count() as u64, part.collectives);
         let text = serde_json::to_string(&part).unwrap();
@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn without_times_and_without_sense_there_are_none() {
-        let untimed = Arrivals::of_process(kept(Known::Nothing), 1.0, 1 << 20).decode().unwrap();
+        let untimed = Arrivals::of_process(kept(KnownTime::Nothing), 1.0, 1 << 20).decode().unwrap();
         assert_eq!((untimed.count(), untimed.ranks.len()), (0, 1));
-        let whole = Arrivals::of_process(kept(Known::Begin), 1.0, 1 << 20);
+        let whole = Arrivals::of_process(kept(KnownTime::Begin), 1.0, 1 << 20);
         for encoded in ["", "A", "????", "AAAA"] {
             assert_eq!(Arrivals { encoded: encoded.into(), ..whole.clone() }.decode(), None, "{encoded}");
         }

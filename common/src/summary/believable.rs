@@ -22,13 +22,14 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Communicator;
+    use crate::summary::SummaryCommunicator;
 
     #[test]
     fn a_number_of_ranks_that_no_job_has_is_named_with_its_field() {
         let mut summary = Summary::of_nothing("");
         let (name, ranks) = (String::new(), vec![]);
-        summary.communicators = vec![Communicator { comm: "a".into(), nranks: ranks::MOST, nnodes: -1, name, ranks }];
+        summary.communicators =
+            vec![SummaryCommunicator { comm: "a".into(), nranks: ranks::MOST, nnodes: -1, name, ranks }];
         assert_eq!(summary.unbelievable(), None);
         summary.communicators[0].nranks = i32::MAX;
         let (field, cause) = summary.unbelievable().unwrap();

@@ -5,14 +5,14 @@
 //! occurs twice, and they ran at the same time. Nameless processes are of one job if they are different ranks of the
 //! same number of ranks and ran at the same time. Any other processes are taken to be of different jobs.
 
-use super::runs::{self, Run};
-use super::{Process, Summary};
+use super::runs::{self, RunAbout};
+use super::{Summary, SummaryProcess};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct SummaryJob {
     /// Name of the job by scheduler and launcher, if one of its processes has it.
     pub name: Option<String>,
     /// Numbers of its processes.
@@ -39,7 +39,7 @@ impl Sets {
 
 impl Summary {
     /// Finds the jobs of the summary's processes, in the order of the processes.
-    pub(super) fn find_jobs(&self) -> Vec<Job> {
+    pub(super) fn find_jobs(&self) -> Vec<SummaryJob> {
         let places: BTreeMap<u32, usize> =
             self.processes.iter().zip(0..).map(|(process, place)| (process.process, place)).collect();
         let mut sets = Sets((0..self.processes.len()).collect());
@@ -48,17 +48,17 @@ impl Summary {
                 communicator.ranks.iter().filter_map(|at| places.get(&at.process).copied()).collect();
             of_communicator.windows(2).for_each(|pair| sets.join(pair[0], pair[1]));
         }
-        let mut parts: BTreeMap<usize, Run<'_>> = BTreeMap::new();
+        let mut parts: BTreeMap<usize, RunAbout<'_>> = BTreeMap::new();
         for (place, process) in self.processes.iter().enumerate() {
             parts.entry(sets.first(place)).or_default().add(place, process);
         }
         let runs = runs::together(parts.into_values().collect());
-        let name = |run: &Run<'_>| self.first_name(run);
+        let name = |run: &RunAbout<'_>| self.first_name(run);
         let mut count: BTreeMap<String, usize> = BTreeMap::new();
         runs.iter().filter_map(name).for_each(|name| *count.entry(name).or_default() += 1);
         let mut number: BTreeMap<String, usize> = BTreeMap::new();
         // runs are numbered in the order of their begins
-        let job = |run: Run<'_>| {
+        let job = |run: RunAbout<'_>| {
             let name = name(&run).map(|name| match count.get(&name) {
                 Some(2..) => {
                     let number = number.entry(name.clone()).or_default();
@@ -69,15 +69,15 @@ impl Summary {
             });
             let mut places = run.places;
             places.sort_unstable();
-            Job { name, processes: places.into_iter().map(|place| self.processes[place].process).collect() }
+            SummaryJob { name, processes: places.into_iter().map(|place| self.processes[place].process).collect() }
         };
-        let mut jobs: Vec<Job> = runs.into_iter().map(job).collect();
+        let mut jobs: Vec<SummaryJob> = runs.into_iter().map(job).collect();
         jobs.sort_by_key(|job| job.processes.iter().filter_map(|number| places.get(number)).min().copied());
         jobs
     }
 
     /// Returns the job's name by the first process of a run that has one.
-    fn first_name(&self, run: &Run<'_>) -> Option<String> {
+    fn first_name(&self, run: &RunAbout<'_>) -> Option<String> {
         let mut named: Vec<(usize, &String)> =
             run.places.iter().filter_map(|&place| Some((place, self.processes[place].origin.job.as_ref()?))).collect();
         named.sort_unstable();
@@ -91,7 +91,7 @@ impl Summary {
             return vec![];
         }
         let mut processes: BTreeMap<u32, Self> = (0..).zip(processes).collect();
-        let of_job = |job: &Job| {
+        let of_job = |job: &SummaryJob| {
             let parts = job.processes.iter().filter_map(|&number| Some((number, processes.remove(&number)?)));
             let mut summary = Self::merge_numbered(parts.collect::<Vec<_>>());
             // these rows were worked out over all processes together; no two jobs share a communicator
@@ -107,9 +107,9 @@ impl Summary {
 }
 
 /// Returns whether no two of these process lists can be of one job.
-pub(super) fn are_apart<'a>(jobs: impl Iterator<Item = &'a [Process]>) -> bool {
-    let run = |processes: &'a [Process]| {
-        let mut run = Run::default();
+pub(super) fn are_apart<'a>(jobs: impl Iterator<Item = &'a [SummaryProcess]>) -> bool {
+    let run = |processes: &'a [SummaryProcess]| {
+        let mut run = RunAbout::default();
         processes.iter().enumerate().for_each(|(place, process)| run.add(place, process));
         run
     };
@@ -119,7 +119,7 @@ pub(super) fn are_apart<'a>(jobs: impl Iterator<Item = &'a [Process]>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Communicator, RankPlace};
+    use crate::summary::{RankPlace, SummaryCommunicator};
 
     /// Returns the jobs of processes with these job names, and of communicators with the processes that share them.
     fn jobs(names: &[&str], communicators: &[&[u32]]) -> Vec<(Option<String>, Vec<u32>)> {
@@ -133,7 +133,7 @@ mod tests {
         for (number, processes) in communicators.iter().enumerate() {
             let ranks = (0..).zip(*processes).map(|(rank, &process)| RankPlace { rank, process }).collect();
             let comm = format!("{number:016x}");
-            summary.communicators.push(Communicator { comm, nranks: 9, nnodes: 1, name: String::new(), ranks });
+            summary.communicators.push(SummaryCommunicator { comm, nranks: 9, nnodes: 1, name: String::new(), ranks });
         }
         summary.find_jobs().into_iter().map(|job| (job.name, job.processes)).collect()
     }

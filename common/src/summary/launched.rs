@@ -60,7 +60,7 @@ impl Launched {
 mod tests {
     use super::*;
     use crate::origin::Origin;
-    use crate::summary::{Communicator, Job, RankPlace};
+    use crate::summary::{RankPlace, SummaryCommunicator, SummaryJob};
 
     /// Returns a summary of one job: processes by rank and number of ranks, and communicators by their ranks.
     fn of(processes: &[(Option<u32>, Option<u32>)], communicators: &[(i32, &[i32])]) -> Summary {
@@ -75,9 +75,16 @@ mod tests {
         for (number, (nranks, here)) in communicators.iter().enumerate() {
             let ranks = (0..).zip(*here).map(|(process, &rank)| RankPlace { rank, process }).collect();
             let comm = format!("c{number}");
-            summary.communicators.push(Communicator { comm, nranks: *nranks, nnodes: 1, name: String::new(), ranks });
+            summary.communicators.push(SummaryCommunicator {
+                comm,
+                nranks: *nranks,
+                nnodes: 1,
+                name: String::new(),
+                ranks,
+            });
         }
-        summary.jobs = vec![Job { name: Some("slurm 7".into()), processes: (0..processes.len() as u32).collect() }];
+        summary.jobs =
+            vec![SummaryJob { name: Some("slurm 7".into()), processes: (0..processes.len() as u32).collect() }];
         summary
     }
 

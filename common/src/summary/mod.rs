@@ -17,10 +17,10 @@ use crate::sums::rate::FittedLine;
 use serde::{Deserialize, Serialize};
 
 pub use arrivals::Arrivals;
-pub use jobs::Job;
+pub use jobs::SummaryJob;
 pub use nvlink::{Adapter, NvLink, NvLinkGpu, Pcie};
-pub use of_job::{Merging, Rows};
-pub use process::{GpuSource, Process};
+pub use of_job::{Merging, RowKind};
+pub use process::{GpuSource, SummaryProcess};
 pub use ranks::Repeated;
 
 /// Name of the schema.
@@ -38,20 +38,20 @@ pub struct Summary {
     pub complete: bool,
     /// Jobs of the processes, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<SummaryJob>,
     /// Processes.
-    pub processes: Vec<Process>,
+    pub processes: Vec<SummaryProcess>,
     /// Communicators.
-    pub communicators: Vec<Communicator>,
+    pub communicators: Vec<SummaryCommunicator>,
     /// Operations by communicator, rank, kind, function and peer.
-    pub operations: Vec<Operations>,
+    pub operations: Vec<SummaryOperations>,
     /// Transfers over the network by communicator, rank and peer, as the sender sees them.
     pub transfers: Vec<Transfers>,
     /// Transfers over the network by channel.
     pub channels: Vec<Channel>,
     /// Comparison of the clocks of different nodes, if they were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clocks: Option<Clocks>,
+    pub clocks: Option<ClockComparison>,
     /// Lateness of ranks at collectives, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lateness: Vec<Lateness>,
@@ -65,7 +65,7 @@ pub struct Summary {
 
 /// A communicator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Communicator {
+pub struct SummaryCommunicator {
     /// Id, 16 hexadecimal digits.
     pub comm: String,
     /// Number of ranks.
@@ -89,7 +89,7 @@ pub struct RankPlace {
 
 /// Operations of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Operations {
+pub struct SummaryOperations {
     /// Communicator.
     pub comm: String,
     /// Rank.
@@ -191,7 +191,7 @@ pub struct Channel {
 
 /// Comparison of the clocks of different nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Clocks {
+pub struct ClockComparison {
     /// Number of nodes whose clocks were compared. The processes of a node read the same clock.
     pub nodes: u32,
     /// Largest uncertainty of a comparison, microseconds.
@@ -299,7 +299,7 @@ mod tests {
             p99_us: None,
             last: 0,
         };
-        let clocks = Some(Clocks { nodes: 2, error_us: 1.5 });
+        let clocks = Some(ClockComparison { nodes: 2, error_us: 1.5 });
         let part = |rows: &[Lateness], clocks| Summary { lateness: rows.to_vec(), clocks, ..Summary::merge(vec![]) };
         let merged = Summary::merge(vec![part(&[row("b", 0), row("a", 10)], None), part(&[row("a", 2)], clocks)]);
         assert_eq!((merged.clocks, &merged.lateness), (clocks, &vec![row("a", 2), row("a", 10), row("b", 0)]));

@@ -1,7 +1,7 @@
 //! Bytes over NVLink, PCIe and network adapters in the summary of a process, beside those of NCCL's operations.
 
 use crate::hardware::Ways;
-use crate::nvlink::{GpuBytes, PcieRate, Reading, by_gpu};
+use crate::nvlink::{GpuBytes, NvlinkReading, PcieRate, by_gpu};
 use crate::sums::run_sums::{Moved, OverNvlink};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -94,10 +94,10 @@ pub struct Adapter {
 impl NvLink {
     /// Puts a reading beside the bytes that operations should have moved. `is_whole` says whether all operations are among
     /// them.
-    pub(super) fn of(reading: Reading, moved: &OverNvlink, is_whole: bool) -> Self {
+    pub(super) fn of(reading: NvlinkReading, moved: &OverNvlink, is_whole: bool) -> Self {
         let mut by_gpu = by_gpu(moved);
         let has_homeless = by_gpu.contains_key(&None);
-        let Reading { seconds, gpus, adapters, why, is_old, is_last } = reading;
+        let NvlinkReading { seconds, gpus, adapters, why, is_old, is_last } = reading;
         let gpus = gpus.into_iter().map(|gpu| {
             let moved = by_gpu.remove(&Some(gpu.bus.clone())).unwrap_or_default();
             NvLinkGpu::of(gpu, &moved, !has_homeless, is_whole && is_last && !is_old)

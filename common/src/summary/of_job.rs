@@ -1,10 +1,10 @@
 //! The summary of several processes.
 
-use super::{Process, SCHEMA, Summary};
+use super::{SCHEMA, Summary, SummaryProcess};
 
 /// Kinds of rows that a summary leaves out if there is no room for all, in the order in which they are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowKind {
     /// Rows by channel.
     Channels,
     /// Rows by channel and by rank pair.
@@ -41,7 +41,9 @@ impl Merging {
     pub fn add(&mut self, number: u32, part: Summary) {
         let Self(merged) = self;
         merged.complete &= part.complete;
-        merged.processes.extend(part.processes.into_iter().map(|process| Process { process: number, ..process }));
+        merged
+            .processes
+            .extend(part.processes.into_iter().map(|process| SummaryProcess { process: number, ..process }));
         merged.communicators.extend(part.communicators.into_iter().map(|mut communicator| {
             communicator.ranks.iter_mut().for_each(|place| place.process = number);
             communicator
@@ -106,15 +108,15 @@ impl Summary {
     }
 
     /// Leaves rows out and notes it. The counters stay.
-    pub fn leave_out(&mut self, rows: Rows, why: &str) {
+    pub fn leave_out(&mut self, rows: RowKind, why: &str) {
         const LEFT_OUT: &str = "rows that are left out";
         self.channels.clear();
         let mut what = "channels";
-        if rows != Rows::Channels {
+        if rows != RowKind::Channels {
             self.transfers.clear();
             what = "rank pairs and channels";
         }
-        if rows == Rows::Operations {
+        if rows == RowKind::Operations {
             self.operations.clear();
             what = "operations, rank pairs and channels";
         }
@@ -129,10 +131,10 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Communicator, RankPlace};
+    use crate::summary::{RankPlace, SummaryCommunicator};
 
     fn part(comm: &str, rank: i32) -> Summary {
-        let communicator = Communicator {
+        let communicator = SummaryCommunicator {
             comm: comm.into(),
             nranks: 4,
             nnodes: 1,

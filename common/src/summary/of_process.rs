@@ -1,7 +1,8 @@
 //! The summary of this process, from its figures.
 
 use super::{
-    Arrivals, Channel, Communicator, GpuSource, NvLink, Operations, Process, RankPlace, SCHEMA, Summary, Transfers,
+    Arrivals, Channel, GpuSource, NvLink, RankPlace, SCHEMA, Summary, SummaryCommunicator, SummaryOperations,
+    SummaryProcess, Transfers,
 };
 use crate::base::notes;
 use crate::config::{self, Regression};
@@ -60,7 +61,7 @@ impl Summary {
             mean_size_bytes: sum.bytes as f64 / sum.transfers as f64,
             mean_time_us: sum.ticks as f64 / sum.transfers as f64 * scale,
         });
-        let communicators = introductions.0.iter().map(|(&id, (introduction, ranks))| Communicator {
+        let communicators = introductions.0.iter().map(|(&id, (introduction, ranks))| SummaryCommunicator {
             comm: hexadecimal(id),
             nranks: introduction.nranks,
             nnodes: introduction.nnodes,
@@ -74,7 +75,7 @@ impl Summary {
             schema: SCHEMA.into(),
             complete: !missing::is_cut(),
             jobs: vec![],
-            processes: vec![Process { series: figures.series.names(), arrivals, ..process(totals) }],
+            processes: vec![SummaryProcess { series: figures.series.names(), arrivals, ..process(totals) }],
             communicators: communicators.collect(),
             operations: operations.collect(),
             transfers: transfers.collect(),
@@ -89,9 +90,9 @@ impl Summary {
     }
 }
 
-fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSum, scale: f64) -> Operations {
+fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSum, scale: f64) -> SummaryOperations {
     let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
-    Operations {
+    SummaryOperations {
         comm: hexadecimal(rank.comm),
         rank: rank.rank,
         kind: if is_coll { "Coll" } else { "P2p" }.into(),
@@ -113,7 +114,7 @@ fn operations(&(rank, is_coll, function, peer): &OperationKey, sum: &OperationSu
     }
 }
 
-fn process(totals: &Totals) -> Process {
+fn process(totals: &Totals) -> SummaryProcess {
     let [enqueued_ops, enqueued_bytes, api_time] = ThreadCell::of_all_threads();
     let of_threads =
         [(Fixed::EnqueuedOps, enqueued_ops), (Fixed::EnqueuedBytes, enqueued_bytes), (Fixed::ApiTime, api_time)];
@@ -127,7 +128,7 @@ fn process(totals: &Totals) -> Process {
         .extend(of_threads.map(|(counter, value)| (metric::counters()[counter as usize].name.as_str().into(), value)));
     let missing = Missing::of_threads();
     let (pid, origin) = origin::of_figures();
-    Process {
+    SummaryProcess {
         process: 0,
         pid,
         origin,

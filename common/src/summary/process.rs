@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Process {
+pub struct SummaryProcess {
     /// Its number in this summary.
     pub process: u32,
     /// Process id; in a replay, the id of the recorded process.

@@ -1,7 +1,7 @@
 //! The ranks of communicators that are here. The communicators themselves have their numbers of ranks.
 
 use super::launched::Launched;
-use super::{Communicator, Summary};
+use super::{Summary, SummaryCommunicator};
 use crate::base::ranks::missing;
 use crate::base::visible::visible;
 use crate::origin::{self, Origin};
@@ -23,7 +23,7 @@ pub struct Repeated {
     pub processes: [u32; 2],
 }
 
-impl Communicator {
+impl SummaryCommunicator {
     /// Returns the number of its ranks that are here, and the number of all, if NCCL reported it.
     fn found(&self) -> Option<(usize, usize)> {
         let all = usize::try_from(self.nranks).ok().filter(|&all| all > 0)?;
@@ -106,7 +106,7 @@ impl Summary {
     /// Returns notes on ranks that are not here, and on processes that do not fit together.
     pub(super) fn notes_of_ranks(&self) -> Vec<String> {
         let lacking = self.communicators.iter().filter(|row| row.found().is_some_and(|(here, all)| here < all));
-        let lacking: Vec<&Communicator> = lacking.collect();
+        let lacking: Vec<&SummaryCommunicator> = lacking.collect();
         let which = if self.sums_up() { "; they may be among \"others\"" } else { "" };
         let mut notes: Vec<String> = lacking
             .iter()
@@ -169,12 +169,12 @@ mod tests {
     use super::*;
     use crate::summary::RankPlace;
 
-    fn communicator(comm: &str, nranks: i32, here: &[(i32, u32)]) -> Communicator {
+    fn communicator(comm: &str, nranks: i32, here: &[(i32, u32)]) -> SummaryCommunicator {
         let ranks = here.iter().map(|&(rank, process)| RankPlace { rank, process }).collect();
-        Communicator { comm: comm.into(), nranks, nnodes: 1, name: "tp".into(), ranks }
+        SummaryCommunicator { comm: comm.into(), nranks, nnodes: 1, name: "tp".into(), ranks }
     }
 
-    fn of(communicators: Vec<Communicator>) -> Summary {
+    fn of(communicators: Vec<SummaryCommunicator>) -> Summary {
         Summary { communicators, ..Summary::merge(vec![]) }
     }
 

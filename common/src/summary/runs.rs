@@ -1,14 +1,14 @@
 //! Puts processes without a common communicator together as runs of a program. A batch script may start several runs
 //! under one name.
 
-use super::Process;
+use super::SummaryProcess;
 use std::collections::BTreeSet;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// What the processes of a run tell about it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Run<'a> {
+pub(super) struct RunAbout<'a> {
     /// Places of its processes.
     pub(super) places: Vec<usize>,
     /// Names of the job by scheduler and launcher.
@@ -22,9 +22,9 @@ pub(super) struct Run<'a> {
     span: Option<(OffsetDateTime, OffsetDateTime)>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> RunAbout<'a> {
     /// Adds a process.
-    pub(super) fn add(&mut self, place: usize, process: &'a Process) {
+    pub(super) fn add(&mut self, place: usize, process: &'a SummaryProcess) {
         let origin = &process.origin;
         self.places.push(place);
         self.names.extend(origin.job.as_deref());
@@ -78,15 +78,15 @@ impl<'a> Run<'a> {
 }
 
 /// Returns whether no two of these can be of one run.
-pub(super) fn are_all_others(runs: &[Run<'_>]) -> bool {
+pub(super) fn are_all_others(runs: &[RunAbout<'_>]) -> bool {
     runs.iter().enumerate().all(|(place, run)| runs[place + 1..].iter().all(|other| run.is_other(other)))
 }
 
 /// Puts parts of one run together. A part that fits several runs stays by itself.
-pub(super) fn together(mut parts: Vec<Run<'_>>) -> Vec<Run<'_>> {
+pub(super) fn together(mut parts: Vec<RunAbout<'_>>) -> Vec<RunAbout<'_>> {
     // in the order of their begins, so that each part meets the runs during which it began
-    parts.sort_by_key(Run::begin);
-    let mut runs: Vec<Run<'_>> = vec![];
+    parts.sort_by_key(RunAbout::begin);
+    let mut runs: Vec<RunAbout<'_>> = vec![];
     for part in parts {
         let mut fitting = runs.iter_mut().filter(|run| run.is_one_with(&part));
         match (fitting.next(), fitting.next()) {
@@ -104,18 +104,18 @@ mod tests {
     use crate::summary::Summary;
 
     /// Returns a process with a job's name, (rank, number of ranks), and the hours of its begin and end.
-    fn process(job: &str, rank: Option<(u32, u32)>, hours: [u32; 2]) -> Process {
+    fn process(job: &str, rank: Option<(u32, u32)>, hours: [u32; 2]) -> SummaryProcess {
         let [started, ended] = hours.map(|hour| Some(format!("2026-11-23T{hour:02}:00:00.5Z")));
         let job = Some(job.to_owned()).filter(|job| !job.is_empty());
         let (rank, ranks) = rank.unzip();
         let origin = Origin { job, rank, ranks, started, ended, ..Origin::default() };
-        Process { origin, ..Summary::of_nothing("").processes.remove(0) }
+        SummaryProcess { origin, ..Summary::of_nothing("").processes.remove(0) }
     }
 
     /// Returns the places of processes without a common communicator, by run.
-    fn runs(processes: &[Process]) -> Vec<Vec<usize>> {
+    fn runs(processes: &[SummaryProcess]) -> Vec<Vec<usize>> {
         let part = |(place, process)| {
-            let mut part = Run::default();
+            let mut part = RunAbout::default();
             part.add(place, process);
             part
         };

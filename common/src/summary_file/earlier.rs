@@ -20,12 +20,12 @@ pub(super) enum Fate {
 
 /// The part of a summary that says whose it is.
 #[derive(Deserialize)]
-struct Found {
-    processes: Vec<Process>,
+struct SummaryHead {
+    processes: Vec<ProcessHead>,
 }
 
 #[derive(Deserialize)]
-struct Process {
+struct ProcessHead {
     job: Option<String>,
 }
 
@@ -33,11 +33,11 @@ impl Fate {
     /// Decides the fate of the file at a place, for a process of this origin.
     pub(super) fn of(place: &Path, own: &Origin) -> Self {
         let Ok(file) = files::open(place, false) else { return Self::Replaced };
-        let found: Option<Found> = serde_json::from_reader(BufReader::new(file)).ok();
+        let found: Option<SummaryHead> = serde_json::from_reader(BufReader::new(file)).ok();
         Self::of_found(found.map(|found| found.processes), own)
     }
 
-    fn of_found(found: Option<Vec<Process>>, own: &Origin) -> Self {
+    fn of_found(found: Option<Vec<ProcessHead>>, own: &Origin) -> Self {
         let is_summary = found.is_some();
         // the job of a gathered summary is that of its first process with a job
         let job = found.into_iter().flatten().find_map(|process| process.job);
@@ -60,7 +60,7 @@ mod tests {
     fn a_summary_of_the_same_job_stays_and_another_job_s_gives_way_with_a_word() {
         let of = |found: Option<Option<&str>>, job: Option<&str>, rank| {
             let own = Origin { job: job.map(str::to_owned), rank, ..Origin::default() };
-            Fate::of_found(found.map(|job| vec![Process { job: job.map(str::to_owned) }]), &own)
+            Fate::of_found(found.map(|job| vec![ProcessHead { job: job.map(str::to_owned) }]), &own)
         };
         let aloud = |job: &str| Fate::ReplacedAloud(Some(job.to_owned()));
         assert_eq!(of(Some(Some("a")), Some("a"), Some(0)), Fate::Stays);

@@ -3,7 +3,7 @@
 
 mod earlier;
 
-use crate::base::files::{self, Earlier, Name};
+use crate::base::files::{self, Earlier, FileName};
 use crate::base::last_work::{LastWork, Promise};
 use crate::base::visible::visible;
 use crate::base::{log, own_thread, patience};
@@ -36,7 +36,7 @@ static LAST: LastWork<Summary> = LastWork::new();
 const IDLE: Duration = Duration::from_secs(3600);
 
 struct File {
-    name: Name,
+    name: FileName,
     /// The name as it was set.
     pattern: PathBuf,
     /// The fate of the summary that was there before, once decided.
@@ -53,7 +53,7 @@ pub(crate) fn begin(settings: &Settings) {
     let path = files::expand(pattern);
     // the program may change its working directory later
     let place = std::path::absolute(&path).unwrap_or(path);
-    let name = Name::new(&place, Earlier::Replaced);
+    let name = FileName::new(&place, Earlier::Replaced);
     let pattern = pattern.clone();
     // never set before: `begin` is called once
     let _ = FILE.set(Mutex::new(File {

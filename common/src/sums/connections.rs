@@ -7,7 +7,7 @@
 //! a transfer waits here until everything that stopped before it has been read. Transfers are served in the order of
 //! stops, whatever their windows.
 
-use crate::sums::run_sums::Transfer;
+use crate::sums::run_sums::TransferKey;
 use crate::sums::services::{Service, Services};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -22,13 +22,13 @@ const MOST_WAITING: usize = 65_536;
 const MOST_STOPS: usize = 32;
 
 /// Number of a window, unique in its communicator.
-pub type Window = u64;
+pub type WindowNumber = u64;
 
 /// Served transfers of one window over one connection.
 #[derive(Debug)]
 pub struct Served {
     /// The window.
-    pub window: Window,
+    pub window: WindowNumber,
     /// The receiving rank.
     pub peer: i32,
     /// Channel id.
@@ -40,9 +40,9 @@ pub struct Served {
 /// The connections of a communicator, and the transfers that wait for service.
 #[derive(Debug)]
 pub struct Connections {
-    waiting: Vec<(Window, Transfer)>,
+    waiting: Vec<(WindowNumber, TransferKey)>,
     /// Number of waiting transfers, by window.
-    of_windows: FxHashMap<Window, usize>,
+    of_windows: FxHashMap<WindowNumber, usize>,
     /// The first stop of a waiting transfer, ticks; the largest number if none waits.
     first_stop: u64,
     /// The last stops of each connection, ascending, ticks.
@@ -62,7 +62,7 @@ impl Default for Connections {
 
 impl Connections {
     /// Adds transfers read from a window.
-    pub fn read(&mut self, window: Window, transfers: impl IntoIterator<Item = Transfer>) {
+    pub fn read(&mut self, window: WindowNumber, transfers: impl IntoIterator<Item = TransferKey>) {
         let before = self.waiting.len();
         self.waiting.extend(transfers.into_iter().map(|transfer| (window, transfer)));
         let read = &self.waiting[before..];
@@ -73,7 +73,7 @@ impl Connections {
     }
 
     /// Returns whether transfers of the window wait to be served.
-    pub fn awaits(&self, window: Window) -> bool {
+    pub fn awaits(&self, window: WindowNumber) -> bool {
         self.of_windows.contains_key(&window)
     }
 
@@ -92,7 +92,7 @@ impl Connections {
         ready.sort_unstable_by_key(|(_, of)| (of.peer, of.channel, of.stop, of.start, of.bytes));
         for part in ready.chunk_by(|(window, a), (other, b)| (window, a.peer, a.channel) == (other, b.peer, b.channel))
         {
-            let Some(&(window, Transfer { peer, channel, .. })) = part.first() else { continue };
+            let Some(&(window, TransferKey { peer, channel, .. })) = part.first() else { continue };
             if stops.len() >= MOST_CONNECTIONS && !stops.contains_key(&(peer, channel)) {
                 continue;
             }
@@ -105,13 +105,13 @@ impl Connections {
     }
 }
 
-fn first_stop(transfers: &[(Window, Transfer)]) -> u64 {
+fn first_stop(transfers: &[(WindowNumber, TransferKey)]) -> u64 {
     transfers.iter().map(|(_, transfer)| transfer.stop).min().unwrap_or(u64::MAX)
 }
 
 /// Serves the next transfer of a connection, in the order of stops.
-fn serve(stops: &mut VecDeque<u64>, transfer: &Transfer) -> Service {
-    let &Transfer { start, stop, bytes, .. } = transfer;
+fn serve(stops: &mut VecDeque<u64>, transfer: &TransferKey) -> Service {
+    let &TransferKey { start, stop, bytes, .. } = transfer;
     let begin = stops.back().map_or(start, |&before| before.max(start));
     let before = stops.iter().rev().take_while(|&&before| before > start).count();
     if stops.len() >= MOST_STOPS {
@@ -127,7 +127,7 @@ mod tests {
     use crate::config::Regression;
 
     /// Returns transfers eight deep over each of `channels`, on a link of 5000 ticks and 2 bytes a tick.
-    fn eight_deep(channels: u8, count: u64) -> Vec<Transfer> {
+    fn eight_deep(channels: u8, count: u64) -> Vec<TransferKey> {
         let over = |channel: u8| {
             let mut stops = vec![0; 8];
             let transfer = move |number: u64| {
@@ -135,14 +135,14 @@ mod tests {
                 let (start, before) = (stops[number as usize], stops[number as usize + 7]);
                 let stop = start.max(before) + 5000 + bytes / 2;
                 stops.push(stop);
-                Transfer { start, stop, bytes, peer: 1, channel }
+                TransferKey { start, stop, bytes, peer: 1, channel }
             };
             (0..count).map(transfer).collect::<Vec<_>>()
         };
         (0..channels).flat_map(over).collect()
     }
 
-    fn served(connections: &mut Connections, horizon: u64) -> (Services, Vec<(Window, u8)>) {
+    fn served(connections: &mut Connections, horizon: u64) -> (Services, Vec<(WindowNumber, u8)>) {
         let (mut services, mut whose) = (Services::default(), Vec::new());
         connections.serve(horizon, |served| {
             services.merge(&served.services);
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn those_that_wait_are_looked_at_only_where_one_is_to_be_served() {
         let mut connections = Connections::default();
-        let of = |stop: u64| Transfer { start: stop - 3, stop, bytes: 8, peer: 1, channel: 0 };
+        let of = |stop: u64| TransferKey { start: stop - 3, stop, bytes: 8, peer: 1, channel: 0 };
         connections.read(0, [of(20), of(50)]);
         connections.read(1, [of(60)]);
         assert_eq!(served(&mut connections, 30).0.count(), 1);
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut connections = Connections::default();
-        let to = |peer: i32| Transfer { start: 5, stop: 9, bytes: 8, peer, channel: 0 };
+        let to = |peer: i32| TransferKey { start: 5, stop: 9, bytes: 8, peer, channel: 0 };
         connections.read(0, (0..MOST_CONNECTIONS as i32 + 7).map(to));
         assert_eq!(served(&mut connections, u64::MAX).0.count(), MOST_CONNECTIONS as u64);
         connections.read(0, (0..=MOST_WAITING as i32).map(|_| to(3)));

@@ -12,7 +12,7 @@
 
 /// A fitted line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct LineFit {
     /// Time at size 0, in the unit of the times.
     pub intercept: f64,
     /// Standard error of the intercept.
@@ -27,7 +27,7 @@ pub(crate) struct Line {
     pub n: u64,
 }
 
-impl Line {
+impl LineFit {
     /// Fits a line through points (size, time). A time below 1 counts as 1. `None` with fewer than three points, which
     /// give no errors, and if all sizes or all times are equal.
     pub(crate) fn through(points: &[(u64, f64)]) -> Option<Self> {
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn an_exact_line_is_found_exactly() {
         let points: Vec<(u64, f64)> = (0..9).map(|i| (i * 1000, 40.0 + 3000.0 * i as f64)).collect();
-        let line = Line::through(&points).unwrap();
+        let line = LineFit::through(&points).unwrap();
         [
             (line.slope, 3.0),
             (line.intercept, 40.0),
@@ -85,7 +85,7 @@ mod tests {
         // weights 1, 1 and 1/4: Σw 9/4, Σwx 2, Σwy 5/2, Σwxx 5, Σwxy 3, Σwyy 3
         // Sxx = 5 - 4/(9/4) = 29/9, Sxy = 3 - 5/(9/4) = 7/9, Syy = 3 - 25/4/(9/4) = 2/9
         // slope 7/29, intercept 10/9 - 7/29 8/9 = 26/29, residuals 2/9 - 49/261 = 1/29, n - 2 = 1
-        let line = Line::through(&[(0, 1.0), (1, 1.0), (4, 2.0)]).unwrap();
+        let line = LineFit::through(&[(0, 1.0), (1, 1.0), (4, 2.0)]).unwrap();
         close(line.slope, 7.0 / 29.0);
         close(line.intercept, 26.0 / 29.0);
         close(line.r2, 49.0 / 58.0);
@@ -97,14 +97,14 @@ mod tests {
     fn without_different_sizes_and_different_times_there_is_no_line() {
         let flat: Vec<(u64, f64)> = (1..5).map(|i| (i * 8, 700.0)).collect();
         for points in [&[][..], &[(8, 1.0)], &[(8, 1.0), (16, 2.0)], &[(8, 1.0), (8, 2.0), (8, 3.0)], &flat] {
-            assert_eq!(Line::through(points), None, "{points:?}");
+            assert_eq!(LineFit::through(points), None, "{points:?}");
         }
     }
 
     /// A long time that is off by a tenth counts as much as a short time that is off by a tenth.
     #[test]
     fn residuals_are_relative() {
-        let line = |points: &[(u64, f64)]| Line::through(points).unwrap();
+        let line = |points: &[(u64, f64)]| LineFit::through(points).unwrap();
         let exact = [(0, 5e3), (1 << 10, 6e3), (1 << 16, 69e3), (1 << 20, 1029e3)];
         let mut off = exact;
         off[3].1 *= 1.1;

@@ -1,6 +1,6 @@
 //! Histograms of sizes, times and rates. They are kept only if an exporter may ask for them.
 
-use crate::operation::Source;
+use crate::operation::TimeSource;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Upper bounds of sizes, bytes: 1 B to 16 GiB.
@@ -61,18 +61,18 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// A value that is kept only if histograms are.
-pub(crate) type Kept<T> = Option<Box<T>>;
+pub(crate) type IfHistograms<T> = Option<Box<T>>;
 
 /// Adds to a kept value, which is made at its first use.
 #[inline]
-pub(crate) fn keep<T: Default>(kept: &mut Kept<T>, add: impl FnOnce(&mut T)) {
+pub(crate) fn keep<T: Default>(kept: &mut IfHistograms<T>, add: impl FnOnce(&mut T)) {
     if is_wanted() {
         add(kept.get_or_insert_default());
     }
 }
 
 /// Merges another kept value in.
-pub(crate) fn merge<T: Default>(kept: &mut Kept<T>, other: &Kept<T>, merge: impl FnOnce(&mut T, &T)) {
+pub(crate) fn merge<T: Default>(kept: &mut IfHistograms<T>, other: &IfHistograms<T>, merge: impl FnOnce(&mut T, &T)) {
     if is_wanted()
         && let Some(other) = other
     {
@@ -131,7 +131,7 @@ pub struct OfOperations {
     /// Bytes.
     pub sizes: Buckets,
     /// Nanoseconds, by the number of the time's source.
-    pub times: [Buckets; Source::ALL.len()],
+    pub times: [Buckets; TimeSource::ALL.len()],
     /// Transfers of the operations.
     pub sends: OfSends,
 }
@@ -140,7 +140,7 @@ impl Default for OfOperations {
     fn default() -> Self {
         Self {
             sizes: Buckets::new(&SIZES),
-            times: [Buckets::new(&TIMES); Source::ALL.len()],
+            times: [Buckets::new(&TIMES); TimeSource::ALL.len()],
             sends: OfSends::default(),
         }
     }

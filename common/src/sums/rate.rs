@@ -9,7 +9,7 @@
 //! The fit is of service times over sizes: the time that one connection of the link needs for a transfer of a size.
 
 use crate::config::Regression;
-use crate::sums::fit::Line;
+use crate::sums::fit::LineFit;
 use crate::sums::run_sums::PairSum;
 use crate::sums::services::Services;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl FittedLine {
         if points.len() < FEWEST_SIZES || largest / LEAST_SPAN < smallest {
             return None;
         }
-        let line = Line::through(points)?;
+        let line = LineFit::through(points)?;
         let has_slope = line.slope > 0.0 && line.slope >= LEAST_ERRORS * line.slope_error;
         // no transfer ends before it begins: a line that certainly has a negative latency does not fit these times
         let is_possible = line.intercept >= -LEAST_ERRORS * line.intercept_error;

@@ -1,7 +1,7 @@
 //! Transfers that a round found, by receiving rank, on their way into the sums of the run and of a window.
 
 use crate::sums::intervals;
-use crate::sums::run_sums::{ChannelSum, PairSum, Transfer};
+use crate::sums::run_sums::{ChannelSum, PairSum, TransferKey};
 use rustc_hash::FxHashMap;
 
 /// Transfers to one rank.
@@ -19,7 +19,7 @@ pub struct ToPeer {
 
 impl ToPeer {
     #[inline]
-    fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
+    fn add(&mut self, transfer: &TransferKey, nanoseconds_per_tick: f64) {
         self.sum.count(transfer);
         let channel = usize::from(transfer.channel);
         if self.channels.len() <= channel {
@@ -35,7 +35,7 @@ impl ToPeer {
 pub(crate) struct Sent {
     peers: Vec<ToPeer>,
     /// The transfers whose service times are still to be worked out.
-    transfers: Vec<Transfer>,
+    transfers: Vec<TransferKey>,
     places: FxHashMap<i32, usize>,
     /// Place in `peers` of the last transfer's rank.
     last: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Sent {
 impl Sent {
     /// Adds a transfer.
     #[inline]
-    pub(crate) fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
+    pub(crate) fn add(&mut self, transfer: &TransferKey, nanoseconds_per_tick: f64) {
         if self.peers.get(self.last).is_none_or(|last| last.peer != transfer.peer) {
             self.last = *self.places.entry(transfer.peer).or_insert(self.peers.len());
         }
@@ -56,7 +56,7 @@ impl Sent {
     }
 
     /// Returns the sums by rank, in no order, and the transfers.
-    pub(crate) fn into_parts(self) -> (Vec<ToPeer>, Vec<Transfer>) {
+    pub(crate) fn into_parts(self) -> (Vec<ToPeer>, Vec<TransferKey>) {
         (self.peers, self.transfers)
     }
 }
@@ -71,7 +71,7 @@ mod tests {
         for (start, stop, peer, channel) in
             [(10, 20, 3, 0), (0, 5, 1, 2), (15, 30, 3, 1), (40, 40, 3, 0), (50, 60, 3, 0), (45, 50, 3, 1)]
         {
-            sent.add(&Transfer { start, stop, bytes: 8, peer, channel }, 1.0);
+            sent.add(&TransferKey { start, stop, bytes: 8, peer, channel }, 1.0);
         }
         let (peers, transfers) = sent.into_parts();
         assert_eq!(transfers.iter().map(|transfer| transfer.start).collect::<Vec<_>>(), [10, 0, 15, 40, 50, 45]);

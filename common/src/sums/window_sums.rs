@@ -52,11 +52,12 @@ impl Traffic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sums::run_sums::Transfer;
+    use crate::sums::run_sums::TransferKey;
 
     #[test]
     fn all_is_the_sum_over_the_ranks_and_times_under_way_count_once() {
-        let transfer = |peer: i32, start: u64| Transfer { start, stop: start + 10, bytes: 8 + start, peer, channel: 0 };
+        let transfer =
+            |peer: i32, start: u64| TransferKey { start, stop: start + 10, bytes: 8 + start, peer, channel: 0 };
         let mut traffic = Traffic::default();
         let mut expected = PairSum::default();
         for transfer in [transfer(1, 0), transfer(2, 5), transfer(1, 30), transfer(2, 31)] {

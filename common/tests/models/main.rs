@@ -15,18 +15,18 @@ mod gate;
 mod hand_over;
 
 use common::clock::CLOCK;
-use common::communicator::Communicator;
+use common::communicator::FollowedCommunicator;
 use common::config::Settings;
 use common::context::Context;
 use common::course::Course;
-use common::event::{Communicator as Introduction, Event, Operation, Timed};
+use common::event::{Event, InitCommunicator, StartedOperation, TimingOptions};
 use common::figures::Figures;
 use common::grace::Graces;
 use common::handle::Handle;
 use common::pool::BLOCK_SLOTS;
 use common::recorder::Recorder;
 use common::round;
-use common::slot::{Recorded, Slot};
+use common::slot::{Slot, SlotContent};
 use loom::model::Builder;
 use loom::sync::Arc;
 use loom::thread;
@@ -181,9 +181,9 @@ pub(crate) fn all_reduce() -> Operation<'static> {
     }
 }
 
-fn introduction() -> Introduction {
+fn introduction() -> InitCommunicator {
     let (id, name) = (7, String::new());
-    Introduction {
+    InitCommunicator {
         id,
         name,
         nranks: 2,

@@ -4,8 +4,8 @@
 //! fields that it needs ([`Descriptor::event`]); a recording and a second plugin get all of them.
 
 use crate::interface::kind::event;
-use common::event::{Call, Event, Identity, Operation, ProxyOp as CoreProxyOp};
-use common::text::Text;
+use common::event::{ApiCall, CommunicatorIdentity, Event, ProxyOp as CoreProxyOp, StartedOperation};
+use common::text::CText;
 
 /// The start of an event. The strings are NCCL's and alive during the callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub enum Payload<'a> {
         /// 0 for the initial synchronisation, 1 for compute, 2 for the final synchronisation.
         phase: u8,
         /// NCCL's name of the phase.
-        name: Option<Text<'a>>,
+        name: Option<CText<'a>>,
         /// GPU clock at the start.
         ptimer: u64,
     },
@@ -131,11 +131,11 @@ impl Payload<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Coll<'a> {
     /// Communicator id and name. Only v1 to v3 have them here; the v1 to v3 wrappers of newer NCCL pass 0 and no name.
-    pub communicator: Option<(u64, Option<Text<'a>>)>,
+    pub communicator: Option<(u64, Option<CText<'a>>)>,
     /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
     /// Name of the function.
-    pub function: Option<Text<'a>>,
+    pub function: Option<CText<'a>>,
     /// Address of the send buffer.
     pub send: usize,
     /// Address of the receive buffer.
@@ -145,19 +145,19 @@ pub struct Coll<'a> {
     /// Rank of the root.
     pub root: i32,
     /// Name of the element type.
-    pub datatype: Option<Text<'a>>,
+    pub datatype: Option<CText<'a>>,
     /// Number of channels.
     pub channels: u8,
     /// Number of warps.
     pub warps: u8,
     /// Name of the algorithm.
-    pub algorithm: Option<Text<'a>>,
+    pub algorithm: Option<CText<'a>>,
     /// Name of the protocol.
-    pub protocol: Option<Text<'a>>,
+    pub protocol: Option<CText<'a>>,
     /// Handle of the group (v5 and later); 0 up to v4, where the parent is the group.
     pub group: u64,
     /// Name of the kernel variant (v7).
-    pub variant: Option<Text<'a>>,
+    pub variant: Option<CText<'a>>,
     /// Whether the kernel is a symmetric kernel (v7).
     pub symmetric: bool,
     /// The user's tag (v7); 0 for none.
@@ -168,13 +168,13 @@ pub struct Coll<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct P2p<'a> {
     /// As in [`Coll`].
-    pub communicator: Option<(u64, Option<Text<'a>>)>,
+    pub communicator: Option<(u64, Option<CText<'a>>)>,
     /// Name of the function.
-    pub function: Option<Text<'a>>,
+    pub function: Option<CText<'a>>,
     /// Address of the buffer.
     pub buffer: usize,
     /// Name of the element type.
-    pub datatype: Option<Text<'a>>,
+    pub datatype: Option<CText<'a>>,
     /// Number of elements.
     pub count: u64,
     /// Rank of the peer.
@@ -208,11 +208,11 @@ pub struct ProxyOp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CollApi<'a> {
     /// Name of the function.
-    pub function: Option<Text<'a>>,
+    pub function: Option<CText<'a>>,
     /// Number of elements.
     pub count: u64,
     /// Name of the element type.
-    pub datatype: Option<Text<'a>>,
+    pub datatype: Option<CText<'a>>,
     /// Rank of the root.
     pub root: i32,
     /// Address of the stream.
@@ -227,11 +227,11 @@ pub struct CollApi<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct P2pApi<'a> {
     /// Name of the function.
-    pub function: Option<Text<'a>>,
+    pub function: Option<CText<'a>>,
     /// Number of elements.
     pub count: u64,
     /// Name of the element type.
-    pub datatype: Option<Text<'a>>,
+    pub datatype: Option<CText<'a>>,
     /// Address of the stream.
     pub stream: usize,
     /// Whether the call is captured into a CUDA graph.
@@ -246,7 +246,7 @@ pub struct CeColl<'a> {
     /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
     /// Name of the function.
-    pub function: Option<Text<'a>>,
+    pub function: Option<CText<'a>>,
     /// Address of the send buffer.
     pub send: usize,
     /// Address of the receive buffer.
@@ -256,9 +256,9 @@ pub struct CeColl<'a> {
     /// Rank of the root.
     pub root: i32,
     /// Name of the element type.
-    pub datatype: Option<Text<'a>>,
+    pub datatype: Option<CText<'a>>,
     /// NCCL's strategy of synchronising the copies.
-    pub strategy: Option<Text<'a>>,
+    pub strategy: Option<CText<'a>>,
     /// NCCL's intraBatchSync.
     pub intra_batch_sync: bool,
     /// Number of copies per batch.
@@ -275,15 +275,15 @@ pub struct CeColl<'a> {
 
 impl<'a> Descriptor<'a> {
     #[inline(always)]
-    fn identity(&self, communicator: Option<(u64, Option<Text<'a>>)>) -> Option<Identity<'a>> {
-        communicator.map(|(id, name)| Identity { id, name, rank: self.rank })
+    fn identity(&self, communicator: Option<(u64, Option<CText<'a>>)>) -> Option<CommunicatorIdentity<'a>> {
+        communicator.map(|(id, name)| CommunicatorIdentity { id, name, rank: self.rank })
     }
 
     /// Returns the event as the core records it.
     #[inline(always)]
     pub fn event(&self) -> Event<'a> {
         match self.payload {
-            Payload::Coll(coll) => Event::Coll(Operation {
+            Payload::Coll(coll) => Event::Coll(StartedOperation {
                 function: coll.function,
                 count: coll.count,
                 datatype: coll.datatype,
@@ -297,7 +297,7 @@ impl<'a> Descriptor<'a> {
                 identity: self.identity(coll.communicator),
                 stream: 0,
             }),
-            Payload::CeColl(coll) => Event::CeColl(Operation {
+            Payload::CeColl(coll) => Event::CeColl(StartedOperation {
                 function: coll.function,
                 count: coll.count,
                 datatype: coll.datatype,
@@ -310,7 +310,7 @@ impl<'a> Descriptor<'a> {
                 identity: None,
                 stream: coll.stream,
             }),
-            Payload::P2p(p2p) => Event::P2p(Operation {
+            Payload::P2p(p2p) => Event::P2p(StartedOperation {
                 function: p2p.function,
                 count: p2p.count,
                 datatype: p2p.datatype,
@@ -324,10 +324,10 @@ impl<'a> Descriptor<'a> {
                 stream: 0,
             }),
             Payload::CollApi(CollApi { function, count, datatype, root, stream, captured, .. }) => {
-                Event::CollApi(Call { function, count, datatype, stream, captured, root: Some(root) })
+                Event::CollApi(ApiCall { function, count, datatype, stream, captured, root: Some(root) })
             }
             Payload::P2pApi(P2pApi { function, count, datatype, stream, captured, .. }) => {
-                Event::P2pApi(Call { function, count, datatype, stream, captured, root: None })
+                Event::P2pApi(ApiCall { function, count, datatype, stream, captured, root: None })
             }
             Payload::ProxyOp(operation) => Event::ProxyOp(CoreProxyOp {
                 pid: i64::from(operation.pid),

@@ -3,7 +3,7 @@
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
 use crate::interface::payload::{
-    Arguments, Coll, Frame, KernelChannel, Narrow, NetPlugin, P2p, Plain, ProxyOperation, ProxyStep,
+    Coll, Frame, KernelChannel, Narrow, NetPlugin, P2p, Plain, ProxyOperation, ProxyStep, StateArguments,
 };
 use crate::interface::version::Version;
 
@@ -37,7 +37,7 @@ pub struct V4;
 
 impl Version for V4 {
     type Raw = Raw;
-    type Arguments = Arguments;
+    type Arguments = StateArguments;
     const NUMBER: u32 = 4;
     const TYPES: u64 = (event::NET_PLUGIN << 1) - 1;
     const API_CALLS: bool = false;

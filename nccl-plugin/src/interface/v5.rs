@@ -3,7 +3,7 @@
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
 use crate::interface::payload::{
-    Arguments, Coll, CollApi, Frame, GroupApi, Grouped, KernelChannel, KernelLaunch, NetPlugin, P2p, P2pApi,
+    Coll, CollApi, Frame, GroupApi, Grouped, KernelChannel, KernelLaunch, NetPlugin, P2p, P2pApi, StateArguments,
 };
 use crate::interface::payload::{Plain, ProxyOperation, ProxyStep, Wide};
 use crate::interface::version::Version;
@@ -92,7 +92,7 @@ pub struct V5;
 
 impl Version for V5 {
     type Raw = Raw;
-    type Arguments = Arguments;
+    type Arguments = StateArguments;
     const NUMBER: u32 = 5;
     const TYPES: u64 = (event::KERNEL_LAUNCH << 1) - 1;
     const API_CALLS: bool = true;

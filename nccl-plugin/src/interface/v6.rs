@@ -2,7 +2,7 @@
 
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
-use crate::interface::payload::{Arguments, CeBatch, CeColl, CeSync, Frame, Plain, Wide};
+use crate::interface::payload::{CeBatch, CeColl, CeSync, Frame, Plain, StateArguments, Wide};
 use crate::interface::v5;
 use crate::interface::version::Version;
 
@@ -63,7 +63,7 @@ pub struct V6;
 
 impl Version for V6 {
     type Raw = Raw;
-    type Arguments = Arguments;
+    type Arguments = StateArguments;
     const NUMBER: u32 = 6;
     const TYPES: u64 = (event::CE_BATCH << 1) - 1;
     const API_CALLS: bool = true;

@@ -3,7 +3,7 @@
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::kind::event;
 use crate::interface::payload::{
-    Arguments, CeColl, CollApi, CollV7, Frame, Grouped, KernelPhase, P2p, P2pApi, Plain, Tagged, Wide,
+    CeColl, CollApi, CollV7, Frame, Grouped, KernelPhase, P2p, P2pApi, Plain, StateArguments, Tagged, Wide,
 };
 use crate::interface::v6;
 use crate::interface::version::Version;
@@ -40,7 +40,7 @@ pub struct V7;
 
 impl Version for V7 {
     type Raw = Raw;
-    type Arguments = Arguments;
+    type Arguments = StateArguments;
     const NUMBER: u32 = 7;
     const TYPES: u64 = (event::KERNEL_PHASE << 1) - 1;
     const API_CALLS: bool = true;

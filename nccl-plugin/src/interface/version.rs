@@ -1,14 +1,14 @@
 //! The trait of a version of NCCL's profiler interface.
 
 use crate::interface::descriptor::Descriptor;
-use crate::interface::payload::{Change, Frame};
+use crate::interface::payload::{Frame, StateUnion};
 
 /// A version of the interface: its descriptor, and how to read and write it.
 pub trait Version {
     /// The C structure that NCCL passes when an event starts.
     type Raw: Frame;
     /// The C union that NCCL passes when an event's state changes.
-    type Arguments: Change;
+    type Arguments: StateUnion;
     /// Version number.
     const NUMBER: u32;
     /// Event types that the version has, as NCCL's bits.

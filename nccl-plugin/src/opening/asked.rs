@@ -39,7 +39,7 @@ pub fn times_launches(settings: &Settings, asked: u64, lookup: impl Fn(&str) -> 
 
 /// The event types to ask NCCL for, and why some are left out.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct AskedTypes {
     /// Event types, as NCCL's bits.
     pub mask: u64,
     /// Trouble for which types were left out.
@@ -49,7 +49,7 @@ pub struct Asked {
 }
 
 /// Returns the event types to ask a release for. `known` are the types of the interface version in use.
-pub fn types(settings: &Settings, release: Release, known: u64, lookup: impl Fn(&str) -> Option<String>) -> Asked {
+pub fn types(settings: &Settings, release: Release, known: u64, lookup: impl Fn(&str) -> Option<String>) -> AskedTypes {
     let wanted = wanted(settings) & known;
     let troubles =
         release::troubles(release, &lookup).filter(|trouble| !settings.trust_nccl && trouble.types & wanted != 0);
@@ -57,7 +57,7 @@ pub fn types(settings: &Settings, release: Release, known: u64, lookup: impl Fn(
     // NCCL enables kernel channels, too, if it is asked for kernel phases
     let implied = |types: u64| if types & event::KERNEL_CH != 0 { types | event::KERNEL_PHASE } else { types };
     let mask = left_out.iter().fold(wanted, |mask, trouble| mask & !implied(trouble.types));
-    Asked { mask, left_out, has_events: times_launches(settings, mask, lookup) }
+    AskedTypes { mask, left_out, has_events: times_launches(settings, mask, lookup) }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_ulong, c_void};
 
 /// `ncclDebugLogger_t`. It may end its thread (`pthread_exit`), which unwinds its callers.
-type Function = unsafe extern "C-unwind" fn(
+type LogFunction = unsafe extern "C-unwind" fn(
     level: c_int,
     flags: c_ulong,
     file: *const c_char,
@@ -38,12 +38,12 @@ impl Logger {
     ///
     /// NCCL's function may do anything: call the library again, or end its thread. So no caller holds a lock, nor
     /// anything else that would have to be dropped.
-    pub(crate) fn info(&self, line: &Line) {
+    pub(crate) fn info(&self, line: &LogLine) {
         if self.0.is_null() {
             return;
         }
         // SAFETY: the caller of `new` guarantees that the address is that of a function of this type.
-        let function = unsafe { std::mem::transmute::<*const c_void, Function>(self.0) };
+        let function = unsafe { std::mem::transmute::<*const c_void, LogFunction>(self.0) };
         // SAFETY: the format takes one string; all strings live during the call.
         unsafe { function(INFO, INIT, c"scorep-nccl".as_ptr(), 0, c"%s".as_ptr(), line.0.as_ptr().cast::<c_char>()) };
     }
@@ -54,9 +54,9 @@ const LONGEST: usize = 255;
 
 /// A line for NCCL's log, with a 0 at its end and nothing to drop.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line([u8; LONGEST + 1]);
+pub(crate) struct LogLine([u8; LONGEST + 1]);
 
-impl Line {
+impl LogLine {
     /// Takes the beginning of a text.
     pub(crate) fn new(text: &str) -> Self {
         let mut line = [0; LONGEST + 1];
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_line_ends_with_a_0() {
         for (length, kept) in [(0, 0), (7, 7), (255, 255), (400, 255)] {
-            let line = Line::new(&"x".repeat(length));
+            let line = LogLine::new(&"x".repeat(length));
             assert_eq!(CStr::from_bytes_until_nul(&line.0).unwrap().count_bytes(), kept, "{length}");
         }
     }

@@ -8,9 +8,9 @@ pub mod shared_memory;
 pub(crate) mod timing;
 
 use crate::interface::kind::event;
-use crate::opening::asked::Asked;
+use crate::opening::asked::AskedTypes;
 use crate::opening::image::Copies;
-use crate::opening::logger::{Line, Logger};
+use crate::opening::logger::{LogLine, Logger};
 use crate::opening::release::Caller;
 use crate::opening::shared_memory::LEAST;
 use common::clock::CLOCK;
@@ -24,7 +24,7 @@ static ASKED: Mutex<Vec<(Caller, u64)>> = Mutex::new(Vec::new());
 
 /// Returns the event types to ask the caller for, out of the `known` types of its interface. The caller's first call
 /// decides them, and gets a line for NCCL's log, too.
-pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> (u64, Option<Line>) {
+pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> (u64, Option<LogLine>) {
     // a forked child does nothing here: it could wait forever for a thread that only its parent has
     let Some(recorder) = process::begin() else { return (0, None) };
     let mut settled = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,11 +42,11 @@ pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> (u64, Option<L
     log::info(&line);
     warn(&asked, caller);
     settled.push((caller, asked.mask));
-    (asked.mask, Some(Line::new(&line)))
+    (asked.mask, Some(LogLine::new(&line)))
 }
 
 /// Returns one line about NCCL, the event types and Score-P, for NCCL's log and the library's.
-fn introduction(caller: Caller, settings: &Settings, asked: &Asked) -> String {
+fn introduction(caller: Caller, settings: &Settings, asked: &AskedTypes) -> String {
     let types = match settings.mask {
         Some(_) => "mask".into(),
         None => format!("preset {}", settings.preset.name()),
@@ -56,7 +56,7 @@ fn introduction(caller: Caller, settings: &Settings, asked: &Asked) -> String {
 }
 
 /// Warns of everything that needs the user's action.
-fn warn(asked: &Asked, caller: Caller) {
+fn warn(asked: &AskedTypes, caller: Caller) {
     for trouble in asked.left_out.iter().filter(|_| !asked.has_events) {
         let line = format!("GPU times are off: {}", trouble.told(caller));
         log::warn(&line);

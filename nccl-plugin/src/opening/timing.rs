@@ -4,7 +4,7 @@ use crate::interface::kind::event;
 use crate::opening::asked;
 use crate::opening::release::{self, Caller};
 use common::config::{self, Preset};
-use common::event::{Mask, Timed};
+use common::event::{Mask, TimingOptions};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicI32;
 
@@ -14,12 +14,17 @@ const AMD_TICK: u64 = 10;
 
 /// Returns how to time the operations of the communicator whose init is in progress. `asked` are the requested event
 /// types, `theirs` those of a second plugin among them, and `known` those of the interface; `logger` is NCCL's log function, and `mask` is NCCL's word for the event types.
-pub(crate) fn of(caller: Caller, [asked, theirs, known]: [u64; 3], logger: *const c_void, mask: *mut c_int) -> Timed {
+pub(crate) fn of(
+    caller: Caller,
+    [asked, theirs, known]: [u64; 3],
+    logger: *const c_void,
+    mask: *mut c_int,
+) -> TimingOptions {
     let settings = config::settings();
     let lookup = |name: &str| std::env::var(name).ok();
     let launches = asked::times_launches(settings, asked, lookup);
     let presets = |asked| presets(caller, [asked, theirs, known], launches, logger);
-    Timed {
+    TimingOptions {
         launches,
         counts_self: release::counts_self(caller.release),
         silent_broadcasts: release::has_silent_broadcasts(caller.release, lookup),

@@ -19,7 +19,7 @@ const MOST: usize = 1 << 16;
 
 /// The place of one communicator; all zero for a place that was never used.
 #[derive(Debug)]
-struct Entry {
+struct ContextEntry {
     /// The number that NCCL holds; it stays when the communicator ends.
     number: AtomicU64,
     /// The second plugin's context; 0 if it has none, and once the communicator has ended.
@@ -28,7 +28,7 @@ struct Entry {
 }
 
 // SAFETY: the entry consists of atomics, which are valid as zeros and need no drop.
-unsafe impl Zeroed for Entry {}
+unsafe impl Zeroed for ContextEntry {}
 
 /// Places beyond the core's contexts.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ struct Spare {
 /// All contexts of the process.
 #[derive(Debug)]
 pub struct Contexts {
-    entries: Mapping<Entry>,
+    entries: Mapping<ContextEntry>,
     /// Held while a communicator is created or ended.
     spare: Mutex<Spare>,
 }

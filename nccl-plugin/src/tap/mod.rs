@@ -2,7 +2,7 @@
 //!
 //! NCCL holds the core's own handles and contexts, with and without listeners. So if a listener has no room for an
 //! event, only that listener loses it. An event or communicator without a handle or context of the core gets a number
-//! of its own ([`Numbers`], [`Contexts`]). Without a listener, a callback pays a load and a branch.
+//! of its own ([`NumberSource`], [`Contexts`]). Without a listener, a callback pays a load and a branch.
 
 pub mod chain;
 pub mod contexts;
@@ -16,10 +16,10 @@ use crate::opening::asked;
 use crate::opening::release::Caller;
 use crate::tap::chain::Chain;
 use crate::tap::contexts::Contexts;
-use crate::tap::number::Numbers;
+use crate::tap::number::NumberSource;
 use crate::tap::record::Recording;
 use common::config::Settings;
-use common::event::State;
+use common::event::StateChange;
 use common::handle::Handle;
 use common::{callbacks, log, process, recorder, switch};
 use std::ffi::c_int;
@@ -39,7 +39,7 @@ static TAP: OnceLock<Option<Tap>> = OnceLock::new();
 /// The listeners of this process.
 #[derive(Debug)]
 pub struct Tap {
-    numbers: Numbers,
+    numbers: NumberSource,
     contexts: Contexts,
     recording: Option<&'static Recording>,
     chain: Option<Chain>,
@@ -127,7 +127,7 @@ impl Tap {
         }
         let pid = i32::try_from(std::process::id()).unwrap_or(0);
         Some(Self {
-            numbers: Numbers::default(),
+            numbers: NumberSource::default(),
             contexts,
             recording,
             chain,
@@ -173,7 +173,7 @@ impl Tap {
 
     /// Passes on a state change; `change` is the core's form of it.
     #[cold]
-    pub fn state(&self, handle: u64, number: c_int, value: Option<u64>, change: State) {
+    pub fn state(&self, handle: u64, number: c_int, value: Option<u64>, change: StateChange) {
         // for states of the proxy thread, NCCL sets only an int of the union
         let value =
             value.map(|value| if PROXY_CTRL_STATES.contains(&number) { value & u64::from(u32::MAX) } else { value });

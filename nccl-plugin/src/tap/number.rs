@@ -30,12 +30,12 @@ fn shared() -> [u64; 5] {
 
 /// Source of the numbers; each number is given out once.
 #[derive(Debug, Default)]
-pub struct Numbers {
+pub struct NumberSource {
     /// Number of serials given out; the first serial is 1.
     given: AtomicU64,
 }
 
-impl Numbers {
+impl NumberSource {
     /// Returns NCCL's number for the core's handle; never 0.
     pub fn of(&self, core: u64) -> u64 {
         let Some(kind) = shared().into_iter().position(|handle| handle == core) else { return core };
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn nccl_holds_the_cores_handle_where_there_is_one() {
-        let numbers = Numbers::default();
+        let numbers = NumberSource::default();
         for core in [Handle::new(0, 1), Handle::new(MOST_SLOTS as u32 - 1, u32::MAX)].map(Handle::raw) {
             assert_eq!((numbers.of(core), numbers.core(core)), (core, core));
         }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn other_numbers_are_given_once_and_tell_what_the_core_would_have_got() {
-        let numbers = Numbers::default();
+        let numbers = NumberSource::default();
         // around the serial at which the serial's upper part goes up
         numbers.given.store((1 << (LOWER_BITS - KIND_BITS)) - 2, Ordering::Relaxed);
         let given: Vec<(u64, u64)> = shared().iter().chain(&shared()).map(|&core| (core, numbers.of(core))).collect();
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn null_foreign_and_invented_numbers_are_the_cores_to_judge() {
-        let numbers = Numbers::default();
+        let numbers = NumberSource::default();
         let number = numbers.of(0);
         let unborn = Handle::new(OWN | 2 << KIND_BITS, 0).raw();
         for odd in [0, 1, 0x1234, u64::MAX, number ^ 1 << 60, unborn, number | 1 << 40, Handle::new(OWN, 0).raw()] {

@@ -1,13 +1,13 @@
 //! The communicators: their members, their sizes, their operations.
 
 use super::ranges::ranges;
-use crate::answer::{Communicators, Dimension, Made, Part};
+use crate::answer::{Communicators, Dimension, Part, ReportedCommunicator};
 use crate::job::{Communicator, Job};
-use crate::stream::{Judged, Listener};
+use crate::stream::{JudgedCall, Listener};
 
 /// Operations of a communicator.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct CommunicatorOperations {
     operations: u64,
     bytes: u64,
 }
@@ -15,16 +15,16 @@ struct Sum {
 /// Listens for the operations of communicators.
 #[derive(Debug)]
 pub struct Usage {
-    sums: Vec<Sum>,
+    sums: Vec<CommunicatorOperations>,
 }
 
 /// Brings a time of a process' clock (its place, nanoseconds) to the common clock; `None` where that is unknown.
-pub type Clock<'a> = dyn Fn(usize, u64) -> Option<i64> + 'a;
+pub type ToCommonClock<'a> = dyn Fn(usize, u64) -> Option<i64> + 'a;
 
 impl Usage {
     /// Begins to listen.
     pub fn new(job: &Job) -> Self {
-        Self { sums: vec![Sum::default(); job.communicators.len()] }
+        Self { sums: vec![CommunicatorOperations::default(); job.communicators.len()] }
     }
 
     /// Adds operations of a communicator, by its place in the job.
@@ -41,23 +41,24 @@ impl Usage {
         self,
         job: &Job,
         dimensions: &[Dimension],
-        clock: &Clock<'_>,
+        clock: &ToCommonClock<'_>,
         begin: Option<i64>,
     ) -> Part<Communicators> {
         if job.communicators.is_empty() {
             return Part::Absent("NCCL made no communicator.".into());
         }
         let ranks = job.ranks();
-        let row = |((place, communicator), sum): ((usize, &Communicator), Sum)| Made {
-            members: members(communicator, ranks.as_deref()),
-            dimension: dimensions
-                .get(place)
-                .cloned()
-                .unwrap_or_else(|| Dimension { name: "unknown".into(), ..Dimension::default() }),
-            operations: sum.operations,
-            bytes: sum.bytes,
-            ..made(job, communicator, clock, begin)
-        };
+        let row =
+            |((place, communicator), sum): ((usize, &Communicator), CommunicatorOperations)| ReportedCommunicator {
+                members: members(communicator, ranks.as_deref()),
+                dimension: dimensions
+                    .get(place)
+                    .cloned()
+                    .unwrap_or_else(|| Dimension { name: "unknown".into(), ..Dimension::default() }),
+                operations: sum.operations,
+                bytes: sum.bytes,
+                ..made(job, communicator, clock, begin)
+            };
         Part::Known(Communicators { rows: job.communicators.iter().enumerate().zip(self.sums).map(row).collect() })
     }
 }
@@ -72,7 +73,7 @@ fn members(communicator: &Communicator, ranks: Option<&[u32]>) -> String {
 }
 
 /// Returns a communicator without its members and operations.
-fn made(job: &Job, communicator: &Communicator, clock: &Clock<'_>, begin: Option<i64>) -> Made {
+fn made(job: &Job, communicator: &Communicator, clock: &ToCommonClock<'_>, begin: Option<i64>) -> ReportedCommunicator {
     let process = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.process);
     let moments: Option<Vec<i64>> = communicator
         .members
@@ -80,7 +81,7 @@ fn made(job: &Job, communicator: &Communicator, clock: &Clock<'_>, begin: Option
         .map(|member| clock(process(member.gpu)?, Some(member.made).filter(|&made| made > 0)?))
         .collect();
     let ends = moments.and_then(|moments| Some([*moments.iter().min()?, *moments.iter().max()?]));
-    Made {
+    ReportedCommunicator {
         comm: format!("{:016x}", communicator.comm),
         name: communicator.name.clone(),
         nranks: communicator.nranks,
@@ -89,12 +90,12 @@ fn made(job: &Job, communicator: &Communicator, clock: &Clock<'_>, begin: Option
         made_us: ends.zip(begin).map(|([first, _], begin)| (first - begin) as f64 / 1e3),
         // a rank that is not here may have been the last one
         init_us: ends.filter(|_| communicator.is_whole()).map(|[first, last]| (last - first) as f64 / 1e3),
-        ..Made::default()
+        ..ReportedCommunicator::default()
     }
 }
 
 impl Listener for Usage {
-    fn call(&mut self, _job: &Job, judged: &Judged) {
+    fn call(&mut self, _job: &Job, judged: &JudgedCall) {
         let call = judged.call();
         let (operations, bytes) = match call.messages.len() {
             0 => (1, call.bytes),
@@ -136,7 +137,7 @@ mod tests {
         let dimension = Dimension { name: "DP".into(), origin: Origin::Name };
         let part = usage.finish(&job, std::slice::from_ref(&dimension), &clock, Some(1_000));
         let [first, second] = part.known().unwrap().rows.as_slice() else { panic!("two communicators") };
-        let expected = Made {
+        let expected = ReportedCommunicator {
             comm: "0000000000000001".into(),
             name: "dp".into(),
             nranks: 4,

@@ -4,13 +4,13 @@ use super::ranges::{of_stretches, ranges};
 use super::sketch::Times;
 use crate::answer::{Complete, Input, MissingRanks};
 use crate::job::{Communicator, Job};
-use crate::stream::{Judged, Listener, Occurrence};
+use crate::stream::{JudgedCall, Listener, Occurrence};
 use common::ranks;
 use std::collections::BTreeSet;
 
 /// Clocks of the machines as they were brought together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Clocks {
+pub struct MachineClocks {
     /// Number of machines whose clocks were compared.
     pub nodes: u64,
     /// Largest guaranteed error, nanoseconds; `None` where clocks are not connected.
@@ -19,7 +19,7 @@ pub struct Clocks {
 
 /// Listens for operations without a match, a time or a comparison.
 #[derive(Default)]
-pub struct Found {
+pub struct Incompleteness {
     operations: u64,
     untimed: u64,
     without_begin: u64,
@@ -29,7 +29,7 @@ pub struct Found {
     errors: Times,
 }
 
-impl Found {
+impl Incompleteness {
     /// Begins to listen.
     pub fn new() -> Self {
         Self::default()
@@ -42,7 +42,7 @@ impl Found {
     }
 
     /// Returns the part of the answer.
-    pub fn finish(self, job: &Job, inputs: Vec<Input>, clocks: &Clocks) -> Complete {
+    pub fn finish(self, job: &Job, inputs: Vec<Input>, clocks: &MachineClocks) -> Complete {
         let (ranks_here, ranks, lacking) = ranks(job);
         let communicators: Vec<MissingRanks> = job.communicators.iter().filter_map(missing).collect();
         let sum = |of: fn(&crate::job::Process) -> u64| job.processes.iter().map(of).fold(0, u64::saturating_add);
@@ -146,7 +146,7 @@ fn notes(job: &Job, inputs: &[Input]) -> Vec<String> {
     notes
 }
 
-impl Listener for Found {
+impl Listener for Incompleteness {
     fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
         if occurrence.is_whole {
             self.matched += 1;
@@ -160,7 +160,7 @@ impl Listener for Found {
         }
     }
 
-    fn call(&mut self, _job: &Job, judged: &Judged) {
+    fn call(&mut self, _job: &Job, judged: &JudgedCall) {
         let operations = judged.call().messages.len().max(1) as u64;
         let is_timed = judged.call().source.is_gpu();
         self.add(operations, if is_timed { 0 } else { operations });
@@ -174,7 +174,7 @@ impl Listener for Found {
 mod tests {
     use super::*;
     use crate::analysis::made::{collective, exchange, job, occurrence, play};
-    use crate::job::Source;
+    use crate::job::TimedBy;
 
     #[test]
     fn operations_are_counted_by_their_fate() {
@@ -183,12 +183,12 @@ mod tests {
         let mut lone = occurrence(1, vec![(exchange(&job, 0, 0, &messages), [0, 5])], 0);
         lone.is_whole = false;
         lone.compared = None;
-        lone.parts[0].call.source = Source::Proxy;
-        let mut found = Found::new();
+        lone.parts[0].call.source = TimedBy::Proxy;
+        let mut found = Incompleteness::new();
         let mut whole = collective(&job, 0, 0, "AllReduce", 8, &[0, 0], 5);
         whole.parts[1].likely = 4_000;
         play(&mut found, &job, &[whole, lone]);
-        let complete = found.finish(&job, vec![], &Clocks { nodes: 2, error: Some(2_500) });
+        let complete = found.finish(&job, vec![], &MachineClocks { nodes: 2, error: Some(2_500) });
         assert_eq!((complete.operations, complete.untimed), (4, 2));
         assert_eq!((complete.matched, complete.unmatched, complete.compared), (1, 1, 1));
         assert_eq!((complete.ranks_here, complete.ranks, complete.nodes), (2, Some(2), 2));
@@ -203,7 +203,7 @@ mod tests {
         communicator.nranks = 9;
         communicator.members.remove(1);
         communicator.repeated = vec![3, 4];
-        let complete = Found::new().finish(&job, vec![], &Clocks::default());
+        let complete = Incompleteness::new().finish(&job, vec![], &MachineClocks::default());
         let [row] = complete.communicators.as_slice() else { panic!("one communicator") };
         assert_eq!((row.here, row.missing.as_str(), row.repeated.as_str()), (4, "1,5-8", "3-4"));
         assert_eq!((complete.ranks_here, complete.ranks), (4, Some(9)));
@@ -229,7 +229,7 @@ mod tests {
         job.processes[2].dropped = 1;
         job.processes[2].unfinished = 3;
         let bad = Input { path: "x".into(), problem: Some("x: no".into()), ..Input::default() };
-        let complete = Found::new().finish(&job, vec![bad], &Clocks::default());
+        let complete = Incompleteness::new().finish(&job, vec![bad], &MachineClocks::default());
         assert_eq!((complete.dropped, complete.unfinished, complete.invisible), (8, 3, 0));
         assert_eq!(complete.notes.len(), 3);
         assert!(complete.notes[2].starts_with("2 processes lack events"), "{:?}", complete.notes);

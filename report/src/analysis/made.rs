@@ -1,11 +1,11 @@
 //! Jobs and occurrences made by hand, for tests.
 
-use crate::job::{Communicator, Gpu, Job, Member, Process, Source};
-use crate::stream::{Call, Compared, Judged, Kind, Listener, Message, Occurrence, Part};
-use common::name::Name;
+use crate::job::{Communicator, Gpu, Job, Member, Process, TimedBy};
+use crate::stream::{Call, CallKind, ComparedRanks, JudgedCall, Listener, Message, Occurrence, RankPart};
+use common::name::FunctionName;
 
-pub(super) fn name(text: &str) -> Name {
-    Name::of_text(text)
+pub(super) fn name(text: &str) -> FunctionName {
+    FunctionName::of_text(text)
 }
 
 /// Returns a job of GPUs on these nodes, a process each, with communicators of these GPUs. Their ids are 1, 2 and so
@@ -42,7 +42,7 @@ pub(super) fn call(job: &Job, communicator: usize, rank: usize, function: &str, 
         communicator,
         rank: rank as i32,
         gpu: job.communicators[communicator].members[rank].gpu,
-        kind: Kind::Collective,
+        kind: CallKind::Collective,
         function: name(function),
         sequence: None,
         bytes,
@@ -54,7 +54,7 @@ pub(super) fn call(job: &Job, communicator: usize, rank: usize, function: &str, 
         protocol: name("SIMPLE"),
         enqueued: 0,
         enqueued_own: 0,
-        source: Source::Stamps,
+        source: TimedBy::Stamps,
         duration: 0,
         time: None,
         stream: 0,
@@ -74,7 +74,7 @@ pub(super) fn exchange(job: &Job, communicator: usize, rank: usize, messages: &[
     let message = |&(peer, is_send, bytes)| Message { peer, is_send, bytes, number: 0 };
     let messages: Box<[Message]> = messages.iter().map(message).collect();
     let bytes = sum(true).max(sum(false));
-    Call { kind: Kind::Exchange, messages, ..call(job, communicator, rank, function, bytes) }
+    Call { kind: CallKind::Exchange, messages, ..call(job, communicator, rank, function, bytes) }
 }
 
 /// Returns the occurrence of these calls with their begins and ends, compared with an error of `likely`.
@@ -87,7 +87,7 @@ pub(super) fn occurrence(number: u64, calls: Vec<(Call, [i64; 2])>, likely: i64)
         [last, next, ..] => (calls[*last].1[0] - calls[*next].1[0] > likely).then_some(*last),
         _ => None,
     };
-    let part = |(call, span): (Call, [i64; 2])| Part {
+    let part = |(call, span): (Call, [i64; 2])| RankPart {
         call: Call { duration: (span[1] - span[0]) as u64, ..call },
         span: Some(span),
         wait: Some(latest_start - span[0]),
@@ -95,7 +95,7 @@ pub(super) fn occurrence(number: u64, calls: Vec<(Call, [i64; 2])>, likely: i64)
         error: 2 * likely,
     };
     let parts = calls.into_iter().map(part).collect();
-    let compared = Some(Compared { latest_start, latest_stop, last });
+    let compared = Some(ComparedRanks { latest_start, latest_stop, last });
     Occurrence { number, parts, is_whole: true, compared }
 }
 
@@ -117,13 +117,13 @@ pub(super) fn collective(
 }
 
 /// Returns the calls of an occurrence with the verdicts on them.
-pub(super) fn judged(occurrence: &Occurrence) -> Vec<Judged> {
-    let of = |(place, part): (usize, &Part)| {
+pub(super) fn judged(occurrence: &Occurrence) -> Vec<JudgedCall> {
+    let of = |(place, part): (usize, &RankPart)| {
         let compared = occurrence.compared;
         let last = compared.and_then(|compared| compared.last) == Some(place);
         let others = || occurrence.parts.iter().enumerate().filter(move |(other, _)| *other != place).map(|it| it.1);
         let next = others().filter_map(|part| part.span).map(|span| span[0]).max().unwrap_or(i64::MAX);
-        Judged {
+        JudgedCall {
             part: part.clone(),
             occurrence: occurrence.number,
             latest: compared.map(|compared| [compared.latest_start, compared.latest_stop]),

@@ -1,12 +1,15 @@
 //! Jobs and judged calls for tests.
 
-use crate::job::{Communicator, Gpu, Job, Member, Operation, Operations, Process, Source, Table, Time, Unreadable};
-use crate::stream::{Call, Judged, Kind, Message, Part};
-use common::name::Name;
+use crate::job::{
+    Communicator, Gpu, Job, Member, OperationTables, Process, ProcessOperations, RankOperation, Time, TimedBy,
+    Unreadable,
+};
+use crate::stream::{Call, CallKind, JudgedCall, Message, RankPart};
+use common::name::FunctionName;
 
 /// Returns the number of a name.
-pub(crate) fn name(text: &str) -> Name {
-    Name::of_text(text)
+pub(crate) fn name(text: &str) -> FunctionName {
+    FunctionName::of_text(text)
 }
 
 /// Returns a job of communicators with these ids and GPUs. Each GPU has a process of its own; all are on one node.
@@ -28,14 +31,14 @@ pub(crate) fn job(communicators: &[(u64, &[usize])]) -> Job {
 }
 
 /// A call under way to being judged.
-pub(crate) struct Made(Judged);
+pub(crate) struct Made(JudgedCall);
 
 fn made(job: &Job, comm: u64, gpu: usize, call: Call) -> Made {
     let communicator = job.places[&comm];
     let member = job.communicators[communicator].members.iter().find(|member| member.gpu == gpu).unwrap();
     let call = Call { communicator, gpu, rank: member.rank, ..call };
-    let part = Part { call, span: None, wait: None, likely: 0, error: 0 };
-    Made(Judged { part, occurrence: 0, latest: None, cost: None, shared: 0, lateness: 0 })
+    let part = RankPart { call, span: None, wait: None, likely: 0, error: 0 };
+    Made(JudgedCall { part, occurrence: 0, latest: None, cost: None, shared: 0, lateness: 0 })
 }
 
 fn blank() -> Call {
@@ -43,19 +46,19 @@ fn blank() -> Call {
         communicator: 0,
         rank: 0,
         gpu: 0,
-        kind: Kind::Collective,
-        function: Name::none(),
+        kind: CallKind::Collective,
+        function: FunctionName::none(),
         sequence: None,
         bytes: 0,
         count: None,
-        datatype: Name::none(),
+        datatype: FunctionName::none(),
         root: None,
         messages: Box::default(),
-        algorithm: Name::none(),
-        protocol: Name::none(),
+        algorithm: FunctionName::none(),
+        protocol: FunctionName::none(),
         enqueued: 0,
         enqueued_own: 0,
-        source: Source::Enqueue,
+        source: TimedBy::Enqueue,
         duration: 0,
         time: None,
         stream: 0,
@@ -76,7 +79,7 @@ pub(crate) fn exchange(job: &Job, comm: u64, gpu: usize, messages: &[(i32, bool,
     let message = |&(peer, is_send, bytes): &(i32, bool, u64)| Message { peer, is_send, bytes, number: 0 };
     let messages: Box<[Message]> = messages.iter().map(message).collect();
     let bytes = messages.iter().map(|message| message.bytes).sum();
-    made(job, comm, gpu, Call { kind: Kind::Exchange, function: name("Exchange"), messages, bytes, ..blank() })
+    made(job, comm, gpu, Call { kind: CallKind::Exchange, function: name("Exchange"), messages, bytes, ..blank() })
 }
 
 impl Made {
@@ -85,7 +88,7 @@ impl Made {
         let part = &mut self.0.part;
         part.span = Some([start, stop]);
         part.call.enqueued = enqueued;
-        part.call.source = Source::Stamps;
+        part.call.source = TimedBy::Stamps;
         part.call.time = Some(Time { start: start as u64, stop: stop as u64, ..Time::default() });
         part.call.duration = (stop - start) as u64;
         self
@@ -104,15 +107,15 @@ impl Made {
         self
     }
 
-    pub(crate) fn judged(self) -> Judged {
+    pub(crate) fn judged(self) -> JudgedCall {
         self.0
     }
 }
 
 /// Returns the rows of a call: one of a collective, one for each message of an exchange.
-pub(crate) fn rows(job: &Job, judged: &Judged, group: u64) -> Vec<Operation> {
+pub(crate) fn rows(job: &Job, judged: &JudgedCall, group: u64) -> Vec<RankOperation> {
     let call = judged.call();
-    let row = Operation {
+    let row = RankOperation {
         comm: job.communicators[call.communicator].comm,
         rank: call.rank,
         function: call.function,
@@ -123,12 +126,12 @@ pub(crate) fn rows(job: &Job, judged: &Judged, group: u64) -> Vec<Operation> {
         source: call.source,
         time: call.time,
         group: Some(group),
-        ..Operation::default()
+        ..RankOperation::default()
     };
-    if call.kind == Kind::Collective {
+    if call.kind == CallKind::Collective {
         return vec![row];
     }
-    let message = |message: &Message| Operation {
+    let message = |message: &Message| RankOperation {
         function: name(if message.is_send { "Send" } else { "Recv" }),
         peer: Some(message.peer),
         bytes: message.bytes,
@@ -138,11 +141,11 @@ pub(crate) fn rows(job: &Job, judged: &Judged, group: u64) -> Vec<Operation> {
 }
 
 /// The rows of a job by process.
-pub(crate) struct Rows(pub(crate) Vec<Vec<Operation>>);
+pub(crate) struct Rows(pub(crate) Vec<Vec<RankOperation>>);
 
 impl Rows {
     /// Makes the rows of calls, each GPU's in its order.
-    pub(crate) fn of(job: &Job, calls: &[Judged]) -> Self {
+    pub(crate) fn of(job: &Job, calls: &[JudgedCall]) -> Self {
         let mut processes = vec![vec![]; job.processes.len()];
         for (group, judged) in calls.iter().enumerate() {
             processes[job.gpus[judged.call().gpu].process].extend(rows(job, judged, group as u64));
@@ -151,8 +154,8 @@ impl Rows {
     }
 }
 
-impl Table for Rows {
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+impl OperationTables for Rows {
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
         Ok(Box::new(self.0[process].iter().map(|operation| Ok(*operation))))
     }
 }

@@ -1,7 +1,7 @@
 //! Those who look on while the parts are made: they see each call with what the analysis knows of it.
 
 use crate::job::Job;
-use crate::stream::Judged;
+use crate::stream::JudgedCall;
 
 /// Where a call is in the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,5 +15,5 @@ pub struct Placed<'a> {
 /// One who sees all calls of a job.
 pub trait Onlooker {
     /// The next call of a GPU, in the order in which its host enqueued them.
-    fn call(&mut self, job: &Job, judged: &Judged, placed: &Placed<'_>);
+    fn call(&mut self, job: &Job, judged: &JudgedCall, placed: &Placed<'_>);
 }

@@ -1,34 +1,34 @@
 //! Made jobs through the stream, with closed-form answers.
 
-use super::complete::{Clocks as Errors, Found};
-use super::late::Waits;
+use super::complete::{Incompleteness, MachineClocks};
+use super::late::WaitListener;
 use super::pairs::Messages;
 use super::speed::Speeds;
 use super::unfinished::Courses;
-use crate::answer::{Complete, Late, Pair, Part, SpeedRow, Unfinished};
+use crate::answer::{Complete, Late, Part, RankPair, SpeedRow, Unfinished};
 use crate::job::Links;
-use crate::made::{self, MS, Made, Maker, Start, US};
-use crate::stream::{Clocks, run};
+use crate::made::{self, MS, MadeJob, Maker, Start, US};
+use crate::stream::{CommonClock, run};
 
 struct Answers {
     late: Part<Late>,
     rows: Vec<SpeedRow>,
-    pairs: Vec<Pair>,
+    pairs: Vec<RankPair>,
     unfinished: Unfinished,
     complete: Complete,
 }
 
-fn answers(made: &Made) -> Answers {
+fn answers(made: &MadeJob) -> Answers {
     let job = &made.job;
-    let clocks = Clocks::of(job, &made.table).unwrap();
-    let (mut waits, mut messages, mut speeds) = (Waits::new(job, 3), Messages::new(), Speeds::new());
-    let (mut courses, mut found) = (Courses::new(job), Found::new());
+    let clocks = CommonClock::of(job, &made.table).unwrap();
+    let (mut waits, mut messages, mut speeds) = (WaitListener::new(job, 3), Messages::new(), Speeds::new());
+    let (mut courses, mut found) = (Courses::new(job), Incompleteness::new());
     run(job, &made.table, &clocks, &mut [&mut waits, &mut messages, &mut speeds, &mut courses, &mut found]).unwrap();
     let pairs = match messages.finish(job, &[], &[]) {
         Part::Known(pairs) => pairs.rows,
         Part::Absent(_) => vec![],
     };
-    let errors = Errors { nodes: clocks.count() as u64, error: clocks.error() };
+    let errors = MachineClocks { nodes: clocks.count() as u64, error: clocks.error() };
     Answers {
         late: waits.finish(job, None, &[]),
         rows: speeds.finish(job, &[], &Links::default()).known().unwrap().rows.clone(),

@@ -6,25 +6,25 @@
 //! ```
 
 use super::communicators::Usage;
-use super::complete::{self, Found};
+use super::complete::{self, Incompleteness};
 use super::dimension::Dimensions;
-use super::late::Waits;
+use super::late::WaitListener;
 use super::onlooker::{Onlooker, Placed};
 use super::pairs::Messages;
-use super::series::Transfers;
+use super::series::StepTransfers;
 use super::speed::{Speeds, shape};
-use super::steps::{Plan, Survey};
+use super::steps::{StepPlan, Survey};
 use super::stepwise::Stepwise;
 use super::stragglers::SlowRow;
 use super::unfinished::Courses;
 use crate::answer::{Answers, Callbacks, Input, Pairs, Part, Report, SCHEMA, Series};
-use crate::job::{Job, Kernels, Options, StepRegions, Table, Unreadable};
-use crate::stream::{self, Clocks, Judged, Listener, Occurrence};
+use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable};
+use crate::stream::{self, CommonClock, JudgedCall, Listener, Occurrence};
 use common::summary;
 
 /// What is known of a job beside its operations.
 #[derive(Debug, Clone, Default)]
-pub struct Facts {
+pub struct JobFacts {
     /// The user's facts and choices.
     pub options: Options,
     /// Kernels of the computation.
@@ -47,27 +47,27 @@ pub struct Facts {
 /// A table cannot be read.
 pub fn report(
     job: &Job,
-    table: &dyn Table,
-    facts: Facts,
+    table: &dyn OperationTables,
+    facts: JobFacts,
     onlookers: &mut [&mut dyn Onlooker],
     watch: &mut dyn FnMut(Pass),
 ) -> Result<Report, Unreadable> {
     watch(Pass::Clocks);
-    let clocks = Clocks::of(job, table)?;
+    let clocks = CommonClock::of(job, table)?;
     let common = |process: usize, own: u64| clocks.time(process, own);
     let mut survey = Survey::new(job);
     for process in 0..job.processes.len() {
         watch(Pass::Survey(process));
         survey.read(job, table, process)?;
     }
-    let Facts { mut options, kernels, regions, link, inputs, transfers, notes } = facts;
+    let JobFacts { mut options, kernels, regions, link, inputs, transfers, notes } = facts;
     options.links = options.links.with_machines(job);
     let dimensions = Dimensions::of(job, &options.dimensions, survey.tallies());
-    let plan = Plan::of(job, survey, regions.as_ref(), &common);
-    let series = if plan.has_steps() { Transfers::of_steps() } else { Transfers::of_slices(job) };
-    let mut parts = Parts {
-        found: Found::new(),
-        late: Waits::new(job, options.top),
+    let plan = StepPlan::of(job, survey, regions.as_ref(), &common);
+    let series = if plan.has_steps() { StepTransfers::of_steps() } else { StepTransfers::of_slices(job) };
+    let mut parts = ListeningParts {
+        found: Incompleteness::new(),
+        late: WaitListener::new(job, options.top),
         speed: Speeds::new(),
         pairs: Messages::new(),
         usage: Usage::new(job),
@@ -82,7 +82,7 @@ pub fn report(
     let named = dimensions.by_communicator();
     let clock = |process: usize, own: u64| clocks.error_of(process).map(|_| clocks.time(process, own));
     let begin = (0..job.processes.len()).filter_map(|process| clock(process, job.processes[process].span[0])).min();
-    let compared = complete::Clocks { nodes: clocks.count() as u64, error: clocks.error() };
+    let compared = complete::MachineClocks { nodes: clocks.count() as u64, error: clocks.error() };
     parts.found.add(counts.foreign, 0);
     let mut complete = parts.found.finish(job, inputs, &compared);
     complete.early = parts.courses.early(job);
@@ -162,20 +162,20 @@ pub enum Pass {
 }
 
 /// All parts that listen.
-struct Parts<'a, 'b> {
-    found: Found,
-    late: Waits,
+struct ListeningParts<'a, 'b> {
+    found: Incompleteness,
+    late: WaitListener,
     speed: Speeds,
     pairs: Messages,
     usage: Usage,
     courses: Courses,
     stepwise: Stepwise<'a>,
-    series: Transfers,
+    series: StepTransfers,
     dimensions: &'a Dimensions,
     onlookers: &'a mut [&'b mut dyn Onlooker],
 }
 
-impl Listener for Parts<'_, '_> {
+impl Listener for ListeningParts<'_, '_> {
     fn occurrence(&mut self, job: &Job, occurrence: &Occurrence) {
         self.found.occurrence(job, occurrence);
         self.late.occurrence(job, occurrence);
@@ -185,7 +185,7 @@ impl Listener for Parts<'_, '_> {
         self.courses.occurrence(job, occurrence);
     }
 
-    fn call(&mut self, job: &Job, judged: &Judged) {
+    fn call(&mut self, job: &Job, judged: &JudgedCall) {
         self.found.call(job, judged);
         self.speed.call(job, judged);
         self.pairs.call(job, judged);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Communicators {
     /// In the order in which they were made.
-    pub rows: Vec<Made>,
+    pub rows: Vec<ReportedCommunicator>,
 }
 
 /// Where a dimension is from.
@@ -35,7 +35,7 @@ pub struct Dimension {
 
 /// A communicator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Made {
+pub struct ReportedCommunicator {
     /// Id, 16 hexadecimal digits.
     pub comm: String,
     /// Name, or empty.

@@ -24,18 +24,18 @@ pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
 pub use callbacks::{
     Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase, StepState,
 };
-pub use communicators::{Communicators, Dimension, Made, Origin};
+pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, Early, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, WaitMap, WorstOperation};
-pub use pairs::{Measure, Pair, Pairs, PartKind, SlowPart};
+pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
 pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};
 pub use speed::{SlowCommunicator, Speed, SpeedRow};
 pub use steps::{Shift, SlowStep, StepSource, Steps};
-pub use stragglers::{Event, ExcessMap, Group, RankOwn, Straggler, Stragglers, When, Why};
+pub use stragglers::{ExcessMap, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers, When, Why};
 pub use swim::{Stretch, Swim, SwimBar, SwimLane};
 pub use unfinished::{Behind, Difference, Unfinished, Whereabouts};
-pub use verdict::{Answers, Verdict, Verdicted};
+pub use verdict::{AnswerVerdict, Answers, Verdicted};
 
 use serde::{Deserialize, Serialize};
 

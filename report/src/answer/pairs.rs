@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pairs {
     /// All pairs, by communicator, sender, receiver.
-    pub rows: Vec<Pair>,
+    pub rows: Vec<RankPair>,
     /// Messages and transfers of pairs that found no room: more than a million pairs.
     #[serde(default)]
     pub left_out: u64,
@@ -18,7 +18,7 @@ pub struct Pairs {
 
 /// A pair of ranks. A fitted rate and one of bytes over active time are never in one column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct RankPair {
     /// Communicator, 16 hexadecimal digits.
     pub comm: String,
     /// Rank of the sender.
@@ -81,15 +81,15 @@ pub struct Pair {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// [`Pair::typical`].
+    /// [`RankPair::typical`].
     Typical,
-    /// [`Pair::sustained`].
+    /// [`RankPair::sustained`].
     Sustained,
-    /// [`Pair::lone`].
+    /// [`RankPair::lone`].
     Lone,
 }
 
-impl Pair {
+impl RankPair {
     /// Returns the rate that the pair is judged by, GB/s.
     pub fn judged(&self) -> Option<f64> {
         self.by(self.measure?)

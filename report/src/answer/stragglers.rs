@@ -23,7 +23,7 @@ pub struct Stragglers {
     /// By GPU, in the order of [`super::Report::gpus`].
     pub ranks: Vec<RankOwn>,
     /// Pauses of single ranks that happened once or now and then, longest first; at most 100.
-    pub events: Vec<Event>,
+    pub events: Vec<StragglerPause>,
     /// Pauses that are in `events` or found no room there.
     pub event_count: u64,
     /// Ranks that had one.
@@ -37,7 +37,7 @@ pub struct Stragglers {
 /// What a group of ranks is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Group {
+pub enum RankGroup {
     /// One rank.
     #[default]
     Rank,
@@ -79,7 +79,7 @@ pub enum Why {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Straggler {
     /// What it is.
-    pub group: Group,
+    pub group: RankGroup,
     /// Its name for people: `rank 13`, `node007`, `stage 2`.
     pub name: String,
     /// Its GPUs.
@@ -117,7 +117,7 @@ pub struct RankOwn {
 
 /// A pause: an own time far beyond that of its place in other steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub struct StragglerPause {
     /// The GPU.
     pub gpu: usize,
     /// Step, counted behind the warm-up.

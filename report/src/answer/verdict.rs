@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How an answer is to be taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum AnswerVerdict {
     /// Nothing is to be done.
     Fine,
     /// It may be worth a look.
@@ -17,7 +17,7 @@ pub enum Verdict {
     Unknown,
 }
 
-impl Verdict {
+impl AnswerVerdict {
     /// Returns its word for people.
     pub fn text(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Verdict {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdicted {
     /// How it is to be taken.
-    pub verdict: Verdict,
+    pub verdict: AnswerVerdict,
     /// The answer in sentences.
     pub text: String,
     /// What a step would gain without the cause, microseconds.

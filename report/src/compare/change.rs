@@ -17,17 +17,17 @@ const SEED: u64 = 0x6e63_636c;
 
 /// A change. Medians are microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Change {
+pub(super) struct MedianChange {
     pub(super) medians: [f64; 2],
     pub(super) change: Option<f64>,
     pub(super) interval: Option<[f64; 2]>,
 }
 
 /// Returns the change from the first to the second one's medians of steps.
-pub(super) fn of(steps: [&[f32]; 2]) -> Change {
+pub(super) fn of(steps: [&[f32]; 2]) -> MedianChange {
     let medians = steps.map(|steps| median(&mut steps.to_vec()).map_or(0.0, f64::from));
     let interval = steps.iter().all(|steps| steps.len() >= FEWEST).then(|| interval(steps)).flatten();
-    Change { medians, change: change(medians), interval }
+    MedianChange { medians, change: change(medians), interval }
 }
 
 fn change([before, after]: [f64; 2]) -> Option<f64> {
@@ -57,9 +57,9 @@ mod tests {
     #[test]
     fn equal_steps_have_an_interval_without_width() {
         let change = of([&[10.0; 20], &[15.0; 30]]);
-        assert_eq!(change, Change { medians: [10.0, 15.0], change: Some(0.5), interval: Some([0.5, 0.5]) });
+        assert_eq!(change, MedianChange { medians: [10.0, 15.0], change: Some(0.5), interval: Some([0.5, 0.5]) });
         assert_eq!(of([&[10.0; 4], &[15.0; 30]]).interval, None);
-        assert_eq!(of([&[0.0; 9], &[1.0; 9]]), Change { medians: [0.0, 1.0], change: None, interval: None });
+        assert_eq!(of([&[0.0; 9], &[1.0; 9]]), MedianChange { medians: [0.0, 1.0], change: None, interval: None });
     }
 
     /// The median of 101 numbers from 0 to 1 has a standard deviation of 0.05: 95 % lie within 0.1.

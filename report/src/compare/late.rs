@@ -1,6 +1,6 @@
 //! Ranks and groups of ranks that stand out in one run alone.
 
-use super::verdict::{LEAST, Verdict};
+use super::verdict::{ChangeVerdict, LEAST};
 use crate::answer::{Report, Straggler, Stragglers};
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Those that stand out after and not before, largest gain first; times are of the second run.
-    pub became: Vec<Standing>,
+    pub became: Vec<StandingOut>,
     /// Those that stood out before and no longer do; times are of the first run.
-    pub no_longer: Vec<Standing>,
+    pub no_longer: Vec<StandingOut>,
 }
 
 /// A rank or a group of ranks that stands out in one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct StandingOut {
     /// Its name: `rank 13`, `node007`, `stage 2`.
     pub name: String,
     /// Its own time a step beyond that of its peers, microseconds.
@@ -25,7 +25,7 @@ pub struct Standing {
     /// What a step of that run gains if it is as its peers, microseconds.
     pub gain_us: Option<f64>,
     /// Of one that became late: worse if its excess is above the threshold.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 /// Compares who stands out; `None` where that is unknown of a run.
@@ -34,12 +34,12 @@ pub(super) fn of(reports: [&Report; 2], threshold: f64) -> Option<Lateness> {
     let standing = |found: &Straggler, sign: f64| {
         let peers_us = found.own_us - found.excess_us;
         let excess = if peers_us > 0.0 { found.excess_us / peers_us } else { 0.0 };
-        Standing {
+        StandingOut {
             name: found.name.clone(),
             excess_us: found.excess_us,
             excess,
             gain_us: found.gain_us,
-            verdict: Verdict::of(sign * excess, threshold),
+            verdict: ChangeVerdict::of(sign * excess, threshold),
         }
     };
     let alone = |in_this: &Stragglers, places: [usize; 2], sign: f64| {

@@ -13,11 +13,11 @@ mod tests;
 mod transfers;
 mod verdict;
 
-pub use late::{Lateness, Standing};
+pub use late::{Lateness, StandingOut};
 pub use ranks::{OwnTime, RankChanged, Ranks};
-pub use runs::Run;
-pub use transfers::{Compared, Subject};
-pub use verdict::{Changed, Verdict};
+pub use runs::ComparedRun;
+pub use transfers::{ComparedTransfers, Subject};
+pub use verdict::{ChangeVerdict, Changed};
 
 use crate::answer::{Part, Report};
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct Comparison {
     /// The answer in sentences.
     pub answer: String,
     /// The two runs.
-    pub runs: [Run; 2],
+    pub runs: [ComparedRun; 2],
     /// How many times the operations and bytes of a step the second run's has, where that is a whole number, or 1 over
     /// one: the step is not judged then.
     pub times_the_work: Option<f64>,
@@ -60,7 +60,7 @@ pub struct Comparison {
     /// What random differences of the ranks cost a step, microseconds, where both runs know.
     pub jitter_us: Option<[f64; 2]>,
     /// Transfers that are in both, worst first.
-    pub rows: Vec<Compared>,
+    pub rows: Vec<ComparedTransfers>,
     /// Transfers that are in one report alone.
     pub only: [Vec<Subject>; 2],
     /// Remarks for people, a sentence each.
@@ -93,7 +93,7 @@ impl Comparison {
                 return Err(Incomparable::Empty(name.clone()));
             }
         }
-        let runs = reports.map(Run::of);
+        let runs = reports.map(ComparedRun::of);
         let times_the_work = runs::times_the_work(&runs);
         let are_of_one_size = runs::are_of_one_size(&runs);
         let are_alike = are_of_one_size && times_the_work.is_none();
@@ -139,7 +139,7 @@ impl Comparison {
         let ranks = self.ranks.known().into_iter().flat_map(|ranks| &ranks.rows).map(|rank| rank.verdict);
         let late = self.late.iter().flat_map(|late| &late.became).map(|standing| standing.verdict);
         let transfers = self.rows.iter().map(|row| row.transfer.verdict);
-        step.into_iter().chain(ranks).chain(late).chain(transfers).any(|verdict| verdict == Verdict::Worse)
+        step.into_iter().chain(ranks).chain(late).chain(transfers).any(|verdict| verdict == ChangeVerdict::Worse)
     }
 }
 
@@ -158,10 +158,10 @@ fn besides(waits: Part<Changed>, step: Option<&Changed>) -> Part<Changed> {
     let (Part::Known(mut waits), Some(step)) = (waits, step) else {
         return Part::Absent("a report has no waits by step.".into());
     };
-    if waits.verdict != Verdict::NotJudged && waits.difference_us().abs() < verdict::LEAST * step.medians_us[0] {
-        waits.verdict = Verdict::Equal;
-    } else if waits.verdict == Verdict::Worse && step.verdict != Verdict::Worse {
-        waits.verdict = Verdict::Slower;
+    if waits.verdict != ChangeVerdict::NotJudged && waits.difference_us().abs() < verdict::LEAST * step.medians_us[0] {
+        waits.verdict = ChangeVerdict::Equal;
+    } else if waits.verdict == ChangeVerdict::Worse && step.verdict != ChangeVerdict::Worse {
+        waits.verdict = ChangeVerdict::Slower;
     }
     Part::Known(waits)
 }

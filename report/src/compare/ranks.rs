@@ -8,7 +8,7 @@
 //! spread for z is that of the medians over steps in either run, or that of the ranks where it is larger. The latter is
 //! taken on the near side of the others' median, since the far side may have a node's worth of ranks with one fault.
 
-use super::verdict::{LEAST, Verdict};
+use super::verdict::{ChangeVerdict, LEAST};
 use crate::answer::{Part, RankOwn, Report};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub struct RankChanged {
     /// Robust z of that; `None` where nothing spreads.
     pub z: Option<f64>,
     /// The verdict on the change, as far as it is beyond the others', too.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 /// Compares ranks by name. `step_us` is the length of a step before, where it is known.
@@ -72,16 +72,17 @@ pub(super) fn of(reports: [&Report; 2], step_us: Option<f64>, threshold: f64) ->
     if before.is_empty() || after.is_empty() {
         return Part::Absent("a report has no own times of ranks: it has no steps.".into());
     }
-    let before: FxHashMap<&str, Own<'_>> = before.into_iter().map(|own| (own.name, own)).collect();
+    let before: FxHashMap<&str, RankOwnTime<'_>> = before.into_iter().map(|own| (own.name, own)).collect();
     let known = |name| before.get(name).copied().filter(|before| before.us > 0.0);
-    let both: Vec<[Own<'_>; 2]> = after.into_iter().filter_map(|after| Some([known(after.name)?, after])).collect();
+    let both: Vec<[RankOwnTime<'_>; 2]> =
+        after.into_iter().filter_map(|after| Some([known(after.name)?, after])).collect();
     if both.len() < 2 {
         return Part::Absent("fewer than two ranks are in both reports.".into());
     }
     let mut growths: Vec<f64> = both.iter().map(|[before, after]| after.us / before.us).collect();
     growths.sort_unstable_by(f64::total_cmp);
     let least_us = step_us.unwrap_or(0.0) * LEAST;
-    let row = |[before, after]: [Own<'_>; 2]| {
+    let row = |[before, after]: [RankOwnTime<'_>; 2]| {
         let growth = after.us / before.us;
         let (others, of_ranks) = beside(growth, &growths);
         let of_steps = (before.error_us * growth).hypot(after.error_us) / before.us;
@@ -99,7 +100,7 @@ pub(super) fn of(reports: [&Report; 2], step_us: Option<f64>, threshold: f64) ->
             others: others - 1.0,
             beyond,
             z,
-            verdict: if is_chance { Verdict::Equal } else { Verdict::of(both, threshold) },
+            verdict: if is_chance { ChangeVerdict::Equal } else { ChangeVerdict::of(both, threshold) },
         }
     };
     let change = middle(&growths) - 1.0;
@@ -108,7 +109,7 @@ pub(super) fn of(reports: [&Report; 2], step_us: Option<f64>, threshold: f64) ->
 
 /// A rank's own time a step, microseconds.
 #[derive(Debug, Clone, Copy)]
-struct Own<'a> {
+struct RankOwnTime<'a> {
     name: &'a str,
     node: &'a str,
     us: f64,
@@ -122,7 +123,7 @@ fn stragglers(report: &Report) -> Option<&[RankOwn]> {
 }
 
 /// Returns the ranks' own times of a report, taken in this way.
-fn own(report: &Report, time: OwnTime) -> Vec<Own<'_>> {
+fn own(report: &Report, time: OwnTime) -> Vec<RankOwnTime<'_>> {
     let between = stragglers(report).unwrap_or_default();
     let own = |(gpu, name): (usize, _)| {
         let outside = report.series.outside_us.get(gpu);
@@ -131,7 +132,7 @@ fn own(report: &Report, time: OwnTime) -> Vec<Own<'_>> {
             OwnTime::OutsideNccl => outside.map(|[us, _]| f64::from(*us)),
         };
         let node = report.nodes.get(gpu).map_or("", String::as_str);
-        Some(Own { name, node, us: us?, error_us: outside.map_or(0.0, |[_, error]| f64::from(*error)) })
+        Some(RankOwnTime { name, node, us: us?, error_us: outside.map_or(0.0, |[_, error]| f64::from(*error)) })
     };
     report.gpus.iter().map(String::as_str).enumerate().filter_map(own).collect()
 }

@@ -8,7 +8,7 @@ const SAME: f64 = 0.01;
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct ComparedRun {
     /// Number of ranks that there should be or, where that is unknown, that are here.
     pub ranks: u64,
     /// Number of nodes, where they are known.
@@ -23,7 +23,7 @@ pub struct Run {
     pub bytes: Option<f64>,
 }
 
-impl Run {
+impl ComparedRun {
     pub(super) fn of(report: &Report) -> Self {
         let mut nodes: Vec<&str> = report.nodes.iter().map(String::as_str).collect();
         nodes.sort_unstable();
@@ -42,14 +42,14 @@ impl Run {
 }
 
 /// Returns whether the runs have equally many ranks.
-pub(super) fn are_of_one_size([before, after]: &[Run; 2]) -> bool {
+pub(super) fn are_of_one_size([before, after]: &[ComparedRun; 2]) -> bool {
     before.ranks == after.ranks
 }
 
 /// Returns how many times the work of one run's step the other's has, where that is twice or more: both operations and
 /// bytes are so many times those of the other. More accumulated gradients do that, and steps that were found by another
 /// period. More operations of fewer bytes are another way to do the same work.
-pub(super) fn times_the_work([before, after]: &[Run; 2]) -> Option<f64> {
+pub(super) fn times_the_work([before, after]: &[ComparedRun; 2]) -> Option<f64> {
     let ratio = |before: Option<f64>, after: Option<f64>| Some(after? / before.filter(|&before| before > 0.0)?);
     let operations = ratio(before.operations, after.operations)?;
     let bytes = ratio(before.bytes, after.bytes)?;
@@ -64,13 +64,16 @@ mod tests {
 
     #[test]
     fn a_step_of_twice_the_operations_and_bytes_is_of_twice_the_work() {
-        let run =
-            |operations: f64, bytes: f64| Run { operations: Some(operations), bytes: Some(bytes), ..Run::default() };
+        let run = |operations: f64, bytes: f64| ComparedRun {
+            operations: Some(operations),
+            bytes: Some(bytes),
+            ..ComparedRun::default()
+        };
         let one = || run(7.0, 1e9);
         assert_eq!(times_the_work(&[one(), run(14.0, 2e9)]), Some(2.0));
         assert_eq!(times_the_work(&[run(21.02, 3e9), one()]).map(|times| (times * 3.0).round()), Some(1.0));
         // smaller buckets, a larger model, no steps
-        for other in [run(14.0, 1e9), run(7.0, 2e9), run(8.0, 1.1e9), one(), Run::default()] {
+        for other in [run(14.0, 1e9), run(7.0, 2e9), run(8.0, 1.1e9), one(), ComparedRun::default()] {
             assert_eq!(times_the_work(&[one(), other]), None);
         }
     }

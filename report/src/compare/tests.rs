@@ -54,7 +54,7 @@ fn slowed(report: &mut Report, rank: usize, factor: f64) {
     stragglers.ranks[rank].own_us *= factor;
 }
 
-fn of_verdict(comparison: &Comparison, verdict: Verdict) -> Vec<&str> {
+fn of_verdict(comparison: &Comparison, verdict: ChangeVerdict) -> Vec<&str> {
     let rows = &comparison.ranks.known().unwrap().rows;
     rows.iter().filter(|row| row.verdict == verdict).map(|row| row.name.as_str()).collect()
 }
@@ -65,12 +65,15 @@ fn a_report_is_equal_to_itself() {
     let comparison = of(&report, &report);
     assert!(!comparison.worse);
     let (step, waits) = (comparison.step.known().unwrap(), comparison.waits.known().unwrap());
-    assert_eq!((step.verdict, step.change, waits.verdict), (Verdict::Equal, Some(0.0), Verdict::Equal));
+    assert_eq!((step.verdict, step.change, waits.verdict), (ChangeVerdict::Equal, Some(0.0), ChangeVerdict::Equal));
     assert!((step.medians_us[0] / STEP_US - 1.0).abs() < 0.15, "{step:?}");
-    assert_eq!(of_verdict(&comparison, Verdict::Equal).len(), 16);
+    assert_eq!(of_verdict(&comparison, ChangeVerdict::Equal).len(), 16);
     assert_eq!(comparison.late, Some(Lateness::default()));
     assert!(
-        comparison.rows.iter().all(|row| row.transfer.verdict == Verdict::Equal && row.transfer.change == Some(0.0))
+        comparison
+            .rows
+            .iter()
+            .all(|row| row.transfer.verdict == ChangeVerdict::Equal && row.transfer.change == Some(0.0))
     );
     assert_eq!(comparison.only, [vec![], vec![]]);
 }
@@ -82,10 +85,10 @@ fn a_longer_step_is_worse_and_a_shorter_one_is_not() {
     after.series.lengths_us.iter_mut().for_each(|us| *us *= 1.2);
     let comparison = of(&before, &after);
     let step = comparison.step.known().unwrap();
-    assert!(comparison.worse && step.verdict == Verdict::Worse, "{step:?}");
+    assert!(comparison.worse && step.verdict == ChangeVerdict::Worse, "{step:?}");
     assert!((step.change.unwrap() - 0.2).abs() < 1e-3 && step.interval.unwrap()[0] > 0.1, "{step:?}");
     let back = of(&after, &before);
-    assert!(!back.worse && back.step.known().unwrap().verdict == Verdict::Better);
+    assert!(!back.worse && back.step.known().unwrap().verdict == ChangeVerdict::Better);
 }
 
 /// Ranks wait three times as long: that is worse only in a step that is worse.
@@ -95,14 +98,14 @@ fn waits_are_worse_where_the_step_is() {
     let mut after = before.clone();
     after.series.waits_us.iter_mut().for_each(|us| *us *= 3.0);
     let comparison = of(&before, &after);
-    assert_eq!((comparison.worse, comparison.waits.known().unwrap().verdict), (false, Verdict::Slower));
+    assert_eq!((comparison.worse, comparison.waits.known().unwrap().verdict), (false, ChangeVerdict::Slower));
     after.series.lengths_us.iter_mut().for_each(|us| *us *= 1.2);
-    assert_eq!(of(&before, &after).waits.known().unwrap().verdict, Verdict::Worse);
+    assert_eq!(of(&before, &after).waits.known().unwrap().verdict, ChangeVerdict::Worse);
     // half of next to nothing
     let mut before = before;
     before.series.waits_us.iter_mut().for_each(|us| *us = 100.0);
     after.series.waits_us.iter_mut().for_each(|us| *us = 150.0);
-    assert_eq!(of(&before, &after).waits.known().unwrap().verdict, Verdict::Equal);
+    assert_eq!(of(&before, &after).waits.known().unwrap().verdict, ChangeVerdict::Equal);
 }
 
 #[test]
@@ -113,10 +116,10 @@ fn a_job_of_another_size_is_not_worse_for_it() {
     let comparison = of(&before, &after);
     assert_eq!((comparison.runs[0].ranks, comparison.runs[1].ranks), (16, 24));
     assert_eq!((comparison.runs[0].nodes, comparison.runs[1].nodes), (Some(2), Some(3)));
-    assert_eq!(comparison.step.known().unwrap().verdict, Verdict::NotJudged);
+    assert_eq!(comparison.step.known().unwrap().verdict, ChangeVerdict::NotJudged);
     assert!(comparison.ranks.absent().is_some());
     let verdicts: Vec<_> = comparison.rows.iter().map(|row| row.transfer.verdict).collect();
-    assert_eq!(verdicts, [Verdict::NotJudged, Verdict::Equal]);
+    assert_eq!(verdicts, [ChangeVerdict::NotJudged, ChangeVerdict::Equal]);
     assert!(!comparison.worse);
     // communicators of the same size are judged
     let after = report(24, vec![row("DP", 24, "AllReduce", 1.0), row("TP", 4, "AllGather", 2.0)]);
@@ -135,7 +138,7 @@ fn a_step_of_twice_the_work_is_not_judged() {
     }
     let comparison = of(&before, &after);
     assert_eq!((comparison.times_the_work, comparison.worse), (Some(2.0), false));
-    assert_eq!(comparison.step.known().unwrap().verdict, Verdict::NotJudged);
+    assert_eq!(comparison.step.known().unwrap().verdict, ChangeVerdict::NotJudged);
 }
 
 #[test]
@@ -148,7 +151,7 @@ fn a_rank_whose_own_time_grows_beyond_the_others_is_worse() {
             after.stragglers = Part::Absent("not in this test".into());
         }
         let comparison = of(&before, &after);
-        assert_eq!(of_verdict(&comparison, Verdict::Worse), ["rank 5"]);
+        assert_eq!(of_verdict(&comparison, ChangeVerdict::Worse), ["rank 5"]);
         assert!(comparison.worse);
         let ranks = comparison.ranks.known().unwrap();
         let expected = if is_reenacted { OwnTime::BetweenOperations } else { OwnTime::OutsideNccl };
@@ -156,7 +159,7 @@ fn a_rank_whose_own_time_grows_beyond_the_others_is_worse() {
         assert!((ranks.rows[5].beyond - 0.5).abs() < 1e-3 && ranks.rows[5].z.unwrap() > 100.0);
         // the other way round it is better
         let back = of(&after, &before);
-        assert_eq!((of_verdict(&back, Verdict::Better), back.worse), (vec!["rank 5"], false));
+        assert_eq!((of_verdict(&back, ChangeVerdict::Better), back.worse), (vec!["rank 5"], false));
     }
 }
 
@@ -168,7 +171,7 @@ fn ranks_are_laid_beside_the_others() {
     let mut all = before.clone();
     (0..16).for_each(|rank| slowed(&mut all, rank, 1.3));
     let comparison = of(&before, &all);
-    assert_eq!(of_verdict(&comparison, Verdict::Equal).len(), 16);
+    assert_eq!(of_verdict(&comparison, ChangeVerdict::Equal).len(), 16);
     assert!((comparison.ranks.known().unwrap().change - 0.3).abs() < 1e-3);
     let mut node = before.clone();
     // no two ranks are quite alike
@@ -176,8 +179,8 @@ fn ranks_are_laid_beside_the_others() {
     (8..16).for_each(|rank| slowed(&mut node, rank, 1.3));
     let comparison = of(&before, &node);
     let expected: Vec<String> = (8..16).map(|rank| format!("rank {rank}")).collect();
-    assert_eq!(of_verdict(&comparison, Verdict::Worse), expected);
-    assert_eq!(of_verdict(&comparison, Verdict::Equal).len(), 8);
+    assert_eq!(of_verdict(&comparison, ChangeVerdict::Worse), expected);
+    assert_eq!(of_verdict(&comparison, ChangeVerdict::Equal).len(), 8);
 }
 
 /// A change within five standard errors of the medians is by chance, whatever its size; so is one of less than 1 % of a
@@ -187,11 +190,11 @@ fn chance_names_no_rank() {
     let before = report(4, usual());
     let mut after = before.clone();
     slowed(&mut after, 2, 1.12);
-    assert_eq!(of_verdict(&of(&before, &after), Verdict::Worse), ["rank 2"]);
+    assert_eq!(of_verdict(&of(&before, &after), ChangeVerdict::Worse), ["rank 2"]);
     for uncertain in &mut after.series.outside_us {
         uncertain[1] = 500.0;
     }
-    assert_eq!(of_verdict(&of(&before, &after), Verdict::Equal).len(), 4);
+    assert_eq!(of_verdict(&of(&before, &after), ChangeVerdict::Equal).len(), 4);
     let small = |factor: f32| {
         let mut report = report(4, usual());
         report.stragglers = Part::Absent("not in this test".into());
@@ -200,8 +203,8 @@ fn chance_names_no_rank() {
         report
     };
     // 250 us of a step of 20 ms, and 150 us
-    assert_eq!(of_verdict(&of(&small(1.0), &small(1.25)), Verdict::Worse), ["rank 1"]);
-    assert_eq!(of_verdict(&of(&small(1.0), &small(1.15)), Verdict::Equal).len(), 4);
+    assert_eq!(of_verdict(&of(&small(1.0), &small(1.25)), ChangeVerdict::Worse), ["rank 1"]);
+    assert_eq!(of_verdict(&of(&small(1.0), &small(1.15)), ChangeVerdict::Equal).len(), 4);
 }
 
 #[test]
@@ -228,10 +231,10 @@ fn who_stands_out_in_one_run_alone_is_told() {
     let after = with(vec![found("rank 1", 1, 950.0), found("rank 2", 2, 700.0), found("rank 3", 3, 2000.0)]);
     let comparison = of(&before, &after);
     let late = comparison.late.as_ref().unwrap();
-    let named = |of: &[Standing]| of.iter().map(|it| (it.name.clone(), it.verdict)).collect::<Vec<_>>();
-    let became = vec![("rank 2".to_owned(), Verdict::Slower), ("rank 3".to_owned(), Verdict::Worse)];
+    let named = |of: &[StandingOut]| of.iter().map(|it| (it.name.clone(), it.verdict)).collect::<Vec<_>>();
+    let became = vec![("rank 2".to_owned(), ChangeVerdict::Slower), ("rank 3".to_owned(), ChangeVerdict::Worse)];
     assert_eq!(named(&late.became), became);
-    assert_eq!(named(&late.no_longer), [("rank 6".to_owned(), Verdict::Better)]);
+    assert_eq!(named(&late.no_longer), [("rank 6".to_owned(), ChangeVerdict::Better)]);
     assert!(comparison.worse);
     // just below the limits before, just above them after
     let mut before = with(vec![]);
@@ -254,15 +257,15 @@ fn one_function_twice_as_slow_is_worse() {
         .map(|row| (row.subject.function.as_str(), row.transfer.verdict, row.transfer.change))
         .collect();
     let expected = [
-        ("AllGather", Verdict::Worse, Some(1.0)),
-        ("AllReduce", Verdict::Equal, Some(0.0)),
-        ("Exchange", Verdict::Better, Some(-0.5)),
+        ("AllGather", ChangeVerdict::Worse, Some(1.0)),
+        ("AllReduce", ChangeVerdict::Equal, Some(0.0)),
+        ("Exchange", ChangeVerdict::Better, Some(-0.5)),
     ];
     assert_eq!(found, expected);
     let [low, high] = comparison.rows[0].transfer.interval.unwrap();
     assert!((0.95..=1.0).contains(&low) && (1.0..=1.05).contains(&high), "{low} to {high}");
     let comparison = compare(usual(), vec![row("DP", 8, "AllReduce", 1.08)]).unwrap();
-    assert_eq!((comparison.rows[0].transfer.verdict, comparison.worse), (Verdict::Slower, false));
+    assert_eq!((comparison.rows[0].transfer.verdict, comparison.worse), (ChangeVerdict::Slower, false));
 }
 
 /// Half of the steps take 50 us and half 150 us; in the second report a few more of them take longer.
@@ -274,11 +277,11 @@ fn scatter_that_has_0_in_it_is_uncertain() {
     };
     let comparison = compare(vec![scattered(10)], vec![scattered(11)]).unwrap();
     let transfer = &comparison.rows[0].transfer;
-    assert_eq!((transfer.verdict, transfer.change), (Verdict::Uncertain, Some(2.0)));
+    assert_eq!((transfer.verdict, transfer.change), (ChangeVerdict::Uncertain, Some(2.0)));
     let few = SeriesRow { medians_us: vec![300.0; 4], ..row("DP", 8, "AllReduce", 1.0) };
     let comparison = compare(vec![row("DP", 8, "AllReduce", 1.0)], vec![few]).unwrap();
     let transfer = &comparison.rows[0].transfer;
-    assert_eq!((transfer.verdict, transfer.interval), (Verdict::Uncertain, None));
+    assert_eq!((transfer.verdict, transfer.interval), (ChangeVerdict::Uncertain, None));
     assert!(!comparison.worse);
 }
 

@@ -1,7 +1,7 @@
 //! Transfers of one function and size in both runs.
 
 use super::join;
-use super::verdict::{Changed, Verdict};
+use super::verdict::{ChangeVerdict, Changed};
 use crate::answer::SeriesRow;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl Subject {
 
 /// A row that is in both reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Compared {
+pub struct ComparedTransfers {
     /// The operations, as the second report has them.
     #[serde(flatten)]
     pub subject: Subject,
@@ -48,14 +48,16 @@ pub struct Compared {
 
 /// Compares rows. Returns those that are in both, worst first, and those that are in one report alone. Transfers among
 /// different numbers of ranks are not judged.
-pub(super) fn of(rows: [&[SeriesRow]; 2], threshold: f64) -> (Vec<Compared>, [Vec<Subject>; 2]) {
+pub(super) fn of(rows: [&[SeriesRow]; 2], threshold: f64) -> (Vec<ComparedTransfers>, [Vec<Subject>; 2]) {
     let joined = join::of(rows);
-    let compared = |[before, after]: [&SeriesRow; 2]| Compared {
+    let compared = |[before, after]: [&SeriesRow; 2]| ComparedTransfers {
         subject: Subject::of(after),
         transfer: Changed::of([&before.medians_us, &after.medians_us], threshold, before.nranks == after.nranks),
     };
-    let mut both: Vec<Compared> = joined.both.into_iter().map(compared).collect();
-    let order = |row: &Compared| -> (Verdict, f64) { (row.transfer.verdict, -row.transfer.change.unwrap_or(0.0)) };
+    let mut both: Vec<ComparedTransfers> = joined.both.into_iter().map(compared).collect();
+    let order = |row: &ComparedTransfers| -> (ChangeVerdict, f64) {
+        (row.transfer.verdict, -row.transfer.change.unwrap_or(0.0))
+    };
     both.sort_by(|one, other| {
         let ((verdict, change), (other, than)) = (order(one), order(other));
         verdict.cmp(&other).then(change.total_cmp(&than))

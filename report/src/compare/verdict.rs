@@ -1,6 +1,6 @@
 //! Verdicts on changes.
 
-use super::change::Change;
+use super::change::MedianChange;
 use serde::{Deserialize, Serialize};
 
 /// A change below this share is none, unless the threshold is smaller still.
@@ -9,7 +9,7 @@ pub(super) const LEAST: f64 = 0.01;
 /// The verdict on a change. Its interval is the bootstrapped one of 95 %.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ChangeVerdict {
     /// Longer by more than the threshold, and the interval leaves out 0.
     Worse,
     /// Longer by 1 % and up to the threshold, and the interval leaves out 0.
@@ -27,7 +27,7 @@ pub enum Verdict {
     Better,
 }
 
-impl Verdict {
+impl ChangeVerdict {
     /// Returns its word for people.
     pub fn text(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Verdict {
     }
 
     /// Judges a change of medians.
-    fn of_medians(change: &Change, threshold: f64) -> Self {
+    fn of_medians(change: &MedianChange, threshold: f64) -> Self {
         let (Some(share), Some([low, high])) = (change.change, change.interval) else { return Self::Uncertain };
         let verdict = Self::of(share, threshold);
         if (low > 0.0 || high < 0.0) && verdict != Self::Equal {
@@ -76,14 +76,14 @@ pub struct Changed {
     /// Bootstrapped 95 % interval of the change; `None` for fewer than five steps.
     pub interval: Option<[f64; 2]>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 impl Changed {
     /// Compares the values of steps. Runs that are not alike have no verdict.
     pub(super) fn of(steps: [&[f32]; 2], threshold: f64, are_alike: bool) -> Self {
         let change = super::change::of(steps);
-        let verdict = if are_alike { Verdict::of_medians(&change, threshold) } else { Verdict::NotJudged };
+        let verdict = if are_alike { ChangeVerdict::of_medians(&change, threshold) } else { ChangeVerdict::NotJudged };
         Self {
             medians_us: change.medians,
             samples: steps.map(|steps| steps.len() as u64),
@@ -113,25 +113,25 @@ mod tests {
     #[test]
     fn a_change_is_told_where_it_is_beyond_chance_and_one_percent() {
         let of = |change: f64, interval| {
-            let change = Change { medians: [1.0, 1.0 + change], change: Some(change), interval };
-            Verdict::of_medians(&change, 0.1)
+            let change = MedianChange { medians: [1.0, 1.0 + change], change: Some(change), interval };
+            ChangeVerdict::of_medians(&change, 0.1)
         };
         let cases = [
-            (0.2, [0.15, 0.25], Verdict::Worse),
-            (0.05, [0.03, 0.12], Verdict::Slower),
-            (0.009, [0.008, 0.01], Verdict::Equal),
-            (0.03, [-0.01, 0.07], Verdict::Equal),
-            (0.05, [-0.01, 0.11], Verdict::Uncertain),
-            (0.0, [-0.3, 0.02], Verdict::Uncertain),
-            (-0.05, [-0.08, -0.01], Verdict::Faster),
-            (-0.2, [-0.3, -0.1], Verdict::Better),
+            (0.2, [0.15, 0.25], ChangeVerdict::Worse),
+            (0.05, [0.03, 0.12], ChangeVerdict::Slower),
+            (0.009, [0.008, 0.01], ChangeVerdict::Equal),
+            (0.03, [-0.01, 0.07], ChangeVerdict::Equal),
+            (0.05, [-0.01, 0.11], ChangeVerdict::Uncertain),
+            (0.0, [-0.3, 0.02], ChangeVerdict::Uncertain),
+            (-0.05, [-0.08, -0.01], ChangeVerdict::Faster),
+            (-0.2, [-0.3, -0.1], ChangeVerdict::Better),
         ];
         for (change, interval, verdict) in cases {
             assert_eq!(of(change, Some(interval)), verdict, "{change} {interval:?}");
         }
-        assert_eq!(of(0.0, None), Verdict::Uncertain);
+        assert_eq!(of(0.0, None), ChangeVerdict::Uncertain);
         // a threshold below 1 % counts
-        let small = Change { medians: [1.0, 1.006], change: Some(0.006), interval: Some([0.005, 0.007]) };
-        assert_eq!(Verdict::of_medians(&small, 0.005), Verdict::Worse);
+        let small = MedianChange { medians: [1.0, 1.006], change: Some(0.006), interval: Some([0.005, 0.007]) };
+        assert_eq!(ChangeVerdict::of_medians(&small, 0.005), ChangeVerdict::Worse);
     }
 }

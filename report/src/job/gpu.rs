@@ -1,6 +1,6 @@
 //! Processes and their GPUs.
 
-use common::links::Links;
+use common::links::ProcessLinks;
 use serde::{Deserialize, Serialize};
 
 /// A process of the job.
@@ -37,7 +37,7 @@ pub struct Process {
     pub complete: bool,
     /// Rates of its machine's links, as far as it has read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub links: Option<Links>,
+    pub links: Option<ProcessLinks>,
 }
 
 /// A GPU of a process: the unit that waits, transfers and computes.

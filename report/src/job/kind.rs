@@ -2,7 +2,7 @@
 
 /// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum CallKind {
     /// A collective that NCCL knows as one.
     Collective,
     /// Sends and receives of one group.

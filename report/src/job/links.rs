@@ -8,7 +8,7 @@
 //! their bus bandwidth may reach the communicator's share of the adapters, but no more than the NVLinks of a GPU. A send
 //! goes over its own GPU's share. Of an all-to-all of n ranks, each rank sends (n-m)/(n-1) of its bytes to other nodes.
 
-use super::{Communicator, Job, Kind};
+use super::{CallKind, Communicator, Job};
 use std::collections::BTreeMap;
 
 /// Gbit/s of a GB/s.
@@ -58,14 +58,14 @@ impl Links {
     }
 
     /// Returns the rate that a communicator's links have for calls of a kind, in GB/s (10^9 bytes per second).
-    pub fn of(&self, comm: u64, kind: Kind) -> Option<f64> {
+    pub fn of(&self, comm: u64, kind: CallKind) -> Option<f64> {
         let given = self.by_comm.get(&comm).copied().or(self.others).map(|gbps| gbps / BITS);
         let machine = || {
             let of = self.machine.get(&comm)?;
             match kind {
-                Kind::Collective => of.collective,
-                Kind::Exchange => of.exchange,
-                Kind::AllToAll => of.all_to_all,
+                CallKind::Collective => of.collective,
+                CallKind::Exchange => of.exchange,
+                CallKind::AllToAll => of.all_to_all,
             }
         };
         given.or_else(machine)
@@ -177,7 +177,7 @@ mod tests {
             nvlink_mbit_s: (nvlinks > 0).then_some(3_600_000),
             pcie_mbit_s: Some(504_000),
         };
-        let links = links::Links { gpus: vec![gpu], adapters: vec![adapter("a:1"), adapter("b:1")] };
+        let links = links::ProcessLinks { gpus: vec![gpu], adapters: vec![adapter("a:1"), adapter("b:1")] };
         let members = (0..nodes.len()).map(|gpu| Member { rank: gpu as i32, gpu, made: 0 }).collect();
         let nranks = nodes.len() as i32;
         Job {
@@ -190,7 +190,7 @@ mod tests {
 
     fn rates(job: &Job) -> [Option<f64>; 3] {
         let links = Links::default().with_machines(job);
-        [Kind::Collective, Kind::Exchange, Kind::AllToAll].map(|kind| links.of(7, kind))
+        [CallKind::Collective, CallKind::Exchange, CallKind::AllToAll].map(|kind| links.of(7, kind))
     }
 
     #[test]
@@ -231,6 +231,9 @@ mod tests {
     #[test]
     fn the_users_rate_overrules() {
         let given = Links { by_comm: BTreeMap::from([(7, 80.0)]), ..Links::default() }.with_machines(&job(&[0, 0], 18));
-        assert_eq!((given.of(7, Kind::Collective), given.is_given(7), given.is_given(8)), (Some(10.0), true, false));
+        assert_eq!(
+            (given.of(7, CallKind::Collective), given.is_given(7), given.is_given(8)),
+            (Some(10.0), true, false)
+        );
     }
 }

@@ -12,12 +12,12 @@ mod table;
 
 pub use communicator::{Communicator, Member};
 pub use gpu::{Gpu, Process};
-pub use kind::Kind;
+pub use kind::CallKind;
 pub use links::{Links, OfMachine, reduces_in_network};
-pub use operation::{Operation, Source, Time};
+pub use operation::{RankOperation, Time, TimedBy};
 pub use options::{DimensionRule, Options};
 pub use spans::{Kernels, StepRegions};
-pub use table::{Operations, Table, Unreadable};
+pub use table::{OperationTables, ProcessOperations, Unreadable};
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
 //! An operation of one rank: a row of the operations' table.
 
-use common::name::Name;
+use common::name::FunctionName;
 
 /// The source of an operation's time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub enum TimedBy {
     /// NCCL's GPU timestamps.
     Stamps,
     /// CUDA events around the kernel's launch.
@@ -18,7 +18,7 @@ pub enum Source {
     Enqueue,
 }
 
-impl Source {
+impl TimedBy {
     /// Returns whether a time of this source is the GPU's own.
     pub fn is_gpu(self) -> bool {
         matches!(self, Self::Stamps | Self::Events | Self::Kernels)
@@ -56,13 +56,13 @@ pub struct Time {
 
 /// An operation of one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Operation {
+pub struct RankOperation {
     /// Communicator id.
     pub comm: u64,
     /// Rank in the communicator.
     pub rank: i32,
     /// Function: `AllReduce`, `Send` and so on.
-    pub function: Name,
+    pub function: FunctionName,
     /// NCCL's number of a collective among those of its communicator and function; `None` for a send or receive.
     pub sequence: Option<u64>,
     /// Number of earlier operations of the rank with the same communicator, function and number: replays of a CUDA graph
@@ -77,20 +77,20 @@ pub struct Operation {
     /// Number of elements, where it is known.
     pub count: Option<u64>,
     /// Type of the elements (`ncclBfloat16`); `Name::none()` where it is unknown.
-    pub datatype: Name,
+    pub datatype: FunctionName,
     /// Number of elements times their size, as NCCL reports them.
     pub bytes: u64,
     /// Algorithm of a collective.
-    pub algorithm: Name,
+    pub algorithm: FunctionName,
     /// Protocol of a collective.
-    pub protocol: Name,
+    pub protocol: FunctionName,
     /// Number of channels that NCCL announced; 0 where it is unknown.
     pub channels: u32,
     /// Begin of the enqueue on the host, nanoseconds of the process' clock. In a replay of a CUDA graph: when NCCL
     /// reported the operation.
     pub enqueued: u64,
     /// Source of `duration`.
-    pub source: Source,
+    pub source: TimedBy,
     /// How long it took by its source, nanoseconds.
     pub duration: u64,
     /// When it ran on the GPU; `None` where the begin is not known, also of operations whose duration the GPU has timed.
@@ -108,7 +108,7 @@ pub struct Operation {
     pub unfinished: bool,
 }
 
-impl Operation {
+impl RankOperation {
     /// Returns whether it is a send or receive.
     pub fn is_message(&self) -> bool {
         self.peer.is_some()

@@ -1,6 +1,6 @@
 //! Where the operations of a process come from.
 
-use super::Operation;
+use super::RankOperation;
 use thiserror::Error;
 
 /// An input that cannot be read, or not further.
@@ -16,13 +16,13 @@ pub struct Unreadable {
 }
 
 /// Operations of one process, in the order in which its host enqueued them.
-pub type Operations<'a> = Box<dyn Iterator<Item = Result<Operation, Unreadable>> + 'a>;
+pub type ProcessOperations<'a> = Box<dyn Iterator<Item = Result<RankOperation, Unreadable>> + 'a>;
 
 /// The operations' tables of a job. They may be read several times.
-pub trait Table {
+pub trait OperationTables {
     /// Returns the operations of the process at this place in [`super::Job::processes`].
     ///
     /// # Errors
     /// The process' table cannot be opened.
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable>;
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable>;
 }

@@ -2,7 +2,7 @@
 
 /// A clock that starts at an offset and drifts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Clock {
+pub struct DriftingClock {
     /// Its time at true time 0, nanoseconds.
     pub at_0: u64,
     /// How much faster than true time it runs, parts per billion.
@@ -11,7 +11,7 @@ pub struct Clock {
     pub day_ahead: i64,
 }
 
-impl Clock {
+impl DriftingClock {
     /// Returns its time at a true time, both in nanoseconds.
     pub fn shows(&self, time: u64) -> u64 {
         let drift = i128::from(time) * i128::from(self.drift_ppb) / 1_000_000_000;

@@ -1,10 +1,10 @@
 //! Jobs that lack something, or have something twice.
 
-use super::{MS, Made, Maker, Start, US};
-use common::name::Name;
+use super::{MS, MadeJob, Maker, Start, US};
+use common::name::FunctionName;
 
 /// Makes `count` all-reduces of 4 ranks, 1 ms apart, that take 30 us.
-fn reduces(count: u64) -> Made {
+fn reduces(count: u64) -> MadeJob {
     let mut maker = Maker::new(4, 4);
     let world = maker.communicator("world", &[0, 1, 2, 3]);
     for number in 0..count {
@@ -14,7 +14,7 @@ fn reduces(count: u64) -> Made {
 }
 
 /// Takes the last process out of a job.
-fn without_the_last(mut made: Made) -> Made {
+fn without_the_last(mut made: MadeJob) -> MadeJob {
     made.job.processes.pop();
     made.job.gpus.pop();
     made.table.0.pop();
@@ -27,12 +27,12 @@ fn without_the_last(mut made: Made) -> Made {
 }
 
 /// Makes `count` all-reduces of 4 ranks, of which the last one was not found.
-pub fn missing_rank(count: u64) -> Made {
+pub fn missing_rank(count: u64) -> MadeJob {
     without_the_last(reduces(count))
 }
 
 /// Makes `count` all-reduces of 4 ranks. The table of the last one ends before its first operation.
-pub fn rank_without_operations(count: u64) -> Made {
+pub fn rank_without_operations(count: u64) -> MadeJob {
     let mut made = reduces(count);
     if let Some(rows) = made.table.0.last_mut() {
         rows.clear();
@@ -41,7 +41,7 @@ pub fn rank_without_operations(count: u64) -> Made {
 }
 
 /// Makes `count` all-reduces of 4 ranks; the last process claims to be rank 2, too.
-pub fn repeated_rank(count: u64) -> Made {
+pub fn repeated_rank(count: u64) -> MadeJob {
     let mut made = reduces(count);
     for row in made.table.0.iter_mut().skip(3).flatten() {
         row.rank = 2;
@@ -55,7 +55,7 @@ pub fn repeated_rank(count: u64) -> Made {
 
 /// Makes `count` all-reduces of 4 ranks. Half of the last process' operations are of a communicator that the job does
 /// not know.
-pub fn foreign_rank(count: u64) -> Made {
+pub fn foreign_rank(count: u64) -> MadeJob {
     let mut made = reduces(count);
     for row in made.table.0.iter_mut().skip(3).flatten().step_by(2) {
         row.comm = 0xf0e;
@@ -64,10 +64,10 @@ pub fn foreign_rank(count: u64) -> Made {
 }
 
 /// Makes a CUDA graph of two all-reduces of 4 ranks that is replayed `count` times, 1 ms apart.
-pub fn graph_replays(count: u32) -> Made {
+pub fn graph_replays(count: u32) -> MadeJob {
     let mut maker = Maker::new(4, 4);
     let world = maker.communicator("world", &[0, 1, 2, 3]);
-    let function = Name::of(Some(c"AllReduce"));
+    let function = FunctionName::of(Some(c"AllReduce"));
     for replay in 0..count {
         let time = MS * u64::from(replay + 1);
         for sequence in [0, 1] {

@@ -1,7 +1,10 @@
 //! A job as large as one likes, whose rows are made as they are read: for measurements.
 
-use crate::job::{Communicator, Gpu, Job, Member, Operation, Operations, Process, Source, Table, Time, Unreadable};
-use common::name::Name;
+use crate::job::{
+    Communicator, Gpu, Job, Member, OperationTables, Process, ProcessOperations, RankOperation, Time, TimedBy,
+    Unreadable,
+};
+use common::name::FunctionName;
 
 /// Ranks of a node, and of a communicator of its neighbours.
 const NODE: usize = 8;
@@ -20,13 +23,13 @@ pub struct Large {
     /// The job.
     pub job: Job,
     rows: u64,
-    names: [Name; 5],
+    names: [FunctionName; 5],
 }
 
 impl Large {
     /// Makes a job of that many ranks with that many rows each.
     pub fn new(ranks: usize, rows: u64) -> Self {
-        let names = [c"AllReduce", c"Send", c"Recv", c"RING", c"SIMPLE"].map(|name| Name::of(Some(name)));
+        let names = [c"AllReduce", c"Send", c"Recv", c"RING", c"SIMPLE"].map(|name| FunctionName::of(Some(name)));
         Self { job: job(ranks, rows), rows, names }
     }
 }
@@ -74,8 +77,8 @@ fn delay(step: u64, process: usize) -> u64 {
     (hash ^ (hash >> 31)) % 64_000
 }
 
-impl Table for Large {
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+impl OperationTables for Large {
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
         let (node, place) = (process / NODE, process % NODE);
         let [reduce, send, receive, ring, simple] = self.names;
         let row = move |row: u64| {
@@ -91,7 +94,7 @@ impl Table for Large {
             let time = Time { start, stop, clock: [2_000; 2], ahead: 0 };
             let order = if is_over_nodes { step * 2 + at - 18 } else { step * 18 + at };
             let sequence = if is_over_nodes { order } else { step * 12 + at };
-            let operation = Operation {
+            let operation = RankOperation {
                 comm: if is_over_nodes { 1 + place as u64 } else { 100 + node as u64 },
                 rank: if is_over_nodes { node as i32 } else { place as i32 },
                 function: reduce,
@@ -101,24 +104,24 @@ impl Table for Large {
                 alone: true,
                 bytes,
                 count: Some(bytes / 4),
-                datatype: Name::of(Some(c"ncclFloat")),
+                datatype: FunctionName::of(Some(c"ncclFloat")),
                 algorithm: ring,
                 protocol: simple,
                 channels: 16,
                 enqueued: start - 20_000,
-                source: Source::Stamps,
+                source: TimedBy::Stamps,
                 duration: stop - start,
                 time: Some(time),
                 stream: 1,
-                ..Operation::default()
+                ..RankOperation::default()
             };
             if !is_message {
                 return operation;
             }
             let is_send = at % 2 == 0;
             let peer = if is_send { (place + 1) % NODE } else { (place + NODE - 1) % NODE };
-            let unknown = Name::none();
-            Operation {
+            let unknown = FunctionName::none();
+            RankOperation {
                 function: if is_send { send } else { receive },
                 sequence: None,
                 peer: Some(peer as i32),

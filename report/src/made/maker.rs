@@ -1,9 +1,9 @@
 //! Makes a job, operation by operation.
 
-use super::Clock;
-use crate::job::{Communicator, Gpu, Job, Member, Operation, Process, Source, Time};
+use super::DriftingClock;
+use crate::job::{Communicator, Gpu, Job, Member, Process, RankOperation, Time, TimedBy};
 use crate::stream::InMemory;
-use common::name::Name;
+use common::name::FunctionName;
 
 /// True time of day at true time 0, nanoseconds since 1970.
 const DAY: u64 = 1_800_000_000_000_000_000;
@@ -44,7 +44,7 @@ pub struct Truth {
 
 /// A made job.
 #[derive(Debug, Clone)]
-pub struct Made {
+pub struct MadeJob {
     /// The job. Rank r of the job is process r and GPU r.
     pub job: Job,
     /// Its operations.
@@ -52,7 +52,7 @@ pub struct Made {
     /// The true times of its operations, in the order in which they were made.
     pub truth: Vec<Truth>,
     /// Clock of each process.
-    pub clocks: Vec<Clock>,
+    pub clocks: Vec<DriftingClock>,
     /// Begins of the steps, and the end of the last one, nanoseconds of true time; empty without steps.
     pub steps: Vec<u64>,
 }
@@ -60,28 +60,28 @@ pub struct Made {
 /// Makes a job of one process and GPU a rank.
 #[derive(Debug)]
 pub struct Maker {
-    made: Made,
+    made: MadeJob,
     /// Rank in the job of each communicator's ranks.
     ranks: Vec<Vec<usize>>,
     /// Number of operations so far, by communicator and rank in it.
     orders: Vec<Vec<u64>>,
     /// Number of collectives so far, by communicator and function.
-    sequences: Vec<Vec<(Name, u64)>>,
+    sequences: Vec<Vec<(FunctionName, u64)>>,
     /// Number of groups so far, by process.
     groups: Vec<u64>,
     /// Uncertainty of all begins and ends, nanoseconds.
     uncertain: u64,
 }
 
-fn name(text: &str) -> Name {
-    Name::of_text(text)
+fn name(text: &str) -> FunctionName {
+    FunctionName::of_text(text)
 }
 
 impl Maker {
     /// Begins a job of this many ranks, with this many on each node. All clocks run alike and show 1,000 s at the
     /// begin; begins and ends are known to 2 us.
     pub fn new(ranks: usize, on_each_node: usize) -> Self {
-        let clock = Clock { at_0: 1_000 * super::S, ..Clock::default() };
+        let clock = DriftingClock { at_0: 1_000 * super::S, ..DriftingClock::default() };
         let gpu =
             |rank: usize| Gpu { process: rank, index: 0, name: format!("rank {rank}"), node: rank / on_each_node };
         let gpus: Vec<Gpu> = (0..ranks).map(gpu).collect();
@@ -96,7 +96,7 @@ impl Maker {
             ..Process::default()
         };
         let processes = gpus.iter().map(process).collect();
-        let made = Made {
+        let made = MadeJob {
             job: Job { processes, gpus, ..Job::default() },
             table: InMemory(vec![Vec::new(); ranks]),
             truth: Vec::new(),
@@ -108,7 +108,7 @@ impl Maker {
     }
 
     /// Gives a node this clock.
-    pub fn clock(&mut self, node: usize, clock: Clock) {
+    pub fn clock(&mut self, node: usize, clock: DriftingClock) {
         for (gpu, known) in self.made.job.gpus.iter().zip(&mut self.made.clocks) {
             if gpu.node == node {
                 *known = clock;
@@ -146,12 +146,19 @@ impl Maker {
     }
 
     /// Makes a row of a communicator's rank: enqueued 20 us before its begin, alone in its kernel.
-    fn row(&mut self, comm: Comm, rank: usize, function: Name, elements: u64, [start, stop]: [u64; 2]) -> Operation {
+    fn row(
+        &mut self,
+        comm: Comm,
+        rank: usize,
+        function: FunctionName,
+        elements: u64,
+        [start, stop]: [u64; 2],
+    ) -> RankOperation {
         let order = self.orders[comm][rank];
         self.orders[comm][rank] += 1;
         let [enqueued, start, stop] =
             [start.saturating_sub(20_000), start, stop].map(|time| self.shown(comm, rank, time));
-        Operation {
+        RankOperation {
             comm: self.made.job.communicators[comm].comm,
             rank: rank as i32,
             function,
@@ -161,13 +168,13 @@ impl Maker {
             bytes: elements * 4,
             channels: 2,
             enqueued,
-            source: Source::Stamps,
+            source: TimedBy::Stamps,
             duration: stop - start,
             time: Some(Time { start, stop, clock: [self.uncertain; 2], ahead: 0 }),
             kernel: order,
             alone: true,
             stream: 1,
-            ..Operation::default()
+            ..RankOperation::default()
         }
     }
 
@@ -189,7 +196,7 @@ impl Maker {
     pub fn replay(
         &mut self,
         comm: Comm,
-        (function, sequence, replay): (Name, u64, u32),
+        (function, sequence, replay): (FunctionName, u64, u32),
         elements: u64,
         start: Start<'_>,
         transfer: u64,
@@ -199,7 +206,7 @@ impl Maker {
         for rank in 0..ranks {
             let row = self.row(comm, rank, function, elements, [start.of(rank), stop]);
             let (algorithm, protocol) = (name("RING"), name("SIMPLE"));
-            let row = Operation { sequence: Some(sequence), replay, algorithm, protocol, ..row };
+            let row = RankOperation { sequence: Some(sequence), replay, algorithm, protocol, ..row };
             self.made.table.0[self.ranks[comm][rank]].push(row);
         }
         let ranks = (0..ranks).map(|rank| (rank as i32, start.of(rank), stop)).collect();
@@ -225,7 +232,7 @@ impl Maker {
                 let row = self.row(comm, rank, name(function), bytes, [start.of(rank), stop]);
                 let (count, datatype) = (Some(bytes), name("ncclInt8"));
                 let (peer, group, alone) = (Some(peer as i32), Some(group), own.len() == 1);
-                let row = Operation { bytes, count, datatype, peer, group, kernel, alone, ..row };
+                let row = RankOperation { bytes, count, datatype, peer, group, kernel, alone, ..row };
                 self.made.table.0[process].push(row);
             }
         }
@@ -240,7 +247,7 @@ impl Maker {
     }
 
     /// Ends the job.
-    pub fn finish(self) -> Made {
+    pub fn finish(self) -> MadeJob {
         let mut made = self.made;
         let stops = made.truth.iter().flat_map(|truth| &truth.ranks).map(|&(_, _, stop)| stop);
         let end = stops.max().unwrap_or(0) + super::MS;
@@ -252,7 +259,7 @@ impl Maker {
     }
 }
 
-impl Made {
+impl MadeJob {
     /// Returns the place of the process whose clock is the common one: of the machine that booted first.
     pub fn root(&self) -> usize {
         let boot = |process: &Process| i128::from(process.real0) - i128::from(process.mono0);

@@ -13,10 +13,10 @@ mod passed_on;
 mod single;
 mod steps;
 
-pub use clock::Clock;
+pub use clock::DriftingClock;
 pub use incomplete::{foreign_rank, graph_replays, missing_rank, rank_without_operations, repeated_rank};
 pub use large::Large;
-pub use maker::{Comm, Made, Maker, Start, Truth};
+pub use maker::{Comm, MadeJob, Maker, Start, Truth};
 pub use parallel::{DATA, PIPELINE, TENSOR, two_by_two_by_two};
 pub use passed_on::passed_on;
 pub use single::{all_to_all, apart, delayed, exchanged, late_receiver, late_sender, ring, throttled};

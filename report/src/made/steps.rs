@@ -1,6 +1,6 @@
 //! Jobs of steps, and of none.
 
-use super::{MS, Made, Maker, Start, US};
+use super::{MS, MadeJob, Maker, Start, US};
 use fastrand::Rng;
 
 /// What is particular about a job of steps. Steps count from 0, those of the warm-up included.
@@ -16,7 +16,7 @@ pub struct Changes {
 
 /// Makes `count` steps of 4 ranks: an all-gather, a reduce-scatter and two all-reduces of different sizes, which begin
 /// 0, 1, 2 and 3 ms after the step's begin and take 100 us each. A step takes 5 ms.
-pub fn steps(count: u64, changes: Changes) -> Made {
+pub fn steps(count: u64, changes: Changes) -> MadeJob {
     let mut maker = Maker::new(4, 4);
     let world = maker.communicator("world", &[0, 1, 2, 3]);
     let mut begin = MS;
@@ -43,7 +43,7 @@ pub fn steps(count: u64, changes: Changes) -> Made {
 }
 
 /// Makes `count` collectives of 4 ranks, 1 ms apart, of functions and sizes by chance: no sequence of them repeats.
-pub fn random(count: u64, seed: u64) -> Made {
+pub fn random(count: u64, seed: u64) -> MadeJob {
     let mut random = Rng::with_seed(seed);
     let mut maker = Maker::new(4, 4);
     let world = maker.communicator("world", &[0, 1, 2, 3]);

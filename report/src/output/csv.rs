@@ -1,9 +1,9 @@
 //! Tables as CSV (RFC 4180, UTF-8): the first line has the names of the columns, an absent value is empty. A text that a
 //! spreadsheet would run as a formula has an apostrophe before it.
 
-use super::sheet::{OPERATIONS, Operations, Sheet, Values, Writer, sheets};
+use super::sheet::{OPERATIONS, OperationSheet, Sheet, SheetWriter, Values, sheets};
 use crate::answer::Report;
-use crate::part_file::{Place, Unwritten};
+use crate::part_file::{PartFilePlace, Unwritten};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
@@ -23,8 +23,8 @@ pub fn write(report: &Report, directory: &Path) -> Result<(), Unwritten> {
 ///
 /// # Errors
 /// The directory or the file cannot be made.
-pub fn operations(directory: &Path) -> Result<Operations<CsvFile>, Unwritten> {
-    CsvFile::create(directory, OPERATIONS).map(Operations::new)
+pub fn operations(directory: &Path) -> Result<OperationSheet<CsvFile>, Unwritten> {
+    CsvFile::create(directory, OPERATIONS).map(OperationSheet::new)
 }
 
 /// A table that is being written as CSV.
@@ -32,7 +32,7 @@ pub fn operations(directory: &Path) -> Result<Operations<CsvFile>, Unwritten> {
 pub struct CsvFile {
     /// Dropped before its place, through which it is reached.
     file: csv::Writer<NamedTempFile>,
-    place: Place,
+    place: PartFilePlace,
     has_names: bool,
 }
 
@@ -42,7 +42,7 @@ impl CsvFile {
     /// # Errors
     /// The directory or the file cannot be made.
     pub fn create(directory: &Path, name: &str) -> Result<Self, Unwritten> {
-        let (place, part) = Place::begin(directory, format!("{name}.csv"))?;
+        let (place, part) = PartFilePlace::begin(directory, format!("{name}.csv"))?;
         Ok(Self { place, file: csv::Writer::from_writer(part), has_names: false })
     }
 }
@@ -54,7 +54,7 @@ impl AsRef<Path> for CsvFile {
     }
 }
 
-impl Writer for CsvFile {
+impl SheetWriter for CsvFile {
     fn add(&mut self, sheet: &Sheet) -> Result<(), Unwritten> {
         let mut write = || -> csv::Result<()> {
             if !self.has_names {

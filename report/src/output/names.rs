@@ -1,6 +1,6 @@
 //! Names of GPUs and communicators for people.
 
-use crate::answer::{Made, Report};
+use crate::answer::{Report, ReportedCommunicator};
 use rustc_hash::FxHashMap;
 
 /// Least number of first digits of a communicator's id, of 16; they distinguish the communicators of most jobs.
@@ -11,14 +11,14 @@ const MEMBERS: usize = 12;
 
 /// The names of a report.
 #[derive(Debug)]
-pub(crate) struct Names<'a> {
+pub(crate) struct ReportNames<'a> {
     gpus: &'a [String],
     communicators: FxHashMap<&'a str, String>,
     /// Number of first digits of ids that distinguishes the communicators without a name of their own.
     digits: usize,
 }
 
-impl<'a> Names<'a> {
+impl<'a> ReportNames<'a> {
     /// Takes the names of a report.
     pub(crate) fn of(report: &'a Report) -> Self {
         let rows = report.communicators.known().map_or(&[][..], |communicators| &communicators.rows);
@@ -28,7 +28,7 @@ impl<'a> Names<'a> {
             *by_members.entry((&made.name, &made.members)).or_insert(0_usize) += 1;
         }
         // frameworks give all groups of a dimension one name
-        let own = |made: &Made| match made.name.as_str() {
+        let own = |made: &ReportedCommunicator| match made.name.as_str() {
             "" => None,
             name if by_name.get(&made.name) == Some(&1) => Some(name.to_owned()),
             name => {
@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
         let nameless: Vec<&str> =
             rows.iter().filter(|made| own(made).is_none()).map(|made| made.comm.as_str()).collect();
         let digits = (DIGITS..2 * DIGITS).find(|digits| are_distinct(&nameless, *digits)).unwrap_or(2 * DIGITS);
-        let text = |made: &Made| {
+        let text = |made: &ReportedCommunicator| {
             let name = own(made).unwrap_or_else(|| first(&made.comm, digits).to_owned());
             match made.dimension.name.as_str() {
                 "" | "unknown" => name,
@@ -112,24 +112,24 @@ mod tests {
 
     #[test]
     fn communicators_have_their_dimension_and_name_or_enough_digits_of_their_id() {
-        let made = |comm: &str, name: &str, dimension: &str| Made {
+        let made = |comm: &str, name: &str, dimension: &str| ReportedCommunicator {
             comm: comm.to_owned(),
             name: name.to_owned(),
             dimension: Dimension { name: dimension.to_owned(), ..Dimension::default() },
-            ..Made::default()
+            ..ReportedCommunicator::default()
         };
         let rows = vec![
             made("00000000aaaa0001", "", "unknown"),
             made("00000000aaab0002", "", "TP"),
             made("00000000aaab0003", "dp_group", "DP"),
             made("00000000aaab0004", "plain", ""),
-            Made { members: "0-7".into(), ..made("00000000bbbb0005", "tp", "TP") },
-            Made { members: "8-15".into(), ..made("00000000bbbb0006", "tp", "TP") },
-            Made { members: "0,8,16,24,32,40".into(), ..made("00000000cccc0007", "cp", "CP") },
+            ReportedCommunicator { members: "0-7".into(), ..made("00000000bbbb0005", "tp", "TP") },
+            ReportedCommunicator { members: "8-15".into(), ..made("00000000bbbb0006", "tp", "TP") },
+            ReportedCommunicator { members: "0,8,16,24,32,40".into(), ..made("00000000cccc0007", "cp", "CP") },
             made("00000000dddd0008", "cp", "CP"),
         ];
         let report = Report { communicators: Part::Known(Communicators { rows }), ..sample(1) };
-        let names = Names::of(&report);
+        let names = ReportNames::of(&report);
         let of = |digits: &str| names.communicator(&format!("00000000{digits}"));
         let texts = ["aaaa0001", "aaab0002", "aaab0003", "aaab0004", "ffff0000"].map(of);
         assert_eq!(texts, ["00000000aaaa", "TP 00000000aaab", "DP dp_group", "plain", "00000000ffff"]);
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn neighbouring_gpus_are_named_by_the_first_and_the_last() {
         let report = sample(6);
-        let names = Names::of(&report);
+        let names = ReportNames::of(&report);
         assert_eq!(
             [names.gpus(0, 4), names.gpus(4, 4), names.gpus(5, 4)],
             ["rank 0 to rank 3", "rank 4 to rank 5", "rank 5"]

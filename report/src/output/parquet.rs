@@ -1,8 +1,8 @@
 //! Tables as Parquet: one file a table, all columns optional, compressed with Snappy.
 
-use super::sheet::{Column, OPERATIONS, Operations, Sheet, Values, Writer, sheets};
+use super::sheet::{Column, OPERATIONS, OperationSheet, Sheet, SheetWriter, Values, sheets};
 use crate::answer::Report;
-use crate::part_file::{Place, Unwritten};
+use crate::part_file::{PartFilePlace, Unwritten};
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -30,19 +30,19 @@ pub fn write(report: &Report, directory: &Path) -> std::result::Result<(), Unwri
 ///
 /// # Errors
 /// The directory or the file cannot be made.
-pub fn operations(directory: &Path) -> std::result::Result<Operations<ParquetFile>, Unwritten> {
-    ParquetFile::create(directory, OPERATIONS).map(Operations::new)
+pub fn operations(directory: &Path) -> std::result::Result<OperationSheet<ParquetFile>, Unwritten> {
+    ParquetFile::create(directory, OPERATIONS).map(OperationSheet::new)
 }
 
 /// A table that is being written as Parquet. Each part becomes a row group.
 pub struct ParquetFile {
     /// Dropped before its place, through which it is reached.
-    state: State,
-    place: Place,
+    state: ParquetState,
+    place: PartFilePlace,
 }
 
 /// The columns are known with the first part.
-enum State {
+enum ParquetState {
     Begun(NamedTempFile),
     Open(SerializedFileWriter<NamedTempFile>),
     Failed,
@@ -54,15 +54,17 @@ impl ParquetFile {
     /// # Errors
     /// The directory or the file cannot be made.
     pub fn create(directory: &Path, name: &str) -> std::result::Result<Self, Unwritten> {
-        let (place, part) = Place::begin(directory, format!("{name}.parquet"))?;
-        Ok(Self { place, state: State::Begun(part) })
+        let (place, part) = PartFilePlace::begin(directory, format!("{name}.parquet"))?;
+        Ok(Self { place, state: ParquetState::Begun(part) })
     }
 
     fn group(&mut self, sheet: &Sheet) -> Result<()> {
-        let mut file = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Begun(part) => SerializedFileWriter::new(part, Arc::new(schema(sheet)?), Arc::new(properties()))?,
-            State::Open(file) => file,
-            State::Failed => return Err(ParquetError::General("an earlier part could not be written".into())),
+        let mut file = match std::mem::replace(&mut self.state, ParquetState::Failed) {
+            ParquetState::Begun(part) => {
+                SerializedFileWriter::new(part, Arc::new(schema(sheet)?), Arc::new(properties()))?
+            }
+            ParquetState::Open(file) => file,
+            ParquetState::Failed => return Err(ParquetError::General("an earlier part could not be written".into())),
         };
         if !sheet.is_empty() {
             let mut group = file.next_row_group()?;
@@ -73,7 +75,7 @@ impl ParquetFile {
             }
             group.close()?;
         }
-        self.state = State::Open(file);
+        self.state = ParquetState::Open(file);
         Ok(())
     }
 }
@@ -82,14 +84,14 @@ impl ParquetFile {
 impl AsRef<Path> for ParquetFile {
     fn as_ref(&self) -> &Path {
         match &self.state {
-            State::Begun(part) => part.path(),
-            State::Open(file) => file.inner().path(),
-            State::Failed => self.place.path(),
+            ParquetState::Begun(part) => part.path(),
+            ParquetState::Open(file) => file.inner().path(),
+            ParquetState::Failed => self.place.path(),
         }
     }
 }
 
-impl Writer for ParquetFile {
+impl SheetWriter for ParquetFile {
     fn add(&mut self, sheet: &Sheet) -> std::result::Result<(), Unwritten> {
         self.group(sheet).map_err(|error| self.place.unwritten(error))
     }
@@ -97,7 +99,7 @@ impl Writer for ParquetFile {
     fn close(self) -> std::result::Result<(), Unwritten> {
         let Self { place, state } = self;
         let part = match state {
-            State::Open(file) => file.into_inner(),
+            ParquetState::Open(file) => file.into_inner(),
             _ => Err(ParquetError::General("it has no columns".into())),
         };
         part.map_err(|error| place.unwritten(error)).and_then(|part| place.appear(part))

@@ -1,10 +1,10 @@
 //! A call: a collective of one rank, or an exchange of one rank.
 
-use super::places::Place;
-pub use crate::job::Kind;
-use crate::job::{Operation, Source, Time};
-use common::arrivals::{Arrival, Known};
-use common::name::Name;
+use super::places::MatchingPlace;
+pub use crate::job::CallKind;
+use crate::job::{RankOperation, Time, TimedBy};
+use common::arrivals::{Arrival, KnownTime};
+use common::name::FunctionName;
 
 /// A send or receive of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +30,9 @@ pub struct Call {
     /// Place of its GPU in the job.
     pub gpu: usize,
     /// Kind.
-    pub kind: Kind,
+    pub kind: CallKind,
     /// Function of a collective; `Exchange` or `AlltoAll` of an exchange; `Send` or `Recv` of a lone one.
-    pub function: Name,
+    pub function: FunctionName,
     /// NCCL's number of a collective, and the number of its earlier replays.
     pub sequence: Option<(u64, u32)>,
     /// Bytes of a collective as NCCL reports them; of an exchange, the larger of the bytes that this rank sends and
@@ -41,21 +41,21 @@ pub struct Call {
     /// Number of elements and their type, where they are known.
     pub count: Option<u64>,
     /// Type of the elements.
-    pub datatype: Name,
+    pub datatype: FunctionName,
     /// Root, where it is known.
     pub root: Option<i32>,
     /// Messages of an exchange; empty for a collective.
     pub messages: Box<[Message]>,
     /// Algorithm of a collective.
-    pub algorithm: Name,
+    pub algorithm: FunctionName,
     /// Protocol of a collective.
-    pub protocol: Name,
+    pub protocol: FunctionName,
     /// Begin of the enqueue, nanoseconds of the common clock.
     pub enqueued: i64,
     /// The same on its process' own clock.
     pub enqueued_own: u64,
     /// Source of its time.
-    pub source: Source,
+    pub source: TimedBy,
     /// How long it took by its source, nanoseconds. Of an exchange, from the first begin to the last end of its
     /// messages, where all have a GPU time.
     pub duration: u64,
@@ -70,19 +70,19 @@ pub struct Call {
 }
 
 /// Returns the begin and end on the GPU as the comparison of clocks takes them.
-pub(super) fn arrival(time: Option<Time>, source: Source) -> Option<Arrival> {
+pub(super) fn arrival(time: Option<Time>, source: TimedBy) -> Option<Arrival> {
     let Time { start, stop, clock, ahead } = time.filter(|_| source.is_gpu())?;
-    let (length, by_events) = (stop.saturating_sub(start), source == Source::Events);
-    Some(Arrival { known: Known::Begin, length, time: start, clock, ahead, by_events, ..Arrival::default() })
+    let (length, by_events) = (stop.saturating_sub(start), source == TimedBy::Events);
+    Some(Arrival { known: KnownTime::Begin, length, time: start, clock, ahead, by_events, ..Arrival::default() })
 }
 
 /// Makes the call of a collective, enqueued at this time of the common clock.
-pub(super) fn call(place: Place, operation: &Operation, enqueued: i64) -> Call {
+pub(super) fn call(place: MatchingPlace, operation: &RankOperation, enqueued: i64) -> Call {
     Call {
         communicator: place.communicator,
         rank: place.rank,
         gpu: place.gpu,
-        kind: Kind::Collective,
+        kind: CallKind::Collective,
         function: operation.function,
         sequence: operation.sequence.map(|sequence| (sequence, operation.replay)),
         bytes: operation.bytes,

@@ -7,8 +7,8 @@
 
 use super::day::Day;
 use super::places::Places;
-use super::sample::Sample;
-use crate::job::{Job, Table, Unreadable};
+use super::sample::ClockSample;
+use crate::job::{Job, OperationTables, Unreadable};
 use common::arrivals::Arrival;
 use common::clock_tree::ClockTree;
 use common::lateness::{Comparison, Gathered, Waits};
@@ -19,7 +19,7 @@ const LOOKS: u64 = 16;
 
 /// The common clock of a job: that of the process whose machine booted first. Times are nanoseconds.
 #[derive(Debug)]
-pub struct Clocks {
+pub struct CommonClock {
     day: Day,
     /// By the time of day alone, for processes that nothing connects.
     by_day: ClockTree,
@@ -29,12 +29,12 @@ pub struct Clocks {
     errors: Vec<Option<u64>>,
 }
 
-impl Clocks {
+impl CommonClock {
     /// Brings the clocks of a job's processes together. Reads all operations once.
     ///
     /// # Errors
     /// A table cannot be read.
-    pub fn of(job: &Job, table: &dyn Table) -> Result<Self, Unreadable> {
+    pub fn of(job: &Job, table: &dyn OperationTables) -> Result<Self, Unreadable> {
         let places = Places::of(job);
         let day = Day::of(&job.processes);
         let by_day = ClockTree::new(&day.links);
@@ -42,7 +42,7 @@ impl Clocks {
         let mut comparisons: Vec<Option<Comparison>> = job.communicators.iter().map(|_| None).collect();
         let mut spans = Vec::new();
         if places.teams.iter().any(|team| team.members.len() > 1) {
-            let sample = Sample::of(job, table, &places, &day)?;
+            let sample = ClockSample::of(job, table, &places, &day)?;
             let mut gathered = Gathered::of(sample.arrivals);
             if day.clocks > 1 {
                 tree = Arc::new(gathered.aligned(&day.links, &sample.spans, 1.0));

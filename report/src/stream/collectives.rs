@@ -1,16 +1,16 @@
 //! Collectives matched over ranks, by communicator, function, number and replay.
 
-use super::held::{Group, Held, Next};
+use super::held::{CallGroup, HeldCall, Next};
 use super::places::Team;
-use common::name::Name;
+use common::name::FunctionName;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// The operation of a communicator that a call belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct CollectiveKey {
     communicator: usize,
-    function: Name,
+    function: FunctionName,
     sequence: u64,
     replay: u32,
 }
@@ -20,7 +20,7 @@ struct Key {
 struct Pending {
     age: u64,
     /// By member.
-    calls: Vec<Option<Held>>,
+    calls: Vec<Option<HeldCall>>,
     /// Number of members that are still to come.
     lacking: usize,
     /// All members before this place have come, or never will.
@@ -31,26 +31,26 @@ struct Pending {
 /// The collectives under way.
 #[derive(Debug, Default)]
 pub(super) struct Collectives {
-    pending: FxHashMap<Key, Pending>,
+    pending: FxHashMap<CollectiveKey, Pending>,
     /// Ages and keys, oldest first. An operation that was decided stays here until it comes to the front.
-    oldest: VecDeque<(u64, Key)>,
+    oldest: VecDeque<(u64, CollectiveKey)>,
     /// Largest number that each member has reached, by communicator, member and function.
-    reached: FxHashMap<(usize, usize, Name), u64>,
+    reached: FxHashMap<(usize, usize, FunctionName), u64>,
 }
 
 impl Collectives {
     /// Takes in a member's call. `age` is larger than those of all calls before. Returns the collective if it is
     /// complete.
-    pub(super) fn add(&mut self, age: u64, team: &Team, member: usize, held: Held) -> Option<Group> {
+    pub(super) fn add(&mut self, age: u64, team: &Team, member: usize, held: HeldCall) -> Option<CallGroup> {
         let (sequence, replay) = held.call.sequence?;
         let (communicator, function) = (held.call.communicator, held.call.function);
-        let key = Key { communicator, function, sequence, replay };
+        let key = CollectiveKey { communicator, function, sequence, replay };
         if replay == 0 {
             let reached = self.reached.entry((communicator, member, function)).or_default();
             *reached = sequence.max(*reached);
         }
         if team.members.len() == 1 {
-            return Some(Group { calls: vec![held], is_whole: team.is_whole });
+            return Some(CallGroup { calls: vec![held], is_whole: team.is_whole });
         }
         let pending = self.pending.entry(key).or_insert_with(|| {
             self.oldest.push_back((age, key));
@@ -61,7 +61,7 @@ impl Collectives {
         match pending.calls.get_mut(member) {
             Some(place @ None) => *place = Some(held),
             // the same operation a second time
-            _ => return Some(Group::alone(held)),
+            _ => return Some(CallGroup::alone(held)),
         }
         // a member behind `passed` was given up
         if member >= pending.passed {
@@ -71,9 +71,9 @@ impl Collectives {
     }
 
     /// Takes a collective out.
-    fn decided(&mut self, key: &Key) -> Option<Group> {
+    fn decided(&mut self, key: &CollectiveKey) -> Option<CallGroup> {
         let pending = self.pending.remove(key)?;
-        Some(Group { calls: pending.calls.into_iter().flatten().collect(), is_whole: pending.is_whole })
+        Some(CallGroup { calls: pending.calls.into_iter().flatten().collect(), is_whole: pending.is_whole })
     }
 
     /// Returns the age of the oldest collective under way.

@@ -3,7 +3,7 @@
 /// Counts of a pass over the operations of a job. Of operations, each rank's counts; of matched, unmatched and compared
 /// ones, each occurrence.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Counts {
+pub struct StreamCounts {
     /// Operations in the tables, of all ranks.
     pub operations: u64,
     /// Operations without a GPU time, of all ranks.

@@ -1,7 +1,7 @@
 //! The processes' clocks by the machines' time of day.
 
 use crate::job::Process;
-use common::clock_tree::{ClockOffset, Link};
+use common::clock_tree::{ClockOffset, ParentLink};
 
 /// Largest difference between the times of day at boot, nanoseconds, by which processes of one host still count as of
 /// one boot. The system slews the time of day between them.
@@ -15,7 +15,7 @@ const UNKNOWN: u64 = 36_525 * TIME_OF_DAY;
 #[derive(Debug)]
 pub(crate) struct Day {
     /// Links by place in the clock tree.
-    pub(crate) links: Vec<Option<Link>>,
+    pub(crate) links: Vec<Option<ParentLink>>,
     /// The process that has the tree's first place; process 0 has this process' place.
     root: usize,
     /// Number of clocks.
@@ -45,7 +45,7 @@ impl Day {
             if first.is_none() {
                 clocks.push(own);
             }
-            let link = |parent| Link { parent, begin: None, end: ClockOffset { own: 0, parents, error } };
+            let link = |parent| ParentLink { parent, begin: None, end: ClockOffset { own: 0, parents, error } };
             day.links.push(u32::try_from(parent).ok().map(link));
         }
         day.clocks = clocks.len();

@@ -1,24 +1,24 @@
 //! The sends and receives of one rank, as they become one exchange.
 
-use super::call::{Call, Kind, Message};
-use super::places::Place;
+use super::call::{Call, CallKind, Message};
+use super::places::MatchingPlace;
 use super::together::Together;
-use crate::job::{Operation, Time};
-use common::name::Name;
+use crate::job::{RankOperation, Time};
+use common::name::FunctionName;
 
 /// The names of sends, receives and exchanges.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Names {
-    pub(super) send: Name,
-    pub(super) receive: Name,
-    exchange: Name,
-    pub(super) all_to_all: Name,
+pub(super) struct ExchangeNames {
+    pub(super) send: FunctionName,
+    pub(super) receive: FunctionName,
+    exchange: FunctionName,
+    pub(super) all_to_all: FunctionName,
 }
 
-impl Names {
+impl ExchangeNames {
     pub(super) fn new() -> Self {
         let [send, receive, exchange, all_to_all] =
-            [c"Send", c"Recv", c"Exchange", c"AlltoAll"].map(|name| Name::of(Some(name)));
+            [c"Send", c"Recv", c"Exchange", c"AlltoAll"].map(|name| FunctionName::of(Some(name)));
         Self { send, receive, exchange, all_to_all }
     }
 }
@@ -26,7 +26,7 @@ impl Names {
 /// An exchange of a rank to which more sends and receives may come.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    pub(super) place: Place,
+    pub(super) place: MatchingPlace,
     /// Number of its call among those of its GPU.
     pub(super) number: u64,
     /// Number of the last of its operations in the process' table.
@@ -46,9 +46,9 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Begins an exchange with its first send or receive, enqueued at this time of the common clock.
-    pub(super) fn new(place: Place, number: u64, operation: &Operation, enqueued: i64) -> Self {
+    pub(super) fn new(place: MatchingPlace, number: u64, operation: &RankOperation, enqueued: i64) -> Self {
         let mut call = super::call::call(place, operation, enqueued);
-        call.kind = Kind::Exchange;
+        call.kind = CallKind::Exchange;
         call.is_fused = false;
         call.duration = 0;
         Self {
@@ -67,18 +67,18 @@ impl Exchange {
     }
 
     /// Returns whether an operation is a send or receive of this exchange.
-    pub(super) fn has(&self, place: Place, operation: &Operation) -> bool {
+    pub(super) fn has(&self, place: MatchingPlace, operation: &RankOperation) -> bool {
         let together = Together::of(operation);
         operation.is_message() && self.place == place && self.together == together && together != Together::Alone
     }
 
     /// Returns whether nothing can be added any more once this operation has come.
-    pub(super) fn is_ended_by(&self, place: Place, operation: &Operation) -> bool {
+    pub(super) fn is_ended_by(&self, place: MatchingPlace, operation: &RankOperation) -> bool {
         self.place == place && !self.together.goes_on(operation)
     }
 
     /// Notes that an operation of another call shares a kernel with this exchange, if so.
-    pub(super) fn meet(&mut self, place: Place, operation: &Operation) {
+    pub(super) fn meet(&mut self, place: MatchingPlace, operation: &RankOperation) {
         let [first, last] = self.kernels;
         if self.place == place && !operation.alone && (first..=last).contains(&operation.kernel) {
             self.call.is_fused = true;
@@ -86,7 +86,7 @@ impl Exchange {
     }
 
     /// Adds a send or receive, the operation of this number in the process' table.
-    pub(super) fn add(&mut self, operation: &Operation, number: u64, names: &Names) {
+    pub(super) fn add(&mut self, operation: &RankOperation, number: u64, names: &ExchangeNames) {
         let Some(peer) = operation.peer else { return };
         let is_send = operation.function == names.send;
         self.messages.push(Message { peer, is_send, bytes: operation.bytes, number: 0 });
@@ -99,7 +99,7 @@ impl Exchange {
         let call = &mut self.call;
         call.count = call.count.filter(|&count| operation.count == Some(count));
         if call.datatype != operation.datatype {
-            call.datatype = Name::none();
+            call.datatype = FunctionName::none();
         }
         call.source = call.source.max(operation.source);
         call.duration = call.duration.max(operation.duration);
@@ -112,7 +112,7 @@ impl Exchange {
     }
 
     /// Ends the exchange.
-    pub(super) fn into_call(self, names: &Names) -> Call {
+    pub(super) fn into_call(self, names: &ExchangeNames) -> Call {
         let Self { mut call, messages, sent, received, kernels, first, is_timed, .. } = self;
         // other operations share the first kernel if one of them began it
         call.is_fused |= kernels[0] < first;

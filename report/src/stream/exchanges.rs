@@ -1,7 +1,7 @@
 //! Exchanges matched over ranks, by their messages: the k-th send from a to b on a communicator belongs to the k-th
 //! receive at b from a. All exchanges that messages link are one operation.
 
-use super::held::{Group, Held, Next};
+use super::held::{CallGroup, HeldCall, Next};
 use super::places::Team;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -14,14 +14,14 @@ const GONE: Id = Id::MAX;
 
 /// The messages from a rank to another.
 #[derive(Debug, Default)]
-struct Pair {
+struct PairMessages {
     sent: u64,
     received: u64,
     /// The exchanges with the messages of the side that is ahead.
     ahead: VecDeque<Id>,
 }
 
-impl Pair {
+impl PairMessages {
     /// Returns the place among those that are ahead of this side's message with a number; `None` if its partner has
     /// come.
     fn place(&self, number: u64) -> Option<usize> {
@@ -44,26 +44,26 @@ struct Linked {
 #[derive(Debug)]
 struct Node {
     age: u64,
-    held: Option<Held>,
+    held: Option<HeldCall>,
     /// The exchange that it is linked with; itself in the first one, which has `linked`.
     parent: Id,
     linked: Linked,
 }
 
 /// Communicator, sender and receiver.
-type Way = (usize, i32, i32);
+type MessageWay = (usize, i32, i32);
 
 /// The exchanges under way.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     nodes: Vec<Node>,
     free: Vec<Id>,
-    pairs: FxHashMap<Way, Pair>,
+    pairs: FxHashMap<MessageWay, PairMessages>,
     /// Ages and exchanges, oldest first. An exchange that was decided stays here until it comes to the front.
     oldest: VecDeque<(u64, Id)>,
 }
 
-fn way(held: &Held, peer: i32, is_send: bool) -> Way {
+fn way(held: &HeldCall, peer: i32, is_send: bool) -> MessageWay {
     let (own, communicator) = (held.call.rank, held.call.communicator);
     if is_send { (communicator, own, peer) } else { (communicator, peer, own) }
 }
@@ -71,7 +71,7 @@ fn way(held: &Held, peer: i32, is_send: bool) -> Way {
 impl Exchanges {
     /// Takes in a rank's exchange and numbers its messages. `age` is larger than those of all calls before. Returns
     /// the exchanges of all ranks if they are complete.
-    pub(super) fn add(&mut self, age: u64, team: &Team, mut held: Held) -> Option<Group> {
+    pub(super) fn add(&mut self, age: u64, team: &Team, mut held: HeldCall) -> Option<CallGroup> {
         let id = self.free.pop().unwrap_or(self.nodes.len());
         let (mut is_whole, mut lacking, mut partners) = (true, 0, Vec::new());
         let mut messages = std::mem::take(&mut held.call.messages);
@@ -140,12 +140,12 @@ impl Exchanges {
     }
 
     /// Takes out all exchanges that are linked with this first one.
-    fn decided(&mut self, first: Id) -> Group {
+    fn decided(&mut self, first: Id) -> CallGroup {
         let Linked { exchanges, is_whole, .. } = std::mem::take(&mut self.nodes[first].linked);
-        let mut calls: Vec<Held> = exchanges.iter().filter_map(|&id| self.nodes[id].held.take()).collect();
+        let mut calls: Vec<HeldCall> = exchanges.iter().filter_map(|&id| self.nodes[id].held.take()).collect();
         self.free.extend(exchanges);
         calls.sort_by_key(|held| (held.call.rank, held.number));
-        Group { calls, is_whole }
+        CallGroup { calls, is_whole }
     }
 
     /// Returns the age of the oldest exchange under way.

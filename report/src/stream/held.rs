@@ -4,7 +4,7 @@ use super::call::Call;
 
 /// A call, and its place in the order of its GPU.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Held {
+pub(super) struct HeldCall {
     pub(super) call: Call,
     /// Place of its process.
     pub(super) process: usize,
@@ -18,20 +18,20 @@ pub(super) enum Next {
     /// It lacks a call of this process.
     Read(usize),
     /// It is decided.
-    Decided(Group),
+    Decided(CallGroup),
 }
 
 /// Calls that belong together, sorted by rank.
 #[derive(Debug)]
-pub(super) struct Group {
-    pub(super) calls: Vec<Held>,
+pub(super) struct CallGroup {
+    pub(super) calls: Vec<HeldCall>,
     /// Whether the calls of all ranks that take part are there.
     pub(super) is_whole: bool,
 }
 
-impl Group {
+impl CallGroup {
     /// Makes a group of a call whose partners nobody knows.
-    pub(super) fn alone(held: Held) -> Self {
+    pub(super) fn alone(held: HeldCall) -> Self {
         Self { calls: vec![held], is_whole: false }
     }
 }

@@ -1,13 +1,13 @@
 //! Operations in memory.
 
-use crate::job::{Operation, Operations, Table, Unreadable};
+use crate::job::{OperationTables, ProcessOperations, RankOperation, Unreadable};
 
 /// The operations of each process, in the order in which its host enqueued them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct InMemory(pub Vec<Vec<Operation>>);
+pub struct InMemory(pub Vec<Vec<RankOperation>>);
 
-impl Table for InMemory {
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
+impl OperationTables for InMemory {
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
         match self.0.get(process) {
             Some(operations) => Ok(Box::new(operations.iter().copied().map(Ok))),
             None => Err(Unreadable {

@@ -1,29 +1,35 @@
 //! The verdict on an operation: who waited for whom, and for how long.
 
-use super::call::{Call, Kind, arrival};
-use super::clocks::Clocks;
-use super::exchange::Names;
-use super::listener::Judged;
-use super::occurrence::{Compared, Occurrence, Part};
+use super::call::{Call, CallKind, arrival};
+use super::clocks::CommonClock;
+use super::exchange::ExchangeNames;
+use super::listener::JudgedCall;
+use super::occurrence::{ComparedRanks, Occurrence, RankPart};
 use super::places::Team;
 
 /// Makes an occurrence of the calls that belong together, and compares their times.
-pub(super) fn occurrence(number: u64, calls: Vec<Call>, is_whole: bool, team: &Team, names: &Names) -> Occurrence {
+pub(super) fn occurrence(
+    number: u64,
+    calls: Vec<Call>,
+    is_whole: bool,
+    team: &Team,
+    names: &ExchangeNames,
+) -> Occurrence {
     let mut occurrence = Occurrence { number, parts: calls.into_iter().map(part).collect(), is_whole, compared: None };
     if is_whole && is_all_to_all(&occurrence.parts, team) {
         for part in &mut occurrence.parts {
-            (part.call.kind, part.call.function) = (Kind::AllToAll, names.all_to_all);
+            (part.call.kind, part.call.function) = (CallKind::AllToAll, names.all_to_all);
         }
     }
     occurrence
 }
 
-fn part(call: Call) -> Part {
-    Part { call, span: None, wait: None, likely: 0, error: 0 }
+fn part(call: Call) -> RankPart {
+    RankPart { call, span: None, wait: None, likely: 0, error: 0 }
 }
 
 /// Fills in the times of an occurrence's parts. `processes` are those of the parts.
-pub(super) fn compare(occurrence: &mut Occurrence, processes: impl Iterator<Item = usize>, clocks: &Clocks) {
+pub(super) fn compare(occurrence: &mut Occurrence, processes: impl Iterator<Item = usize>, clocks: &CommonClock) {
     let parts = &mut occurrence.parts;
     let communicator = parts.first().map(|part| part.call.communicator);
     // a rank that meets one exchange of another rank with two of its own would wait for itself
@@ -52,7 +58,7 @@ pub(super) fn compare(occurrence: &mut Occurrence, processes: impl Iterator<Item
             }
         }
     }
-    if let Some(Compared { latest_start, .. }) = occurrence.compared {
+    if let Some(ComparedRanks { latest_start, .. }) = occurrence.compared {
         for part in parts {
             // a rank whose buffered send or broadcast is over waits for nobody
             part.wait = part.span.map(|[start, stop]| latest_start.min(stop.max(start)) - start);
@@ -61,16 +67,16 @@ pub(super) fn compare(occurrence: &mut Occurrence, processes: impl Iterator<Item
 }
 
 /// Returns the latest begin and end; `None` if one is unknown.
-fn compared(parts: &[Part], last: Option<usize>) -> Option<Compared> {
+fn compared(parts: &[RankPart], last: Option<usize>) -> Option<ComparedRanks> {
     let spans = || parts.iter().map(|part| part.span);
     let latest = |side: usize| spans().try_fold(i64::MIN, |latest, span| Some(latest.max(span?[side])));
-    Some(Compared { latest_start: latest(0)?, latest_stop: latest(1)?, last }).filter(|_| !parts.is_empty())
+    Some(ComparedRanks { latest_start: latest(0)?, latest_stop: latest(1)?, last }).filter(|_| !parts.is_empty())
 }
 
 /// Returns whether every rank of the communicator sends to and receives from every other one. Two ranks that send and
 /// receive are an exchange, unless both also send to themselves, as an all-to-all does.
-fn is_all_to_all(parts: &[Part], team: &Team) -> bool {
-    let is_exchange = |part: &Part| part.call.kind == Kind::Exchange;
+fn is_all_to_all(parts: &[RankPart], team: &Team) -> bool {
+    let is_exchange = |part: &RankPart| part.call.kind == CallKind::Exchange;
     team.is_whole
         && team.ranks > 1
         && (team.ranks > 2 || parts.iter().all(|part| sends_to_itself(&part.call)))
@@ -100,9 +106,9 @@ fn has_all_peers(call: &Call, ranks: usize) -> bool {
 }
 
 /// Returns each rank's part of all waits: equal parts for those that may have come last within the error.
-fn shared(parts: &[Part], latest: Option<[i64; 2]>) -> Vec<i64> {
+fn shared(parts: &[RankPart], latest: Option<[i64; 2]>) -> Vec<i64> {
     let Some([latest, _]) = latest.filter(|_| parts.len() > 1) else { return vec![] };
-    let may_be_last = |part: &Part| part.span.is_some_and(|[start, _]| start + part.likely >= latest);
+    let may_be_last = |part: &RankPart| part.span.is_some_and(|[start, _]| start + part.likely >= latest);
     let last = parts.iter().filter(|part| may_be_last(part)).count().max(1) as i64;
     let waits: i64 =
         parts.iter().filter(|part| !may_be_last(part)).filter_map(|part| part.wait).fold(0, i64::saturating_add);
@@ -110,7 +116,7 @@ fn shared(parts: &[Part], latest: Option<[i64; 2]>) -> Vec<i64> {
 }
 
 /// Returns the verdict on each part of an occurrence.
-pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = Judged> {
+pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = JudgedCall> {
     let Occurrence { number, parts, compared, .. } = occurrence;
     let latest = compared.map(|compared| [compared.latest_start, compared.latest_stop]);
     let last = compared.and_then(|compared| compared.last);
@@ -124,6 +130,6 @@ pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = Judged> {
         let is_last = last == Some(place);
         let (cost, lateness) = if is_last { (cost, lateness) } else { (None, 0) };
         let shared = shared.get(place).copied().unwrap_or(0);
-        Judged { part, occurrence: number, latest, cost, shared, lateness }
+        JudgedCall { part, occurrence: number, latest, cost, shared, lateness }
     })
 }

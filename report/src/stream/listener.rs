@@ -1,14 +1,14 @@
 //! Those who listen to the stream.
 
 use super::call::Call;
-use super::occurrence::{Occurrence, Part};
+use super::occurrence::{Occurrence, RankPart};
 use crate::job::Job;
 
 /// A call of a GPU, with the verdict of comparing it with the other ranks' calls.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct JudgedCall {
     /// The rank's part.
-    pub part: Part,
+    pub part: RankPart,
     /// Number of its occurrence.
     pub occurrence: u64,
     /// Latest begin and latest end of all ranks, where the occurrence was compared: the wait ends at the first, the
@@ -24,7 +24,7 @@ pub struct Judged {
     pub lateness: i64,
 }
 
-impl Judged {
+impl JudgedCall {
     /// Returns the call.
     pub fn call(&self) -> &Call {
         &self.part.call
@@ -39,7 +39,7 @@ pub trait Listener {
     }
 
     /// The next call of a GPU, in the order in which its host enqueued them.
-    fn call(&mut self, job: &Job, judged: &Judged) {
+    fn call(&mut self, job: &Job, judged: &JudgedCall) {
         let _ = (job, judged);
     }
 }

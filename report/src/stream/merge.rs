@@ -5,19 +5,19 @@
 //! operation that will never be complete is decided once the lacking rank has passed it, or its table has ended, or
 //! more calls wait than memory should hold.
 
-use super::clocks::Clocks;
+use super::clocks::CommonClock;
 use super::collectives::Collectives;
-use super::counts::Counts;
-use super::exchange::Names;
+use super::counts::StreamCounts;
+use super::exchange::ExchangeNames;
 use super::exchanges::Exchanges;
-use super::held::{Group, Held, Next};
+use super::held::{CallGroup, HeldCall, Next};
 use super::judge;
 use super::listener::Listener;
 use super::occurrence::Occurrence;
 use super::order::Order;
-use super::places::{Place, Places};
-use super::reading::{Reading, Row};
-use crate::job::{Job, Table, Unreadable};
+use super::places::{MatchingPlace, Places};
+use super::reading::{TableReading, TableRow};
+use crate::job::{Job, OperationTables, Unreadable};
 
 /// Reads all operations of a job once, matches them over ranks, compares their times, and passes the calls and
 /// occurrences to the listeners.
@@ -26,24 +26,24 @@ use crate::job::{Job, Table, Unreadable};
 /// A table cannot be read.
 pub fn run(
     job: &Job,
-    table: &dyn Table,
-    clocks: &Clocks,
+    table: &dyn OperationTables,
+    clocks: &CommonClock,
     listeners: &mut [&mut dyn Listener],
-) -> Result<Counts, Unreadable> {
+) -> Result<StreamCounts, Unreadable> {
     let places = Places::of(job);
-    let names = Names::new();
+    let names = ExchangeNames::new();
     let mut readings = Vec::with_capacity(job.processes.len());
     for process in 0..job.processes.len() {
-        readings.push(Reading::new(process, table.operations(process)?));
+        readings.push(TableReading::new(process, table.operations(process)?));
     }
-    let mut merge = Merge {
+    let mut merge = MergedOperations {
         job,
         clocks,
         places: &places,
         names,
         collectives: Collectives::default(),
         exchanges: Exchanges::default(),
-        counts: Counts { clock_error: clocks.error(), ..Counts::default() },
+        counts: StreamCounts { clock_error: clocks.error(), ..StreamCounts::default() },
         age: 0,
         occurrences: 0,
         listeners,
@@ -54,7 +54,7 @@ pub fn run(
         let Some(reading) = readings.get_mut(process) else { continue };
         let row =
             reading.read((&places, clocks, &names), &mut order, |order, place, held| merge.add(order, place, held))?;
-        if let Row::Operation(operation, is_known) = row {
+        if let TableRow::Operation(operation, is_known) = row {
             merge.counts.operations += 1;
             merge.counts.untimed += u64::from(!operation.source.is_gpu());
             merge.counts.foreign += u64::from(!is_known);
@@ -65,14 +65,14 @@ pub fn run(
 }
 
 /// The operations under way.
-struct Merge<'a, 'l> {
+struct MergedOperations<'a, 'l> {
     job: &'a Job,
-    clocks: &'a Clocks,
+    clocks: &'a CommonClock,
     places: &'a Places,
-    names: Names,
+    names: ExchangeNames,
     collectives: Collectives,
     exchanges: Exchanges,
-    counts: Counts,
+    counts: StreamCounts,
     /// Number of calls so far.
     age: u64,
     /// Number of occurrences so far.
@@ -80,18 +80,19 @@ struct Merge<'a, 'l> {
     listeners: &'a mut [&'l mut dyn Listener],
 }
 
-impl Merge<'_, '_> {
+impl MergedOperations<'_, '_> {
     /// Returns the process to read from; `None` once all were read and all operations are decided.
-    fn next(&mut self, readings: &[Reading<'_>], order: &mut Order, turn: &mut usize) -> Option<usize> {
+    fn next(&mut self, readings: &[TableReading<'_>], order: &mut Order, turn: &mut usize) -> Option<usize> {
         loop {
-            let is_over = |process: usize| order.is_full(process) || readings.get(process).is_none_or(Reading::is_over);
+            let is_over =
+                |process: usize| order.is_full(process) || readings.get(process).is_none_or(TableReading::is_over);
             let teams = &self.places.teams;
             let next = match (self.collectives.oldest(), self.exchanges.oldest()) {
                 // nothing lacks anything: the processes take turns
                 (None, None) => {
                     let all = readings.len();
                     let mut turns = (0..all).map(|step| (*turn + step) % all);
-                    let process = turns.find(|&process| !readings.get(process).is_none_or(Reading::is_over));
+                    let process = turns.find(|&process| !readings.get(process).is_none_or(TableReading::is_over));
                     *turn = process.map_or(0, |process| process + 1);
                     return process;
                 }
@@ -108,15 +109,15 @@ impl Merge<'_, '_> {
     }
 
     /// Takes in a call.
-    fn add(&mut self, order: &mut Order, place: Place, held: Held) {
+    fn add(&mut self, order: &mut Order, place: MatchingPlace, held: HeldCall) {
         self.age += 1;
         let (age, team) = (self.age, self.places.teams.get(place.communicator));
         let group = match place.member.zip(team) {
             // nobody knows which calls of a rank that two processes claim belong to which of the others
-            None => Some(Group::alone(held)),
+            None => Some(CallGroup::alone(held)),
             Some((_, team)) if !held.call.messages.is_empty() => self.exchanges.add(age, team, held),
             Some((member, team)) if held.call.sequence.is_some() => self.collectives.add(age, team, member, held),
-            Some(_) => Some(Group::alone(held)),
+            Some(_) => Some(CallGroup::alone(held)),
         };
         if let Some(group) = group {
             self.decide(order, group);
@@ -124,8 +125,8 @@ impl Merge<'_, '_> {
     }
 
     /// Compares the calls that belong together, and passes them on.
-    fn decide(&mut self, order: &mut Order, group: Group) {
-        let Group { calls, is_whole } = group;
+    fn decide(&mut self, order: &mut Order, group: CallGroup) {
+        let CallGroup { calls, is_whole } = group;
         let Some(team) = calls.first().and_then(|held| self.places.teams.get(held.call.communicator)) else { return };
         let (from, calls): (Vec<_>, Vec<_>) =
             calls.into_iter().map(|held| ((held.process, held.number), held.call)).unzip();

@@ -9,7 +9,7 @@
 //!                          (calls)     (matched over ranks)       (waits)   (by GPU)
 //! sample of all rows ────► clocks ──────────────────────────────────┘
 //! ```
-//! [`Clocks::of`] reads the tables once, and [`run`] a second time; it may run several times with the same clocks. Both
+//! [`CommonClock::of`] reads the tables once, and [`run`] a second time; it may run several times with the same clocks. Both
 //! stop at the first table that cannot be read: it has to be left out of the job before they begin anew.
 //!
 //! Nothing here keeps more than a bounded sample for the clocks, the calls whose occurrences are not complete yet, and
@@ -34,14 +34,14 @@ mod reading;
 mod sample;
 mod together;
 
-pub use call::{Call, Kind, Message};
-pub use clocks::Clocks;
-pub use counts::{Counts, Errors};
+pub use call::{Call, CallKind, Message};
+pub use clocks::CommonClock;
+pub use counts::{Errors, StreamCounts};
 pub(crate) use day::Day;
 pub use in_memory::InMemory;
-pub use listener::{Judged, Listener};
+pub use listener::{JudgedCall, Listener};
 pub use merge::run;
-pub use occurrence::{Compared, Occurrence, Part};
+pub use occurrence::{ComparedRanks, Occurrence, RankPart};
 pub(crate) use together::{MOST_BETWEEN, Together};
 
 #[cfg(test)]

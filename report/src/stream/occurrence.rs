@@ -8,16 +8,16 @@ pub struct Occurrence {
     /// Number of the occurrence in the stream, from 0.
     pub number: u64,
     /// The ranks' calls, sorted by rank.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RankPart>,
     /// Whether the calls of all ranks that take part were found.
     pub is_whole: bool,
     /// The comparison of the ranks' times; `None` unless all ranks' times are known on connected clocks.
-    pub compared: Option<Compared>,
+    pub compared: Option<ComparedRanks>,
 }
 
 /// A rank's part in an occurrence. Times are nanoseconds of the common clock.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct RankPart {
     /// The call.
     pub call: Call,
     /// Begin and end on the GPU; `None` where they are unknown.
@@ -33,7 +33,7 @@ pub struct Part {
 
 /// The ranks' times compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Compared {
+pub struct ComparedRanks {
     /// Latest begin of all ranks.
     pub latest_start: i64,
     /// Latest end of all ranks.
@@ -42,7 +42,7 @@ pub struct Compared {
     pub last: Option<usize>,
 }
 
-impl Compared {
+impl ComparedRanks {
     /// Returns how long the transfer took: from the latest begin to the latest end, never below 0.
     pub fn transfer(&self) -> i64 {
         (self.latest_stop - self.latest_start).max(0)

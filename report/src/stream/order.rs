@@ -1,6 +1,6 @@
 //! The calls of each GPU in the order in which its host enqueued them.
 
-use super::listener::Judged;
+use super::listener::JudgedCall;
 use std::collections::VecDeque;
 
 /// Most calls of one process that wait.
@@ -14,7 +14,7 @@ const MOST: usize = 1 << 20;
 struct Waiting {
     /// Number of the first one.
     first: u64,
-    calls: VecDeque<Option<Judged>>,
+    calls: VecDeque<Option<JudgedCall>>,
 }
 
 /// The calls that wait, by GPU.
@@ -46,7 +46,7 @@ impl Order {
     }
 
     /// Takes in a judged call, and passes all calls of its GPU that wait for nothing any more to `each`.
-    pub(super) fn leave(&mut self, process: usize, number: u64, judged: Judged, mut each: impl FnMut(&Judged)) {
+    pub(super) fn leave(&mut self, process: usize, number: u64, judged: JudgedCall, mut each: impl FnMut(&JudgedCall)) {
         let Some(waiting) = self.by_gpu.get_mut(judged.part.call.gpu) else { return };
         let mut passed = 0;
         if number == waiting.first && !waiting.calls.is_empty() {

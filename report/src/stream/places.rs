@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where an operation belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct MatchingPlace {
     /// Place of the communicator in the job.
     pub(super) communicator: usize,
     /// Rank in the communicator.
@@ -65,7 +65,7 @@ impl Team {
 pub(super) struct Places {
     pub(super) teams: Vec<Team>,
     /// By process: places by communicator id and rank.
-    by_process: Vec<FxHashMap<(u64, i32), Place>>,
+    by_process: Vec<FxHashMap<(u64, i32), MatchingPlace>>,
     /// First GPU of each process.
     first_gpus: Vec<Option<usize>>,
     /// Places of the communicators by id.
@@ -88,7 +88,7 @@ impl Places {
                 let Some(process) = job.gpus.get(member.gpu).map(|gpu| gpu.process) else { continue };
                 let Some(known) = by_process.get_mut(process) else { continue };
                 let place = team.member(member.rank).filter(|&place| team.process(place).is_some());
-                let place = Place { communicator, rank: member.rank, member: place, gpu: member.gpu };
+                let place = MatchingPlace { communicator, rank: member.rank, member: place, gpu: member.gpu };
                 known.insert((of.comm, member.rank), place);
             }
         }
@@ -98,12 +98,12 @@ impl Places {
 
     /// Returns where an operation of a process belongs; `None` if the job has no such communicator, or the process no
     /// GPU.
-    pub(super) fn of_operation(&self, process: usize, comm: u64, rank: i32) -> Option<Place> {
+    pub(super) fn of_operation(&self, process: usize, comm: u64, rank: i32) -> Option<MatchingPlace> {
         let known = self.by_process.get(process)?.get(&(comm, rank)).copied();
         // a rank that another process is taken for, too
         known.or_else(|| {
             let (communicator, gpu) = (*self.communicators.get(&comm)?, (*self.first_gpus.get(process)?)?);
-            Some(Place { communicator, rank, member: None, gpu })
+            Some(MatchingPlace { communicator, rank, member: None, gpu })
         })
     }
 }

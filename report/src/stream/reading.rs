@@ -1,34 +1,34 @@
 //! The table of one process, as its rows become calls.
 
 use super::call::{self, Call};
-use super::clocks::Clocks;
-use super::exchange::{Exchange, Names};
-use super::held::Held;
+use super::clocks::CommonClock;
+use super::exchange::{Exchange, ExchangeNames};
+use super::held::HeldCall;
 use super::order::Order;
-use super::places::{Place, Places};
+use super::places::{MatchingPlace, Places};
 use super::together::MOST_BETWEEN;
-use crate::job::{Operation, Operations, Unreadable};
+use crate::job::{ProcessOperations, RankOperation, Unreadable};
 
 /// The operations of a process that were not read yet.
-pub(super) struct Reading<'a> {
+pub(super) struct TableReading<'a> {
     process: usize,
     /// `None` once all were read.
-    rows: Option<Operations<'a>>,
+    rows: Option<ProcessOperations<'a>>,
     count: u64,
     /// Exchanges to which more may come, oldest first.
     open: Vec<Exchange>,
 }
 
 /// A row, or the end of a table.
-pub(super) enum Row {
+pub(super) enum TableRow {
     /// An operation; `false` if the job does not know its communicator.
-    Operation(Operation, bool),
+    Operation(RankOperation, bool),
     /// There are no more.
     End,
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(process: usize, rows: Operations<'a>) -> Self {
+impl<'a> TableReading<'a> {
+    pub(super) fn new(process: usize, rows: ProcessOperations<'a>) -> Self {
         Self { process, rows: Some(rows), count: 0, open: Vec::new() }
     }
 
@@ -40,21 +40,21 @@ impl<'a> Reading<'a> {
     /// Reads a row, and passes the calls that are complete now to `each`.
     pub(super) fn read(
         &mut self,
-        (places, clocks, names): (&Places, &Clocks, &Names),
+        (places, clocks, names): (&Places, &CommonClock, &ExchangeNames),
         order: &mut Order,
-        mut each: impl FnMut(&mut Order, Place, Held),
-    ) -> Result<Row, Unreadable> {
+        mut each: impl FnMut(&mut Order, MatchingPlace, HeldCall),
+    ) -> Result<TableRow, Unreadable> {
         let Some(row) = self.rows.as_mut().and_then(Iterator::next) else {
             self.rows = None;
             for exchange in self.open.drain(..) {
                 each(order, exchange.place, ended(exchange, self.process, names));
             }
-            return Ok(Row::End);
+            return Ok(TableRow::End);
         };
         let row = row?;
         self.count += 1;
         let Some(place) = places.of_operation(self.process, row.comm, row.rank) else {
-            return Ok(Row::Operation(row, false));
+            return Ok(TableRow::Operation(row, false));
         };
         let count = self.count;
         if !self.open.is_empty() {
@@ -80,13 +80,13 @@ impl<'a> Reading<'a> {
         } else {
             let number = order.enter(self.process, place.gpu);
             let call: Call = call::call(place, &row, clocks.time(self.process, row.enqueued));
-            each(order, place, Held { call, process: self.process, number });
+            each(order, place, HeldCall { call, process: self.process, number });
         }
-        Ok(Row::Operation(row, true))
+        Ok(TableRow::Operation(row, true))
     }
 }
 
-fn ended(exchange: Exchange, process: usize, names: &Names) -> Held {
+fn ended(exchange: Exchange, process: usize, names: &ExchangeNames) -> HeldCall {
     let number = exchange.number;
-    Held { call: exchange.into_call(names), process, number }
+    HeldCall { call: exchange.into_call(names), process, number }
 }

@@ -2,11 +2,11 @@
 
 use super::call::arrival;
 use super::day::Day;
-use super::places::{Place, Places};
-use crate::job::{Job, Operation, Table, Unreadable};
-use common::arrivals::{Arrival, Arrivals, RankArrivals, Share, is_kept};
-use common::name::Name;
-use common::run_sums::Rank;
+use super::places::{MatchingPlace, Places};
+use crate::job::{Job, OperationTables, RankOperation, Unreadable};
+use common::arrivals::{Arrival, ArrivalShare, Arrivals, RankArrivals, is_kept};
+use common::name::FunctionName;
+use common::run_sums::RankSums;
 use rustc_hash::FxHashMap;
 
 /// Most arrivals of a sample, of all processes.
@@ -20,23 +20,29 @@ const MESSAGES: u64 = 0x5eed;
 
 /// The sample, and the first and the last time of each process, both by place in the clock tree.
 #[derive(Debug)]
-pub(super) struct Sample {
+pub(super) struct ClockSample {
     pub(super) arrivals: Vec<Arrivals>,
     pub(super) spans: Vec<[u64; 2]>,
 }
 
-impl Sample {
+impl ClockSample {
     /// Reads all operations once, and keeps at most 2 million of those with a GPU begin: the same ones of all ranks.
     ///
     /// # Errors
     /// A table cannot be read.
-    pub(super) fn of(job: &Job, table: &dyn Table, places: &Places, day: &Day) -> Result<Self, Unreadable> {
+    pub(super) fn of(job: &Job, table: &dyn OperationTables, places: &Places, day: &Day) -> Result<Self, Unreadable> {
         Self::of_at_most(MOST, job, table, places, day)
     }
 
-    fn of_at_most(most: usize, job: &Job, table: &dyn Table, places: &Places, day: &Day) -> Result<Self, Unreadable> {
+    fn of_at_most(
+        most: usize,
+        job: &Job,
+        table: &dyn OperationTables,
+        places: &Places,
+        day: &Day,
+    ) -> Result<Self, Unreadable> {
         let ranks = job.processes.iter().map(|_| Vec::new()).collect();
-        let names = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
+        let names = [c"Send", c"Recv"].map(|name| FunctionName::of(Some(name)));
         let mut sampling = Sampling { places, names, ranks, one_in: 1, count: 0, most };
         let mut spans = vec![[0; 2]; job.processes.len()];
         for (process, of_process) in job.processes.iter().enumerate() {
@@ -47,7 +53,7 @@ impl Sample {
                 *known = span;
             }
         }
-        let share = Share::of_operations(sampling.one_in);
+        let share = ArrivalShare::of_operations(sampling.one_in);
         let of_process = |ranks: Vec<OfRank>| {
             let ranks = ranks
                 .into_iter()
@@ -65,7 +71,7 @@ impl Sample {
 struct Sampling<'a> {
     places: &'a Places,
     /// Send and receive.
-    names: [Name; 2],
+    names: [FunctionName; 2],
     /// By place of the process in the clock tree.
     ranks: Vec<Vec<OfRank>>,
     one_in: u32,
@@ -80,7 +86,7 @@ impl Sampling<'_> {
         &mut self,
         process: usize,
         place: usize,
-        table: &dyn Table,
+        table: &dyn OperationTables,
         mut span: Option<[u64; 2]>,
     ) -> Result<Option<[u64; 2]>, Unreadable> {
         // the place of each rank among those of the process; `None` for ranks that are compared with nobody
@@ -107,11 +113,11 @@ impl Sampling<'_> {
 
     /// Enters a rank of a communicator that is compared with others.
     fn enter(&mut self, process: usize, place: usize, comm: u64, rank: i32) -> Option<usize> {
-        let Place { communicator, member, .. } = self.places.of_operation(process, comm, rank)?;
+        let MatchingPlace { communicator, member, .. } = self.places.of_operation(process, comm, rank)?;
         let members = self.places.teams.get(communicator)?.members.len();
         let ranks = self.ranks.get_mut(place).filter(|_| member.is_some() && members > 1)?;
         ranks.push(OfRank {
-            rank: Rank { comm, rank },
+            rank: RankSums { comm, rank },
             is_timed: false,
             arrivals: Vec::new(),
             messages: FxHashMap::default(),
@@ -130,7 +136,7 @@ impl Sampling<'_> {
 /// The arrivals of a rank.
 #[derive(Debug)]
 struct OfRank {
-    rank: Rank,
+    rank: RankSums,
     /// Whether it has any begin. Else it is in no comparison, which the other ranks can do without it.
     is_timed: bool,
     arrivals: Vec<Arrival>,
@@ -140,8 +146,8 @@ struct OfRank {
 
 impl OfRank {
     /// Returns whether an operation is one of those that stay: with a message, its other end stays, too.
-    fn keeps(&self, operation: (Name, u64, u32), one_in: u32, [send, receive]: [Name; 2]) -> bool {
-        let Rank { comm, rank } = self.rank;
+    fn keeps(&self, operation: (FunctionName, u64, u32), one_in: u32, [send, receive]: [FunctionName; 2]) -> bool {
+        let RankSums { comm, rank } = self.rank;
         let (function, sequence, occurrence) = operation;
         if function != send && function != receive {
             return is_kept(comm ^ u64::from(function.bits()) << 56, sequence, occurrence, one_in);
@@ -151,7 +157,7 @@ impl OfRank {
         is_kept(comm ^ MESSAGES, from << 32 | to, occurrence, one_in)
     }
 
-    fn thin(&mut self, one_in: u32, names: [Name; 2]) {
+    fn thin(&mut self, one_in: u32, names: [FunctionName; 2]) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.retain(|arrival| self.keeps(arrival.operation(), one_in, names));
         // the first processes of a long job would keep room for all of their operations
@@ -160,7 +166,13 @@ impl OfRank {
     }
 
     /// Adds the arrival at an operation, if it has one, and is one of those that stay.
-    fn add(&mut self, operation: &Operation, arrival: Option<Arrival>, one_in: u32, names: [Name; 2]) -> bool {
+    fn add(
+        &mut self,
+        operation: &RankOperation,
+        arrival: Option<Arrival>,
+        one_in: u32,
+        names: [FunctionName; 2],
+    ) -> bool {
         let (function, sequence, occurrence) = match operation.peer {
             Some(peer) => {
                 let number = self.messages.entry((peer, operation.function == names[0])).or_default();
@@ -184,12 +196,12 @@ impl OfRank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::{self, Made};
+    use crate::made::{self, MadeJob};
     use std::collections::BTreeSet;
 
-    fn sample(made: &Made, most: usize) -> Vec<Vec<Arrival>> {
+    fn sample(made: &MadeJob, most: usize) -> Vec<Vec<Arrival>> {
         let (places, day) = (Places::of(&made.job), Day::of(&made.job.processes));
-        let sample = Sample::of_at_most(most, &made.job, &made.table, &places, &day).unwrap();
+        let sample = ClockSample::of_at_most(most, &made.job, &made.table, &places, &day).unwrap();
         sample.arrivals.into_iter().map(|of| of.ranks.into_iter().flat_map(|rank| rank.arrivals).collect()).collect()
     }
 
@@ -211,9 +223,9 @@ mod tests {
         let mut made = made::exchanged(4, 400, |_, _| 1000);
         // an end without a time has a number, too
         made.table.0[0][3].time = None;
-        let [send, receive] = [c"Send", c"Recv"].map(|name| Name::of(Some(name)));
+        let [send, receive] = [c"Send", c"Recv"].map(|name| FunctionName::of(Some(name)));
         let kept = sample(&made, 2000);
-        let ends = |function: Name| -> BTreeSet<(u64, u64, u32)> {
+        let ends = |function: FunctionName| -> BTreeSet<(u64, u64, u32)> {
             let of = (0..).zip(&kept).flat_map(|(own, of)| of.iter().map(move |it| (own, it)));
             let of = of.filter(|(_, it)| it.function == function);
             let way = |own, peer| if function == send { (own, peer) } else { (peer, own) };

@@ -1,6 +1,6 @@
 //! Which sends and receives of a rank are one exchange.
 
-use crate::job::Operation;
+use crate::job::RankOperation;
 
 /// Number of rows of a process after which nothing is added to an exchange any more. Threads of a process that enqueue
 /// at one time mix their rows; a rank's own rows follow one another.
@@ -19,7 +19,7 @@ pub(crate) enum Together {
 
 impl Together {
     /// Returns the fact that a send or receive shares with others of its exchange.
-    pub(crate) fn of(operation: &Operation) -> Self {
+    pub(crate) fn of(operation: &RankOperation) -> Self {
         match operation.group {
             Some(group) => Self::Group(group, operation.stream),
             None if operation.alone => Self::Alone,
@@ -28,7 +28,7 @@ impl Together {
     }
 
     /// Returns whether an operation that the host enqueued later may still be followed by one that belongs here.
-    pub(crate) fn goes_on(self, operation: &Operation) -> bool {
+    pub(crate) fn goes_on(self, operation: &RankOperation) -> bool {
         match self {
             Self::Group(group, _) => operation.group == Some(group),
             Self::Kernel(kernel) => operation.kernel == kernel,

@@ -15,7 +15,7 @@ const KEYS: [&str; 4] =
 
 /// A communicator as the process made it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Made {
+pub struct MadeCommunicator {
     /// Id, 16 hexadecimal digits.
     pub comm: String,
     /// Name, or empty.
@@ -36,7 +36,7 @@ pub struct About {
     /// The process.
     pub process: Process,
     /// Its communicators, in the order in which they were made.
-    pub communicators: Vec<Made>,
+    pub communicators: Vec<MadeCommunicator>,
     /// Its summary, where there is one.
     pub summary: Option<Summary>,
 }
@@ -67,7 +67,7 @@ impl About {
             return Err(wrong(file, KEYS[0], cause));
         }
         let process: Process = entry(metadata, KEYS[1], file)?;
-        let communicators: Vec<Made> = entry(metadata, KEYS[2], file)?;
+        let communicators: Vec<MadeCommunicator> = entry(metadata, KEYS[2], file)?;
         if let Some(odd) = communicators.iter().find(|it| u64::from_str_radix(&it.comm, 16).is_err()) {
             return Err(wrong(file, KEYS[2], format!("\"{}\" is no id of a communicator", odd.comm)));
         }

@@ -1,6 +1,6 @@
 //! Puts the processes of files together to a job.
 
-use super::{About, Made};
+use super::{About, MadeCommunicator};
 use crate::job::{Communicator, Gpu, Job, Member, Process};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ const ONE_BOOT: i128 = 1_000_000_000;
 #[derive(Clone, Copy)]
 struct Claim<'a> {
     process: usize,
-    made: &'a Made,
+    made: &'a MadeCommunicator,
 }
 
 /// Returns the order of processes by their ranks in the job. Those without a rank come last, in the order that they
@@ -106,7 +106,7 @@ fn communicator(comm: u64, claims: &[Claim<'_>], firsts: &[usize]) -> Communicat
         }
     }
     let name = claims.iter().map(|it| &it.made.name).find(|name| !name.is_empty()).cloned().unwrap_or_default();
-    let most = |number: fn(&Made) -> i32| claims.iter().map(|it| number(it.made)).max().unwrap_or_default();
+    let most = |number: fn(&MadeCommunicator) -> i32| claims.iter().map(|it| number(it.made)).max().unwrap_or_default();
     let (nranks, nnodes) = (most(|it| it.nranks), most(|it| it.nnodes));
     Communicator { comm, name, nranks, nnodes, members, repeated: repeated.into_iter().collect() }
 }
@@ -146,27 +146,27 @@ fn name(rank: Option<u32>, process: usize, index: usize, gpus: usize) -> String 
 /// time of day at boot.
 fn nodes(processes: &[Process], notes: &mut Vec<String>) -> Vec<usize> {
     #[derive(PartialEq)]
-    enum Machine {
+    enum AssembledMachine {
         Boot(String),
         Host(String),
         BootTime(i128),
     }
     let machine = |process: &Process| match (&process.boot, &process.host) {
-        (Some(boot), _) => Machine::Boot(boot.clone()),
-        (None, Some(host)) => Machine::Host(host.clone()),
-        (None, None) => Machine::BootTime(i128::from(process.real0) - i128::from(process.mono0)),
+        (Some(boot), _) => AssembledMachine::Boot(boot.clone()),
+        (None, Some(host)) => AssembledMachine::Host(host.clone()),
+        (None, None) => AssembledMachine::BootTime(i128::from(process.real0) - i128::from(process.mono0)),
     };
-    let is_one = |one: &Machine, other: &Machine| match (one, other) {
-        (Machine::BootTime(one), Machine::BootTime(other)) => (one - other).abs() < ONE_BOOT,
+    let is_one = |one: &AssembledMachine, other: &AssembledMachine| match (one, other) {
+        (AssembledMachine::BootTime(one), AssembledMachine::BootTime(other)) => (one - other).abs() < ONE_BOOT,
         (one, other) => one == other,
     };
-    let mut machines: Vec<Machine> = Vec::new();
+    let mut machines: Vec<AssembledMachine> = Vec::new();
     let mut exact: BTreeMap<String, usize> = BTreeMap::new();
     let mut nodes = Vec::new();
     for machine in processes.iter().map(machine) {
         let key = match &machine {
-            Machine::Boot(key) | Machine::Host(key) => Some(key.clone()),
-            Machine::BootTime(_) => None,
+            AssembledMachine::Boot(key) | AssembledMachine::Host(key) => Some(key.clone()),
+            AssembledMachine::BootTime(_) => None,
         };
         let known = match &key {
             Some(key) => exact.get(key).copied(),

@@ -1,8 +1,8 @@
 //! The columns of the table, each with the field of an operation that it holds.
 
-use crate::job::{Operation, Source, Time};
+use crate::job::{RankOperation, Time, TimedBy};
 use common::moments;
-use common::name::{Name, UNKNOWN};
+use common::name::{FunctionName, UNKNOWN};
 
 /// How a column stores its values.
 #[derive(Debug, Clone, Copy)]
@@ -14,12 +14,12 @@ pub enum Form {
     /// Booleans.
     Flag,
     /// Text, from a dictionary.
-    Text(Words),
+    Text(TextNumbers),
 }
 
 /// The numbers that stand for texts in a process.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
+pub struct TextNumbers {
     /// Returns the text of a number.
     pub show: fn(i64) -> String,
     /// Returns the number of a text; `None` for a text that the column cannot have.
@@ -36,24 +36,24 @@ pub struct Column {
     /// Whether a value may be absent.
     pub is_optional: bool,
     /// Returns the value of an operation. Values beyond 2^63 - 1 are stored as 2^63 - 1.
-    pub get: fn(&Operation) -> Option<i64>,
+    pub get: fn(&RankOperation) -> Option<i64>,
     /// Sets the value of an operation; `None` for a value that the field cannot have.
-    pub set: fn(&mut Operation, i64) -> Option<()>,
+    pub set: fn(&mut RankOperation, i64) -> Option<()>,
 }
 
-const HEX: Words = Words {
+const HEX: TextNumbers = TextNumbers {
     show: |id| format!("{:016x}", id.cast_unsigned()),
     parse: |text| u64::from_str_radix(text, 16).ok().map(u64::cast_signed),
 };
-const NAME: Words = Words { show: |name| of_bits(name).text(), parse: |text| Some(number(named(text))) };
-const KIND: Words = Words {
+const NAME: TextNumbers = TextNumbers { show: |name| of_bits(name).text(), parse: |text| Some(number(named(text))) };
+const KIND: TextNumbers = TextNumbers {
     show: |is_message| if is_message == 0 { "Coll" } else { "P2p" }.into(),
     parse: |text| ["Coll", "P2p"].iter().zip(0..).find_map(|(kind, number)| (*kind == text).then_some(number)),
 };
-const SOURCES: [Source; 5] = [Source::Stamps, Source::Events, Source::Kernels, Source::Proxy, Source::Enqueue];
-const SOURCE: Words = Words {
+const SOURCES: [TimedBy; 5] = [TimedBy::Stamps, TimedBy::Events, TimedBy::Kernels, TimedBy::Proxy, TimedBy::Enqueue];
+const SOURCE: TextNumbers = TextNumbers {
     show: |source| source_of(source).unwrap_or_default().text().into(),
-    parse: |text| Source::of(text).map(of_source),
+    parse: |text| TimedBy::of(text).map(of_source),
 };
 
 /// The columns, in the order of the file.
@@ -121,22 +121,22 @@ pub static COLUMNS: [Column; 28] = [
     flag("unfinished", |it| Some(it.unfinished.into()), |it, value| put(&mut it.unfinished, Some(value != 0))),
 ];
 
-type Get = fn(&Operation) -> Option<i64>;
-type Set = fn(&mut Operation, i64) -> Option<()>;
+type Get = fn(&RankOperation) -> Option<i64>;
+type SetColumn = fn(&mut RankOperation, i64) -> Option<()>;
 
-const fn long(name: &'static str, get: Get, set: Set) -> Column {
+const fn long(name: &'static str, get: Get, set: SetColumn) -> Column {
     Column { name, form: Form::Long, is_optional: false, get, set }
 }
 
-const fn int(name: &'static str, get: Get, set: Set) -> Column {
+const fn int(name: &'static str, get: Get, set: SetColumn) -> Column {
     Column { name, form: Form::Int, is_optional: false, get, set }
 }
 
-const fn flag(name: &'static str, get: Get, set: Set) -> Column {
+const fn flag(name: &'static str, get: Get, set: SetColumn) -> Column {
     Column { name, form: Form::Flag, is_optional: false, get, set }
 }
 
-const fn text(name: &'static str, words: Words, get: Get, set: Set) -> Column {
+const fn text(name: &'static str, words: TextNumbers, get: Get, set: SetColumn) -> Column {
     Column { name, form: Form::Text(words), is_optional: false, get, set }
 }
 
@@ -163,30 +163,30 @@ fn moment(value: i64) -> Option<u64> {
     natural(value).filter(|&time| time <= moments::LATEST)
 }
 
-fn time(operation: &mut Operation) -> &mut Time {
+fn time(operation: &mut RankOperation) -> &mut Time {
     operation.time.get_or_insert_default()
 }
 
-fn number(name: Name) -> i64 {
+fn number(name: FunctionName) -> i64 {
     name.bits().into()
 }
 
-fn known(name: Name) -> Option<i64> {
-    (name != Name::none()).then(|| number(name))
+fn known(name: FunctionName) -> Option<i64> {
+    (name != FunctionName::none()).then(|| number(name))
 }
 
-fn of_bits(number: i64) -> Name {
-    Name::from_bits(u8::try_from(number).unwrap_or_default())
+fn of_bits(number: i64) -> FunctionName {
+    FunctionName::from_bits(u8::try_from(number).unwrap_or_default())
 }
 
-fn named(text: &str) -> Name {
-    if text == UNKNOWN { Name::none() } else { Name::of_text(text) }
+fn named(text: &str) -> FunctionName {
+    if text == UNKNOWN { FunctionName::none() } else { FunctionName::of_text(text) }
 }
 
-fn of_source(source: Source) -> i64 {
+fn of_source(source: TimedBy) -> i64 {
     SOURCES.iter().zip(0..).find_map(|(it, number)| (*it == source).then_some(number)).unwrap_or_default()
 }
 
-fn source_of(number: i64) -> Option<Source> {
+fn source_of(number: i64) -> Option<TimedBy> {
     SOURCES.get(usize::try_from(number).ok()?).copied()
 }

@@ -22,11 +22,11 @@ mod tables;
 mod tests;
 mod writer;
 
-pub use about::{About, Made};
-pub use column::{COLUMNS, Column, Form, Words};
-pub use rows::Rows;
+pub use about::{About, MadeCommunicator};
+pub use column::{COLUMNS, Column, Form, TextNumbers};
+pub use rows::FileRows;
 pub use tables::{Opened, Tables};
-pub use writer::{Writer, directory};
+pub use writer::{TableWriter, directory};
 
 /// Number of the format. A file with a larger one is refused.
 pub const FORMAT: u32 = 1;

@@ -1,7 +1,7 @@
 //! The pages of a column, as this project's writer makes them: what a damaged page's header asks for is looked at before
 //! Parquet's reader takes memory for it.
 
-use super::source::{Place, Source};
+use super::source::{Place, TableFile};
 use bytes::Bytes;
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -30,7 +30,7 @@ impl Pages {
     ///
     /// # Errors
     /// The row group has no such column, or the footer is damaged.
-    pub(super) fn open(source: &Arc<Source>, group: &RowGroupMetaData, place: usize) -> Result<Self> {
+    pub(super) fn open(source: &Arc<TableFile>, group: &RowGroupMetaData, place: usize) -> Result<Self> {
         let chunk = group.columns().get(place).ok_or_else(|| wrong("is missing"))?;
         let rows = usize::try_from(group.num_rows()).map_err(|_| wrong("has a negative number of rows"))?;
         SerializedPageReader::new(Arc::new(Headers(Arc::clone(source))), chunk, rows, None).map(Self)
@@ -80,7 +80,7 @@ impl PageReader for Pages {
 }
 
 /// A file in which the headers of pages are looked at before they are read.
-struct Headers(Arc<Source>);
+struct Headers(Arc<TableFile>);
 
 impl Length for Headers {
     fn len(&self) -> u64 {

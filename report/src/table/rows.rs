@@ -2,10 +2,10 @@
 
 use super::contained::contained;
 use super::pages::Pages;
-use super::source::Source;
+use super::source::TableFile;
 use super::writer::physical;
 use super::{COLUMNS, Column, Form};
-use crate::job::{Operation, Unreadable};
+use crate::job::{RankOperation, Unreadable};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 const BATCH: usize = 128;
 
 /// The rows of a file. After an error there are no more.
-pub struct Rows {
+pub struct FileRows {
     name: String,
-    source: Arc<Source>,
+    source: Arc<TableFile>,
     /// Number of row groups.
     groups: usize,
     /// Place in the file's schema of each of [`COLUMNS`]; `None` where the file lacks an optional column.
@@ -31,10 +31,10 @@ pub struct Rows {
     columns: Vec<Decoder>,
     /// Rows of the present row group that are not decoded yet.
     left: usize,
-    batch: std::vec::IntoIter<Operation>,
+    batch: std::vec::IntoIter<RankOperation>,
 }
 
-impl Rows {
+impl FileRows {
     /// Opens a file.
     ///
     /// # Errors
@@ -64,14 +64,14 @@ impl Rows {
     }
 
     /// Decodes the next rows; none at the end.
-    fn decode(&mut self) -> Result<Vec<Operation>, Unreadable> {
+    fn decode(&mut self) -> Result<Vec<RankOperation>, Unreadable> {
         while self.left == 0 {
             if self.group >= self.groups {
                 return Ok(Vec::new());
             }
             self.open_group()?;
         }
-        let mut rows = vec![Operation::default(); self.left.min(BATCH)];
+        let mut rows = vec![RankOperation::default(); self.left.min(BATCH)];
         for number in 0..self.columns.len() {
             let Some(decoder) = self.columns.get_mut(number) else { break };
             let column = decoder.column;
@@ -103,8 +103,8 @@ impl Rows {
     }
 }
 
-impl Iterator for Rows {
-    type Item = Result<Operation, Unreadable>;
+impl Iterator for FileRows {
+    type Item = Result<RankOperation, Unreadable>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(row) = self.batch.next() {
@@ -128,16 +128,16 @@ impl Iterator for Rows {
 const DAMAGED: &str = "the file is damaged: make or copy it again";
 
 /// Opens a file and reads its footer.
-pub(super) fn footer(path: &Path) -> Result<(Source, ParquetMetaData), Unreadable> {
+pub(super) fn footer(path: &Path) -> Result<(TableFile, ParquetMetaData), Unreadable> {
     let name = path.display().to_string();
     let wrong = |error: io::Error| Unreadable { file: name.clone(), place: None, cause: error.to_string() };
-    let source = Source::open(path).map_err(wrong)?;
+    let source = TableFile::open(path).map_err(wrong)?;
     let metadata = parsed(&source, &name)?;
     Ok((source, metadata))
 }
 
 /// Reads the footer of an open file.
-fn parsed(source: &Source, name: &str) -> Result<ParquetMetaData, Unreadable> {
+fn parsed(source: &TableFile, name: &str) -> Result<ParquetMetaData, Unreadable> {
     let wrong = |cause| Unreadable { file: name.into(), place: Some("footer".into()), cause };
     let read = contained(|| ParquetMetaDataReader::new().parse_and_finish(source));
     read.ok_or_else(|| wrong(DAMAGED.into()))?.map_err(|error| wrong(cause(&error)))
@@ -164,7 +164,7 @@ impl Decoder {
     fn open(
         column: &'static Column,
         place: usize,
-        source: &Arc<Source>,
+        source: &Arc<TableFile>,
         group: &RowGroupMetaData,
     ) -> Result<Self, String> {
         let pages = Pages::open(source, group, place).map_err(|it| cause(&it))?;
@@ -175,7 +175,7 @@ impl Decoder {
     }
 
     /// Reads the values of these rows.
-    fn read(&mut self, rows: &mut [Operation]) -> Result<(), String> {
+    fn read(&mut self, rows: &mut [RankOperation]) -> Result<(), String> {
         let Self { column, reader, is_optional, levels, words } = self;
         levels.clear();
         let levels = is_optional.then_some(levels);
@@ -194,7 +194,7 @@ impl Decoder {
 /// Reads values and sets them in the rows.
 fn fill<T: DataType>(
     column: &Column,
-    rows: &mut [Operation],
+    rows: &mut [RankOperation],
     reader: &mut ColumnReaderImpl<T>,
     mut levels: Option<&mut Vec<i16>>,
     mut number: impl FnMut(&T::T) -> Option<i64>,

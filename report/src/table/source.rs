@@ -13,12 +13,12 @@ use std::sync::Arc;
 const HEADER: usize = 256;
 
 /// An open file of one descriptor. Parquet's own reader of files takes two more.
-pub(super) struct Source {
+pub(super) struct TableFile {
     file: Arc<File>,
     length: u64,
 }
 
-impl Source {
+impl TableFile {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
@@ -26,13 +26,13 @@ impl Source {
     }
 }
 
-impl Length for Source {
+impl Length for TableFile {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl ChunkReader for Source {
+impl ChunkReader for TableFile {
     type T = BufReader<Place>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {

@@ -1,10 +1,10 @@
 //! The files of a dataset as the operations' tables of a job.
 
 use super::assembly::{assemble, by_rank};
-use super::rows::{Rows, footer};
+use super::rows::{FileRows, footer};
 use super::{About, FILE};
 use crate::answer::Input;
-use crate::job::{Job, Operations, Table, Unreadable};
+use crate::job::{Job, OperationTables, ProcessOperations, Unreadable};
 use common::summary::Summary;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -86,9 +86,9 @@ impl Tables {
     }
 }
 
-impl Table for Tables {
-    fn operations(&self, process: usize) -> Result<Operations<'_>, Unreadable> {
-        Ok(Box::new(Rows::open(self.files.get(process).ok_or_else(|| unknown(process))?)?))
+impl OperationTables for Tables {
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
+        Ok(Box::new(FileRows::open(self.files.get(process).ok_or_else(|| unknown(process))?)?))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::rows::footer;
 use super::*;
-use crate::job::{Operation, Process, Source, Table, Time, Unreadable};
-use common::name::Name;
+use crate::job::{OperationTables, Process, RankOperation, Time, TimedBy, Unreadable};
+use common::name::FunctionName;
 use parquet::column::page::PageReader;
 use parquet::file::reader::SerializedPageReader;
 use std::fs;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-fn name(text: &std::ffi::CStr) -> Name {
-    Name::of(Some(text))
+fn name(text: &std::ffi::CStr) -> FunctionName {
+    FunctionName::of(Some(text))
 }
 
 /// Returns an all-reduce of which everything is known.
-fn full(number: u64) -> Operation {
-    Operation {
+fn full(number: u64) -> RankOperation {
+    RankOperation {
         comm: 0xfbf0_e413_ac16_8a96,
         rank: 3,
         function: name(c"AllReduce"),
@@ -33,7 +33,7 @@ fn full(number: u64) -> Operation {
         protocol: name(c"LL128"),
         channels: 24,
         enqueued: 1_000_000 + number * 1000,
-        source: Source::Stamps,
+        source: TimedBy::Stamps,
         duration: 700,
         time: Some(Time { start: 1_000_500 + number * 1000, stop: 1_001_200 + number * 1000, clock: [7, 9], ahead: 4 }),
         kernel: number * 2,
@@ -45,8 +45,8 @@ fn full(number: u64) -> Operation {
 }
 
 /// Returns a send of which nothing is known that may be unknown.
-fn bare(number: u64) -> Operation {
-    Operation {
+fn bare(number: u64) -> RankOperation {
+    RankOperation {
         comm: 7,
         rank: 0,
         function: name(c"Send"),
@@ -54,35 +54,35 @@ fn bare(number: u64) -> Operation {
         order: number,
         enqueued: number,
         unfinished: true,
-        ..Operation::default()
+        ..RankOperation::default()
     }
 }
 
-fn made(comm: u64, rank: i32, made: u64) -> Made {
-    Made { comm: format!("{comm:016x}"), name: "world".into(), nranks: 4, nnodes: 2, rank, made }
+fn made(comm: u64, rank: i32, made: u64) -> MadeCommunicator {
+    MadeCommunicator { comm: format!("{comm:016x}"), name: "world".into(), nranks: 4, nnodes: 2, rank, made }
 }
 
-fn about(id: &str, communicators: Vec<Made>) -> About {
+fn about(id: &str, communicators: Vec<MadeCommunicator>) -> About {
     let process =
         Process { id: id.into(), file: format!("{id}.jsonl.gz"), host: Some("a".into()), ..Process::default() };
     About { process, communicators, summary: None }
 }
 
-fn written(dataset: &Path, about: &About, operations: &[Operation]) -> PathBuf {
-    let mut writer = Writer::create(dataset, &about.process.id).unwrap();
+fn written(dataset: &Path, about: &About, operations: &[RankOperation]) -> PathBuf {
+    let mut writer = TableWriter::create(dataset, &about.process.id).unwrap();
     operations.iter().for_each(|operation| writer.push(operation).unwrap());
     writer.finish(about).unwrap()
 }
 
-fn read(path: &Path) -> Result<Vec<Operation>, Unreadable> {
-    Rows::open(path)?.collect()
+fn read(path: &Path) -> Result<Vec<RankOperation>, Unreadable> {
+    FileRows::open(path)?.collect()
 }
 
 #[test]
 fn what_is_written_is_read_back() {
     let dataset = TempDir::new().unwrap();
     // three row groups, and a part of a page at the end of each
-    let rows: Vec<Operation> =
+    let rows: Vec<RankOperation> =
         (0..70_001).map(|number| if number % 3 == 0 { bare(number) } else { full(number) }).collect();
     let path = written(dataset.path(), &about("00ff", vec![made(7, 0, 5)]), &rows);
     assert_eq!(path, dataset.path().join("process=00ff/operations.parquet"));
@@ -106,7 +106,7 @@ fn a_table_without_rows_has_a_process() {
 #[test]
 fn values_beyond_a_column_are_the_largest() {
     let dataset = TempDir::new().unwrap();
-    let row = Operation { bytes: u64::MAX, replay: u32::MAX, ..full(1) };
+    let row = RankOperation { bytes: u64::MAX, replay: u32::MAX, ..full(1) };
     let read = read(&written(dataset.path(), &about("1", vec![]), &[row])).unwrap();
     assert_eq!((read[0].bytes, read[0].replay), (i64::MAX as u64, i32::MAX as u32));
 }
@@ -117,11 +117,18 @@ fn a_page_of_each_column_is_small() {
     let dataset = TempDir::new().unwrap();
     // numbers that no encoding makes small
     let mut random = fastrand::Rng::with_seed(1);
-    let rows: Vec<Operation> = (0..10_000)
+    let rows: Vec<RankOperation> = (0..10_000)
         .map(|number| {
             let mut long = || random.u64(..1 << 48);
             let time = Some(Time { start: long(), stop: long(), clock: [long(), long()], ahead: long() });
-            Operation { count: Some(long()), bytes: long(), enqueued: long(), duration: long(), time, ..full(number) }
+            RankOperation {
+                count: Some(long()),
+                bytes: long(),
+                enqueued: long(),
+                duration: long(),
+                time,
+                ..full(number)
+            }
         })
         .collect();
     let path = written(dataset.path(), &about("1", vec![]), &rows);
@@ -142,7 +149,7 @@ fn a_page_of_each_column_is_small() {
 #[test]
 fn a_damaged_file_is_an_error_that_names_it() {
     let dataset = TempDir::new().unwrap();
-    let rows: Vec<Operation> =
+    let rows: Vec<RankOperation> =
         (0..300).map(|number| if number % 2 == 0 { bare(number) } else { full(number) }).collect();
     let path = written(dataset.path(), &about("1", vec![made(7, 0, 5)]), &rows);
     let whole = fs::read(&path).unwrap();
@@ -167,7 +174,7 @@ fn a_damaged_file_is_an_error_that_names_it() {
         errors += usize::from(try_it(&bytes));
     }
     assert!(errors > 100, "{errors} of {} damages seen", whole.len() / 11);
-    let error = Rows::open(&dataset.path().join("absent")).err().unwrap();
+    let error = FileRows::open(&dataset.path().join("absent")).err().unwrap();
     assert!(error.to_string().ends_with("absent: No such file or directory (os error 2)"), "{error}");
 }
 
@@ -189,7 +196,7 @@ fn a_newer_format_is_refused_by_name() {
 #[test]
 fn a_writer_that_is_dropped_leaves_no_file() {
     let dataset = TempDir::new().unwrap();
-    let mut writer = Writer::create(dataset.path(), "1").unwrap();
+    let mut writer = TableWriter::create(dataset.path(), "1").unwrap();
     writer.push(&full(1)).unwrap();
     drop(writer);
     assert_eq!(dataset.path().join("process=1").read_dir().unwrap().count(), 0);

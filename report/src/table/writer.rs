@@ -1,8 +1,8 @@
 //! Writes the file of a process.
 
 use super::{About, COLUMNS, Column, FILE, Form, GROUP_ROWS, PAGE_ROWS};
-use crate::job::Operation;
-use crate::part_file::{Place, Unwritten};
+use crate::job::RankOperation;
+use crate::part_file::{PartFilePlace, Unwritten};
 use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -31,21 +31,21 @@ pub fn directory(dataset: &Path, id: &str) -> PathBuf {
 }
 
 /// A file that is being written. It appears under its name once it is whole; dropping the writer removes it.
-pub struct Writer {
+pub struct TableWriter {
     /// Dropped before its place, through which it is reached.
     part: NamedTempFile,
-    place: Place,
+    place: PartFilePlace,
     file: SerializedFileWriter<File>,
-    rows: Vec<Operation>,
+    rows: Vec<RankOperation>,
 }
 
-impl Writer {
+impl TableWriter {
     /// Begins the file of a process in a dataset, in a directory of its own.
     ///
     /// # Errors
     /// The directory or the file cannot be made.
     pub fn create(dataset: &Path, id: &str) -> Result<Self, Unwritten> {
-        let (place, part) = Place::begin(&directory(dataset, id), FILE.to_owned())?;
+        let (place, part) = PartFilePlace::begin(&directory(dataset, id), FILE.to_owned())?;
         let writer = part
             .reopen()
             .and_then(|file| Ok(SerializedFileWriter::new(file, Arc::new(schema()?), Arc::new(properties()))?));
@@ -57,7 +57,7 @@ impl Writer {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn push(&mut self, operation: &Operation) -> Result<(), Unwritten> {
+    pub fn push(&mut self, operation: &RankOperation) -> Result<(), Unwritten> {
         self.rows.push(*operation);
         if self.rows.len() >= GROUP_ROWS { self.flush() } else { Ok(()) }
     }
@@ -89,7 +89,7 @@ impl Writer {
     }
 }
 
-fn write(mut group: SerializedRowGroupWriter<'_, File>, rows: &[Operation]) -> Result<(), ParquetError> {
+fn write(mut group: SerializedRowGroupWriter<'_, File>, rows: &[RankOperation]) -> Result<(), ParquetError> {
     for column in &COLUMNS {
         let Some(mut writer) = group.next_column()? else { break };
         let values = rows.iter().filter_map(column.get);

@@ -8,10 +8,10 @@ use crate::job::ipc::{Ipc, IpcError};
 use crate::job::node_clocks::Nodes;
 use common::arrivals::{self, Arrivals};
 use common::clock::CLOCK;
-use common::clock_tree::{ClockTree, Link};
+use common::clock_tree::{ClockTree, ParentLink};
 use common::guard::contain;
 use common::lateness::lateness;
-use common::summary::{self, Clocks, Merging, Rows, Summary};
+use common::summary::{self, ClockComparison, Merging, RowKind, Summary};
 use serde::{Deserialize, Serialize};
 
 /// Bytes that the first process receives at most from all processes together. Merged, a row takes about as many bytes
@@ -26,9 +26,9 @@ const HEAD: usize = size_of::<u64>();
 
 /// The text of a part: everything that a process sends, except for its arrivals.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Part {
+struct GatherPart {
     summary: Option<Summary>,
-    link: Option<Link>,
+    link: Option<ParentLink>,
     nanoseconds_per_tick: f64,
 }
 
@@ -55,10 +55,11 @@ pub(crate) fn gather(
         let mut summary = summary;
         // sent behind the text
         summary.iter_mut().flat_map(|it| &mut it.processes).for_each(|process| process.arrivals = None);
-        let part = Part { summary, link: link.as_ref().ok().copied(), nanoseconds_per_tick: nanoseconds_per_tick() };
+        let part =
+            GatherPart { summary, link: link.as_ref().ok().copied(), nanoseconds_per_tick: nanoseconds_per_tick() };
         encode(part, arrivals.unwrap_or_default(), share, MOST_ARRIVALS / ipc.size())
     });
-    let mut parts = Parts::default();
+    let mut parts = GatherParts::default();
     let gathered = ipc.gather(&own, |bytes| {
         let (part, arrivals) = contain("gather", Default::default(), || take_apart(bytes).unwrap_or_default());
         contain("gather", (), || parts.add(part, arrivals));
@@ -71,11 +72,11 @@ pub(crate) fn gather(
 /// bytes.
 pub(crate) fn alone(summary: Summary, arrivals: Option<Arrivals>, most: usize) -> Summary {
     let nanoseconds_per_tick = nanoseconds_per_tick();
-    let part = Part { summary: Some(summary), link: None, nanoseconds_per_tick };
+    let part = GatherPart { summary: Some(summary), link: None, nanoseconds_per_tick };
     let mut arrivals = arrivals.unwrap_or_default();
     arrivals.keep_at_most(MOST_ARRIVALS);
     let kept = summary::Arrivals::of_process(arrivals.clone(), nanoseconds_per_tick, most);
-    let mut parts = Parts::default();
+    let mut parts = GatherParts::default();
     parts.add(part, arrivals);
     let mut summary = parts.merge();
     summary.processes.iter_mut().for_each(|process| process.arrivals = Some(kept.clone()));
@@ -89,7 +90,7 @@ pub(crate) fn alone(summary: Summary, arrivals: Option<Arrivals>, most: usize) -
 
 /// Encodes as much of a part as fits into `share` bytes, with at most `most` arrivals. A quarter is kept for arrivals,
 /// since only they say who is late; rows give way for it.
-fn encode(part: Part, mut arrivals: Arrivals, share: usize, most: usize) -> Vec<u8> {
+fn encode(part: GatherPart, mut arrivals: Arrivals, share: usize, most: usize) -> Vec<u8> {
     arrivals.keep_at_most(most);
     let reserved = arrivals.encode().len().min(share / ARRIVALS_HAVE);
     let mut bytes = fit(part, share - reserved, share);
@@ -100,8 +101,8 @@ fn encode(part: Part, mut arrivals: Arrivals, share: usize, most: usize) -> Vec<
 
 /// Encodes as much of a part's text as fits into `room` bytes. The counters of the process and its communicators may
 /// take `share` bytes.
-fn fit(mut part: Part, room: usize, share: usize) -> Vec<u8> {
-    let encoded = |part: &Part| {
+fn fit(mut part: GatherPart, room: usize, share: usize) -> Vec<u8> {
+    let encoded = |part: &GatherPart| {
         let text = serde_json::to_vec(part).unwrap_or_default();
         [&(text.len() as u64).to_le_bytes()[..], &text].concat()
     };
@@ -112,7 +113,7 @@ fn fit(mut part: Part, room: usize, share: usize) -> Vec<u8> {
         room >> 10,
         MOST >> 20
     );
-    for rows in [Rows::Channels, Rows::Transfers, Rows::Operations] {
+    for rows in [RowKind::Channels, RowKind::Transfers, RowKind::Operations] {
         if bytes.len() > room
             && let Some(summary) = &mut part.summary
         {
@@ -127,7 +128,7 @@ fn fit(mut part: Part, room: usize, share: usize) -> Vec<u8> {
     bytes
 }
 
-fn take_apart(bytes: &[u8]) -> Option<(Part, Arrivals)> {
+fn take_apart(bytes: &[u8]) -> Option<(GatherPart, Arrivals)> {
     let length = u64::from_le_bytes(bytes.get(..HEAD)?.try_into().ok()?);
     let (text, arrivals) = bytes.get(HEAD..)?.split_at_checked(usize::try_from(length).ok()?)?;
     Some((serde_json::from_slice(text).ok()?, Arrivals::decode(arrivals).unwrap_or_default()))
@@ -135,17 +136,17 @@ fn take_apart(bytes: &[u8]) -> Option<(Part, Arrivals)> {
 
 /// The parts of all processes, in the first process, as they come.
 #[derive(Debug, Default)]
-struct Parts {
+struct GatherParts {
     summaries: Merging,
-    links: Vec<Option<Link>>,
+    links: Vec<Option<ParentLink>>,
     arrivals: Vec<Arrivals>,
     /// Length of a tick of the first process.
     nanoseconds_per_tick: Option<f64>,
 }
 
-impl Parts {
+impl GatherParts {
     /// Adds the part of the next process.
-    fn add(&mut self, part: Part, arrivals: Arrivals) {
+    fn add(&mut self, part: GatherPart, arrivals: Arrivals) {
         let number = u32::try_from(self.links.len());
         self.links.push(part.link);
         self.arrivals.push(arrivals);
@@ -164,7 +165,7 @@ impl Parts {
         summary.notes.extend(arrivals::note(&arrivals));
         (summary.lateness, summary.bandwidth) = lateness(arrivals, &clocks, scale, &summary.communicators);
         // without offsets between nodes, all processes are on one node and read the same clock
-        summary.clocks = Some(clocks.clocks(scale).unwrap_or(Clocks { nodes: 1, error_us: 0.0 }));
+        summary.clocks = Some(clocks.clocks(scale).unwrap_or(ClockComparison { nodes: 1, error_us: 0.0 }));
         let silent = links.len() - summary.processes.len();
         if silent > 0 {
             let all = links.len();
@@ -182,12 +183,12 @@ impl Parts {
 mod tests {
     use super::*;
     use common::arrivals::{Arrival, Collective, RankArrivals};
-    use common::name::Name;
-    use common::run_sums::Rank;
-    use common::summary::{Channel, Operations};
+    use common::name::FunctionName;
+    use common::run_sums::RankSums;
+    use common::summary::{Channel, SummaryOperations};
 
     /// Returns the part and the arrivals of a process with many rows of each kind.
-    fn much() -> (Part, Arrivals) {
+    fn much() -> (GatherPart, Arrivals) {
         let mut summary = Summary::of_nothing("");
         let comm = "00000000000000ab".to_owned();
         let channel = Channel {
@@ -206,15 +207,15 @@ mod tests {
                 "gpu_timed": 0, "time_us": 0, "min_us": null, "max_us": null, "proxy_timed": 0, "proxy_time_us": 0,
                 "enqueue_timed": 1, "enqueue_time_us": 1}}"#
         );
-        let row: Operations = serde_json::from_str(&row).unwrap();
+        let row: SummaryOperations = serde_json::from_str(&row).unwrap();
         summary.operations = vec![row; 20];
         let collective = |at: u64| {
             let arrival = Arrival { time: at << 20, length: 1000, ..Arrival::default() };
-            Collective { function: Name::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
+            Collective { function: FunctionName::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
         };
-        let rank = RankArrivals::new(Rank { comm: 0xab, rank: 0 }, (0..10_000).map(collective).collect());
+        let rank = RankArrivals::new(RankSums { comm: 0xab, rank: 0 }, (0..10_000).map(collective).collect());
         let arrivals = Arrivals { ranks: vec![rank], ..Arrivals::default() };
-        (Part { summary: Some(summary), link: None, nanoseconds_per_tick: 1.0 }, arrivals)
+        (GatherPart { summary: Some(summary), link: None, nanoseconds_per_tick: 1.0 }, arrivals)
     }
 
     #[test]
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn parts_that_cannot_be_read_are_counted() {
-        let mut parts = Parts::default();
+        let mut parts = GatherParts::default();
         for bytes in [encode(much().0, Arrivals::default(), 1 << 20, 1), vec![], vec![1, 2, 3]] {
             let (part, arrivals) = take_apart(&bytes).unwrap_or_default();
             parts.add(part, arrivals);

@@ -5,7 +5,7 @@
 
 use crate::job::ipc::{Ipc, IpcError};
 use common::clock::CLOCK;
-use common::clock_tree::{ClockOffset, Link, binomial};
+use common::clock_tree::{ClockOffset, ParentLink, binomial};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -62,13 +62,13 @@ impl Nodes {
     ///
     /// # Errors
     /// If Score-P's communication fails.
-    pub(crate) fn part(&self, ipc: Ipc<'_>) -> Result<Link, IpcError> {
+    pub(crate) fn part(&self, ipc: Ipc<'_>) -> Result<ParentLink, IpcError> {
         let end = self.compare(ipc)?;
         let leader = self.leaders.get(self.node).copied().unwrap_or(0);
         let parent = if self.rank == leader { self.family().0.unwrap_or(leader) } else { leader };
         let now = CLOCK.now();
         let same = ClockOffset { own: now, parents: now, error: 0 };
-        Ok(Link { parent: parent as u32, begin: self.begin, end: end.unwrap_or(same) })
+        Ok(ParentLink { parent: parent as u32, begin: self.begin, end: end.unwrap_or(same) })
     }
 
     /// Returns the parent and the children of this process's node, as the ranks of their first processes.

@@ -34,7 +34,7 @@ const SOME: &str = "some";
 
 /// What a verdict says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum RollCallVerdict {
     /// All processes take part.
     All,
     /// Not all processes take part.
@@ -104,10 +104,10 @@ impl<'a> RollCall<'a> {
                 // once it has entered, the other processes may rely on this one: no error ends the loop
                 (_, Some(run)) => {
                     match self.said(run) {
-                        Some(Verdict::All) => return Ok(true),
-                        Some(Verdict::Some) => return Ok(false),
+                        Some(RollCallVerdict::All) => return Ok(true),
+                        Some(RollCallVerdict::Some) => return Ok(false),
                         // the roll of this run may still appear
-                        Some(Verdict::OfOthers) | None => {}
+                        Some(RollCallVerdict::OfOthers) | None => {}
                     }
                     if Instant::now() >= deadline {
                         return Ok(self.decide(&run.to_le_bytes(), SOME));
@@ -160,11 +160,11 @@ impl<'a> RollCall<'a> {
     }
 
     /// Reads the verdict; `None` if it cannot be read.
-    fn said(&self, run: u64) -> Option<Verdict> {
+    fn said(&self, run: u64) -> Option<RollCallVerdict> {
         Some(match std::fs::read_link(self.verdict(run)).ok()?.to_str()? {
-            SOME => Verdict::Some,
-            all if all == everybody(&self.read().ok()?) => Verdict::All,
-            _ => Verdict::OfOthers,
+            SOME => RollCallVerdict::Some,
+            all if all == everybody(&self.read().ok()?) => RollCallVerdict::All,
+            _ => RollCallVerdict::OfOthers,
         })
     }
 
@@ -178,7 +178,7 @@ impl<'a> RollCall<'a> {
                 return verdict != SOME;
             }
             if let Some(said) = self.said(run) {
-                return said == Verdict::All;
+                return said == RollCallVerdict::All;
             }
             pause(&mut look);
         }

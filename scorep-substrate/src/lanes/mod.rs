@@ -10,8 +10,8 @@ mod writer;
 use crate::measurement::Measurement;
 use common::timeline::History;
 use common::{log, notes};
-use plan::Plan;
-use writer::{OpenLane, Writer};
+use plan::LanePlan;
+use writer::{LaneWriter, OpenLane};
 
 pub(crate) use writer::kind;
 
@@ -19,7 +19,7 @@ pub(crate) use writer::kind;
 /// operations cannot be shown, one line says so.
 pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) {
     let room = spare::room(measurement);
-    let plan = Plan::new(history, pairs, room);
+    let plan = LanePlan::new(history, pairs, room);
     let can_make = measurement.can_make_locations();
     if plan.lanes.is_empty() && plan.pairs.is_empty() {
         if plan.wanted > 0 {
@@ -27,7 +27,7 @@ pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) 
         }
         return tell_what_is_missing(history);
     }
-    let mut writer = Writer::new(measurement, history);
+    let mut writer = LaneWriter::new(measurement, history);
     // If Score-P has no memory for a definition, it aborts the program; if it has none for events, it writes them to
     // the trace's file. So permanent memory is taken first: for all locations, then for the operations of each lane
     // until all of the lane's regions are in its profile. The remaining operations follow.
@@ -53,7 +53,7 @@ pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) 
     tell_what_is_missing(history);
 }
 
-fn tell_of_room(measurement: &Measurement, plan: &Plan, shown: usize, hidden: usize, can_make: bool) {
+fn tell_of_room(measurement: &Measurement, plan: &LanePlan, shown: usize, hidden: usize, can_make: bool) {
     let (total, each) = measurement.memory();
     let why = if can_make {
         let missing = plan.wanted.saturating_sub(shown).max(1) as u64 * each;

@@ -30,7 +30,7 @@ pub(super) struct PairLane {
 
 /// The lanes that are shown.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct LanePlan {
     /// Lanes of operations.
     pub(super) lanes: Vec<Lane>,
     /// Lanes of rank pairs.
@@ -39,7 +39,7 @@ pub(super) struct Plan {
     pub(super) wanted: usize,
 }
 
-impl Plan {
+impl LanePlan {
     /// Chooses at most `most` lanes: the first lane of each rank, then the busiest `pairs` rank pairs, then the ranks'
     /// further lanes. Within each kind, the lanes with the most operations or bytes come first.
     pub(super) fn new(history: &History, pairs: usize, most: usize) -> Self {
@@ -119,16 +119,16 @@ fn in_turn(mut windows: Vec<PairWindow>) -> Vec<PairWindow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::name::Name;
-    use common::operation::Source;
+    use common::name::FunctionName;
+    use common::operation::TimeSource;
     use common::rate::Rate;
-    use common::run_sums::{PairSum, Rank};
-    use common::timeline::{Entry, NO_ROOT, RankHistory};
+    use common::run_sums::{PairSum, RankSums};
+    use common::timeline::{NO_ROOT, RankHistory, TimelineEntry};
 
     fn history(operations: &[(u8, u64, u64)], windows: &[(u8, i32, u64, u64, u64)]) -> History {
-        let name = Name::default();
-        let source = Source::Stamps;
-        let entry = |&(place, start, stop): &(u8, u64, u64)| Entry {
+        let name = FunctionName::default();
+        let source = TimeSource::Stamps;
+        let entry = |&(place, start, stop): &(u8, u64, u64)| TimelineEntry {
             start,
             stop,
             bytes: 1,
@@ -146,7 +146,7 @@ mod tests {
         };
         let rate = Rate::of(&PairSum::default(), common::config::Regression::Median, 1.0);
         let window = |&(place, peer, start, stop, bytes): &_| PairWindow { place, peer, start, stop, bytes, rate };
-        let ranks = (0..3).map(|comm| RankHistory { rank: Rank { comm, rank: 0 }, nranks: 2 });
+        let ranks = (0..3).map(|comm| RankHistory { rank: RankSums { comm, rank: 0 }, nranks: 2 });
         History {
             ranks: ranks.collect(),
             operations: operations.iter().map(entry).collect(),
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    fn numbers(plan: &Plan) -> Vec<(usize, usize, Vec<u32>)> {
+    fn numbers(plan: &LanePlan) -> Vec<(usize, usize, Vec<u32>)> {
         plan.lanes.iter().map(|lane| (lane.place, lane.number, lane.operations.clone())).collect()
     }
 
@@ -163,7 +163,7 @@ mod tests {
     fn overlapping_operations_go_to_further_lanes() {
         let history =
             history(&[(0, 0, 10), (0, 5, 20), (0, 10, 15), (0, 15, 15), (0, 15, 30), (1, 0, 10), (1, 0, 10)], &[]);
-        let plan = Plan::new(&history, 8, 100);
+        let plan = LanePlan::new(&history, 8, 100);
         assert_eq!(numbers(&plan), [(0, 1, vec![0, 2, 3, 4]), (0, 2, vec![1]), (1, 1, vec![0]), (1, 2, vec![1])]);
         assert_eq!(plan.wanted, 4);
     }
@@ -175,24 +175,24 @@ mod tests {
             &[(0, 1, 0, 10, 5), (0, 2, 0, 10, 50), (1, 0, 0, 10, 7)],
         );
         for (most, lanes, pairs) in [(0, 0, 0), (1, 1, 0), (2, 2, 0), (4, 2, 2), (5, 3, 2), (9, 4, 2)] {
-            let plan = Plan::new(&history, 2, most);
+            let plan = LanePlan::new(&history, 2, most);
             assert_eq!((plan.lanes.len(), plan.pairs.len()), (lanes, pairs), "{most}");
             assert_eq!(plan.wanted, 6);
         }
-        let busiest: Vec<_> = Plan::new(&history, 2, 9).pairs.iter().map(|pair| (pair.place, pair.peer)).collect();
+        let busiest: Vec<_> = LanePlan::new(&history, 2, 9).pairs.iter().map(|pair| (pair.place, pair.peer)).collect();
         assert_eq!(busiest, [(0, 2), (1, 0)]);
     }
 
     #[test]
     fn a_rank_has_so_many_lanes_at_most() {
         let all = vec![(0, 0, 10); MOST_OF_A_RANK + 5];
-        let plan = Plan::new(&history(&all, &[]), 8, 100);
+        let plan = LanePlan::new(&history(&all, &[]), 8, 100);
         assert_eq!(plan.lanes.iter().map(|lane| lane.operations.len()).collect::<Vec<_>>(), [1; MOST_OF_A_RANK]);
     }
 
     #[test]
     fn windows_of_a_pair_follow_one_another() {
-        let plan = Plan::new(&history(&[], &[(0, 1, 0, 10, 5), (0, 1, 8, 20, 5), (0, 1, 9, 15, 5)]), 8, 100);
+        let plan = LanePlan::new(&history(&[], &[(0, 1, 0, 10, 5), (0, 1, 8, 20, 5), (0, 1, 9, 15, 5)]), 8, 100);
         let times: Vec<_> = plan.pairs[0].windows.iter().map(|window| (window.start, window.stop)).collect();
         assert_eq!(times, [(0, 10), (10, 20), (20, 20)]);
     }

@@ -5,7 +5,7 @@
 //! profile takes used memory for fresh, which crashes the program. So some locations are created early. Without a trace
 //! this is not needed.
 
-use crate::measurement::{Lane, Measurement};
+use crate::measurement::{Measurement, OwnLocation};
 use std::sync::{Mutex, PoisonError};
 
 /// Spare locations take at most one part in this many of Score-P's memory: the memory is there for the program. Of the
@@ -16,7 +16,7 @@ const MOST: u64 = 8;
 /// Name of a spare location until a lane takes it.
 const UNUSED: &str = "NCCL (unused)";
 
-static SPARE: Mutex<Vec<Lane>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Vec<OwnLocation>> = Mutex::new(Vec::new());
 
 /// Creates the spare locations.
 pub(crate) fn make(measurement: &Measurement) {
@@ -29,7 +29,7 @@ pub(crate) fn make(measurement: &Measurement) {
     let wanted = (total / SHARE / each).min(MOST) as usize;
     let count = wanted.min(measurement.room());
     // `take` takes them from the end
-    let made: Vec<Lane> = (0..count).map(|_| measurement.lane(UNUSED)).collect();
+    let made: Vec<OwnLocation> = (0..count).map(|_| measurement.lane(UNUSED)).collect();
     SPARE.lock().unwrap_or_else(PoisonError::into_inner).extend(made.into_iter().rev());
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn room(measurement: &Measurement) -> usize {
 }
 
 /// Takes a spare location, or else creates one, and names it; `None` if neither is possible.
-pub(crate) fn take(measurement: &Measurement, name: &str) -> Option<Lane> {
+pub(crate) fn take(measurement: &Measurement, name: &str) -> Option<OwnLocation> {
     let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
     match spare {
         Some(lane) => {

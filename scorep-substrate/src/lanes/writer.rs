@@ -6,26 +6,26 @@
 
 use super::plan::{Lane, PairLane};
 use crate::lanes::spare;
-use crate::measurement::{Lane as Location, Measurement};
+use crate::measurement::{Measurement, OwnLocation};
 use crate::sys::measurement::{ATTRIBUTE_TYPE_STRING, ATTRIBUTE_TYPE_UINT64, AttributeHandle};
 use crate::sys::{
     MODE_ABSOLUTE_NEXT, MODE_ABSOLUTE_POINT, REGION_ARTIFICIAL, REGION_COLL_ALL2ALL, REGION_COLL_ALL2ONE,
     REGION_COLL_ONE2ALL, REGION_COLL_OTHER, REGION_POINT2POINT, RegionHandle, RegionType, SamplingSetHandle,
     StringHandle,
 };
-use common::name::{FUNCTIONS, Name};
+use common::name::{FUNCTIONS, FunctionName};
 use common::operation::{bus_bytes, moved};
 use common::rate::Rate;
-use common::timeline::{Entry, History, NO_ROOT, RankHistory};
+use common::timeline::{History, NO_ROOT, RankHistory, TimelineEntry};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Score-P's handles of the lanes' definitions.
-pub(super) struct Writer<'a> {
+pub(super) struct LaneWriter<'a> {
     measurement: &'a Measurement,
     history: &'a History,
     regions: BTreeMap<RegionKey, RegionHandle>,
     strings: BTreeMap<&'static str, StringHandle>,
-    names: BTreeMap<Name, StringHandle>,
+    names: BTreeMap<FunctionName, StringHandle>,
     sequence: AttributeHandle,
     algorithm: AttributeHandle,
     protocol: AttributeHandle,
@@ -43,7 +43,7 @@ pub(super) struct Writer<'a> {
 /// A lane with its location.
 pub(super) struct OpenLane<'a> {
     pub(super) lane: &'a Lane,
-    location: Location,
+    location: OwnLocation,
     /// Number of operations handled so far.
     pub(super) written: usize,
     /// Number of operations until every region of the lane has occurred.
@@ -62,14 +62,14 @@ struct PairDefinitions {
 
 /// A region's function, and whether the GPU has timed its operations. GPU times and other times have separate regions,
 /// so that a profile does not add them.
-type RegionKey = (Name, bool);
+type RegionKey = (FunctionName, bool);
 
-fn region_key(operation: &Entry) -> RegionKey {
+fn region_key(operation: &TimelineEntry) -> RegionKey {
     (operation.function, operation.source.is_gpu())
 }
 
 /// Returns Score-P's kind of communication of a function.
-pub(crate) fn kind(function: Name) -> RegionType {
+pub(crate) fn kind(function: FunctionName) -> RegionType {
     match function.function().map(|index| FUNCTIONS[index]) {
         Some("AllReduce" | "AllGather" | "ReduceScatter" | "AlltoAll") => REGION_COLL_ALL2ALL,
         Some("Broadcast" | "Scatter") => REGION_COLL_ONE2ALL,
@@ -84,7 +84,7 @@ fn whole(value: Option<f64>) -> Option<u64> {
     value.filter(|value| value.is_finite() && *value >= 0.0).map(|value| value.round() as u64)
 }
 
-impl<'a> Writer<'a> {
+impl<'a> LaneWriter<'a> {
     /// Creates the definitions.
     pub(super) fn new(measurement: &'a Measurement, history: &'a History) -> Self {
         let string = |name, description| measurement.attribute(name, description, ATTRIBUTE_TYPE_STRING);
@@ -186,7 +186,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the bytes that the operation sends and receives, as far as they are known.
-    fn count_moved(&self, location: Location, operation: &Entry, of: RankHistory) {
+    fn count_moved(&self, location: OwnLocation, operation: &TimelineEntry, of: RankHistory) {
         let is_root = i32::from(operation.root) == of.rank.rank;
         let moved = moved(operation.function, operation.bytes, of.nranks, is_root);
         if let Some(([sent, received], (out, into))) = self.moved.zip(moved) {
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
 
     /// Returns the bus bandwidth in bytes per second. Only operations that the GPU has timed have one, and only with a
     /// kernel of their own: in a shared kernel, the time of each operation is unknown.
-    fn bus_bandwidth(&self, operation: &Entry, nranks: i32) -> Option<u64> {
+    fn bus_bandwidth(&self, operation: &TimelineEntry, nranks: i32) -> Option<u64> {
         let ticks = operation.stop - operation.start;
         let bytes = bus_bytes(operation.function, operation.bytes, nranks)?;
         let seconds = ticks as f64 * self.history.nanoseconds_per_tick / 1e9;
@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds the other properties of the operation to the next event, as attributes.
-    fn describe(&mut self, location: Location, operation: &Entry) {
+    fn describe(&mut self, location: OwnLocation, operation: &TimelineEntry) {
         let measurement = self.measurement;
         match u64::try_from(operation.peer) {
             Ok(peer) => measurement.say_number(location, self.peer, peer),
@@ -216,7 +216,7 @@ impl<'a> Writer<'a> {
             measurement.say_number(location, self.root, operation.root.into());
         }
         for (attribute, name) in [(self.algorithm, operation.algorithm), (self.protocol, operation.protocol)] {
-            if name != Name::default() {
+            if name != FunctionName::default() {
                 let string = *self.names.entry(name).or_insert_with(|| measurement.string(&name.text()));
                 measurement.say(location, attribute, string);
             }
@@ -234,13 +234,13 @@ impl<'a> Writer<'a> {
     }
 
     /// Creates the location of a rank pair.
-    pub(super) fn open_pair(&self, pair: &PairLane) -> Option<Location> {
+    pub(super) fn open_pair(&self, pair: &PairLane) -> Option<OwnLocation> {
         let rank = self.history.ranks[pair.place].rank;
         spare::take(self.measurement, &format!("NCCL {:016x} {} to {}", rank.comm, rank.rank, pair.peer))
     }
 
     /// Writes the windows of rank pairs.
-    pub(super) fn pairs(&self, pairs: &[(Location, &PairLane)]) {
+    pub(super) fn pairs(&self, pairs: &[(OwnLocation, &PairLane)]) {
         if pairs.is_empty() {
             return;
         }
@@ -272,7 +272,7 @@ impl<'a> Writer<'a> {
             .for_each(|&(location, pair)| self.pair(location, pair, &definitions));
     }
 
-    fn pair(&self, location: Location, pair: &PairLane, definitions: &PairDefinitions) {
+    fn pair(&self, location: OwnLocation, pair: &PairLane, definitions: &PairDefinitions) {
         let measurement = self.measurement;
         for window in &pair.windows {
             let Rate { sustained_mb_s, fit, .. } = window.rate;

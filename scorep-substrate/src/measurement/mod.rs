@@ -12,10 +12,10 @@ mod trial;
 use crate::stand_ins;
 use crate::sys::measurement::*;
 use crate::sys::*;
-use common::config::{self, Lanes};
+use common::config::{self, LaneChoice};
 use common::{log, notes};
 use once_cell::sync::OnceCell;
-use release::Library;
+use release::MeasurementLibrary;
 use std::ffi::{CStr, CString};
 use std::ptr;
 use symbols::Symbols;
@@ -26,10 +26,10 @@ pub use symbols::{NAMES, lacking};
 
 /// A location of the library's.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lane(*mut Location);
+pub(crate) struct OwnLocation(*mut Location);
 
 // SAFETY: Score-P lets one thread after another write to locations other than threads.
-unsafe impl Send for Lane {}
+unsafe impl Send for OwnLocation {}
 
 /// Score-P's measurement, as this library uses it.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl Measurement {
 
     /// Returns the measurement of a release that was tried, at any time.
     pub(crate) fn tried() -> Option<Self> {
-        if !stand_ins::are_there() && !Library::loaded().is_ok_and(|library| library.was_tried()) {
+        if !stand_ins::are_there() && !MeasurementLibrary::loaded().is_ok_and(|library| library.was_tried()) {
             return None;
         }
         Self::find().ok()
@@ -64,7 +64,7 @@ impl Measurement {
             let symbols = unsafe { Symbols::find(stand_ins::find) };
             return symbols.map(Self).map_err(|lacking| format!("nothing stands in for {lacking}"));
         }
-        let library = Library::loaded()?;
+        let library = MeasurementLibrary::loaded()?;
         // SAFETY: in a release that was tried the symbols have these types; in another one they are called after a
         // trial, or because the user forces it (NCCL_SCOREP_LANES=always).
         let found = unsafe { Symbols::find(address) };
@@ -79,15 +79,15 @@ impl Measurement {
     ///
     /// # Errors
     /// The reason why not, in words.
-    fn may_be_used(&self, library: &Library) -> Result<(), String> {
+    fn may_be_used(&self, library: &MeasurementLibrary) -> Result<(), String> {
         match config::settings().lanes {
-            Lanes::Tried | Lanes::Off => {
+            LaneChoice::Tried | LaneChoice::Off => {
                 return Err(format!(
                     "{library} was not tried; NCCL_SCOREP_LANES=on tries it when the measurement begins"
                 ));
             }
-            Lanes::Always => {}
-            Lanes::On => trial::run(self).map_err(|flaw| {
+            LaneChoice::Always => {}
+            LaneChoice::On => trial::run(self).map_err(|flaw| {
                 format!("{library} was not tried before, and a trial failed: {flaw} (docs/score-p.md, Releases)")
             })?,
         }
@@ -122,18 +122,18 @@ impl Measurement {
     }
 
     /// Creates a location of this process. The caller has checked [`Measurement::room`].
-    pub(crate) fn lane(&self, name: &str) -> Lane {
+    pub(crate) fn lane(&self, name: &str) -> OwnLocation {
         let name = text(name);
         // SAFETY: called on the thread that begins or ends the measurement, before the measurement is over; the name is
         // copied.
-        Lane(unsafe {
+        OwnLocation(unsafe {
             let group = (self.0.process_group)();
             (self.0.new_location)(ptr::null_mut(), LOCATION_TYPE_GPU, PARADIGM_CUDA, name.as_ptr(), group)
         })
     }
 
     /// Renames a location.
-    pub(crate) fn rename(&self, lane: Lane, name: &str) {
+    pub(crate) fn rename(&self, lane: OwnLocation, name: &str) {
         let name = text(name);
         // SAFETY: the location is Score-P's own; the name is copied.
         unsafe { (self.0.set_name)(lane.0, name.as_ptr()) }
@@ -183,31 +183,31 @@ impl Measurement {
 
     /// Enters a region. Times of a location must not fall, and regions must nest; otherwise Score-P aborts the
     /// application.
-    pub(crate) fn enter(&self, lane: Lane, time: u64, region: RegionHandle) {
+    pub(crate) fn enter(&self, lane: OwnLocation, time: u64, region: RegionHandle) {
         // SAFETY: location and region are Score-P's own; the caller keeps to times and nesting.
         unsafe { (self.0.enter)(lane.0, time, region) }
     }
 
     /// Exits the region that was entered last.
-    pub(crate) fn exit(&self, lane: Lane, time: u64, region: RegionHandle) {
+    pub(crate) fn exit(&self, lane: OwnLocation, time: u64, region: RegionHandle) {
         // SAFETY: as in `enter`.
         unsafe { (self.0.exit)(lane.0, time, region) }
     }
 
     /// Writes a value of a counter.
-    pub(crate) fn count(&self, lane: Lane, time: u64, counter: SamplingSetHandle, value: u64) {
+    pub(crate) fn count(&self, lane: OwnLocation, time: u64, counter: SamplingSetHandle, value: u64) {
         // SAFETY: as in `enter`; the sampling set has one metric.
         unsafe { (self.0.counter)(lane.0, time, counter, value) }
     }
 
     /// Adds a number to the location's next event.
-    pub(crate) fn say_number(&self, lane: Lane, attribute: AttributeHandle, value: u64) {
+    pub(crate) fn say_number(&self, lane: OwnLocation, attribute: AttributeHandle, value: u64) {
         // SAFETY: as in `enter`; the attribute was made for numbers, and the value is copied.
         unsafe { (self.0.attribute)(lane.0, attribute, (&raw const value).cast()) }
     }
 
     /// Adds a string to the location's next event.
-    pub(crate) fn say(&self, lane: Lane, attribute: AttributeHandle, value: StringHandle) {
+    pub(crate) fn say(&self, lane: OwnLocation, attribute: AttributeHandle, value: StringHandle) {
         // SAFETY: as in `enter`; the attribute was made for strings, and the handle is copied.
         unsafe { (self.0.attribute)(lane.0, attribute, (&raw const value).cast()) }
     }

@@ -35,12 +35,12 @@ pub fn of_file(path: &Path) -> Option<Release> {
 
 /// Score-P's measurement library in this process.
 #[derive(Debug)]
-pub(super) struct Library {
+pub(super) struct MeasurementLibrary {
     path: PathBuf,
     release: Option<Release>,
 }
 
-impl Library {
+impl MeasurementLibrary {
     /// Finds it.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Library {
     }
 }
 
-impl Display for Library {
+impl Display for MeasurementLibrary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.release {
             Some(release) => write!(formatter, "the library of {}, {},", release.name, self.path.display()),

@@ -6,11 +6,11 @@ use super::*;
 use common::origin::Origin;
 
 /// Reads a capture whose fourth line starts handle 2 as this type with these fields, and returns that event.
-fn event(kind: &str, fields: &str) -> Event {
+fn event(kind: &str, fields: &str) -> CapturedEvent {
     let line = start(kind, fields);
     let capture = read_lines(&[META, INIT, GROUP, &line]).unwrap();
     match &capture.lines.last().unwrap().what {
-        What::Start { event, h: 2, parent: 1, .. } => event.clone(),
+        CallbackKind::Start { event, h: 2, parent: 1, .. } => event.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -24,7 +24,9 @@ fn every_recorded_capture_is_read() {
     for run in list(&folder).iter().filter(|path| path.is_dir()) {
         for path in list(run).iter().filter(|path| path.extension().is_some_and(|end| end == "gz")) {
             let capture = read(path).unwrap();
-            let unknown = |call: &&Call| matches!(&call.what, What::Start { event: Event::Unknown { .. }, .. });
+            let unknown = |call: &&Callback| {
+                matches!(&call.what, CallbackKind::Start { event: CapturedEvent::Unknown { .. }, .. })
+            };
             assert_eq!(capture.lines.iter().find(unknown), None, "{}", path.display());
             assert_eq!(capture.skipped, Skipped::default(), "{}", path.display());
             let last = capture.lines.last().unwrap().line.max(capture.kernels.last().map_or(0, |kernel| kernel.line));
@@ -49,14 +51,14 @@ fn a_capture_is_read_as_it_stands() {
     assert_eq!(capture.meta, meta);
     let name = Some("".into());
     let expected = [
-        (1, 1, What::Init { ctx: 1, comm: 255, name, nnodes: 1, nranks: 2, rank: 0 }),
-        (2, 1, What::Start { ctx: 1, h: 1, parent: 0, rank: 0, event: Event::Group }),
-        (4, 1, What::State { h: 1, state: 23, arg: None }),
-        (5, 1, What::State { h: 1, state: 99, arg: Some(4096) }),
-        (6, 3, What::Stop { h: 1 }),
-        (7, 1, What::Finalize { ctx: 1 }),
+        (1, 1, CallbackKind::Init { ctx: 1, comm: 255, name, nnodes: 1, nranks: 2, rank: 0 }),
+        (2, 1, CallbackKind::Start { ctx: 1, h: 1, parent: 0, rank: 0, event: CapturedEvent::Group }),
+        (4, 1, CallbackKind::State { h: 1, state: 23, arg: None }),
+        (5, 1, CallbackKind::State { h: 1, state: 99, arg: Some(4096) }),
+        (6, 3, CallbackKind::Stop { h: 1 }),
+        (7, 1, CallbackKind::Finalize { ctx: 1 }),
     ];
-    let expected = (2..).zip(expected).map(|(line, (t, tid, what))| Call { t, tid, line, what });
+    let expected = (2..).zip(expected).map(|(line, (t, tid, what))| Callback { t, tid, line, what });
     assert_eq!(capture.lines, expected.collect::<Vec<_>>());
     assert_eq!((capture.kernels, capture.skipped), (vec![], Skipped::default()));
 }
@@ -99,10 +101,10 @@ fn types_are_known_by_name_and_by_number() {
         }
     }
     let func = Some("Func".into());
-    assert_eq!(event("\"P2p\"", fields), Event::P2p { func, count: 10, dtype: None, peer: -2, nch: 255 });
-    let op = Event::ProxyOp { pid: -7, ch: 31, peer: -2, nsteps: 4, chunk: 5, send: true };
+    assert_eq!(event("\"P2p\"", fields), CapturedEvent::P2p { func, count: 10, dtype: None, peer: -2, nch: 255 });
+    let op = CapturedEvent::ProxyOp { pid: -7, ch: 31, peer: -2, nsteps: 4, chunk: 5, send: true };
     assert_eq!(event("8", fields), op);
-    assert_eq!(event("2048", fields), Event::KernelLaunch { stream: 0x55be_d786_0030 });
+    assert_eq!(event("2048", fields), CapturedEvent::KernelLaunch { stream: 0x55be_d786_0030 });
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn a_number_that_is_no_known_type_is_passed_on() {
     for (kind, bits) in
         [("65536", 1 << 16), ("\"65536\"", 1 << 16), ("\"0x8000000000000000\"", 1 << 63), ("3", 3), ("0", 0)]
     {
-        assert_eq!(event(kind, ""), Event::Unknown { bits });
+        assert_eq!(event(kind, ""), CapturedEvent::Unknown { bits });
     }
 }
 

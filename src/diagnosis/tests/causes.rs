@@ -1,14 +1,14 @@
 //! One cause each.
 
 use super::super::Condition;
-use super::super::finding::{Cause, Diagnosis, Difference, Shift, Verdict};
+use super::super::finding::{Cause, Diagnosis, Difference, HangVerdict, Shift};
 use super::job::{At, Job, ago, who};
 use crate::statuses::Life;
-use common::status::{Call, Operation, Waiting};
+use common::status::{OpenCall, StatusOperation, Waiting};
 
 /// Returns the only cause.
 fn cause(diagnosis: &Diagnosis) -> &Cause {
-    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (Verdict::Hang, 1), "{diagnosis:#?}");
+    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (HangVerdict::Hang, 1), "{diagnosis:#?}");
     &diagnosis.findings[0].cause
 }
 
@@ -32,7 +32,7 @@ fn a_rank_that_has_not_entered_is_named_with_those_that_wait() {
 fn a_wait_that_is_short_or_moves_is_late_alone() {
     let late = |job: Job| {
         let diagnosis = job.diagnosis();
-        assert!(diagnosis.findings.is_empty() && diagnosis.verdict == Verdict::Well, "{diagnosis:#?}");
+        assert!(diagnosis.findings.is_empty() && diagnosis.verdict == HangVerdict::Well, "{diagnosis:#?}");
         diagnosis.late.map(|wait| who(&wait).3)
     };
     let short = Job::of(2).communicator("world", &[0, 1], 4).enters(0, "world", "AllReduce", 3, At::Begun);
@@ -43,7 +43,7 @@ fn a_wait_that_is_short_or_moves_is_late_alone() {
 #[test]
 fn a_root_that_has_finished_does_not_wait() {
     let job = Job::of(2).communicator("world", &[0, 1], 50).enters(0, "world", "Broadcast", 40, At::Finished);
-    assert_eq!(job.diagnosis().verdict, Verdict::Idle);
+    assert_eq!(job.diagnosis().verdict, HangVerdict::Idle);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_first_call_that_differs_is_named_with_the_minority() {
 
 /// Ranks 0 to 2 call one operation, each of which a test changes. Returns the differences from the majority's call and
 /// the ranks of each call; nothing where no rank differs.
-fn variants(change: impl Fn(usize, &mut Operation)) -> Vec<(Option<Difference>, Vec<i32>)> {
+fn variants(change: impl Fn(usize, &mut StatusOperation)) -> Vec<(Option<Difference>, Vec<i32>)> {
     variants_of(|job| job, 8, change)
 }
 
@@ -70,7 +70,7 @@ fn variants(change: impl Fn(usize, &mut Operation)) -> Vec<(Option<Difference>, 
 fn variants_of(
     change_job: impl Fn(Job) -> Job,
     seconds: u64,
-    change: impl Fn(usize, &mut Operation),
+    change: impl Fn(usize, &mut StatusOperation),
 ) -> Vec<(Option<Difference>, Vec<i32>)> {
     let job = change_job(Job::of(3).communicator("world", &[0, 1, 2], seconds + 1));
     let mut job = (0..3).fold(job, |job, rank| job.enters(rank, "world", "Reduce", seconds, At::Begun));
@@ -86,7 +86,7 @@ fn variants_of(
 
 #[test]
 fn the_first_part_that_differs_is_named() {
-    let of = |change: fn(&mut Operation)| {
+    let of = |change: fn(&mut StatusOperation)| {
         // with everything known
         let found = variants(|rank, operation| {
             (operation.count, operation.root) = (Some(1024), Some(0));
@@ -101,7 +101,7 @@ fn the_first_part_that_differs_is_named() {
     };
     let differs = |difference| Some((difference, vec![1]));
     assert_eq!(of(|_| {}), None);
-    let all: fn(&mut Operation) = |operation| {
+    let all: fn(&mut StatusOperation) = |operation| {
         (operation.func, operation.root) = ("AllReduce".into(), Some(1));
         (operation.count, operation.bytes, operation.datatype) = (Some(2048), 2048, Some("ncclInt8".into()));
     };
@@ -134,7 +134,7 @@ fn the_first_part_that_differs_is_named() {
 /// As an all-gather of as many bytes: NCCL forbids it, and moves them.
 #[test]
 fn types_that_differ_hold_up_nothing_where_gpus_have_finished() {
-    let finished = |change: fn(&mut Operation), all: bool| {
+    let finished = |change: fn(&mut StatusOperation), all: bool| {
         let found = variants(|rank, operation| {
             (operation.count, operation.root) = (Some(1024), Some(0));
             operation.finished = Some(ago(1)).filter(|_| all || rank > 0);
@@ -144,13 +144,13 @@ fn types_that_differ_hold_up_nothing_where_gpus_have_finished() {
         });
         found.get(1).and_then(|(differs, _)| *differs)
     };
-    let as_bytes: fn(&mut Operation) =
+    let as_bytes: fn(&mut StatusOperation) =
         |operation| (operation.count, operation.datatype) = (Some(4096), Some("ncclInt8".into()));
     assert_eq!([true, false].map(|all| finished(as_bytes, all)), [None, Some(Difference::Count)]);
-    let integers: fn(&mut Operation) = |operation| operation.datatype = Some("ncclInt32".into());
+    let integers: fn(&mut StatusOperation) = |operation| operation.datatype = Some("ncclInt32".into());
     assert_eq!([true, false].map(|all| finished(integers, all)), [None, Some(Difference::Datatype)]);
     assert_eq!(finished(|operation| operation.root = Some(1), true), Some(Difference::Root));
-    let shorter: fn(&mut Operation) = |operation| (operation.count, operation.bytes) = (Some(512), 2048);
+    let shorter: fn(&mut StatusOperation) = |operation| (operation.count, operation.bytes) = (Some(512), 2048);
     assert_eq!(finished(shorter, true), Some(Difference::Count));
 }
 
@@ -222,7 +222,7 @@ fn a_dead_process_that_had_entered_is_still_waited_for() {
 fn a_process_that_may_have_left_by_exit_is_named_if_others_wait_alone() {
     let job = Job::of(4).communicator("world", &[0, 1, 2, 3], 50);
     let diagnosis = job.with(2, |process| (process.life, process.beats) = (Life::Left, false)).diagnosis();
-    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (Verdict::Idle, 0));
+    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (HangVerdict::Idle, 0));
     assert_eq!((diagnosis.processes.left, diagnosis.processes.dead, diagnosis.processes.running), (1, 0, 3));
 }
 
@@ -232,7 +232,7 @@ fn a_process_that_has_ended_in_order_is_named_if_others_wait() {
     let diagnosis = ended(skipped());
     assert!(matches!(cause(&diagnosis), Cause::Processes { condition: Condition::Ended, .. }));
     let diagnosis = ended(Job::of(4).communicator("world", &[0, 1, 2, 3], 50));
-    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (Verdict::Idle, 0));
+    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (HangVerdict::Idle, 0));
     assert_eq!((diagnosis.processes.ended, diagnosis.processes.running), (1, 3));
 }
 
@@ -312,7 +312,7 @@ fn sends_and_receives_in_a_circle_are_crossed() {
 #[test]
 fn a_call_that_does_not_return_is_named() {
     let mut job = Job::of(2).communicator("world", &[0, 1], 50);
-    job.at(1, "world").calls.push(Call { func: "GroupEnd".into(), since: ago(40) });
+    job.at(1, "world").calls.push(OpenCall { func: "GroupEnd".into(), since: ago(40) });
     let diagnosis = job.diagnosis();
     let Cause::Calls { func, ranks, seconds, .. } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
     assert_eq!((func.as_str(), ranks.as_slice(), *seconds), ("GroupEnd", &[1][..], 40.0));

@@ -1,10 +1,10 @@
 //! A job of processes on one host, whose ranks are in communicators.
 
 use super::super::diagnose;
-use super::super::finding::{Diagnosis, Wait};
+use super::super::finding::{Diagnosis, WaitingRanks};
 use crate::statuses::{Life, Observed};
 use common::origin::{Origin, wall_clock};
-use common::status::{Communicator, Operation, SCHEMA, Status, Wait as Transfer, Waiting};
+use common::status::{OpenTransfer, SCHEMA, Status, StatusCommunicator, StatusOperation, Waiting};
 
 /// Time of the statuses' writing, nanoseconds since the Epoch.
 pub(super) const NOW: u64 = 1_795_000_000_000_000_000;
@@ -58,7 +58,7 @@ impl Job {
         for (rank, &process) in processes.iter().enumerate() {
             let operations =
                 (90..100).map(|number| operation(Some(number), "AllReduce", quiet + 100 - number, At::Finished));
-            self.0[process].status.communicators.push(Communicator {
+            self.0[process].status.communicators.push(StatusCommunicator {
                 comm: comm.into(),
                 name: comm.into(),
                 rank: Some(rank as i32),
@@ -69,7 +69,7 @@ impl Job {
                 begun: 100,
                 finished: 100,
                 operations: operations.collect(),
-                ..Communicator::default()
+                ..StatusCommunicator::default()
             });
             self.0[process].moved.push(false);
         }
@@ -87,19 +87,19 @@ impl Job {
 
     /// Has a process call a send or receive.
     pub(super) fn calls(mut self, process: usize, comm: &str, func: &str, peer: i32, seconds: u64, at: At) -> Self {
-        let operation = Operation { peer: Some(peer), ..operation(None, func, seconds, at) };
+        let operation = StatusOperation { peer: Some(peer), ..operation(None, func, seconds, at) };
         self.at(process, comm).operations.push(operation);
         self
     }
 
     /// Has a proxy of a process wait.
     pub(super) fn transfers(mut self, process: usize, comm: &str, peer: i32, sends: bool, state: Waiting) -> Self {
-        let wait = Transfer { peer, channel: 3, sends, since: ago(40), steps: 17, state };
+        let wait = OpenTransfer { peer, channel: 3, sends, since: ago(40), steps: 17, state };
         self.at(process, comm).waits.push(wait);
         self
     }
 
-    pub(super) fn at(&mut self, process: usize, comm: &str) -> &mut Communicator {
+    pub(super) fn at(&mut self, process: usize, comm: &str) -> &mut StatusCommunicator {
         self.0[process].status.communicators.iter_mut().find(|at| at.comm == comm).unwrap()
     }
 
@@ -114,9 +114,9 @@ impl Job {
     }
 }
 
-fn operation(number: Option<u64>, func: &str, seconds: u64, at: At) -> Operation {
+fn operation(number: Option<u64>, func: &str, seconds: u64, at: At) -> StatusOperation {
     let entered = ago(seconds);
-    Operation {
+    StatusOperation {
         number,
         func: func.into(),
         bytes: 4096,
@@ -124,12 +124,12 @@ fn operation(number: Option<u64>, func: &str, seconds: u64, at: At) -> Operation
         entered,
         begun: (at != At::Entered).then_some(entered),
         finished: (at == At::Finished).then_some(entered),
-        ..Operation::default()
+        ..StatusOperation::default()
     }
 }
 
 /// Returns who waits for whom, in which communicator and operation.
-pub(super) fn who(wait: &Wait) -> (&str, Option<u64>, Vec<i32>, Vec<i32>) {
+pub(super) fn who(wait: &WaitingRanks) -> (&str, Option<u64>, Vec<i32>, Vec<i32>) {
     let lacking = wait.lacking.iter().map(|rank| rank.rank).collect();
     (&wait.communicator.name, wait.number, wait.waiters.clone(), lacking)
 }

@@ -1,7 +1,7 @@
 //! Causes that make others wait in several communicators, and several causes at once.
 
 use super::super::Condition;
-use super::super::finding::{Cause, Verdict};
+use super::super::finding::{Cause, HangVerdict};
 use super::job::{At, Job, who};
 use crate::statuses::Life;
 
@@ -68,7 +68,7 @@ fn a_part_of_a_job_may_hang_while_the_rest_goes_on() {
     let job = job.enters(0, "a", "AllReduce", 40, At::Begun);
     let job = job.with(2, |process| process.moved[0] = true).with(3, |process| process.moved[0] = true);
     let diagnosis = job.diagnosis();
-    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (Verdict::Hang, 1));
+    assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (HangVerdict::Hang, 1));
 }
 
 #[test]

@@ -8,9 +8,9 @@
 use super::super::abi;
 use super::super::archive::{Archive, c_string};
 use super::super::error::Otf2Error;
-use super::super::library::Library;
-use super::super::reader::Reader;
-use super::Communicator;
+use super::super::library::Otf2Library;
+use super::super::reader::ArchiveReader;
+use super::AddedCommunicator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_char, c_void};
 
@@ -23,7 +23,7 @@ const PARADIGMS: [u8; 3] = [abi::PARADIGM_CUDA, abi::PARADIGM_USER, abi::PARADIG
 
 /// Numbers that an archive's definitions use.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Numbers {
+pub(super) struct DefinitionNumbers {
     strings: u32,
     groups: u32,
     communicators: u32,
@@ -33,18 +33,18 @@ pub(super) struct Numbers {
 
 /// The data of the callbacks.
 struct Copying<'a> {
-    numbers: Numbers,
+    numbers: DefinitionNumbers,
     /// Where the definitions are written; none, if they are only looked at.
     to: Option<(&'a Writers, *mut abi::GlobalDefinitionWriter)>,
     /// New records of each location.
     added: &'a BTreeMap<u64, u64>,
-    library: &'static Library,
+    library: &'static Otf2Library,
     passed: u64,
     failed: Option<Otf2Error>,
 }
 
 /// OTF2's function that sets a callback of type `F`.
-type Set<F> = unsafe extern "C" fn(*mut abi::GlobalDefinitionCallbacks, F) -> abi::ErrorCode;
+type SetCallback<F> = unsafe extern "C" fn(*mut abi::GlobalDefinitionCallbacks, F) -> abi::ErrorCode;
 
 /// Returns the first number that is free behind a used one.
 fn behind(number: u32, free: u32) -> u32 {
@@ -60,7 +60,7 @@ macro_rules! kinds {
         }
 
         impl Writers {
-            fn find(library: &Library) -> Self {
+            fn find(library: &Otf2Library) -> Self {
                 // SAFETY: the types are those of OTF2 3.
                 unsafe {
                     Self {
@@ -71,12 +71,12 @@ macro_rules! kinds {
         }
 
         /// Registers the callback of each kind.
-        fn register(library: &Library, callbacks: *mut abi::GlobalDefinitionCallbacks) -> Result<(), Otf2Error> {
+        fn register(library: &Otf2Library, callbacks: *mut abi::GlobalDefinitionCallbacks) -> Result<(), Otf2Error> {
             $(
                 type $kind = unsafe extern "C" fn(*mut c_void, $($type),*) -> abi::CallbackCode;
                 let symbol = concat!("OTF2_GlobalDefReaderCallbacks_Set", stringify!($kind), "Callback");
                 // SAFETY: the type is that of OTF2 3.
-                let set: Option<Set<$kind>> = unsafe { library.find(symbol) };
+                let set: Option<SetCallback<$kind>> = unsafe { library.find(symbol) };
                 if let Some(set) = set {
                     // SAFETY: the callbacks are OTF2's, and the callback has the type that OTF2 calls it with.
                     library.outcome(symbol, unsafe { set(callbacks, passing::$kind) }, ())?;
@@ -179,7 +179,7 @@ kinds! {
 }
 
 /// Reads all definitions with the callbacks; `copying` takes them.
-fn read(reader: &Reader, copying: &mut Copying<'_>) -> Result<(), Otf2Error> {
+fn read(reader: &ArchiveReader, copying: &mut Copying<'_>) -> Result<(), Otf2Error> {
     let (library, handle) = (copying.library, reader.handle());
     let all = reader.count_definitions()?;
     let mut read = 0;
@@ -203,9 +203,9 @@ fn read(reader: &Reader, copying: &mut Copying<'_>) -> Result<(), Otf2Error> {
     }
 }
 
-impl Numbers {
+impl DefinitionNumbers {
     /// Looks at the definitions of an archive.
-    pub(super) fn of(reader: &Reader) -> Result<Self, Otf2Error> {
+    pub(super) fn of(reader: &ArchiveReader) -> Result<Self, Otf2Error> {
         let (library, added) = (reader.library(), &BTreeMap::new());
         let numbers = Self::default();
         let mut copying = Copying { numbers, to: None, added, library, passed: 0, failed: None };
@@ -222,10 +222,10 @@ impl Numbers {
     /// each location.
     pub(super) fn write(
         &self,
-        reader: &Reader,
+        reader: &ArchiveReader,
         archive: &Archive,
         added: &BTreeMap<u64, u64>,
-        communicators: &[Communicator],
+        communicators: &[AddedCommunicator],
     ) -> Result<(), Otf2Error> {
         let library = archive.library;
         let writers = Writers::find(library);
@@ -240,9 +240,9 @@ impl Numbers {
 
     fn add(
         &self,
-        library: &Library,
+        library: &Otf2Library,
         writer: *mut abi::GlobalDefinitionWriter,
-        communicators: &[Communicator],
+        communicators: &[AddedCommunicator],
     ) -> Result<(), Otf2Error> {
         if communicators.is_empty() {
             return Ok(());

@@ -4,8 +4,8 @@ use super::super::abi;
 use super::super::archive::Archive;
 use super::super::error::Otf2Error;
 use super::super::event_writer::EventWriter;
-use super::super::library::Library;
-use super::super::reader::{Attributes, Event, Reader};
+use super::super::library::Otf2Library;
+use super::super::reader::{ArchiveEvent, ArchiveReader, Attributes};
 use std::ffi::c_void;
 
 /// Events of a location that are read at a time.
@@ -47,12 +47,12 @@ pub(crate) trait Adds {
     fn due(&mut self, location: u64, until: u64) -> Option<(u64, Message)>;
 
     /// Returns the record that goes with an event: before it if it is a region's end, else behind it.
-    fn with(&mut self, location: u64, event: Event<'_>) -> Option<Message>;
+    fn with(&mut self, location: u64, event: ArchiveEvent<'_>) -> Option<Message>;
 }
 
 /// The data of the callbacks.
 struct Copying<'a> {
-    library: &'static Library,
+    library: &'static Otf2Library,
     writer: *mut abi::EventWriter,
     location: u64,
     adds: &'a mut dyn Adds,
@@ -65,7 +65,7 @@ struct Copying<'a> {
 
 /// Copies the events of a location; returns the number of records that were added.
 pub(super) fn copy(
-    reader: &Reader,
+    reader: &ArchiveReader,
     archive: &Archive,
     location: u64,
     adds: &mut dyn Adds,
@@ -156,8 +156,8 @@ impl Copying<'_> {
 unsafe fn pass(
     data: *mut c_void,
     time: u64,
-    event: impl for<'l> FnOnce(&'l Library) -> Option<Event<'l>>,
-    write: impl FnOnce(&Library, *mut abi::EventWriter) -> Result<(), Otf2Error>,
+    event: impl for<'l> FnOnce(&'l Otf2Library) -> Option<ArchiveEvent<'l>>,
+    write: impl FnOnce(&Otf2Library, *mut abi::EventWriter) -> Result<(), Otf2Error>,
 ) -> abi::CallbackCode {
     // SAFETY: the caller guarantees the pointer.
     let copying = unsafe { &mut *data.cast::<Copying<'_>>() };
@@ -170,7 +170,7 @@ unsafe fn pass(
     }
     let event = event(copying.library);
     let added = event.and_then(|event| copying.adds.with(copying.location, event));
-    let is_end = matches!(event, Some(Event::Leave));
+    let is_end = matches!(event, Some(ArchiveEvent::Leave));
     let add = |wanted: bool| added.filter(|_| wanted).map_or(Ok(()), |message| copying.add(time, message));
     let written = add(is_end).and_then(|()| write(copying.library, copying.writer)).and_then(|()| add(!is_end));
     copying.copied += 1;
@@ -193,7 +193,7 @@ unsafe extern "C" fn enter(
         pass(
             data,
             time,
-            |library| Some(Event::Enter(region, Attributes::of(library, list))),
+            |library| Some(ArchiveEvent::Enter(region, Attributes::of(library, list))),
             |library, writer| library.enter(writer, list, time, region),
         )
     }
@@ -210,7 +210,9 @@ unsafe extern "C" fn leave(
     region: u32,
 ) -> abi::CallbackCode {
     // SAFETY: as in `enter`.
-    unsafe { pass(data, time, |_| Some(Event::Leave), |library, writer| library.leave(writer, list, time, region)) }
+    unsafe {
+        pass(data, time, |_| Some(ArchiveEvent::Leave), |library, writer| library.leave(writer, list, time, region))
+    }
 }
 
 /// # Safety
@@ -233,7 +235,7 @@ unsafe extern "C" fn metric(
         pass(
             data,
             time,
-            |_| Some(Event::Metric(metric, first)),
+            |_| Some(ArchiveEvent::Metric(metric, first)),
             |library, writer| library.metric(writer, list, time, metric, count, types, values),
         )
     }

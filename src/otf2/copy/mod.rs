@@ -11,8 +11,8 @@ mod events;
 use super::archive::Archive;
 use super::error::Otf2Error;
 use super::library;
-use super::reader::Reader;
-use definitions::Numbers;
+use super::reader::ArchiveReader;
+use definitions::DefinitionNumbers;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ const LOCATIONS: &str = "traces";
 
 /// A communicator to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Communicator {
+pub(crate) struct AddedCommunicator {
     /// Its name.
     pub(crate) name: String,
     /// The location of each of its ranks, in their order.
@@ -49,13 +49,13 @@ pub(crate) fn directory_of(anchor: &Path) -> &Path {
 pub(crate) fn with(
     anchor: &Path,
     directory: &Path,
-    communicators: &[Communicator],
+    communicators: &[AddedCommunicator],
     lanes: &[u64],
     adds: &mut dyn Adds,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), Otf2Error> {
     let library = library::opened()?;
-    let mut reader = Reader::open(anchor)?;
+    let mut reader = ArchiveReader::open(anchor)?;
     reader.select(lanes)?;
     if reader.has_snapshots()? {
         return Err(Otf2Error::Snapshots);
@@ -64,7 +64,7 @@ pub(crate) fn with(
     let (event_chunk, definition_chunk) = reader.chunks()?;
     let archive = Archive::create_with(library, directory, event_chunk, definition_chunk)?;
     reader.describe(&archive)?;
-    let numbers = Numbers::of(&reader)?;
+    let numbers = DefinitionNumbers::of(&reader)?;
     archive.open_event_files()?;
     let mut added = BTreeMap::new();
     for &lane in lanes {

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 /// A process of the archive: a location group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Group {
+pub(crate) struct LocationGroup {
     /// Its number.
     pub(crate) number: u32,
     /// Its name, for example `MPI Rank 3`.
@@ -19,7 +19,7 @@ pub(crate) struct Group {
 
 /// A location: a thread, a GPU's stream, a lane, or a metric's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Location {
+pub(crate) struct ArchiveLocation {
     /// Its number.
     pub(crate) number: u64,
     /// Its name.
@@ -44,9 +44,9 @@ pub(crate) struct Definitions {
     /// Time of day of `begin`, nanoseconds since 1970; 0 where the archive does not have it.
     pub(crate) real_time: u64,
     /// The processes.
-    pub(crate) groups: Vec<Group>,
+    pub(crate) groups: Vec<LocationGroup>,
     /// The locations.
-    pub(crate) locations: Vec<Location>,
+    pub(crate) locations: Vec<ArchiveLocation>,
     /// Names of the regions, by number.
     pub(crate) regions: HashMap<u32, String>,
     /// Numbers of the attributes, by name.
@@ -99,8 +99,9 @@ impl Unresolved {
         let text = |number: &u32| strings.get(number).cloned().unwrap_or_default();
         let node = |number: &u32| self.nodes.get(number).map(|(name, _)| text(name)).unwrap_or_default();
         let groups = self.groups.iter();
-        let groups = groups.map(|(number, name, on)| Group { number: *number, name: text(name), node: node(on) });
-        let locations = self.locations.iter().map(|(number, name, kind, events, group)| Location {
+        let groups =
+            groups.map(|(number, name, on)| LocationGroup { number: *number, name: text(name), node: node(on) });
+        let locations = self.locations.iter().map(|(number, name, kind, events, group)| ArchiveLocation {
             number: *number,
             name: text(name),
             is_stream: *kind == abi::LOCATION_ACCELERATOR_STREAM,

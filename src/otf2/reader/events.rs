@@ -2,14 +2,14 @@
 
 use super::super::abi;
 use super::super::error::Otf2Error;
-use super::super::library::Library;
-use super::Reader;
+use super::super::library::Otf2Library;
+use super::ArchiveReader;
 use std::ffi::c_void;
 use std::ptr;
 
 /// An event.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Event<'a> {
+pub(crate) enum ArchiveEvent<'a> {
     /// A region begins.
     Enter(u32, Attributes<'a>),
     /// The last region that began ends.
@@ -21,7 +21,7 @@ pub(crate) enum Event<'a> {
 /// The attributes of an event.
 #[derive(Clone, Copy)]
 pub(crate) struct Attributes<'a> {
-    library: &'a Library,
+    library: &'a Otf2Library,
     list: *const abi::AttributeList,
 }
 
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Attributes<'_> {
 
 impl<'a> Attributes<'a> {
     /// Takes OTF2's list, for the time of a callback.
-    pub(in crate::otf2) fn of(library: &'a Library, list: *const abi::AttributeList) -> Self {
+    pub(in crate::otf2) fn of(library: &'a Otf2Library, list: *const abi::AttributeList) -> Self {
         Self { library, list }
     }
 
@@ -62,25 +62,25 @@ impl<'a> Attributes<'a> {
 }
 
 /// The receiver of events with their times in ticks.
-type Each<'a> = &'a mut dyn FnMut(u64, Event<'_>);
+type Each<'a> = &'a mut dyn FnMut(u64, ArchiveEvent<'_>);
 
 /// The data of the callbacks, registered anew for each piece.
 struct Passing<'a> {
-    library: &'a Library,
+    library: &'a Otf2Library,
     each: Each<'a>,
     latest: u64,
 }
 
 /// Events of one location. The reader keeps its buffer until this is dropped.
-pub(crate) struct Events<'a> {
-    reader: &'a Reader,
+pub(crate) struct LocationEvents<'a> {
+    reader: &'a ArchiveReader,
     handle: *mut abi::EventReader,
     latest: u64,
 }
 
-impl<'a> Events<'a> {
+impl<'a> LocationEvents<'a> {
     /// Opens the events of a location of the archive.
-    pub(super) fn open(reader: &'a Reader, location: u64) -> Result<Self, Otf2Error> {
+    pub(super) fn open(reader: &'a ArchiveReader, location: u64) -> Result<Self, Otf2Error> {
         // SAFETY: the reader is open, and its event files are, too.
         let handle = unsafe { reader.library.event_reader(reader.handle, location) }?;
         Ok(Self { reader, handle, latest: 0 })
@@ -115,7 +115,7 @@ impl<'a> Events<'a> {
     }
 }
 
-impl Drop for Events<'_> {
+impl Drop for LocationEvents<'_> {
     fn drop(&mut self) {
         // SAFETY: the reader is open, and the handle is not used again.
         let _ = unsafe { self.reader.library.close_event_reader(self.reader.handle, self.handle) };
@@ -126,7 +126,11 @@ impl Drop for Events<'_> {
 ///
 /// # Safety
 /// `data` is the pointer to a [`Passing`] that was registered, and nothing else uses it.
-unsafe fn pass(data: *mut c_void, time: u64, event: impl FnOnce(&Library) -> Event<'_>) -> abi::CallbackCode {
+unsafe fn pass(
+    data: *mut c_void,
+    time: u64,
+    event: impl FnOnce(&Otf2Library) -> ArchiveEvent<'_>,
+) -> abi::CallbackCode {
     // SAFETY: the caller guarantees the pointer.
     let passing = unsafe { &mut *data.cast::<Passing<'_>>() };
     passing.latest = passing.latest.max(time);
@@ -145,7 +149,7 @@ unsafe extern "C" fn enter(
     region: u32,
 ) -> abi::CallbackCode {
     // SAFETY: the caller, OTF2, passes the registered data.
-    unsafe { pass(data, time, |library| Event::Enter(region, Attributes { library, list })) }
+    unsafe { pass(data, time, |library| ArchiveEvent::Enter(region, Attributes { library, list })) }
 }
 
 /// # Safety
@@ -159,7 +163,7 @@ unsafe extern "C" fn leave(
     _region: u32,
 ) -> abi::CallbackCode {
     // SAFETY: the caller, OTF2, passes the registered data.
-    unsafe { pass(data, time, |_| Event::Leave) }
+    unsafe { pass(data, time, |_| ArchiveEvent::Leave) }
 }
 
 /// # Safety
@@ -181,6 +185,6 @@ unsafe extern "C" fn metric(
     // SAFETY: the caller, OTF2, passes the registered data and at least one value.
     unsafe {
         let value = *values;
-        pass(data, time, |_| Event::Metric(metric, value))
+        pass(data, time, |_| ArchiveEvent::Metric(metric, value))
     }
 }

@@ -10,25 +10,25 @@ mod events;
 use super::abi;
 use super::archive::{Archive, c_string};
 use super::error::Otf2Error;
-use super::library::{self, Library};
+use super::library::{self, Otf2Library};
 use definitions::Unresolved;
 use std::ffi::c_void;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
-pub(crate) use definitions::{Definitions, Group, Location};
-pub(crate) use events::{Attributes, Event, Events};
+pub(crate) use definitions::{ArchiveLocation, Definitions, LocationGroup};
+pub(crate) use events::{ArchiveEvent, Attributes, LocationEvents};
 
 /// An open archive.
-pub(crate) struct Reader {
-    library: &'static Library,
+pub(crate) struct ArchiveReader {
+    library: &'static Otf2Library,
     handle: *mut abi::Reader,
     /// Whether the event files are open.
     events: bool,
 }
 
-impl Reader {
+impl ArchiveReader {
     /// Opens the archive with this anchor file, `traces.otf2`.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Reader {
     }
 
     /// Returns OTF2's library.
-    pub(super) fn library(&self) -> &'static Library {
+    pub(super) fn library(&self) -> &'static Otf2Library {
         self.library
     }
 
@@ -194,12 +194,12 @@ impl Reader {
     ///
     /// # Errors
     /// OTF2 cannot open them.
-    pub(crate) fn events(&self, location: u64) -> Result<Events<'_>, Otf2Error> {
-        Events::open(self, location)
+    pub(crate) fn events(&self, location: u64) -> Result<LocationEvents<'_>, Otf2Error> {
+        LocationEvents::open(self, location)
     }
 }
 
-impl Drop for Reader {
+impl Drop for ArchiveReader {
     fn drop(&mut self) {
         // SAFETY: the reader is open and is not used again.
         unsafe {

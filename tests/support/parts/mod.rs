@@ -4,10 +4,10 @@
 //! each other. Each process is a rank of four communicators: of all ranks, and of one of each dimension.
 
 use common::arrivals::{Arrival, Arrivals, Collective, RankArrivals};
-use common::clock_tree::{ClockOffset, Link, binomial};
-use common::name::Name;
-use common::run_sums::Rank;
-use common::summary::{Channel, Communicator, Operations, Process, RankPlace, Summary, Transfers};
+use common::clock_tree::{ClockOffset, ParentLink, binomial};
+use common::name::FunctionName;
+use common::run_sums::RankSums;
+use common::summary::{Channel, RankPlace, Summary, SummaryCommunicator, SummaryOperations, SummaryProcess, Transfers};
 use serde::Serialize;
 use std::ffi::CStr;
 
@@ -25,7 +25,7 @@ const CHANNELS: u8 = 16;
 pub(crate) struct Parts {
     pub(crate) ranks: u32,
     /// A process' summary that the library has written.
-    pub(crate) process: Process,
+    pub(crate) process: SummaryProcess,
     /// Most bytes of a part.
     pub(crate) bytes: usize,
     /// Arrivals of a part.
@@ -38,7 +38,7 @@ pub(crate) struct Parts {
 #[derive(Serialize)]
 struct Part<'a> {
     summary: &'a Summary,
-    link: Link,
+    link: ParentLink,
     nanoseconds_per_tick: f64,
 }
 
@@ -72,9 +72,10 @@ impl Parts {
             summary.channels.clear();
             summary.transfers.clear();
             let row = summary.operations[0].clone();
-            let of_a_row = serde_json::to_vec(&Operations { peer: Some(1000), ..row.clone() }).unwrap().len() + 1;
+            let of_a_row =
+                serde_json::to_vec(&SummaryOperations { peer: Some(1000), ..row.clone() }).unwrap().len() + 1;
             let more = (room - self.text(number, &summary).len()) / of_a_row;
-            let peers = (0..more).map(|peer| Operations { peer: Some(1000 + peer as i32), ..row.clone() });
+            let peers = (0..more).map(|peer| SummaryOperations { peer: Some(1000 + peer as i32), ..row.clone() });
             summary.operations.extend(peers);
         }
         let mut text = self.text(number, &summary);
@@ -91,7 +92,7 @@ impl Parts {
         serde_json::to_vec(&part).unwrap()
     }
 
-    fn link(&self, number: u32) -> Link {
+    fn link(&self, number: u32) -> ParentLink {
         let leader = number - number % NODE;
         // each node's clock began a second later
         let met = |ticks: u64, parent: u32| ClockOffset {
@@ -100,11 +101,11 @@ impl Parts {
             error: 500,
         };
         if number != leader {
-            return Link { parent: leader, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
+            return ParentLink { parent: leader, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };
         }
         let (parent, _) = binomial((number / NODE) as usize, self.ranks.div_ceil(NODE) as usize);
         let parent = parent.unwrap() as u32 * NODE;
-        Link { parent, begin: Some(met(1 << 40, parent)), end: met((1 << 40) + (1 << 42), parent) }
+        ParentLink { parent, begin: Some(met(1 << 40, parent)), end: met((1 << 40) + (1 << 42), parent) }
     }
 
     fn arrivals(&self, number: u32) -> Arrivals {
@@ -124,10 +125,10 @@ impl Parts {
                     bytes: 25 << 20,
                     ..Arrival::default()
                 };
-                let function = Name::of(Some(functions[place]));
+                let function = FunctionName::of(Some(functions[place]));
                 Collective { function, sequence: at, order: at as u32, arrival }
             };
-            RankArrivals::new(Rank { comm, rank: rank as i32 }, (0..count).map(collective).collect())
+            RankArrivals::new(RankSums { comm, rank: rank as i32 }, (0..count).map(collective).collect())
         };
         Arrivals { ranks: counts.into_iter().enumerate().map(of_rank).collect(), ..Arrivals::default() }
     }
@@ -146,7 +147,7 @@ impl Parts {
         for (member, name) in self.members(number).iter().zip(["world", "tp", "dp", "pp"]) {
             let ranks = vec![RankPlace { rank: member.rank as i32, process: 0 }];
             let (nranks, nnodes) = (member.nranks as i32, member.nranks.div_ceil(NODE) as i32);
-            summary.communicators.push(Communicator {
+            summary.communicators.push(SummaryCommunicator {
                 comm: id(member.comm),
                 nranks,
                 nnodes,
@@ -189,8 +190,8 @@ impl Parts {
     }
 }
 
-fn operations(comm: String, rank: u32, function: &str, peer: Option<i32>) -> Operations {
-    Operations {
+fn operations(comm: String, rank: u32, function: &str, peer: Option<i32>) -> SummaryOperations {
+    SummaryOperations {
         comm,
         rank: rank as i32,
         kind: if peer.is_some() { "P2p" } else { "Coll" }.into(),

@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
 use crate::tool;
-use common::status::request::{FILE, Request, SCHEMA, To};
-use common::status::{Communicator, ENDING, Status};
+use common::status::request::{FILE, SCHEMA, StatusRequest, To};
+use common::status::{ENDING, Status, StatusCommunicator};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -102,9 +102,9 @@ impl Job {
     }
 
     /// Makes a request, as `scorep-nccl ask` does. Returns its ticket.
-    pub(crate) fn ask(&self, request: Request) -> String {
+    pub(crate) fn ask(&self, request: StatusRequest) -> String {
         let ticket = format!("{:016x}", common::files::random());
-        let request = Request { schema: SCHEMA.into(), ticket: ticket.clone(), to: Some(To::All), ..request };
+        let request = StatusRequest { schema: SCHEMA.into(), ticket: ticket.clone(), to: Some(To::All), ..request };
         common::files::write_json(&self.status_directory().join(FILE), &request).unwrap();
         ticket
     }
@@ -153,7 +153,7 @@ impl Drop for Job {
 }
 
 /// The communicator of this id.
-pub(crate) fn of<'a>(status: &'a Status, comm: &str) -> &'a Communicator {
+pub(crate) fn of<'a>(status: &'a Status, comm: &str) -> &'a StatusCommunicator {
     let found = status.communicators.iter().find(|one| one.comm.trim_start_matches('0') == comm);
     assert!(found.is_some(), "no {comm} in {status:#?}");
     found.unwrap()

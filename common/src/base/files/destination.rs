@@ -1,7 +1,7 @@
 //! Writing a text to the place that a person has named: a file, or an existing device, pipe or terminal.
 
-use super::{Name, NewFile, make, own};
-use crate::base::signal::Held;
+use super::{FileName, NewFile, make, own};
+use crate::base::signal::HeldSignal;
 use serde::Serialize;
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// Like [`write()`], but a file appears under a name of this process and never replaces a file of another process.
-fn write_as(name: &mut Name, text: &[u8]) -> io::Result<()> {
+fn write_as(name: &mut FileName, text: &[u8]) -> io::Result<()> {
     let place = name.place().to_owned();
     write_by(&place, &|out| out.write_all(text), |file| file.appear_as(name))
 }
@@ -134,7 +134,7 @@ pub fn write_json(place: &Path, value: &impl Serialize) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_json_as(name: &mut Name, value: &impl Serialize) -> io::Result<()> {
+pub fn write_json_as(name: &mut FileName, value: &impl Serialize) -> io::Result<()> {
     let place = name.place().to_owned();
     write_by(&place, &json(value), |file| file.appear_as(name))
 }
@@ -143,8 +143,8 @@ pub fn write_json_as(name: &mut Name, value: &impl Serialize) -> io::Result<()> 
 ///
 /// # Errors
 /// As [`write()`].
-pub(crate) fn write_line_as(name: &mut Name, value: &impl Serialize) -> io::Result<()> {
-    let mut text = Text(Vec::new());
+pub(crate) fn write_line_as(name: &mut FileName, value: &impl Serialize) -> io::Result<()> {
+    let mut text = TextInMemory(Vec::new());
     serde_json::to_writer(&mut text, value)?;
     text.write_all(b"\n")?;
     write_as(name, &text.0)
@@ -158,15 +158,15 @@ fn json(value: &impl Serialize) -> impl Fn(&mut dyn Write) -> io::Result<()> {
 }
 
 fn text(content: Content<'_>) -> io::Result<Vec<u8>> {
-    let mut text = Text(Vec::new());
+    let mut text = TextInMemory(Vec::new());
     content(&mut text)?;
     Ok(text.0)
 }
 
 /// A text in memory. Writing fails, instead of ending the process, where there is no memory.
-struct Text(Vec<u8>);
+struct TextInMemory(Vec<u8>);
 
-impl Write for Text {
+impl Write for TextInMemory {
     fn write(&mut self, more: &[u8]) -> io::Result<usize> {
         self.0.try_reserve(more.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
         self.0.extend_from_slice(more);
@@ -224,8 +224,8 @@ fn stream(place: &Path) -> io::Result<File> {
 /// Writes the whole text, as long as its reader goes on reading.
 fn write_all(file: &mut File, text: &[u8]) -> io::Result<()> {
     // a pipe's reader may go, and a file may reach its size limit
-    let _pipe = Held::new(libc::SIGPIPE);
-    let _limit = Held::new(libc::SIGXFSZ);
+    let _pipe = HeldSignal::new(libc::SIGPIPE);
+    let _limit = HeldSignal::new(libc::SIGXFSZ);
     let deadline = Instant::now() + PATIENCE;
     let mut rest = text;
     while !rest.is_empty() {

@@ -1,8 +1,8 @@
 //! A file that grows in parts while the process runs, and is readable whenever the process ends.
 
 use super::opened::Opened;
-use super::{Name, NewFile};
-use crate::base::signal::Held;
+use super::{FileName, NewFile};
+use crate::base::signal::HeldSignal;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ impl Growing {
     ///
     /// # Errors
     /// Fails when the file cannot be made or the part cannot be written completely; then nothing is left behind.
-    pub fn begin<T>(name: &mut Name, part: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<(Self, T)> {
+    pub fn begin<T>(name: &mut FileName, part: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<(Self, T)> {
         let mut file = NewFile::beside(name.place())?;
         let written = part(&mut file)?;
         file.flush()?;
@@ -35,7 +35,7 @@ impl Growing {
     ///
     /// # Errors
     /// As [`Growing::begin`], and [`Growing::close`].
-    pub fn whole<T>(name: &mut Name, part: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
+    pub fn whole<T>(name: &mut FileName, part: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
         let mut file = NewFile::beside(name.place())?;
         let written = part(&mut file)?;
         file.appear_as(name)?;
@@ -52,7 +52,7 @@ impl Growing {
     /// # Errors
     /// Fails when the part cannot be written completely; then none of it is in the file.
     pub fn add<T>(&mut self, part: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
-        let _limit = Held::new(libc::SIGXFSZ);
+        let _limit = HeldSignal::new(libc::SIGXFSZ);
         self.file.seek(SeekFrom::Start(self.length))?;
         let mut buffer = BufWriter::with_capacity(BLOCK, &mut self.file);
         let written = part(&mut buffer).and_then(|written| buffer.flush().map(|()| written));
@@ -71,7 +71,7 @@ impl Growing {
     /// # Errors
     /// Fails when the bytes cannot be written.
     pub fn change_head(&mut self, head: &[u8]) -> io::Result<()> {
-        let _limit = Held::new(libc::SIGXFSZ);
+        let _limit = HeldSignal::new(libc::SIGXFSZ);
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(head)
     }
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_part_that_fails_is_taken_back() {
         let place = std::env::temp_dir().join(format!("scorep-nccl-growing-{:016x}", random()));
-        let mut name = Name::new(&place, Earlier::Kept);
+        let mut name = FileName::new(&place, Earlier::Kept);
         assert!(
             Growing::begin(&mut name, |_| Err::<(), _>(io::ErrorKind::StorageFull.into())).is_err() && !place.exists()
         );

@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// More places than the library has threads that write at a time.
-static BEGUN: [Place; 16] = [const { Place::new() }; 16];
+static BEGUN: [BegunFile; 16] = [const { BegunFile::new() }; 16];
 /// Set before the files are removed: from then on, no thread of the library makes one.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 /// Looks at a thread that is about to make its file, a millisecond apart. A thread that needs longer has stopped there,
@@ -18,14 +18,14 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 const LOOKS: u32 = 200;
 
 /// A file that a thread has begun.
-struct Place {
+struct BegunFile {
     /// Path of the file; NULL where there is none.
     path: AtomicPtr<libc::c_char>,
     /// The file is there, or has been.
     is_made: AtomicBool,
 }
 
-impl Place {
+impl BegunFile {
     const fn new() -> Self {
         Self { path: AtomicPtr::new(null_mut()), is_made: AtomicBool::new(false) }
     }
@@ -37,7 +37,7 @@ impl Place {
 }
 
 /// Registers a file that the calling thread has begun, until this is dropped.
-pub(super) struct Begun(Option<&'static Place>);
+pub(super) struct Begun(Option<&'static BegunFile>);
 
 impl Begun {
     /// Registers a file that the calling thread is about to make, if the thread is one of the library's. The
@@ -50,8 +50,9 @@ impl Begun {
         };
         let path = path.into_raw();
         // SeqCst here and in `remove_all`: of the path and of CLOSED, one is seen by the other thread
-        let free =
-            |place: &&Place| place.path.compare_exchange(null_mut(), path, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+        let free = |place: &&BegunFile| {
+            place.path.compare_exchange(null_mut(), path, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        };
         let place = BEGUN.iter().find(free);
         if place.is_none() {
             // SAFETY: the pointer was made above, and nobody else has it.

@@ -21,7 +21,7 @@ pub use directory::Directory;
 pub use growing::Growing;
 pub(crate) use left::remove_all;
 pub use made::{make, make_own};
-pub use name::{Earlier, Name};
+pub use name::{Earlier, FileName};
 pub use new_file::NewFile;
 pub use own::{is_own, is_own_user, open, open_any};
 pub use pattern::{HOST, PROCESS, RANK, expand, holds, is_one_for_each_process};

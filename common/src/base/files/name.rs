@@ -28,17 +28,17 @@ pub enum Earlier {
 /// A file name of this process. A file of that name that was written since this process began belongs to another
 /// process of the same job and stays; this process then adds a random part to its name.
 #[derive(Debug)]
-pub struct Name {
+pub struct FileName {
     asked: PathBuf,
     place: PathBuf,
     earlier: Earlier,
     /// Identity of the file that this process has put there last.
-    own: Option<Identity>,
+    own: Option<FileIdentity>,
     /// The name has a random part because a file was there before this process began.
     is_beside_earlier: bool,
 }
 
-impl Name {
+impl FileName {
     /// Makes the name for files that are wanted at `place`.
     pub fn new(place: &Path, earlier: Earlier) -> Self {
         age_of_process();
@@ -139,9 +139,9 @@ fn file_name(place: &Path) -> io::Result<OsString> {
 }
 
 /// Identifies a file. The system may reuse an inode number, but then time or length differ.
-type Identity = [u64; 5];
+type FileIdentity = [u64; 5];
 
-fn identity(file: &Metadata) -> Identity {
+fn identity(file: &Metadata) -> FileIdentity {
     [file.dev(), file.ino(), file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned(), file.len()]
 }
 
@@ -220,7 +220,7 @@ mod tests {
         directory
     }
 
-    fn put(name: &mut Name, text: &str) {
+    fn put(name: &mut FileName, text: &str) {
         let mut file = NewFile::beside(name.place()).unwrap();
         file.write_all(text.as_bytes()).unwrap();
         file.appear_as(name).unwrap();
@@ -242,12 +242,12 @@ mod tests {
     fn another_process_file_stays_and_an_earlier_one_gives_way() {
         let directory = directory();
         let place = directory.join("all.json");
-        let mut first = Name::new(&place, Earlier::Replaced);
+        let mut first = FileName::new(&place, Earlier::Replaced);
         put(&mut first, "first");
         put(&mut first, "first again");
         assert!(!first.is_another() && texts(&directory) == ["first again"]);
         // like another process of the same time
-        let mut second = Name::new(&place, Earlier::Replaced);
+        let mut second = FileName::new(&place, Earlier::Replaced);
         put(&mut second, "second");
         let name = second.place().file_name().unwrap().to_string_lossy().into_owned();
         assert!(
@@ -258,9 +258,9 @@ mod tests {
         assert_eq!(texts(&directory), ["first again", "second again"]);
         // a file of an earlier job
         make_old(&place);
-        let mut third = Name::new(&place, Earlier::Kept);
+        let mut third = FileName::new(&place, Earlier::Kept);
         put(&mut third, "third");
-        let mut fourth = Name::new(&place, Earlier::Replaced);
+        let mut fourth = FileName::new(&place, Earlier::Replaced);
         put(&mut fourth, "fourth");
         assert!(third.is_another() && third.is_beside_earlier() && !fourth.is_another() && !second.is_beside_earlier());
         assert_eq!(texts(&directory), ["fourth", "second again", "third"]);
@@ -270,7 +270,7 @@ mod tests {
         // a link gives way, whatever its age
         let link = directory.join("link.json");
         std::os::unix::fs::symlink(&place, &link).unwrap();
-        let mut fifth = Name::new(&link, Earlier::Kept);
+        let mut fifth = FileName::new(&link, Earlier::Kept);
         put(&mut fifth, "fifth");
         assert!(!fifth.is_another() && texts(&directory).len() == 5 && link.symlink_metadata().unwrap().is_file());
         fs::remove_dir_all(directory).unwrap();
@@ -290,7 +290,7 @@ mod tests {
                 for number in 0..MANY {
                     let (place, at_once) = (&place, &at_once);
                     scope.spawn(move || {
-                        let mut name = Name::new(place, Earlier::Replaced);
+                        let mut name = FileName::new(place, Earlier::Replaced);
                         at_once.wait();
                         put(&mut name, &number.to_string());
                     });

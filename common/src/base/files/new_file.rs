@@ -2,8 +2,8 @@
 
 use super::left::Begun;
 use super::opened::Opened;
-use super::{Directory, Name, random};
-use crate::base::signal::Held;
+use super::{Directory, FileName, random};
+use crate::base::signal::HeldSignal;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -22,21 +22,21 @@ const ENDING: &str = ".part";
 /// thread beyond the size limit (RLIMIT_FSIZE) is an error and does not end the process.
 pub struct NewFile {
     file: BufWriter<Opened>,
-    part: Part,
+    part: IncompleteFile,
     /// Final name.
     name: OsString,
-    _limit: Held,
+    _limit: HeldSignal,
     _begun: Begun,
 }
 
 /// An incomplete file in its directory. Dropping it removes the file, unless the file has appeared.
-struct Part {
+struct IncompleteFile {
     directory: Directory,
     /// Empty once the file has appeared.
     name: OsString,
 }
 
-impl Part {
+impl IncompleteFile {
     /// Lets `give` give the file its name; what fails leaves the file to be removed.
     fn appear(mut self, give: impl FnOnce(&Directory, &OsStr) -> io::Result<()>) -> io::Result<()> {
         give(&self.directory, &self.name)?;
@@ -45,7 +45,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for IncompleteFile {
     fn drop(&mut self) {
         let _ = self.directory.remove(&self.name);
     }
@@ -59,7 +59,7 @@ impl NewFile {
     /// As [`Directory::open`], and when no file can be made in that directory.
     pub fn beside(place: &Path) -> io::Result<Self> {
         let (directory, name) = Directory::around(place)?;
-        let limit = Held::new(libc::SIGXFSZ);
+        let limit = HeldSignal::new(libc::SIGXFSZ);
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
             let hidden = hidden(&name);
@@ -68,7 +68,7 @@ impl NewFile {
             match directory.create(&hidden) {
                 Ok(file) => {
                     begun.is_made();
-                    let (file, part) = (BufWriter::new(Opened::new(file)), Part { directory, name: hidden });
+                    let (file, part) = (BufWriter::new(Opened::new(file)), IncompleteFile { directory, name: hidden });
                     return Ok(Self { file, part, name, _limit: limit, _begun: begun });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
@@ -128,7 +128,7 @@ impl NewFile {
     ///
     /// # Errors
     /// As [`NewFile::appear`].
-    pub fn appear_as(self, name: &mut Name) -> io::Result<()> {
+    pub fn appear_as(self, name: &mut FileName) -> io::Result<()> {
         let Self { file, part, _limit, _begun, .. } = self;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.close()?;
         part.appear(|directory, part| name.give(directory, part))
@@ -138,7 +138,7 @@ impl NewFile {
     ///
     /// # Errors
     /// Fails when the first part could not be written completely.
-    pub(super) fn appear_open(self, name: &mut Name) -> io::Result<Opened> {
+    pub(super) fn appear_open(self, name: &mut FileName) -> io::Result<Opened> {
         let Self { file, part, _limit, _begun, .. } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         part.appear(|directory, part| name.give(directory, part))?;

@@ -1,12 +1,12 @@
 //! The bound that anchors set for all stamps, given the least and the most ticks per stamp.
 
-use super::lowest::Anchor;
+use super::lowest::LowestPoint;
 
 /// The most ticks that the anchors allow for each stamp.
 #[derive(Debug, Clone)]
 pub(super) struct Bound {
     /// Ascending in stamps and ticks. No anchor lies on or above the bound of its neighbours.
-    anchors: Vec<Anchor>,
+    anchors: Vec<LowestPoint>,
     slopes: Slopes,
 }
 
@@ -20,7 +20,7 @@ impl Slopes {
     }
 
     /// Returns the most ticks that an anchor allows for a stamp.
-    fn above(self, anchor: Anchor, stamp: u64) -> u64 {
+    fn above(self, anchor: LowestPoint, stamp: u64) -> u64 {
         let [least, most] = self.0;
         beside(anchor, stamp, if stamp < anchor.stamp { least } else { most })
     }
@@ -28,7 +28,7 @@ impl Slopes {
 
 /// Returns the ticks of a stamp on a line through an anchor. The result never falls as stamps rise, since a rounded
 /// product with a positive number does not either.
-fn beside(anchor: Anchor, stamp: u64, slope: f64) -> u64 {
+fn beside(anchor: LowestPoint, stamp: u64, slope: f64) -> u64 {
     let stamps = i128::from(stamp) - i128::from(anchor.stamp);
     let ticks = (stamps as f64 * slope).floor() as i128;
     i128::from(anchor.ticks).saturating_add(ticks).clamp(0, i128::from(u64::MAX)) as u64
@@ -36,9 +36,9 @@ fn beside(anchor: Anchor, stamp: u64, slope: f64) -> u64 {
 
 impl Bound {
     /// Makes the bound from anchors in ascending order and the least and most ticks per stamp.
-    pub(super) fn new(all: &[Anchor], slopes: [f64; 2]) -> Self {
+    pub(super) fn new(all: &[LowestPoint], slopes: [f64; 2]) -> Self {
         let slopes = Slopes(slopes);
-        let mut anchors: Vec<Anchor> = Vec::new();
+        let mut anchors: Vec<LowestPoint> = Vec::new();
         'all: for &anchor in all {
             while let Some(&before) = anchors.last() {
                 if anchor.ticks >= slopes.above(before, anchor.stamp) {
@@ -120,7 +120,7 @@ mod tests {
             let mut stamp = random.u64(..1 << 40);
             let anchors = (0..count).map(|_| {
                 stamp += 1 + (random.u64(..1 << 50) >> random.u32(..power));
-                Anchor { stamp, ticks: stamp }
+                LowestPoint { stamp, ticks: stamp }
             });
             let bound = Bound { anchors: anchors.collect(), slopes: Slopes([1.0; 2]) };
             let stamps = bound.anchors.iter().flat_map(|it| [it.stamp - 1, it.stamp, it.stamp + 1]);

@@ -1,7 +1,7 @@
 //! The likely drift of the clocks.
 
 use super::straight::Sides;
-use super::{Clocks, GpuTrack, Lowest, WANDER};
+use super::{GpuTrack, Lowest, TrackClocks, WANDER};
 
 /// Drift of most clocks. What a short run shows of a larger one is most likely chance.
 const USUAL_DRIFT: f64 = 10e-6;
@@ -48,7 +48,7 @@ impl GpuTrack {
     }
 
     fn close_side(&self) -> &Lowest {
-        if self.clocks == Clocks::Events { &self.enqueued } else { &self.told }
+        if self.clocks == TrackClocks::Events { &self.enqueued } else { &self.told }
     }
 
     /// Returns the least and the most drift of the clocks. If both sides of one of the `clocks` of this timer leave room

@@ -8,12 +8,12 @@ pub(super) const PARTS: u64 = 8;
 
 /// A moment on both clocks, or a bound of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Anchor {
+pub(super) struct LowestPoint {
     pub(super) stamp: u64,
     pub(super) ticks: u64,
 }
 
-impl Anchor {
+impl LowestPoint {
     /// Returns the stamps and ticks from `other` to this anchor.
     pub(super) fn since(self, other: Self) -> (f64, f64) {
         let difference = |to: u64, from: u64| (i128::from(to) - i128::from(from)) as f64;
@@ -23,20 +23,20 @@ impl Anchor {
 
 /// A straight line of ticks over stamps.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
-    through: Anchor,
+pub(super) struct LowestLine {
+    through: LowestPoint,
     /// Ticks per stamp.
     pub(super) rate: f64,
 }
 
-impl Line {
-    fn between(from: Anchor, to: Anchor) -> Self {
+impl LowestLine {
+    fn between(from: LowestPoint, to: LowestPoint) -> Self {
         let (stamps, ticks) = to.since(from);
         Self { through: from, rate: ticks / stamps }
     }
 
     /// Returns by how many ticks an anchor lies above the line.
-    fn below(self, anchor: Anchor) -> f64 {
+    fn below(self, anchor: LowestPoint) -> f64 {
         let (stamps, ticks) = anchor.since(self.through);
         ticks - stamps * self.rate
     }
@@ -46,7 +46,7 @@ impl Line {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Lowest {
     /// One anchor for each stretch, ascending.
-    anchors: Vec<Anchor>,
+    anchors: Vec<LowestPoint>,
     /// Length of a stretch, as a power of two of stamps.
     length: u32,
     /// Ticks per stamp, as known when stretches became longer. If this rate is off, the anchor that a stretch keeps may
@@ -55,12 +55,12 @@ pub(super) struct Lowest {
 }
 
 impl Lowest {
-    pub(super) fn anchors(&self) -> &[Anchor] {
+    pub(super) fn anchors(&self) -> &[LowestPoint] {
         &self.anchors
     }
 
     /// Takes in an anchor.
-    pub(super) fn add(&mut self, anchor: Anchor) {
+    pub(super) fn add(&mut self, anchor: LowestPoint) {
         let (length, rate) = (self.length, self.rate);
         let stretch = anchor.stamp >> length;
         let place = self.anchors.partition_point(|known| known.stamp >> length < stretch);
@@ -92,31 +92,31 @@ impl Lowest {
         }
     }
 
-    fn ends(&self) -> Option<(Anchor, Anchor)> {
+    fn ends(&self) -> Option<(LowestPoint, LowestPoint)> {
         Some((*self.anchors.first()?, *self.anchors.last()?))
     }
 
     /// Returns the line closest below all anchors in the middle of their time: an edge of their lower hull. It shows
     /// the drift of the clocks if callbacks are late by chance. `None` for fewer than two anchors.
-    pub(super) fn line(&self) -> Option<Line> {
+    pub(super) fn line(&self) -> Option<LowestLine> {
         let (first, last) = self.ends()?;
         let middle = first.stamp.midpoint(last.stamp);
-        let mut hull: Vec<Anchor> = Vec::new();
+        let mut hull: Vec<LowestPoint> = Vec::new();
         for &anchor in &self.anchors {
             while let [.., before, corner] = hull[..]
-                && Line::between(before, anchor).below(corner) >= 0.0
+                && LowestLine::between(before, anchor).below(corner) >= 0.0
             {
                 hull.pop();
             }
             hull.push(anchor);
         }
         let edge = hull.windows(2).find(|edge| edge[1].stamp > middle)?;
-        Some(Line::between(edge[0], edge[1]))
+        Some(LowestLine::between(edge[0], edge[1]))
     }
 
     /// Returns by how much the slope differs from the line's at times, in ticks per stamp: the height of each part's
     /// lowest anchor above the line, at its largest, divided by the length of a part.
-    pub(super) fn unevenness(&self, line: Line) -> f64 {
+    pub(super) fn unevenness(&self, line: LowestLine) -> f64 {
         let lowest = self.in_parts().filter_map(|part| part.iter().map(|&anchor| line.below(anchor)).reduce(f64::min));
         lowest.fold(0.0, f64::max) / self.part() as f64
     }
@@ -131,13 +131,13 @@ impl Lowest {
         self.ends().map_or(1, |(first, last)| (last.stamp - first.stamp) / PARTS + 1)
     }
 
-    fn in_parts(&self) -> impl Iterator<Item = &[Anchor]> {
+    fn in_parts(&self) -> impl Iterator<Item = &[LowestPoint]> {
         let (part, begin) = (self.part(), self.anchors.first().map_or(0, |first| first.stamp));
         self.anchors.chunk_by(move |a, b| (a.stamp - begin) / part == (b.stamp - begin) / part)
     }
 
     /// Lists the anchors in the first half of each part. The anchors of two parts are at least half a part apart.
-    pub(super) fn in_first_halves(&self) -> impl Iterator<Item = &[Anchor]> {
+    pub(super) fn in_first_halves(&self) -> impl Iterator<Item = &[LowestPoint]> {
         let (part, begin) = (self.part(), self.anchors.first().map_or(0, |first| first.stamp));
         self.in_parts()
             .map(move |anchors| &anchors[..anchors.partition_point(|it| (it.stamp - begin) % part <= part / 2)])
@@ -145,8 +145,8 @@ impl Lowest {
 }
 
 /// Replaces an anchor if the other one is lower.
-fn lower(known: &mut Anchor, anchor: Anchor, rate: f64) {
-    if (Line { through: *known, rate }).below(anchor) < 0.0 {
+fn lower(known: &mut LowestPoint, anchor: LowestPoint, rate: f64) {
+    if (LowestLine { through: *known, rate }).below(anchor) < 0.0 {
         *known = anchor;
     }
 }

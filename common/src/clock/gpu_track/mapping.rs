@@ -39,14 +39,14 @@ pub struct GpuMapping {
     follows: Follows,
     nanoseconds_per_tick: f64,
     /// See [`GpuMapping::by_way_of`].
-    way: Option<Box<Way>>,
+    way: Option<Box<WayToHost>>,
     /// See [`GpuMapping::beside`].
-    beside: Option<Box<Beside>>,
+    beside: Option<Box<EventsBesideStamps>>,
 }
 
 /// The events' clock beside that of the stamps.
 #[derive(Debug, Clone)]
-struct Beside {
+struct EventsBesideStamps {
     /// Maps stamps to the events' clock.
     to: GpuMapping,
     events: GpuMapping,
@@ -56,7 +56,7 @@ struct Beside {
     most: u64,
 }
 
-impl Beside {
+impl EventsBesideStamps {
     /// Returns the stamp's time on the events' clock.
     fn event(&self, stamp: u64) -> Option<u64> {
         let [early, late] = self.to.bounds(stamp)?;
@@ -75,13 +75,13 @@ impl Beside {
 
 /// The way to Score-P's clock by another clock of the same GPU.
 #[derive(Debug, Clone)]
-struct Way {
+struct WayToHost {
     to: GpuMapping,
     from: GpuMapping,
     ahead: Option<u64>,
 }
 
-impl Way {
+impl WayToHost {
     /// Returns the stamps of the other clock that its callbacks place.
     fn reach(&self) -> RangeInclusive<u64> {
         let stamps = || self.from.latest.stamps();
@@ -114,7 +114,7 @@ impl GpuMapping {
     /// bound that `to` gives; `None` if that bound is not close.
     #[must_use]
     pub fn by_way_of(self, to: Self, from: Self, ahead: Option<u64>) -> Self {
-        Self { way: Some(Box::new(Way { to, from, ahead })), ..self }
+        Self { way: Some(Box::new(WayToHost { to, from, ahead })), ..self }
     }
 
     /// Has the stamps follow the events' clock, where that follows anchors and places nearly all known stamps
@@ -126,7 +126,7 @@ impl GpuMapping {
         if events.follows != Follows::Anchors || events.way.is_none() {
             return self;
         }
-        let beside = Beside { to, events: events.clone(), behind, most: self.to_ticks(most) };
+        let beside = EventsBesideStamps { to, events: events.clone(), behind, most: self.to_ticks(most) };
         let known: Vec<(u64, u64)> =
             self.known().filter_map(|stamp| Some((beside.ticks(stamp)?, self.ticks(stamp)))).collect();
         let agreeing = known.iter().filter(|(early, callback)| callback.wrapping_sub(*early) <= beside.most).count();
@@ -264,7 +264,7 @@ impl GpuMapping {
     /// Returns the part of a stamp's bounds that the other clock allows; `None` without another clock, or if that
     /// allows no part of them.
     fn bounds_by_way(&self, stamp: u64, own: [u64; 2]) -> Option<[u64; 2]> {
-        let Way { to, from, .. } = &**self.way.as_ref()?;
+        let WayToHost { to, from, .. } = &**self.way.as_ref()?;
         let [early, late] = to.bounds(stamp)?;
         let [least, most] = [from.bounds(early)?[0].max(own[0]), from.bounds(late)?[1].min(own[1])];
         (least <= most.saturating_add(2)).then_some([least.min(most), most])

@@ -27,7 +27,7 @@ mod tests;
 
 use bound::Bound;
 pub(crate) use corridor::Corridor;
-use lowest::{Anchor, Lowest};
+use lowest::{Lowest, LowestPoint};
 pub use mapping::GpuMapping;
 use straight::Sides;
 
@@ -48,7 +48,7 @@ const ENOUGH_PARTS: usize = 4;
 
 /// The clocks of a track.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Clocks {
+enum TrackClocks {
     /// That of NCCL's stamps, against Score-P's. The mapping follows the callbacks.
     #[default]
     Stamps,
@@ -62,7 +62,7 @@ enum Clocks {
 /// Pairs known of one GPU's clock.
 #[derive(Debug, Default, Clone)]
 pub struct GpuTrack {
-    clocks: Clocks,
+    clocks: TrackClocks,
     told: Lowest,
     /// Mirrored: both clocks run backwards here, so the last moment before a begin is the first one after it.
     enqueued: Lowest,
@@ -71,23 +71,23 @@ pub struct GpuTrack {
 impl GpuTrack {
     /// Makes the track of the clock of CUDA's events.
     pub fn of_events() -> Self {
-        Self { clocks: Clocks::Events, ..Self::default() }
+        Self { clocks: TrackClocks::Events, ..Self::default() }
     }
 
     /// Makes the track of the clock of CUDA's events against that of NCCL's stamps, whose nanoseconds stand in the
     /// place of ticks.
     pub fn of_one_timer() -> Self {
-        Self { clocks: Clocks::OneTimer, ..Self::default() }
+        Self { clocks: TrackClocks::OneTimer, ..Self::default() }
     }
 
     /// Adds a callback at `ticks` that reported `stamp`: the GPU had taken the stamp before.
     pub fn told(&mut self, ticks: u64, stamp: u64) {
-        self.told.add(Anchor { stamp, ticks });
+        self.told.add(LowestPoint { stamp, ticks });
     }
 
     /// Adds a kernel that was enqueued at `ticks` and began at `stamp`: not before it was enqueued.
     pub fn enqueued(&mut self, ticks: u64, stamp: u64) {
-        self.enqueued.add(Anchor { stamp: !stamp, ticks: !ticks });
+        self.enqueued.add(LowestPoint { stamp: !stamp, ticks: !ticks });
     }
 
     /// Returns whether the track has no callback.
@@ -147,15 +147,15 @@ impl GpuTrack {
 
     /// Returns the most that the clocks of this track may drift apart.
     fn most_drift(&self) -> f64 {
-        if self.clocks == Clocks::OneTimer { ONE_TIMER } else { MOST_DRIFT }
+        if self.clocks == TrackClocks::OneTimer { ONE_TIMER } else { MOST_DRIFT }
     }
 
     /// Returns the track of the stamps' clock against that of the events, where this is that of the events against that
     /// of the stamps.
     pub fn reversed(&self) -> Self {
         let mut reversed = Self::of_one_timer();
-        self.told.anchors().iter().for_each(|&Anchor { stamp, ticks }| reversed.enqueued(stamp, ticks));
-        self.enqueued.anchors().iter().for_each(|&Anchor { stamp, ticks }| reversed.told(!stamp, !ticks));
+        self.told.anchors().iter().for_each(|&LowestPoint { stamp, ticks }| reversed.enqueued(stamp, ticks));
+        self.enqueued.anchors().iter().for_each(|&LowestPoint { stamp, ticks }| reversed.told(!stamp, !ticks));
         reversed
     }
 

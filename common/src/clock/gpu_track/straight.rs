@@ -1,6 +1,6 @@
 //! Straight lines between callbacks and enqueues: if two clocks run evenly, their relation is one of them.
 
-use super::lowest::{Anchor, Lowest};
+use super::lowest::{Lowest, LowestPoint};
 
 /// Steps of a search. Each one leaves two thirds or half of the interval.
 const STEPS: usize = 64;
@@ -17,7 +17,7 @@ impl Sides {
     pub(super) fn new(callbacks: &Lowest, enqueues: &Lowest) -> Option<Self> {
         let origin = *callbacks.anchors().first()?;
         enqueues.anchors().first()?;
-        let mirror = |&Anchor { stamp, ticks }: &Anchor| Anchor { stamp: !stamp, ticks: !ticks };
+        let mirror = |&LowestPoint { stamp, ticks }: &LowestPoint| LowestPoint { stamp: !stamp, ticks: !ticks };
         Some(Self {
             callbacks: callbacks.anchors().iter().map(|anchor| anchor.since(origin)).collect(),
             enqueues: enqueues.anchors().iter().map(|anchor| mirror(anchor).since(origin)).collect(),
@@ -91,8 +91,8 @@ mod tests {
         let [mut callbacks, mut enqueues] = [Lowest::default(), Lowest::default()];
         for time in (0..seconds * 1000).map(|number| number * 1_000_000) {
             let stamp = 1_000_000_000 + time + time * 7 / 1_000_000;
-            callbacks.add(Anchor { stamp, ticks: 5_001_000 + time + random.u64(..=late) });
-            enqueues.add(Anchor { stamp: !stamp, ticks: !(4_997_000 + time - random.u64(..=late)) });
+            callbacks.add(LowestPoint { stamp, ticks: 5_001_000 + time + random.u64(..=late) });
+            enqueues.add(LowestPoint { stamp: !stamp, ticks: !(4_997_000 + time - random.u64(..=late)) });
         }
         Sides::new(&callbacks, &enqueues).unwrap()
     }

@@ -1,7 +1,7 @@
 //! Children of operations: their begins and ends, and what these change in the operation.
 
 use super::Assembly;
-use crate::event::kind::Kind;
+use crate::event::kind::EventKind;
 use crate::operation::Operation;
 use crate::record::pool::Pool;
 
@@ -19,7 +19,8 @@ impl Assembly {
 
     #[cold]
     pub(super) fn find(&mut self, pool: &Pool, handle: u64) -> Option<u32> {
-        let event = self.living(pool, handle, |kind| matches!(kind, Kind::Coll | Kind::P2p | Kind::CeColl))?;
+        let event =
+            self.living(pool, handle, |kind| matches!(kind, EventKind::Coll | EventKind::P2p | EventKind::CeColl))?;
         self.operation_begun(pool, &event);
         self.operations.place(handle)
     }

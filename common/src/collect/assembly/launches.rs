@@ -1,14 +1,14 @@
 //! Reports of kernel launches, and what they change for the communicator's operations.
 
 use super::Assembly;
-use crate::collect::operations::Operations;
+use crate::collect::operations::OperationsUnderWay;
 use crate::launch::times::Replay;
 use crate::operation::Operation;
 use crate::operation::kernels::When;
-use crate::record::slot::Recorded;
+use crate::record::slot::SlotContent;
 
 /// Marks all these operations as heard of.
-fn hear_all(operations: &mut Operations, touched: &mut Vec<u64>, handles: &[u64]) {
+fn hear_all(operations: &mut OperationsUnderWay, touched: &mut Vec<u64>, handles: &[u64]) {
     for &handle in handles {
         if let Some(found) = operations.get_mut(handle).filter(|found| !found.heard) {
             found.heard = true;
@@ -100,7 +100,7 @@ impl Assembly {
     /// Looks whether an operation that has begun is a replay's, whose kernel's time is to come.
     pub(super) fn replay_begun(
         &mut self,
-        event: &Recorded,
+        event: &SlotContent,
         operation: &Operation,
         is_captured: bool,
         is_skipped: bool,

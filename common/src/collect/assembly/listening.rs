@@ -2,29 +2,31 @@
 
 use super::Assembly;
 use crate::collect::reader::Listener;
-use crate::event::kind::Kind;
+use crate::event::kind::EventKind;
 use crate::operation::moment;
 use crate::record::pool::Pool;
-use crate::record::slot::Recorded;
+use crate::record::slot::SlotContent;
 
 impl Listener for Assembly {
-    fn begun(&mut self, pool: &Pool, event: &Recorded) {
+    fn begun(&mut self, pool: &Pool, event: &SlotContent) {
         match event.kind {
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(pool, event),
-            Kind::CollApi | Kind::P2pApi => self.call_begun(event),
-            Kind::ProxyOp => self.proxy_begun(pool, event),
-            Kind::ProxyStep => self.step_begun(pool, event),
-            Kind::KernelCh => {
+            EventKind::Coll | EventKind::P2p | EventKind::CeColl | EventKind::Skipped => {
+                self.operation_begun(pool, event)
+            }
+            EventKind::CollApi | EventKind::P2pApi => self.call_begun(event),
+            EventKind::ProxyOp => self.proxy_begun(pool, event),
+            EventKind::ProxyStep => self.step_begun(pool, event),
+            EventKind::KernelCh => {
                 self.child_begun(pool, event.parent, event.start);
                 self.in_step.clear(event.parent);
             }
         }
     }
 
-    fn passed(&mut self, pool: &Pool, event: &Recorded) {
+    fn passed(&mut self, pool: &Pool, event: &SlotContent) {
         match (event.kind, event.stop) {
-            (Kind::ProxyStep, Some(stop)) => self.step_passed(pool, event, stop),
-            (Kind::KernelCh, Some(_)) => {
+            (EventKind::ProxyStep, Some(stop)) => self.step_passed(pool, event, stop),
+            (EventKind::KernelCh, Some(_)) => {
                 let stamps = self.told_stamps(event);
                 let stop = self.latest_stop(event);
                 if let Some(operation) = self.child_passed(pool, event.parent, event.start, stop) {
@@ -39,11 +41,11 @@ impl Listener for Assembly {
         }
     }
 
-    fn ended(&mut self, event: &Recorded) {
+    fn ended(&mut self, event: &SlotContent) {
         match event.kind {
-            Kind::CollApi if !self.has_silent_calls() => {}
+            EventKind::CollApi if !self.has_silent_calls() => {}
             // a call that NCCL launches without reporting an operation is kept as an operation
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped | Kind::CollApi => {
+            EventKind::Coll | EventKind::P2p | EventKind::CeColl | EventKind::Skipped | EventKind::CollApi => {
                 if let Some(stop) = event.stop
                     && let Some(operation) = self.hear(event.handle)
                 {
@@ -51,12 +53,12 @@ impl Listener for Assembly {
                     operation.touch(stop);
                 }
             }
-            Kind::P2pApi => {}
-            Kind::ProxyOp => {
+            EventKind::P2pApi => {}
+            EventKind::ProxyOp => {
                 self.proxy_ended(event, event.stop);
             }
-            Kind::ProxyStep => self.step_ended(event, event.stop),
-            Kind::KernelCh => {
+            EventKind::ProxyStep => self.step_ended(event, event.stop),
+            EventKind::KernelCh => {
                 let stamps = self.told_stamps(event);
                 let stop = event.stop.map(|_| self.latest_stop(event));
                 if let Some(operation) = self.child_ended(event.parent, stop) {
@@ -71,21 +73,21 @@ impl Listener for Assembly {
         self.proxies.awaits_step(handle)
     }
 
-    fn abandoned(&mut self, event: &Recorded) {
+    fn abandoned(&mut self, event: &SlotContent) {
         match event.kind {
-            Kind::CollApi if !self.has_silent_calls() => {}
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped | Kind::CollApi => {
+            EventKind::CollApi if !self.has_silent_calls() => {}
+            EventKind::Coll | EventKind::P2p | EventKind::CeColl | EventKind::Skipped | EventKind::CollApi => {
                 if let Some(operation) = self.operations.get_mut(event.handle) {
                     operation.stop = moment(operation.start);
                     operation.unfinished = true;
                 }
             }
-            Kind::P2pApi => {}
-            Kind::ProxyStep => self.step_ended(event, None),
-            Kind::ProxyOp => {
+            EventKind::P2pApi => {}
+            EventKind::ProxyStep => self.step_ended(event, None),
+            EventKind::ProxyOp => {
                 self.proxy_ended(event, None);
             }
-            Kind::KernelCh => {
+            EventKind::KernelCh => {
                 // stamps that the GPU has taken count, even if the event never stopped
                 let stamps = self.stamps(event);
                 if let Some(operation) = self.child_ended(event.parent, None) {

@@ -17,21 +17,21 @@ use self::settling::judge;
 use crate::clock::gpu::GpuClock;
 use crate::clock::gpu_clocks::GpuClocks;
 use crate::collect::in_step::InStep;
-use crate::collect::operations::Operations;
-use crate::collect::pending_calls::{Call, PendingCalls};
+use crate::collect::operations::OperationsUnderWay;
+use crate::collect::pending_calls::{PendingCall, PendingCalls};
 use crate::collect::proxies::Proxies;
 use crate::collect::pulse;
-use crate::event::Timed;
+use crate::event::TimingOptions;
 use crate::event::handle::Handle;
-use crate::event::kind::Kind;
+use crate::event::kind::EventKind;
 use crate::launch::lag::Lag;
-use crate::operation::kernels::Kernels;
-use crate::operation::verdict::{Cause, Judged};
+use crate::operation::kernels::CommunicatorKernels;
+use crate::operation::verdict::{Cause, JudgedTime};
 use crate::operation::{Operation, moment};
-use crate::record::context::switching::{Asked, CLOSE, Switched};
+use crate::record::context::switching::{CLOSE, ChannelsAsked, Switched};
 use crate::record::payload::OfCall;
 use crate::record::pool::Pool;
-use crate::record::slot::Recorded;
+use crate::record::slot::SlotContent;
 use crate::record::window::WINDOWS;
 use crate::sums::round_sums::Sent;
 use std::collections::{BTreeMap, VecDeque};
@@ -45,14 +45,14 @@ pub(crate) struct Assembly {
     /// Index of the communicator's context. Slots in windows of other communicators are not read.
     index: u32,
     rank: i32,
-    operations: Operations,
+    operations: OperationsUnderWay,
     proxies: Proxies,
     calls: PendingCalls,
     /// Number of calls that no operation will follow.
     invisible: u64,
     orphans: u64,
     in_step: InStep,
-    kernels: Kernels,
+    kernels: CommunicatorKernels,
     replays: Replays,
     /// Number of calls that NCCL launches without reporting an operation.
     silent: u64,
@@ -101,7 +101,7 @@ impl Assembly {
     /// Returns a kernel channel's stamps, nanoseconds of the GPU's clock. Returns `None` if this communicator asked for
     /// none. They may arrive all the same, for another communicator's sake; whether NCCL counts all works then is
     /// unknown ([`InStep`]).
-    fn stamps(&self, event: &Recorded) -> Option<(u64, u64)> {
+    fn stamps(&self, event: &SlotContent) -> Option<(u64, u64)> {
         if self.no_kernel_events || self.ignores_stamps {
             return None;
         }
@@ -110,7 +110,7 @@ impl Assembly {
     }
 
     /// Returns the stamps of a kernel channel that has stopped, and compares the GPU's clock with the ticks.
-    fn told_stamps(&mut self, event: &Recorded) -> Option<(u64, u64)> {
+    fn told_stamps(&mut self, event: &SlotContent) -> Option<(u64, u64)> {
         let stamps = self.stamps(event);
         // only the stop's time is known closely enough, where the callback read the clock; the start's time is not
         if let (Some(stop), Some((_, last))) = (event.timed_stop(), stamps) {
@@ -126,7 +126,7 @@ impl Assembly {
 
     /// Returns the time at which a stopped kernel channel has stopped; about now, if its callback did not read the
     /// clock.
-    fn latest_stop(&self, event: &Recorded) -> u64 {
+    fn latest_stop(&self, event: &SlotContent) -> u64 {
         event.timed_stop().unwrap_or(self.now)
     }
 
@@ -208,7 +208,7 @@ impl Assembly {
     }
 
     /// Passes on the operations heard of since the last call, with what is known of their GPU time.
-    pub(crate) fn touched(&mut self, mut each: impl FnMut(&mut Operation, Judged)) {
+    pub(crate) fn touched(&mut self, mut each: impl FnMut(&mut Operation, JudgedTime)) {
         let many = self.is_crowded();
         let Self { touched, complete, operations, in_step, clock, nanoseconds_per_tick, kernels, .. } = self;
         if !many {
@@ -222,7 +222,7 @@ impl Assembly {
                 let kernel = operation.kernel(kernels);
                 let verdict = judge(in_step, clock, *nanoseconds_per_tick, operation);
                 let unheard = kernels.cause_of_silence();
-                each(operation, Judged { verdict, kernel, unheard });
+                each(operation, JudgedTime { verdict, kernel, unheard });
                 if many && operation.is_complete(kernel) {
                     complete.push(handle);
                 }
@@ -250,12 +250,12 @@ impl Assembly {
     }
 
     /// Returns whether NCCL was asked for the kernel channels of an operation when it was called, at this time.
-    fn asked_at(&self, called: u64) -> Asked {
+    fn asked_at(&self, called: u64) -> ChannelsAsked {
         self.switched.asked_at(called, (CLOSE / self.nanoseconds_per_tick) as u64)
     }
 
     /// Sets how operations are timed besides.
-    pub(crate) fn time_by(&mut self, timed: &Timed) {
+    pub(crate) fn time_by(&mut self, timed: &TimingOptions) {
         self.gpu_tick = timed.gpu_tick;
         if timed.launches {
             self.kernels.may_report_launches();
@@ -268,21 +268,22 @@ impl Assembly {
     }
 
     /// Reads a living event of this communicator and of a wanted kind.
-    fn living(&self, pool: &Pool, handle: u64, wanted: impl Fn(Kind) -> bool) -> Option<Recorded> {
+    fn living(&self, pool: &Pool, handle: u64, wanted: impl Fn(EventKind) -> bool) -> Option<SlotContent> {
         let handle = Handle::parse(handle)?;
         let (slot, block) = pool.find(handle)?;
         let event = slot.read(handle.generation())?;
         (block.window() / WINDOWS == self.index && wanted(event.kind)).then_some(event)
     }
 
-    fn operation_begun(&mut self, pool: &Pool, event: &Recorded) {
+    fn operation_begun(&mut self, pool: &Pool, event: &SlotContent) {
         let mut operation = Operation::new(event);
         if !self.in_step.seen(operation.order) {
             return;
         }
         let mut call = self.calls.remove(event.parent);
         if call.is_none()
-            && let Some(event) = self.living(pool, event.parent, |kind| matches!(kind, Kind::CollApi | Kind::P2pApi))
+            && let Some(event) =
+                self.living(pool, event.parent, |kind| matches!(kind, EventKind::CollApi | EventKind::P2pApi))
         {
             self.call_begun(&event);
             call = self.calls.remove(event.handle);
@@ -292,15 +293,15 @@ impl Assembly {
             self.in_step.launched(operation.order);
         }
         self.in_step.clear(event.parent);
-        let is_skipped = event.kind == Kind::Skipped;
+        let is_skipped = event.kind == EventKind::Skipped;
         let function = (!is_skipped).then_some(operation.function);
         if self.switched != Switched::default() && !is_skipped {
             let asked = match call {
                 // the types of a graph's replays are those of their capture
-                None if event.parent != 0 && self.switched.has_switched() => Asked::Perhaps,
+                None if event.parent != 0 && self.switched.has_switched() => ChannelsAsked::Perhaps,
                 call => self.asked_at(call.map_or(event.start, |call| call.time)),
             };
-            if asked != Asked::Yes {
+            if asked != ChannelsAsked::Yes {
                 self.kernels.unasked(operation.first_of_kernel(), asked);
             }
         }
@@ -316,7 +317,7 @@ impl Assembly {
         self.operations.insert(event.handle, operation);
     }
 
-    fn call_begun(&mut self, event: &Recorded) {
+    fn call_begun(&mut self, event: &SlotContent) {
         let call = OfCall::unpack(event.payload());
         let (OfCall { function, captured, silent, .. }, order) = (call, call.place.order);
         if captured {
@@ -333,8 +334,8 @@ impl Assembly {
             self.operations.insert(event.handle, operation);
             return;
         }
-        self.calls.insert(event.handle, Call { order, time: event.start, captured });
-        if event.kind == Kind::CollApi && !self.no_kernel_events {
+        self.calls.insert(event.handle, PendingCall { order, time: event.start, captured });
+        if event.kind == EventKind::CollApi && !self.no_kernel_events {
             self.in_step.suspect(order, event.handle, captured, Cause::Unfollowed(function));
         }
     }
@@ -349,7 +350,7 @@ mod tests {
     #[test]
     fn an_untimed_stop_tells_nothing_of_the_gpus_clock_and_is_as_late_as_the_round() {
         let slot = &Mapping::<Slot>::new(1).unwrap()[0];
-        slot.start(Handle::of_event(Kind::KernelCh, 0, 1), 42, 1000, [5000, 0, 3, 0]);
+        slot.start(Handle::of_event(EventKind::KernelCh, 0, 1), 42, 1000, [5000, 0, 3, 0]);
         slot.kernel_stop(1, 5500);
         slot.stop_untimed(1);
         let mut assembly = Assembly::default();

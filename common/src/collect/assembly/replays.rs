@@ -7,7 +7,7 @@
 //! each call that is met as captured in a round are candidates, until the news that came meanwhile were taken as well.
 
 use crate::launch::times::Replay;
-use crate::record::slot::Recorded;
+use crate::record::slot::SlotContent;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ impl Replays {
     /// Takes in an operation that has begun, with the first one of its kernel; `is_captured` says whether it follows a
     /// captured call as the first one. Returns whether it is the first one of a replay, whose kernel's time is to come
     /// from here on.
-    pub(super) fn begun(&mut self, event: &Recorded, first: u64, is_captured: bool, is_skipped: bool) -> bool {
+    pub(super) fn begun(&mut self, event: &SlotContent, first: u64, is_captured: bool, is_skipped: bool) -> bool {
         let number = if is_skipped { 0 } else { event.handle };
         self.met(Replay { call: event.parent, first, reported: event.start, number }, is_captured)
     }

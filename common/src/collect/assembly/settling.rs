@@ -7,8 +7,8 @@ use crate::collect::in_step::InStep;
 use crate::collect::operations::Chosen;
 use crate::collect::pulse;
 use crate::launch::Untimed;
-use crate::operation::kernels::{Kernels, When};
-use crate::operation::verdict::{Cause, Judged, Verdict};
+use crate::operation::kernels::{CommunicatorKernels, When};
+use crate::operation::verdict::{Cause, JudgedTime, StampVerdict};
 use crate::operation::{Operation, Timing};
 use std::collections::VecDeque;
 
@@ -47,7 +47,7 @@ impl Assembly {
     /// Settles the operations of which nothing more will come by these `limits`, and passes them to `take` with the
     /// final verdict on their stamps. Every other operation may stay quiet for any time: it may wait on the GPU for
     /// another rank.
-    pub(crate) fn settle(&mut self, limits: Limits, take: impl FnMut(&mut Operation, Judged)) {
+    pub(crate) fn settle(&mut self, limits: Limits, take: impl FnMut(&mut Operation, JudgedTime)) {
         let Limits { quiet, silent, overdue, horizon } = limits;
         while let Some(&(_, order)) = self.completed.front().filter(|(active, _)| *active < silent) {
             self.witness = self.witness.max(order);
@@ -91,7 +91,7 @@ impl Assembly {
 
     /// Settles the complete operations heard of while many are under way, without a look at all operations; see
     /// [`Assembly::settle`].
-    pub(crate) fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, Judged)) {
+    pub(crate) fn settle_complete(&mut self, horizon: u64, take: impl FnMut(&mut Operation, JudgedTime)) {
         let Self { operations, complete, kernels, .. } = self;
         // a handle is added again whenever its operation is heard of
         if complete.len() > operations.count() {
@@ -102,7 +102,7 @@ impl Assembly {
         self.settle_those(over, take);
     }
 
-    fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, Judged)) {
+    fn settle_those(&mut self, those: Chosen, mut take: impl FnMut(&mut Operation, JudgedTime)) {
         let no_kernels = self.no_kernel_events;
         let unheard = self.kernels.cause_of_silence();
         let Self { operations, undecided, completed, in_step, clock, clocks, kernels, .. } = self;
@@ -114,7 +114,7 @@ impl Assembly {
             if no_kernels || operation.is_complete(operation.kernel(deciding.kernels)) {
                 note_completed(completed, apart, operation);
             }
-            if undecided.is_empty() && deciding.in_step.verdict(operation.order) != Verdict::Undecided {
+            if undecided.is_empty() && deciding.in_step.verdict(operation.order) != StampVerdict::Undecided {
                 deciding.hand_on(operation, &mut take);
             } else {
                 undecided.insert(operation.order, operation.clone());
@@ -155,7 +155,7 @@ impl Assembly {
     }
 
     /// Settles all operations: nothing more will come at all.
-    pub(crate) fn end(&mut self, mut take: impl FnMut(&mut Operation, Judged)) {
+    pub(crate) fn end(&mut self, mut take: impl FnMut(&mut Operation, JudgedTime)) {
         self.invisible += self.calls.drop_over(|_| true);
         self.end_replays();
         self.in_step.end();
@@ -168,13 +168,13 @@ impl Assembly {
     }
 
     /// Passes on the operations that can be decided, in the order of starts.
-    fn decide(&mut self, take: &mut impl FnMut(&mut Operation, Judged)) {
+    fn decide(&mut self, take: &mut impl FnMut(&mut Operation, JudgedTime)) {
         let unheard = self.kernels.cause_of_silence();
         let Self { undecided, in_step, clock, clocks, kernels, nanoseconds_per_tick, .. } = self;
         let mut deciding =
             Deciding { in_step, clock, clocks, kernels, unheard, nanoseconds_per_tick: *nanoseconds_per_tick };
         while let Some(entry) = undecided.first_entry() {
-            if deciding.in_step.verdict(*entry.key()) == Verdict::Undecided {
+            if deciding.in_step.verdict(*entry.key()) == StampVerdict::Undecided {
                 break;
             }
             pulse::beat();
@@ -199,17 +199,17 @@ struct Deciding<'a> {
     in_step: &'a mut InStep,
     clock: &'a GpuClock,
     clocks: &'a mut Option<GpuClocks>,
-    kernels: &'a Kernels,
+    kernels: &'a CommunicatorKernels,
     unheard: Untimed,
     nanoseconds_per_tick: f64,
 }
 
 impl Deciding<'_> {
     /// Passes on an operation whose stamps are decided.
-    fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, Judged)) {
+    fn hand_on(&mut self, operation: &mut Operation, take: &mut impl FnMut(&mut Operation, JudgedTime)) {
         let verdict = judge(self.in_step, self.clock, self.nanoseconds_per_tick, operation);
         let kernel = operation.kernel(self.kernels);
-        if let (Some(clocks), Some(span), Verdict::InStep) = (self.clocks.as_mut(), operation.span(), verdict) {
+        if let (Some(clocks), Some(span), StampVerdict::InStep) = (self.clocks.as_mut(), operation.span(), verdict) {
             let is_whole = matches!(operation.timing(verdict, kernel), Timing::Stamps { .. });
             if let Some(not_begun) = operation.not_begun.filter(|_| is_whole) {
                 clocks.stamps.enqueued(not_begun.get(), span.0);
@@ -219,7 +219,7 @@ impl Deciding<'_> {
                 clocks.both(span, (time.first, time.stop), is_whole);
             }
         }
-        take(operation, Judged { verdict, kernel, unheard: self.unheard });
+        take(operation, JudgedTime { verdict, kernel, unheard: self.unheard });
     }
 }
 
@@ -230,15 +230,15 @@ pub(super) fn judge(
     clock: &GpuClock,
     nanoseconds_per_tick: f64,
     operation: &Operation,
-) -> Verdict {
+) -> StampVerdict {
     let verdict = in_step.verdict(operation.order);
-    let first = operation.span().map(|(first, _)| first).filter(|_| verdict == Verdict::InStep);
+    let first = operation.span().map(|(first, _)| first).filter(|_| verdict == StampVerdict::InStep);
     let early = first.and_then(|first| clock.nanoseconds_before(first, operation.start, nanoseconds_per_tick));
     if early.is_none_or(|early| early <= EARLY) {
         return verdict;
     }
     in_step.condemn(operation.order, Cause::EarlyStamp);
-    Verdict::OutOfStep
+    StampVerdict::OutOfStep
 }
 
 #[cfg(test)]
@@ -246,8 +246,8 @@ mod tests {
     use super::*;
     use crate::collect::reader::Listener;
     use crate::event::handle::Handle;
-    use crate::event::kind::Kind;
-    use crate::record::payload::{OfKernelChannel, OfOperation, Place};
+    use crate::event::kind::EventKind;
+    use crate::record::payload::{OfKernelChannel, OfOperation, StartOrder};
     use crate::record::pool::{BLOCK_SLOTS, Pool};
 
     /// Has the assembly hear of operations on one channel each: each operation is enqueued, and has a kernel channel if
@@ -262,7 +262,7 @@ mod tests {
                 Handle::of_event(kind, Pool::index(block, 0) + 2 * orders.start as u32 * BLOCK_SLOTS, generation);
             let slot = pool.slot(block, 0).unwrap();
             slot.start(handle, parent, start, payload);
-            if kind == Kind::KernelCh {
+            if kind == EventKind::KernelCh {
                 slot.kernel_stop(generation, start + 1);
             }
             slot.stop(generation, start + 2);
@@ -271,14 +271,15 @@ mod tests {
         };
         for order in orders.clone() {
             let operation = tell(
-                Kind::Coll,
+                EventKind::Coll,
                 0,
                 1000 + 10 * order,
-                OfOperation { bytes: 8, channels: 1, place: Place::new(order, 0), ..OfOperation::default() }.pack(),
+                OfOperation { bytes: 8, channels: 1, place: StartOrder::new(order, 0), ..OfOperation::default() }
+                    .pack(),
             );
             if ran(order) {
                 tell(
-                    Kind::KernelCh,
+                    EventKind::KernelCh,
                     operation,
                     1002 + 10 * order,
                     OfKernelChannel { start: 1002 + 10 * order, channel: 0 }.pack(),

@@ -2,20 +2,20 @@
 
 use super::Assembly;
 use crate::collect::proxies::Proxy;
-use crate::event::kind::Kind;
+use crate::event::kind::EventKind;
 use crate::operation::{Sends, moment};
 use crate::record::payload::OfStep;
 use crate::record::pool::Pool;
-use crate::record::slot::Recorded;
+use crate::record::slot::SlotContent;
 use crate::sums::histograms;
-use crate::sums::run_sums::Transfer;
+use crate::sums::run_sums::TransferKey;
 
 impl Assembly {
     /// Returns the proxy operation of this handle. Reads it from its slot if it has not been read yet.
     fn proxy(&mut self, pool: &Pool, handle: u64) -> Option<Proxy> {
         let known = self.proxies.get(handle);
         if known.is_none() {
-            let event = self.living(pool, handle, |kind| kind == Kind::ProxyOp)?;
+            let event = self.living(pool, handle, |kind| kind == EventKind::ProxyOp)?;
             if event.stop.is_some() {
                 // not reported yet, or forgotten already: the operation does not count it as under way
                 self.proxies.begin(handle, &event, false);
@@ -28,13 +28,13 @@ impl Assembly {
         known
     }
 
-    pub(super) fn proxy_begun(&mut self, pool: &Pool, event: &Recorded) {
+    pub(super) fn proxy_begun(&mut self, pool: &Pool, event: &SlotContent) {
         if let Some(proxy) = self.proxies.begin(event.handle, event, true) {
             self.child_begun(pool, proxy.operation, event.start);
         }
     }
 
-    pub(super) fn proxy_ended(&mut self, event: &Recorded, ended: Option<u64>) {
+    pub(super) fn proxy_ended(&mut self, event: &SlotContent, ended: Option<u64>) {
         let (handle, operation) = (event.handle, event.parent);
         let counted = self.proxies.get(handle).is_none_or(Proxy::is_counted);
         self.proxies.end(handle, ended.unwrap_or(0));
@@ -46,7 +46,7 @@ impl Assembly {
         }
     }
 
-    pub(super) fn step_begun(&mut self, pool: &Pool, event: &Recorded) {
+    pub(super) fn step_begun(&mut self, pool: &Pool, event: &SlotContent) {
         let Some(proxy) = self.proxy(pool, event.parent) else {
             self.orphans += u64::from(event.parent != 0);
             return;
@@ -56,7 +56,7 @@ impl Assembly {
         self.steps_lost(proxy.operation, lost, Some(event.start));
     }
 
-    pub(super) fn step_ended(&mut self, event: &Recorded, ended: Option<u64>) {
+    pub(super) fn step_ended(&mut self, event: &SlotContent, ended: Option<u64>) {
         let awaited = self.proxies.end_step(event.parent, event.handle);
         // a step without its proxy operation is an orphan: it was counted when it began
         let Some(proxy) = self.proxies.get(event.parent) else { return };
@@ -67,7 +67,7 @@ impl Assembly {
     }
 
     /// Takes in a step that has begun and ended.
-    pub(super) fn step_passed(&mut self, pool: &Pool, event: &Recorded, stop: u64) {
+    pub(super) fn step_passed(&mut self, pool: &Pool, event: &SlotContent, stop: u64) {
         let OfStep { number } = OfStep::unpack(event.payload());
         let passed = self.proxies.pass_step(event.parent, number).or_else(|| {
             self.proxy(pool, event.parent)?;
@@ -84,7 +84,7 @@ impl Assembly {
 
     /// Adds the transfer of a send step that has ended.
     #[inline]
-    fn transferred(&mut self, proxy: Proxy, event: &Recorded, ended: Option<u64>) {
+    fn transferred(&mut self, proxy: Proxy, event: &SlotContent, ended: Option<u64>) {
         if proxy.sends()
             && let (Some(stop), Some(sent)) = (ended, event.send_wait())
         {
@@ -97,8 +97,10 @@ impl Assembly {
                 *bytes = bytes.saturating_add(sent.bytes);
                 *ticks += stop.saturating_sub(sent.time);
             }
-            self.sent
-                .add(&Transfer { start: sent.time, stop, bytes: sent.bytes, peer, channel }, self.nanoseconds_per_tick);
+            self.sent.add(
+                &TransferKey { start: sent.time, stop, bytes: sent.bytes, peer, channel },
+                self.nanoseconds_per_tick,
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Collector;
 use crate::base::{log, notes};
 use crate::clock::{self, CLOCK};
-use crate::launch::times::{self, OfKernel, Outcome};
+use crate::launch::times::{self, LaunchOutcome, OfKernel};
 use crate::launch::{self, KernelId, Untimed};
 use crate::record::context::switching;
 use crate::record::recorder::Recorder;
@@ -20,7 +20,7 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    pub(super) fn of(Outcome { kernel, time, is_over, .. }: Outcome) -> Self {
+    pub(super) fn of(LaunchOutcome { kernel, time, is_over, .. }: LaunchOutcome) -> Self {
         let news = match time {
             Err(cause) if !is_over => OfKernel::GivenUp(cause),
             time => OfKernel::Ran(time),

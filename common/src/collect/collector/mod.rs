@@ -8,11 +8,11 @@ use crate::base::answer::Reply;
 use crate::base::{log, notes, own_thread, shortage, switch};
 use crate::clock;
 use crate::clock::CLOCK;
-use crate::collect::communicator::Communicator;
+use crate::collect::communicator::FollowedCommunicator;
 use crate::collect::course::{Course, Round};
 use crate::collect::question::{self, Question};
 use crate::collect::round;
-use crate::event::{self, Timed};
+use crate::event::{self, TimingOptions};
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
 use crate::figures::timeline::Timeline;
@@ -60,7 +60,7 @@ pub(crate) fn spawn(recorder: &'static Recorder) -> io::Result<()> {
 
 struct Collector {
     recorder: &'static Recorder,
-    communicators: BTreeMap<u32, Communicator>,
+    communicators: BTreeMap<u32, FollowedCommunicator>,
     introductions: Introductions,
     graces: Graces,
     figures: Figures,
@@ -72,7 +72,7 @@ struct Collector {
     /// Reports of launches that have not been passed on.
     heard: Vec<Heard>,
     /// Communicators that have ended, for the status file.
-    past: VecDeque<status::Communicator>,
+    past: VecDeque<status::StatusCommunicator>,
 }
 
 impl Collector {
@@ -120,7 +120,7 @@ impl Collector {
             // operations and launches under way end without waking the collector
             if idle < IDLE_ROUNDS
                 || self.launches.are_awaited()
-                || self.communicators.values().any(Communicator::awaits)
+                || self.communicators.values().any(FollowedCommunicator::awaits)
             {
                 // this many events arrived since the last round began
                 let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
@@ -161,7 +161,7 @@ impl Collector {
                 self.tell_of_graphs();
                 self.figures.wants_gpu_times |=
                     communicator.kernel_events || communicator.timed.launches || self.may_switch(&communicator);
-                let mut opened = Communicator::new(id, &communicator);
+                let mut opened = FollowedCommunicator::new(id, &communicator);
                 if self.may_switch(&communicator) {
                     opened.may_switch(Switched::of(communicator.timed.mask));
                 }
@@ -211,7 +211,7 @@ impl Collector {
             Question::Status { answer } => answer.give(self.status()),
             #[cfg(feature = "otel")]
             Question::Sums { answer } => {
-                answer.give(crate::figures::snapshot::Sums::of(&self.figures, &self.introductions));
+                answer.give(crate::figures::snapshot::ProcessSums::of(&self.figures, &self.introductions));
             }
             Question::Timeline { answer } => {
                 let scale = self.figures.nanoseconds_per_tick;
@@ -246,7 +246,7 @@ impl Collector {
             if let Some(standing) = communicator.standing_mut() {
                 standing.tell(&name, rank);
             }
-            let introduction = event::Communicator {
+            let introduction = event::InitCommunicator {
                 id,
                 name,
                 nranks: 0,
@@ -255,7 +255,7 @@ impl Collector {
                 api_calls: false,
                 kernel_events: false,
                 introduced: true,
-                timed: Timed::default(),
+                timed: TimingOptions::default(),
             };
             self.introductions.add(&introduction);
         }

@@ -3,7 +3,7 @@
 use super::Collector;
 use crate::clock::CLOCK;
 use crate::clock::wall::Wall;
-use crate::collect::communicator::Communicator;
+use crate::collect::communicator::FollowedCommunicator;
 use crate::collect::standing::{InApi, Standing};
 use crate::event;
 use crate::event::handle::Handle;
@@ -15,12 +15,12 @@ const MOST_PAST: usize = 16;
 
 impl Collector {
     /// Returns whether the event types that a communicator's NCCL is asked for may change.
-    pub(super) fn may_switch(&self, introduction: &event::Communicator) -> bool {
+    pub(super) fn may_switch(&self, introduction: &event::InitCommunicator) -> bool {
         introduction.timed.mask.is_some() && self.recorder.settings.may_switch()
     }
 
     /// Makes the standing of a communicator that was just made, if there is a status file.
-    pub(super) fn standing_of(&self, id: Handle, introduction: &event::Communicator) -> Option<Standing> {
+    pub(super) fn standing_of(&self, id: Handle, introduction: &event::InitCommunicator) -> Option<Standing> {
         let settings = &self.recorder.settings;
         // a mask of the user's may leave calls out
         let is_whole = settings.mask.is_none();
@@ -34,19 +34,20 @@ impl Collector {
     pub(super) fn status(&mut self) -> Status {
         self.round(false);
         let wall = Wall::now(self.figures.nanoseconds_per_tick);
-        let alive: Vec<(&Communicator, &Standing)> =
+        let alive: Vec<(&FollowedCommunicator, &Standing)> =
             self.communicators.values().filter_map(|one| Some((one, one.standing()?))).collect();
         let standings: Vec<&Standing> = alive.iter().map(|(_, standing)| *standing).collect();
         let calls = InApi::now().of(&standings, wall);
-        let mut communicators: Vec<status::Communicator> =
+        let mut communicators: Vec<status::StatusCommunicator> =
             alive.iter().zip(calls).map(|(&(one, standing), calls)| self.state(one, standing, calls, wall)).collect();
         communicators.extend(self.past.iter().rev().cloned());
         // stable: those that live keep the order in which they were made
         communicators.sort_by_key(|one| one.ended.is_some());
         let further = communicators.len().saturating_sub(MOST_COMMUNICATORS);
         communicators.truncate(MOST_COMMUNICATORS);
-        let types = |one: &&Communicator| self.recorder.contexts.at(one.id().index())?.switched().types();
-        let asked = |one: &Communicator, standing: &Standing| types(&one).unwrap_or(standing.asked()).cast_unsigned();
+        let types = |one: &&FollowedCommunicator| self.recorder.contexts.at(one.id().index())?.switched().types();
+        let asked =
+            |one: &FollowedCommunicator, standing: &Standing| types(&one).unwrap_or(standing.asked()).cast_unsigned();
         let mask = alive.iter().filter(|(one, _)| one.ended().is_none());
         let mask = mask.fold(0, |all, (one, standing)| all | asked(one, standing));
         Status {
@@ -60,11 +61,11 @@ impl Collector {
 
     fn state(
         &self,
-        one: &Communicator,
+        one: &FollowedCommunicator,
         standing: &Standing,
-        calls: Vec<status::Call>,
+        calls: Vec<status::OpenCall>,
         wall: Wall,
-    ) -> status::Communicator {
+    ) -> status::StatusCommunicator {
         let mut state = standing.status(one.comm(), calls, (&self.recorder.pool, wall));
         state.ended = one.ended().map(|ended| wall.at(ended));
         state
@@ -73,7 +74,7 @@ impl Collector {
     /// Keeps the last state of the communicators that are forgotten now.
     pub(super) fn keep_past(&mut self) {
         let over = self.communicators.values().filter(|one| one.is_over());
-        let over: Vec<status::Communicator> = over
+        let over: Vec<status::StatusCommunicator> = over
             .filter_map(|one| {
                 let wall = Wall::now(self.figures.nanoseconds_per_tick);
                 Some(self.state(one, one.standing()?, Vec::new(), wall))

@@ -4,7 +4,7 @@ use crate::collect::assembly::Assembly;
 use crate::collect::reader::Listener;
 use crate::collect::standing::Standing;
 use crate::record::pool::Pool;
-use crate::record::slot::Recorded;
+use crate::record::slot::SlotContent;
 
 /// See the module.
 pub(super) struct Listeners<'a> {
@@ -14,7 +14,7 @@ pub(super) struct Listeners<'a> {
 
 impl Listener for Listeners<'_> {
     #[inline]
-    fn begun(&mut self, pool: &Pool, event: &Recorded) {
+    fn begun(&mut self, pool: &Pool, event: &SlotContent) {
         if let Some(standing) = &mut self.standing {
             standing.begun(event);
         }
@@ -22,7 +22,7 @@ impl Listener for Listeners<'_> {
     }
 
     #[inline]
-    fn ended(&mut self, event: &Recorded) {
+    fn ended(&mut self, event: &SlotContent) {
         if let Some(standing) = &mut self.standing {
             standing.ended(event, false);
         }
@@ -30,7 +30,7 @@ impl Listener for Listeners<'_> {
     }
 
     #[inline]
-    fn passed(&mut self, pool: &Pool, event: &Recorded) {
+    fn passed(&mut self, pool: &Pool, event: &SlotContent) {
         if let Some(standing) = &mut self.standing {
             standing.passed(event);
         }
@@ -43,7 +43,7 @@ impl Listener for Listeners<'_> {
     }
 
     #[inline]
-    fn abandoned(&mut self, event: &Recorded) {
+    fn abandoned(&mut self, event: &SlotContent) {
         if let Some(standing) = &mut self.standing {
             standing.ended(event, true);
         }

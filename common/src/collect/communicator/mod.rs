@@ -8,7 +8,7 @@ mod windows;
 use crate::clock::CLOCK;
 use crate::collect::assembly::{Assembly, Limits};
 use crate::collect::course::{Course, Round};
-use crate::collect::reader::Reader;
+use crate::collect::reader::WindowReader;
 use crate::collect::standing::Standing;
 use crate::config::Settings;
 use crate::event;
@@ -19,15 +19,15 @@ use crate::launch::times::{OfKernel, Replay};
 use crate::nvlink;
 use crate::operation::Operation;
 use crate::operation::kernels::When;
-use crate::operation::verdict::{Cause, Judged, Verdict};
+use crate::operation::verdict::{Cause, JudgedTime, StampVerdict};
 use crate::origin;
 use crate::record::context::Context;
 use crate::record::context::switching::Switched;
 use crate::record::window::{WINDOWS, WindowState};
-use crate::sums::run_sums::Rank;
+use crate::sums::run_sums::RankSums;
 use listening::Listeners;
 use taking::take;
-use transfers::Transfers;
+use transfers::WindowTransfers;
 
 /// Time after an operation's end on the GPU from which everything that started before it is taken to have had its time,
 /// in settling times (`NCCL_SCOREP_SETTLE_SECONDS`).
@@ -40,20 +40,20 @@ const SETTLING_SECONDS: f64 = 0.1;
 const MOST_EVENTS: u32 = 16_384;
 /// A communicator as the collector follows it.
 #[derive(Debug)]
-pub struct Communicator {
+pub struct FollowedCommunicator {
     id: Handle,
     nranks: i32,
     nnodes: i32,
     /// Known from the start or, with interface v1 to v3, from the first operation on.
-    rank: Option<Rank>,
-    readers: [Reader; WINDOWS as usize],
+    rank: Option<RankSums>,
+    readers: [WindowReader; WINDOWS as usize],
     /// Transfers of each window.
-    transfers: Transfers,
+    transfers: WindowTransfers,
     assembly: Assembly,
     /// Its place on the timeline. The outer `None` means that it has not asked for a place yet.
     place: Option<Option<u8>>,
     /// Its place in the series, if its windows are shown over time.
-    series: Option<series::Place>,
+    series: Option<series::SeriesTarget>,
     /// Time of its end, ticks.
     ended: Option<u64>,
     next_settling: u64,
@@ -66,16 +66,16 @@ pub struct Communicator {
     standing: Option<Box<Standing>>,
 }
 
-impl Communicator {
+impl FollowedCommunicator {
     /// Makes a communicator from NCCL's introduction.
-    pub fn new(id: Handle, introduction: &event::Communicator) -> Self {
+    pub fn new(id: Handle, introduction: &event::InitCommunicator) -> Self {
         let mut communicator = Self {
             id,
             nranks: introduction.nranks,
             nnodes: introduction.nnodes,
             rank: None,
             readers: Default::default(),
-            transfers: Transfers::default(),
+            transfers: WindowTransfers::default(),
             assembly: Assembly::default(),
             place: None,
             series: None,
@@ -102,7 +102,7 @@ impl Communicator {
     }
 
     /// Sets its place in the series over time.
-    pub(crate) fn show(&mut self, series: Option<series::Place>) {
+    pub(crate) fn show(&mut self, series: Option<series::SeriesTarget>) {
         self.series = series;
     }
 
@@ -138,7 +138,7 @@ impl Communicator {
 
     /// Sets its id and rank, when they are known.
     pub fn tell(&mut self, comm: u64, rank: i32) {
-        self.rank = Some(Rank { comm, rank });
+        self.rank = Some(RankSums { comm, rank });
         self.assembly.set_rank(rank);
     }
 
@@ -154,8 +154,8 @@ impl Communicator {
 
     /// Returns its id and rank. If it ends before they are known, a placeholder stands for them. Until then, nothing of
     /// it is taken in.
-    fn known(&self) -> Option<Rank> {
-        self.rank.or(self.ended.map(|_| Rank { comm: 0, rank: -1 }))
+    fn known(&self) -> Option<RankSums> {
+        self.rank.or(self.ended.map(|_| RankSums { comm: 0, rank: -1 }))
     }
 
     /// Takes in what was recorded, the oldest windows first, and only so many events that the memory for them stays
@@ -280,10 +280,10 @@ impl Communicator {
     }
 
     fn is_idle(&self) -> bool {
-        self.readers.iter().all(Reader::is_idle) && self.assembly.looks_done()
+        self.readers.iter().all(WindowReader::is_idle) && self.assembly.looks_done()
     }
 
-    fn settle(&mut self, rank: Rank, now: u64, (settings, context): (&Settings, &Context), figures: &mut Figures) {
+    fn settle(&mut self, rank: RankSums, now: u64, (settings, context): (&Settings, &Context), figures: &mut Figures) {
         let quiet = settings.settle_seconds;
         let horizon = self.horizon;
         // counted from the horizon: not all events after it have been read, so silence after it means nothing
@@ -296,8 +296,8 @@ impl Communicator {
                 || operation.is_quiet() && without_stamps && judged.kernel.is_settled();
             // all operations of its kernel began before the kernel ended
             if operation.is_quiet() && certain || is_over && operation.active <= horizon {
-                let verdict = if without_stamps { Verdict::OutOfStep } else { judged.verdict };
-                figures.credit(operation, Judged { verdict, ..judged });
+                let verdict = if without_stamps { StampVerdict::OutOfStep } else { judged.verdict };
+                figures.credit(operation, JudgedTime { verdict, ..judged });
             }
         });
         let place = self.place.flatten();
@@ -327,13 +327,13 @@ impl Communicator {
     }
 
     /// Warns once an operation has stamps that are not used, unless events time operations without stamps.
-    fn tell_out_of_step(&self, rank: Rank, cause: Cause, figures: &mut Figures) {
+    fn tell_out_of_step(&self, rank: RankSums, cause: Cause, figures: &mut Figures) {
         if figures.totals.out_of_step > 0 && !self.assembly.expects_launches() {
             figures.out_of_step(rank.comm, cause);
         }
     }
 
-    fn settle_all(&mut self, rank: Rank, figures: &mut Figures) {
+    fn settle_all(&mut self, rank: RankSums, figures: &mut Figures) {
         let place = self.place.flatten();
         let Self { assembly, series, nranks, .. } = self;
         assembly.end(|operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures));
@@ -345,7 +345,7 @@ impl Communicator {
     }
 
     /// Takes a place on the timeline, if there is one, before anything is read or heard.
-    fn take_place(&mut self, rank: Rank, figures: &mut Figures) {
+    fn take_place(&mut self, rank: RankSums, figures: &mut Figures) {
         if self.place.is_none() {
             let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));
             self.assembly.follow_clocks(place.is_some());

@@ -1,17 +1,17 @@
 //! Takes operations of which nothing more will come into the figures.
 
 use crate::figures::Figures;
-use crate::figures::series::{Place, Sums};
-use crate::operation::verdict::Judged;
+use crate::figures::series::{SeriesTarget, WindowTotals};
+use crate::operation::verdict::JudgedTime;
 use crate::operation::{Operation, bus_bytes};
-use crate::sums::run_sums::Rank;
+use crate::sums::run_sums::RankSums;
 
 /// Adds a collective to the series, in the window in which it was enqueued.
-fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), figures: &mut Figures) {
+fn show(operation: &Operation, judged: JudgedTime, (place, nranks): (SeriesTarget, i32), figures: &mut Figures) {
     if !operation.is_collective() {
         return;
     }
-    let mut sums = Sums { collectives: 1, ..Sums::default() };
+    let mut sums = WindowTotals { collectives: 1, ..WindowTotals::default() };
     if let Some((start, stop)) = judged.timing(operation).on_gpu() {
         (sums.timed, sums.nanoseconds) = (1, stop - start);
         if let Some(bytes) = operation.bus_bytes(nranks) {
@@ -28,9 +28,9 @@ fn show(operation: &Operation, judged: Judged, (place, nranks): (Place, i32), fi
 /// Takes an operation of which nothing more will come into the figures.
 pub(super) fn take(
     operation: &mut Operation,
-    judged: Judged,
-    (series, nranks): (Option<Place>, i32),
-    (rank, place): (Rank, Option<u8>),
+    judged: JudgedTime,
+    (series, nranks): (Option<SeriesTarget>, i32),
+    (rank, place): (RankSums, Option<u8>),
     figures: &mut Figures,
 ) {
     if operation.is_invisible(judged.timing(operation)) {
@@ -46,23 +46,27 @@ pub(super) fn take(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::kind::Kind;
-    use crate::event::name::Name;
+    use crate::event::kind::EventKind;
+    use crate::event::name::FunctionName;
     use crate::figures::series::{Of, Token, want};
     use crate::launch::{KernelTime, Untimed};
-    use crate::operation::kernels::{Kernels, When};
+    use crate::operation::kernels::{CommunicatorKernels, When};
     use crate::operation::tests::recorded;
-    use crate::operation::verdict::Verdict;
-    use crate::record::payload::{OfOperation, Place};
+    use crate::operation::verdict::StampVerdict;
+    use crate::record::payload::{OfOperation, StartOrder};
     use std::ffi::CStr;
 
     /// Returns an operation `distance` starts behind the first operation of the only kernel.
-    fn operation(function: &CStr, distance: u64, kernels: &mut Kernels) -> Operation {
-        let function = Name::of(Some(function));
+    fn operation(function: &CStr, distance: u64, kernels: &mut CommunicatorKernels) -> Operation {
+        let function = FunctionName::of(Some(function));
         kernels.begun(0, distance as u16, distance + 1, Some(function));
-        let payload =
-            OfOperation { bytes: 1 << 20, function, place: Place::new(distance, distance), ..OfOperation::default() };
-        recorded(Kind::Coll, 1000 + distance, payload)
+        let payload = OfOperation {
+            bytes: 1 << 20,
+            function,
+            place: StartOrder::new(distance, distance),
+            ..OfOperation::default()
+        };
+        recorded(EventKind::Coll, 1000 + distance, payload)
     }
 
     #[test]
@@ -70,7 +74,7 @@ mod tests {
         // an operation too small to be recorded and one without a bus bandwidth start before two that have one
         let number = 50;
         want(Of::Communicator(number));
-        let mut kernels = Kernels::default();
+        let mut kernels = CommunicatorKernels::default();
         kernels.expect_launches();
         kernels.begun(0, 0, 99, None);
         let operations = [c"Other", c"AllReduce", c"AllGather"];
@@ -96,8 +100,8 @@ mod tests {
             figures.series.end(place, 2000);
             for index in order {
                 let operation = &operations[index];
-                let judged = Judged {
-                    verdict: Verdict::OutOfStep,
+                let judged = JudgedTime {
+                    verdict: StampVerdict::OutOfStep,
                     kernel: operation.kernel(&kernels),
                     unheard: Untimed::NotBelieved,
                 };

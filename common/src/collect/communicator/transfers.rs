@@ -2,39 +2,39 @@
 
 use crate::figures::Figures;
 use crate::record::window::WINDOWS;
-use crate::sums::connections::{Connections, Window};
+use crate::sums::connections::{Connections, WindowNumber};
 use crate::sums::round_sums::Sent;
-use crate::sums::run_sums::Rank;
+use crate::sums::run_sums::RankSums;
 use crate::sums::window_sums::Traffic;
 use std::collections::BTreeMap;
 
 /// The transfers of all windows of a communicator.
 #[derive(Debug)]
-pub(super) struct Transfers {
+pub(super) struct WindowTransfers {
     connections: Connections,
     /// Numbers of the open windows, by their place.
-    open: [Window; WINDOWS as usize],
-    next: Window,
+    open: [WindowNumber; WINDOWS as usize],
+    next: WindowNumber,
     /// Windows that were read to their end, each with its opening time.
-    closed: Vec<(Window, u64)>,
-    traffic: BTreeMap<Window, Traffic>,
+    closed: Vec<(WindowNumber, u64)>,
+    traffic: BTreeMap<WindowNumber, Traffic>,
 }
 
-impl Default for Transfers {
+impl Default for WindowTransfers {
     fn default() -> Self {
         Self {
             connections: Connections::default(),
-            open: std::array::from_fn(|place| place as Window),
-            next: Window::from(WINDOWS),
+            open: std::array::from_fn(|place| place as WindowNumber),
+            next: WindowNumber::from(WINDOWS),
             closed: Vec::new(),
             traffic: BTreeMap::new(),
         }
     }
 }
 
-impl Transfers {
+impl WindowTransfers {
     /// Adds the transfers read from the window at this place. Their service times become known later.
-    pub(super) fn read(&mut self, rank: Rank, place: usize, sent: Sent, figures: &mut Figures) {
+    pub(super) fn read(&mut self, rank: RankSums, place: usize, sent: Sent, figures: &mut Figures) {
         let (peers, transfers) = sent.into_parts();
         if !transfers.is_empty() {
             let window = self.open[place];
@@ -51,7 +51,7 @@ impl Transfers {
 
     /// Serves the transfers that stopped before `horizon`: all of them were read. Returns the traffic of the windows
     /// that were read to their end and have no transfer waiting, each with its opening time.
-    pub(super) fn serve(&mut self, rank: Rank, horizon: u64, figures: &mut Figures) -> Vec<(Traffic, u64)> {
+    pub(super) fn serve(&mut self, rank: RankSums, horizon: u64, figures: &mut Figures) -> Vec<(Traffic, u64)> {
         let Self { connections, closed, traffic, .. } = self;
         connections.serve(horizon, |served| figures.served(rank, served, traffic.entry(served.window).or_default()));
         let over = closed.extract_if(.., |(window, _)| !connections.awaits(*window));
@@ -62,17 +62,17 @@ impl Transfers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sums::run_sums::Transfer;
+    use crate::sums::run_sums::TransferKey;
 
     #[test]
     fn a_window_is_over_when_all_of_its_transfers_were_served() {
-        let rank = Rank { comm: 7, rank: 0 };
+        let rank = RankSums { comm: 7, rank: 0 };
         let sent = |stop: u64| {
             let mut sent = Sent::default();
-            sent.add(&Transfer { start: 10, stop, bytes: 8, peer: 1, channel: 0 }, 1.0);
+            sent.add(&TransferKey { start: 10, stop, bytes: 8, peer: 1, channel: 0 }, 1.0);
             sent
         };
-        let (mut transfers, mut figures) = (Transfers::default(), Figures::default());
+        let (mut transfers, mut figures) = (WindowTransfers::default(), Figures::default());
         let served = |over: Vec<(Traffic, u64)>| {
             let counts =
                 over.into_iter().map(|(mut of, opened)| (of.to(1).transfers, of.to(1).services.count(), opened));

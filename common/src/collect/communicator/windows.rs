@@ -1,16 +1,16 @@
 //! Closes and finishes the windows of a communicator.
 
-use super::Communicator;
+use super::FollowedCommunicator;
 use super::listening::Listeners;
 use crate::collect::course::Course;
 use crate::config::Regression;
 use crate::figures::Figures;
-use crate::figures::series::Sums;
+use crate::figures::series::WindowTotals;
 use crate::record::grace::Graces;
 use crate::record::recorder::Recorder;
 use crate::record::window::{WINDOWS, WindowState};
 use crate::sums::rate::{FittedLine, Rate};
-use crate::sums::run_sums::Rank;
+use crate::sums::run_sums::RankSums;
 use crate::sums::window_sums::Traffic;
 
 /// Number of blocks from which on a window is closed when memory runs short.
@@ -20,8 +20,8 @@ const PRESSED: u64 = 1_000_000_000;
 /// Time for which a destroyed communicator is kept for late events, in settling times.
 const LINGER: f64 = 120.0;
 
-impl Communicator {
-    /// Goes on with closing windows. Must follow [`Communicator::read`], which decides whether an event is still waited
+impl FollowedCommunicator {
+    /// Goes on with closing windows. Must follow [`FollowedCommunicator::read`], which decides whether an event is still waited
     /// for; is called again when a grace period has begun.
     pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
         let recorder = course.recorder;
@@ -72,7 +72,7 @@ impl Communicator {
     }
 
     /// Finishes the windows that were read to their end and whose transfers were all served.
-    pub(super) fn finish_windows(&mut self, rank: Rank, regression: Regression, figures: &mut Figures) {
+    pub(super) fn finish_windows(&mut self, rank: RankSums, regression: Regression, figures: &mut Figures) {
         let horizon = if self.over { u64::MAX } else { self.horizon };
         for (traffic, opened) in self.transfers.serve(rank, horizon, figures) {
             self.finish_window(rank, (traffic, opened), regression, figures);
@@ -82,7 +82,7 @@ impl Communicator {
     /// Fits the traffic of a window, opened at `opened`, and adds it to the figures, the timeline and the series.
     fn finish_window(
         &mut self,
-        rank: Rank,
+        rank: RankSums,
         (mut traffic, opened): (Traffic, u64),
         regression: Regression,
         figures: &mut Figures,
@@ -104,7 +104,12 @@ impl Communicator {
             }
             if let Some(series) = self.series {
                 let latency_us = rate.fit.and_then(|fit| fit.latency_us);
-                let sums = Sums { bytes: pair.bytes, active: pair.active.total(), latency_us, ..Sums::default() };
+                let sums = WindowTotals {
+                    bytes: pair.bytes,
+                    active: pair.active.total(),
+                    latency_us,
+                    ..WindowTotals::default()
+                };
                 figures.series.add(series, opened, peer, &sums);
             }
         }

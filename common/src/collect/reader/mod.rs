@@ -11,21 +11,21 @@ use crate::collect::pulse;
 use crate::figures::missing;
 use crate::record::grace::Graces;
 use crate::record::pool::{self, BLOCK_SLOTS, Pool};
-use crate::record::slot::{Recorded, Slot};
+use crate::record::slot::{Slot, SlotContent};
 use crate::record::window::{Window, WindowState};
 
 /// The receiver of a reader's events.
 pub(crate) trait Listener {
     /// Takes an event that was seen to have begun.
-    fn begun(&mut self, pool: &Pool, event: &Recorded);
+    fn begun(&mut self, pool: &Pool, event: &SlotContent);
     /// Takes the stop of an event that was seen to have begun before.
-    fn ended(&mut self, event: &Recorded);
+    fn ended(&mut self, event: &SlotContent);
     /// Takes an event that was seen to have begun and stopped at the same time.
-    fn passed(&mut self, pool: &Pool, event: &Recorded);
+    fn passed(&mut self, pool: &Pool, event: &SlotContent);
     /// Returns whether the event's stop is still waited for. Asked of events that have begun and not stopped.
     fn awaits(&mut self, handle: u64) -> bool;
     /// Takes an event whose stop will not be seen any more.
-    fn abandoned(&mut self, event: &Recorded);
+    fn abandoned(&mut self, event: &SlotContent);
 }
 
 /// Least time for which a window that takes no more children waits before it is taken apart, nanoseconds. Its last
@@ -67,7 +67,7 @@ enum Phase {
 
 /// A window as the collector reads it.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct WindowReader {
     /// Blocks that are not wholly read, oldest first.
     cursors: Vec<Cursor>,
     /// All known blocks, to be given back.
@@ -80,7 +80,7 @@ pub(crate) struct Reader {
     phase: Phase,
 }
 
-impl Default for Reader {
+impl Default for WindowReader {
     fn default() -> Self {
         Self {
             cursors: Vec::new(),
@@ -93,7 +93,7 @@ impl Default for Reader {
     }
 }
 
-impl Reader {
+impl WindowReader {
     /// Reports what happened since the last call: all stops of events seen before, and about the `most` oldest new
     /// events. Subtracts the number of new events from `most`. Returns the begin of the first event left unread, if
     /// there is one.
@@ -107,7 +107,7 @@ impl Reader {
         self.read_blocks(pool, window, most, false, listener)
     }
 
-    /// Reads as [`Reader::read`]. With `to_the_end`, no callback starts an event in the window any more: an empty place
+    /// Reads as [`WindowReader::read`]. With `to_the_end`, no callback starts an event in the window any more: an empty place
     /// before others belongs to a callback that a signal handler has left, and the places behind it count.
     fn read_blocks(
         &mut self,
@@ -206,7 +206,7 @@ impl Reader {
         self.open.is_empty() && !self.behind
     }
 
-    /// Goes on with closing the window, after [`Reader::read`]. Returns whether it is done, with the window READY.
+    /// Goes on with closing the window, after [`WindowReader::read`]. Returns whether it is done, with the window READY.
     /// Gives up events that have not stopped `patience` nanoseconds after the closing began; at once, with a patience
     /// of 0. Must be called again when a grace period that it has asked for has begun.
     pub(crate) fn close(

@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::mapping::{Mapping, Zeroed};
 use crate::event::handle::Handle;
-use crate::event::kind::Kind;
+use crate::event::kind::EventKind;
 
 struct Zero(Window);
 // SAFETY: `Window` consists of atomic integers, for which zeros are valid, and it has no drop.
@@ -17,15 +17,15 @@ struct Count {
 }
 
 impl Listener for Count {
-    fn begun(&mut self, _: &Pool, _: &Recorded) {
+    fn begun(&mut self, _: &Pool, _: &SlotContent) {
         self.begun += 1;
     }
 
-    fn ended(&mut self, _: &Recorded) {
+    fn ended(&mut self, _: &SlotContent) {
         self.ended += 1;
     }
 
-    fn passed(&mut self, _: &Pool, _: &Recorded) {
+    fn passed(&mut self, _: &Pool, _: &SlotContent) {
         self.passed += 1;
     }
 
@@ -33,7 +33,7 @@ impl Listener for Count {
         true
     }
 
-    fn abandoned(&mut self, _: &Recorded) {
+    fn abandoned(&mut self, _: &SlotContent) {
         self.abandoned += 1;
     }
 }
@@ -43,19 +43,19 @@ fn a_child_that_begins_when_its_window_has_waited_for_too_long_may_end() {
     crate::record::grace::prepare();
     let (pool, windows) = (Pool::new(2 * 4096).unwrap(), Mapping::<Zero>::new(1).unwrap());
     let (window, mut reader, mut told, mut graces) =
-        (&windows[0].0, Reader::default(), Count::default(), Graces::default());
+        (&windows[0].0, WindowReader::default(), Count::default(), Graces::default());
     let block = pool.take().unwrap();
     window.add(&pool, block);
     let generation = pool.block(block).unwrap().generation();
     let start = |place| {
-        let handle = Handle::of_event(Kind::Coll, Pool::index(block, place), generation);
+        let handle = Handle::of_event(EventKind::Coll, Pool::index(block, place), generation);
         pool.slot(block, place).unwrap().start(handle, 0, 100, [0; 4]);
     };
     start(0);
     window.change(WindowState::Ready, WindowState::Filling);
     window.change(WindowState::Filling, WindowState::Closing);
     // a patience of one nanosecond is over at once
-    let mut close = |reader: &mut Reader, told: &mut Count, patience| {
+    let mut close = |reader: &mut WindowReader, told: &mut Count, patience| {
         reader.read(&pool, window, &mut u32::MAX.clone(), told);
         let is_closed = reader.close(&pool, window, patience, &mut graces, told);
         graces.begin();
@@ -76,13 +76,13 @@ fn a_child_that_begins_when_its_window_has_waited_for_too_long_may_end() {
 #[test]
 fn what_is_left_is_read_later_and_told_once() {
     let (pool, windows) = (Pool::new(4 * 4096).unwrap(), Mapping::<Zero>::new(1).unwrap());
-    let (window, mut reader, mut told) = (&windows[0].0, Reader::default(), Count::default());
+    let (window, mut reader, mut told) = (&windows[0].0, WindowReader::default(), Count::default());
     let blocks: Vec<u32> = std::iter::from_fn(|| pool.take()).collect();
     for (&block, begin) in blocks.iter().zip([100, 300, 200, 400]) {
         window.add(&pool, block);
         let generation = pool.block(block).unwrap().generation();
         for place in 0..BLOCK_SLOTS {
-            let handle = Handle::of_event(Kind::Coll, Pool::index(block, place), generation);
+            let handle = Handle::of_event(EventKind::Coll, Pool::index(block, place), generation);
             pool.slot(block, place).unwrap().start(handle, 0, begin + u64::from(place), [0; 4]);
         }
         pool.slot(block, 0).unwrap().stop(generation, 500);

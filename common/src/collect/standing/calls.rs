@@ -22,8 +22,8 @@ impl InApi {
     }
 
     /// Gives each call to its communicator: returns the calls of each standing, in the order of `all`.
-    pub(crate) fn of(&self, all: &[&Standing], wall: Wall) -> Vec<Vec<status::Call>> {
-        let mut calls: Vec<Vec<status::Call>> = all.iter().map(|_| Vec::new()).collect();
+    pub(crate) fn of(&self, all: &[&Standing], wall: Wall) -> Vec<Vec<status::OpenCall>> {
+        let mut calls: Vec<Vec<status::OpenCall>> = all.iter().map(|_| Vec::new()).collect();
         for &since in &self.0 {
             let entered = |standing: &&Standing| {
                 let entry = standing.entries.iter().find(|entry| entry.call != 0 && entry.entered.max(1) == since);
@@ -38,7 +38,7 @@ impl InApi {
             if let Some((place, func)) = own.or_else(of_group)
                 && let Some(calls) = calls.get_mut(place)
             {
-                calls.push(status::Call { func, since: wall.at(since) });
+                calls.push(status::OpenCall { func, since: wall.at(since) });
             }
         }
         calls

@@ -1,6 +1,6 @@
 //! The newest operations of a communicator, of which unfinished ones stay longer than finished ones.
 
-use super::entry::Entry;
+use super::entry::StandingEntry;
 use crate::status::MOST_OPERATIONS;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ struct Early {
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     /// Oldest first.
-    all: Vec<Entry>,
+    all: Vec<StandingEntry>,
     early: Vec<Early>,
     /// Orders of the operations that left the list unfinished, and whether each has begun.
     left: BTreeMap<u64, bool>,
@@ -38,7 +38,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &StandingEntry> {
         self.all.iter()
     }
 
@@ -49,9 +49,9 @@ impl Entries {
 
     /// Adds an operation. If there are too many, the oldest finished one leaves; if none is finished, one from the
     /// middle: in a hang the first and the last ones say the most.
-    pub(super) fn add(&mut self, entry: Entry) {
+    pub(super) fn add(&mut self, entry: StandingEntry) {
         if self.all.len() >= MOST_OPERATIONS {
-            let place = self.all.iter().position(Entry::is_over).unwrap_or(MOST_OPERATIONS / 2);
+            let place = self.all.iter().position(StandingEntry::is_over).unwrap_or(MOST_OPERATIONS / 2);
             let gone = self.all.remove(place);
             if !gone.is_over() && gone.order != u64::MAX && self.left.len() < MOST_LEFT {
                 self.left.insert(gone.order, gone.begun.is_some());
@@ -83,7 +83,7 @@ impl Entries {
     }
 
     /// Takes the entry of a call that waits for its operation out.
-    pub(super) fn take_call(&mut self, call: u64) -> Option<Entry> {
+    pub(super) fn take_call(&mut self, call: u64) -> Option<StandingEntry> {
         let place = self.of_call(call).filter(|&place| self.all[place].operation == 0)?;
         Some(self.all.remove(place))
     }
@@ -156,7 +156,8 @@ impl Entries {
     }
 
     fn begin(&mut self, first: u64, time: u64) {
-        let of_kernel = |entry: &&mut Entry| entry.first == first && entry.begun.is_none() && entry.finished.is_none();
+        let of_kernel =
+            |entry: &&mut StandingEntry| entry.first == first && entry.begun.is_none() && entry.finished.is_none();
         for entry in self.all.iter_mut().filter(of_kernel) {
             entry.begun = Some(time);
             self.begun += 1;
@@ -209,7 +210,7 @@ impl Entries {
         self.finished += left.len() as u64;
     }
 
-    fn finish(&mut self, time: u64, which: impl Fn(&Entry) -> bool) {
+    fn finish(&mut self, time: u64, which: impl Fn(&StandingEntry) -> bool) {
         for entry in self.all.iter_mut().filter(|entry| entry.finished.is_none() && which(entry)) {
             entry.finished = Some(time);
             self.finished += 1;
@@ -222,15 +223,15 @@ impl Entries {
 mod tests {
     use super::*;
     use crate::event::datatype::Datatype;
-    use crate::event::name::Name;
+    use crate::event::name::FunctionName;
 
-    fn entry(order: u64, first: u64) -> Entry {
-        Entry {
+    fn entry(order: u64, first: u64) -> StandingEntry {
+        StandingEntry {
             operation: 100 + order,
             order,
             first,
             is_followed: true,
-            ..Entry::new(Name::none(), 1, Datatype::default(), None, 0)
+            ..StandingEntry::new(FunctionName::none(), 1, Datatype::default(), None, 0)
         }
     }
 

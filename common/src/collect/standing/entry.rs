@@ -2,12 +2,12 @@
 
 use crate::clock::wall::Wall;
 use crate::event::datatype::Datatype;
-use crate::event::name::Name;
+use crate::event::name::FunctionName;
 use crate::status;
 
 /// See the module. Times are ticks.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct StandingEntry {
     /// Handle of its call; 0 without one.
     pub call: u64,
     /// Handle of the operation; 0 until it starts.
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     /// Order of its kernel's first operation.
     pub first: u64,
     pub number: Option<u64>,
-    pub function: Name,
+    pub function: FunctionName,
     pub bytes: u64,
     /// Type of the elements, as the caller passes it.
     pub datatype: Datatype,
@@ -43,8 +43,8 @@ pub(super) struct Entry {
     pub has_channels: bool,
 }
 
-impl Entry {
-    pub(super) fn new(function: Name, bytes: u64, datatype: Datatype, root: Option<i32>, entered: u64) -> Self {
+impl StandingEntry {
+    pub(super) fn new(function: FunctionName, bytes: u64, datatype: Datatype, root: Option<i32>, entered: u64) -> Self {
         Self {
             call: 0,
             operation: 0,
@@ -87,8 +87,8 @@ impl Entry {
     }
 
     /// Returns its state for the status file; the GPU's part of it only where NCCL reports the GPU's.
-    pub(super) fn status(&self, wall: Wall, sees_gpu: bool) -> status::Operation {
-        status::Operation {
+    pub(super) fn status(&self, wall: Wall, sees_gpu: bool) -> status::StatusOperation {
+        status::StatusOperation {
             number: self.number,
             func: self.function.text(),
             count: self.count(),

@@ -19,18 +19,18 @@ pub(crate) use calls::InApi;
 use crate::clock::wall::Wall;
 use crate::event::datatype::Datatype;
 use crate::event::handle::Handle;
-use crate::event::kind::Kind;
-use crate::event::{self, Timed};
+use crate::event::kind::EventKind;
+use crate::event::{self, TimingOptions};
 use crate::launch::times::OfKernel;
-use crate::record::context::switching::{Asked, CLOSE, Switched};
+use crate::record::context::switching::{CLOSE, ChannelsAsked, Switched};
 use crate::record::payload::{OfCall, OfOperation};
 use crate::record::pool::Pool;
-use crate::record::slot::Recorded;
+use crate::record::slot::SlotContent;
 use crate::status;
 use entries::Entries;
-use entry::Entry;
-use numbering::{Counts, Numbering, Start};
-use waits::Waits;
+use entry::StandingEntry;
+use numbering::{Numbering, Start, StartCount};
+use waits::StandingWaits;
 
 /// See the module.
 #[derive(Debug)]
@@ -53,18 +53,19 @@ pub(crate) struct Standing {
     has_events: bool,
     /// Kernel channels of operations from this order on may be other operations'.
     trusted_below: u64,
-    timed: Timed,
+    timed: TimingOptions,
     numbering: Numbering,
     entries: Entries,
-    waits: Waits,
+    waits: StandingWaits,
     /// Begin of the current round, ticks.
     now: u64,
 }
 
 impl Standing {
     /// Makes the standing of a communicator that was just made.
-    pub(crate) fn new(introduction: &event::Communicator, now: u64, is_whole: bool, may_switch: bool) -> Self {
-        let event::Communicator { name, nranks, rank, api_calls, kernel_events, introduced, timed, .. } = introduction;
+    pub(crate) fn new(introduction: &event::InitCommunicator, now: u64, is_whole: bool, may_switch: bool) -> Self {
+        let event::InitCommunicator { name, nranks, rank, api_calls, kernel_events, introduced, timed, .. } =
+            introduction;
         Self {
             name: name.clone(),
             nranks: *nranks,
@@ -80,7 +81,7 @@ impl Standing {
             timed: *timed,
             numbering: Numbering::default(),
             entries: Entries::default(),
-            waits: Waits::default(),
+            waits: StandingWaits::default(),
             now,
         }
     }
@@ -137,11 +138,11 @@ impl Standing {
         if self.switched == Switched::default() {
             return self.has_channels;
         }
-        self.switched.asked_at(called, (CLOSE / self.nanoseconds_per_tick) as u64) == Asked::Yes
+        self.switched.asked_at(called, (CLOSE / self.nanoseconds_per_tick) as u64) == ChannelsAsked::Yes
     }
 
     /// Finds out how the GPU's part of an operation is to be seen.
-    fn follow(&self, entry: &mut Entry) {
+    fn follow(&self, entry: &mut StandingEntry) {
         entry.has_channels = self.has_channels_at(entry.entered)
             && self.trusted_below > entry.order.min(entry.called.unwrap_or(u64::MAX))
             && !entry.is_copied
@@ -151,27 +152,27 @@ impl Standing {
     }
 
     /// Takes in the begin of an event.
-    pub(crate) fn begun(&mut self, event: &Recorded) {
+    pub(crate) fn begun(&mut self, event: &SlotContent) {
         match event.kind {
-            Kind::CollApi | Kind::P2pApi => self.call_begun(event),
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => self.operation_begun(event),
-            Kind::ProxyOp => self.waits.proxy_begun(event),
-            Kind::ProxyStep => self.waits.step_begun(event),
-            Kind::KernelCh => self.entries.channel_begun(event.parent, event.start),
+            EventKind::CollApi | EventKind::P2pApi => self.call_begun(event),
+            EventKind::Coll | EventKind::P2p | EventKind::CeColl | EventKind::Skipped => self.operation_begun(event),
+            EventKind::ProxyOp => self.waits.proxy_begun(event),
+            EventKind::ProxyStep => self.waits.step_begun(event),
+            EventKind::KernelCh => self.entries.channel_begun(event.parent, event.start),
         }
     }
 
     /// Takes in the end of an event; `abandoned` if its end will not be seen any more.
-    pub(crate) fn ended(&mut self, event: &Recorded, abandoned: bool) {
+    pub(crate) fn ended(&mut self, event: &SlotContent, abandoned: bool) {
         match event.kind {
-            Kind::CollApi | Kind::P2pApi => self.entries.returned(event.handle, event.stop),
-            Kind::Coll | Kind::P2p | Kind::CeColl | Kind::Skipped => {}
-            Kind::ProxyOp if abandoned => self.waits.proxy_lost(event.handle),
-            Kind::ProxyStep if abandoned => {}
-            Kind::ProxyOp => self.waits.proxy_ended(event.handle),
-            Kind::ProxyStep => self.waits.step_ended(event.parent, event.handle),
-            Kind::KernelCh if abandoned => {}
-            Kind::KernelCh => {
+            EventKind::CollApi | EventKind::P2pApi => self.entries.returned(event.handle, event.stop),
+            EventKind::Coll | EventKind::P2p | EventKind::CeColl | EventKind::Skipped => {}
+            EventKind::ProxyOp if abandoned => self.waits.proxy_lost(event.handle),
+            EventKind::ProxyStep if abandoned => {}
+            EventKind::ProxyOp => self.waits.proxy_ended(event.handle),
+            EventKind::ProxyStep => self.waits.step_ended(event.parent, event.handle),
+            EventKind::KernelCh if abandoned => {}
+            EventKind::KernelCh => {
                 let time = event.timed_stop().unwrap_or(self.now);
                 if self.entries.channel_ended(event.parent, time, self.trusted_below) {
                     self.waits.finished();
@@ -181,10 +182,10 @@ impl Standing {
     }
 
     /// Takes in an event that has begun and ended.
-    pub(crate) fn passed(&mut self, event: &Recorded) {
+    pub(crate) fn passed(&mut self, event: &SlotContent) {
         match event.kind {
             // most steps are seen when they are over
-            Kind::ProxyStep => self.waits.step_passed(event.parent),
+            EventKind::ProxyStep => self.waits.step_passed(event.parent),
             _ => {
                 self.begun(event);
                 self.ended(event, false);
@@ -192,29 +193,29 @@ impl Standing {
         }
     }
 
-    fn call_begun(&mut self, event: &Recorded) {
+    fn call_begun(&mut self, event: &SlotContent) {
         let OfCall { bytes, function, datatype, root, captured, place, .. } = OfCall::unpack(event.payload());
-        let is_collective = event.kind == Kind::CollApi;
+        let is_collective = event.kind == EventKind::CollApi;
         if !captured {
-            let mut entry = Entry::new(function, bytes, datatype, root, event.start);
+            let mut entry = StandingEntry::new(function, bytes, datatype, root, event.start);
             (entry.call, entry.called, entry.is_collective) = (event.handle, Some(place.order), is_collective);
             self.follow(&mut entry);
             self.entries.add(entry);
         }
-        let counts = if is_collective { Counts::Collective } else { Counts::P2p };
+        let counts = if is_collective { StartCount::Collective } else { StartCount::P2p };
         self.number(place.order, Start { of: if captured { 0 } else { event.handle }, counts });
     }
 
-    fn operation_begun(&mut self, event: &Recorded) {
+    fn operation_begun(&mut self, event: &SlotContent) {
         let operation = OfOperation::unpack(event.payload());
         let OfOperation { bytes, function, number, place, .. } = operation;
-        let is_p2p = event.kind == Kind::P2p || function.is_p2p();
-        let (peer, is_skipped) = (is_p2p.then(|| number.peer()), event.kind == Kind::Skipped);
-        let complete = |entry: &mut Entry| {
+        let is_p2p = event.kind == EventKind::P2p || function.is_p2p();
+        let (peer, is_skipped) = (is_p2p.then(|| number.peer()), event.kind == EventKind::Skipped);
+        let complete = |entry: &mut StandingEntry| {
             (entry.operation, entry.order, entry.peer) = (event.handle, place.order, peer);
             entry.first = place.order.saturating_sub(place.distance.into());
             entry.channels = if is_p2p { 1 } else { operation.channels.max(1) };
-            entry.is_copied = event.kind == Kind::CeColl;
+            entry.is_copied = event.kind == EventKind::CeColl;
         };
         if is_skipped && self.api_calls {
             self.entries.forget_call(event.parent);
@@ -222,16 +223,19 @@ impl Standing {
             let mut entry = self.entries.take_call(event.parent).unwrap_or_else(|| {
                 // the operation of a graph's replay, or one without calls
                 let datatype = if function.is_in_bytes() { Datatype::default() } else { number.datatype() };
-                Entry { is_collective: !is_p2p, ..Entry::new(function, bytes, datatype, number.root(), event.start) }
+                StandingEntry {
+                    is_collective: !is_p2p,
+                    ..StandingEntry::new(function, bytes, datatype, number.root(), event.start)
+                }
             });
             complete(&mut entry);
             self.follow(&mut entry);
             self.entries.add(entry);
         }
         let counts = match (self.api_calls, is_p2p) {
-            (true, _) => Counts::Nothing,
-            (false, true) => Counts::P2p,
-            (false, false) => Counts::Collective,
+            (true, _) => StartCount::Nothing,
+            (false, true) => StartCount::P2p,
+            (false, false) => StartCount::Collective,
         };
         // NCCL names the call of each operation; without one, calls are missing
         self.is_whole &= !self.api_calls || event.parent != 0;
@@ -252,18 +256,18 @@ impl Standing {
     pub(crate) fn status(
         &self,
         comm: Option<u64>,
-        calls: Vec<status::Call>,
+        calls: Vec<status::OpenCall>,
         (pool, wall): (&Pool, Wall),
-    ) -> status::Communicator {
+    ) -> status::StatusCommunicator {
         let [entered, entered_p2p] = self.numbering.counts();
         let is_asked =
             self.has_events && self.timed.launches || self.has_channels_at(self.now) && self.trusted_below == u64::MAX;
         let sees_gpu = is_asked && self.entries.iter().all(|entry| entry.is_followed || entry.finished.is_some());
         // operations of which nothing more is to be learnt would else pass for finished ones
         let (begun, finished) = if sees_gpu { self.entries.counts() } else { (0, 0) };
-        let mut operations: Vec<&Entry> = self.entries.iter().collect();
+        let mut operations: Vec<&StandingEntry> = self.entries.iter().collect();
         operations.sort_by_key(|entry| entry.called.unwrap_or(entry.order));
-        status::Communicator {
+        status::StatusCommunicator {
             comm: comm.map(|comm| format!("{comm:016x}")).unwrap_or_default(),
             name: self.name.clone(),
             rank: self.rank,

@@ -8,7 +8,7 @@ const MOST_AHEAD: usize = 16_384;
 
 /// The count to which a start adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counts {
+pub(super) enum StartCount {
     Collective,
     P2p,
     Nothing,
@@ -19,7 +19,7 @@ pub(super) enum Counts {
 pub(super) struct Start {
     /// Handle for which the number is wanted; 0 for none.
     pub of: u64,
-    pub counts: Counts,
+    pub counts: StartCount,
 }
 
 /// See the module.
@@ -55,14 +55,14 @@ impl Numbering {
     fn count(&mut self, Start { of, counts }: Start, number: &mut impl FnMut(u64, u64)) {
         self.next += 1;
         match counts {
-            Counts::Collective => {
+            StartCount::Collective => {
                 if of != 0 {
                     number(of, self.collectives);
                 }
                 self.collectives += 1;
             }
-            Counts::P2p => self.p2p += 1,
-            Counts::Nothing => {}
+            StartCount::P2p => self.p2p += 1,
+            StartCount::Nothing => {}
         }
     }
 
@@ -92,7 +92,7 @@ mod tests {
     fn started(numbering: &mut Numbering, orders: impl IntoIterator<Item = u64>) -> (Vec<(u64, u64)>, bool) {
         let (mut numbers, mut whole) = (Vec::new(), true);
         for order in orders {
-            let counts = [Counts::Collective, Counts::P2p, Counts::Nothing][order as usize % 3];
+            let counts = [StartCount::Collective, StartCount::P2p, StartCount::Nothing][order as usize % 3];
             whole &= numbering.start(order, Start { of: 100 + order, counts }, |of, number| numbers.push((of, number)));
         }
         (numbers, whole)

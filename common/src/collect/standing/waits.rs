@@ -2,8 +2,8 @@
 
 use crate::clock::wall::Wall;
 use crate::record::payload::{Connection, OfProxyOp, OfStep};
-use crate::record::slot::Recorded;
-use crate::status::{MOST_WAITS, Wait, Waiting};
+use crate::record::slot::SlotContent;
+use crate::status::{MOST_WAITS, OpenTransfer, Waiting};
 use rustc_hash::FxHashMap;
 
 /// Most proxy operations that are followed at a time.
@@ -24,13 +24,13 @@ struct Proxy {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Waits {
+pub(super) struct StandingWaits {
     proxies: FxHashMap<u64, Proxy>,
     has_lost: bool,
 }
 
-impl Waits {
-    pub(super) fn proxy_begun(&mut self, event: &Recorded) {
+impl StandingWaits {
+    pub(super) fn proxy_begun(&mut self, event: &SlotContent) {
         if self.proxies.len() < MOST {
             let connection = OfProxyOp::unpack(event.payload()).connection;
             if self.has_lost {
@@ -61,7 +61,7 @@ impl Waits {
         self.proxies.remove(&handle);
     }
 
-    pub(super) fn step_begun(&mut self, event: &Recorded) {
+    pub(super) fn step_begun(&mut self, event: &SlotContent) {
         if let Some(proxy) = self.proxies.get_mut(&event.parent) {
             let number = OfStep::unpack(event.payload()).number;
             // a step that NCCL starts again never ends under its first handle
@@ -84,7 +84,7 @@ impl Waits {
     }
 
     /// Returns the oldest waits. `read` reads the slot of a step under way, if it still has one.
-    pub(super) fn status(&self, wall: Wall, read: impl Fn(u64) -> Option<Recorded>) -> Vec<Wait> {
+    pub(super) fn status(&self, wall: Wall, read: impl Fn(u64) -> Option<SlotContent>) -> Vec<OpenTransfer> {
         let wait = |proxy: &Proxy| {
             let oldest = proxy.open.iter().min_by_key(|(.., since)| since);
             let state = match oldest {
@@ -92,7 +92,7 @@ impl Waits {
                 Some(&(_, step, _)) if read(step).is_some_and(|event| event.send_wait().is_some()) => Waiting::Network,
                 Some(_) => Waiting::Step,
             };
-            Wait {
+            OpenTransfer {
                 peer: proxy.connection.peer(),
                 channel: proxy.connection.channel(),
                 sends: proxy.connection.sends(),
@@ -101,7 +101,7 @@ impl Waits {
                 state,
             }
         };
-        let mut waits: Vec<Wait> = self.proxies.values().map(wait).collect();
+        let mut waits: Vec<OpenTransfer> = self.proxies.values().map(wait).collect();
         waits.sort_by_key(|wait| (wait.since, wait.peer, wait.channel, wait.sends));
         waits.truncate(MOST_WAITS);
         waits.iter_mut().for_each(|wait| wait.since = wall.at(wait.since));

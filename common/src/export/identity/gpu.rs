@@ -9,14 +9,14 @@ use std::path::Path;
 
 /// A GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Gpu {
+pub(super) struct ExportedGpu {
     /// Its place on the PCI bus, as CUDA writes it.
     pub(super) bus: String,
     /// Its UUID, if the driver knows it already.
     pub(super) uuid: Option<String>,
 }
 
-impl Gpu {
+impl ExportedGpu {
     /// Finds the GPU that this process uses, if that is certain: the only GPU that the process may open, or the GPU
     /// that CUDA's variables name. `root` is the root of the file system.
     pub(super) fn of_process(lookup: impl Fn(&str) -> Option<String>, root: &Path) -> Option<Self> {
@@ -49,9 +49,10 @@ impl Gpu {
 }
 
 /// Returns the GPUs that this process may open, in the order of their places.
-fn usable(root: &Path) -> Vec<Gpu> {
+fn usable(root: &Path) -> Vec<ExportedGpu> {
     let Ok(directories) = root.join("proc/driver/nvidia/gpus").read_dir() else { return vec![] };
-    let mut gpus: Vec<Gpu> = directories.flatten().filter_map(|entry| Gpu::of_directory(&entry.path(), root)).collect();
+    let mut gpus: Vec<ExportedGpu> =
+        directories.flatten().filter_map(|entry| ExportedGpu::of_directory(&entry.path(), root)).collect();
     gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
     gpus
 }
@@ -91,7 +92,7 @@ mod tests {
 
         fn bus(&self, pairs: &[(&str, &str)]) -> Option<String> {
             let lookup = |name: &str| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned());
-            Gpu::of_process(lookup, &self.0).map(|gpu| gpu.bus)
+            ExportedGpu::of_process(lookup, &self.0).map(|gpu| gpu.bus)
         }
     }
 

@@ -5,12 +5,12 @@ mod gpu;
 use crate::base::host_name;
 use crate::base::rank;
 use crate::origin;
-use gpu::Gpu;
+use gpu::ExportedGpu;
 use std::path::Path;
 
 /// The identity of a process, from its environment and the driver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct ProcessIdentity {
     /// Name of the machine.
     pub host: String,
     /// Process id.
@@ -31,7 +31,7 @@ pub(crate) struct Identity {
     pub gpu_bus: Option<String>,
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// Returns the identity of the process that the figures belong to: this process, or the recorded process in a
     /// replay, as far as the recording has it.
     pub(crate) fn of_process() -> Self {
@@ -45,11 +45,11 @@ impl Identity {
             return Self { host, process, process_name, ..Self::told(lookup) };
         }
         let told = Self { host, process, process_name: own, ..Self::told(lookup) };
-        told.with(Gpu::of_process(lookup, Path::new("/")))
+        told.with(ExportedGpu::of_process(lookup, Path::new("/")))
     }
 
     /// Adds what the driver tells of the GPU.
-    fn with(self, gpu: Option<Gpu>) -> Self {
+    fn with(self, gpu: Option<ExportedGpu>) -> Self {
         let (bus, uuid) = gpu.map_or((None, None), |gpu| (Some(gpu.bus), gpu.uuid));
         Self { gpu_uuid: self.gpu_uuid.or(uuid), gpu_bus: bus, ..self }
     }
@@ -90,13 +90,13 @@ fn process_name(number: u32, namespace: Option<&Path>) -> String {
 mod tests {
     use super::*;
 
-    fn told(pairs: &[(&str, &str)]) -> Identity {
-        Identity::told(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()))
+    fn told(pairs: &[(&str, &str)]) -> ProcessIdentity {
+        ProcessIdentity::told(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()))
     }
 
     #[test]
     fn nothing_is_made_up() {
-        assert_eq!(told(&[("CUDA_VISIBLE_DEVICES", "0,1"), ("LOCAL_RANK", " ")]), Identity::default());
+        assert_eq!(told(&[("CUDA_VISIBLE_DEVICES", "0,1"), ("LOCAL_RANK", " ")]), ProcessIdentity::default());
     }
 
     #[test]
@@ -108,13 +108,18 @@ mod tests {
             ("CUDA_VISIBLE_DEVICES", "2"),
         ]);
         let [job, task, local, gpu] = ["7", "3", "1", "2"].map(|text| Some(text.to_owned()));
-        let expected =
-            Identity { slurm_job: job, slurm_task: task, local_rank: local, gpu_ordinal: gpu, ..Identity::default() };
+        let expected = ProcessIdentity {
+            slurm_job: job,
+            slurm_task: task,
+            local_rank: local,
+            gpu_ordinal: gpu,
+            ..ProcessIdentity::default()
+        };
         assert_eq!(found, expected);
         assert_eq!(told(&[("CUDA_VISIBLE_DEVICES", "GPU-8a")]).gpu_uuid.as_deref(), Some("GPU-8a"));
         // what the environment says of the GPU takes precedence
-        let gpu = || Some(Gpu { bus: "0000:65:00.0".into(), uuid: Some("GPU-8a-0".into()) });
-        let names = |found: Identity| (found.gpu_bus, found.gpu_uuid);
+        let gpu = || Some(ExportedGpu { bus: "0000:65:00.0".into(), uuid: Some("GPU-8a-0".into()) });
+        let names = |found: ProcessIdentity| (found.gpu_bus, found.gpu_uuid);
         let both = |uuid: &str| (Some("0000:65:00.0".to_owned()), Some(uuid.to_owned()));
         assert_eq!(names(told(&[("CUDA_VISIBLE_DEVICES", "MIG-8a")]).with(gpu())), both("MIG-8a"));
         assert_eq!(names(told(&[]).with(gpu())), both("GPU-8a-0"));

@@ -5,7 +5,7 @@
 //! exports.
 
 use super::endpoint::Endpoint;
-use super::lookup::{Lookup, Missing, host_and_port};
+use super::lookup::{HostLookup, NoAddress, host_and_port};
 use super::transport::{NAME, Transport};
 use super::words;
 use hyper_util::rt::TokioIo;
@@ -47,7 +47,7 @@ const NO_GRPC: &str = "the receiver does not speak gRPC, or closes the connectio
 pub(super) struct Grpc {
     host: String,
     port: u16,
-    lookup: Lookup,
+    lookup: HostLookup,
     channels: Channels,
     metadata: MetadataMap,
     gzip: bool,
@@ -67,7 +67,7 @@ impl Grpc {
         Ok(Self {
             host: host.to_owned(),
             port,
-            lookup: Lookup::default(),
+            lookup: HostLookup::default(),
             channels: channels
                 .map_err(|_| "OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_CERTIFICATE cannot be used for TLS")?,
             metadata: MetadataMap::from_headers(endpoint.headers.clone()),
@@ -96,7 +96,7 @@ impl Grpc {
         Ok(stream)
     }
 
-    async fn exchange(&self, stream: TcpStream, message: ExportMetricsServiceRequest) -> Result<Answer, String> {
+    async fn exchange(&self, stream: TcpStream, message: ExportMetricsServiceRequest) -> Result<GrpcAnswer, String> {
         let stream = tokio::net::TcpStream::from_std(stream).map_err(|error| words::of_system(&error))?;
         // a single connection: after the receiver closes it, there is no second one
         let mut streams = Some(TokioIo::new(stream)).into_iter();
@@ -111,14 +111,14 @@ impl Grpc {
     }
 }
 
-type Answer = ExportMetricsServiceResponse;
+type GrpcAnswer = ExportMetricsServiceResponse;
 
 impl Transport for Grpc {
-    fn send(&mut self, message: ExportMetricsServiceRequest, patience: Duration) -> Result<Answer, String> {
+    fn send(&mut self, message: ExportMetricsServiceRequest, patience: Duration) -> Result<GrpcAnswer, String> {
         let begun = Instant::now();
         let addresses = self.lookup.found((&self.host, self.port), patience).map_err(|missing| match missing {
-            Missing::NotFound => words::NO_HOST,
-            Missing::TooLate => words::NO_LOOKUP,
+            NoAddress::NotFound => words::NO_HOST,
+            NoAddress::TooLate => words::NO_LOOKUP,
         })?;
         let stream = Self::connect(&addresses, patience.saturating_sub(begun.elapsed()))
             .map_err(|error| words::of_system(&error))?;

@@ -1,7 +1,7 @@
 //! Sends a message over HTTP.
 
 use super::endpoint::Endpoint;
-use super::lookup::Lookup;
+use super::lookup::HostLookup;
 use super::transport::{NAME, Transport};
 use super::{proxy, words};
 use flate2::Compression;
@@ -40,7 +40,7 @@ impl Http {
             .proxy(proxy::on_the_way_to(&endpoint.uri)?)
             .tls_config(tls(endpoint)?);
         Ok(Self {
-            agent: Agent::with_parts(config.build(), DefaultConnector::default(), Lookup::default()),
+            agent: Agent::with_parts(config.build(), DefaultConnector::default(), HostLookup::default()),
             uri: endpoint.uri.clone(),
             headers: endpoint.headers.clone(),
             gzip: endpoint.gzip,

@@ -14,14 +14,14 @@ use ureq::{Error, Timeout};
 
 /// Looks up host names.
 #[derive(Debug, Default)]
-pub(super) struct Lookup {
+pub(super) struct HostLookup {
     /// Whether its thread is running.
     busy: Arc<AtomicBool>,
 }
 
 /// Why no address was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum NoAddress {
     NotFound,
     TooLate,
 }
@@ -33,17 +33,17 @@ pub(super) fn host_and_port(uri: &Uri) -> (&str, u16) {
     (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(default))
 }
 
-impl Lookup {
+impl HostLookup {
     /// Returns at least one address, within `patience`.
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn found(&self, (host, port): (&str, u16), patience: Duration) -> Result<Vec<SocketAddr>, Missing> {
+    pub(super) fn found(&self, (host, port): (&str, u16), patience: Duration) -> Result<Vec<SocketAddr>, NoAddress> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
         if self.busy.swap(true, Ordering::AcqRel) {
-            return Err(Missing::TooLate);
+            return Err(NoAddress::TooLate);
         }
         let (answer, inbox) = crossbeam_channel::bounded(1);
         let (host, busy) = (host.to_owned(), self.busy.clone());
@@ -55,18 +55,18 @@ impl Lookup {
         };
         if own_thread::spawn("scorep-nccl-dns", body).is_err() {
             self.busy.store(false, Ordering::Release);
-            return Err(Missing::TooLate);
+            return Err(NoAddress::TooLate);
         }
-        let found = inbox.recv_timeout(patience).map_err(|_| Missing::TooLate)?;
-        found.ok().filter(|addresses| !addresses.is_empty()).ok_or(Missing::NotFound)
+        let found = inbox.recv_timeout(patience).map_err(|_| NoAddress::TooLate)?;
+        found.ok().filter(|addresses| !addresses.is_empty()).ok_or(NoAddress::NotFound)
     }
 }
 
-impl Resolver for Lookup {
+impl Resolver for HostLookup {
     fn resolve(&self, uri: &Uri, _config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
         let found = self.found(host_and_port(uri), *timeout.after).map_err(|missing| match missing {
-            Missing::NotFound => Error::HostNotFound,
-            Missing::TooLate => Error::Timeout(Timeout::Resolve),
+            NoAddress::NotFound => Error::HostNotFound,
+            NoAddress::TooLate => Error::Timeout(Timeout::Resolve),
         })?;
         let mut addresses = self.empty();
         // it holds sixteen addresses

@@ -13,7 +13,7 @@ mod request;
 mod transport;
 mod words;
 
-use crate::export::{Exporter, Family, Identity};
+use crate::export::{Exporter, Family, ProcessIdentity};
 use endpoint::{Endpoint, Protocol};
 use opentelemetry_sdk::Resource;
 use std::time::{Duration, SystemTime};
@@ -37,7 +37,7 @@ fn transport(endpoint: &Endpoint) -> Result<Box<dyn Transport>, String> {
 ///
 /// # Errors
 /// Why there is none, in words.
-pub(crate) fn exporter(identity: &Identity) -> Result<Box<dyn Exporter>, String> {
+pub(crate) fn exporter(identity: &ProcessIdentity) -> Result<Box<dyn Exporter>, String> {
     let endpoint = Endpoint::told(|name| std::env::var(name).ok())?;
     let begun = SystemTime::now();
     Ok(Box::new(Otlp {

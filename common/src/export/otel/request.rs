@@ -1,6 +1,6 @@
 //! The message to the endpoint: OTLP metrics, cumulative since the start of the process.
 
-use crate::export::{Family, Histogram, Identity, Labels, Point, Value};
+use crate::export::{Family, Histogram, LabelledPoint, Labels, ProcessIdentity, Value};
 use opentelemetry::KeyValue;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue as Attribute};
@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Describes the process whose figures these are, since `begun`. OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME take
 /// precedence.
-pub(super) fn resource(identity: &Identity, begun: SystemTime) -> Resource {
+pub(super) fn resource(identity: &ProcessIdentity, begun: SystemTime) -> Resource {
     // receivers distinguish processes by this alone, and process ids repeat
     let instance = format!("{}-{}-{}", identity.host, identity.process_name, nanoseconds(begun));
     let told = [
@@ -89,7 +89,7 @@ fn metric(family: &Family, times: [u64; 2]) -> otlp::Metric {
     }
 }
 
-fn number(point: &Point, [start_time_unix_nano, time_unix_nano]: [u64; 2]) -> Option<otlp::NumberDataPoint> {
+fn number(point: &LabelledPoint, [start_time_unix_nano, time_unix_nano]: [u64; 2]) -> Option<otlp::NumberDataPoint> {
     let Value::Sum(sum) = point.value else { return None };
     let value = Some(Number::AsInt(i64::try_from(sum).unwrap_or(i64::MAX)));
     let attributes = attributes(&point.labels);
@@ -102,7 +102,10 @@ fn number(point: &Point, [start_time_unix_nano, time_unix_nano]: [u64; 2]) -> Op
     })
 }
 
-fn histogram(point: &Point, [start_time_unix_nano, time_unix_nano]: [u64; 2]) -> Option<otlp::HistogramDataPoint> {
+fn histogram(
+    point: &LabelledPoint,
+    [start_time_unix_nano, time_unix_nano]: [u64; 2],
+) -> Option<otlp::HistogramDataPoint> {
     let Value::Histogram(histogram) = &point.value else { return None };
     let Histogram { sum, bounds, counts } = histogram;
     Some(otlp::HistogramDataPoint {

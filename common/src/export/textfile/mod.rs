@@ -10,8 +10,8 @@ mod resource;
 mod text;
 
 use crate::base::files;
-use crate::export::{Exporter, Family, Identity, interval};
-use place::Place;
+use crate::export::{Exporter, Family, ProcessIdentity, interval};
+use place::TextfilePlace;
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,19 +19,19 @@ use std::time::Duration;
 ///
 /// # Errors
 /// Why there is none, in words.
-pub(crate) fn exporter(directory: &Path, identity: &Identity) -> Result<Box<dyn Exporter>, String> {
+pub(crate) fn exporter(directory: &Path, identity: &ProcessIdentity) -> Result<Box<dyn Exporter>, String> {
     let interval = interval::told(|name| std::env::var(name).ok())?;
     // the program may change its working directory later
     let directory = std::path::absolute(files::expand(directory))
         .map_err(|error| format!("NCCL_SCOREP_PROM_DIR is no directory's name ({error})"))?;
     let process = identity.process_name.clone();
-    let place = Place::new(directory, &identity.host, &process);
+    let place = TextfilePlace::new(directory, &identity.host, &process);
     Ok(Box::new(Textfile { interval, place, info: text::info(identity, &process, &resource::labels()), process }))
 }
 
 struct Textfile {
     interval: Duration,
-    place: Place,
+    place: TextfilePlace,
     /// Name of the process, unique on the machine.
     process: String,
     /// The series with the process' identity, as text.

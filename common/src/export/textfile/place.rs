@@ -1,6 +1,6 @@
 //! The file of this process in the directory, and files that other processes of this machine have left there.
 
-use crate::base::files::{Earlier, Name, NewFile};
+use crate::base::files::{Earlier, FileName, NewFile};
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -17,21 +17,21 @@ const ENDING: &str = ".prom";
 
 /// The place of this process' file.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct TextfilePlace {
     directory: PathBuf,
     /// The common start of the names of this machine's files.
     start: String,
     /// The name of this process' file. Where another user's file, which nobody else may remove, has that name, it gets
     /// a random part.
-    name: Name,
+    name: FileName,
 }
 
-impl Place {
+impl TextfilePlace {
     pub(super) fn new(directory: PathBuf, host: &str, process: &str) -> Self {
         // a host name may have characters that a file name must not have
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
         let start = format!("scorep-nccl_{}_", host.chars().map(plain).collect::<String>());
-        let name = Name::new(&directory.join(format!("{start}{process}{ENDING}")), Earlier::Replaced);
+        let name = FileName::new(&directory.join(format!("{start}{process}{ENDING}")), Earlier::Replaced);
         Self { directory, start, name }
     }
 
@@ -78,7 +78,7 @@ impl Place {
 }
 
 /// Writes a file that all users may read, and returns its time.
-fn write_readable(name: &mut Name, text: &str) -> io::Result<SystemTime> {
+fn write_readable(name: &mut FileName, text: &str) -> io::Result<SystemTime> {
     let mut file = NewFile::beside(name.place())?;
     // node_exporter runs as another user, and the job's umask may forbid others to read
     file.set_permissions(Permissions::from_mode(0o644))?;
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn ours_are_those_of_this_machine() {
-        let place = Place::new("/x".into(), "node/1", "7");
+        let place = TextfilePlace::new("/x".into(), "node/1", "7");
         assert_eq!(place.name.place(), Path::new("/x/scorep-nccl_node_1_7.prom"));
         for ours in [
             "scorep-nccl_node_1_7.prom",

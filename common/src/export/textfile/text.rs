@@ -1,6 +1,6 @@
 //! Prometheus' text format, in base units, as its conventions and `promtool check metrics` demand.
 
-use crate::export::{Family, Histogram, Identity, Value};
+use crate::export::{Family, Histogram, ProcessIdentity, Value};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
@@ -13,7 +13,7 @@ pub(super) fn of(families: &[Family], process: &str) -> String {
 
 /// Writes a series with the identity that other series' labels lack, to be joined with them: job, task and GPU of the
 /// process, and what `others` say of it unless their names are taken.
-pub(super) fn info(identity: &Identity, process: &str, others: &BTreeMap<String, String>) -> String {
+pub(super) fn info(identity: &ProcessIdentity, process: &str, others: &BTreeMap<String, String>) -> String {
     let told = [
         ("local_rank", &identity.local_rank),
         ("slurm_job_id", &identity.slurm_job),
@@ -108,11 +108,11 @@ fn name(family: &Family, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::Point;
+    use crate::export::LabelledPoint;
 
     fn family(name: &'static str, unit: &'static str, value: Value) -> Family {
         let labels = vec![("operation", "a\"b\\c\nd".to_owned())];
-        Family { name, unit, meaning: "One\\two\nthree".into(), points: vec![Point { labels, value }] }
+        Family { name, unit, meaning: "One\\two\nthree".into(), points: vec![LabelledPoint { labels, value }] }
     }
 
     #[test]

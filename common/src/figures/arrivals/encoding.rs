@@ -5,14 +5,14 @@
 //! version, left out, names, {length, bytes}, ranks, {comm, rank, log2(numbers), log2(operations), arrivals,
 //!     {name and what is known, sequence, occurrence, bytes, [length, [time, earlier, later, ahead]]}}
 //! ```
-//! `numbers` and `operations` are those of the rank's [`Share`]. `comm` has eight bytes, little-endian. All other numbers have seven bits per byte, the least first. Sequence
+//! `numbers` and `operations` are those of the rank's [`ArrivalShare`]. `comm` has eight bytes, little-endian. All other numbers have seven bits per byte, the least first. Sequence
 //! numbers, bytes, times, and how much times may be earlier or later are differences to the last arrival that has them.
 //! A name's number has four bits behind it: two for what is known and whether anchors have placed the begin, one for CUDA
 //! events as the source, one for a shared kernel.
 
-use super::{Arrival, Arrivals, Known, RankArrivals, Share};
-use crate::event::name::{Name, UNKNOWN};
-use crate::sums::run_sums::Rank;
+use super::{Arrival, ArrivalShare, Arrivals, KnownTime, RankArrivals};
+use crate::event::name::{FunctionName, UNKNOWN};
+use crate::sums::run_sums::RankSums;
 use std::ffi::CString;
 
 /// Value of the first byte.
@@ -39,17 +39,17 @@ fn unfolded(number: u64) -> i64 {
 }
 
 /// The codes of what is known and of whether anchors have placed it, by place. An earlier build refuses the last one.
-const KNOWN: [(Known, bool); 4] =
-    [(Known::Nothing, false), (Known::Length, false), (Known::Begin, false), (Known::Begin, true)];
+const KNOWN: [(KnownTime, bool); 4] =
+    [(KnownTime::Nothing, false), (KnownTime::Length, false), (KnownTime::Begin, false), (KnownTime::Begin, true)];
 /// Number of bits behind a name's number.
 const FLAGS: u32 = 4;
 const BY_EVENTS: u64 = 1 << 2;
 const FUSED: u64 = 1 << 3;
 
 /// The bytes left to read.
-struct Reader<'a>(&'a [u8]);
+struct ByteReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, left) = self.0.split_at_checked(length)?;
         self.0 = left;
@@ -86,10 +86,14 @@ impl<'a> Reader<'a> {
         (count <= self.0.len() / least).then_some(count)
     }
 
-    fn name(&mut self) -> Option<Name> {
+    fn name(&mut self) -> Option<FunctionName> {
         let length = self.count(1)?;
         let text = CString::new(self.take(length)?).ok()?;
-        Some(if text.as_bytes() == UNKNOWN.as_bytes() { Name::default() } else { Name::of(Some(text.as_c_str())) })
+        Some(if text.as_bytes() == UNKNOWN.as_bytes() {
+            FunctionName::default()
+        } else {
+            FunctionName::of(Some(text.as_c_str()))
+        })
     }
 
     /// Reads a power of two that is encoded as its logarithm.
@@ -102,9 +106,10 @@ impl<'a> Reader<'a> {
         Some(before.wrapping_add_signed(unfolded(self.number()?)))
     }
 
-    fn rank(&mut self, names: &[Name]) -> Option<RankArrivals> {
-        let rank = Rank { comm: u64::from_le_bytes(self.eight()?), rank: unfolded(self.number()?).try_into().ok()? };
-        let share = Share { numbers: self.power()?, operations: self.power()? };
+    fn rank(&mut self, names: &[FunctionName]) -> Option<RankArrivals> {
+        let rank =
+            RankSums { comm: u64::from_le_bytes(self.eight()?), rank: unfolded(self.number()?).try_into().ok()? };
+        let share = ArrivalShare { numbers: self.power()?, operations: self.power()? };
         let count = self.count(LEAST[1])?;
         let mut arrivals = Vec::with_capacity(count);
         let mut before = Arrival::default();
@@ -122,10 +127,10 @@ impl<'a> Reader<'a> {
                 is_anchored,
                 ..before
             };
-            if known >= Known::Length {
+            if known >= KnownTime::Length {
                 before.length = self.number()?;
             }
-            if known == Known::Begin {
+            if known == KnownTime::Begin {
                 before.time = self.after(before.time)?;
                 before.clock = [self.after(before.clock[0])?, self.after(before.clock[1])?];
                 before.ahead = self.number()?;
@@ -139,7 +144,7 @@ impl<'a> Reader<'a> {
 impl Arrivals {
     /// Encodes the arrivals, for [`Arrivals::decode`] in any process.
     pub fn encode(&self) -> Vec<u8> {
-        let mut names: Vec<Name> = Vec::new();
+        let mut names: Vec<FunctionName> = Vec::new();
         let mut places = [None; 256];
         for arrival in self.ranks.iter().flat_map(|rank| &rank.arrivals) {
             let place = &mut places[usize::from(arrival.function.bits())];
@@ -151,7 +156,7 @@ impl Arrivals {
         let mut bytes = vec![VERSION];
         put(&mut bytes, self.left_out);
         put(&mut bytes, names.len() as u64);
-        for text in names.into_iter().map(Name::text) {
+        for text in names.into_iter().map(FunctionName::text) {
             put(&mut bytes, text.len() as u64);
             bytes.extend(text.bytes());
         }
@@ -167,16 +172,16 @@ impl Arrivals {
                 let after = |number: u64, before: u64| folded(number.wrapping_sub(before) as i64);
                 let by_events = if arrival.by_events { BY_EVENTS } else { 0 };
                 let fused = if arrival.is_fused { FUSED } else { 0 };
-                let known = arrival.known as u64 + u64::from(arrival.is_anchored && arrival.known == Known::Begin);
+                let known = arrival.known as u64 + u64::from(arrival.is_anchored && arrival.known == KnownTime::Begin);
                 put(&mut bytes, place << FLAGS | fused | by_events | known);
                 put(&mut bytes, after(arrival.sequence, before.sequence));
                 put(&mut bytes, arrival.occurrence.into());
                 put(&mut bytes, after(arrival.bytes, before.bytes));
                 (before.sequence, before.bytes) = (arrival.sequence, arrival.bytes);
-                if arrival.known >= Known::Length {
+                if arrival.known >= KnownTime::Length {
                     put(&mut bytes, arrival.length);
                 }
-                if arrival.known == Known::Begin {
+                if arrival.known == KnownTime::Begin {
                     put(&mut bytes, after(arrival.time, before.time));
                     put(&mut bytes, after(arrival.clock[0], before.clock[0]));
                     put(&mut bytes, after(arrival.clock[1], before.clock[1]));
@@ -190,12 +195,12 @@ impl Arrivals {
 
     /// Decodes the bytes of [`Arrivals::encode`]; `None` for any others.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
+        let mut reader = ByteReader(bytes);
         if reader.byte()? != VERSION {
             return None;
         }
         let left_out = reader.number()?;
-        let names: Vec<Name> = (0..reader.count(1)?).map(|_| reader.name()).collect::<Option<_>>()?;
+        let names: Vec<FunctionName> = (0..reader.count(1)?).map(|_| reader.name()).collect::<Option<_>>()?;
         let ranks = (0..reader.count(LEAST[0])?).map(|_| reader.rank(&names)).collect::<Option<_>>()?;
         reader.0.is_empty().then_some(Self { ranks, left_out })
     }
@@ -217,20 +222,20 @@ mod tests {
         Arrival { by_events, is_fused, known, is_anchored, ..arrival }.cleared()
     }
 
-    fn collective(function: Name, sequence: u64, arrival: Arrival) -> Collective {
+    fn collective(function: FunctionName, sequence: u64, arrival: Arrival) -> Collective {
         Collective { function, sequence, order: 0, arrival }
     }
 
     /// Returns arbitrary arrivals.
     fn arbitrary(random: &mut Rng) -> Arrivals {
-        let names = [c"AllReduce", c"Broadcast", c"a function of tomorrow"].map(|name| Name::of(Some(name)));
-        let names = [Name::default(), names[0], names[1], names[2]];
+        let names = [c"AllReduce", c"Broadcast", c"a function of tomorrow"].map(|name| FunctionName::of(Some(name)));
+        let names = [FunctionName::default(), names[0], names[1], names[2]];
         let rank = |random: &mut Rng| {
             let collectives: Vec<_> = (0..random.usize(..40))
                 .map(|_| collective(names[random.usize(..4)], random.u64(..) >> random.u32(..64), arrival(random)))
                 .collect();
-            let share = Share { numbers: 1 << random.u32(..32), operations: 1 << random.u32(..32) };
-            let rank = Rank { comm: random.u64(..), rank: random.i32(..) };
+            let share = ArrivalShare { numbers: 1 << random.u32(..32), operations: 1 << random.u32(..32) };
+            let rank = RankSums { comm: random.u64(..), rank: random.i32(..) };
             RankArrivals { share, ..RankArrivals::new(rank, collectives) }
         };
         let ranks = (0..random.usize(..6)).map(|_| rank(random)).collect();
@@ -257,8 +262,8 @@ mod tests {
             bytes: 25 << 20,
             ..Arrival::default()
         };
-        let collectives = (0..180_000).map(|at| collective(Name::of(Some(c"AllReduce")), at, arrival(at)));
-        let rank = RankArrivals::new(Rank { comm: u64::MAX, rank: 0 }, collectives.collect());
+        let collectives = (0..180_000).map(|at| collective(FunctionName::of(Some(c"AllReduce")), at, arrival(at)));
+        let rank = RankArrivals::new(RankSums { comm: u64::MAX, rank: 0 }, collectives.collect());
         let length = Arrivals { ranks: vec![rank], ..Arrivals::default() }.encode().len();
         assert!(length < 18 * 180_000, "{length}");
     }
@@ -278,8 +283,8 @@ mod tests {
             assert!((0..bytes.len()).all(|length| Arrivals::decode(&bytes[..length]).is_none()));
             assert!(Arrivals::decode(&[&bytes[..], &[0]].concat()).is_none());
             let collectives =
-                (0..20).map(|_| collective(Name::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
-            let rank = RankArrivals::new(Rank { comm: 1, rank: 1 }, collectives.collect());
+                (0..20).map(|_| collective(FunctionName::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
+            let rank = RankArrivals::new(RankSums { comm: 1, rank: 1 }, collectives.collect());
             let bytes = Arrivals { ranks: vec![rank.clone(), rank], ..Arrivals::default() }.encode();
             assert!(bytes.starts_with(&names));
             for _ in 0..200 {

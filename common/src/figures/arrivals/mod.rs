@@ -2,20 +2,20 @@
 //!
 //! Ranks of two processes mean the same operation if communicator, function, sequence number and occurrence are the
 //! same. If there are more than can be sent, every process leaves out the same operations without asking the others
-//! ([`Share`]). Operations that the GPU has not timed are sent, too, since figures must cover nearly all operations.
+//! ([`ArrivalShare`]). Operations that the GPU has not timed are sent, too, since figures must cover nearly all operations.
 
 mod encoding;
 mod share;
 
-use crate::event::name::Name;
-use crate::sums::run_sums::Rank;
+use crate::event::name::FunctionName;
+use crate::sums::run_sums::RankSums;
 
 pub(crate) use share::seed;
-pub use share::{Share, is_kept};
+pub use share::{ArrivalShare, is_kept};
 
 /// What is known of the time of a collective.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Known {
+pub enum KnownTime {
     /// Nothing: the GPU has not timed it.
     Nothing,
     /// Its duration, but not its begin: the GPU's clock at that time is unknown, or the begin is.
@@ -29,7 +29,7 @@ pub enum Known {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// Function.
-    pub function: Name,
+    pub function: FunctionName,
     /// NCCL's number of the operation among those of its communicator and function.
     pub sequence: u64,
     /// Number of earlier operations of the rank with the same number: replays of a CUDA graph have one number.
@@ -39,7 +39,7 @@ pub struct Arrival {
     /// Whether other operations share its kernel, so that its time is not its own.
     pub is_fused: bool,
     /// What is known of its time. Unknown fields below are 0.
-    pub known: Known,
+    pub known: KnownTime,
     /// Duration, nanoseconds.
     pub length: u64,
     /// Most likely begin, ticks of the process' clock.
@@ -56,7 +56,7 @@ pub struct Arrival {
 
 impl Arrival {
     /// Returns what distinguishes it from the rank's other arrivals, in the order in which they are kept.
-    pub fn operation(&self) -> (Name, u64, u32) {
+    pub fn operation(&self) -> (FunctionName, u64, u32) {
         (self.function, self.sequence, self.occurrence)
     }
 
@@ -64,9 +64,9 @@ impl Arrival {
     fn cleared(self) -> Self {
         let Self { function, sequence, occurrence, bytes, is_fused, known, by_events, .. } = self;
         match known {
-            Known::Begin => self,
-            Known::Length => Self { time: 0, clock: [0; 2], ahead: 0, is_anchored: false, ..self },
-            Known::Nothing => {
+            KnownTime::Begin => self,
+            KnownTime::Length => Self { time: 0, clock: [0; 2], ahead: 0, is_anchored: false, ..self },
+            KnownTime::Nothing => {
                 Self { function, sequence, occurrence, bytes, is_fused, known, by_events, ..Self::default() }
             }
         }
@@ -77,7 +77,7 @@ impl Arrival {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collective {
     /// Function.
-    pub function: Name,
+    pub function: FunctionName,
     /// NCCL's number of the operation among those of its communicator and function.
     pub sequence: u64,
     /// Place in the order of starts of the rank's operations.
@@ -90,9 +90,9 @@ pub struct Collective {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankArrivals {
     /// Communicator and rank.
-    pub rank: Rank,
+    pub rank: RankSums,
     /// Which of its collectives are here.
-    pub share: Share,
+    pub share: ArrivalShare,
     /// Sorted by function, sequence number and occurrence.
     pub arrivals: Vec<Arrival>,
 }
@@ -100,7 +100,7 @@ pub struct RankArrivals {
 impl RankArrivals {
     /// Makes the arrivals of a rank from all its collectives, in any order. Occurrences are counted in the order of
     /// starts, also over collectives whose begin is unknown.
-    pub fn new(rank: Rank, mut collectives: Vec<Collective>) -> Self {
+    pub fn new(rank: RankSums, mut collectives: Vec<Collective>) -> Self {
         collectives.sort_unstable_by_key(|it| (it.function, it.sequence, it.order));
         let mut arrivals = Vec::new();
         for same in collectives.chunk_by(|a, b| (a.function, a.sequence) == (b.function, b.sequence)) {
@@ -112,11 +112,11 @@ impl RankArrivals {
                 ..arrival
             }));
         }
-        Self { rank, share: Share::ALL, arrivals }
+        Self { rank, share: ArrivalShare::ALL, arrivals }
     }
 
     /// Leaves out what is not in `share`. What was left out before stays left out.
-    pub fn thin(&mut self, share: Share) {
+    pub fn thin(&mut self, share: ArrivalShare) {
         let share = self.share.and(share);
         if share == self.share {
             return;
@@ -156,7 +156,7 @@ pub fn note(processes: &[Arrivals]) -> Option<String> {
 
 impl Arrivals {
     /// Leaves out what is not in `share`, of all ranks.
-    pub fn thin(&mut self, share: Share) {
+    pub fn thin(&mut self, share: ArrivalShare) {
         self.ranks.iter_mut().for_each(|rank| rank.thin(share));
     }
 
@@ -167,7 +167,7 @@ impl Arrivals {
 
     /// Returns whether the begin or the duration of any of them is known.
     pub fn are_timed(&self) -> bool {
-        self.ranks.iter().flat_map(|rank| &rank.arrivals).any(|arrival| arrival.known > Known::Nothing)
+        self.ranks.iter().flat_map(|rank| &rank.arrivals).any(|arrival| arrival.known > KnownTime::Nothing)
     }
 
     /// Leaves at most `most` arrivals: of the rank with the most arrivals, every other one is left out, until the rest
@@ -218,16 +218,16 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn name(name: &std::ffi::CStr) -> Name {
-        Name::of(Some(name))
+    fn name(name: &std::ffi::CStr) -> FunctionName {
+        FunctionName::of(Some(name))
     }
 
-    fn rank(comm: u64, rank: i32) -> Rank {
-        Rank { comm, rank }
+    fn rank(comm: u64, rank: i32) -> RankSums {
+        RankSums { comm, rank }
     }
 
-    fn collective(function: Name, sequence: u64, order: u32, time: Option<u64>) -> Collective {
-        let nothing = Arrival { known: Known::Nothing, ..Arrival::default() };
+    fn collective(function: FunctionName, sequence: u64, order: u32, time: Option<u64>) -> Collective {
+        let nothing = Arrival { known: KnownTime::Nothing, ..Arrival::default() };
         let arrival =
             time.map_or(nothing, |time| Arrival { time, length: 1000, clock: [500, 500], ..Arrival::default() });
         Collective { function, sequence, order, arrival }
@@ -263,15 +263,17 @@ mod tests {
     fn every_process_keeps_the_same_operations() {
         let kept = |arrivals: &Arrivals| arrivals.ranks[0].arrivals.iter().map(Arrival::operation).collect::<Vec<_>>();
         let whole = arrivals(99, 0, 0, 8192);
-        for share in
-            [Share::of_operations(2), Share { numbers: 16, operations: 1 }, Share { numbers: 4, operations: 16 }]
-        {
+        for share in [
+            ArrivalShare::of_operations(2),
+            ArrivalShare { numbers: 16, operations: 1 },
+            ArrivalShare { numbers: 4, operations: 16 },
+        ] {
             let [mut first, mut second] = [whole.clone(), arrivals(99, 5, 123_456, 8192)];
             first.thin(share);
             // in two steps, and without some arrivals
             let missing: HashSet<_> =
                 second.ranks[0].arrivals.drain(..100).map(|arrival| arrival.operation()).collect();
-            second.thin(Share { operations: share.operations / 2, ..share });
+            second.thin(ArrivalShare { operations: share.operations / 2, ..share });
             second.thin(share);
             assert_eq!((first.ranks[0].share, second.ranks[0].share), (share, share));
             let mut expected = kept(&first);
@@ -290,7 +292,7 @@ mod tests {
     fn replays_are_thinned_too() {
         let collectives = (0..4096).map(|at| collective(name(c"AllReduce"), 3, at, Some(at.into()))).collect();
         let mut arrivals = Arrivals { ranks: vec![RankArrivals::new(rank(1, 0), collectives)], ..Arrivals::default() };
-        arrivals.thin(Share::of_operations(16));
+        arrivals.thin(ArrivalShare::of_operations(16));
         assert!((160..360).contains(&arrivals.ranks[0].arrivals.len()), "{}", arrivals.ranks[0].arrivals.len());
     }
 
@@ -298,12 +300,12 @@ mod tests {
     fn thinning_is_never_taken_back() {
         let mut arrivals = arrivals(1, 0, 0, 100);
         let whole = arrivals.clone();
-        arrivals.thin(Share::ALL);
+        arrivals.thin(ArrivalShare::ALL);
         assert_eq!(arrivals, whole);
-        arrivals.thin(Share::of_operations(3));
+        arrivals.thin(ArrivalShare::of_operations(3));
         assert_eq!(arrivals.ranks[0].share.operations, 4);
         let thinned = arrivals.clone();
-        arrivals.thin(Share::of_operations(2));
+        arrivals.thin(ArrivalShare::of_operations(2));
         assert_eq!(arrivals, thinned);
     }
 
@@ -314,7 +316,7 @@ mod tests {
         both.keep_at_most(1000);
         let counts: Vec<usize> = both.ranks.iter().map(|rank| rank.arrivals.len()).collect();
         assert!((450..=900).contains(&counts[0]) && counts[1] == 100, "{counts:?}");
-        assert_eq!((both.ranks[0].share.one_in(), both.ranks[1].share), (32, Share::ALL));
+        assert_eq!((both.ranks[0].share.one_in(), both.ranks[1].share), (32, ArrivalShare::ALL));
     }
 
     #[test]

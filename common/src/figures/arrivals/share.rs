@@ -1,15 +1,15 @@
 //! Which of a rank's collectives are left where there is no room for all. Every process leaves out the same ones without
 //! asking the others.
 
-use crate::event::name::Name;
-use crate::sums::run_sums::Rank;
+use crate::event::name::FunctionName;
+use crate::sums::run_sums::RankSums;
 
 /// The collectives that are left: one sequence number in `numbers`, and of the operations with such a number one in
 /// `operations`. Both are powers of two.
 ///
 /// Operations with one number are replays of a CUDA graph. Whoever leaves a number out need not count its replays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct ArrivalShare {
     /// One sequence number in this many is left.
     pub numbers: u32,
     /// One operation in this many of those with a number that is left.
@@ -19,13 +19,13 @@ pub struct Share {
 /// Largest power of two in a share.
 const MOST_LEFT_OUT: u32 = 1 << 31;
 
-impl Default for Share {
+impl Default for ArrivalShare {
     fn default() -> Self {
         Self::ALL
     }
 }
 
-impl Share {
+impl ArrivalShare {
     /// Nothing is left out.
     pub const ALL: Self = Self { numbers: 1, operations: 1 };
 
@@ -76,9 +76,9 @@ fn is_one_in(number: u64, one_in: u32) -> bool {
     number & u64::from(one_in.saturating_sub(1)) == 0
 }
 
-/// Returns a number for a communicator's function that is the same in every process. The number of a [`Name`] may
+/// Returns a number for a communicator's function that is the same in every process. The number of a [`FunctionName`] may
 /// differ between processes.
-pub(crate) fn seed(Rank { comm, .. }: Rank, function: Name) -> u64 {
+pub(crate) fn seed(RankSums { comm, .. }: RankSums, function: FunctionName) -> u64 {
     function.text().bytes().fold(comm, |sum, byte| mixed(sum ^ u64::from(byte)))
 }
 
@@ -97,20 +97,20 @@ mod tests {
 
     #[test]
     fn numbers_and_operations_are_chosen_apart() {
-        let share = Share { numbers: 16, operations: 4 };
+        let share = ArrivalShare { numbers: 16, operations: 4 };
         let numbers = (0..40_000).filter(|&number| share.has_number(7, number));
         let numbers: Vec<u64> = numbers.collect();
         assert!((2_200..2_800).contains(&numbers.len()), "{}", numbers.len());
         let operations = numbers.iter().filter(|&&number| share.has_operation(7, number, 0)).count();
         assert!((500..750).contains(&operations), "{operations}");
-        assert_eq!((share.one_in(), Share::ALL.one_in(), Share::of_operations(3).one_in()), (64, 1, 4));
-        assert_eq!(share.and(Share { numbers: 2, operations: 8 }), Share { numbers: 16, operations: 8 });
+        assert_eq!((share.one_in(), ArrivalShare::ALL.one_in(), ArrivalShare::of_operations(3).one_in()), (64, 1, 4));
+        assert_eq!(share.and(ArrivalShare { numbers: 2, operations: 8 }), ArrivalShare { numbers: 16, operations: 8 });
     }
 
     #[test]
     fn there_is_a_fewest() {
-        let fewest = Share { numbers: MOST_LEFT_OUT, operations: MOST_LEFT_OUT };
+        let fewest = ArrivalShare { numbers: MOST_LEFT_OUT, operations: MOST_LEFT_OUT };
         assert_eq!((fewest.of_half_the_numbers(), fewest.of_half_the_operations()), (None, None));
-        assert_eq!((fewest.one_in(), Share::of_operations(u32::MAX).operations), (u32::MAX, MOST_LEFT_OUT));
+        assert_eq!((fewest.one_in(), ArrivalShare::of_operations(u32::MAX).operations), (u32::MAX, MOST_LEFT_OUT));
     }
 }

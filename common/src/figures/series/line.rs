@@ -7,7 +7,7 @@ use std::ops::Bound;
 
 /// Sums of what was enqueued in a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sums {
+pub struct WindowTotals {
     /// Bytes sent over the network.
     pub bytes: u64,
     /// Time with a send over the network under way, ticks.
@@ -26,7 +26,7 @@ pub struct Sums {
     pub bus_nanoseconds: u64,
 }
 
-impl Sums {
+impl WindowTotals {
     /// Adds more sums of the same window. A known latency replaces the earlier one.
     pub fn add(&mut self, more: &Self) {
         self.bytes = self.bytes.saturating_add(more.bytes);
@@ -57,11 +57,11 @@ impl Sums {
 }
 
 /// Windows by opening time.
-pub(super) type Windows = BTreeMap<u64, Sums>;
+pub(super) type Windows = BTreeMap<u64, WindowTotals>;
 
 /// The windows of a communicator that has series of its own.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct OwnWindows {
     /// Its name, as for lanes.
     pub(super) name: Option<String>,
     /// Opening times of windows. Each window ends where the next one begins.
@@ -74,7 +74,7 @@ pub(super) struct Line {
     pub(super) peers: BTreeMap<i32, Windows>,
 }
 
-impl Line {
+impl OwnWindows {
     /// Notes that a window opened at this time. The first window without room ends the windows that are kept. Returns
     /// whether one more opening is kept.
     pub(super) fn open(&mut self, time: u64, has_room: bool) -> bool {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_window_ends_where_the_next_begins_and_the_last_with_the_communicator() {
-        let mut line = Line::default();
+        let mut line = OwnWindows::default();
         assert!([100, 300, 200].map(|time| line.open(time, true)).iter().all(|&new| new) && !line.open(200, false));
         assert_eq!([100, 199, 200, 5000, 7].map(|time| line.window_at(time)), [100, 100, 200, 300, 100]);
         assert_eq!([100, 200, 300].map(|opening| line.end_of(opening)), [200, 300, u64::MAX]);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn values_are_ratios_of_sums() {
-        let sums = Sums {
+        let sums = WindowTotals {
             bytes: 8_000_000,
             active: 2_000_000,
             latency_us: Some(3.5),
@@ -140,13 +140,13 @@ mod tests {
         let figures = [Figure::TransferRate, Figure::TransferLatency, Figure::CollectiveTime, Figure::BusBandwidth];
         // a tick is half a nanosecond: 8 MB in 1 ms
         assert_eq!(figures.map(|figure| sums.value(figure, 0.5)), [Some(8000.0), Some(3.5), Some(2.5), Some(20.0)]);
-        assert_eq!(figures.map(|figure| Sums::default().value(figure, 0.5)), [None; 4]);
+        assert_eq!(figures.map(|figure| WindowTotals::default().value(figure, 0.5)), [None; 4]);
         // nine of ten are enough, and the mean is over these nine
-        let of = |timed, collectives| Sums { timed, collectives, ..sums }.value(Figure::CollectiveTime, 0.5);
+        let of = |timed, collectives| WindowTotals { timed, collectives, ..sums }.value(Figure::CollectiveTime, 0.5);
         assert_eq!([of(9, 10), of(8, 9)], [Some(10.0 / 9.0), None]);
-        assert_eq!(Sums { timed: 1, collectives: 2, ..sums }.value(Figure::BusBandwidth, 0.5), None);
+        assert_eq!(WindowTotals { timed: 1, collectives: 2, ..sums }.value(Figure::BusBandwidth, 0.5), None);
         let mut twice = sums;
-        twice.add(&Sums { latency_us: None, ..sums });
+        twice.add(&WindowTotals { latency_us: None, ..sums });
         assert_eq!(figures.map(|figure| twice.value(figure, 0.5)), figures.map(|figure| sums.value(figure, 0.5)));
     }
 }

@@ -14,13 +14,13 @@ use crate::base::notes;
 use crate::figures::metric::Figure;
 use crate::hardware::Ways;
 use crate::nvlink;
-use crate::sums::run_sums::Rank;
-use line::{Line, Windows};
+use crate::sums::run_sums::RankSums;
+use line::{OwnWindows, Windows};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-pub use line::Sums;
+pub use line::WindowTotals;
 pub use token::{Of, Token};
 
 /// A value at a time.
@@ -63,7 +63,7 @@ fn is_wanted(wanted: impl Fn(Of) -> bool) -> bool {
 
 /// The series that a communicator's windows go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum SeriesTarget {
     /// Series of its own, by the communicator's number.
     Own(u32),
     /// The series `other`.
@@ -75,7 +75,7 @@ pub enum Place {
 pub struct SeriesStore {
     /// Number of communicators of more than one rank so far.
     made: u32,
-    lines: BTreeMap<u32, Line>,
+    lines: BTreeMap<u32, OwnWindows>,
     /// By begin of the stretch. A stretch is as long as a window may be, ticks.
     others: Windows,
     stretch: Option<u64>,
@@ -92,7 +92,7 @@ impl SeriesStore {
 
     /// Notes that a communicator of `nranks` ranks was made (0 if unknown). Returns where its windows go, if its series
     /// are wanted.
-    pub fn open(&mut self, nranks: i32) -> Option<Place> {
+    pub fn open(&mut self, nranks: i32) -> Option<SeriesTarget> {
         // NCCL reports nothing more of a communicator with a single rank
         if nranks == 1 {
             return None;
@@ -100,14 +100,14 @@ impl SeriesStore {
         let number = self.made;
         self.made += 1;
         if is_wanted(|of| of.is_of(number)) {
-            self.lines.insert(number, Line::default());
-            return Some(Place::Own(number));
+            self.lines.insert(number, OwnWindows::default());
+            return Some(SeriesTarget::Own(number));
         }
-        is_wanted(|of| of == Of::Other).then_some(Place::Other)
+        is_wanted(|of| of == Of::Other).then_some(SeriesTarget::Other)
     }
 
     /// Notes the id and rank of a communicator.
-    pub fn name(&mut self, place: Place, Rank { comm, rank }: Rank) {
+    pub fn name(&mut self, place: SeriesTarget, RankSums { comm, rank }: RankSums) {
         if let Some(line) = self.line(place) {
             line.name.get_or_insert_with(|| format!("NCCL {comm:016x} rank {rank}"));
         }
@@ -120,7 +120,7 @@ impl SeriesStore {
     }
 
     /// Notes that a window of the communicator opened at this time.
-    pub fn window(&mut self, place: Place, opened: u64) {
+    pub fn window(&mut self, place: SeriesTarget, opened: u64) {
         let has_room = self.count < MOST_ENTRIES;
         if let Some(line) = self.line(place) {
             let is_new = line.open(opened, has_room);
@@ -129,18 +129,18 @@ impl SeriesStore {
     }
 
     /// Notes the end of the communicator.
-    pub fn end(&mut self, place: Place, time: u64) {
+    pub fn end(&mut self, place: SeriesTarget, time: u64) {
         if let Some(line) = self.line(place) {
             line.end(time);
         }
     }
 
     /// Adds what was enqueued at this time. With a peer, the sums are of the transfers to that rank.
-    pub fn add(&mut self, place: Place, time: u64, peer: Option<i32>, sums: &Sums) {
+    pub fn add(&mut self, place: SeriesTarget, time: u64, peer: Option<i32>, sums: &WindowTotals) {
         let Self { lines, others, stretch, count, left_out, .. } = self;
         let mut full = *count >= MOST_ENTRIES;
         let (windows, key, sums) = match (place, peer) {
-            (Place::Own(number), peer) => {
+            (SeriesTarget::Own(number), peer) => {
                 let Some(line) = lines.get_mut(&number) else { return };
                 full |= line.is_full_at(time);
                 let key = line.window_at(time);
@@ -152,12 +152,12 @@ impl SeriesStore {
                     Some(_) => return,
                 }
             }
-            (Place::Other, None) => {
+            (SeriesTarget::Other, None) => {
                 let stretch = stretch.unwrap_or(1);
                 // transfers between ranks of several communicators have no common latency
-                (others, time / stretch * stretch, Sums { latency_us: None, ..*sums })
+                (others, time / stretch * stretch, WindowTotals { latency_us: None, ..*sums })
             }
-            (Place::Other, Some(_)) => return,
+            (SeriesTarget::Other, Some(_)) => return,
         };
         match windows.get_mut(&key) {
             Some(window) => window.add(&sums),
@@ -174,8 +174,8 @@ impl SeriesStore {
 
     /// Returns the points of a series in the order of time, as Score-P wants them, each at its window's end.
     pub fn points(&self, Token { series, of }: Token, nanoseconds_per_tick: f64) -> Vec<Point> {
-        let value = |sums: &Sums| sums.value(series.figure, nanoseconds_per_tick);
-        let of_line = |line: &Line, windows: &Windows| points(windows, |opening| line.end_of(opening), value);
+        let value = |sums: &WindowTotals| sums.value(series.figure, nanoseconds_per_tick);
+        let of_line = |line: &OwnWindows, windows: &Windows| points(windows, |opening| line.end_of(opening), value);
         match of {
             Of::Communicator(number) => self.lines.get(&number).map(|line| of_line(line, &line.all)),
             Of::Peer(number, peer) => {
@@ -200,17 +200,17 @@ impl SeriesStore {
         self.left_out
     }
 
-    fn line(&mut self, place: Place) -> Option<&mut Line> {
+    fn line(&mut self, place: SeriesTarget) -> Option<&mut OwnWindows> {
         match place {
-            Place::Own(number) => self.lines.get_mut(&number),
-            Place::Other => None,
+            SeriesTarget::Own(number) => self.lines.get_mut(&number),
+            SeriesTarget::Other => None,
         }
     }
 }
 
 /// Returns a point for each window that has a value, at the window's end.
-fn points(windows: &Windows, end: impl Fn(u64) -> u64, value: impl Fn(&Sums) -> Option<f64>) -> Vec<Point> {
-    let point = |(&begin, sums): (&u64, &Sums)| Some(Point { time: end(begin), value: value(sums)? });
+fn points(windows: &Windows, end: impl Fn(u64) -> u64, value: impl Fn(&WindowTotals) -> Option<f64>) -> Vec<Point> {
+    let point = |(&begin, sums): (&u64, &WindowTotals)| Some(Point { time: end(begin), value: value(sums)? });
     windows.iter().filter_map(point).collect()
 }
 

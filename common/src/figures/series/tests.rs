@@ -7,8 +7,8 @@ fn token(name: &str, of: Of) -> Token {
     Token { series: series(name).unwrap(), of }
 }
 
-fn sent(bytes: u64) -> Sums {
-    Sums { bytes, active: 1000, latency_us: Some(2.0), ..Sums::default() }
+fn sent(bytes: u64) -> WindowTotals {
+    WindowTotals { bytes, active: 1000, latency_us: Some(2.0), ..WindowTotals::default() }
 }
 
 fn times_and_values(points: Vec<Point>) -> Vec<(u64, f64)> {
@@ -16,7 +16,7 @@ fn times_and_values(points: Vec<Point>) -> Vec<(u64, f64)> {
 }
 
 /// Makes communicators up to `number`. Returns where the last one's windows go.
-fn communicators_up_to(store: &mut SeriesStore, number: u32) -> Option<Place> {
+fn communicators_up_to(store: &mut SeriesStore, number: u32) -> Option<SeriesTarget> {
     (store.made..=number).map(|_| store.open(2)).last().flatten()
 }
 
@@ -27,7 +27,7 @@ fn each_communicator_and_peer_has_a_series_of_its_own_with_points_at_the_ends_of
     let first = communicators_up_to(&mut store, 10).unwrap();
     assert_eq!(store.open(1), None, "of a single rank");
     let second = store.open(4).unwrap();
-    assert_eq!([first, second], [Place::Own(10), Place::Own(11)]);
+    assert_eq!([first, second], [SeriesTarget::Own(10), SeriesTarget::Own(11)]);
     for (place, opened) in [(first, 100), (second, 100), (first, 500), (second, 900)] {
         store.window(place, opened);
     }
@@ -39,7 +39,12 @@ fn each_communicator_and_peer_has_a_series_of_its_own_with_points_at_the_ends_of
     store.add(second, 100, Some(5), &sent(3000));
     // collectives settle one by one; each counts in the window in which it was enqueued
     for (time, nanoseconds) in [(499, 1000), (500, 3000), (100, 2000)] {
-        store.add(first, time, None, &Sums { collectives: 1, timed: 1, nanoseconds, ..Sums::default() });
+        store.add(
+            first,
+            time,
+            None,
+            &WindowTotals { collectives: 1, timed: 1, nanoseconds, ..WindowTotals::default() },
+        );
     }
     store.end(first, 700);
     let points = |name, of| times_and_values(store.points(token(name, of), 1.0));
@@ -59,7 +64,7 @@ fn communicators_without_a_series_are_summed_up_by_stretches_of_time() {
     store.set_stretch(1000);
     store.set_stretch(7);
     let places = [communicators_up_to(&mut store, 20).unwrap(), store.open(0).unwrap()];
-    assert_eq!(places, [Place::Other; 2]);
+    assert_eq!(places, [SeriesTarget::Other; 2]);
     for (place, opened, bytes) in [(places[0], 1100, 3000), (places[1], 1900, 5000), (places[0], 2000, 6000)] {
         store.window(place, opened);
         store.add(place, opened, None, &sent(bytes));
@@ -76,7 +81,7 @@ fn a_communicator_with_a_series_is_called_as_its_lane() {
     want(Of::Communicator(30));
     let place = communicators_up_to(&mut store, 30).unwrap();
     assert!(store.names().is_empty());
-    store.name(place, Rank { comm: 0x1a2b, rank: 3 });
+    store.name(place, RankSums { comm: 0x1a2b, rank: 3 });
     assert_eq!(
         store.names().into_iter().collect::<Vec<_>>(),
         [("#30".to_owned(), "NCCL 0000000000001a2b rank 3".to_owned())]

@@ -1,13 +1,13 @@
 //! The begins of the ranks' collectives in this process, and their uncertainties.
 
 use super::Timeline;
-use super::entry::Entry;
+use super::entry::TimelineEntry;
 use super::gpus::mappings;
 use super::kernel_begin::KernelBegin;
-use super::sample::Kept;
+use super::sample::SampledCollective;
 use crate::clock::gpu_track::GpuMapping;
-use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
-use crate::operation::Source;
+use crate::figures::arrivals::{Arrival, Arrivals, Collective, KnownTime, RankArrivals};
+use crate::operation::TimeSource;
 
 impl Timeline {
     /// Returns the collectives on the timeline whose occurrence is known, see `left_out.rs`. Returns none if events
@@ -47,7 +47,7 @@ impl Timeline {
             let (share, kept) = sample.of(place);
             let kept = kept.iter().filter(|_| is_complete);
             let mut arrivals: Vec<Arrival> = kept
-                .map(|Kept { entry, occurrence }| Arrival {
+                .map(|SampledCollective { entry, occurrence }| Arrival {
                     function: entry.function,
                     sequence: entry.sequence,
                     occurrence: *occurrence,
@@ -92,9 +92,14 @@ impl Timeline {
 }
 
 /// Returns what is known of an entry's begin and duration.
-pub(super) fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Arrival {
-    let by_events = entry.source == Source::Events;
-    let arrival = Arrival { bytes: entry.bytes, is_fused: !entry.alone, known: Known::Nothing, ..Arrival::default() };
+pub(super) fn arrival(
+    entry: &TimelineEntry,
+    [stamps, events]: &[Option<GpuMapping>; 2],
+    nanoseconds_per_tick: f64,
+) -> Arrival {
+    let by_events = entry.source == TimeSource::Events;
+    let arrival =
+        Arrival { bytes: entry.bytes, is_fused: !entry.alone, known: KnownTime::Nothing, ..Arrival::default() };
     if !entry.source.is_gpu() {
         return arrival;
     }
@@ -102,14 +107,14 @@ pub(super) fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2],
     let begin = mapping.filter(|_| by_events).map(|mapping| KernelBegin::of(entry, mapping, nanoseconds_per_tick));
     let start = begin.map_or(entry.start, |begin| begin.start);
     let length = entry.stop.saturating_sub(start);
-    let arrival = Arrival { known: Known::Length, length, by_events, ..arrival };
+    let arrival = Arrival { known: KnownTime::Length, length, by_events, ..arrival };
     let mapping = mapping.filter(|_| begin.is_none_or(|begin| begin.is_known));
     let Some((mapping, [least, most])) = mapping.and_then(|mapping| Some((mapping, mapping.bounds(start)?))) else {
         return arrival;
     };
     let time = mapping.ticks(start);
     Arrival {
-        known: Known::Begin,
+        known: KnownTime::Begin,
         time,
         clock: [time.saturating_sub(least), most.saturating_sub(time)],
         ahead: begin.map_or(0, |begin| (begin.ahead as f64 / nanoseconds_per_tick).ceil() as u64),
@@ -121,15 +126,15 @@ pub(super) fn arrival(entry: &Entry, [stamps, events]: &[Option<GpuMapping>; 2],
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::name::Name;
+    use crate::event::name::FunctionName;
     use crate::figures::timeline::NO_ROOT;
-    use crate::sums::run_sums::Rank;
+    use crate::sums::run_sums::RankSums;
 
     /// Returns a timeline of replays of one sequence number. The GPU's clock shows the same as the events' clock;
     /// callbacks report stamps 3 us late, and calls come 20 us before.
-    fn timeline(entries: &[Entry]) -> Timeline {
+    fn timeline(entries: &[TimelineEntry]) -> Timeline {
         let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
-        timeline.open(Rank { comm: 7, rank: 3 }, 4);
+        timeline.open(RankSums { comm: 7, rank: 3 }, 4);
         let clocks = timeline.clocks(0).unwrap();
         for clock in [&mut clocks.stamps, &mut clocks.events] {
             for stamp in (0..100).map(|number| 10_000_000 + number * 100_000) {
@@ -142,13 +147,13 @@ mod tests {
         timeline
     }
 
-    fn entry(order: u32, start: u64, source: Source) -> Entry {
-        let name = Name::default();
+    fn entry(order: u32, start: u64, source: TimeSource) -> TimelineEntry {
+        let name = FunctionName::default();
         // half a microsecond before the event
-        let launched = if source == Source::Events { 2 * start - 1_000 } else { 0 };
+        let launched = if source == TimeSource::Events { 2 * start - 1_000 } else { 0 };
         let [function, algorithm, protocol] = [name; 3];
         let (stop, sequence) = (start + 50_000, 9);
-        Entry {
+        TimelineEntry {
             start,
             stop,
             bytes: 1,
@@ -168,7 +173,7 @@ mod tests {
 
     #[test]
     fn arrivals_have_bounds_of_their_own() {
-        let [stamps, events] = [entry(0, 11_000_000, Source::Stamps), entry(1, 12_000_000, Source::Events)];
+        let [stamps, events] = [entry(0, 11_000_000, TimeSource::Stamps), entry(1, 12_000_000, TimeSource::Events)];
         let arrivals = timeline(&[stamps, events]).arrivals(true).ranks.remove(0).arrivals;
         let told: Vec<_> = arrivals.iter().map(|it| (it.time, it.length, it.clock, it.ahead, it.by_events)).collect();
         // stamps go through the callbacks; the second kernel began 0.9 us after its launch
@@ -179,23 +184,23 @@ mod tests {
 
     #[test]
     fn what_has_no_time_keeps_its_place_among_replays() {
-        let mut late = entry(2, 12_000_000, Source::Events);
+        let mut late = entry(2, 12_000_000, TimeSource::Events);
         late.launched += 1_000_000;
         let entries = [
             late,
-            entry(3, 11_000_000, Source::Stamps),
-            entry(1, 50, Source::Enqueue),
-            entry(0, 13_000_000, Source::Stamps),
+            entry(3, 11_000_000, TimeSource::Stamps),
+            entry(1, 50, TimeSource::Enqueue),
+            entry(0, 13_000_000, TimeSource::Stamps),
         ];
         let found = |is_complete| {
             let arrivals = timeline(&entries).arrivals(is_complete).ranks.remove(0).arrivals;
             arrivals.iter().map(|it| (it.occurrence, it.known, it.time, it.length)).collect::<Vec<_>>()
         };
         let expected = [
-            (0, Known::Begin, 26_006_000, 50_000),
-            (1, Known::Nothing, 0, 0),
-            (2, Known::Length, 0, 46_800),
-            (3, Known::Begin, 22_006_000, 50_000),
+            (0, KnownTime::Begin, 26_006_000, 50_000),
+            (1, KnownTime::Nothing, 0, 0),
+            (2, KnownTime::Length, 0, 46_800),
+            (3, KnownTime::Begin, 22_006_000, 50_000),
         ];
         assert_eq!(found(true), expected);
         assert_eq!(found(false), []);
@@ -203,16 +208,17 @@ mod tests {
 
     #[test]
     fn a_length_takes_no_clock() {
-        let mut timeline = timeline(&[entry(0, 11_000_000, Source::Stamps)]);
+        let mut timeline = timeline(&[entry(0, 11_000_000, TimeSource::Stamps)]);
         timeline.ranks[0].clocks = Default::default();
         let arrival = timeline.arrivals(true).ranks[0].arrivals[0];
-        assert_eq!((arrival.known, arrival.length, arrival.time), (Known::Length, 50_000, 0));
+        assert_eq!((arrival.known, arrival.length, arrival.time), (KnownTime::Length, 50_000, 0));
     }
 
     #[test]
     fn bytes_of_a_shared_kernel_are_not_those_of_its_time() {
-        let fused = Entry { alone: false, ..entry(0, 11_000_000, Source::Stamps) };
-        let arrivals = timeline(&[fused, entry(1, 12_000_000, Source::Stamps)]).arrivals(true).ranks.remove(0).arrivals;
+        let fused = TimelineEntry { alone: false, ..entry(0, 11_000_000, TimeSource::Stamps) };
+        let arrivals =
+            timeline(&[fused, entry(1, 12_000_000, TimeSource::Stamps)]).arrivals(true).ranks.remove(0).arrivals;
         assert_eq!(arrivals.iter().map(|it| (it.bytes, it.is_fused)).collect::<Vec<_>>(), [(1, true), (1, false)]);
     }
 }

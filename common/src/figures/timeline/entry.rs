@@ -1,14 +1,14 @@
 //! An operation on the timeline.
 
-use crate::event::name::Name;
-use crate::operation::Source;
+use crate::event::name::FunctionName;
+use crate::operation::TimeSource;
 
 /// The place of no rank.
 pub(super) const NO_PLACE: u8 = u8::MAX;
 
 /// An operation on the timeline, with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct TimelineEntry {
     /// Begin, on the clock of its source: the GPU's clock for stamps, else ticks of the events' clock. For events, the
     /// event before the launch, on the clock of CUDA events.
     pub start: u64,
@@ -30,13 +30,13 @@ pub struct Entry {
     /// it.
     pub launched: u64,
     /// Function.
-    pub function: Name,
+    pub function: FunctionName,
     /// Algorithm of a collective.
-    pub algorithm: Name,
+    pub algorithm: FunctionName,
     /// Protocol of a collective.
-    pub protocol: Name,
+    pub protocol: FunctionName,
     /// Source of its time.
-    pub source: Source,
+    pub source: TimeSource,
     /// Whether it is alone in its kernel, as far as is known.
     pub alone: bool,
 }
@@ -44,4 +44,4 @@ pub struct Entry {
 /// Of an operation without a root.
 pub const NO_ROOT: u16 = u16::MAX;
 
-const _: () = assert!(size_of::<Entry>() <= 56, "what NCCL_SCOREP_LANE_MB promises");
+const _: () = assert!(size_of::<TimelineEntry>() <= 56, "what NCCL_SCOREP_LANE_MB promises");

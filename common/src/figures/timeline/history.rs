@@ -1,18 +1,18 @@
 //! The timeline on the events' clock alone, once the run is over and all is known of the GPUs' clocks.
 
-use super::entry::{Entry, NO_PLACE};
+use super::entry::{NO_PLACE, TimelineEntry};
 use super::gpus::mappings;
 use super::in_turn::InTurn;
 use super::kernel_begin::KernelBegin;
 use super::{PairWindow, Timeline};
-use crate::operation::Source;
-use crate::sums::run_sums::Rank;
+use crate::operation::TimeSource;
+use crate::sums::run_sums::RankSums;
 
 /// A rank of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankHistory {
     /// Communicator and rank.
-    pub rank: Rank,
+    pub rank: RankSums,
     /// Number of ranks of its communicator; 0 if unknown.
     pub nranks: i32,
 }
@@ -23,7 +23,7 @@ pub struct History {
     /// The ranks, by their place.
     pub ranks: Vec<RankHistory>,
     /// Sorted by place of the rank, then by begin, then the longer one first.
-    pub operations: Vec<Entry>,
+    pub operations: Vec<TimelineEntry>,
     /// Transfers of each window, sorted by sender, receiver and begin.
     pub windows: Vec<PairWindow>,
     /// Number of operations that found no room.
@@ -45,7 +45,7 @@ impl Timeline {
             let start = start.max(begin).min(end);
             (start, stop.max(start).min(end))
         };
-        let mut operations: Vec<Entry> = Vec::new();
+        let mut operations: Vec<TimelineEntry> = Vec::new();
         let mut left_out = left_out;
         // a process that runs out of memory loses its lanes, but goes on
         if operations.try_reserve_exact(count).is_ok() {
@@ -53,7 +53,7 @@ impl Timeline {
         } else {
             left_out += count as u64;
         }
-        for entry in operations.iter_mut().filter(|entry| entry.source == Source::Events) {
+        for entry in operations.iter_mut().filter(|entry| entry.source == TimeSource::Events) {
             if let Some(mapping) = mappings.get(usize::from(entry.place)).and_then(|[_, events]| events.as_ref()) {
                 entry.start = KernelBegin::of(entry, mapping, nanoseconds_per_tick).start;
             }
@@ -63,12 +63,12 @@ impl Timeline {
         let mut unplaced = 0;
         for of_one_clock in operations.chunk_by_mut(|a, b| (a.place, a.source) == (b.place, b.source)) {
             let (place, source) =
-                of_one_clock.first().map_or((0, Source::Enqueue), |entry| (entry.place.into(), entry.source));
+                of_one_clock.first().map_or((0, TimeSource::Enqueue), |entry| (entry.place.into(), entry.source));
             if !source.is_gpu() {
                 continue;
             }
             let by_clock =
-                mappings.get(place).map(|[stamps, events]| if source == Source::Events { events } else { stamps });
+                mappings.get(place).map(|[stamps, events]| if source == TimeSource::Events { events } else { stamps });
             let Some(mapping) = by_clock.and_then(Option::as_ref) else {
                 unplaced += of_one_clock.len() as u64;
                 of_one_clock.iter_mut().for_each(|entry| entry.place = NO_PLACE);
@@ -88,7 +88,7 @@ impl Timeline {
 
 impl History {
     /// Returns the operations of the rank at this place, in the order of their begins.
-    pub fn of(&self, place: usize) -> &[Entry] {
+    pub fn of(&self, place: usize) -> &[TimelineEntry] {
         let first = self.operations.partition_point(|entry| usize::from(entry.place) < place);
         let behind = self.operations.partition_point(|entry| usize::from(entry.place) <= place);
         &self.operations[first..behind]
@@ -98,12 +98,12 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::name::Name;
+    use crate::event::name::FunctionName;
     use crate::figures::timeline::NO_ROOT;
 
-    fn entry(place: u8, start: u64, stop: u64, source: Source) -> Entry {
-        let name = Name::default();
-        Entry {
+    fn entry(place: u8, start: u64, stop: u64, source: TimeSource) -> TimelineEntry {
+        let name = FunctionName::default();
+        TimelineEntry {
             start,
             stop,
             bytes: 1,
@@ -121,10 +121,10 @@ mod tests {
         }
     }
 
-    fn timeline(entries: &[Entry]) -> Timeline {
+    fn timeline(entries: &[TimelineEntry]) -> Timeline {
         let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
         for comm in 0..2 {
-            timeline.open(Rank { comm, rank: 0 }, 2);
+            timeline.open(RankSums { comm, rank: 0 }, 2);
         }
         timeline.chunks.push(entries.to_vec());
         timeline.count = entries.len();
@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn gpu_times_are_mapped_and_all_are_sorted_within_the_measurement() {
         let mut timeline = timeline(&[
-            entry(1, 100, 150, Source::Enqueue),
-            entry(0, 7_000_000_100, 7_000_000_200, Source::Stamps),
-            entry(0, 1200, 1500, Source::Proxy),
-            entry(0, 0, 5000, Source::Enqueue),
+            entry(1, 100, 150, TimeSource::Enqueue),
+            entry(0, 7_000_000_100, 7_000_000_200, TimeSource::Stamps),
+            entry(0, 1200, 1500, TimeSource::Proxy),
+            entry(0, 0, 5000, TimeSource::Enqueue),
         ]);
         // a tick is half a nanosecond; the callback of the second stamp came long after it
         for (ticks, stamp) in [(1000, 7_000_000_000), (900_201_000, 7_450_000_000)] {
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn operations_of_a_gpu_of_whose_clock_nothing_is_known_are_counted() {
-        let history = timeline(&[entry(1, 100, 150, Source::Stamps)]).into_history(0, 1000);
+        let history = timeline(&[entry(1, 100, 150, TimeSource::Stamps)]).into_history(0, 1000);
         assert_eq!((history.operations.len(), history.unplaced), (0, 1));
     }
 }

@@ -6,7 +6,7 @@
 //! and is as long as on the GPU. If it then reaches into the next operation, the next one begins later, by no more than
 //! the mapping's uncertainty. The rest is taken off its end.
 
-use super::entry::Entry;
+use super::entry::TimelineEntry;
 use crate::clock::gpu_track::GpuMapping;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +28,7 @@ impl<'a> InTurn<'a> {
     }
 
     /// Turns the operations' stamps, in the order of begins, into ticks.
-    pub(super) fn place(mut self, operations: &mut [Entry]) {
+    pub(super) fn place(mut self, operations: &mut [TimelineEntry]) {
         let slack = (SLACK / self.nanoseconds_per_tick) as u64;
         let mut over = Vec::new();
         let mut begin = 0;
@@ -58,15 +58,15 @@ impl<'a> InTurn<'a> {
 mod tests {
     use super::*;
     use crate::clock::gpu_track::GpuTrack;
-    use crate::event::name::Name;
+    use crate::event::name::FunctionName;
     use crate::figures::timeline::NO_ROOT;
-    use crate::operation::Source;
+    use crate::operation::TimeSource;
 
     const BEGIN: u64 = 5_000_000_000;
 
-    fn operation(start: u64, length: u64) -> Entry {
-        let (name, start) = (Name::default(), BEGIN + start);
-        Entry {
+    fn operation(start: u64, length: u64) -> TimelineEntry {
+        let (name, start) = (FunctionName::default(), BEGIN + start);
+        TimelineEntry {
             start,
             stop: start + length,
             bytes: 0,
@@ -79,7 +79,7 @@ mod tests {
             function: name,
             algorithm: name,
             protocol: name,
-            source: Source::Stamps,
+            source: TimeSource::Stamps,
             alone: true,
         }
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     /// Returns the operations on the events' clock, after a check of what holds for all of them.
-    fn placed(drift: f64, operations: &[Entry]) -> Vec<Entry> {
+    fn placed(drift: f64, operations: &[TimelineEntry]) -> Vec<TimelineEntry> {
         let mapping = mapping(drift);
         let mut placed = operations.to_vec();
         InTurn::new(&mapping, 0.5).place(&mut placed);
@@ -111,7 +111,7 @@ mod tests {
         placed
     }
 
-    fn lengths(operations: &[Entry]) -> Vec<u64> {
+    fn lengths(operations: &[TimelineEntry]) -> Vec<u64> {
         operations.iter().map(|operation| operation.stop - operation.start).collect()
     }
 
@@ -119,7 +119,8 @@ mod tests {
     fn an_operation_is_as_long_as_the_gpu_says() {
         for drift in [-50e-6, 0.0, 50e-6] {
             // one behind the other, half a second in all
-            let operations: Vec<Entry> = (0..25).map(|number| operation(number * 20_000_000, 20_000_000)).collect();
+            let operations: Vec<TimelineEntry> =
+                (0..25).map(|number| operation(number * 20_000_000, 20_000_000)).collect();
             let off = lengths(&placed(drift, &operations)).into_iter().map(|length| length.abs_diff(40_000_000)).max();
             assert!(off <= Some(2 * 2000), "{drift}: {off:?}");
         }
@@ -131,7 +132,7 @@ mod tests {
         for seed in 0..20 {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut time = 0;
-            let operations: Vec<Entry> = (0..300)
+            let operations: Vec<TimelineEntry> = (0..300)
                 .map(|_| {
                     time += random.u64(..3) * random.u64(..1_000_000);
                     operation(time, random.u64(..2_000_000))

@@ -5,7 +5,7 @@
 //! H200, by CUPTI, it begins 2.4 to 4.1 us after an event that had waited, and 0.3 us before to 2 us after the return
 //! of a launch into an idle stream.
 
-use super::Entry;
+use super::TimelineEntry;
 use crate::clock::gpu_track::GpuMapping;
 use crate::launch::times::{BEHIND_EVENT, SHORTEST};
 
@@ -32,7 +32,7 @@ pub(super) struct KernelBegin {
 
 impl KernelBegin {
     /// Works out the begin of an entry that events have timed.
-    pub(super) fn of(entry: &Entry, mapping: &GpuMapping, nanoseconds_per_tick: f64) -> Self {
+    pub(super) fn of(entry: &TimelineEntry, mapping: &GpuMapping, nanoseconds_per_tick: f64) -> Self {
         let (first, last) = (entry.start, entry.stop);
         let waited = first.saturating_add(BEHIND_EVENT).min(last);
         let latest = last.saturating_sub(SHORTEST).max(waited);
@@ -58,9 +58,9 @@ impl KernelBegin {
 mod tests {
     use super::*;
     use crate::clock::gpu_track::GpuTrack;
-    use crate::event::name::Name;
+    use crate::event::name::FunctionName;
     use crate::figures::timeline::NO_ROOT;
-    use crate::operation::Source;
+    use crate::operation::TimeSource;
 
     /// By how much the events' clock is ahead, nanoseconds. A tick is half a nanosecond.
     const AHEAD: u64 = 5_000_000_000;
@@ -82,8 +82,8 @@ mod tests {
     /// Returns the begin of a kernel between events that are `length` apart, launched that long after the first one:
     /// its distance from the first one, and whether it is known.
     fn begin(mapping: &GpuMapping, length: u64, launched: i64) -> (u64, bool) {
-        let [function, algorithm, protocol] = [Name::default(); 3];
-        let entry = Entry {
+        let [function, algorithm, protocol] = [FunctionName::default(); 3];
+        let entry = TimelineEntry {
             start: FIRST + AHEAD,
             stop: FIRST + AHEAD + length,
             bytes: 1,
@@ -96,7 +96,7 @@ mod tests {
             function,
             algorithm,
             protocol,
-            source: Source::Events,
+            source: TimeSource::Events,
             alone: true,
         };
         let begin = KernelBegin::of(&entry, mapping, NANOSECONDS_PER_TICK);

@@ -4,8 +4,8 @@
 //! missing replay shifts the later ones of its number, and no others. One bit for each sequence number with a missing
 //! collective takes little memory.
 
-use super::entry::Entry;
-use crate::event::name::Name;
+use super::entry::TimelineEntry;
+use crate::event::name::FunctionName;
 use crate::operation::Operation;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct LeftOut {
     first: BTreeMap<u8, u64>,
     /// A bit for each sequence number with a collective left out, by place of the rank and function; `None` if there
     /// were more than are kept.
-    numbers: BTreeMap<(u8, Name), Option<Vec<u64>>>,
+    numbers: BTreeMap<(u8, FunctionName), Option<Vec<u64>>>,
     words: usize,
 }
 
@@ -53,7 +53,7 @@ impl LeftOut {
 
     /// Returns whether a collective of the same number that was left out may have started before. Then the entry's
     /// occurrence is unknown.
-    pub(super) fn may_precede(&self, entry: &Entry) -> bool {
+    pub(super) fn may_precede(&self, entry: &TimelineEntry) -> bool {
         let is_behind = || self.first.get(&entry.place).is_some_and(|&first| first < u64::from(entry.order));
         let has_number = |numbers: &Option<Vec<u64>>| {
             let (word, bit) = bit(entry.sequence);
@@ -67,25 +67,25 @@ impl LeftOut {
 mod tests {
     use super::*;
     use crate::event::datatype::Datatype;
-    use crate::event::kind::Kind;
+    use crate::event::kind::EventKind;
     use crate::figures::timeline::Timeline;
     use crate::operation::tests::recorded;
-    use crate::operation::{Source, Timing};
-    use crate::record::payload::{Number, OfOperation, Place};
-    use crate::sums::run_sums::Rank;
+    use crate::operation::{TimeSource, Timing};
+    use crate::record::payload::{OfOperation, OperationWord, StartOrder};
+    use crate::sums::run_sums::RankSums;
 
     fn operation(function: &std::ffi::CStr, order: u64, sequence: u64) -> Operation {
-        let (function, place) = (Name::of(Some(function)), Place::new(order, 0));
-        let number = Number::of_collective(sequence, None, Datatype::default());
+        let (function, place) = (FunctionName::of(Some(function)), StartOrder::new(order, 0));
+        let number = OperationWord::of_collective(sequence, None, Datatype::default());
         let payload = OfOperation { bytes: 4096, number, function, channels: 1, place, ..OfOperation::default() };
-        recorded(Kind::Coll, 1000, payload)
+        recorded(EventKind::Coll, 1000, payload)
     }
 
     /// Returns a timeline with room for `room` operations, filled with operations of (order, sequence number).
     fn timeline(room: usize, operations: &[(u64, u64)]) -> Timeline {
-        let mut timeline = Timeline::new(room * size_of::<Entry>());
+        let mut timeline = Timeline::new(room * size_of::<TimelineEntry>());
         timeline.nanoseconds_per_tick = 1.0;
-        let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
+        let place = timeline.open(RankSums { comm: 7, rank: 3 }, 4);
         for &(order, sequence) in operations {
             timeline.operation(place, &operation(c"AllReduce", order, sequence), Timing::Enqueue(1), true);
         }
@@ -128,8 +128,11 @@ mod tests {
             let precedes: Vec<bool> = timeline.entries().map(|entry| left_out.may_precede(entry)).collect();
             assert_eq!(precedes, expected, "{sequence}");
             for entry in timeline.entries() {
-                let others = [Entry { place: 1, ..*entry }, Entry { function: Name::of(Some(c"AllGather")), ..*entry }];
-                assert!(others.iter().all(|entry| entry.source == Source::Enqueue && !left_out.may_precede(entry)));
+                let others = [
+                    TimelineEntry { place: 1, ..*entry },
+                    TimelineEntry { function: FunctionName::of(Some(c"AllGather")), ..*entry },
+                ];
+                assert!(others.iter().all(|entry| entry.source == TimeSource::Enqueue && !left_out.may_precede(entry)));
             }
             // there is room again
             left_out.add(Some(1), &operation(c"AllReduce", 1, most - 1));

@@ -18,16 +18,16 @@ use crate::config::Settings;
 use crate::launch::KernelTime;
 use crate::operation::{Operation, Timing};
 use crate::sums::rate::Rate;
-use crate::sums::run_sums::{PairSum, Rank};
+use crate::sums::run_sums::{PairSum, RankSums};
 use entry::NO_PLACE;
 use left_out::LeftOut;
 use once_cell::sync::OnceCell;
-use sample::Sample;
+use sample::TimelineSample;
 use spool::{Spool, Spooled};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use entry::{Entry, NO_ROOT};
+pub use entry::{NO_ROOT, TimelineEntry};
 pub use history::{History, RankHistory};
 pub use settled::{Begin, Head, Settled};
 pub use spool::spool_into;
@@ -53,7 +53,7 @@ pub struct PairWindow {
 #[derive(Debug, Clone)]
 pub struct RankLine {
     /// Communicator and rank.
-    pub rank: Rank,
+    pub rank: RankSums,
     /// Number of ranks of its communicator; 0 if unknown.
     pub nranks: i32,
     /// Its GPU's clocks.
@@ -72,8 +72,8 @@ const CHUNK: usize = 4096;
 pub struct Timeline {
     /// The ranks, by their place.
     pub ranks: Vec<RankLine>,
-    places: BTreeMap<Rank, u8>,
-    chunks: Vec<Vec<Entry>>,
+    places: BTreeMap<RankSums, u8>,
+    chunks: Vec<Vec<TimelineEntry>>,
     count: usize,
     most: usize,
     /// Transfers of each window.
@@ -90,18 +90,18 @@ pub struct Timeline {
     /// Whether operations and windows are kept, and not the sample alone.
     is_whole: bool,
     /// Collectives for the process' summary, if it has a file.
-    sample: Option<Sample>,
+    sample: Option<TimelineSample>,
 }
 
 impl Timeline {
     /// Makes a timeline whose operations take at most `bytes`.
     pub fn new(bytes: usize) -> Self {
-        Self { most: bytes / size_of::<Entry>(), is_whole: true, ..Self::default() }
+        Self { most: bytes / size_of::<TimelineEntry>(), is_whole: true, ..Self::default() }
     }
 
     /// Makes the timeline that these settings and its readers ask for; `None` if nobody does.
     pub(crate) fn wanted(settings: &Settings) -> Option<Self> {
-        let sample = settings.summary.as_ref().and_then(|_| Sample::of_bytes(settings.summary_arrivals()));
+        let sample = settings.summary.as_ref().and_then(|_| TimelineSample::of_bytes(settings.summary_arrivals()));
         let timeline = if is_wanted() { Self::new(settings.lane_bytes).spooled() } else { Self::default() };
         (timeline.is_whole || sample.is_some()).then_some(Self { sample, ..timeline })
     }
@@ -130,7 +130,7 @@ impl Timeline {
     }
 
     /// Adds a rank of a communicator. Returns its place; `None` if there are too many ranks.
-    pub fn open(&mut self, rank: Rank, nranks: i32) -> Option<u8> {
+    pub fn open(&mut self, rank: RankSums, nranks: i32) -> Option<u8> {
         if let Some(&place) = self.places.get(&rank) {
             return Some(place);
         }
@@ -159,7 +159,7 @@ impl Timeline {
                 (operation.start, operation.start.saturating_add(ticks), 0)
             }
         };
-        let entry = Entry {
+        let entry = TimelineEntry {
             start,
             stop,
             bytes: operation.bytes,
@@ -214,7 +214,7 @@ impl Timeline {
     }
 
     /// Iterates over all operations, in no particular order.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &TimelineEntry> {
         self.chunks.iter().flatten()
     }
 }
@@ -247,42 +247,46 @@ pub fn obstacle() -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::event::datatype::Datatype;
-    use crate::event::kind::Kind;
-    use crate::event::name::Name;
-    use crate::operation::Source;
+    use crate::event::kind::EventKind;
+    use crate::event::name::FunctionName;
+    use crate::operation::TimeSource;
     use crate::operation::tests::recorded;
-    use crate::record::payload::{Number, OfOperation, Place};
+    use crate::record::payload::{OfOperation, OperationWord, StartOrder};
 
     fn operation() -> Operation {
-        let [function, algorithm, protocol] = [c"AllReduce", c"RING", c"SIMPLE"].map(|name| Name::of(Some(name)));
-        let (place, since_launch) = (Place::new(5, 0), 0);
-        let number = Number::of_collective(77, None, Datatype::default());
+        let [function, algorithm, protocol] =
+            [c"AllReduce", c"RING", c"SIMPLE"].map(|name| FunctionName::of(Some(name)));
+        let (place, since_launch) = (StartOrder::new(5, 0), 0);
+        let number = OperationWord::of_collective(77, None, Datatype::default());
         let payload =
             OfOperation { bytes: 4096, number, function, algorithm, protocol, channels: 2, since_launch, place };
-        recorded(Kind::Coll, 1000, payload)
+        recorded(EventKind::Coll, 1000, payload)
     }
 
     #[test]
     fn keeps_operations_with_what_timed_them() {
         let mut timeline = Timeline::new(1 << 20);
-        let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
-        assert_eq!(timeline.open(Rank { comm: 7, rank: 3 }, 4), place);
+        let place = timeline.open(RankSums { comm: 7, rank: 3 }, 4);
+        assert_eq!(timeline.open(RankSums { comm: 7, rank: 3 }, 4), place);
         for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
             timeline.operation(place, &operation(), timing, true);
         }
         let times: Vec<_> = timeline.entries().map(|entry| (entry.source, entry.start, entry.stop)).collect();
-        assert_eq!(times, [(Source::Stamps, 5, 9), (Source::Proxy, 1000, 1030), (Source::Enqueue, 1000, 1001)]);
+        assert_eq!(
+            times,
+            [(TimeSource::Stamps, 5, 9), (TimeSource::Proxy, 1000, 1030), (TimeSource::Enqueue, 1000, 1001)]
+        );
         let first = timeline.entries().next().unwrap();
         assert_eq!((first.bytes, first.sequence, first.peer), (4096, 77, -1));
-        assert_eq!([first.algorithm, first.protocol].map(Name::text), ["RING", "SIMPLE"]);
+        assert_eq!([first.algorithm, first.protocol].map(FunctionName::text), ["RING", "SIMPLE"]);
     }
 
     /// The last summary is written more than once, and the operations are taken in between.
     #[test]
     fn a_summary_behind_the_operations_still_has_the_sample() {
-        let sample = Sample::of_bytes(1 << 16);
-        let mut timeline = Timeline { sample, ..Timeline::new(10 * size_of::<Entry>()) };
-        let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
+        let sample = TimelineSample::of_bytes(1 << 16);
+        let mut timeline = Timeline { sample, ..Timeline::new(10 * size_of::<TimelineEntry>()) };
+        let place = timeline.open(RankSums { comm: 7, rank: 3 }, 4);
         timeline.operation(place, &operation(), Timing::Stamps { start: 1, stop: 2 }, true);
         let sampled = |timeline: &Timeline| timeline.sampled(true, 1.0).map(|(arrivals, _)| arrivals);
         let before = sampled(&timeline).unwrap();
@@ -294,15 +298,15 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_counted() {
-        let mut timeline = Timeline::new(10 * size_of::<Entry>());
-        let place = timeline.open(Rank { comm: 7, rank: 3 }, 4);
+        let mut timeline = Timeline::new(10 * size_of::<TimelineEntry>());
+        let place = timeline.open(RankSums { comm: 7, rank: 3 }, 4);
         for _ in 0..13 {
             timeline.operation(place, &operation(), Timing::Enqueue(1), true);
         }
         timeline.operation(None, &operation(), Timing::Enqueue(1), true);
         assert_eq!((timeline.entries().count(), timeline.left_out), (10, 4));
         for rank in 0..300 {
-            timeline.open(Rank { comm: 8, rank }, 4);
+            timeline.open(RankSums { comm: 8, rank }, 4);
         }
         assert_eq!(timeline.ranks.len(), MOST_RANKS);
     }

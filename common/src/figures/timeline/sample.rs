@@ -1,15 +1,15 @@
 //! The collectives that a process keeps for its summary: some of them, evenly spread over a run of any length.
 //!
 //! Ranks can be compared only if all processes keep the same collectives. So a collective is chosen by its communicator,
-//! function, sequence number and occurrence ([`Share`]), and once there are too many, every other one is left out: of
+//! function, sequence number and occurrence ([`ArrivalShare`]), and once there are too many, every other one is left out: of
 //! the rank with the most. Occurrences are counted of those sequence numbers that are left, so that the counts are
 //! bounded, too.
 
-use super::Entry;
-use crate::event::name::Name;
-use crate::figures::arrivals::{Share, seed};
+use super::TimelineEntry;
+use crate::event::name::FunctionName;
+use crate::figures::arrivals::{ArrivalShare, seed};
 use crate::operation::Operation;
-use crate::sums::run_sums::Rank;
+use crate::sums::run_sums::RankSums;
 use rustc_hash::FxHashMap;
 
 /// Bytes of a summary for each collective: a collective takes some 17, and four of a text for each three.
@@ -17,15 +17,15 @@ const BYTES_EACH: usize = 16;
 
 /// A collective that is kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kept {
-    pub(super) entry: Entry,
+pub(super) struct SampledCollective {
+    pub(super) entry: TimelineEntry,
     /// Number of earlier operations of its rank with the same number.
     pub(super) occurrence: u32,
 }
 
 /// The operations of one sequence number.
 #[derive(Debug, Clone, Copy)]
-struct Number {
+struct SampledNumber {
     count: u32,
     /// Place in the order of starts of the last one.
     last: u32,
@@ -33,32 +33,32 @@ struct Number {
 
 /// The collectives of a rank that are kept.
 #[derive(Debug, Default)]
-struct Line {
-    share: Share,
+struct RankSample {
+    share: ArrivalShare,
     /// Seeds of the functions seen so far.
-    seeds: Vec<(Name, u64)>,
-    numbers: FxHashMap<(Name, u64), Number>,
-    kept: Vec<Kept>,
+    seeds: Vec<(FunctionName, u64)>,
+    numbers: FxHashMap<(FunctionName, u64), SampledNumber>,
+    kept: Vec<SampledCollective>,
 }
 
 /// The sample.
 #[derive(Debug)]
-pub(super) struct Sample {
+pub(super) struct TimelineSample {
     /// Bytes of the summary that they may take.
     pub(super) bytes: usize,
     /// Most collectives that are kept, and most sequence numbers whose operations are counted.
     most: usize,
     /// By place of the rank.
-    lines: Vec<Line>,
+    lines: Vec<RankSample>,
 }
 
-impl Line {
-    fn seed(&self, function: Name) -> Option<u64> {
+impl RankSample {
+    fn seed(&self, function: FunctionName) -> Option<u64> {
         self.seeds.iter().find(|(known, _)| *known == function).map(|&(_, seed)| seed)
     }
 
     /// Adds a collective.
-    fn add(&mut self, rank: Rank, entry: Entry) {
+    fn add(&mut self, rank: RankSums, entry: TimelineEntry) {
         let function = entry.function;
         let seed = self.seed(function).unwrap_or_else(|| {
             let seed = seed(rank, function);
@@ -69,7 +69,7 @@ impl Line {
             return;
         }
         let key = (function, entry.sequence);
-        let number = self.numbers.entry(key).or_insert(Number { count: 0, last: entry.order });
+        let number = self.numbers.entry(key).or_insert(SampledNumber { count: 0, last: entry.order });
         let occurrence = number.count;
         number.count = number.count.saturating_add(1);
         // settled behind operations that started after it: their occurrences are wrong, and its own is unknown
@@ -81,16 +81,17 @@ impl Line {
         }
         number.last = entry.order;
         if self.share.has_operation(seed, entry.sequence, occurrence) {
-            self.kept.push(Kept { entry, occurrence });
+            self.kept.push(SampledCollective { entry, occurrence });
         }
     }
 
-    fn thin(&mut self, share: Share) {
+    fn thin(&mut self, share: ArrivalShare) {
         self.share = share;
         let Self { seeds, numbers, kept, .. } = self;
-        let seed = |function: Name| seeds.iter().find(|(known, _)| *known == function).map_or(0, |&(_, seed)| seed);
+        let seed =
+            |function: FunctionName| seeds.iter().find(|(known, _)| *known == function).map_or(0, |&(_, seed)| seed);
         numbers.retain(|&(function, sequence), _| share.has_number(seed(function), sequence));
-        kept.retain(|Kept { entry, occurrence }| {
+        kept.retain(|SampledCollective { entry, occurrence }| {
             let seed = seed(entry.function);
             share.has_number(seed, entry.sequence) && share.has_operation(seed, entry.sequence, *occurrence)
         });
@@ -102,7 +103,7 @@ fn is_behind(order: u32, other: u32) -> bool {
     order.wrapping_sub(other).cast_signed() > 0
 }
 
-impl Sample {
+impl TimelineSample {
     /// Makes an empty sample of as many collectives as fit into this many bytes of a summary; `None` if none does.
     pub(super) fn of_bytes(bytes: usize) -> Option<Self> {
         let most = bytes / BYTES_EACH;
@@ -118,19 +119,19 @@ impl Sample {
     }
 
     /// Adds a collective of a rank.
-    pub(super) fn add(&mut self, rank: Rank, entry: Entry) {
+    pub(super) fn add(&mut self, rank: RankSums, entry: TimelineEntry) {
         let place = usize::from(entry.place);
         if self.lines.len() <= place {
-            self.lines.resize_with(place + 1, Line::default);
+            self.lines.resize_with(place + 1, RankSample::default);
         }
         let Some(line) = self.lines.get_mut(place) else { return };
         line.add(rank, entry);
-        self.shrink(|line| line.numbers.len(), Share::of_half_the_numbers);
-        self.shrink(|line| line.kept.len(), Share::of_half_the_operations);
+        self.shrink(|line| line.numbers.len(), ArrivalShare::of_half_the_numbers);
+        self.shrink(|line| line.kept.len(), ArrivalShare::of_half_the_operations);
     }
 
     /// Takes the next share of the rank with the most of what is counted, until there are few enough.
-    fn shrink(&mut self, count: impl Fn(&Line) -> usize, next: impl Fn(Share) -> Option<Share>) {
+    fn shrink(&mut self, count: impl Fn(&RankSample) -> usize, next: impl Fn(ArrivalShare) -> Option<ArrivalShare>) {
         while self.lines.iter().map(&count).sum::<usize>() > self.most {
             let fullest = self.lines.iter_mut().max_by_key(|line| count(line));
             let Some((line, share)) = fullest.and_then(|line| next(line.share).map(|share| (line, share))) else {
@@ -141,23 +142,23 @@ impl Sample {
     }
 
     /// Returns what is kept of the rank at a place, in no order, and which of its collectives those are.
-    pub(super) fn of(&self, place: usize) -> (Share, &[Kept]) {
-        self.lines.get(place).map_or((Share::ALL, &[]), |line| (line.share, &line.kept))
+    pub(super) fn of(&self, place: usize) -> (ArrivalShare, &[SampledCollective]) {
+        self.lines.get(place).map_or((ArrivalShare::ALL, &[]), |line| (line.share, &line.kept))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::arrivals::{Arrival, Arrivals, Collective, Known, RankArrivals};
+    use crate::figures::arrivals::{Arrival, Arrivals, Collective, KnownTime, RankArrivals};
     use crate::figures::timeline::NO_ROOT;
-    use crate::operation::Source;
+    use crate::operation::TimeSource;
 
-    const RANK: Rank = Rank { comm: 7, rank: 3 };
+    const RANK: RankSums = RankSums { comm: 7, rank: 3 };
 
-    fn entry(place: u8, order: u32, sequence: u64) -> Entry {
-        let function = Name::of(Some(c"AllReduce"));
-        Entry {
+    fn entry(place: u8, order: u32, sequence: u64) -> TimelineEntry {
+        let function = FunctionName::of(Some(c"AllReduce"));
+        TimelineEntry {
             start: u64::from(order) * 1000,
             stop: u64::from(order) * 1000 + 10,
             bytes: 8,
@@ -170,17 +171,17 @@ mod tests {
             function,
             algorithm: function,
             protocol: function,
-            source: Source::Stamps,
+            source: TimeSource::Stamps,
             alone: true,
         }
     }
 
-    fn sample(most: usize) -> Sample {
-        Sample::of_bytes(most * BYTES_EACH).unwrap()
+    fn sample(most: usize) -> TimelineSample {
+        TimelineSample::of_bytes(most * BYTES_EACH).unwrap()
     }
 
     /// Returns (sequence number, occurrence, order) of what is kept, sorted.
-    fn kept(sample: &Sample, place: usize) -> Vec<(u64, u32, u32)> {
+    fn kept(sample: &TimelineSample, place: usize) -> Vec<(u64, u32, u32)> {
         let mut kept: Vec<_> =
             sample.of(place).1.iter().map(|it| (it.entry.sequence, it.occurrence, it.entry.order)).collect();
         kept.sort_unstable();
@@ -188,12 +189,12 @@ mod tests {
     }
 
     /// Returns the same of all collectives, thinned as one.
-    fn of_all(orders: impl Iterator<Item = (u32, u64)>, share: Share) -> Vec<(u64, u32, u32)> {
+    fn of_all(orders: impl Iterator<Item = (u32, u64)>, share: ArrivalShare) -> Vec<(u64, u32, u32)> {
         let collectives = orders.map(|(order, sequence)| Collective {
-            function: Name::of(Some(c"AllReduce")),
+            function: FunctionName::of(Some(c"AllReduce")),
             sequence,
             order,
-            arrival: Arrival { bytes: order.into(), known: Known::Nothing, ..Arrival::default() },
+            arrival: Arrival { bytes: order.into(), known: KnownTime::Nothing, ..Arrival::default() },
         });
         let mut all = Arrivals { ranks: vec![RankArrivals::new(RANK, collectives.collect())], ..Arrivals::default() };
         all.thin(share);
@@ -229,10 +230,10 @@ mod tests {
         for order in 0..100_000 {
             sample.add(RANK, entry(0, order, order.into()));
             if order % 1000 == 0 {
-                sample.add(Rank { comm: 8, rank: 0 }, entry(1, order / 1000, (order / 1000).into()));
+                sample.add(RankSums { comm: 8, rank: 0 }, entry(1, order / 1000, (order / 1000).into()));
             }
         }
-        assert_eq!((sample.of(1).0, sample.of(1).1.len()), (Share::ALL, 100));
+        assert_eq!((sample.of(1).0, sample.of(1).1.len()), (ArrivalShare::ALL, 100));
         assert!(sample.of(0).1.len() > 400);
     }
 
@@ -251,6 +252,6 @@ mod tests {
 
     #[test]
     fn without_room_there_is_no_sample() {
-        assert!(Sample::of_bytes(BYTES_EACH - 1).is_none());
+        assert!(TimelineSample::of_bytes(BYTES_EACH - 1).is_none());
     }
 }

@@ -1,9 +1,9 @@
 //! Operations that leave memory for a file, for a replay whose result does not fit into memory. A job's library keeps no
 //! spool: its timeline is bounded.
 
-use super::Entry;
-use crate::event::name::Name;
-use crate::operation::{Operation, Source};
+use super::TimelineEntry;
+use crate::event::name::FunctionName;
+use crate::operation::{Operation, TimeSource};
 use once_cell::sync::OnceCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of an operation in the file.
 const BYTES: usize = 72;
-const SOURCES: [Source; 4] = [Source::Stamps, Source::Events, Source::Proxy, Source::Enqueue];
+const SOURCES: [TimeSource; 4] = [TimeSource::Stamps, TimeSource::Events, TimeSource::Proxy, TimeSource::Enqueue];
 
 static WANTED: OnceCell<PathBuf> = OnceCell::new();
 
@@ -25,7 +25,7 @@ pub fn spool_into(path: PathBuf) {
 /// An operation with everything that is known of it, its times still on the clock of its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spooled {
-    pub(super) entry: Entry,
+    pub(super) entry: TimelineEntry,
     /// Start of the enqueue, ticks.
     pub(super) enqueued: u64,
     /// Place in the communicator's order of starts.
@@ -39,7 +39,7 @@ pub(super) struct Spooled {
 }
 
 impl Spooled {
-    pub(super) fn new(entry: Entry, operation: &Operation) -> Self {
+    pub(super) fn new(entry: TimelineEntry, operation: &Operation) -> Self {
         let &Operation { start, order, distance, channels, unfinished, .. } = operation;
         Self { entry, enqueued: start, order, distance, channels, unfinished }
     }
@@ -61,7 +61,7 @@ impl Spooled {
         put(&distance.to_le_bytes());
         let source = SOURCES.iter().position(|it| *it == entry.source).unwrap_or_default() as u8;
         let flags = u8::from(entry.alone) | u8::from(unfinished) << 1;
-        let names = [entry.function, entry.algorithm, entry.protocol].map(Name::bits);
+        let names = [entry.function, entry.algorithm, entry.protocol].map(FunctionName::bits);
         put(&names);
         put(&[entry.place, source, channels, flags]);
         bytes
@@ -71,9 +71,9 @@ impl Spooled {
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte]));
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let [start, stop, of_bytes, sequence, launched, enqueued, order] = std::array::from_fn(long);
-        let name = |at: usize| Name::from_bits(bytes[at]);
+        let name = |at: usize| FunctionName::from_bits(bytes[at]);
         let (source, flags) = (SOURCES.get(usize::from(bytes[68])).copied(), bytes[70]);
-        let entry = Entry {
+        let entry = TimelineEntry {
             start,
             stop,
             bytes: of_bytes,
@@ -86,7 +86,7 @@ impl Spooled {
             function: name(64),
             algorithm: name(65),
             protocol: name(66),
-            source: source.unwrap_or(Source::Enqueue),
+            source: source.unwrap_or(TimeSource::Enqueue),
             alone: flags & 1 != 0,
         };
         Self { entry, enqueued, order, distance: short(62), channels: bytes[69], unfinished: flags & 2 != 0 }
@@ -141,9 +141,10 @@ mod tests {
 
     #[test]
     fn what_leaves_memory_comes_back() {
-        let [function, algorithm, protocol] = [c"AllReduce", c"TREE", c"LL128"].map(|name| Name::of(Some(name)));
+        let [function, algorithm, protocol] =
+            [c"AllReduce", c"TREE", c"LL128"].map(|name| FunctionName::of(Some(name)));
         let spooled = |number: u64, source| Spooled {
-            entry: Entry {
+            entry: TimelineEntry {
                 start: number,
                 stop: number + 1,
                 bytes: number + 2,

@@ -19,8 +19,8 @@ pub struct NicRate {
 /// NCCL's variables that choose among adapters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
-    infiniband: Names,
-    interfaces: Names,
+    infiniband: NameList,
+    interfaces: NameList,
     /// Whether NCCL takes no InfiniBand and RoCE ports.
     without_infiniband: bool,
 }
@@ -30,8 +30,8 @@ impl Choice {
     pub fn of(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let is = |name: &str, value: &str| lookup(name).is_some_and(|text| text.trim().eq_ignore_ascii_case(value));
         Self {
-            infiniband: Names::of(&lookup("NCCL_IB_HCA").unwrap_or_default()),
-            interfaces: Names::of(&lookup("NCCL_SOCKET_IFNAME").unwrap_or_default()),
+            infiniband: NameList::of(&lookup("NCCL_IB_HCA").unwrap_or_default()),
+            interfaces: NameList::of(&lookup("NCCL_SOCKET_IFNAME").unwrap_or_default()),
             without_infiniband: is("NCCL_IB_DISABLE", "1") || is("NCCL_NET", "Socket"),
         }
     }
@@ -40,13 +40,13 @@ impl Choice {
 /// A list of names as NCCL's variables have it: prefixes, or behind `=` whole names; behind `^` those that are left out.
 /// A port may follow a name behind a colon.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Names {
+struct NameList {
     names: Vec<String>,
     are_whole: bool,
     are_left_out: bool,
 }
 
-impl Names {
+impl NameList {
     fn of(text: &str) -> Self {
         let text = text.trim();
         let (are_left_out, text) = text.strip_prefix('^').map_or((false, text), |rest| (true, rest));
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn nccls_variables_choose_adapters() {
-        let takes = |list: &str, names: [&str; 3]| names.map(|name| Names::of(list).take(name));
+        let takes = |list: &str, names: [&str; 3]| names.map(|name| NameList::of(list).take(name));
         let names = ["mlx5_0:1", "mlx5_1:1", "mlx5_10:1"];
         assert_eq!(takes("", names), [true; 3]);
         assert_eq!(takes("mlx5_1", names), [false, true, true]);

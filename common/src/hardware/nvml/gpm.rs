@@ -6,7 +6,7 @@
 use super::layout::{
     GPM_FIRST_LINK, GPM_LINKS, GPM_ROOM, GPM_VERSION, GpmMetric, GpmMetricsGet, GpmSupport, NOT_SUPPORTED, SUCCESS,
 };
-use super::{Gpu, Handle, Nvml, Refusal, Ways, function};
+use super::{Handle, Nvml, NvmlGpu, Refusal, Ways, function};
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::{Duration, Instant};
 
@@ -49,14 +49,14 @@ impl Gpm {
 
 /// GPM's counters of a GPU at a moment.
 #[derive(Debug)]
-pub struct Sample {
+pub struct GpmSample {
     handle: Handle,
     gpm: Gpm,
     /// When it was taken.
     pub taken: Instant,
 }
 
-impl Drop for Sample {
+impl Drop for GpmSample {
     fn drop(&mut self) {
         // SAFETY: the handle is GPM's and this is its only owner. A failure leaves the memory to the process.
         let _ = unsafe { (self.gpm.free)(self.handle) };
@@ -68,7 +68,7 @@ impl Nvml {
     ///
     /// # Errors
     /// Says why GPM has none of it.
-    pub fn sample(&self, gpu: &Gpu) -> Result<Sample, Refusal> {
+    pub fn sample(&self, gpu: &NvmlGpu) -> Result<GpmSample, Refusal> {
         let gpm = self.gpm.as_ref().map_err(|why| Refusal { why: why.clone(), is_final: true })?;
         let mut support = GpmSupport { version: GPM_VERSION, is_supported: 0 };
         // SAFETY: the handle is NVML's; the function fills the structure in, whose layout is tested.
@@ -80,7 +80,7 @@ impl Nvml {
         let mut handle = 0;
         // SAFETY: the function writes one handle.
         self.check("nvmlGpmSampleAlloc", unsafe { (gpm.alloc)(&raw mut handle) })?;
-        let sample = Sample { handle, gpm: *gpm, taken: Instant::now() };
+        let sample = GpmSample { handle, gpm: *gpm, taken: Instant::now() };
         // SAFETY: both handles are NVML's.
         self.check("nvmlGpmSampleGet", unsafe { (gpm.sample)(gpu.handle, handle) })?;
         Ok(sample)
@@ -91,7 +91,7 @@ impl Nvml {
     ///
     /// # Errors
     /// Says why GPM has no rates of them.
-    pub fn link_rates(&self, earlier: &Sample, later: &Sample) -> Result<Vec<(u32, Ways<f64>)>, Refusal> {
+    pub fn link_rates(&self, earlier: &GpmSample, later: &GpmSample) -> Result<Vec<(u32, Ways<f64>)>, Refusal> {
         let mut request = Box::new(GpmMetricsGet {
             version: GPM_VERSION,
             count: 2 * GPM_LINKS,

@@ -52,7 +52,7 @@ pub struct Nvml {
 
 /// A GPU as NVML knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gpu {
+pub struct NvmlGpu {
     handle: Handle,
     /// Its place on the PCI bus, as [`place`] writes it.
     pub bus: String,
@@ -133,7 +133,7 @@ impl Nvml {
     ///
     /// # Errors
     /// Says which call failed. GPUs that NVML cannot open are left out.
-    pub fn gpus(&self) -> Result<Vec<Gpu>, Refusal> {
+    pub fn gpus(&self) -> Result<Vec<NvmlGpu>, Refusal> {
         let mut count = 0;
         // SAFETY: the function writes one number.
         self.check("nvmlDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
@@ -153,7 +153,7 @@ impl Nvml {
     ///
     /// # Errors
     /// Says why NVML does not know it.
-    pub fn at(&self, bus: &str) -> Result<Gpu, Refusal> {
+    pub fn at(&self, bus: &str) -> Result<NvmlGpu, Refusal> {
         let name = CString::new(bus).unwrap_or_default();
         let mut handle = 0;
         // SAFETY: the string ends with 0; the function writes one handle.
@@ -162,19 +162,19 @@ impl Nvml {
         Ok(self.gpu(handle, bus))
     }
 
-    fn gpu(&self, handle: Handle, bus: &str) -> Gpu {
+    fn gpu(&self, handle: Handle, bus: &str) -> NvmlGpu {
         let mut uuid = [0; UUID_BYTES];
         // SAFETY: the handle is NVML's; the function writes at most so many characters.
         let result = unsafe { (self.uuid)(handle, uuid.as_mut_ptr(), UUID_BYTES as c_uint) };
         let uuid = (result == SUCCESS).then(|| text(&uuid)).filter(|uuid| !uuid.is_empty());
-        Gpu { handle, bus: bus.to_owned(), uuid }
+        NvmlGpu { handle, bus: bus.to_owned(), uuid }
     }
 
     /// Reads the bytes over all NVLinks of a GPU.
     ///
     /// # Errors
     /// Says why NVML does not count them.
-    pub fn nvlink(&self, gpu: &Gpu) -> Result<NvLink, Refusal> {
+    pub fn nvlink(&self, gpu: &NvmlGpu) -> Result<NvLink, Refusal> {
         let [sent, received] = NVLINK_DATA;
         let [raw_sent, raw_received] = NVLINK_RAW;
         let mut values = [sent, received, raw_sent, raw_received].map(|field| FieldValue::of(field, ALL_LINKS));
@@ -185,7 +185,7 @@ impl Nvml {
     }
 
     /// Reads the bytes over each NVLink of a GPU, by the link's number. Empty where NVML does not count by link.
-    pub fn links(&self, gpu: &Gpu) -> Vec<(u32, Ways<u64>)> {
+    pub fn links(&self, gpu: &NvmlGpu) -> Vec<(u32, Ways<u64>)> {
         let [sent, received] = NVLINK_DATA;
         let asked = |link| [FieldValue::of(sent, link), FieldValue::of(received, link)];
         let mut values: Vec<FieldValue> = (0..MOST_LINKS).flat_map(asked).collect();
@@ -203,7 +203,7 @@ impl Nvml {
 
     /// Returns the number of a GPU's NVLinks that are up, and the sum of their rates in Mbit/s in one direction. `None`
     /// where NVML does not tell it.
-    pub fn nvlinks_up(&self, gpu: &Gpu) -> Option<(u32, u64)> {
+    pub fn nvlinks_up(&self, gpu: &NvmlGpu) -> Option<(u32, u64)> {
         let asked = |link| [FieldValue::of(NVLINK_STATE, link), FieldValue::of(NVLINK_SPEED, link)];
         let mut values = vec![FieldValue::of(NVLINK_COUNT, 0)];
         values.extend((0..MOST_LINKS).flat_map(asked));
@@ -219,7 +219,7 @@ impl Nvml {
     ///
     /// # Errors
     /// Says why NVML does not measure them.
-    pub fn pcie(&self, gpu: &Gpu) -> Result<Ways<u64>, Refusal> {
+    pub fn pcie(&self, gpu: &NvmlGpu) -> Result<Ways<u64>, Refusal> {
         let rate = |direction| {
             let mut kilobytes = 0;
             // SAFETY: the handle is NVML's; the function writes one number.
@@ -230,7 +230,7 @@ impl Nvml {
         Ok(Ways { sent: sent?, received: received? })
     }
 
-    fn read(&self, gpu: &Gpu, values: &mut [FieldValue]) -> Result<(), Refusal> {
+    fn read(&self, gpu: &NvmlGpu, values: &mut [FieldValue]) -> Result<(), Refusal> {
         let count = c_int::try_from(values.len()).unwrap_or(c_int::MAX);
         // SAFETY: the handle is NVML's; the function fills in so many structures, whose layout is tested.
         let result = unsafe { (self.fields)(gpu.handle, count, values.as_mut_ptr()) };

@@ -9,12 +9,12 @@
 
 use super::begins::Begins;
 use super::causality::{earliest, is_together};
-use super::ends::{Ends, Kind};
+use super::ends::{EndKind, Ends};
 use super::gathered::Gathered;
-use super::matching::{self, Member, Moment};
+use super::matching::{self, ArrivalsOfMember, BeginEnd};
 use crate::clock::gpu_track::GpuTrack;
 use crate::figures::arrivals::Arrivals;
-use crate::lateness::clock_tree::{ClockOffset, ClockTree, Estimate, Estimated, Link, Moment as Common};
+use crate::lateness::clock_tree::{ClockOffset, ClockTree, Estimate, Estimated, MomentOnBoth, ParentLink};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,19 +23,19 @@ use std::sync::Arc;
 const PARTS: u64 = 8;
 
 /// A clock, named by the first process that reads it.
-type Clock = u32;
+type ReaderClock = u32;
 
 /// What is known of two clocks: the second clock's ticks against the first clock's, both by the time of day.
 #[derive(Debug, Default)]
-struct Pair {
+struct ClockPair {
     bounds: GpuTrack,
     ends: Ends,
 }
 
-type Pairs = BTreeMap<(Clock, Clock), Pair>;
+type Pairs = BTreeMap<(ReaderClock, ReaderClock), ClockPair>;
 
 /// The members that read a clock, by their places.
-type Readers = (Clock, Vec<usize>);
+type Readers = (ReaderClock, Vec<usize>);
 
 /// Latest begin and earliest end of an operation among the members that read a clock, ticks.
 type Span = (u64, u64);
@@ -48,7 +48,7 @@ type Span = (u64, u64);
 /// is `nanoseconds_per_tick` long.
 pub fn aligned(
     processes: Vec<Arrivals>,
-    told: &[Option<Link>],
+    told: &[Option<ParentLink>],
     spans: &[[u64; 2]],
     nanoseconds_per_tick: f64,
 ) -> ClockTree {
@@ -57,14 +57,14 @@ pub fn aligned(
 
 impl Gathered {
     /// See [`aligned`].
-    pub fn aligned(&mut self, told: &[Option<Link>], spans: &[[u64; 2]], nanoseconds_per_tick: f64) -> ClockTree {
+    pub fn aligned(&mut self, told: &[Option<ParentLink>], spans: &[[u64; 2]], nanoseconds_per_tick: f64) -> ClockTree {
         let of_day = |process: u32| told.get(process as usize).copied().flatten();
         let shared = |process: u32| of_day(process).filter(|link| process != 0 && link.is_of_one_clock());
         let clock = |process: u32| shared(process).map_or(process, |link| link.parent);
         let pairs = pairs(self, &Arc::new(ClockTree::new(told)), clock, nanoseconds_per_tick);
-        let to_day = |clock: Clock| of_day(clock).filter(|_| clock != 0).map_or(0, |link| since(link.end));
-        let span = |process: Clock| spans.get(process as usize).copied();
-        let of_pair = |(&clocks, pair): (&(Clock, Clock), &Pair)| {
+        let to_day = |clock: ReaderClock| of_day(clock).filter(|_| clock != 0).map_or(0, |link| since(link.end));
+        let span = |process: ReaderClock| spans.get(process as usize).copied();
+        let of_pair = |(&clocks, pair): (&(ReaderClock, ReaderClock), &ClockPair)| {
             let link = link(clocks, &pair.bounds, to_day, span(clocks.1))?;
             let estimate = estimate(clocks, &pair.ends, to_day, nanoseconds_per_tick).map(Arc::new);
             Some((clocks, Estimated { link, estimate }))
@@ -83,12 +83,12 @@ impl Gathered {
 fn pairs(
     gathered: &mut Gathered,
     tree: &Arc<ClockTree>,
-    clock: impl Fn(u32) -> Clock,
+    clock: impl Fn(u32) -> ReaderClock,
     nanoseconds_per_tick: f64,
 ) -> Pairs {
     let mut pairs = Pairs::new();
     for (_, members) in gathered.communicators() {
-        let clocks: Vec<Clock> = members.iter().map(|member| clock(member.process)).collect();
+        let clocks: Vec<ReaderClock> = members.iter().map(|member| clock(member.process)).collect();
         let Some(begins) = Begins::of(members, tree, nanoseconds_per_tick) else { continue };
         let readers = readers(&clocks);
         if readers.len() > 1 {
@@ -109,8 +109,8 @@ fn since(meeting: ClockOffset) -> i128 {
 }
 
 /// Lists the clocks that members read, ascending.
-fn readers(clocks: &[Clock]) -> Vec<Readers> {
-    let mut readers: BTreeMap<Clock, Vec<usize>> = BTreeMap::new();
+fn readers(clocks: &[ReaderClock]) -> Vec<Readers> {
+    let mut readers: BTreeMap<ReaderClock, Vec<usize>> = BTreeMap::new();
     for (place, &clock) in clocks.iter().enumerate() {
         readers.entry(clock).or_default().push(place);
     }
@@ -118,7 +118,7 @@ fn readers(clocks: &[Clock]) -> Vec<Readers> {
 }
 
 /// Adds the bounds and the ends of an operation.
-fn add(pairs: &mut Pairs, readers: &[Readers], moments: &[Moment]) {
+fn add(pairs: &mut Pairs, readers: &[Readers], moments: &[BeginEnd]) {
     if !moments.first().is_some_and(is_together) {
         return;
     }
@@ -134,7 +134,7 @@ fn add(pairs: &mut Pairs, readers: &[Readers], moments: &[Moment]) {
         let pair = pairs.entry((first, other)).or_default();
         pair.bounds.told(end, others_begin);
         pair.bounds.enqueued(begin, others_end);
-        pair.ends.add(Kind::Together, [stop, others_stop], length);
+        pair.ends.add(EndKind::Together, [stop, others_stop], length);
     }
 }
 
@@ -146,7 +146,7 @@ fn median(mut times: Vec<u64>) -> u64 {
 }
 
 /// Adds the bounds and the ends of the sends and receives of members that read these clocks.
-fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins: &Begins) {
+fn add_transfers(pairs: &mut Pairs, clocks: &[ReaderClock], members: &[ArrivalsOfMember], begins: &Begins) {
     matching::for_each_message(members, |[sender, receiver], [sent, received]| {
         let (from, to) = (clocks[sender], clocks[receiver]);
         if from == to {
@@ -159,16 +159,16 @@ fn add_transfers(pairs: &mut Pairs, clocks: &[Clock], members: &[Member], begins
         let pair = pairs.entry((from.min(to), from.max(to))).or_default();
         if from < to {
             pair.bounds.enqueued(begin, end);
-            pair.ends.add(Kind::To, [sent.stop, received.stop], length);
+            pair.ends.add(EndKind::To, [sent.stop, received.stop], length);
         } else {
             pair.bounds.told(end, begin);
-            pair.ends.add(Kind::From, [received.stop, sent.stop], length);
+            pair.ends.add(EndKind::From, [received.stop, sent.stop], length);
         }
     });
 }
 
 /// Returns a time at which the member had not begun yet, and a time at which it had certainly ended.
-fn span(moment: &Moment) -> Span {
+fn span(moment: &BeginEnd) -> Span {
     let [early, late] = moment.clock.map(|ticks| ticks.ceil() as u64);
     (earliest(moment).saturating_sub(early), moment.stop.saturating_add(late))
 }
@@ -180,13 +180,13 @@ fn own(of_day: i128, to_day: i128) -> u64 {
 
 /// Returns the estimate of a pair's second clock against its first; `None` if too few operations have common ends.
 fn estimate(
-    (first, second): (Clock, Clock),
+    (first, second): (ReaderClock, ReaderClock),
     ends: &Ends,
-    to_day: impl Fn(Clock) -> i128,
+    to_day: impl Fn(ReaderClock) -> i128,
     nanoseconds_per_tick: f64,
 ) -> Option<Estimate> {
     let apart = ends.apart(nanoseconds_per_tick)?;
-    let moment = |(time, apart): (u64, f64)| Common {
+    let moment = |(time, apart): (u64, f64)| MomentOnBoth {
         own: own(time.into(), to_day(second)),
         parents: own(i128::from(time) - apart.round() as i128, to_day(first)),
     };
@@ -196,11 +196,11 @@ fn estimate(
 /// Returns the link of a pair's second clock to its first that has the least error over a span of the second clock's
 /// ticks. `None` if the bounds contradict each other.
 fn link(
-    (first, second): (Clock, Clock),
+    (first, second): (ReaderClock, ReaderClock),
     track: &GpuTrack,
-    to_day: impl Fn(Clock) -> i128,
+    to_day: impl Fn(ReaderClock) -> i128,
     span: Option<[u64; 2]>,
-) -> Option<Link> {
+) -> Option<ParentLink> {
     // ticks of both clocks are equally long
     let mapping = track.mapping(1.0).filter(|mapping| !mapping.is_contradictory())?;
     let meeting = |(ticks, [least, most]): (u64, [u64; 2])| ClockOffset {
@@ -220,23 +220,23 @@ fn link(
         }
     }
     let [begin, end] = span.unwrap_or([begin, end]);
-    let error = |link: &Link| link.error(begin).max(link.error(end));
+    let error = |link: &ParentLink| link.error(begin).max(link.error(end));
     let of = |&end: &ClockOffset| {
         let begins = closest.values().filter(move |begin| begin.own < end.own).map(|&begin| Some(begin));
-        std::iter::once(None).chain(begins).map(move |begin| Link { parent: first, begin, end })
+        std::iter::once(None).chain(begins).map(move |begin| ParentLink { parent: first, begin, end })
     };
     closest.values().flat_map(of).min_by(|one, other| error(one).total_cmp(&error(other)))
 }
 
 /// Returns, for each clock connected with process 0's clock, the link on its way there with the least error.
-fn reached(mut links: BTreeMap<(Clock, Clock), Estimated>) -> BTreeMap<Clock, Estimated> {
+fn reached(mut links: BTreeMap<(ReaderClock, ReaderClock), Estimated>) -> BTreeMap<ReaderClock, Estimated> {
     let turned = links.iter().map(|(&(one, other), known)| ((other, one), known.reversed(other))).collect::<Vec<_>>();
     links.extend(turned);
     let mut reached = BTreeMap::new();
     let mut errors = BTreeMap::from([(0, 0_u64)]);
     loop {
         links.retain(|(_, to), _| !errors.contains_key(to));
-        let step = |(&(from, to), known): (&(Clock, Clock), &Estimated)| {
+        let step = |(&(from, to), known): (&(ReaderClock, ReaderClock), &Estimated)| {
             let error = known.link.error(known.link.end.own).ceil() as u64;
             Some((errors.get(&from)?.saturating_add(error), from, to))
         };

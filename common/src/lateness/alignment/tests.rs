@@ -1,7 +1,7 @@
 use super::*;
-use crate::event::name::Name;
-use crate::figures::arrivals::{Arrival, Collective, Known, RankArrivals};
-use crate::sums::run_sums::Rank;
+use crate::event::name::FunctionName;
+use crate::figures::arrivals::{Arrival, Collective, KnownTime, RankArrivals};
+use crate::sums::run_sums::RankSums;
 use std::ffi::CStr;
 
 /// Returns what a process' clock shows when the first one shows `time`. By the time of day, the other clocks are 5
@@ -11,16 +11,16 @@ fn shown(process: usize, time: u64) -> u64 {
     time + OFFSETS[process] + 5_000_000 * u64::from(process > 0) + if process == 2 { time / 50_000 } else { 0 }
 }
 
-fn told() -> Vec<Option<Link>> {
-    let link = |own| Some(Link { parent: 0, begin: None, end: ClockOffset { own, parents: 0, error: 1 << 40 } });
+fn told() -> Vec<Option<ParentLink>> {
+    let link = |own| Some(ParentLink { parent: 0, begin: None, end: ClockOffset { own, parents: 0, error: 1 << 40 } });
     vec![link(0), link(3_600_000_000_000), link(7_200_000_000_000)]
 }
 
 /// Returns an operation from 10 us to 60 us after `time`, known to 2 us.
 fn operation(process: usize, function: &CStr, sequence: u64, order: u32, time: u64) -> Collective {
-    let function = Name::of(Some(function));
+    let function = FunctionName::of(Some(function));
     let arrival = Arrival {
-        known: Known::Begin,
+        known: KnownTime::Begin,
         time: shown(process, time + 10_000),
         length: 50_000,
         clock: [2_000; 2],
@@ -31,7 +31,7 @@ fn operation(process: usize, function: &CStr, sequence: u64, order: u32, time: u
 
 fn arrivals(ranks: Vec<(u64, i32, Vec<Collective>)>) -> Arrivals {
     let ranks =
-        ranks.into_iter().map(|(comm, rank, of_rank)| RankArrivals::new(Rank { comm, rank }, of_rank)).collect();
+        ranks.into_iter().map(|(comm, rank, of_rank)| RankArrivals::new(RankSums { comm, rank }, of_rank)).collect();
     Arrivals { ranks, ..Arrivals::default() }
 }
 
@@ -106,8 +106,8 @@ fn reduced(late: impl Fn(u64) -> u64, gain: f64) -> Vec<Arrivals> {
         let (begin, end) =
             (time + process * late(number), time + late(number) + 1_000_000 + (number * 7 + process * 3) % 11 * 500);
         let [begin, end] = [begin, end].map(|time| shown(process, time));
-        let arrival = Arrival { known: Known::Begin, time: begin, length: end - begin, ..Arrival::default() };
-        Collective { function: Name::of(Some(c"AllReduce")), sequence: number, order: number as u32, arrival }
+        let arrival = Arrival { known: KnownTime::Begin, time: begin, length: end - begin, ..Arrival::default() };
+        Collective { function: FunctionName::of(Some(c"AllReduce")), sequence: number, order: number as u32, arrival }
     };
     let of = |process: u64| each(|number, time| operation(process, number, time));
     vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))])]
@@ -148,13 +148,13 @@ fn messages_both_ways_end_apart_by_as_much() {
         let late = if number.is_multiple_of(2) && !is_sent { 0 } else { 2_000_000 };
         let (begin, end) = (time + late, time + 2_400_000 + if is_sent { 0 } else { 20_000 });
         let arrival = Arrival {
-            known: Known::Begin,
+            known: KnownTime::Begin,
             time: shown(process, begin),
             length: shown(process, end) - shown(process, begin),
             ..Arrival::default()
         };
         let peer = 1 - process as u64;
-        Collective { function: Name::of(Some(function)), sequence: peer, order: number as u32, arrival }
+        Collective { function: FunctionName::of(Some(function)), sequence: peer, order: number as u32, arrival }
     };
     let of = |process: usize| each(|number, time| end(process, number, time));
     let tree = aligned(vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))])], &told()[..2], &[], 1.0);

@@ -7,19 +7,19 @@ const MOST_DRIFT: f64 = 200e-6;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Estimate {
     /// At least one, ascending on both clocks.
-    moments: Vec<Moment>,
+    moments: Vec<MomentOnBoth>,
     /// Error that 19 of 20 times do not exceed, ticks.
     likely: f64,
 }
 
 /// The same moment on both clocks, ticks of each.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Moment {
+pub(crate) struct MomentOnBoth {
     pub(crate) own: u64,
     pub(crate) parents: u64,
 }
 
-impl Moment {
+impl MomentOnBoth {
     /// Returns the ticks that the parent's clock gains per own tick until a later moment.
     fn gain(self, later: Self) -> f64 {
         let [own, parents] =
@@ -30,15 +30,15 @@ impl Moment {
 
 impl Estimate {
     /// Makes an estimate. `None` without moments, and for moments that are not of two clocks.
-    pub(crate) fn new(moments: Vec<Moment>, likely: f64) -> Option<Self> {
-        let is_drift = |pair: &[Moment]| pair[0].own < pair[1].own && pair[0].gain(pair[1]).abs() <= MOST_DRIFT;
+    pub(crate) fn new(moments: Vec<MomentOnBoth>, likely: f64) -> Option<Self> {
+        let is_drift = |pair: &[MomentOnBoth]| pair[0].own < pair[1].own && pair[0].gain(pair[1]).abs() <= MOST_DRIFT;
         let are_of_clocks = !moments.is_empty() && moments.windows(2).all(is_drift);
         (are_of_clocks && likely.is_finite() && likely >= 0.0).then_some(Self { moments, likely })
     }
 
     /// Returns the same estimate seen from the parent.
     pub(crate) fn reversed(mut self) -> Self {
-        self.moments.iter_mut().for_each(|it| *it = Moment { own: it.parents, parents: it.own });
+        self.moments.iter_mut().for_each(|it| *it = MomentOnBoth { own: it.parents, parents: it.own });
         self
     }
 

@@ -13,13 +13,13 @@
 mod estimate;
 
 use crate::clock::gpu_track::WANDER;
-use crate::summary::Clocks;
+use crate::summary::ClockComparison;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub use estimate::Uncertainty;
-pub(crate) use estimate::{Estimate, Moment};
+pub(crate) use estimate::{Estimate, MomentOnBoth};
 
 /// Largest relative drift of two clocks that were compared only once.
 const DRIFT: f64 = 100e-6;
@@ -61,7 +61,7 @@ fn error(sent: u64, received: u64) -> u64 {
 /// The comparison of a process' clock with its parent's, at the begin and at the end. Without a begin, and with the
 /// same ticks and no uncertainty at the end, they are one clock.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Link {
+pub struct ParentLink {
     /// The process compared with; the own process at the root.
     pub parent: u32,
     /// Comparison at the begin.
@@ -70,7 +70,7 @@ pub struct Link {
     pub end: ClockOffset,
 }
 
-impl Link {
+impl ParentLink {
     /// Returns the begin if both clocks have advanced since.
     fn usable_begin(&self) -> Option<ClockOffset> {
         self.begin.filter(|begin| begin.own < self.end.own && begin.parents < self.end.parents)
@@ -126,7 +126,7 @@ impl Link {
 /// A link, and an estimate of the same two clocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Estimated {
-    pub(crate) link: Link,
+    pub(crate) link: ParentLink,
     pub(crate) estimate: Option<Arc<Estimate>>,
 }
 
@@ -140,8 +140,8 @@ impl Estimated {
 
 /// A process' step to its parent.
 #[derive(Debug, Clone)]
-struct Step {
-    link: Link,
+struct TreeStep {
+    link: ParentLink,
     estimate: Option<Arc<Estimate>>,
     /// The parent's ticks per own tick.
     rate: f64,
@@ -149,7 +149,7 @@ struct Step {
     parents_rate: f64,
 }
 
-impl Step {
+impl TreeStep {
     /// Returns the parent's ticks by the link alone.
     fn middle(&self, ticks: u64) -> i128 {
         let since_end = i128::from(ticks) - i128::from(self.link.end.own);
@@ -179,12 +179,12 @@ impl Step {
 pub struct ClockTree {
     processes: u32,
     /// By process; `None` for the root and for processes not connected with it.
-    steps: Vec<Option<Step>>,
+    steps: Vec<Option<TreeStep>>,
 }
 
 impl ClockTree {
     /// Builds the tree from each process' link. The link of process 0 is ignored.
-    pub fn new(links: &[Option<Link>]) -> Self {
+    pub fn new(links: &[Option<ParentLink>]) -> Self {
         Self::estimated(links.iter().map(|link| link.map(|link| Estimated { link, estimate: None })).collect())
     }
 
@@ -205,14 +205,14 @@ impl ClockTree {
             for (process, link) in children.get_mut(parent).map(std::mem::take).unwrap_or_default() {
                 let Estimated { link, estimate } = link;
                 let rate = link.rate();
-                steps[process] = Some(Step { link, estimate, rate, parents_rate });
+                steps[process] = Some(TreeStep { link, estimate, rate, parents_rate });
                 reached.push_back((process, rate * parents_rate));
             }
         }
         Self { processes: count.try_into().unwrap_or(u32::MAX), steps }
     }
 
-    fn step(&self, process: u32) -> Option<&Step> {
+    fn step(&self, process: u32) -> Option<&TreeStep> {
         self.steps.get(process as usize)?.as_ref()
     }
 
@@ -248,10 +248,10 @@ impl ClockTree {
 
     /// Returns how many nodes' clocks were compared, and how well; `None` for a single node. A tick of process 0 is
     /// `nanoseconds_per_tick` long.
-    pub fn clocks(&self, nanoseconds_per_tick: f64) -> Option<Clocks> {
+    pub fn clocks(&self, nanoseconds_per_tick: f64) -> Option<ClockComparison> {
         let compared = || self.steps.iter().flatten().filter(|step| !step.link.is_of_one_clock());
         let error = compared().map(|step| step.link.compared_to() * step.parents_rate).reduce(f64::max)?;
-        Some(Clocks { nodes: compared().count() as u32 + 1, error_us: error * nanoseconds_per_tick / 1e3 })
+        Some(ClockComparison { nodes: compared().count() as u32 + 1, error_us: error * nanoseconds_per_tick / 1e3 })
     }
 
     /// Returns the processes on the way to the root whose clocks were compared with their parents'; `None` if not

@@ -5,13 +5,13 @@ fn meeting(own: u64, parents: u64, error: u64) -> ClockOffset {
     ClockOffset { own, parents, error }
 }
 
-fn link(parent: u32, begin: ClockOffset, end: ClockOffset) -> Option<Link> {
-    Some(Link { parent, begin: Some(begin), end })
+fn link(parent: u32, begin: ClockOffset, end: ClockOffset) -> Option<ParentLink> {
+    Some(ParentLink { parent, begin: Some(begin), end })
 }
 
 /// Returns a link of two processes that read one clock.
-fn shared(parent: u32) -> Option<Link> {
-    Some(Link { parent, begin: None, end: meeting(77, 77, 0) })
+fn shared(parent: u32) -> Option<ParentLink> {
+    Some(ParentLink { parent, begin: None, end: meeting(77, 77, 0) })
 }
 
 #[test]
@@ -104,12 +104,13 @@ fn nodes_are_those_with_a_clock_of_their_own() {
         None,
     ]);
     // 1500 ticks of process 2 are 3000 of the root
-    assert_eq!(tree.clocks(0.5), Some(Clocks { nodes: 3, error_us: 1.5 }));
+    assert_eq!(tree.clocks(0.5), Some(ClockComparison { nodes: 3, error_us: 1.5 }));
 }
 
 #[test]
 fn one_meeting_alone_leaves_drift_open() {
-    let tree = ClockTree::new(&[None, Some(Link { parent: 0, begin: None, end: meeting(1_000_000, 9_000_000, 20) })]);
+    let tree =
+        ClockTree::new(&[None, Some(ParentLink { parent: 0, begin: None, end: meeting(1_000_000, 9_000_000, 20) })]);
     assert_eq!(tree.to_root(1, 1_000_000), Some((9_000_000, 20)));
     assert_eq!(tree.to_root(1, 900_000), Some((8_900_000, 30)));
     // a begin at the end or after it counts as none
@@ -217,12 +218,13 @@ fn a_binomial_tree_reaches_everyone_once_in_few_steps() {
 fn an_estimate_stays_within_what_is_certain() {
     // the link leaves 100 ticks open, the estimate says 60 more, and later 300 more
     let estimate = |moments: &[(u64, u64)], likely| {
-        Estimate::new(moments.iter().map(|&(own, parents)| Moment { own, parents }).collect(), likely).map(Arc::new)
+        Estimate::new(moments.iter().map(|&(own, parents)| MomentOnBoth { own, parents }).collect(), likely)
+            .map(Arc::new)
     };
-    let certain = Link { parent: 0, begin: Some(meeting(0, 1000, 100)), end: meeting(4_000_000, 4_001_000, 100) };
+    let certain = ParentLink { parent: 0, begin: Some(meeting(0, 1000, 100)), end: meeting(4_000_000, 4_001_000, 100) };
     let known = estimate(&[(0, 1060), (2_000_000, 2_001_060), (4_000_000, 4_001_300)], 7.0);
     let tree = |parent, known| {
-        let link = Link { parent, ..certain };
+        let link = ParentLink { parent, ..certain };
         ClockTree::estimated(vec![None, Some(Estimated { link, estimate: known })])
     };
     let at = |own| tree(0, known.clone()).to_root_beside(1, own, &[]).unwrap();

@@ -8,11 +8,11 @@
 //! break that capture: making an event, and asking when it happened. The library makes such calls in the relaxed
 //! capture mode ([`Relaxed`]). Recording an event in a stream that is not captured breaks no capture. Into a stream
 //! that is captured, events are recorded only as nodes of the graph, and only if a person has asked for it
-//! ([`Calls::record_in_graph`]). Score-P sees none of these calls (`unseen`).
+//! ([`CudaCalls::record_in_graph`]). Score-P sees none of these calls (`unseen`).
 
 mod calls;
 
-pub(crate) use calls::{Calls, Look, Relaxed};
+pub(crate) use calls::{CudaCalls, Look, Relaxed};
 
 use crate::base::cancel::Uncancelled;
 use crate::base::unseen::Unseen;
@@ -41,10 +41,10 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// An event of CUDA: its handle, which is never used as a pointer. It belongs to the context that it was made in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event(usize);
+pub struct CudaEvent(usize);
 
 #[cfg(test)]
-impl Event {
+impl CudaEvent {
     /// Makes an event that no driver knows.
     pub(crate) fn of_tests(number: usize) -> Self {
         Self(number)
@@ -53,19 +53,19 @@ impl Event {
 
 /// A context of CUDA: its handle, which is never used as a pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Context(pub usize);
+pub struct CudaContext(pub usize);
 
 /// A stream of the library's own: its handle, which is never used as a pointer, and its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stream {
     handle: usize,
-    context: Context,
+    context: CudaContext,
 }
 
 #[cfg(test)]
 impl Stream {
     /// Makes a stream that no driver knows.
-    pub(crate) fn of_tests(context: Context) -> Self {
+    pub(crate) fn of_tests(context: CudaContext) -> Self {
         Self { handle: 1, context }
     }
 }
@@ -73,7 +73,7 @@ impl Stream {
 /// A function of the driver, for the line about its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Function {
+enum DriverFunction {
     CtxGetCurrent,
     EventCreate,
     EventRecord,
@@ -86,7 +86,7 @@ enum Function {
     CtxPushCurrent,
 }
 
-impl Function {
+impl DriverFunction {
     const NAMES: [&str; 10] = [
         "cuCtxGetCurrent",
         "cuEventCreate",
@@ -208,7 +208,7 @@ impl Driver {
     /// Describes the failure that has ended the calls, for a person; `None` without a failure.
     pub fn failure(&self) -> Option<String> {
         let failure = self.failure.load(Ordering::Relaxed);
-        let (function, error) = (Function::NAMES.get((failure >> 32) as usize)?, failure as u32 as c_int);
+        let (function, error) = (DriverFunction::NAMES.get((failure >> 32) as usize)?, failure as u32 as c_int);
         if error == SUCCESS {
             return None;
         }
@@ -220,13 +220,13 @@ impl Driver {
         Some(format!("{function} answered {name} ({error})"))
     }
 
-    fn fail(&self, function: Function, error: c_int) {
+    fn fail(&self, function: DriverFunction, error: c_int) {
         self.gate.shut();
         let failure = (function as u64) << 32 | u64::from(error.cast_unsigned());
         let _ = self.failure.compare_exchange(0, failure, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    fn succeeds(&self, function: Function, error: c_int) -> Option<()> {
+    fn succeeds(&self, function: DriverFunction, error: c_int) -> Option<()> {
         if error == SUCCESS {
             return Some(());
         }
@@ -235,11 +235,11 @@ impl Driver {
     }
 
     /// Begins calls of one thread. `None` when calls are over.
-    pub fn calls(&self) -> Option<Calls<'_>> {
+    pub fn calls(&self) -> Option<CudaCalls<'_>> {
         if self.is_over() {
             return None;
         }
-        Some(Calls { driver: self, _unseen: self.unseen.enter(), _whole: Uncancelled::new() })
+        Some(CudaCalls { driver: self, _unseen: self.unseen.enter(), _whole: Uncancelled::new() })
     }
 
     /// Begins calls of the collector, for which [`Driver::end`] waits. `None` when calls are over.
@@ -248,36 +248,36 @@ impl Driver {
         Some(Look { driver: self, _unseen: self.unseen.enter(), _inside: inside })
     }
 
-    /// See [`Calls::id`].
-    fn id(&self, context: Context) -> Option<u64> {
+    /// See [`CudaCalls::id`].
+    fn id(&self, context: CudaContext) -> Option<u64> {
         self.goes_on()?;
         let mut id = 0;
         // SAFETY: the driver looks the context up among its own and returns an error if it is gone; it writes one
         // number.
         let result = unsafe { (self.id?)(context.0, &raw mut id) };
-        self.succeeds(Function::CtxGetId, result).map(|()| id)
+        self.succeeds(DriverFunction::CtxGetId, result).map(|()| id)
     }
 
-    /// See [`Calls::relaxed`].
+    /// See [`CudaCalls::relaxed`].
     fn relaxed(&self) -> Option<Relaxed<'_>> {
         self.goes_on()?;
         let mode = self.exchange(RELAXED)?;
         Some(Relaxed { driver: self, mode })
     }
 
-    /// See [`Calls::record`] and [`Relaxed::record`].
-    fn record(&self, event: Event, stream: usize) -> Option<()> {
+    /// See [`CudaCalls::record`] and [`Relaxed::record`].
+    fn record(&self, event: CudaEvent, stream: usize) -> Option<()> {
         self.goes_on()?;
         // SAFETY: `create` made the event, and only its owner, who calls this, destroys it. The stream is the one that
         // NCCL launches into during this call, or the library's own, which the same owner destroys.
         let result = unsafe { (self.record)(event.0, stream) };
-        self.succeeds(Function::EventRecord, result)
+        self.succeeds(DriverFunction::EventRecord, result)
     }
 
     /// Sets the calling thread's capture mode. Returns the previous mode.
     fn exchange(&self, mut mode: c_int) -> Option<c_int> {
         // SAFETY: the function reads and writes one integer.
         let result = unsafe { (self.exchange)(&raw mut mode) };
-        self.succeeds(Function::ThreadExchangeStreamCaptureMode, result).map(|()| mode)
+        self.succeeds(DriverFunction::ThreadExchangeStreamCaptureMode, result).map(|()| mode)
     }
 }

@@ -3,7 +3,7 @@
 //! An event happens after the host has asked for it, and before the host learns of it. So at the first of these times
 //! the events' clock showed at most the event's time, and at the second one at least that.
 
-use super::host_clock::Pair;
+use super::host_clock::HostMoment;
 
 /// Nanoseconds that the clocks may drift apart in a nanosecond: three times of what H200s and their hosts do.
 const DRIFT: f64 = 30e-6;
@@ -13,8 +13,8 @@ pub(super) const RESOLUTION: u64 = 1_000;
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
-    latest: Option<Pair>,
-    earliest: Option<Pair>,
+    latest: Option<HostMoment>,
+    earliest: Option<HostMoment>,
 }
 
 /// Returns by how much the clocks may have drifted apart between two times in ticks, nanoseconds.
@@ -26,14 +26,14 @@ impl Bounds {
     /// Takes in an event that happened at `time` on the events' clock, after `ticks`.
     pub(super) fn happened_after(&mut self, ticks: u64, time: u64, scale: f64) {
         if self.latest(ticks, scale).is_none_or(|latest| time < latest) {
-            self.latest = Some(Pair { ticks, time });
+            self.latest = Some(HostMoment { ticks, time });
         }
     }
 
     /// Takes in an event that happened at `time` on the events' clock, before `ticks`.
     pub(super) fn happened_before(&mut self, ticks: u64, time: u64, scale: f64) {
         if self.earliest(ticks, scale).is_none_or(|earliest| time > earliest) {
-            self.earliest = Some(Pair { ticks, time });
+            self.earliest = Some(HostMoment { ticks, time });
         }
     }
 

@@ -19,12 +19,12 @@ const CLOSE: f64 = 40e3;
 
 /// A time of the host, ticks, and a time of the events' clock, nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pair {
+pub(super) struct HostMoment {
     pub(super) ticks: u64,
     pub(super) time: u64,
 }
 
-impl Pair {
+impl HostMoment {
     /// Returns the events' clock at `ticks`, nanoseconds, if this pair is of one moment.
     pub(super) fn at(self, ticks: u64, scale: f64) -> u64 {
         let after = ticks.wrapping_sub(self.ticks) as i64;
@@ -36,8 +36,8 @@ impl Pair {
 #[derive(Debug, Default)]
 pub(super) struct HostClock {
     since: u64,
-    current: Option<Pair>,
-    previous: Option<Pair>,
+    current: Option<HostMoment>,
+    previous: Option<HostMoment>,
     /// Time of the last kernel's last event, nanoseconds of the events' clock.
     last: Option<u64>,
     /// Time of the last close anchor, ticks.
@@ -51,7 +51,7 @@ impl HostClock {
     pub(super) fn learn(&mut self, before: u64, (first, last): (u64, u64), scale: f64) -> bool {
         let is_behind = self.last.replace(last).is_some_and(|ended| first.abs_diff(ended) < BEHIND);
         if !is_behind {
-            self.observe(Pair { ticks: before, time: first }, scale);
+            self.observe(HostMoment { ticks: before, time: first }, scale);
         }
         is_behind
     }
@@ -61,7 +61,7 @@ impl HostClock {
         if until.saturating_sub(from) as f64 * scale < CLOSE {
             self.anchor = Some(from);
         }
-        self.observe(Pair { ticks: from, time }, scale);
+        self.observe(HostMoment { ticks: from, time }, scale);
     }
 
     /// Returns whether a recent close anchor shows the clocks at `ticks`.
@@ -69,7 +69,7 @@ impl HostClock {
         self.anchor.is_some_and(|anchor| anchor.abs_diff(ticks) as f64 * scale < 2.0 * RECENT)
     }
 
-    fn observe(&mut self, pair: Pair, scale: f64) {
+    fn observe(&mut self, pair: HostMoment, scale: f64) {
         let age = pair.ticks.saturating_sub(self.since) as f64 * scale;
         match self.current {
             Some(best) if age < RECENT => {

@@ -19,14 +19,14 @@ pub use news::{OfKernel, take_news};
 
 use super::anchors::Anchors;
 use super::launches::Launches;
-use super::own_stream::Own;
-use super::{KernelId, KernelTime, Launch, Recorded, Source, Starts, Untimed};
+use super::own_stream::OwnStream;
+use super::{KernelId, KernelTime, Launch, LaunchSource, Recorded, Starts, Untimed};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
-use crate::launch::cuda::Event;
+use crate::launch::cuda::CudaEvent;
 use begins::{begin, launched};
 use graphs::Graphs;
-use host_clock::{HostClock, Pair};
+use host_clock::{HostClock, HostMoment};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -37,14 +37,14 @@ struct Reference {
     launch: Option<Box<Launch>>,
     /// Generation of the pool when the event was made.
     generation: u32,
-    event: Event,
+    event: CudaEvent,
     /// Time of the event, nanoseconds of the events' clock.
     time: u64,
 }
 
 /// Result of a launch.
 #[derive(Debug, Clone, Copy)]
-pub struct Outcome {
+pub struct LaunchOutcome {
     /// The kernel.
     pub kernel: KernelId,
     /// Number of the launch in a recording; 0 for none.
@@ -55,7 +55,7 @@ pub struct Outcome {
     pub is_over: bool,
 }
 
-impl Outcome {
+impl LaunchOutcome {
     /// Makes the outcome of a kernel that gets no time, for that reason.
     fn untimed(kernel: KernelId, cause: Untimed) -> Self {
         Self { kernel, number: 0, time: Err(cause), is_over: false }
@@ -71,7 +71,7 @@ pub struct Times {
     /// Launches of a recording, in the order in which the recorder learnt their times.
     recorded: VecDeque<Box<Launch>>,
     /// The system's real time at a time in ticks: the epoch of the events' clocks.
-    epoch: Option<Pair>,
+    epoch: Option<HostMoment>,
     /// For each communicator, which belongs to one GPU.
     hosts: FxHashMap<u64, HostClock>,
     /// Launches in CUDA graphs.
@@ -105,15 +105,17 @@ impl Times {
     /// Adds a launch whose times are to come.
     pub fn await_launch(&mut self, launch: Box<Launch>) {
         match launch.source {
-            Source::Events { .. } if launch.starts == Starts::InGraph => self.graphs.add(launch),
-            Source::Events { pool, .. } => self.under_way.entry((pool, launch.stream)).or_default().push_back(launch),
-            Source::Recording(_) => self.recorded.push_back(launch),
+            LaunchSource::Events { .. } if launch.starts == Starts::InGraph => self.graphs.add(launch),
+            LaunchSource::Events { pool, .. } => {
+                self.under_way.entry((pool, launch.stream)).or_default().push_back(launch)
+            }
+            LaunchSource::Recording(_) => self.recorded.push_back(launch),
         }
     }
 
     /// Calls `each` with the outcome of each launch whose times are known by now. In a replay these are times that the
     /// recorder learnt until `known`, ticks. A tick is worth `scale` nanoseconds.
-    pub fn look(&mut self, launches: &Launches, known: u64, scale: f64, mut each: impl FnMut(Outcome)) {
+    pub fn look(&mut self, launches: &Launches, known: u64, scale: f64, mut each: impl FnMut(LaunchOutcome)) {
         self.look_at_recorded(known, scale, &mut each);
         if self.under_way.is_empty() && self.graphs.is_empty() {
             return;
@@ -128,7 +130,7 @@ impl Times {
         }
         if let Some((look, calls)) = look.as_ref().and_then(|look| Some((look, look.relaxed()?))) {
             let Self { under_way, references, hosts, reached, anchors, graphs, .. } = self;
-            let epoch = *self.epoch.get_or_insert_with(|| Pair { ticks: CLOCK.now(), time: real_time() });
+            let epoch = *self.epoch.get_or_insert_with(|| HostMoment { ticks: CLOCK.now(), time: real_time() });
             for pool in pools {
                 anchors.look(pool, launches, &calls, scale);
                 if of_graphs.contains(&pool) {
@@ -146,7 +148,7 @@ impl Times {
             }
             for (&(pool, _), queue) in under_way.iter_mut() {
                 while let Some(launch) = queue.front_mut() {
-                    let Source::Events { generation, first, last, .. } = launch.source else { break };
+                    let LaunchSource::Events { generation, first, last, .. } = launch.source else { break };
                     if launches.are_of_before(launch) {
                         lose(queue.pop_front(), launches, &mut each);
                         continue;
@@ -177,7 +179,7 @@ impl Times {
                         let anchor = anchors.serve((pool, generation), kernel.context);
                         let host = hosts.entry(kernel.context.raw()).or_default();
                         let time = begin(host, &launch, events, (learnt, anchor), scale);
-                        each(Outcome { kernel, number: launch.number, time, is_over: true });
+                        each(LaunchOutcome { kernel, number: launch.number, time, is_over: true });
                     }
                     let reference = Reference { launch: Some(launch), generation, event: last, time: stopped };
                     refer(references, pool, reference, launches);
@@ -203,15 +205,15 @@ impl Times {
         }
     }
 
-    fn look_at_recorded(&mut self, now: u64, scale: f64, each: &mut impl FnMut(Outcome)) {
+    fn look_at_recorded(&mut self, now: u64, scale: f64, each: &mut impl FnMut(LaunchOutcome)) {
         let learnt = |launch: &Launch| match launch.source {
-            Source::Recording(times) => times.learnt,
-            Source::Events { .. } => 0,
+            LaunchSource::Recording(times) => times.learnt,
+            LaunchSource::Events { .. } => 0,
         };
         self.recorded.make_contiguous().sort_by_key(|launch| learnt(launch));
         while self.recorded.front().is_some_and(|launch| learnt(launch) <= now) {
             let Some(launch) = self.recorded.pop_front() else { break };
-            if let (Source::Recording(times), Some(kernel)) = (launch.source, launch.kernel) {
+            if let (LaunchSource::Recording(times), Some(kernel)) = (launch.source, launch.kernel) {
                 let host = self.hosts.entry(kernel.context.raw()).or_default();
                 let Recorded { first, last: stop, learnt, anchor, .. } = times;
                 let worked_out = begin(host, &launch, (first, stop), (learnt, anchor), scale);
@@ -224,7 +226,7 @@ impl Times {
                     Some(_) => Err(Untimed::NotBelieved),
                     None => worked_out,
                 };
-                each(Outcome { kernel, number: 0, time, is_over: true });
+                each(LaunchOutcome { kernel, number: 0, time, is_over: true });
             }
         }
     }
@@ -281,15 +283,15 @@ impl Times {
         &mut self,
         pool: u32,
         launches: &Launches,
-        mut each: impl FnMut(Outcome),
-    ) -> (Vec<Box<Launch>>, Option<Own>) {
+        mut each: impl FnMut(LaunchOutcome),
+    ) -> (Vec<Box<Launch>>, Option<OwnStream>) {
         let pool = pool as usize;
         let mut left: Vec<Box<Launch>> =
             self.references.remove(&pool).and_then(|reference| reference.launch).into_iter().collect();
         let of_pool: Vec<(usize, usize)> = self.under_way.keys().copied().filter(|(of, _)| *of == pool).collect();
         for launch in of_pool.into_iter().filter_map(|key| self.under_way.remove(&key)).flatten() {
             if let Some(kernel) = launch.kernel {
-                each(Outcome::untimed(kernel, Untimed::NotBelieved));
+                each(LaunchOutcome::untimed(kernel, Untimed::NotBelieved));
             }
             left.push(launch);
         }
@@ -297,10 +299,10 @@ impl Times {
     }
 
     /// Ends all waiting: the remaining kernels get no time.
-    fn give_up(&mut self, cause: Untimed, each: &mut impl FnMut(Outcome)) {
+    fn give_up(&mut self, cause: Untimed, each: &mut impl FnMut(LaunchOutcome)) {
         let left = self.under_way.drain().flat_map(|(_, queue)| queue).chain(self.recorded.drain(..));
         for kernel in left.filter_map(|launch| launch.kernel) {
-            each(Outcome::untimed(kernel, cause));
+            each(LaunchOutcome::untimed(kernel, cause));
         }
         self.graphs.give_up(None);
     }
@@ -320,10 +322,10 @@ fn refer(references: &mut FxHashMap<usize, Reference>, pool: usize, reference: R
 }
 
 /// Ends a launch whose kernel gets no time.
-fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(Outcome)) {
+fn lose(launch: Option<Box<Launch>>, launches: &Launches, each: &mut impl FnMut(LaunchOutcome)) {
     let Some(launch) = launch else { return };
     if let Some(kernel) = launch.kernel {
-        each(Outcome::untimed(kernel, Untimed::NotBelieved));
+        each(LaunchOutcome::untimed(kernel, Untimed::NotBelieved));
     }
     launches.give_back(launch);
 }

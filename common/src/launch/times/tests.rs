@@ -13,7 +13,12 @@ fn of<const COUNT: usize>(launches: [(u64, u64, Recorded); COUNT]) -> Vec<Result
     let (mut times, mut found) = (Times::default(), Vec::new());
     for (order, (before, after, recorded)) in (0..).zip(launches) {
         let kernel = Some(KernelId { context: Handle::new(1, 1), order });
-        times.await_launch(Box::new(Launch { kernel, before, after, ..Launch::new(Source::Recording(recorded)) }));
+        times.await_launch(Box::new(Launch {
+            kernel,
+            before,
+            after,
+            ..Launch::new(LaunchSource::Recording(recorded))
+        }));
     }
     times.look_at_recorded(9000, 1.0, &mut |outcome| found.push(outcome.time.map(|time| (time.start, time.stop))));
     assert_eq!((found.len(), times.are_awaited()), (COUNT, false));

@@ -4,7 +4,7 @@
 use super::{Started, refuse};
 use crate::event::ProxyOp;
 use crate::event::handle::Handle;
-use crate::event::kind::Kind;
+use crate::event::kind::EventKind;
 use crate::record::context::switching;
 use crate::record::payload::{Connection, OfKernelChannel, OfProxyOp, OfStep, Payload};
 use crate::record::recorder::Recorder;
@@ -73,9 +73,9 @@ impl Recorder {
     /// Returns the window for a child that cannot join its parent's. `None` if its parent or its communicator is not
     /// recorded; the child is counted then.
     #[cold]
-    fn window_for_child(&self, cell: &ThreadCell, kind: Kind, context: u64, parent: u64) -> Option<u32> {
+    fn window_for_child(&self, cell: &ThreadCell, kind: EventKind, context: u64, parent: u64) -> Option<u32> {
         let has_switched = switching::has_any_switched();
-        if parent == 0 && (kind != Kind::ProxyOp || has_switched) {
+        if parent == 0 && (kind != EventKind::ProxyOp || has_switched) {
             // NULL stands for an operation that was skipped, that found no room and counts as dropped, or that began
             // while NCCL was not asked for such events
             let is_small = self.settings.min_bytes > 0 || has_switched;

@@ -4,26 +4,26 @@ use super::{Home, Started};
 use crate::base::sync::Ordering;
 use crate::event::datatype::Datatype;
 use crate::event::handle::Handle;
-use crate::event::kind::Kind;
-use crate::event::name::Name;
-use crate::event::{Call, Identity, Operation};
+use crate::event::kind::EventKind;
+use crate::event::name::FunctionName;
+use crate::event::{ApiCall, CommunicatorIdentity, StartedOperation};
 use crate::launch::KernelId;
 use crate::record::context::{Context, switching};
 use crate::record::news::News;
-use crate::record::payload::{Number, OfCall, OfOperation, Payload, Place};
+use crate::record::payload::{OfCall, OfOperation, OperationWord, Payload, StartOrder};
 use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::record::window::WINDOWS;
 
 impl Recorder {
     #[inline(always)]
-    pub(super) fn operation(&self, started: Started<'_>, operation: &Operation<'_>) -> u64 {
+    pub(super) fn operation(&self, started: Started<'_>, operation: &StartedOperation<'_>) -> u64 {
         let datatype = Datatype::of(operation.datatype);
         let bytes = operation.count.saturating_mul(datatype.element_bytes());
         // at once: else the type would need a register of its own until then
         let number = match operation.peer {
-            Some(peer) => Number::of_peer(peer, datatype),
-            None => Number::of_collective(operation.sequence, operation.root, datatype),
+            Some(peer) => OperationWord::of_peer(peer, datatype),
+            None => OperationWord::of_collective(operation.sequence, operation.root, datatype),
         };
         let Some(Home { context, index, raw }) = self.home(started) else { return 0 };
         let Started { cell, kind, .. } = started;
@@ -39,17 +39,20 @@ impl Recorder {
         // an operation to self is recorded whatever its size: NCCL may not count its work, which its kernel channels
         // show
         let skipped = bytes < self.settings.min_bytes && (operation.peer.is_none() || operation.peer != context.rank());
-        let kind = if skipped { Kind::Skipped } else { kind };
-        let [function, algorithm, protocol] =
-            [Name::of(operation.function), Name::of(operation.algorithm), Name::of(operation.protocol)];
+        let kind = if skipped { EventKind::Skipped } else { kind };
+        let [function, algorithm, protocol] = [
+            FunctionName::of(operation.function),
+            FunctionName::of(operation.algorithm),
+            FunctionName::of(operation.protocol),
+        ];
         // not within the closure below: the whole operation would have to be in memory for it
-        let (channels, since_launch, place) = (operation.channels, 0, Place::default());
+        let (channels, since_launch, place) = (operation.channels, 0, StartOrder::default());
         let words = OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place }.pack();
-        let is_copied = kind == Kind::CeColl;
+        let is_copied = kind == EventKind::CeColl;
         let payload = |order, now| {
             let distance = if is_copied { 0 } else { cell.launching.distance(order) };
             let since_launch = if is_copied { 0 } else { cell.launching.since_launch(raw, now) };
-            OfOperation::placed(words, since_launch, Place::new(order, distance))
+            OfOperation::placed(words, since_launch, StartOrder::new(order, distance))
         };
         // made anew for each call: what a function that is not inlined takes by address is in memory for all others, too
         let home = || Home { context, index, raw };
@@ -71,7 +74,7 @@ impl Recorder {
     /// Notes what the first operation says of its communicator, up to interface v3. This is the only allocation after
     /// init, once for each communicator.
     #[cold]
-    fn tell(&self, context: &Context, index: u32, identity: &Identity<'_>) {
+    fn tell(&self, context: &Context, index: u32, identity: &CommunicatorIdentity<'_>) {
         if context.tell(identity.rank) {
             let name = identity.name.map(|name| name.c_str().to_string_lossy().into_owned()).unwrap_or_default();
             self.send(News::Told { index, id: identity.id, name, rank: identity.rank });
@@ -79,14 +82,14 @@ impl Recorder {
     }
 
     #[inline(always)]
-    pub(super) fn call(&self, started: Started<'_>, call: &Call<'_>) -> u64 {
+    pub(super) fn call(&self, started: Started<'_>, call: &ApiCall<'_>) -> u64 {
         let Started { cell, kind, parent, .. } = started;
         let datatype = Datatype::of(call.datatype);
         let bytes = call.count.saturating_mul(datatype.element_bytes());
         cell.enqueued_ops.add(1);
         cell.enqueued_bytes.add(bytes);
         let Some(Home { context, index, raw }) = self.home(started) else { return 0 };
-        let (function, captured, root) = (Name::of(call.function), call.captured, call.root);
+        let (function, captured, root) = (FunctionName::of(call.function), call.captured, call.root);
         let words = OfCall { bytes, function, datatype, root, captured, ..OfCall::default() }.pack();
         // made anew for each call, as in `operation`
         let origin = || (Started { cell, kind, context: raw, parent }, Home { context, index, raw });
@@ -95,7 +98,7 @@ impl Recorder {
             self.timed_call(started, home, words, call.stream)
         } else {
             let (started, home) = origin();
-            self.ordered(started, home, |order, _| OfCall::placed(words, Place::new(order, 0))).0
+            self.ordered(started, home, |order, _| OfCall::placed(words, StartOrder::new(order, 0))).0
         };
         if handle != 0 {
             // NCCL reports no stop of an event without a handle; the start has read the clock just now
@@ -113,7 +116,8 @@ impl Recorder {
         let payload = OfCall::unpack(words);
         let OfCall { bytes, function, captured, .. } = payload;
         cell.launching.call(index, function, bytes);
-        let silent = kind == Kind::CollApi && !captured && context.has_silent_broadcasts() && function.is_broadcast();
+        let silent =
+            kind == EventKind::CollApi && !captured && context.has_silent_broadcasts() && function.is_broadcast();
         let distance = |order| match Handle::parse_context(raw) {
             Some(context) if silent => {
                 let (distance, replaced) = cell.launching.silent_call(KernelId { context, order }, stream);
@@ -122,7 +126,7 @@ impl Recorder {
             }
             _ => 0,
         };
-        let payload = |order, _| OfCall { silent, place: Place::new(order, distance(order)), ..payload }.pack();
+        let payload = |order, _| OfCall { silent, place: StartOrder::new(order, distance(order)), ..payload }.pack();
         let (handle, _) = self.ordered(started, home, payload);
         cell.launching.name_call(handle);
         if silent || captured {
@@ -188,7 +192,7 @@ impl Recorder {
         home: Home<'_>,
         (handle, order): (u64, u64),
         peer: Option<i32>,
-        algorithm: Name,
+        algorithm: FunctionName,
     ) {
         // of the replay of a graph a recording has the time here, since it has no launch
         let replayed = if self.launches.are_replayed() { cell.launching.take_recorded() } else { None };
@@ -212,7 +216,7 @@ impl Recorder {
     /// Records a collective by copy engine. Its copies lie between two CUDA events; the first one is recorded before
     /// the operation itself.
     #[inline(never)]
-    pub(super) fn copies(&self, started: Started<'_>, operation: &Operation<'_>) -> u64 {
+    pub(super) fn copies(&self, started: Started<'_>, operation: &StartedOperation<'_>) -> u64 {
         let Started { cell, context, .. } = started;
         let timed = self.launches.are_timed() && self.contexts.find(context).is_some();
         if timed {

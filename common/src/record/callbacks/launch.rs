@@ -8,10 +8,10 @@
 
 use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
-use crate::launch::cuda::Calls;
-use crate::launch::{KernelId, Launch, News, Recorded, Source, Starts, Untimed};
+use crate::launch::cuda::CudaCalls;
+use crate::launch::{KernelId, Launch, LaunchSource, News, Recorded, Starts, Untimed};
 use crate::record::context::Context;
-use crate::record::host_region::{self, Region};
+use crate::record::host_region::{self, HostRegion};
 use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::record::thread::launching::Silent;
@@ -22,7 +22,7 @@ type Begun = (Option<Box<Launch>>, Option<Untimed>);
 /// Reports that a launch or its operations have started. For an outer group's kernel, the group ends there.
 pub(super) fn started(handle: u64) {
     if matches!(Handle::shared(handle), Some(Shared::NestedLaunch | Shared::NestedGroup)) {
-        host_region::started(handle, || Region::GroupEnd);
+        host_region::started(handle, || HostRegion::GroupEnd);
     }
 }
 
@@ -145,7 +145,7 @@ impl Recorder {
         let Some(mut launch) = self.launches.take(&calls) else {
             return if driver.is_over() { failed } else { (None, Some(Untimed::NoEvent)) };
         };
-        if let (Source::Events { pool: of, .. }, Some(pool)) = (launch.source, pool)
+        if let (LaunchSource::Events { pool: of, .. }, Some(pool)) = (launch.source, pool)
             && of != pool as usize
         {
             self.launches.give_back(launch);
@@ -176,7 +176,7 @@ impl Recorder {
             let is_chosen = driver.records_in_graphs() && self.launches.is_capture_chosen(self.settings.graph_events);
             let mut launch = if is_chosen { self.launches.make_for_graph(&calls) } else { None }?;
             // of the launching thread's current context, as the kernel is: else NCCL could not launch it
-            let Source::Events { first, .. } = launch.source else { return None };
+            let LaunchSource::Events { first, .. } = launch.source else { return None };
             calls.record_in_graph(first, stream)?;
             (launch.stream, launch.before, launch.number) = (stream, cell.now(), call);
             launch.kernel = Some(KernelId { context, order: 0 });
@@ -189,7 +189,7 @@ impl Recorder {
     #[cold]
     fn capture_ends(&self, cell: &ThreadCell, mut launch: Box<Launch>) {
         cell.launching.begin(None, Some(Untimed::Graph));
-        let Source::Events { last, .. } = launch.source else { return };
+        let LaunchSource::Events { last, .. } = launch.source else { return };
         let calls = self.launches.driver().and_then(|driver| driver.calls());
         let is_recorded = calls.is_some_and(|calls| calls.record_in_graph(last, launch.stream).is_some());
         if let (true, Some(KernelId { context, .. })) = (is_recorded, launch.kernel) {
@@ -199,10 +199,10 @@ impl Recorder {
         }
     }
 
-    fn record_first(calls: &Calls<'_>, launch: &Launch) -> Option<()> {
+    fn record_first(calls: &CudaCalls<'_>, launch: &Launch) -> Option<()> {
         match launch.source {
-            Source::Events { first, .. } => calls.record(first, launch.stream),
-            Source::Recording(_) => Some(()),
+            LaunchSource::Events { first, .. } => calls.record(first, launch.stream),
+            LaunchSource::Recording(_) => Some(()),
         }
     }
 
@@ -210,7 +210,7 @@ impl Recorder {
     /// unknown.
     fn end_events(&self, cell: &ThreadCell, mut launch: Box<Launch>) -> Option<Box<Launch>> {
         launch.after = cell.now().max(1);
-        if let Source::Events { pool, last, .. } = launch.source {
+        if let LaunchSource::Events { pool, last, .. } = launch.source {
             let calls = self.launches.driver()?.calls()?;
             calls.record(last, launch.stream)?;
             self.launches.make_anchor(pool, &calls);

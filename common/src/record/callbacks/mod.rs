@@ -13,13 +13,13 @@ mod launch;
 use crate::base::log;
 use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
-use crate::event::kind::Kind;
-use crate::event::name::Name;
-use crate::event::{Call, Communicator, Event, State};
+use crate::event::kind::EventKind;
+use crate::event::name::FunctionName;
+use crate::event::{ApiCall, Event, InitCommunicator, StateChange};
 use crate::launch::Anchor;
 use crate::launch::Recorded;
 use crate::record::context::Context;
-use crate::record::host_region::{self, Region};
+use crate::record::host_region::{self, HostRegion};
 use crate::record::news::News;
 use crate::record::payload::Payload;
 use crate::record::pool::Pool;
@@ -37,10 +37,10 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
     let Some(recorder) = begun() else { return 0 };
     let handle = recorder.start(context, parent, event);
     match event {
-        Event::CollApi(Call { function, .. }) | Event::P2pApi(Call { function, .. }) => {
+        Event::CollApi(ApiCall { function, .. }) | Event::P2pApi(ApiCall { function, .. }) => {
             // by value: by reference, the whole event would have to be in memory
             let function = *function;
-            host_region::started(handle, move || Region::Call(Name::of(function)))
+            host_region::started(handle, move || HostRegion::Call(FunctionName::of(function)))
         }
         Event::KernelLaunch { .. } | Event::Group => launch::started(handle),
         _ => {}
@@ -51,7 +51,7 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
 /// Records a change of an event's state. `state` decodes it, and is called right where the result decides what to do,
 /// so that the state is examined once.
 #[inline(always)]
-pub fn state(handle: u64, state: impl FnOnce() -> State) {
+pub fn state(handle: u64, state: impl FnOnce() -> StateChange) {
     if let Some(recorder) = begun() {
         recorder.state(handle, state);
     }
@@ -102,7 +102,7 @@ pub fn of_nothing() {
 #[derive(Debug, Clone, Copy)]
 struct Started<'a> {
     cell: &'a ThreadCell,
-    kind: Kind,
+    kind: EventKind,
     context: u64,
     parent: u64,
 }
@@ -125,7 +125,7 @@ fn refuse(cell: &ThreadCell, context: u64) {
 
 impl Recorder {
     /// Opens a communicator's context. Returns its number; [`NO_CONTEXT`] if there is no room.
-    pub fn init(&self, communicator: Communicator) -> u64 {
+    pub fn init(&self, communicator: InitCommunicator) -> u64 {
         let now = match ThreadCell::of_callback(false) {
             Some(cell) => {
                 cell.others.one();
@@ -184,15 +184,15 @@ impl Recorder {
         let _section = cell.enter();
         let started = |kind| Started { cell, kind, context, parent };
         match event {
-            Event::ProxyStep { step } => self.proxy_step(started(Kind::ProxyStep), *step),
-            Event::KernelCh { channel, ptimer } => self.kernel_channel(started(Kind::KernelCh), *channel, *ptimer),
-            Event::ProxyOp(operation) => self.proxy_op(started(Kind::ProxyOp), operation),
-            Event::Coll(operation) => self.operation(started(Kind::Coll), operation),
-            Event::P2p(operation) => self.operation(started(Kind::P2p), operation),
+            Event::ProxyStep { step } => self.proxy_step(started(EventKind::ProxyStep), *step),
+            Event::KernelCh { channel, ptimer } => self.kernel_channel(started(EventKind::KernelCh), *channel, *ptimer),
+            Event::ProxyOp(operation) => self.proxy_op(started(EventKind::ProxyOp), operation),
+            Event::Coll(operation) => self.operation(started(EventKind::Coll), operation),
+            Event::P2p(operation) => self.operation(started(EventKind::P2p), operation),
             // a copy: passing the operation itself by reference would force all events into memory
-            Event::CeColl(operation) => self.copies(started(Kind::CeColl), &{ *operation }),
-            Event::CollApi(call) => self.call(started(Kind::CollApi), call),
-            Event::P2pApi(call) => self.call(started(Kind::P2pApi), call),
+            Event::CeColl(operation) => self.copies(started(EventKind::CeColl), &{ *operation }),
+            Event::CollApi(call) => self.call(started(EventKind::CollApi), call),
+            Event::P2pApi(call) => self.call(started(EventKind::P2pApi), call),
             Event::GroupApi => {
                 // NCCL reports the group right before its first call, which gives the time
                 cell.begin_api();
@@ -216,28 +216,28 @@ impl Recorder {
 
     /// See [`state`].
     #[inline(always)]
-    pub fn state(&self, handle: u64, state: impl FnOnce() -> State) {
+    pub fn state(&self, handle: u64, state: impl FnOnce() -> StateChange) {
         let Some(cell) = ThreadCell::of_callback(false) else { return };
         cell.others.one();
         match state() {
-            State::Other if self.under_way(handle).is_some() => {}
-            State::SendWait { bytes } => {
-                self.amend(cell, handle, Kind::ProxyStep, |slot, generation| {
+            StateChange::Other if self.under_way(handle).is_some() => {}
+            StateChange::SendWait { bytes } => {
+                self.amend(cell, handle, EventKind::ProxyStep, |slot, generation| {
                     slot.send_wait(generation, cell.now(), bytes)
                 });
             }
-            State::KernelChStop { ptimer } => {
-                self.amend(cell, handle, Kind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
+            StateChange::KernelChStop { ptimer } => {
+                self.amend(cell, handle, EventKind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
             }
-            State::GroupEndBegins if Handle::shared(handle) == Some(Shared::GroupApi) => {
+            StateChange::GroupEndBegins if Handle::shared(handle) == Some(Shared::GroupApi) => {
                 cell.enter_api(cell.now());
-                host_region::started(handle, || Region::GroupEnd);
+                host_region::started(handle, || HostRegion::GroupEnd);
                 if self.launches.are_timed() {
                     self.group_launches(cell);
                 }
             }
-            State::GroupEndBegins if self.under_way(handle).is_some() => {}
-            State::Other | State::GroupEndBegins => ignore(cell, handle),
+            StateChange::GroupEndBegins if self.under_way(handle).is_some() => {}
+            StateChange::Other | StateChange::GroupEndBegins => ignore(cell, handle),
         }
     }
 
@@ -245,7 +245,7 @@ impl Recorder {
     /// waits for the write before it gives the slot's block back. It has to: other kinds do not stamp those words, so a
     /// late write would be taken for the data of a later event.
     #[inline(always)]
-    fn amend(&self, cell: &ThreadCell, handle: u64, wanted: Kind, write: impl FnOnce(&Slot, u32)) {
+    fn amend(&self, cell: &ThreadCell, handle: u64, wanted: EventKind, write: impl FnOnce(&Slot, u32)) {
         let _section = cell.enter();
         match self.kept(handle) {
             Some((slot, kind, generation)) if kind == wanted => write(slot, generation),
@@ -263,19 +263,19 @@ impl Recorder {
         let Some((slot, kind, generation)) = self.under_way(handle) else { return self.stop_of_no_slot(cell, handle) };
         match kind {
             // nobody asks when a receive ends
-            Kind::ProxyStep if !slot.has_state(generation) => slot.stop(generation, cell.recently()),
+            EventKind::ProxyStep if !slot.has_state(generation) => slot.stop(generation, cell.recently()),
             // one timed stop for each operation and thread, with a stamp, gives the offset between the GPU's clock and
             // this one
-            Kind::KernelCh if !slot.has_state(generation) || !cell.noted.is_first_to_stop(slot.parent()) => {
+            EventKind::KernelCh if !slot.has_state(generation) || !cell.noted.is_first_to_stop(slot.parent()) => {
                 slot.stop_untimed(generation)
             }
-            Kind::CollApi | Kind::P2pApi => {
+            EventKind::CollApi | EventKind::P2pApi => {
                 let now = cell.now();
                 slot.stop(generation, now);
                 cell.leave_api(now, CLOCK.last_scale());
                 host_region::stopped(handle);
             }
-            Kind::CeColl => {
+            EventKind::CeColl => {
                 slot.stop(generation, cell.now());
                 if self.launches.are_timed() {
                     self.copies_end(cell);
@@ -318,7 +318,7 @@ impl Recorder {
 
     /// Returns the slot of an event that has not stopped, its kind and its generation.
     #[inline(always)]
-    fn under_way(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
+    fn under_way(&self, handle: u64) -> Option<(&Slot, EventKind, u32)> {
         let slot = self.pool.holding(handle)?;
         // the slot holds this number, so it is a handle
         let handle = Handle::known(handle);
@@ -329,7 +329,7 @@ impl Recorder {
     /// Like [`Recorder::under_way`], if the slot's block is still in use. A slot of a block that was given back keeps
     /// its event until another one comes, but nobody reads it.
     #[inline(always)]
-    fn kept(&self, handle: u64) -> Option<(&Slot, Kind, u32)> {
+    fn kept(&self, handle: u64) -> Option<(&Slot, EventKind, u32)> {
         self.under_way(handle).filter(|_| self.pool.find(Handle::known(handle)).is_some())
     }
 

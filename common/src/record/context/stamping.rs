@@ -3,8 +3,8 @@
 use super::Context;
 use super::switching::Switched;
 use crate::base::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crate::event::name::Name;
-use crate::event::{Mask, Timed};
+use crate::event::name::FunctionName;
+use crate::event::{Mask, TimingOptions};
 
 /// State of the stamps of a communicator's kernels.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ const STAMPED_FUNCTIONS: usize = 8;
 
 impl Context {
     /// Sets how the communicator's operations are timed, and whether NCCL was asked for kernel events.
-    pub fn time_by(&self, timed: &Timed, kernel_events: bool) {
+    pub fn time_by(&self, timed: &TimingOptions, kernel_events: bool) {
         let Stamping { believed, doubt, counts_self, silent_broadcasts, kernel_events: asked, mask, pool } =
             &self.stamping;
         pool.store(0, Ordering::Relaxed);
@@ -99,19 +99,19 @@ impl Context {
         self.stamping.doubt.load(Ordering::Relaxed)
     }
 
-    fn believed(&self, function: Name) -> &AtomicU64 {
+    fn believed(&self, function: FunctionName) -> &AtomicU64 {
         let index = function.function().unwrap_or(STAMPED_FUNCTIONS).min(STAMPED_FUNCTIONS - 1);
         &self.stamping.believed[index]
     }
 
     /// Returns whether stamps have timed the last kernel that ran only this function, on data of this size class (0 to
     /// 64).
-    pub fn believes(&self, function: Name, class: u8) -> bool {
+    pub fn believes(&self, function: FunctionName, class: u8) -> bool {
         self.believed(function).load(Ordering::Relaxed) >> class.min(63) & 1 == 1
     }
 
     /// Notes whether stamps time a kernel that ran only this function, on data of this size class.
-    pub fn learn(&self, function: Name, class: u8, believed: bool) {
+    pub fn learn(&self, function: FunctionName, class: u8, believed: bool) {
         let classes = self.believed(function);
         let (bit, known) = (1 << class.min(63), classes.load(Ordering::Relaxed));
         // two threads that learn at once may forget one class, which costs an event

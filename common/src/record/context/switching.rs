@@ -33,7 +33,7 @@ static SWITCHED: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 
 /// Whether NCCL was asked for kernel channels when an operation was called.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Asked {
+pub enum ChannelsAsked {
     /// It was.
     #[default]
     Yes,
@@ -90,17 +90,19 @@ impl Switched {
 
     /// Returns whether NCCL was asked for kernel channels at a call at this time, in ticks. `close` is the time behind a
     /// switch within which another thread may still have read the mask of before.
-    pub fn asked_at(self, time: u64, close: u64) -> Asked {
-        let (Some(place), Some(mask)) = (self.0.map(|place| place as usize), self.mask()) else { return Asked::Yes };
+    pub fn asked_at(self, time: u64, close: u64) -> ChannelsAsked {
+        let (Some(place), Some(mask)) = (self.0.map(|place| place as usize), self.mask()) else {
+            return ChannelsAsked::Yes;
+        };
         let count = SWITCHED[place].load(Ordering::Acquire) as usize;
         let entry = |number: usize| SWITCHES[place][number % REMEMBERED].load(Ordering::Acquire);
-        let is = |asked: bool| if asked { Asked::Yes } else { Asked::No };
+        let is = |asked: bool| if asked { ChannelsAsked::Yes } else { ChannelsAsked::No };
         for number in (count.saturating_sub(REMEMBERED - 1)..count).rev() {
             let (begun, asked) = (entry(number) >> 1, entry(number) & 1 == 1);
             if begun < time {
                 let before =
                     number.checked_sub(1).map_or(mask.own & mask.kernels != 0, |number| entry(number) & 1 == 1);
-                return if before != asked && time - begun < close { Asked::Perhaps } else { is(asked) };
+                return if before != asked && time - begun < close { ChannelsAsked::Perhaps } else { is(asked) };
             }
         }
         is(mask.own & mask.kernels != 0)
@@ -181,7 +183,7 @@ mod tests {
         let mask =
             Mask { word: &WORD, own: 0x42, presets: [2, 0x42, 0x5a, 0xff], kernels: 0x40, lacks_launches: false };
         let switched = Switched::of(Some(mask));
-        assert_eq!((Switched::of(Some(mask)), switched.asked_at(5, 10)), (switched, Asked::Yes));
+        assert_eq!((Switched::of(Some(mask)), switched.asked_at(5, 10)), (switched, ChannelsAsked::Yes));
         want(Some(Preset::Api));
         assert!(is_due());
         switched.apply(100, true);
@@ -192,7 +194,7 @@ mod tests {
         switched.ask(true);
         assert_eq!(WORD.load(Ordering::Relaxed), 0xff);
         let asked = [100, 101, 109, 110, 200, 201, 210].map(|time| switched.asked_at(time, 10));
-        use Asked::{No, Perhaps, Yes};
+        use ChannelsAsked::{No, Perhaps, Yes};
         assert_eq!(asked, [Yes, Perhaps, Perhaps, No, No, Perhaps, Yes]);
         // between presets that both have stamps, nothing is in doubt
         want(None);

@@ -26,7 +26,7 @@ mod tests;
 
 use crate::base::sync::{AtomicU64, Ordering};
 use crate::event::handle::Handle;
-use crate::event::kind::Kind;
+use crate::event::kind::EventKind;
 use crate::record::payload::Payload;
 
 const VALUE_BITS: u32 = 48;
@@ -44,11 +44,11 @@ pub struct Slot {
 
 /// The content of a slot at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recorded {
+pub struct SlotContent {
     /// Its handle.
     pub handle: u64,
     /// Kind of the event.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The parent's handle as NCCL gave it, unchecked.
     pub parent: u64,
     /// Start of the event in ticks.
@@ -88,9 +88,9 @@ impl Slot {
         self.words[3].store(0, Ordering::Relaxed);
         match handle.kind() {
             // words 4 and 5 of a step are stamped: its states write them later
-            Some(Kind::ProxyStep) => self.words[6].store(payload[2], Ordering::Relaxed),
+            Some(EventKind::ProxyStep) => self.words[6].store(payload[2], Ordering::Relaxed),
             // word 5 of a kernel channel is stamped
-            Some(Kind::KernelCh) => {
+            Some(EventKind::KernelCh) => {
                 self.words[4].store(payload[0], Ordering::Relaxed);
                 self.words[6].store(payload[2], Ordering::Relaxed);
             }
@@ -128,7 +128,7 @@ impl Slot {
     }
 
     /// Writes a stop without a time, for kinds whose start is not timed either: the stop equals the start
-    /// ([`Recorded::timed_stop`]). A timed stop in the same tick counts as untimed, too; its time is lost, but no wrong
+    /// ([`SlotContent::timed_stop`]). A timed stop in the same tick counts as untimed, too; its time is lost, but no wrong
     /// time takes its place.
     #[inline(always)]
     pub fn stop_untimed(&self, generation: u32) {
@@ -207,20 +207,20 @@ impl Slot {
 
     /// Returns the content, if the slot holds an event of `generation`.
     #[inline]
-    pub fn read(&self, generation: u32) -> Option<Recorded> {
+    pub fn read(&self, generation: u32) -> Option<SlotContent> {
         let handle = Handle::of_generation(self.words[0].load(Ordering::Acquire), generation)?;
         let kind = handle.kind()?;
         let tag = tag(generation);
         let stop = unstamped(tag, self.words[3].load(Ordering::Acquire));
         let word = |index: usize| self.words[index].load(Ordering::Relaxed);
         let mut start = word(2);
-        if kind == Kind::ProxyStep
+        if kind == EventKind::ProxyStep
             && let Some(again) = unstamped(tag, word(7))
         {
             // a start before the first one belongs to an older event, whose tag has come round again
             start = start.max(near(start, again));
         }
-        Some(Recorded {
+        Some(SlotContent {
             handle: handle.raw(),
             kind,
             parent: word(1),
@@ -241,7 +241,7 @@ pub struct SendWait {
     pub bytes: u64,
 }
 
-impl Recorded {
+impl SlotContent {
     /// Returns words 4 to 7 as the start wrote them.
     pub fn payload(&self) -> Payload {
         self.payload

@@ -1,6 +1,6 @@
 use super::*;
 
-fn handle(generation: u32, kind: Kind) -> Handle {
+fn handle(generation: u32, kind: EventKind) -> Handle {
     Handle::of_event(kind, 0, generation)
 }
 
@@ -23,7 +23,7 @@ fn an_empty_slot_holds_nothing() {
 fn a_step_keeps_its_send_wait_and_its_stop() {
     let slot = empty();
     let start = 0xABCD_FFFF_FFFF_FFF0; // low 48 bits wrap between start and stop
-    slot.start(handle(5, Kind::ProxyStep), 42, start, [0, 0, 3, 0]);
+    slot.start(handle(5, EventKind::ProxyStep), 42, start, [0, 0, 3, 0]);
     assert_eq!(slot.read(5).and_then(|event| event.send_wait()), None);
     slot.send_wait(5, start + 20, 1000);
     slot.stop(5, start + 100);
@@ -36,7 +36,7 @@ fn a_step_keeps_its_send_wait_and_its_stop() {
 fn an_untimed_stop_is_one_without_a_time() {
     let slot = empty();
     let start = 0xABCD_FFFF_FFFF_FFF0;
-    slot.start(handle(5, Kind::KernelCh), 42, start, [7, 0, 3, 0]);
+    slot.start(handle(5, EventKind::KernelCh), 42, start, [7, 0, 3, 0]);
     assert_eq!((slot.parent(), slot.read(5).unwrap().timed_stop()), (42, None));
     slot.stop_untimed(5);
     let event = slot.read(5).unwrap();
@@ -48,23 +48,23 @@ fn an_untimed_stop_is_one_without_a_time() {
 #[test]
 fn a_step_starts_again_and_no_event_after_it_does() {
     let slot = empty();
-    slot.start(handle(5, Kind::ProxyStep), 0, 10, [0; 4]);
+    slot.start(handle(5, EventKind::ProxyStep), 0, 10, [0; 4]);
     slot.restart(5, 15);
     slot.stop(5, 20);
     let event = slot.read(5).unwrap();
     assert_eq!((event.start, event.stop), (15, Some(20)));
-    slot.start(handle(6, Kind::ProxyStep), 0, 30, [0; 4]);
+    slot.start(handle(6, EventKind::ProxyStep), 0, 30, [0; 4]);
     slot.restart(5, 40);
     assert_eq!(slot.read(6).unwrap().start, 30);
-    slot.start(handle(5 + (1 << 15), Kind::ProxyStep), 0, 50, [0; 4]);
+    slot.start(handle(5 + (1 << 15), EventKind::ProxyStep), 0, 50, [0; 4]);
     assert_eq!(slot.read(5 + (1 << 15)).unwrap().start, 50);
 }
 
 #[test]
 fn a_write_for_an_older_event_reads_as_absent() {
     let slot = empty();
-    slot.start(handle(5, Kind::ProxyStep), 0, 10, [0; 4]);
-    slot.start(handle(6, Kind::ProxyStep), 0, 20, [0; 4]);
+    slot.start(handle(5, EventKind::ProxyStep), 0, 10, [0; 4]);
+    slot.start(handle(6, EventKind::ProxyStep), 0, 20, [0; 4]);
     slot.stop(5, 30);
     slot.send_wait(5, 30, 8);
     let event = slot.read(6).unwrap();
@@ -75,10 +75,10 @@ fn a_write_for_an_older_event_reads_as_absent() {
 #[test]
 fn sizes_and_stamps_out_of_range_are_absent() {
     let slot = empty();
-    slot.start(handle(1, Kind::ProxyStep), 0, 0, [0; 4]);
+    slot.start(handle(1, EventKind::ProxyStep), 0, 0, [0; 4]);
     slot.send_wait(1, 1, u64::MAX);
     assert_eq!(slot.read(1).unwrap().send_wait(), None);
-    slot.start(handle(2, Kind::KernelCh), 0, 0, [1000, 0, 0, 0]);
+    slot.start(handle(2, EventKind::KernelCh), 0, 0, [1000, 0, 0, 0]);
     slot.kernel_stop(2, u64::MAX / 2);
     assert_eq!(slot.read(2).unwrap().kernel(), None);
 }
@@ -87,7 +87,7 @@ fn sizes_and_stamps_out_of_range_are_absent() {
 fn kernel_stops_before_and_after_their_start() {
     let slot = empty();
     let start = 1_795_151_200_592_925_376;
-    slot.start(handle(3, Kind::KernelCh), 0, 0, [start, 0, 7, 0]);
+    slot.start(handle(3, EventKind::KernelCh), 0, 0, [start, 0, 7, 0]);
     slot.kernel_stop(3, start + 43_744);
     assert_eq!(slot.read(3).unwrap().kernel(), Some((start, start + 43_744)));
     slot.kernel_stop(3, start - 5);

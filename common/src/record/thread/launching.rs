@@ -5,7 +5,7 @@
 //! kernel will most likely run.
 
 use crate::event::handle::Handle;
-use crate::event::name::Name;
+use crate::event::name::FunctionName;
 use crate::launch::Anchor;
 use crate::launch::{KernelId, Launch, Recorded, Untimed};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -22,9 +22,9 @@ const NOT_ASKED: u8 = 2;
 
 /// A launch that its thread holds, or none.
 #[derive(Debug, Default)]
-struct Held(AtomicPtr<Launch>);
+struct HeldLaunch(AtomicPtr<Launch>);
 
-impl Held {
+impl HeldLaunch {
     fn is_there(&self) -> bool {
         !self.0.load(Ordering::Relaxed).is_null()
     }
@@ -50,7 +50,7 @@ impl Held {
 
 /// API calls under way on the thread, in one group.
 #[derive(Debug, Default)]
-struct Calls {
+struct GroupCalls {
     /// Index of their context, or `u64::MAX` if they are in several contexts.
     context: AtomicU64,
     count: AtomicU32,
@@ -81,20 +81,20 @@ pub(crate) struct Launching {
     first: AtomicU64,
     /// Context and ticks of the last launch on the thread; 0 for none.
     launched: [AtomicU64; 2],
-    launch: Held,
+    launch: HeldLaunch,
     /// Why the kernel has no events; 0 where no events were wanted.
     untimed: AtomicU8,
     /// Whether the GPU's stamps were asked for when the group of calls began: [`UNKNOWN`], [`ASKED`] or [`NOT_ASKED`].
     group_stamps: AtomicU8,
     /// Whether they were asked for when the last kernel was launched.
     stamped: AtomicBool,
-    calls: Calls,
+    calls: GroupCalls,
     /// Call and context of the group's captured launch with events; 0 for none.
     captured: [AtomicU64; 2],
     /// The first silent call of the group: its place in the order of starts plus one (0 for none), its context, stream
     /// and handle.
     silent: [AtomicU64; 4],
-    around_silent: Held,
+    around_silent: HeldLaunch,
     /// A recording's times of the next launch: first and last event, when they were learnt, the kernel's begin, and
     /// when the first event was recorded; 0 where the recording lacks the time.
     recorded: [AtomicU64; 5],
@@ -183,8 +183,8 @@ impl Launching {
     }
 
     /// Notes an API call.
-    pub(crate) fn call(&self, context: u32, function: Name, bytes: u64) {
-        let Calls { context: of, count, function: last, class, .. } = &self.calls;
+    pub(crate) fn call(&self, context: u32, function: FunctionName, bytes: u64) {
+        let GroupCalls { context: of, count, function: last, class, .. } = &self.calls;
         let before = count.load(Ordering::Relaxed);
         let other = before > 0 && of.load(Ordering::Relaxed) != u64::from(context);
         of.store(if other { u64::MAX } else { u64::from(context) }, Ordering::Relaxed);
@@ -195,10 +195,10 @@ impl Launching {
 
     /// Returns the only call of the group, if the group has one call and it is of that context: its function, and its
     /// size class (0 for no bytes, else one more than the binary logarithm).
-    pub(crate) fn only_call(&self, context: u32) -> Option<(Name, u8)> {
-        let Calls { context: of, count, function, class, .. } = &self.calls;
+    pub(crate) fn only_call(&self, context: u32) -> Option<(FunctionName, u8)> {
+        let GroupCalls { context: of, count, function, class, .. } = &self.calls;
         let only = count.load(Ordering::Relaxed) == 1 && of.load(Ordering::Relaxed) == u64::from(context);
-        only.then(|| (Name::from_bits(function.load(Ordering::Relaxed)), class.load(Ordering::Relaxed)))
+        only.then(|| (FunctionName::from_bits(function.load(Ordering::Relaxed)), class.load(Ordering::Relaxed)))
     }
 
     /// Stores the handle of the last call, if the call is the group's first one.
@@ -211,7 +211,7 @@ impl Launching {
     /// Counts a launch of the group. Returns the handle of the group's first call, if all calls are of that context and
     /// no other launch has come before: unless another one follows, the launch runs this call.
     pub(crate) fn first_launch(&self, context: u32) -> Option<u64> {
-        let Calls { context: of, count, first, launches, .. } = &self.calls;
+        let GroupCalls { context: of, count, first, launches, .. } = &self.calls;
         let before = launches.load(Ordering::Relaxed);
         launches.store(before.saturating_add(1), Ordering::Relaxed);
         let is_first = before == 0 && count.load(Ordering::Relaxed) > 0;

@@ -10,7 +10,7 @@ const OPERATIONS: usize = if cfg!(loom) { 2 } else { 16 };
 /// A step that has started.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
-struct Step {
+struct NotedStep {
     /// Handle of its proxy operation.
     proxy: AtomicU64,
     number: AtomicU64,
@@ -22,7 +22,7 @@ struct Step {
 #[cfg_attr(loom, derive(Default))]
 pub(crate) struct Noted {
     /// The last started steps, by proxy operation.
-    steps: [Step; STEPS],
+    steps: [NotedStep; STEPS],
     /// Handles of operations whose kernel channels stopped last.
     stopped: [AtomicU64; OPERATIONS],
 }

@@ -1,7 +1,7 @@
 //! The table of ranks that arrive late at collectives.
 
 use super::figure::{count, number, share};
-use super::table::{Table, View, looked_at};
+use super::table::{TextTable, View, looked_at};
 use crate::summary::{Lateness, Summary};
 use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::fmt::Write;
@@ -62,7 +62,7 @@ fn lateness(summary: &Summary, view: &View) -> String {
             "at most us",
         ];
         let dispensable = ["at most us", "resolved", "of", "p99 us", "known %", "last"];
-        let mut table = Table::new(header, 1, &dispensable).by_communicator(summary);
+        let mut table = TextTable::new(header, 1, &dispensable).by_communicator(summary);
         for row in late.iter().take(view.rows) {
             table.add_row([
                 row.comm.clone(),
@@ -105,7 +105,7 @@ fn lateness(summary: &Summary, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Clocks;
+    use crate::summary::ClockComparison;
 
     fn shown(summary: &Summary) -> String {
         tables(summary, &View::default())
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    fn summary(lateness: Vec<Lateness>, clocks: Option<Clocks>) -> Summary {
+    fn summary(lateness: Vec<Lateness>, clocks: Option<ClockComparison>) -> Summary {
         Summary { lateness, clocks, ..Summary::merge(vec![]) }
     }
 
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn who_is_late_alone_has_no_others() {
-        let text = shown(&summary(vec![row(3, Some(1.0), 8)], Some(Clocks { nodes: 4, error_us: 3.25 })));
+        let text = shown(&summary(vec![row(3, Some(1.0), 8)], Some(ClockComparison { nodes: 4, error_us: 3.25 })));
         assert!(!text.contains("other ranks") && text.contains("\none operation in 8 was looked at\n"), "{text}");
         assert!(text.ends_with("\n\nThe clocks of 4 nodes were compared to 3.2 us\n"), "{text}");
     }

@@ -1,14 +1,14 @@
 //! The table of communicators by bytes.
 
 use super::figure::{bytes, count, number};
-use super::table::{Table, View};
+use super::table::{TextTable, View};
 use crate::summary::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Sums over the ranks of a communicator that are here.
 #[derive(Debug, Default, Clone, Copy)]
-struct Sum {
+struct CommunicatorSum {
     operations: u64,
     bytes: u64,
     /// GPU time of the timed operations, if there are any.
@@ -20,7 +20,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     if summary.communicators.len() < 2 {
         return String::new();
     }
-    let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, CommunicatorSum> = BTreeMap::new();
     for row in &summary.operations {
         let sum = sums.entry(&row.comm).or_default();
         sum.operations += row.count;
@@ -33,7 +33,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     let mut communicators: Vec<_> = summary.communicators.iter().collect();
     communicators.sort_by_key(|row| std::cmp::Reverse(of(&row.comm).bytes));
     let header = ["communicator", "name", "ranks", "nodes", "operations", "bytes", "GPU time ms"];
-    let mut table = Table::new(header, 2, &["nodes", "operations", "name", "ranks"]).by_communicator(summary);
+    let mut table = TextTable::new(header, 2, &["nodes", "operations", "name", "ranks"]).by_communicator(summary);
     for row in communicators.iter().take(view.rows) {
         let sum = of(&row.comm);
         table.add_row([
@@ -58,7 +58,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Communicator;
+    use crate::summary::SummaryCommunicator;
 
     #[test]
     fn a_communicator_without_a_time_on_the_gpu_has_none() {
@@ -70,8 +70,13 @@ mod tests {
             });
             serde_json::from_value(row).unwrap()
         };
-        let communicator =
-            |comm: &str| Communicator { comm: comm.into(), nranks: 1, nnodes: 1, name: String::new(), ranks: vec![] };
+        let communicator = |comm: &str| SummaryCommunicator {
+            comm: comm.into(),
+            nranks: 1,
+            nnodes: 1,
+            name: String::new(),
+            ranks: vec![],
+        };
         let (communicators, operations) = (["c0", "c1"].map(communicator).into(), vec![row("c0", 0), row("c1", 1)]);
         let text = tables(&Summary { communicators, operations, ..Summary::merge(vec![]) }, &View::default());
         let time = |comm: &str| {
@@ -83,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_largest_come_first_and_the_rest_is_counted() {
-        let communicator = |number: i32| Communicator {
+        let communicator = |number: i32| SummaryCommunicator {
             comm: format!("c{number:02}"),
             nranks: 4,
             nnodes: 2,

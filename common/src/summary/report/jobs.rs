@@ -3,7 +3,7 @@
 use super::table::View;
 use crate::base::visible::visible;
 use crate::summary::jobs::are_apart;
-use crate::summary::{Process, Summary};
+use crate::summary::{Summary, SummaryProcess};
 use std::fmt::Write;
 
 /// Largest number of a job's processes that are named.
@@ -24,8 +24,8 @@ pub fn view_of_jobs(jobs: &[Summary], view: &View) -> String {
 }
 
 /// Returns a process' name for people: its file or else its host, with its rank in the largest communicator.
-fn called(process: &Process, summary: &Summary) -> String {
-    let Process { pid, origin, .. } = process;
+fn called(process: &SummaryProcess, summary: &Summary) -> String {
+    let SummaryProcess { pid, origin, .. } = process;
     let place = origin.file.as_deref().or(origin.host.as_deref());
     let place = place.map_or_else(|| format!("process {pid}"), visible);
     let largest = summary.communicators.iter().max_by_key(|row| row.nranks);

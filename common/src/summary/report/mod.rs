@@ -17,8 +17,8 @@ use std::fmt::Write;
 
 pub use figure::count;
 pub use jobs::view_of_jobs;
-pub use order::Order;
-pub use table::{ROWS, Table, View};
+pub use order::PairOrder;
+pub use table::{ROWS, TextTable, View};
 
 /// Writes the tables: operations by function, transfers by pair of ranks, late ranks, and what was not measured.
 pub fn tables(summary: &Summary) -> String {

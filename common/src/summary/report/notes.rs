@@ -3,21 +3,21 @@
 use super::figure::count;
 use crate::figures::missing;
 use crate::launch::Untimed;
-use crate::summary::{Process, Summary};
+use crate::summary::{Summary, SummaryProcess};
 use std::collections::BTreeSet;
 
 /// Something that was counted: its noun, and the rest of the sentence for one and for several.
-struct Counted {
+struct CountedNote {
     noun: &'static str,
     of_one: &'static str,
     of_several: &'static str,
 }
 
-const fn counted(noun: &'static str, of_one: &'static str, of_several: &'static str) -> Counted {
-    Counted { noun, of_one, of_several }
+const fn counted(noun: &'static str, of_one: &'static str, of_several: &'static str) -> CountedNote {
+    CountedNote { noun, of_one, of_several }
 }
 
-impl Counted {
+impl CountedNote {
     fn note(&self, number: u64) -> String {
         let Self { noun, of_one, of_several } = self;
         match number {
@@ -28,13 +28,13 @@ impl Counted {
 }
 
 /// Returns the number of callbacks that a process' recording lacks. They count as dropped, too.
-fn lacking(process: &Process) -> u64 {
+fn lacking(process: &SummaryProcess) -> u64 {
     process.notes.iter().filter_map(|note| missing::lacking(note)).fold(0, u64::saturating_add)
 }
 
 /// Returns the notes, a line each.
 pub(super) fn of(summary: &Summary) -> Vec<String> {
-    let sum = |field: fn(&Process) -> u64| summary.processes.iter().map(field).fold(0, u64::saturating_add);
+    let sum = |field: fn(&SummaryProcess) -> u64| summary.processes.iter().map(field).fold(0, u64::saturating_add);
     let all = [
         (
             sum(|process| process.out_of_step),
@@ -109,7 +109,7 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
         ),
     ];
     let untimed = Untimed::ALL.map(|cause| {
-        let of = |process: &Process| process.untimed.get(cause.name()).copied().unwrap_or(0);
+        let of = |process: &SummaryProcess| process.untimed.get(cause.name()).copied().unwrap_or(0);
         let [of_one, of_several] = cause.meaning();
         (summary.processes.iter().map(of).fold(0, u64::saturating_add), counted("operation", of_one, of_several))
     });

@@ -1,23 +1,23 @@
 //! Tables of the bytes over NVLink, beside those of NCCL's operations, and of network adapters.
 
 use super::figure::{bytes, count, number};
-use super::table::{Table, View};
+use super::table::{TextTable, View};
 use crate::base::visible::visible;
-use crate::summary::{NvLinkGpu, Process, Summary};
+use crate::summary::{NvLinkGpu, Summary, SummaryProcess};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Writes the tables. Empty if nothing was counted.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
-    let processes: Vec<&Process> = summary.processes.iter().filter(|process| process.nvlink.is_some()).collect();
+    let processes: Vec<&SummaryProcess> = summary.processes.iter().filter(|process| process.nvlink.is_some()).collect();
     if processes.is_empty() {
         return String::new();
     }
     nvlink(&processes, view) + &adapters(&processes, view)
 }
 
-fn nvlink(processes: &[&Process], view: &View) -> String {
-    let gpus: Vec<(&Process, &NvLinkGpu)> = processes
+fn nvlink(processes: &[&SummaryProcess], view: &View) -> String {
+    let gpus: Vec<(&SummaryProcess, &NvLinkGpu)> = processes
         .iter()
         .flat_map(|process| process.nvlink.iter().flat_map(|of| &of.gpus).map(move |gpu| (*process, gpu)))
         .collect();
@@ -26,7 +26,7 @@ fn nvlink(processes: &[&Process], view: &View) -> String {
         let header =
             ["process", "GPU", "sent", "NCCL sent", "ratio sent", "received", "NCCL received", "ratio received"];
         let dispensable = ["NCCL received", "ratio received", "received", "process"];
-        let mut table = Table::new(header, 2, &dispensable);
+        let mut table = TextTable::new(header, 2, &dispensable);
         for (process, gpu) in gpus.iter().take(view.rows) {
             let shown = |value: Option<u64>| value.map_or_else(|| "-".into(), bytes);
             table.add_row([
@@ -54,7 +54,7 @@ fn nvlink(processes: &[&Process], view: &View) -> String {
 }
 
 /// Returns lines about figures that are absent, each once.
-fn remarks(processes: &[&Process], gpus: &[(&Process, &NvLinkGpu)]) -> String {
+fn remarks(processes: &[&SummaryProcess], gpus: &[(&SummaryProcess, &NvLinkGpu)]) -> String {
     let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
     for process in processes {
         let Some(of) = &process.nvlink else { continue };
@@ -96,7 +96,7 @@ fn remarks(processes: &[&Process], gpus: &[(&Process, &NvLinkGpu)]) -> String {
     if gpus.is_empty() && !text.is_empty() { format!("\n{text}") } else { text }
 }
 
-fn adapters(processes: &[&Process], view: &View) -> String {
+fn adapters(processes: &[&SummaryProcess], view: &View) -> String {
     // processes of a node read the same counters, from different moments on
     let mut all: BTreeMap<(&str, &str), [u64; 2]> = BTreeMap::new();
     for process in processes {
@@ -111,7 +111,7 @@ fn adapters(processes: &[&Process], view: &View) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(["host", "adapter", "sent", "received"], 2, &["host"]);
+    let mut table = TextTable::new(["host", "adapter", "sent", "received"], 2, &["host"]);
     for ((host, adapter), [sent, received]) in all.iter().take(view.rows) {
         table.add_row([visible(host), visible(adapter), bytes(*sent), bytes(*received)]);
     }

@@ -1,15 +1,15 @@
 //! The table of operations by function: counts and times.
 
 use super::figure::{bytes, count, number, share};
-use super::table::{Table, View};
-use crate::summary::{Operations, Summary};
+use super::table::{TextTable, View};
+use crate::summary::{Summary, SummaryOperations};
 use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Sums of a function's operations over communicators and ranks.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct FunctionSum {
     count: u64,
     bytes: u64,
     gpu_timed: u64,
@@ -24,8 +24,8 @@ struct Sum {
     enqueue_time_us: f64,
 }
 
-impl Sum {
-    fn add(&mut self, row: &Operations) {
+impl FunctionSum {
+    fn add(&mut self, row: &SummaryOperations) {
         self.count += row.count;
         self.bytes = self.bytes.saturating_add(row.bytes);
         self.gpu_timed += row.gpu_timed;
@@ -47,7 +47,7 @@ impl Sum {
 
 /// Writes the table. Empty if there was no operation.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
-    let mut sums: BTreeMap<(&str, &str), Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, &str), FunctionSum> = BTreeMap::new();
     for row in &summary.operations {
         sums.entry((&row.kind, &row.func)).or_default().add(row);
     }
@@ -55,7 +55,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         return String::new();
     }
     let header = ["kind", "function", "count", "bytes", "GPU-timed %", "min us", "mean us", "max us"];
-    let mut table = Table::new(header, 2, &["min us", "kind", "bytes", "GPU-timed %", "count"]);
+    let mut table = TextTable::new(header, 2, &["min us", "kind", "bytes", "GPU-timed %", "count"]);
     for ((kind, function), sum) in &sums {
         let mean = sum.is_timed().then(|| sum.time_us / sum.gpu_timed as f64);
         table.add_row([
@@ -85,14 +85,14 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
 
 /// Writes the times by the host's clock of functions that the GPU has not timed. With NCCL before 2.27, these are all
 /// functions.
-fn by_host(sums: &BTreeMap<(&str, &str), Sum>, view: &View) -> String {
+fn by_host(sums: &BTreeMap<(&str, &str), FunctionSum>, view: &View) -> String {
     let untimed: Vec<_> =
         sums.iter().filter(|(_, sum)| !sum.is_timed() && sum.proxy_timed + sum.enqueue_timed > 0).collect();
     if untimed.is_empty() {
         return String::new();
     }
     let header = ["kind", "function", "by proxy", "proxy mean us", "by enqueue", "enqueue mean us"];
-    let mut table = Table::new(header, 2, &["kind", "by enqueue", "enqueue mean us"]);
+    let mut table = TextTable::new(header, 2, &["kind", "by enqueue", "enqueue mean us"]);
     let mean = |time_us: f64, timed: u64| number((timed > 0).then(|| time_us / timed as f64), 1);
     for ((kind, function), sum) in untimed {
         table.add_row([
@@ -115,8 +115,8 @@ fn by_host(sums: &BTreeMap<(&str, &str), Sum>, view: &View) -> String {
 mod tests {
     use super::*;
 
-    fn row(rank: i32, count: u64, gpu_timed: u64, max_us: Option<f64>) -> Operations {
-        Operations {
+    fn row(rank: i32, count: u64, gpu_timed: u64, max_us: Option<f64>) -> SummaryOperations {
+        SummaryOperations {
             comm: "00000000000000ab".into(),
             rank,
             kind: "Coll".into(),
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    fn cells(rows: &[Operations]) -> (Vec<String>, bool) {
+    fn cells(rows: &[SummaryOperations]) -> (Vec<String>, bool) {
         let text = tables(&Summary { operations: rows.to_vec(), ..Summary::merge(vec![]) }, &View::default());
         let line = text.lines().find(|line| line.contains("AllReduce")).unwrap();
         let cells: Vec<String> = line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect();
@@ -167,7 +167,7 @@ mod tests {
     /// NCCL before 2.27 reports all operations so.
     #[test]
     fn operations_without_gpu_times_have_those_of_the_host() {
-        let none = Operations {
+        let none = SummaryOperations {
             enqueue_timed: 3,
             enqueue_time_us: 6.0,
             proxy_timed: 7,

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 /// The sort order of rank pairs. Pairs whose figure is unknown come last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum PairOrder {
     /// Bytes, most first.
     Bytes,
     /// Transfers, most first.
@@ -22,7 +22,7 @@ pub enum Order {
     Ranks,
 }
 
-impl Order {
+impl PairOrder {
     /// Returns the heading of its column.
     pub(super) fn heading(self) -> Option<&'static str> {
         match self {

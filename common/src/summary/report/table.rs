@@ -6,7 +6,7 @@
 //! a line below names them.
 
 use super::figure::count;
-use super::order::Order;
+use super::order::PairOrder;
 use crate::summary::Summary;
 use comfy_table::{CellAlignment, presets};
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub struct View {
     /// Largest number of rows of a table, at least 1.
     pub rows: usize,
     /// Sort order of rank pairs. By default the order of the summary if all pairs fit, else by bytes.
-    pub order: Option<Order>,
+    pub order: Option<PairOrder>,
 }
 
 impl Default for View {
@@ -35,7 +35,7 @@ impl Default for View {
 
 /// Rows of cells under distinct headings.
 #[derive(Debug)]
-pub struct Table<const N: usize> {
+pub struct TextTable<const N: usize> {
     header: [&'static str; N],
     /// Number of text columns, which come first. The columns behind them are numbers.
     texts: usize,
@@ -54,7 +54,7 @@ struct Shape {
     left_out: usize,
 }
 
-impl<const N: usize> Table<N> {
+impl<const N: usize> TextTable<N> {
     /// Makes a table without rows. The first `texts` columns are texts. `dispensable` has the headings of columns that
     /// may be left out, in this order.
     pub fn new(header: [&'static str; N], texts: usize, dispensable: &[&'static str]) -> Self {
@@ -166,10 +166,10 @@ pub(super) fn looked_at(one_in: impl Iterator<Item = u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Communicator;
+    use crate::summary::SummaryCommunicator;
 
     fn summary(comms: &[&str]) -> Summary {
-        let communicator = |comm: &&str| Communicator {
+        let communicator = |comm: &&str| SummaryCommunicator {
             comm: (*comm).to_owned(),
             nranks: 2,
             nnodes: 1,
@@ -179,8 +179,9 @@ mod tests {
         Summary { communicators: comms.iter().map(communicator).collect(), ..Summary::merge(vec![]) }
     }
 
-    fn table(comms: &[&str]) -> Table<4> {
-        let mut table = Table::new(["communicator", "R2", "sustained MB/s", "fit MB/s"], 1, &["R2", "sustained MB/s"]);
+    fn table(comms: &[&str]) -> TextTable<4> {
+        let mut table =
+            TextTable::new(["communicator", "R2", "sustained MB/s", "fit MB/s"], 1, &["R2", "sustained MB/s"]);
         comms
             .iter()
             .for_each(|comm| table.add_row([(*comm).to_owned(), "0.999".into(), "3367.6".into(), "3883 ± 747".into()]));

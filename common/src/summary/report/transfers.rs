@@ -1,8 +1,8 @@
 //! The table of transfers by pair of ranks.
 
 use super::figure::{bytes, count, number, with_error};
-use super::order::Order;
-use super::table::{Table, View};
+use super::order::PairOrder;
+use super::table::{TextTable, View};
 use crate::summary::Summary;
 use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         let pairs = if others == 1 { "rank pair" } else { "rank pairs" };
         let others = count(others as u64);
         let _ = match view.order {
-            None | Some(Order::Bytes) => writeln!(text, "and {others} {pairs} with fewer bytes"),
+            None | Some(PairOrder::Bytes) => writeln!(text, "and {others} {pairs} with fewer bytes"),
             Some(_) => writeln!(text, "and {others} more {pairs}"),
         };
     }
@@ -38,7 +38,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
 const DISPENSABLE: [&str; 9] =
     ["R2", "sizes", "transfers", "in flight", "channels", "bytes", "sustained MB/s", "latency us", "typical MB/s"];
 
-fn pairs(summary: &Summary, view: &View) -> Table<12> {
+fn pairs(summary: &Summary, view: &View) -> TextTable<12> {
     let header = [
         "communicator",
         "ranks",
@@ -53,10 +53,10 @@ fn pairs(summary: &Summary, view: &View) -> Table<12> {
         "latency us",
         "R2",
     ];
-    let sorted_by = view.order.and_then(Order::heading);
-    let mut table = Table::new(header, 2, &DISPENSABLE).by_communicator(summary).keeping(sorted_by);
+    let sorted_by = view.order.and_then(PairOrder::heading);
+    let mut table = TextTable::new(header, 2, &DISPENSABLE).by_communicator(summary).keeping(sorted_by);
     let mut rows: Vec<_> = summary.transfers.iter().collect();
-    if let Some(order) = view.order.or((rows.len() > view.rows).then_some(Order::Bytes)) {
+    if let Some(order) = view.order.or((rows.len() > view.rows).then_some(PairOrder::Bytes)) {
         rows.sort_by(|one, other| order.compare(one, other));
     }
     for row in rows.into_iter().take(view.rows) {
@@ -129,8 +129,8 @@ mod tests {
         let transfers = vec![pair(0, 30, 5, Some(10.0), Some((100.0, 2.0)))];
         let summary = Summary { transfers, ..Summary::merge(vec![]) };
         let shown = |order| tables(&summary, &View { width: Some(60), order, ..View::default() });
-        assert!(!shown(None).contains("┆  sizes ┆") && !shown(Some(Order::Latency)).contains("bytes ┆"));
-        assert!(shown(Some(Order::Bytes)).contains(" 30 B ") && !shown(Some(Order::Fit)).contains(" 30 B "));
+        assert!(!shown(None).contains("┆  sizes ┆") && !shown(Some(PairOrder::Latency)).contains("bytes ┆"));
+        assert!(shown(Some(PairOrder::Bytes)).contains(" 30 B ") && !shown(Some(PairOrder::Fit)).contains(" 30 B "));
     }
 
     /// A fit is of one of the pair's channels, the sustained rate of all of them.
@@ -161,16 +161,16 @@ mod tests {
         assert_eq!(shown(20, None), ("012".into(), None));
         assert_eq!(shown(2, None), ("02".into(), Some("and 1 rank pair with fewer bytes".into())));
         for (order, expected) in [
-            (Order::Bytes, "021"),
-            (Order::Transfers, "102"),
-            (Order::Sustained, "201"),
-            (Order::Typical, "021"),
-            (Order::Fit, "210"),
-            (Order::Latency, "120"),
-            (Order::Ranks, "012"),
+            (PairOrder::Bytes, "021"),
+            (PairOrder::Transfers, "102"),
+            (PairOrder::Sustained, "201"),
+            (PairOrder::Typical, "021"),
+            (PairOrder::Fit, "210"),
+            (PairOrder::Latency, "120"),
+            (PairOrder::Ranks, "012"),
         ] {
             assert_eq!(shown(20, Some(order)), (expected.into(), None), "{order:?}");
         }
-        assert_eq!(shown(1, Some(Order::Fit)), ("2".into(), Some("and 2 more rank pairs".into())));
+        assert_eq!(shown(1, Some(PairOrder::Fit)), ("2".into(), Some("and 2 more rank pairs".into())));
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes that NCCL's operations should have moved over NVLink.
 
-use super::Rank;
+use super::RankSums;
 use super::adding::grow;
 use crate::hardware::Ways;
 use crate::operation::Operation;
@@ -10,30 +10,30 @@ use std::collections::BTreeMap;
 /// What the operations of each rank should have moved; after its communicator's end, by the GPU that the rank was on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OverNvlink {
-    ranks: BTreeMap<Rank, Moved>,
+    ranks: BTreeMap<RankSums, Moved>,
     ended: BTreeMap<Option<String>, Moved>,
 }
 
 impl OverNvlink {
     /// Returns the sums of a rank.
-    pub(super) fn of(&mut self, rank: Rank) -> &mut Moved {
+    pub(super) fn of(&mut self, rank: RankSums) -> &mut Moved {
         self.ranks.entry(rank).or_default()
     }
 
     /// Notes the numbers of ranks and nodes of a rank's communicator. The first ones hold.
-    pub(super) fn count_members(&mut self, rank: Rank, members: (i32, i32)) {
+    pub(super) fn count_members(&mut self, rank: RankSums, members: (i32, i32)) {
         self.ranks.entry(rank).or_insert_with(|| Moved { members, ..Moved::default() });
     }
 
     /// Keeps the sums of a rank, whose communicator has ended, under its GPU alone.
-    pub(super) fn close(&mut self, rank: Rank, gpu: Option<String>) {
+    pub(super) fn close(&mut self, rank: RankSums, gpu: Option<String>) {
         if let Some(moved) = self.ranks.remove(&rank) {
             self.ended.entry(gpu).or_default().merge(&moved);
         }
     }
 
     /// Returns the sums of each GPU; `gpu` names that of a rank. Ranks whose GPU is not known stand under `None`.
-    pub fn by_gpu(&self, gpu: impl Fn(Rank) -> Option<String>) -> BTreeMap<Option<String>, Moved> {
+    pub fn by_gpu(&self, gpu: impl Fn(RankSums) -> Option<String>) -> BTreeMap<Option<String>, Moved> {
         let mut sums = self.ended.clone();
         self.ranks.iter().for_each(|(&rank, moved)| sums.entry(gpu(rank)).or_default().merge(moved));
         sums

@@ -1,9 +1,9 @@
 //! Sums of operations.
 
 use super::adding::{grow, scaled};
-use crate::operation::kernels::Counted;
-use crate::operation::{Sends, Source, Timing};
-use crate::sums::histograms::{self, Kept, OfOperations};
+use crate::operation::kernels::CountedKernels;
+use crate::operation::{Sends, TimeSource, Timing};
+use crate::sums::histograms::{self, IfHistograms, OfOperations};
 
 /// Operations of one kind, function and peer of one rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct OperationSum {
     /// Sum of their times, ticks.
     pub enqueue_ticks: u64,
     /// Histograms of their sizes and times.
-    pub spread: Kept<OfOperations>,
+    pub spread: IfHistograms<OfOperations>,
 }
 
 impl OperationSum {
@@ -52,7 +52,7 @@ impl OperationSum {
     }
 
     /// Adds an operation. `counted` says which sums of kernel times count its kernel here.
-    pub fn add(&mut self, bytes: u64, timing: Timing, counted: Counted, nanoseconds_per_tick: f64) {
+    pub fn add(&mut self, bytes: u64, timing: Timing, counted: CountedKernels, nanoseconds_per_tick: f64) {
         self.count += 1;
         grow(&mut self.bytes, bytes);
         let time = timing.nanoseconds(nanoseconds_per_tick);
@@ -64,7 +64,7 @@ impl OperationSum {
             Timing::Stamps { .. } | Timing::Events(_) => {
                 self.gpu_timed += 1;
                 grow(&mut self.gpu_timed_bytes, bytes);
-                self.event_timed += u64::from(timing.source() == Source::Events);
+                self.event_timed += u64::from(timing.source() == TimeSource::Events);
                 grow(&mut self.time, time);
                 grow(&mut self.kernel_time, if counted.in_function { time } else { 0 });
                 grow(&mut self.kernel_once, if counted.at_all { time } else { 0 });
@@ -104,13 +104,13 @@ impl OperationSum {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ChannelSum, Transfer};
+    use super::super::{ChannelSum, TransferKey};
     use super::*;
 
     #[test]
     fn operations_are_summed_by_what_timed_them() {
         let mut sum = OperationSum::default();
-        let counted = |in_function, at_all| Counted { in_function, at_all };
+        let counted = |in_function, at_all| CountedKernels { in_function, at_all };
         sum.add(10, Timing::Stamps { start: 100, stop: 150 }, counted(true, true), 1.0);
         sum.add(10, Timing::Stamps { start: 100, stop: 130 }, counted(true, false), 1.0);
         sum.add(10, Timing::Stamps { start: 100, stop: 102 }, counted(false, false), 1.0);
@@ -132,7 +132,7 @@ mod tests {
             Timing::Enqueue(u64::MAX - 5),
         ] {
             for _ in 0..2 {
-                sum.add(u64::MAX - 5, timing, Counted { in_function: true, at_all: true }, 1.0);
+                sum.add(u64::MAX - 5, timing, CountedKernels { in_function: true, at_all: true }, 1.0);
             }
         }
         let other = sum.clone();
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((bytes, times), ([u64::MAX; 2], [u64::MAX; 5]));
         let mut channel = ChannelSum::default();
         for _ in 0..2 {
-            channel.add(&Transfer { start: 0, stop: u64::MAX - 5, bytes: u64::MAX - 5, peer: 1, channel: 0 }, 1.0);
+            channel.add(&TransferKey { start: 0, stop: u64::MAX - 5, bytes: u64::MAX - 5, peer: 1, channel: 0 }, 1.0);
         }
         assert_eq!((channel.bytes, channel.ticks), (u64::MAX, u64::MAX));
     }

@@ -1,13 +1,13 @@
 //! Transfers, and their sums.
 
 use super::adding::{grow, scaled};
-use crate::sums::histograms::{self, Kept, OfTransfers, OfWindows};
+use crate::sums::histograms::{self, IfHistograms, OfTransfers, OfWindows};
 use crate::sums::intervals::Intervals;
 use crate::sums::services::Services;
 
 /// A transfer over the network, as the sender sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Transfer {
+pub struct TransferKey {
     /// Time at which its data went to the network, ticks.
     pub start: u64,
     /// Time at which it was done, ticks.
@@ -20,7 +20,7 @@ pub struct Transfer {
     pub channel: u8,
 }
 
-impl Transfer {
+impl TransferKey {
     /// Returns its duration.
     pub(crate) fn ticks(&self) -> u64 {
         self.stop.saturating_sub(self.start)
@@ -44,19 +44,19 @@ pub struct PairSum {
     /// Begin of the first transfer and end of the last, ticks.
     pub span: Option<(u64, u64)>,
     /// Histograms of its windows' rates and latencies.
-    pub windows: Kept<OfWindows>,
+    pub windows: IfHistograms<OfWindows>,
 }
 
 impl PairSum {
     /// Adds a transfer.
-    pub fn add(&mut self, transfer: &Transfer) {
+    pub fn add(&mut self, transfer: &TransferKey) {
         self.count(transfer);
         self.active.add(transfer.start, transfer.stop);
     }
 
     /// Adds a transfer, except to `active`.
     #[inline]
-    pub(crate) fn count(&mut self, transfer: &Transfer) {
+    pub(crate) fn count(&mut self, transfer: &TransferKey) {
         self.transfers += 1;
         grow(&mut self.bytes, transfer.bytes);
         self.cover((transfer.start, transfer.stop));
@@ -89,13 +89,13 @@ pub struct ChannelSum {
     /// Sum of the transfers' durations, ticks.
     pub ticks: u64,
     /// Histograms of their sizes and times.
-    pub spread: Kept<OfTransfers>,
+    pub spread: IfHistograms<OfTransfers>,
 }
 
 impl ChannelSum {
     /// Adds a transfer.
     #[inline]
-    pub fn add(&mut self, transfer: &Transfer, nanoseconds_per_tick: f64) {
+    pub fn add(&mut self, transfer: &TransferKey, nanoseconds_per_tick: f64) {
         self.transfers += 1;
         grow(&mut self.bytes, transfer.bytes);
         grow(&mut self.ticks, transfer.ticks());
@@ -122,7 +122,7 @@ mod tests {
     fn a_pair_keeps_all_of_its_transfers() {
         let mut sum = PairSum::default();
         for (start, stop, bytes) in [(0, 10, 8), (5, 20, 8), (30, 31, 0)] {
-            sum.add(&Transfer { start, stop, bytes, peer: 1, channel: 0 });
+            sum.add(&TransferKey { start, stop, bytes, peer: 1, channel: 0 });
         }
         assert_eq!((sum.transfers, sum.bytes, sum.active.total()), (3, 16, 21));
     }

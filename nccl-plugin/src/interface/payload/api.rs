@@ -2,7 +2,7 @@
 
 use super::{Tagged, pointer};
 use crate::interface::descriptor::{self, Payload};
-use common::text::Text;
+use common::text::CText;
 use std::ffi::{c_char, c_int, c_void};
 
 /// A group of API calls.
@@ -51,7 +51,7 @@ impl CollApi {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CollApi<'a> {
         // SAFETY: the caller upholds the condition for both strings.
-        let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
+        let [function, datatype] = unsafe { [CText::new(self.function), CText::new(self.datatype)] };
         descriptor::CollApi {
             function,
             count: self.count as u64,
@@ -111,7 +111,7 @@ impl P2pApi {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2pApi<'a> {
         // SAFETY: the caller upholds the condition for both strings.
-        let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
+        let [function, datatype] = unsafe { [CText::new(self.function), CText::new(self.datatype)] };
         descriptor::P2pApi {
             function,
             count: self.count as u64,

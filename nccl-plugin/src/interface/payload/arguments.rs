@@ -1,24 +1,24 @@
 //! The arguments of a state change: NCCL's union for `recordEventState`.
 
 use crate::interface::kind::state;
-use common::event::State;
+use common::event::StateChange;
 use std::ffi::{c_int, c_void};
 
 /// A version's union of arguments of a state change.
-pub trait Change {
+pub trait StateUnion {
     /// Reads a change of state; `arguments` may be NULL.
     ///
     /// # Safety
     /// `arguments` is NULL or NCCL's union of this version, with the member written that the state selects.
-    unsafe fn state(number: c_int, arguments: *const Self) -> State;
+    unsafe fn state(number: c_int, arguments: *const Self) -> StateChange;
 }
 
 /// The union of v4 and later.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub union Arguments {
+pub union StateArguments {
     /// A proxy step.
-    pub proxy_step: Transfer,
+    pub proxy_step: ProxyStepArguments,
     /// The proxy thread.
     pub proxy_ctrl: Appended,
     /// A network plugin.
@@ -27,16 +27,18 @@ pub union Arguments {
     pub kernel_ch: KernelStop,
 }
 
-impl Change for Arguments {
+impl StateUnion for StateArguments {
     #[inline(always)]
-    unsafe fn state(number: c_int, arguments: *const Self) -> State {
+    unsafe fn state(number: c_int, arguments: *const Self) -> StateChange {
         // SAFETY: the caller passes NULL or the version's union; NCCL writes the member that the state selects.
         unsafe {
             match (number, arguments.as_ref()) {
-                (state::GROUP_END_API_START, _) => State::GroupEndBegins,
-                (state::PROXY_STEP_SEND_WAIT, Some(told)) => State::SendWait { bytes: told.proxy_step.size as u64 },
-                (state::KERNEL_CH_STOP, Some(told)) => State::KernelChStop { ptimer: told.kernel_ch.ptimer },
-                _ => State::Other,
+                (state::GROUP_END_API_START, _) => StateChange::GroupEndBegins,
+                (state::PROXY_STEP_SEND_WAIT, Some(told)) => {
+                    StateChange::SendWait { bytes: told.proxy_step.size as u64 }
+                }
+                (state::KERNEL_CH_STOP, Some(told)) => StateChange::KernelChStop { ptimer: told.kernel_ch.ptimer },
+                _ => StateChange::Other,
             }
         }
     }
@@ -53,17 +55,17 @@ pub union OldArguments {
     pub proxy_ctrl: Appended,
 }
 
-impl Change for OldArguments {
-    /// Returns [`State::Other`]: the core uses no argument of these versions.
-    unsafe fn state(_number: c_int, _arguments: *const Self) -> State {
-        State::Other
+impl StateUnion for OldArguments {
+    /// Returns [`StateChange::Other`]: the core uses no argument of these versions.
+    unsafe fn state(_number: c_int, _arguments: *const Self) -> StateChange {
+        StateChange::Other
     }
 }
 
 /// Arguments of a proxy step.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Transfer {
+pub struct ProxyStepArguments {
     /// Bytes of the step.
     pub size: usize,
 }
@@ -106,36 +108,36 @@ pub struct KernelStop {
 mod tests {
     use super::*;
 
-    fn read<A: Change>(number: c_int, arguments: *const A) -> State {
+    fn read<A: StateUnion>(number: c_int, arguments: *const A) -> StateChange {
         // SAFETY: the tests pass NULL or a whole union.
         unsafe { A::state(number, arguments) }
     }
 
     #[test]
     fn sizes_and_stamps_are_read_since_v4() {
-        let size = Arguments { proxy_step: Transfer { size: 4096 } };
-        let stamp = Arguments { kernel_ch: KernelStop { ptimer: 77 } };
-        assert_eq!(read(9, &raw const size), State::SendWait { bytes: 4096 });
-        assert_eq!(read(22, &raw const stamp), State::KernelChStop { ptimer: 77 });
+        let size = StateArguments { proxy_step: ProxyStepArguments { size: 4096 } };
+        let stamp = StateArguments { kernel_ch: KernelStop { ptimer: 77 } };
+        assert_eq!(read(9, &raw const size), StateChange::SendWait { bytes: 4096 });
+        assert_eq!(read(22, &raw const stamp), StateChange::KernelChStop { ptimer: 77 });
         // the stop of a phase (state 31) does not stop a kernel channel
-        assert_eq!(read(31, &raw const stamp), State::Other);
-        assert_eq!((read(8, &raw const size), read(20, &raw const size)), (State::Other, State::Other));
+        assert_eq!(read(31, &raw const stamp), StateChange::Other);
+        assert_eq!((read(8, &raw const size), read(20, &raw const size)), (StateChange::Other, StateChange::Other));
     }
 
     #[test]
     fn up_to_v3_an_argument_is_never_a_size_or_a_stamp() {
         let progress = OldArguments { proxy_op: OperationProgress { size: 1 << 20, steps: 4 } };
         for number in -1..40 {
-            assert_eq!(read(number, &raw const progress), State::Other, "{number}");
-            assert_eq!(read::<OldArguments>(number, std::ptr::null()), State::Other, "{number}");
+            assert_eq!(read(number, &raw const progress), StateChange::Other, "{number}");
+            assert_eq!(read::<OldArguments>(number, std::ptr::null()), StateChange::Other, "{number}");
         }
     }
 
     #[test]
     fn missing_arguments_say_nothing() {
-        assert_eq!(read::<Arguments>(9, std::ptr::null()), State::Other);
-        assert_eq!(read::<Arguments>(22, std::ptr::null()), State::Other);
-        assert_eq!(read::<Arguments>(23, std::ptr::null()), State::Other);
-        assert_eq!(read::<Arguments>(24, std::ptr::null()), State::GroupEndBegins);
+        assert_eq!(read::<StateArguments>(9, std::ptr::null()), StateChange::Other);
+        assert_eq!(read::<StateArguments>(22, std::ptr::null()), StateChange::Other);
+        assert_eq!(read::<StateArguments>(23, std::ptr::null()), StateChange::Other);
+        assert_eq!(read::<StateArguments>(24, std::ptr::null()), StateChange::GroupEndBegins);
     }
 }

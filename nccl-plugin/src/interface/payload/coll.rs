@@ -2,7 +2,7 @@
 
 use super::pointer;
 use crate::interface::descriptor;
-use common::text::Text;
+use common::text::CText;
 use std::ffi::{c_char, c_int, c_void};
 
 /// The fields of a collective operation that all versions since v3 share.
@@ -40,7 +40,12 @@ impl Coll {
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller upholds the condition for all four strings.
         let [function, datatype, algorithm, protocol] = unsafe {
-            [Text::new(self.function), Text::new(self.datatype), Text::new(self.algorithm), Text::new(self.protocol)]
+            [
+                CText::new(self.function),
+                CText::new(self.datatype),
+                CText::new(self.algorithm),
+                CText::new(self.protocol),
+            ]
         };
         descriptor::Coll {
             sequence: self.sequence,
@@ -179,7 +184,7 @@ impl<T> Named<T> {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self, operation: descriptor::Coll<'a>) -> descriptor::Coll<'a> {
         // SAFETY: the caller upholds the condition.
-        let name = unsafe { Text::new(self.name) };
+        let name = unsafe { CText::new(self.name) };
         descriptor::Coll { communicator: Some((self.communicator, name)), ..operation }
     }
 
@@ -233,7 +238,7 @@ impl CollV7 {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller upholds the condition for the variant and for v5's strings.
-        let (variant, grouped) = unsafe { (Text::new(self.variant), self.grouped.decode()) };
+        let (variant, grouped) = unsafe { (CText::new(self.variant), self.grouped.decode()) };
         descriptor::Coll { variant, symmetric: self.symmetric != 0, tag: self.tag, ..grouped }
     }
 

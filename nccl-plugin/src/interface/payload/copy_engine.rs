@@ -2,7 +2,7 @@
 
 use super::{Tagged, pointer};
 use crate::interface::descriptor::{self, Payload};
-use common::text::Text;
+use common::text::CText;
 use std::ffi::{c_char, c_int, c_void};
 
 /// A collective by copy engine.
@@ -44,7 +44,7 @@ impl CeColl {
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::CeColl<'a> {
         // SAFETY: the caller upholds the condition for all three strings.
         let [function, datatype, strategy] =
-            unsafe { [Text::new(self.function), Text::new(self.datatype), Text::new(self.strategy)] };
+            unsafe { [CText::new(self.function), CText::new(self.datatype), CText::new(self.strategy)] };
         descriptor::CeColl {
             sequence: self.sequence,
             function,

@@ -2,7 +2,7 @@
 
 use super::pointer;
 use crate::interface::descriptor::Payload;
-use common::text::Text;
+use common::text::CText;
 use std::ffi::{c_char, c_void};
 
 /// The launch of a kernel (v5 and later).
@@ -76,11 +76,11 @@ impl KernelPhase {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> Payload<'a> {
         // SAFETY: the caller upholds the condition.
-        let name = unsafe { Text::new(self.name) };
+        let name = unsafe { CText::new(self.name) };
         Payload::KernelPhase { channel: self.channel, phase: self.phase, name, ptimer: self.ptimer }
     }
 
-    pub(crate) fn encode(channel: u8, phase: u8, name: Option<Text<'_>>, ptimer: u64) -> Self {
+    pub(crate) fn encode(channel: u8, phase: u8, name: Option<CText<'_>>, ptimer: u64) -> Self {
         Self { channel, phase, name: pointer(name), ptimer }
     }
 }

@@ -15,7 +15,9 @@ mod numbered;
 mod p2p;
 
 pub use api::{CollApi, GroupApi, P2pApi};
-pub use arguments::{Appended, Arguments, Change, KernelStop, NetUpdate, OldArguments, OperationProgress, Transfer};
+pub use arguments::{
+    Appended, KernelStop, NetUpdate, OldArguments, OperationProgress, ProxyStepArguments, StateArguments, StateUnion,
+};
 pub use coll::{Coll, CollV2, CollV7, Grouped, Named};
 pub use copy_engine::{CeBatch, CeColl, CeSync};
 pub use frame::{Frame, Narrow, Wide};
@@ -24,7 +26,7 @@ pub use network::{NetPlugin, ProxyOperation, ProxyStep};
 pub use numbered::{NumberedColl, NumberedP2p};
 pub use p2p::{NamedP2p, P2p};
 
-use common::text::Text;
+use common::text::CText;
 use std::ffi::c_char;
 
 /// A structure followed by the user's tag (v7 and later).
@@ -50,6 +52,6 @@ pub(crate) unsafe trait Plain: Copy {
 }
 
 /// Returns the address of the string; NULL for none.
-pub(crate) fn pointer(text: Option<Text<'_>>) -> *const c_char {
-    text.map_or(std::ptr::null(), Text::as_ptr)
+pub(crate) fn pointer(text: Option<CText<'_>>) -> *const c_char {
+    text.map_or(std::ptr::null(), CText::as_ptr)
 }

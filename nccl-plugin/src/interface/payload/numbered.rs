@@ -5,7 +5,7 @@
 
 use super::pointer;
 use crate::interface::descriptor;
-use common::text::Text;
+use common::text::CText;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 const FUNCTIONS: [&CStr; 8] =
@@ -29,11 +29,11 @@ const PROTOCOLS: [&CStr; 3] = [c"LL", c"LL128", c"SIMPLE"];
 /// NCCL's -1 for no algorithm or protocol, in 8 bits.
 const UNDEFINED: u8 = u8::MAX;
 
-fn name(names: &[&'static CStr], number: u8) -> Option<Text<'static>> {
-    names.get(usize::from(number)).copied().map(Text::from)
+fn name(names: &[&'static CStr], number: u8) -> Option<CText<'static>> {
+    names.get(usize::from(number)).copied().map(CText::from)
 }
 
-fn number(names: &[&CStr], name: Option<Text<'_>>) -> Option<u8> {
+fn number(names: &[&CStr], name: Option<CText<'_>>) -> Option<u8> {
     let name = name?.c_str();
     let place = names.iter().position(|&known| known == name)?;
     u8::try_from(place).ok()
@@ -85,7 +85,7 @@ impl NumberedColl {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::Coll<'a> {
         // SAFETY: the caller upholds the condition.
-        let communicator = unsafe { Text::new(self.name) };
+        let communicator = unsafe { CText::new(self.name) };
         descriptor::Coll {
             communicator: Some((self.communicator, communicator)),
             sequence: self.sequence,
@@ -157,7 +157,7 @@ impl NumberedP2p {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller upholds the condition.
-        let communicator = unsafe { Text::new(self.name) };
+        let communicator = unsafe { CText::new(self.name) };
         descriptor::P2p {
             communicator: Some((self.communicator, communicator)),
             function: name(&FUNCTIONS, self.function),

@@ -2,7 +2,7 @@
 
 use super::{Grouped, Tagged, pointer};
 use crate::interface::descriptor;
-use common::text::Text;
+use common::text::CText;
 use std::ffi::{c_char, c_int, c_void};
 
 /// The fields of a send or receive that all versions since v4 share.
@@ -29,7 +29,7 @@ impl P2p {
     #[inline(always)]
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller upholds the condition for both strings.
-        let [function, datatype] = unsafe { [Text::new(self.function), Text::new(self.datatype)] };
+        let [function, datatype] = unsafe { [CText::new(self.function), CText::new(self.datatype)] };
         descriptor::P2p {
             function,
             buffer: self.buffer as usize,
@@ -80,7 +80,7 @@ impl NamedP2p {
     pub(crate) unsafe fn decode<'a>(&self) -> descriptor::P2p<'a> {
         // SAFETY: the caller upholds the condition for all three strings.
         let [name, function, datatype] =
-            unsafe { [Text::new(self.name), Text::new(self.function), Text::new(self.datatype)] };
+            unsafe { [CText::new(self.name), CText::new(self.function), CText::new(self.datatype)] };
         descriptor::P2p {
             communicator: Some((self.communicator, name)),
             function,

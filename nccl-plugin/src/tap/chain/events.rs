@@ -21,7 +21,7 @@ const BUSY: u64 = 1;
 /// The places of a set, one cache line for each field: a search reads the line of numbers only. All zero is unused.
 #[repr(C, align(64))]
 #[derive(Debug)]
-struct Set {
+struct PlaceSet {
     numbers: [AtomicU64; WAYS],
     /// Serial times two, plus one once the event has ended.
     tags: [AtomicU64; WAYS],
@@ -30,11 +30,11 @@ struct Set {
 }
 
 // SAFETY: the set consists of atomic integers, which are valid as zeros and need no drop.
-unsafe impl Zeroed for Set {}
+unsafe impl Zeroed for PlaceSet {}
 
 /// An event that the second plugin knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct KnownEvent {
     /// The second plugin's handle, as a number.
     pub(super) theirs: u64,
     /// Number of the event's context.
@@ -45,34 +45,34 @@ pub(super) struct Known {
 
 /// All places. Their number is fixed; memory is committed at the first use and never given back.
 #[derive(Debug)]
-pub(super) struct Events {
-    sets: Mapping<Set>,
+pub(super) struct ChainEvents {
+    sets: Mapping<PlaceSet>,
     /// Number of serials given out; the first serial is 1.
     given: AtomicU64,
 }
 
-/// A place claimed for a number. [`Events::find`] finds the number once the place is filled.
+/// A place claimed for a number. [`ChainEvents::find`] finds the number once the place is filled.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
-    set: &'a Set,
+pub(super) struct ClaimedPlace<'a> {
+    set: &'a PlaceSet,
     way: usize,
     number: u64,
     serial: u64,
 }
 
-impl Events {
+impl ChainEvents {
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self { sets: Mapping::new(1 << SET_BITS)?, given: AtomicU64::new(0) })
     }
 
-    fn set(&self, number: u64) -> &Set {
+    fn set(&self, number: u64) -> &PlaceSet {
         // indices of handles are consecutive; this spreads them over the sets
         &self.sets[(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - SET_BITS)) as usize]
     }
 
     /// Claims a place for a number: the number's own, if it has one, since NCCL starts receives again under the same
     /// handle. Returns `None` if events that have not ended, of living owners, take all places of the set.
-    pub(super) fn claim(&self, number: u64, is_alive: impl Fn(u64) -> bool) -> Option<Place<'_>> {
+    pub(super) fn claim(&self, number: u64, is_alive: impl Fn(u64) -> bool) -> Option<ClaimedPlace<'_>> {
         let set = self.set(number);
         // another thread may take the place first; after that happened in all eight tries, the set counts as full
         for _ in 0..WAYS {
@@ -82,25 +82,25 @@ impl Events {
                 // a reader that sees any of the stores of `fill` also sees that the tag has changed
                 fence(Ordering::Release);
                 let serial = self.given.fetch_add(1, Ordering::Relaxed) + 1;
-                return Some(Place { set, way, number, serial });
+                return Some(ClaimedPlace { set, way, number, serial });
             }
         }
         None
     }
 
     /// Returns the second plugin's handle for a number, also after the event has ended.
-    pub(super) fn find(&self, number: u64) -> Option<Known> {
+    pub(super) fn find(&self, number: u64) -> Option<KnownEvent> {
         Some(self.look(number)?.2)
     }
 
     /// Marks an event as ended. Returns it to the one caller that marked it.
-    pub(super) fn end(&self, number: u64) -> Option<Known> {
+    pub(super) fn end(&self, number: u64) -> Option<KnownEvent> {
         let (tag, tag_now, known) = self.look(number).filter(|(_, _, known)| !known.ended)?;
         // every event has its own serial, so an equal tag means the same event
         tag.compare_exchange(tag_now, tag_now | 1, Ordering::AcqRel, Ordering::Relaxed).ok().map(|_| known)
     }
 
-    fn look(&self, number: u64) -> Option<(&AtomicU64, u64, Known)> {
+    fn look(&self, number: u64) -> Option<(&AtomicU64, u64, KnownEvent)> {
         let set = self.set(number);
         (0..WAYS).filter(|way| set.numbers[*way].load(Ordering::Relaxed) == number).find_map(|way| {
             let tag = set.tags[way].load(Ordering::Acquire);
@@ -108,12 +108,12 @@ impl Events {
             let (theirs, owner) = (set.theirs[way].load(Ordering::Relaxed), set.owners[way].load(Ordering::Relaxed));
             fence(Ordering::Acquire);
             let same = set.tags[way].load(Ordering::Relaxed) >> 1 == tag >> 1 && number_now == number;
-            (tag > BUSY && same).then_some((&set.tags[way], tag, Known { theirs, owner, ended: tag & 1 == 1 }))
+            (tag > BUSY && same).then_some((&set.tags[way], tag, KnownEvent { theirs, owner, ended: tag & 1 == 1 }))
         })
     }
 }
 
-impl Set {
+impl PlaceSet {
     /// Returns the sort key of a place, the least of which is taken first; `None` if the place must not be taken.
     fn age(&self, way: usize, number: u64, is_alive: impl Fn(u64) -> bool) -> Option<(u64, u64, usize)> {
         let age = match self.tags[way].load(Ordering::Relaxed) {
@@ -127,7 +127,7 @@ impl Set {
     }
 }
 
-impl Place<'_> {
+impl ClaimedPlace<'_> {
     /// Stores the second plugin's handle. With 0 for no handle, the place is free again.
     pub(super) fn fill(self, theirs: u64, owner: u64) {
         let Self { set, way, number, serial } = self;
@@ -144,17 +144,17 @@ mod tests {
 
     const PLACES: u64 = (WAYS as u64) << SET_BITS;
 
-    fn known(theirs: u64, ended: bool) -> Option<Known> {
-        Some(Known { theirs, owner: 3, ended })
+    fn known(theirs: u64, ended: bool) -> Option<KnownEvent> {
+        Some(KnownEvent { theirs, owner: 3, ended })
     }
 
-    fn add(events: &Events, number: u64, theirs: u64) -> bool {
+    fn add(events: &ChainEvents, number: u64, theirs: u64) -> bool {
         events.claim(number, |_| true).map(|place| place.fill(theirs, 3)).is_some()
     }
 
     #[test]
     fn a_number_is_found_until_and_after_its_end_and_ends_once() {
-        let events = Events::new().unwrap();
+        let events = ChainEvents::new().unwrap();
         let place = events.claim(7, |_| true).unwrap();
         assert_eq!((events.find(7), events.end(7)), (None, None));
         place.fill(70, 3);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn one_that_starts_again_keeps_its_place() {
-        let events = Events::new().unwrap();
+        let events = ChainEvents::new().unwrap();
         for theirs in 1..=PLACES * 2 {
             assert!(add(&events, 7, theirs));
         }
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn those_that_go_on_keep_their_places_and_of_the_others_the_oldest_makes_room() {
-        let events = Events::new().unwrap();
+        let events = ChainEvents::new().unwrap();
         assert!(add(&events, 1, 10));
         for number in 2..PLACES * 3 {
             assert!(add(&events, number, 1) && events.end(number).is_some());
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn when_all_go_on_there_is_no_room_until_one_or_its_owner_ends() {
-        let events = Events::new().unwrap();
+        let events = ChainEvents::new().unwrap();
         let kept: Vec<u64> = (1..PLACES * 4).filter(|number| add(&events, *number, *number)).collect();
         assert_eq!(kept.len() as u64, PLACES);
         assert!(kept.iter().all(|number| events.find(*number) == known(*number, false)));
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn readers_never_see_a_mixture() {
-        let events = Events::new().unwrap();
+        let events = ChainEvents::new().unwrap();
         // numbers that share a set
         let same: Vec<u64> =
             (1..).filter(|number| std::ptr::eq(events.set(*number), events.set(1))).take(WAYS * 3).collect();

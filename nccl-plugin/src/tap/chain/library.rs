@@ -14,9 +14,9 @@ const OURS: &CStr = c"scorep_nccl_flush";
 
 /// A loaded library. It is never unloaded: NCCL's threads may run in it as long as the process lives.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Library(NonNull<c_void>);
+pub(super) struct LoadedLibrary(NonNull<c_void>);
 
-impl Library {
+impl LoadedLibrary {
     /// Loads a library by name or path, as NCCL does for `NCCL_PROFILER_PLUGIN`.
     ///
     /// # Errors
@@ -55,14 +55,14 @@ fn candidates(name: &str) -> Vec<String> {
     all
 }
 
-fn load(name: &str) -> Result<Library, String> {
+fn load(name: &str) -> Result<LoadedLibrary, String> {
     let text = CString::new(name).map_err(|error| error.to_string())?;
     // without a name: the program, and the libraries that it is linked with
     let file = if name.eq_ignore_ascii_case(LINKED) { ptr::null() } else { text.as_ptr() };
     let flags: c_int = libc::RTLD_NOW | libc::RTLD_LOCAL;
     // SAFETY: the name is NULL or a string. The user, who chose the plugin, answers for its constructors.
     let handle = unsafe { libc::dlopen(file, flags) };
-    NonNull::new(handle).map(Library).ok_or_else(|| {
+    NonNull::new(handle).map(LoadedLibrary).ok_or_else(|| {
         // SAFETY: dlerror returns NULL or a string that is valid until this thread's next call.
         let said = unsafe { libc::dlerror() };
         // SAFETY: as for dlerror above.
@@ -87,12 +87,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_loaded_is_told_in_words() {
-        let said = Library::open("no-such-plugin").unwrap_err();
+        let said = LoadedLibrary::open("no-such-plugin").unwrap_err();
         assert!(said.contains("libnccl-profiler-no-such-plugin.so"), "{said}");
-        let program = Library::open("static_plugin").unwrap();
+        let program = LoadedLibrary::open("static_plugin").unwrap();
         assert!(program.symbol(c"malloc").is_some() && program.symbol(c"ncclProfiler_v4").is_none());
-        assert!(Library::open("a\0b").is_err());
-        let libc = Library::open("libc.so.6").unwrap();
+        assert!(LoadedLibrary::open("a\0b").is_err());
+        let libc = LoadedLibrary::open("libc.so.6").unwrap();
         assert!(libc.symbol(c"malloc").is_some() && libc.symbol(c"ncclProfiler_v4").is_none());
     }
 }

@@ -14,8 +14,8 @@ use crate::interface::descriptor::{Coll, Descriptor, P2p, Payload};
 use crate::interface::introduction::Introduction;
 use crate::tap::contexts::Contexts;
 use common::log;
-use events::Events;
-use library::Library;
+use events::ChainEvents;
+use library::LoadedLibrary;
 use plugin::Plugin;
 use std::ffi::c_int;
 use std::sync::Once;
@@ -29,7 +29,7 @@ static MASK: AtomicI32 = AtomicI32::new(0);
 pub struct Chain {
     plugin: Plugin,
     name: String,
-    events: Events,
+    events: ChainEvents,
     /// Events that found no place, so that the second plugin does not get them.
     untold: AtomicU64,
     /// Callbacks for which the second plugin returned an error.
@@ -46,8 +46,8 @@ impl Chain {
         if name.eq_ignore_ascii_case("none") {
             return None;
         }
-        let events = Events::new().map_err(|error| format!("no memory for its handles: {error}"));
-        let plugin = Library::open(name).and_then(Plugin::find);
+        let events = ChainEvents::new().map_err(|error| format!("no memory for its handles: {error}"));
+        let plugin = LoadedLibrary::open(name).and_then(Plugin::find);
         let both = plugin.and_then(|plugin| Ok((plugin, events?)));
         let (plugin, events) =
             both.map_err(|why| log::warn(&format!("NCCL_SCOREP_CHAIN={name}: no second plugin: {why}"))).ok()?;

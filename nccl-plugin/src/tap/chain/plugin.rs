@@ -1,6 +1,6 @@
 //! The second plugin's table: looked up, and called in its own version of the interface.
 
-use super::library::Library;
+use super::library::LoadedLibrary;
 use crate::interface::descriptor::Descriptor;
 use crate::interface::introduction::Introduction;
 use crate::interface::v4::V4;
@@ -27,7 +27,7 @@ type Init =
 /// A table in the plugin's memory: six pointers in every version.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Table {
+struct PluginTable {
     name: *const c_char,
     init: Option<NonNull<c_void>>,
     start: Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const c_void) -> c_int>,
@@ -57,7 +57,7 @@ impl Plugin {
     ///
     /// # Errors
     /// The reason, in words, if there is none.
-    pub(super) fn find(library: Library) -> Result<Self, String> {
+    pub(super) fn find(library: LoadedLibrary) -> Result<Self, String> {
         let found = SPOKEN.iter().find_map(|(version, symbol)| Some((*version, library.symbol(symbol)?)));
         let Some((version, table)) = found else {
             let is_old = TOO_OLD.iter().any(|symbol| library.symbol(symbol).is_some());
@@ -69,7 +69,7 @@ impl Plugin {
             .into());
         };
         // SAFETY: NCCL defines a table of this name as six pointers; the library is never unloaded.
-        let table = unsafe { table.cast::<Table>().read() };
+        let table = unsafe { table.cast::<PluginTable>().read() };
         let (Some(init), Some(start), Some(stop), Some(state), Some(finalize)) =
             (table.init, table.start, table.stop, table.state, table.finalize)
         else {

@@ -1,6 +1,6 @@
 //! A recorded callback in memory: the content of its line, in few bytes.
 
-use super::strings::{Strings, Text};
+use super::strings::{RecordedStrings, StringNumber};
 use crate::interface::descriptor::{self, Payload};
 
 /// A callback. Contexts and handles are the numbers that NCCL held at the time; 0 is none.
@@ -15,12 +15,12 @@ pub(super) struct Record {
     /// Rank in the descriptor of a start, as NCCL passed it, else 0. It is here because there is room for it.
     pub(super) rank: i32,
     /// Type and arguments of the callback.
-    pub(super) what: What,
+    pub(super) what: CallbackFields,
 }
 
 /// Type and arguments of a callback.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What {
+pub(super) enum CallbackFields {
     /// `introduction` is the number of the communicator's description in [`super::Recording`]'s list.
     Init {
         context: u64,
@@ -30,7 +30,7 @@ pub(super) enum What {
         context: u64,
         handle: u64,
         parent: u64,
-        event: Event,
+        event: EventFields,
     },
     State {
         handle: u64,
@@ -65,24 +65,24 @@ pub(super) enum What {
 
 /// Type and fields of an event, as captures have them.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Event {
+pub(super) enum EventFields {
     Group,
     Coll {
         sequence: u64,
         count: u64,
         root: i32,
-        function: Text,
-        datatype: Text,
-        algorithm: Text,
-        protocol: Text,
+        function: StringNumber,
+        datatype: StringNumber,
+        algorithm: StringNumber,
+        protocol: StringNumber,
         channels: u8,
         warps: u8,
     },
     P2p {
         count: u64,
         peer: i32,
-        function: Text,
-        datatype: Text,
+        function: StringNumber,
+        datatype: StringNumber,
         channels: u8,
     },
     ProxyOp {
@@ -110,15 +110,15 @@ pub(super) enum Event {
         count: u64,
         stream: u64,
         root: i32,
-        function: Text,
-        datatype: Text,
+        function: StringNumber,
+        datatype: StringNumber,
         captured: bool,
     },
     P2pApi {
         count: u64,
         stream: u64,
-        function: Text,
-        datatype: Text,
+        function: StringNumber,
+        datatype: StringNumber,
         captured: bool,
     },
     KernelLaunch {
@@ -129,8 +129,8 @@ pub(super) enum Event {
         count: u64,
         stream: u64,
         root: i32,
-        function: Text,
-        datatype: Text,
+        function: StringNumber,
+        datatype: StringNumber,
     },
     CeSync,
     CeBatch,
@@ -144,8 +144,8 @@ pub(super) enum Event {
     },
 }
 
-impl Event {
-    pub(super) fn new(payload: &Payload<'_>, strings: &Strings) -> Self {
+impl EventFields {
+    pub(super) fn new(payload: &Payload<'_>, strings: &RecordedStrings) -> Self {
         match *payload {
             Payload::Group => Self::Group,
             Payload::Coll(coll) => Self::Coll {

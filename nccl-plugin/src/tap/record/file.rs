@@ -6,7 +6,7 @@
 //! Each part is a gzip member. The first member is the line of the head. It is not compressed, so that it can be
 //! overwritten when the number of dropped callbacks is known.
 
-use common::files::{self, Earlier, Growing, Name, NewFile};
+use common::files::{self, Earlier, FileName, Growing, NewFile};
 use common::host_name;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -55,14 +55,14 @@ impl Head {
 
 /// The file's name, and the file and its head once there is one.
 #[derive(Debug)]
-pub(super) struct Parts {
-    name: Name,
+pub(super) struct FileParts {
+    name: FileName,
     /// Whether there is a directory that a file can be made in, as far as is known.
     has_place: bool,
     file: Option<(Growing, Head)>,
 }
 
-impl Parts {
+impl FileParts {
     /// Chooses the name `<host>.<pid>.jsonl.gz` in a directory. If that file exists, the new one gets another name: in
     /// containers, many processes have process id 1 and the same host name.
     ///
@@ -72,7 +72,7 @@ impl Parts {
         // the job may change its working directory
         let directory = std::path::absolute(directory)?;
         let place = directory.join(format!("{}.{}.jsonl.gz", host(), std::process::id()));
-        Ok(Self { name: Name::new(&place, Earlier::Kept), has_place: false, file: None })
+        Ok(Self { name: FileName::new(&place, Earlier::Kept), has_place: false, file: None })
     }
 
     /// Creates the directory if it is missing, and makes sure that a file can be created there.

@@ -4,17 +4,17 @@
 use super::memory::Memory;
 
 /// A thread's lane and its mark inside one callback.
-type Inside = (usize, u64);
+type LaneMark = (usize, u64);
 
 /// Threads that were inside a callback when the period began and have not been seen outside since.
 ///
 /// When no thread is left, memory holds all records whose places in the order were given out before the period.
 #[derive(Debug, Default)]
 pub(super) struct Grace {
-    inside: Vec<Inside>,
+    inside: Vec<LaneMark>,
     /// Callbacks that are no longer waited for. Mostly a signal handler has left the callback (siglongjmp), and the
     /// thread has made no other callback since.
-    given_up: Vec<Inside>,
+    given_up: Vec<LaneMark>,
 }
 
 impl Grace {
@@ -40,7 +40,7 @@ impl Grace {
     }
 }
 
-fn is_inside(memory: &Memory, &(lane, mark): &Inside) -> bool {
+fn is_inside(memory: &Memory, &(lane, mark): &LaneMark) -> bool {
     memory.mark(lane) == Some(mark)
 }
 

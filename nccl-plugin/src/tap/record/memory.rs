@@ -35,7 +35,7 @@ unsafe impl Sync for Chunk {}
 
 /// The chunks of one thread, as a list. A chunk's number is its index plus one; 0 is none.
 #[derive(Debug)]
-struct Lane {
+struct ChunkList {
     first: AtomicU32,
     last: AtomicU32,
     /// Odd while the thread is inside a callback; different in each callback.
@@ -43,7 +43,7 @@ struct Lane {
 }
 
 // SAFETY: the lane consists of atomic integers, which are valid as zeros and need no drop.
-unsafe impl Zeroed for Lane {}
+unsafe impl Zeroed for ChunkList {}
 
 /// All chunks of the recording.
 #[derive(Debug)]
@@ -55,18 +55,18 @@ pub(super) struct Memory {
     /// given back between a load and the exchange (ABA).
     free: AtomicU64,
     in_use: AtomicU32,
-    lanes: Mapping<Lane>,
+    lanes: Mapping<ChunkList>,
 }
 
 /// Marks the calling thread as inside a callback until this is dropped.
 #[derive(Debug)]
-pub(super) struct Inside<'a> {
+pub(super) struct InsideCallback<'a> {
     memory: &'a Memory,
-    lane: &'a Lane,
+    lane: &'a ChunkList,
     thread: u32,
 }
 
-impl Drop for Inside<'_> {
+impl Drop for InsideCallback<'_> {
     fn drop(&mut self) {
         let mark = self.lane.mark.load(Ordering::Relaxed);
         // even also if a signal handler has made a callback inside this one
@@ -74,7 +74,7 @@ impl Drop for Inside<'_> {
     }
 }
 
-impl Inside<'_> {
+impl InsideCallback<'_> {
     /// Returns the number of the thread.
     pub(super) fn thread(&self) -> u32 {
         self.thread
@@ -117,14 +117,14 @@ impl Memory {
     /// Marks the calling thread as inside a callback; `None` if the thread has no cell. The callback must take its
     /// place in the order after this call.
     #[inline]
-    pub(super) fn enter(&self) -> Option<Inside<'_>> {
+    pub(super) fn enter(&self) -> Option<InsideCallback<'_>> {
         // a cell belongs to one thread at a time, and so does the lane with its number
         let (cell, number) = ThreadCell::current()?;
         let lane = self.lanes.get(number)?;
         // odd also after a callback that a signal handler has left by siglongjmp, whose mark is still odd
         let mark = lane.mark.load(Ordering::Relaxed);
         lane.mark.store(mark.wrapping_add(2) | 1, Ordering::Release);
-        Some(Inside { memory: self, lane, thread: cell.thread() })
+        Some(InsideCallback { memory: self, lane, thread: cell.thread() })
     }
 
     /// Returns the marks of all threads that have entered so far: odd inside a callback, different in each callback.
@@ -138,7 +138,7 @@ impl Memory {
     }
 
     /// Returns the lanes of all threads that have entered so far, and perhaps more.
-    fn lanes(&self) -> &[Lane] {
+    fn lanes(&self) -> &[ChunkList] {
         &self.lanes[..ThreadCell::all().count().min(self.lanes.len())]
     }
 
@@ -149,7 +149,7 @@ impl Memory {
 
     /// Appends a chunk to the lane.
     #[cold]
-    fn extend(&self, lane: &Lane) -> Option<&Chunk> {
+    fn extend(&self, lane: &ChunkList) -> Option<&Chunk> {
         let number = self.take()?;
         let chunk = self.chunk(number)?;
         chunk.next.store(0, Ordering::Relaxed);
@@ -161,7 +161,7 @@ impl Memory {
     /// Makes `number` the lane's last chunk. Tests pass `amid`: it runs at the point at which a signal handler that
     /// leaves the callback does most harm.
     #[inline]
-    fn go_on(&self, lane: &Lane, number: u32, amid: impl FnOnce()) {
+    fn go_on(&self, lane: &ChunkList, number: u32, amid: impl FnOnce()) {
         let before = self.chunk(lane.last.load(Ordering::Relaxed));
         // `last` comes first: if a signal handler leaves the callback, the thread must not go on in a chunk with a
         // successor, which the reader may give back. A thread that left right after this store goes on in chunks that
@@ -219,9 +219,9 @@ impl Memory {
 /// The position up to which each lane was read: the number of its chunk and the next record there. There is one reader
 /// at a time.
 #[derive(Debug, Default)]
-pub(super) struct Reader(Vec<(u32, u32)>);
+pub(super) struct ChunkReader(Vec<(u32, u32)>);
 
-impl Reader {
+impl ChunkReader {
     /// Returns the number of lanes known by now.
     pub(super) fn lanes(&mut self, memory: &Memory) -> usize {
         let lanes = memory.lanes().len();
@@ -230,7 +230,7 @@ impl Reader {
     }
 
     /// Returns the next record of a lane, in the order in which the thread made them. It remains the next one until
-    /// [`Reader::pass`].
+    /// [`ChunkReader::pass`].
     pub(super) fn next(&mut self, memory: &Memory, lane: usize) -> Option<Record> {
         let (number, next) = self.0.get_mut(lane)?;
         if *number == 0 {
@@ -252,7 +252,7 @@ impl Reader {
         }
     }
 
-    /// Goes past the record that [`Reader::next`] returned last.
+    /// Goes past the record that [`ChunkReader::next`] returned last.
     pub(super) fn pass(&mut self, lane: usize) {
         if let Some((_, next)) = self.0.get_mut(lane) {
             *next += 1;
@@ -262,15 +262,15 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::What;
+    use super::super::event::CallbackFields;
     use super::*;
 
     fn record(sequence: u64) -> Record {
-        Record { sequence, time: 0, thread: 1, rank: 0, what: What::Stop { handle: sequence } }
+        Record { sequence, time: 0, thread: 1, rank: 0, what: CallbackFields::Stop { handle: sequence } }
     }
 
     /// Returns the records of all lanes.
-    fn read(memory: &Memory, reader: &mut Reader) -> Vec<Vec<u64>> {
+    fn read(memory: &Memory, reader: &mut ChunkReader) -> Vec<Vec<u64>> {
         let lanes = reader.lanes(memory);
         let mut all = |lane| {
             std::iter::from_fn(|| {
@@ -297,7 +297,7 @@ mod tests {
         assert!(memory.is_pressed());
         while push(0) {}
         assert!(!push(0));
-        let mut reader = Reader::default();
+        let mut reader = ChunkReader::default();
         let lanes = read(&memory, &mut reader);
         assert!(lanes.iter().map(Vec::len).sum::<usize>() >= 2 * (RECORDS * 2 + 5));
         assert!(
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn memory_that_was_read_is_used_again() {
         let memory = Memory::new(2 * 16 * 1024).unwrap();
-        let mut reader = Reader::default();
+        let mut reader = ChunkReader::default();
         std::thread::scope(|scope| {
             let memory = &memory;
             scope.spawn(move || {

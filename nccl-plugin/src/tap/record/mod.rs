@@ -30,18 +30,18 @@ use common::launch::Anchor;
 use common::launch::{self, KernelTime};
 use common::origin::{self, Origin};
 use common::{control, files, log, missing, patience, process, shortage};
-use event::{Event, Record, What};
-use file::{Head, Parts};
-use line::Communicator;
-use memory::{Inside, Memory};
+use event::{CallbackFields, EventFields, Record};
+use file::{FileParts, Head};
+use line::RecordedInit;
+use memory::{InsideCallback, Memory};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
-use strings::Strings;
-use thread::{End, LAST};
-use writer::{Span, Writer};
+use strings::RecordedStrings;
+use thread::{LAST, RecordingEnd};
+use writer::{RecordWriter, Span};
 
 /// The name of the file in warnings.
 const WRITTEN: &str = "the recording";
@@ -54,19 +54,19 @@ static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
 /// The time of a callback and its place among all callbacks. Once this is dropped, the callback's record is in memory
 /// or never will be.
 #[derive(Debug)]
-pub struct Moment<'a> {
+pub struct RecordedMoment<'a> {
     time: u64,
     sequence: u64,
-    inside: Inside<'a>,
+    inside: InsideCallback<'a>,
 }
 
 /// The recording of this process.
 #[derive(Debug)]
 pub struct Recording {
     memory: Memory,
-    strings: Strings,
+    strings: RecordedStrings,
     /// Number of the first communicator that is not written yet, and all communicators from there on.
-    communicators: Mutex<(u32, Vec<Communicator>)>,
+    communicators: Mutex<(u32, Vec<RecordedInit>)>,
     /// Number of callbacks so far, without the missed ones.
     sequence: AtomicU64,
     /// Number of callbacks of threads without a cell.
@@ -78,7 +78,7 @@ pub struct Recording {
     ended: AtomicBool,
     mask: AtomicU64,
     version: u32,
-    writer: Mutex<Writer>,
+    writer: Mutex<RecordWriter>,
     pid: u32,
     real0: u64,
     mono0: u64,
@@ -109,9 +109,9 @@ impl Recording {
 
     fn new(directory: &Path, bytes: usize, version: u32) -> io::Result<Self> {
         Ok(Self {
-            writer: Mutex::new(Writer::new(Parts::new(directory)?)),
+            writer: Mutex::new(RecordWriter::new(FileParts::new(directory)?)),
             memory: Memory::new(bytes)?,
-            strings: Strings::new()?,
+            strings: RecordedStrings::new()?,
             communicators: Mutex::default(),
             sequence: AtomicU64::new(0),
             missed: AtomicU64::new(0),
@@ -128,7 +128,7 @@ impl Recording {
 
     /// Takes the time and the place of a callback that begins. Returns `None` if the thread has no cell: then the
     /// callback counts as missed and takes no place in the order.
-    pub fn moment(&self) -> Option<Moment<'_>> {
+    pub fn moment(&self) -> Option<RecordedMoment<'_>> {
         let Some(inside) = self.memory.enter() else {
             self.missed.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -136,7 +136,7 @@ impl Recording {
         let time = self.now();
         // the thread's mark is set before: whoever reads this counter sees the marks of all callbacks whose places are
         // below it
-        Some(Moment { time, sequence: self.sequence.fetch_add(1, Ordering::AcqRel), inside })
+        Some(RecordedMoment { time, sequence: self.sequence.fetch_add(1, Ordering::AcqRel), inside })
     }
 
     /// Returns the nanoseconds since the recording began.
@@ -146,7 +146,7 @@ impl Recording {
 
     /// Records the init of a communicator; `mask` are the event types that NCCL is asked for. It locks and allocates,
     /// so it is not for frequent callbacks.
-    pub fn init(&self, moment: Moment<'_>, context: u64, introduction: &Introduction<'_>, mask: u64) {
+    pub fn init(&self, moment: RecordedMoment<'_>, context: u64, introduction: &Introduction<'_>, mask: u64) {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
@@ -156,29 +156,29 @@ impl Recording {
         let introduction = {
             let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
             let (first, communicators) = &mut *communicators;
-            communicators.push(Communicator { id, name, nodes, ranks, rank });
+            communicators.push(RecordedInit { id, name, nodes, ranks, rank });
             first.wrapping_add(communicators.len() as u32 - 1)
         };
-        self.keep(moment, 0, What::Init { context, introduction });
+        self.keep(moment, 0, CallbackFields::Init { context, introduction });
     }
 
     /// Records the start of an event that NCCL will call `handle`.
-    pub fn start(&self, moment: Moment<'_>, handle: u64, context: u64, parent: u64, start: &Descriptor<'_>) {
+    pub fn start(&self, moment: RecordedMoment<'_>, handle: u64, context: u64, parent: u64, start: &Descriptor<'_>) {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
-        let event = Event::new(&start.payload, &self.strings);
-        self.keep(moment, start.rank, What::Start { context, handle, parent, event });
+        let event = EventFields::new(&start.payload, &self.strings);
+        self.keep(moment, start.rank, CallbackFields::Start { context, handle, parent, event });
     }
 
     /// Records a state change.
     pub fn state(&self, handle: u64, state: i32, value: Option<u64>) {
-        self.keep_now(What::State { handle, state, value });
+        self.keep_now(CallbackFields::State { handle, state, value });
     }
 
     /// Records the stop of an event.
     pub fn stop(&self, handle: u64) {
-        self.keep_now(What::Stop { handle });
+        self.keep_now(CallbackFields::Stop { handle });
     }
 
     /// Records the GPU times of a launch, and their anchor. Runs on the collector's thread.
@@ -194,27 +194,27 @@ impl Recording {
         if let Some(Anchor { from, until, time }) = anchor
             && let (Some(from), Some(until)) = (not_before(from), not_behind(until))
         {
-            self.keep_now(What::Anchor { handle, time, from, until });
+            self.keep_now(CallbackFields::Anchor { handle, time, from, until });
         }
-        self.keep_now(What::Kernel { handle, first, begin, last, at: not_before(before) });
+        self.keep_now(CallbackFields::Kernel { handle, first, begin, last, at: not_before(before) });
     }
 
     /// Records the end of a communicator.
     pub fn finalize(&self, context: u64) {
-        self.keep_now(What::Finalize { context });
+        self.keep_now(CallbackFields::Finalize { context });
     }
 
-    fn keep_now(&self, what: What) {
+    fn keep_now(&self, what: CallbackFields) {
         if let Some(moment) = self.moment() {
             self.keep(moment, 0, what);
         }
     }
 
-    fn keep(&self, moment: Moment<'_>, rank: i32, what: What) {
+    fn keep(&self, moment: RecordedMoment<'_>, rank: i32, what: CallbackFields) {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
-        let Moment { time, sequence, ref inside } = moment;
+        let RecordedMoment { time, sequence, ref inside } = moment;
         if !inside.push(Record { sequence, time, thread: inside.thread(), rank, what }) {
             // the recording ends for all threads: it promises all callbacks up to one moment
             self.end(time);
@@ -304,12 +304,12 @@ impl Recording {
         self.over.store(true, Ordering::Relaxed);
         // if the collector had no time for it
         missing::tell_of_full_recording();
-        if let Err(end) = LAST.have_done(End { callbacks, time: self.now() }, WRITTEN) {
+        if let Err(end) = LAST.have_done(RecordingEnd { callbacks, time: self.now() }, WRITTEN) {
             self.write_last(end);
         }
     }
 
-    fn write_last(&self, End { callbacks, time }: End) {
+    fn write_last(&self, RecordingEnd { callbacks, time }: RecordingEnd) {
         self.write(callbacks, Some(time));
     }
 }

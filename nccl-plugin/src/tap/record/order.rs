@@ -1,20 +1,20 @@
 //! The records of all threads in the order of their callbacks, part by part.
 
 use super::event::Record;
-use super::memory::{Memory, Reader};
+use super::memory::{ChunkReader, Memory};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
 /// The position up to which records were read.
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    reader: Reader,
+pub(super) struct ReadOrder {
+    reader: ChunkReader,
     /// All places below this were read or given up.
     horizon: u64,
 }
 
-impl Order {
+impl ReadOrder {
     /// Returns whether there is a record with a place below `horizon`.
     pub(super) fn has(&mut self, memory: &Memory, horizon: u64) -> bool {
         let mut lanes = 0..self.reader.lanes(memory);
@@ -33,7 +33,8 @@ impl Order {
         mut take: impl FnMut(Record, bool) -> io::Result<()>,
     ) -> io::Result<()> {
         let Self { reader, horizon: before } = self;
-        let head = |reader: &mut Reader, lane| reader.next(memory, lane).map(|record| Reverse((record.sequence, lane)));
+        let head =
+            |reader: &mut ChunkReader, lane| reader.next(memory, lane).map(|record| Reverse((record.sequence, lane)));
         let mut order: BinaryHeap<_> = (0..reader.lanes(memory)).filter_map(|lane| head(reader, lane)).collect();
         while let Some(Reverse((sequence, lane))) = order.pop() {
             if sequence >= horizon {

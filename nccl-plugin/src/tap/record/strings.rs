@@ -19,9 +19,9 @@ const READY: u32 = 2;
 
 /// Number of a string; 0 for NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Text(u16);
+pub(super) struct StringNumber(u16);
 
-impl Text {
+impl StringNumber {
     /// All numbers are below this.
     pub(super) const NUMBERS: usize = MOST + 1;
 
@@ -32,16 +32,16 @@ impl Text {
 
 /// A place for one string; all zero is empty.
 #[derive(Debug)]
-struct Entry {
+struct StringEntry {
     state: AtomicU32,
     length: AtomicU32,
     bytes: [AtomicU8; LONGEST],
 }
 
 // SAFETY: the entry consists of atomic integers, which are valid as zeros and need no drop.
-unsafe impl Zeroed for Entry {}
+unsafe impl Zeroed for StringEntry {}
 
-impl Entry {
+impl StringEntry {
     fn holds(&self, text: &[u8]) -> bool {
         self.length.load(Ordering::Relaxed) as usize == text.len()
             && self.bytes.iter().zip(text).all(|(kept, byte)| kept.load(Ordering::Relaxed) == *byte)
@@ -50,17 +50,17 @@ impl Entry {
 
 /// All strings so far.
 #[derive(Debug)]
-pub(super) struct Strings(Mapping<Entry>);
+pub(super) struct RecordedStrings(Mapping<StringEntry>);
 
-impl Strings {
+impl RecordedStrings {
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self(Mapping::new(MOST)?))
     }
 
     /// Returns the number of a string. It neither allocates nor waits: if another thread is just writing the same
     /// string, this thread writes a second copy.
-    pub(super) fn number(&self, text: Option<text::Text<'_>>) -> Text {
-        let Some(text) = text else { return Text(0) };
+    pub(super) fn number(&self, text: Option<text::CText<'_>>) -> StringNumber {
+        let Some(text) = text else { return StringNumber(0) };
         let text = text.c_str().to_bytes();
         let text = text.get(..LONGEST).unwrap_or(text);
         // FNV-1a
@@ -80,14 +80,14 @@ impl Strings {
                 entry.state.store(READY, Ordering::Release);
             }
             if ours || state == READY && entry.holds(text) {
-                return Text(place as u16 + 1);
+                return StringNumber(place as u16 + 1);
             }
         }
-        Text(0)
+        StringNumber(0)
     }
 
     /// Returns the string with that number.
-    pub(super) fn text(&self, text: Text) -> Option<String> {
+    pub(super) fn text(&self, text: StringNumber) -> Option<String> {
         let entry = self.0.get(text.number().checked_sub(1)?)?;
         if entry.state.load(Ordering::Acquire) != READY {
             return None;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn equal_strings_have_one_number_and_null_has_none() {
-        let strings = Strings::new().unwrap();
+        let strings = RecordedStrings::new().unwrap();
         let (ring, tree) = (strings.number(Some(c"RING".into())), strings.number(Some(c"TREE".into())));
         assert_ne!(ring, tree);
         assert_eq!(strings.number(Some(c"RING".into())), ring);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn too_long_ones_are_cut_off_and_too_many_are_null() {
-        let strings = Strings::new().unwrap();
+        let strings = RecordedStrings::new().unwrap();
         let long = std::ffi::CString::new("x".repeat(500)).unwrap();
         assert_eq!(strings.text(strings.number(Some(long.as_c_str().into()))), Some("x".repeat(LONGEST)));
         for number in 0..2 * MOST {

@@ -8,11 +8,11 @@ use common::{log, own_thread};
 use std::time::{Duration, Instant};
 
 /// The end of the recording, for the thread.
-pub(super) static LAST: LastWork<End> = LastWork::new();
+pub(super) static LAST: LastWork<RecordingEnd> = LastWork::new();
 
 /// The end of a recording: the number of callbacks with a place in the order, and the time since it began, nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct End {
+pub(super) struct RecordingEnd {
     pub(super) callbacks: u64,
     pub(super) time: u64,
 }
@@ -43,15 +43,15 @@ pub(super) fn begin(recording: &'static Recording, interval: Option<Duration>) {
 }
 
 /// A part to be written when the callbacks in progress have ended.
-struct Wanted {
+struct WantedPart {
     callbacks: u64,
     since: Instant,
 }
 
-fn write_every(recording: &Recording, interval: Option<Duration>, last: &Promise<End>) {
+fn write_every(recording: &Recording, interval: Option<Duration>, last: &Promise<RecordingEnd>) {
     recording.look_for_place();
     let mut due = interval.and_then(|interval| Instant::now().checked_add(interval.min(FIRST)));
-    let mut wanted: Option<Wanted> = None;
+    let mut wanted: Option<WantedPart> = None;
     let mut grace = Grace::default();
     while !last.keep_within(interval.map_or(IDLE, |interval| LOOK.min(interval)), |end| recording.write_last(end)) {
         let Some(interval) = interval else { continue };
@@ -59,7 +59,7 @@ fn write_every(recording: &Recording, interval: Option<Duration>, last: &Promise
             wanted.get_or_insert_with(|| {
                 let callbacks = recording.callbacks();
                 grace.begin(&recording.memory);
-                Wanted { callbacks, since: Instant::now() }
+                WantedPart { callbacks, since: Instant::now() }
             });
         }
         let Some(part) = &wanted else { continue };

@@ -1,26 +1,26 @@
 //! The writer of a recording. It writes lines in the order of the callbacks, part by part, without the callbacks that a
 //! reader would refuse.
 
-use super::event::What;
-use super::file::{Head, Parts};
-use super::line::{Communicator, Line, Words};
+use super::event::CallbackFields;
+use super::file::{FileParts, Head};
+use super::line::{CallbackLine, LineWords, RecordedInit};
 use super::memory::Memory;
-use super::order::Order;
-use super::seen::Seen;
-use super::strings::Strings;
+use super::order::ReadOrder;
+use super::seen::FileNumbers;
+use super::strings::RecordedStrings;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
 /// State of the file between two parts.
 #[derive(Debug)]
-pub(super) struct Writer {
-    pub(super) parts: Parts,
-    order: Order,
-    seen: Seen,
+pub(super) struct RecordWriter {
+    pub(super) parts: FileParts,
+    order: ReadOrder,
+    seen: FileNumbers,
     /// Numbers of threads in the file, by the threads' numbers.
     tids: FxHashMap<u32, u32>,
     /// Communicators whose init is not written yet, by number.
-    pub(super) communicators: FxHashMap<u32, Communicator>,
+    pub(super) communicators: FxHashMap<u32, RecordedInit>,
     /// Number of lines for callbacks.
     lines: u64,
     /// Nothing more is written: the file has ended, or writing has failed.
@@ -38,12 +38,12 @@ pub(super) struct Span {
     pub(super) end: Option<u64>,
 }
 
-impl Writer {
-    pub(super) fn new(parts: Parts) -> Self {
+impl RecordWriter {
+    pub(super) fn new(parts: FileParts) -> Self {
         Self {
             parts,
-            order: Order::default(),
-            seen: Seen::default(),
+            order: ReadOrder::default(),
+            seen: FileNumbers::default(),
             tids: FxHashMap::default(),
             communicators: FxHashMap::default(),
             lines: 0,
@@ -56,7 +56,13 @@ impl Writer {
     ///
     /// # Errors
     /// If the part cannot be written; then the file holds nothing of it, and nothing follows.
-    pub(super) fn write(&mut self, memory: &Memory, strings: &Strings, head: Head, span: Span) -> io::Result<u64> {
+    pub(super) fn write(
+        &mut self,
+        memory: &Memory,
+        strings: &RecordedStrings,
+        head: Head,
+        span: Span,
+    ) -> io::Result<u64> {
         let Self { parts, order, seen, tids, communicators, lines, is_over } = self;
         let dropped = |lines: u64| span.callbacks.saturating_sub(lines).saturating_add(span.missed);
         if *is_over {
@@ -72,13 +78,13 @@ impl Writer {
             return renewed.map(|()| dropped);
         }
         let introductions = &*communicators;
-        let words = Words::new(strings, introductions);
+        let words = LineWords::new(strings, introductions);
         let mut introduced = Vec::new();
         let mut count = *lines;
         let part = |out: &mut dyn Write| {
             order.take(memory, span.callbacks, |mut record, is_late| {
                 let mut is_lost = is_late;
-                if let What::Init { introduction, .. } = record.what {
+                if let CallbackFields::Init { introduction, .. } = record.what {
                     introduced.push(introduction);
                     // an init that took so long that the grace period gave it up: its description came after this
                     // part's
@@ -90,7 +96,7 @@ impl Writer {
                     let known = tids.len() as u32;
                     let tid = *tids.entry(record.thread).or_insert(known + 1);
                     count += 1;
-                    write_line(out, &Line { record: &record, tid, words: &words })?;
+                    write_line(out, &CallbackLine { record: &record, tid, words: &words })?;
                 }
                 Ok(())
             })?;
@@ -110,20 +116,20 @@ impl Writer {
     }
 }
 
-fn write_line(out: &mut dyn Write, line: &Line<'_>) -> io::Result<()> {
+fn write_line(out: &mut dyn Write, line: &CallbackLine<'_>) -> io::Result<()> {
     writeln!(out, "{line}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Event, Record};
+    use super::super::event::{EventFields, Record};
     use super::*;
     use flate2::bufread::MultiGzDecoder;
     use std::fs;
     use std::io::Read;
 
-    const EVENT: Event = Event::Group;
-    const INIT: What = What::Init { context: 1, introduction: 0 };
+    const EVENT: EventFields = EventFields::Group;
+    const INIT: CallbackFields = CallbackFields::Init { context: 1, introduction: 0 };
 
     fn head() -> Head {
         let process = r#"{"host":"a"}"#.to_owned();
@@ -133,21 +139,21 @@ mod tests {
     /// A writer with a directory of its own.
     struct Trial {
         directory: std::path::PathBuf,
-        writer: Writer,
+        writer: RecordWriter,
         memory: Memory,
-        strings: Strings,
+        strings: RecordedStrings,
     }
 
     impl Trial {
         fn new() -> Self {
             let directory = std::env::temp_dir().join(format!("scorep-nccl-writer-{:016x}", common::files::random()));
-            let mut writer = Writer::new(Parts::new(&directory).unwrap());
-            writer.communicators.insert(0, Communicator { id: 1, name: None, nodes: 1, ranks: 2, rank: 0 });
-            Self { directory, writer, memory: Memory::new(1 << 20).unwrap(), strings: Strings::new().unwrap() }
+            let mut writer = RecordWriter::new(FileParts::new(&directory).unwrap());
+            writer.communicators.insert(0, RecordedInit { id: 1, name: None, nodes: 1, ranks: 2, rank: 0 });
+            Self { directory, writer, memory: Memory::new(1 << 20).unwrap(), strings: RecordedStrings::new().unwrap() }
         }
 
         /// Keeps callbacks, given with their places in the order.
-        fn push(&self, all: &[(u64, What)]) {
+        fn push(&self, all: &[(u64, CallbackFields)]) {
             for &(sequence, what) in all {
                 let record = Record { sequence, time: 7, thread: 40, rank: 0, what };
                 assert!(self.memory.enter().unwrap().push(record));
@@ -174,7 +180,7 @@ mod tests {
     }
 
     /// Returns the number of dropped callbacks and the text of a file with these callbacks, out of `callbacks`.
-    fn text(callbacks: u64, all: &[(u64, What)]) -> (u64, String) {
+    fn text(callbacks: u64, all: &[(u64, CallbackFields)]) -> (u64, String) {
         let mut trial = Trial::new();
         trial.push(all);
         (trial.write(callbacks, Some(9)), trial.text())
@@ -182,9 +188,13 @@ mod tests {
 
     #[test]
     fn the_file_goes_on_behind_a_callback_that_is_missing() {
-        let start = What::Start { context: 1, handle: 1, parent: 99, event: EVENT };
+        let start = CallbackFields::Start { context: 1, handle: 1, parent: 99, event: EVENT };
         // one of the two missing callbacks is a start; its stop is left out, too
-        let stops = [(3, What::Stop { handle: 1 }), (5, What::Stop { handle: 2 }), (6, What::Finalize { context: 1 })];
+        let stops = [
+            (3, CallbackFields::Stop { handle: 1 }),
+            (5, CallbackFields::Stop { handle: 2 }),
+            (6, CallbackFields::Finalize { context: 1 }),
+        ];
         let (dropped, text) = text(6, &[&[(0, INIT), (1, start)], &stops[..]].concat());
         assert_eq!((dropped, text.lines().count()), (3, 5));
         assert!(text.lines().nth(3).unwrap().contains(r#""cb":"stop""#));
@@ -198,29 +208,33 @@ mod tests {
 
     #[test]
     fn what_no_reader_would_take_is_left_out_and_counted() {
-        let foreign = What::Start { context: 0, handle: 1, parent: 0, event: EVENT };
-        let of_foreign = What::State { handle: 1, state: 9, value: None };
-        let odd = [What::Stop { handle: 0 }, What::Finalize { context: 7 }, What::Stop { handle: 1 << 40 }];
-        let end = What::Finalize { context: 1 };
-        let all: Vec<What> = [INIT, foreign, of_foreign].into_iter().chain(odd).chain([end]).collect();
-        let all: Vec<(u64, What)> = (0..).zip(all).collect();
+        let foreign = CallbackFields::Start { context: 0, handle: 1, parent: 0, event: EVENT };
+        let of_foreign = CallbackFields::State { handle: 1, state: 9, value: None };
+        let odd = [
+            CallbackFields::Stop { handle: 0 },
+            CallbackFields::Finalize { context: 7 },
+            CallbackFields::Stop { handle: 1 << 40 },
+        ];
+        let end = CallbackFields::Finalize { context: 1 };
+        let all: Vec<CallbackFields> = [INIT, foreign, of_foreign].into_iter().chain(odd).chain([end]).collect();
+        let all: Vec<(u64, CallbackFields)> = (0..).zip(all).collect();
         let (dropped, text) = text(7, &all);
         assert_eq!((dropped, text.lines().count()), (5, 4));
     }
 
     #[test]
     fn parts_are_one_text_whenever_they_are_written() {
-        let start = |handle, parent| What::Start { context: 1, handle, parent, event: EVENT };
+        let start = |handle, parent| CallbackFields::Start { context: 1, handle, parent, event: EVENT };
         let all = [
             INIT,
             start(5, 0),
             start(6, 5),
-            What::Stop { handle: 6 },
+            CallbackFields::Stop { handle: 6 },
             start(6, 5),
-            What::Stop { handle: 6 },
-            What::Stop { handle: 5 },
+            CallbackFields::Stop { handle: 6 },
+            CallbackFields::Stop { handle: 5 },
         ];
-        let all: Vec<(u64, What)> = (0..).zip(all).collect();
+        let all: Vec<(u64, CallbackFields)> = (0..).zip(all).collect();
         let (_, at_once) = text(7, &all);
         let mut trial = Trial::new();
         for (place, callback) in (1..).zip(&all) {
@@ -235,16 +249,16 @@ mod tests {
         }
         assert_eq!((trial.write(7, Some(9)), trial.text()), (0, at_once));
         // nothing more is written after the end
-        trial.push(&[(7, What::Stop { handle: 5 })]);
+        trial.push(&[(7, CallbackFields::Stop { handle: 5 })]);
         trial.write(8, Some(10));
         assert_eq!(trial.text().lines().count(), 9);
     }
 
     #[test]
     fn an_init_whose_introduction_is_not_there_is_lost_alone() {
-        let start = |context, handle| What::Start { context, handle, parent: 0, event: EVENT };
-        let late = What::Init { context: 2, introduction: 1 };
-        let all = [(0, INIT), (1, late), (2, start(1, 5)), (3, start(2, 6)), (4, What::Stop { handle: 5 })];
+        let start = |context, handle| CallbackFields::Start { context, handle, parent: 0, event: EVENT };
+        let late = CallbackFields::Init { context: 2, introduction: 1 };
+        let all = [(0, INIT), (1, late), (2, start(1, 5)), (3, start(2, 6)), (4, CallbackFields::Stop { handle: 5 })];
         let (dropped, text) = text(5, &all);
         assert_eq!((dropped, text.lines().count()), (2, 5));
         assert_eq!(text.matches(r#""cb":"init""#).count(), 1);
@@ -252,15 +266,15 @@ mod tests {
 
     #[test]
     fn what_comes_too_late_is_counted_and_so_is_what_is_about_it() {
-        let start = |handle| What::Start { context: 1, handle, parent: 0, event: EVENT };
+        let start = |handle| CallbackFields::Start { context: 1, handle, parent: 0, event: EVENT };
         let mut trial = Trial::new();
         // the step is started twice under one number, and the second start is late
         trial.push(&[(0, INIT), (1, start(5)), (3, start(6))]);
         assert_eq!(trial.write(4, None), 1);
         trial.push(&[
             (2, start(5)),
-            (4, What::State { handle: 5, state: 1, value: None }),
-            (5, What::Stop { handle: 6 }),
+            (4, CallbackFields::State { handle: 5, state: 1, value: None }),
+            (5, CallbackFields::Stop { handle: 6 }),
         ]);
         assert_eq!(trial.write(6, Some(9)), 2);
         let text = trial.text();

@@ -6,7 +6,7 @@
 
 use super::computation::Computation;
 use super::sweep::{Doing, Stretch, Sweep};
-use crate::analysis::steps::Event;
+use crate::analysis::steps::StepEvent;
 use crate::answer::GpuBudget;
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ const WAITING: usize = 128;
 
 /// What leaves the queue.
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum QueueChange {
     Call {
         waits_until: Option<i64>,
         stop: i64,
         /// Number of its communicator's dimension.
         dimension: usize,
     },
-    Event(Event),
+    Event(StepEvent),
 }
 
 /// Times of a dimension in a step, nanoseconds.
@@ -58,8 +58,8 @@ impl Ended {
 
 /// A GPU on its way along time.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
-    queue: VecDeque<(i64, What)>,
+pub(super) struct GpuQueue {
+    queue: VecDeque<(i64, QueueChange)>,
     sweep: Sweep,
     dimensions: Vec<Sweep>,
     pub(super) computation: Computation,
@@ -70,15 +70,15 @@ pub(super) struct Lane {
     pub(super) late: u64,
 }
 
-impl Lane {
+impl GpuQueue {
     pub(super) fn new(dimensions: usize, computation: Computation) -> Self {
         Self { dimensions: vec![Sweep::default(); dimensions], computation, ..Self::default() }
     }
 
     /// Takes in what happens to the GPU's step. Steps that end with it are added to `ended`.
-    pub(super) fn event(&mut self, event: Event, ended: &mut Vec<Ended>) {
-        let (Event::Begin(_, at) | Event::Leave(at) | Event::Complete(_, at)) = event;
-        self.enter(at, What::Event(event), ended);
+    pub(super) fn event(&mut self, event: StepEvent, ended: &mut Vec<Ended>) {
+        let (StepEvent::Begin(_, at) | StepEvent::Leave(at) | StepEvent::Complete(_, at)) = event;
+        self.enter(at, QueueChange::Event(event), ended);
     }
 
     /// Takes in a call's time on the GPU.
@@ -90,10 +90,10 @@ impl Lane {
         ended: &mut Vec<Ended>,
     ) {
         let waits_until = wait.map(|wait| start.saturating_add(wait));
-        self.enter(start, What::Call { waits_until, stop: stop.max(start), dimension }, ended);
+        self.enter(start, QueueChange::Call { waits_until, stop: stop.max(start), dimension }, ended);
     }
 
-    fn enter(&mut self, at: i64, what: What, ended: &mut Vec<Ended>) {
+    fn enter(&mut self, at: i64, what: QueueChange, ended: &mut Vec<Ended>) {
         let place = self.queue.iter().rposition(|(other, _)| *other <= at).map_or(0, |place| place + 1);
         self.queue.insert(place, (at, what));
         if self.queue.len() > WAITING {
@@ -113,7 +113,7 @@ impl Lane {
     fn leave(&mut self, ended: &mut Vec<Ended>) {
         let Some((at, what)) = self.queue.pop_front() else { return };
         match what {
-            What::Call { waits_until, stop, dimension } => {
+            QueueChange::Call { waits_until, stop, dimension } => {
                 if at < self.sweep.at() {
                     self.late += 1;
                 }
@@ -128,22 +128,22 @@ impl Lane {
                     sweep.add(waits_until, stop);
                 }
             }
-            What::Event(event) => self.pass(event, ended),
+            QueueChange::Event(event) => self.pass(event, ended),
         }
     }
 
-    fn pass(&mut self, event: Event, ended: &mut Vec<Ended>) {
-        let (Event::Begin(_, at) | Event::Leave(at) | Event::Complete(_, at)) = event;
+    fn pass(&mut self, event: StepEvent, ended: &mut Vec<Ended>) {
+        let (StepEvent::Begin(_, at) | StepEvent::Leave(at) | StepEvent::Complete(_, at)) = event;
         self.go(at);
         for (dimension, sweep) in self.dimensions.iter_mut().enumerate() {
             pass_dimension(sweep, dimension, at, self.open.as_mut());
         }
         // an event that came too late for its time is one of the present place
         let at = at.max(self.sweep.at());
-        let is_complete = matches!(event, Event::Complete(..));
+        let is_complete = matches!(event, StepEvent::Complete(..));
         if let Some(open) = &mut self.open {
             open.length = at - open.begin;
-            if let Event::Complete(step, _) = event {
+            if let StepEvent::Complete(step, _) = event {
                 if step == open.step {
                     self.complete = Some(open.clone());
                 }
@@ -152,7 +152,7 @@ impl Lane {
                 self.complete = None;
             }
         }
-        if let (Event::Begin(step, _), false) = (event, is_complete) {
+        if let (StepEvent::Begin(step, _), false) = (event, is_complete) {
             let dimensions = vec![Spent::default(); self.dimensions.len()];
             self.open = Some(Ended { step, begin: at, dimensions, ..Ended::default() });
         }
@@ -217,17 +217,17 @@ mod tests {
     /// Calls whose times go backwards by less than 128 calls lose nothing; one that comes later counts from then on.
     #[test]
     fn calls_wait_for_their_place_in_time() {
-        let mut lane = Lane::new(1, Computation::default());
+        let mut lane = GpuQueue::new(1, Computation::default());
         let mut ended = vec![];
-        lane.event(Event::Begin(0, 0), &mut ended);
+        lane.event(StepEvent::Begin(0, 0), &mut ended);
         for call in (0..1000i64).map(|number| number ^ 63) {
             lane.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended);
         }
-        lane.event(Event::Begin(1, 10_500), &mut ended);
-        lane.event(Event::Begin(2, 11_000), &mut ended);
+        lane.event(StepEvent::Begin(1, 10_500), &mut ended);
+        lane.event(StepEvent::Begin(2, 11_000), &mut ended);
         (1100..1400).for_each(|call| lane.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended));
         lane.call([10_400, 10_404], Some(1), 0, &mut ended);
-        lane.event(Event::Complete(2, 13_994), &mut ended);
+        lane.event(StepEvent::Complete(2, 13_994), &mut ended);
         lane.finish(&mut ended);
         let budgets: Vec<_> =
             ended.iter().map(|of| (of.length, of.budget.waiting_ns, of.budget.transferring_ns)).collect();
@@ -239,13 +239,13 @@ mod tests {
     /// What belongs to no complete step is in no figure.
     #[test]
     fn a_step_that_is_not_complete_does_not_count() {
-        let (mut lane, mut ended) = (Lane::new(1, Computation::default()), vec![]);
+        let (mut lane, mut ended) = (GpuQueue::new(1, Computation::default()), vec![]);
         lane.call([0, 50], None, 0, &mut ended);
-        lane.event(Event::Begin(0, 100), &mut ended);
+        lane.event(StepEvent::Begin(0, 100), &mut ended);
         lane.call([100, 150], None, 0, &mut ended);
-        lane.event(Event::Leave(200), &mut ended);
+        lane.event(StepEvent::Leave(200), &mut ended);
         lane.call([200, 250], None, 0, &mut ended);
-        lane.event(Event::Begin(1, 300), &mut ended);
+        lane.event(StepEvent::Begin(1, 300), &mut ended);
         lane.call([300, 350], None, 0, &mut ended);
         lane.finish(&mut ended);
         let [only] = &ended[..] else { panic!("one step: {ended:?}") };
@@ -258,11 +258,11 @@ mod tests {
     /// The last call of a step may end behind the next step's begin: the next step is not complete by that.
     #[test]
     fn a_step_is_complete_by_its_own_calls() {
-        let (mut lane, mut ended) = (Lane::new(1, Computation::default()), vec![]);
-        lane.event(Event::Begin(0, 0), &mut ended);
+        let (mut lane, mut ended) = (GpuQueue::new(1, Computation::default()), vec![]);
+        lane.event(StepEvent::Begin(0, 0), &mut ended);
         lane.call([0, 200], None, 0, &mut ended);
-        lane.event(Event::Complete(0, 200), &mut ended);
-        lane.event(Event::Begin(1, 100), &mut ended);
+        lane.event(StepEvent::Complete(0, 200), &mut ended);
+        lane.event(StepEvent::Begin(1, 100), &mut ended);
         lane.call([100, 300], None, 0, &mut ended);
         lane.finish(&mut ended);
         assert_eq!(ended.iter().map(|of| (of.step, of.length)).collect::<Vec<_>>(), [(0, 100)]);

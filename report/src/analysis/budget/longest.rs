@@ -8,7 +8,7 @@ const MOST: usize = if cfg!(test) { 4 } else { 64 };
 
 /// A step's budgets by GPU.
 #[derive(Debug, Default)]
-struct Step {
+struct StepBudgets {
     longest: u64,
     gpus: Vec<(usize, GpuBudget)>,
 }
@@ -16,7 +16,7 @@ struct Step {
 /// The longest steps so far.
 #[derive(Debug, Default)]
 pub(super) struct Longest {
-    steps: BTreeMap<u64, Step>,
+    steps: BTreeMap<u64, StepBudgets>,
     /// Length from which on a step is kept, nanoseconds.
     least: u64,
 }

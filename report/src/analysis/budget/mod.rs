@@ -11,14 +11,14 @@ pub(crate) use lane::Ended;
 
 use crate::analysis::dimension::Dimensions;
 use crate::analysis::factor::{factors, moved};
-use crate::analysis::steps::Event;
+use crate::analysis::steps::StepEvent;
 use crate::answer::{Budget, GpuBudget, Part};
 use crate::job::{Job, Kernels, Links};
-use crate::stream::{Call, Judged};
+use crate::stream::{Call, JudgedCall};
 use computation::Computation;
-use lane::Lane;
+use lane::GpuQueue;
 use longest::Longest;
-use shares::{Counted, DimensionShares};
+use shares::{CountedCall, DimensionShares};
 
 /// Sums of a GPU's steps.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,7 +32,7 @@ struct Total {
 /// The budgets of all GPUs on their way.
 #[derive(Debug)]
 pub(crate) struct Budgets {
-    lanes: Vec<Lane>,
+    lanes: Vec<GpuQueue>,
     totals: Vec<Total>,
     shares: DimensionShares,
     longest: Longest,
@@ -57,7 +57,7 @@ impl Budgets {
         common: &dyn Fn(usize, u64) -> i64,
     ) -> Self {
         let computations = Computation::of(job, kernels, common);
-        let lane = |computation| Lane::new(dimensions.distinct().len(), computation);
+        let lane = |computation| GpuQueue::new(dimensions.distinct().len(), computation);
         Self {
             lanes: computations.into_iter().map(lane).collect(),
             totals: vec![Total::default(); job.gpus.len()],
@@ -74,14 +74,14 @@ impl Budgets {
     }
 
     /// Takes in what happens to a GPU's step.
-    pub(crate) fn event(&mut self, gpu: usize, event: Event) {
+    pub(crate) fn event(&mut self, gpu: usize, event: StepEvent) {
         if let Some(lane) = self.lanes.get_mut(gpu) {
             lane.event(event, &mut self.ended);
         }
     }
 
     /// Takes in a call that belongs to a step that counts, or to none.
-    pub(crate) fn call(&mut self, job: &Job, judged: &Judged, step: Option<u64>, dimension: usize) {
+    pub(crate) fn call(&mut self, job: &Job, judged: &JudgedCall, step: Option<u64>, dimension: usize) {
         let (part, call) = (&judged.part, judged.call());
         if let Some(step) = step {
             self.calls += 1;
@@ -94,7 +94,7 @@ impl Budgets {
             let (is_timed, is_compared) = (part.span.is_some(), part.wait.is_some());
             // GB/s are bytes per nanosecond
             let at_full_rate = rated.map(|(rate, bytes)| bytes / rate);
-            self.shares.call(step, dimension, Counted { bytes: call.bytes, is_timed, is_compared, at_full_rate });
+            self.shares.call(step, dimension, CountedCall { bytes: call.bytes, is_timed, is_compared, at_full_rate });
         }
         if let (Some(span), Some(lane)) = (part.span, self.lanes.get_mut(call.gpu)) {
             lane.call(span, part.wait, dimension, &mut self.ended);

@@ -2,12 +2,12 @@
 
 use super::lane::Ended;
 use crate::analysis::dimension::Dimensions;
-use crate::analysis::steps::{Merge, PerStep, quantile};
+use crate::analysis::steps::{MergeStep, PerStep, quantile};
 use crate::answer::{DimensionShare, Utilisation};
 
 /// A dimension in a step, summed over GPUs.
 #[derive(Debug, Clone, Copy, Default)]
-struct Share {
+struct StepShare {
     time: i64,
     wait: i64,
     bytes: u64,
@@ -22,13 +22,13 @@ struct Share {
 /// All dimensions in a step.
 #[derive(Debug, Clone, Default)]
 struct Shares {
-    dimensions: Vec<Share>,
+    dimensions: Vec<StepShare>,
     /// Sum of the GPUs' lengths, nanoseconds.
     length: i64,
     gpus: u64,
 }
 
-impl Merge for Shares {
+impl MergeStep for Shares {
     fn merge(&mut self, next: Self) {
         self.length += next.length;
         self.gpus += next.gpus;
@@ -46,9 +46,9 @@ impl Merge for Shares {
 }
 
 impl Shares {
-    fn of(&mut self, dimension: usize) -> &mut Share {
+    fn of(&mut self, dimension: usize) -> &mut StepShare {
         if dimension >= self.dimensions.len() {
-            self.dimensions.resize(dimension + 1, Share::default());
+            self.dimensions.resize(dimension + 1, StepShare::default());
         }
         &mut self.dimensions[dimension]
     }
@@ -56,7 +56,7 @@ impl Shares {
 
 /// A call as a dimension counts it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counted {
+pub(super) struct CountedCall {
     pub(super) bytes: u64,
     pub(super) is_timed: bool,
     pub(super) is_compared: bool,
@@ -69,7 +69,7 @@ pub(super) struct Counted {
 pub(super) struct DimensionShares(PerStep<Shares>);
 
 impl DimensionShares {
-    pub(super) fn call(&mut self, step: u64, dimension: usize, call: Counted) {
+    pub(super) fn call(&mut self, step: u64, dimension: usize, call: CountedCall) {
         let share = self.0.of(step).of(dimension);
         share.operations += 1;
         share.bytes = share.bytes.saturating_add(call.bytes);

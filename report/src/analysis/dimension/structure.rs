@@ -38,7 +38,7 @@ struct Family {
 }
 
 /// Place of a communicator, and its ranks.
-type Member = (usize, Vec<u32>);
+type PlacedRanks = (usize, Vec<u32>);
 
 /// Returns guesses by place of the communicator.
 pub(super) fn guess(job: &Job, positions: &[u32], tallies: &Tallies) -> BTreeMap<usize, &'static str> {
@@ -81,7 +81,7 @@ pub(super) fn guess(job: &Job, positions: &[u32], tallies: &Tallies) -> BTreeMap
 
 /// Returns the communicators of all ranks, and the families in which something was done, by stride.
 fn families(job: &Job, positions: &[u32], tallies: &Tallies) -> (Option<Family>, Vec<Family>) {
-    let mut of_shape: BTreeMap<(u32, usize), Vec<Member>> = BTreeMap::new();
+    let mut of_shape: BTreeMap<(u32, usize), Vec<PlacedRanks>> = BTreeMap::new();
     for (place, communicator) in job.communicators.iter().enumerate() {
         let ranks = ranks(communicator, positions);
         let stride = stride(&ranks);

@@ -14,14 +14,14 @@ mod worst;
 
 use crate::answer::{Late, Part, RankLate};
 use crate::job::Job;
-use crate::stream::{Judged, Listener, Occurrence};
+use crate::stream::{JudgedCall, Listener, Occurrence};
 use map::Map;
 use recent::{Before, Delay, Recent, Recently};
 use worst::Worst;
 
 /// Sums of one GPU, nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+struct GpuWaits {
     calls: u64,
     wait: u64,
     error: u64,
@@ -30,7 +30,7 @@ struct Sums {
     propagated: u64,
 }
 
-impl Sums {
+impl GpuWaits {
     fn row(&self) -> RankLate {
         let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
         RankLate {
@@ -48,13 +48,13 @@ impl Sums {
 /// Sums and the worst operations: of the whole recording, or of the steps behind the warm-up.
 #[derive(Debug)]
 struct Tally {
-    sums: Vec<Sums>,
+    sums: Vec<GpuWaits>,
     worst: Worst,
 }
 
 impl Tally {
     fn new(gpus: usize, top: usize) -> Self {
-        Self { sums: vec![Sums::default(); gpus], worst: Worst::new(top) }
+        Self { sums: vec![GpuWaits::default(); gpus], worst: Worst::new(top) }
     }
 
     fn wait(&mut self, gpu: usize, wait: i64, error: i64) {
@@ -87,7 +87,7 @@ impl Tally {
 
 /// Listens for waits and delays.
 #[derive(Debug)]
-pub struct Waits {
+pub struct WaitListener {
     whole: Tally,
     /// The same of the steps behind the warm-up: the first operations of a job may wait for seconds.
     of_steps: Tally,
@@ -99,7 +99,7 @@ pub struct Waits {
     first: Option<i64>,
 }
 
-impl Waits {
+impl WaitListener {
     /// Begins to listen. The answer will have this many of the worst operations.
     pub fn new(job: &Job, top: usize) -> Self {
         let gpus = job.gpus.len();
@@ -131,7 +131,7 @@ impl Waits {
         };
         let steps = steps.unwrap_or(0);
         let tally = if steps > 0 { &self.of_steps } else { &self.whole };
-        let row = |gpu: usize, sums: &Sums| {
+        let row = |gpu: usize, sums: &GpuWaits| {
             let row = sums.row();
             let Some(share) = own_shares.get(gpu).copied().flatten() else { return row };
             let own_us = share * row.cost_us;
@@ -156,7 +156,7 @@ impl Waits {
     }
 
     /// Takes the next call of a GPU. `is_of_step` is whether it lies in a step behind the warm-up.
-    pub fn add(&mut self, judged: &Judged, is_of_step: bool) {
+    pub fn add(&mut self, judged: &JudgedCall, is_of_step: bool) {
         let Some([start, stop]) = judged.part.span else { return };
         self.first = Some(self.first.map_or(start, |first| first.min(start)));
         let call = judged.call();
@@ -194,7 +194,7 @@ impl Waits {
     }
 }
 
-impl Listener for Waits {
+impl Listener for WaitListener {
     fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
         if let Some(compared) = occurrence.compared {
             self.compared += 1;
@@ -203,7 +203,7 @@ impl Listener for Waits {
     }
 
     /// Takes a call of a recording without steps.
-    fn call(&mut self, _job: &Job, judged: &Judged) {
+    fn call(&mut self, _job: &Job, judged: &JudgedCall) {
         self.add(judged, false);
     }
 }

@@ -3,8 +3,8 @@
 //! Calls come in the order in which the host enqueued them. On another stream a later call may end earlier, so a late
 //! call is judged only when some more calls are known.
 
-use crate::stream::Judged;
-use common::name::Name;
+use crate::stream::JudgedCall;
+use common::name::FunctionName;
 use std::collections::VecDeque;
 
 /// Number of calls behind a late one that are waited for, and of calls ahead of it that are kept.
@@ -17,7 +17,7 @@ pub(super) struct Delay {
     pub(super) lateness: i64,
     pub(super) occurrence: u64,
     pub(super) communicator: usize,
-    pub(super) function: Name,
+    pub(super) function: FunctionName,
     pub(super) sequence: Option<(u64, u32)>,
     pub(super) bytes: u64,
     /// Its begin, which is the latest of all ranks.
@@ -28,7 +28,7 @@ pub(super) struct Delay {
 
 impl Delay {
     /// Returns the delay of a call that came last by more than the error.
-    pub(super) fn of(judged: &Judged, is_of_step: bool) -> Option<Self> {
+    pub(super) fn of(judged: &JudgedCall, is_of_step: bool) -> Option<Self> {
         let call = judged.call();
         Some(Self {
             cost: u64::try_from(judged.cost?).unwrap_or(0),
@@ -47,7 +47,7 @@ impl Delay {
 /// The call before a late one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
-    pub(super) function: Name,
+    pub(super) function: FunctionName,
     pub(super) communicator: usize,
     /// How long it waited, nanoseconds.
     pub(super) wait: i64,

@@ -5,7 +5,7 @@ use crate::analysis::made::{collective, job, judged, play};
 use crate::stream::Occurrence;
 
 fn late(job: &Job, occurrences: &[Occurrence]) -> Late {
-    let mut waits = Waits::new(job, 3);
+    let mut waits = WaitListener::new(job, 3);
     play(&mut waits, job, occurrences);
     waits.finish(job, None, &[]).known().unwrap().clone()
 }
@@ -42,7 +42,7 @@ fn the_warm_up_is_in_no_sum_of_steps() {
     let first = collective(&job, 0, 0, "AllReduce", 64, &[1_000_000, 0], 1_010_000);
     let second = collective(&job, 1, 0, "AllReduce", 64, &[2_000_000, 2_020_000], 2_030_000);
     let late = |steps| {
-        let mut waits = Waits::new(&job, 3);
+        let mut waits = WaitListener::new(&job, 3);
         for (occurrence, is_of_step) in [(&first, false), (&second, true)] {
             waits.occurrence(&job, occurrence);
             judged(occurrence).iter().for_each(|judged| waits.add(judged, is_of_step));
@@ -140,7 +140,7 @@ fn nothing_compared_is_said() {
     let mut occurrence = collective(&job, 0, 0, "AllReduce", 64, &[0, 5], 10);
     occurrence.compared = None;
     occurrence.parts.iter_mut().for_each(|part| part.wait = None);
-    let mut waits = Waits::new(&job, 3);
+    let mut waits = WaitListener::new(&job, 3);
     play(&mut waits, &job, &[occurrence]);
     assert!(waits.finish(&job, None, &[]).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
 }

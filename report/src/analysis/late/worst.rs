@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct WorstEntry {
     gpu: usize,
     delay: Delay,
     before: Option<Before>,
@@ -17,7 +17,7 @@ struct Entry {
 /// The worst operations, longest cost first. Of two that cost the same, the earlier one is the worse.
 #[derive(Debug)]
 pub(super) struct Worst {
-    entries: BTreeMap<(Reverse<u64>, u64), Entry>,
+    entries: BTreeMap<(Reverse<u64>, u64), WorstEntry>,
     most: usize,
 }
 
@@ -30,7 +30,7 @@ impl Worst {
         if delay.cost == 0 {
             return;
         }
-        let entry = Entry { gpu, delay: *delay, before, is_propagated };
+        let entry = WorstEntry { gpu, delay: *delay, before, is_propagated };
         self.entries.insert((Reverse(delay.cost), delay.occurrence), entry);
         if self.entries.len() > self.most {
             self.entries.pop_last();
@@ -43,7 +43,7 @@ impl Worst {
             let communicator = job.communicators.get(place);
             format!("{:016x}", communicator.map_or(0, |communicator| communicator.comm))
         };
-        let row = |entry: &Entry| {
+        let row = |entry: &WorstEntry| {
             let delay = &entry.delay;
             WorstOperation {
                 comm: comm(delay.communicator),

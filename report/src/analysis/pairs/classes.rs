@@ -6,7 +6,7 @@
 //! and their mean sizes and their numbers of transfers lie side by side: sorted, each is at most 1.25 times the one
 //! before.
 
-use crate::answer::{Dimension, Measure, Pair};
+use crate::answer::{Dimension, Measure, RankPair};
 use crate::job::Job;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,13 @@ const LEAST_BYTES: u64 = 32 << 10;
 
 /// The way of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Way {
+pub(super) enum PairWay {
     Inside,
     Between,
     Unknown,
 }
 
-impl Way {
+impl PairWay {
     /// Returns the way between two GPUs.
     pub(super) fn of(job: &Job, from: Option<usize>, to: Option<usize>) -> Self {
         let node = |gpu: Option<usize>| job.gpus.get(gpu?).map(|gpu| gpu.node);
@@ -65,10 +65,10 @@ impl Ways {
 
     /// Returns the class of a pair.
     pub(super) fn class(&self, job: &Job, from: Option<usize>, to: Option<usize>) -> String {
-        let way = Way::of(job, from, to);
+        let way = PairWay::of(job, from, to);
         let adapters = |gpu: Option<usize>| self.adapters.get(&job.gpus.get(gpu?)?.node).map(String::as_str);
         match (way, adapters(from), adapters(to)) {
-            (Way::Between, Some(one), Some(other)) => {
+            (PairWay::Between, Some(one), Some(other)) => {
                 let shown =
                     |adapters: &str| if adapters.is_empty() { "unknown".to_owned() } else { adapters.to_owned() };
                 let [one, other] = [one.min(other), one.max(other)].map(shown);
@@ -100,11 +100,11 @@ pub(super) struct Class {
 
 /// Returns the classes of the pairs that can be compared. Where any pair of a way has transfers over the network, those
 /// of this way without are not compared. Typical rates are compared if all have one, else sustained rates.
-pub(super) fn of(job: &Job, dimensions: &[Dimension], rows: &[Pair]) -> Vec<Class> {
+pub(super) fn of(job: &Job, dimensions: &[Dimension], rows: &[RankPair]) -> Vec<Class> {
     let is_networked = |class: &str| rows.iter().any(|row| row.class == class && row.sustained.is_some());
     let mut networked: BTreeMap<&str, bool> = BTreeMap::new();
     let mut alike: BTreeMap<Common<'_>, Vec<usize>> = BTreeMap::new();
-    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.class != Way::Unknown.text()) {
+    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.class != PairWay::Unknown.text()) {
         let is_network = *networked.entry(&row.class).or_insert_with(|| is_networked(&row.class));
         let has_rate = if is_network { row.sustained.is_some() } else { row.lone.is_some() };
         let (number, bytes) = traffic(row, is_network);
@@ -143,7 +143,7 @@ pub(super) fn of(job: &Job, dimensions: &[Dimension], rows: &[Pair]) -> Vec<Clas
 }
 
 /// Returns the number and the bytes of a pair's transfers or messages.
-fn traffic(row: &Pair, is_network: bool) -> (u64, u64) {
+fn traffic(row: &RankPair, is_network: bool) -> (u64, u64) {
     if is_network { (row.transfers, row.bytes) } else { (row.messages, row.message_bytes) }
 }
 

@@ -4,9 +4,9 @@
 //! of the judged pairs that go over it are slow. The part that explains most pairs is taken, then the one that explains most
 //! of the rest, and so on; of equals, the one that least goes over. What no part explains stays a pair.
 
-use super::classes::Way;
+use super::classes::PairWay;
 use crate::analysis::steps::median;
-use crate::answer::{Measure, Pair, PartKind, SlowPart};
+use crate::answer::{Measure, PartKind, RankPair, SlowPart};
 use crate::job::Job;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,13 +22,13 @@ struct Over {
 
 /// A judged pair of GPUs, with its slow rows.
 #[derive(Debug, Clone, Default)]
-struct Judged {
+struct JudgedPair {
     slow: Vec<usize>,
 }
 
 /// Returns the parts, the one that explains most first.
-pub(super) fn of(job: &Job, rows: &[Pair]) -> Vec<SlowPart> {
-    let mut pairs: BTreeMap<[usize; 2], Judged> = BTreeMap::new();
+pub(super) fn of(job: &Job, rows: &[RankPair]) -> Vec<SlowPart> {
+    let mut pairs: BTreeMap<[usize; 2], JudgedPair> = BTreeMap::new();
     for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.z.is_some()) {
         let (Some(from), Some(to)) = (row.from, row.to) else { continue };
         let judged = pairs.entry([from, to]).or_default();
@@ -46,7 +46,7 @@ pub(super) fn of(job: &Job, rows: &[Pair]) -> Vec<SlowPart> {
     }
     let all: BTreeMap<Over, u64> = totals.iter().map(|(over, [_, all])| (*over, *all)).collect();
     totals.retain(|_, [slow, all]| 2 * *slow > *all);
-    let mut rest: BTreeMap<[usize; 2], Judged> =
+    let mut rest: BTreeMap<[usize; 2], JudgedPair> =
         pairs.into_iter().filter(|(_, judged)| !judged.slow.is_empty()).collect();
     let mut found = vec![];
     while !rest.is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn of(job: &Job, rows: &[Pair]) -> Vec<SlowPart> {
 }
 
 fn is_inside(job: &Job, [from, to]: [usize; 2]) -> bool {
-    Way::of(job, Some(from), Some(to)) == Way::Inside
+    PairWay::of(job, Some(from), Some(to)) == PairWay::Inside
 }
 
 /// Returns the parts that a pair of GPUs goes over.
@@ -93,7 +93,13 @@ fn parts(job: &Job, ends: [usize; 2]) -> impl Iterator<Item = Over> {
 }
 
 /// Describes a part by the slow pairs that it explains.
-fn part(job: &Job, rows: &[Pair], over: Over, pairs: BTreeMap<[usize; 2], Judged>, of: u64) -> Option<SlowPart> {
+fn part(
+    job: &Job,
+    rows: &[RankPair],
+    over: Over,
+    pairs: BTreeMap<[usize; 2], JudgedPair>,
+    of: u64,
+) -> Option<SlowPart> {
     let Over { kind, ends, inside } = over;
     let node = |node: usize| job.node_name(node);
     let gpu = |gpu: usize| job.gpus.get(gpu).map_or_else(|| format!("GPU {gpu}"), |gpu| gpu.name.clone());
@@ -152,7 +158,7 @@ fn part(job: &Job, rows: &[Pair], over: Over, pairs: BTreeMap<[usize; 2], Judged
 
 /// Returns by how much the time with a transfer under way would be shorter at the median rate of the pair's like,
 /// microseconds.
-fn excess_us(row: &Pair) -> Option<f64> {
+fn excess_us(row: &RankPair) -> Option<f64> {
     let (rate, middle) = (row.judged()?, row.median.filter(|middle| *middle > 0.0)?);
     let (bytes, pace) = match row.measure? {
         Measure::Typical | Measure::Sustained => (row.bytes, row.sustained?),

@@ -6,7 +6,7 @@ mod outlier;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{Dimension, Pair, Pairs, Part};
+use crate::answer::{Dimension, Pairs, Part, RankPair};
 use crate::job::Job;
 use crate::stream::{Listener, Message, Occurrence};
 use classes::Ways;
@@ -19,7 +19,7 @@ pub const MOST: usize = 1 << 20;
 
 /// Sums of the messages of a pair.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct MessageSum {
     messages: u64,
     bytes: u64,
     /// Messages both of whose times are known on one clock, and how long one side waited for the other, nanoseconds.
@@ -62,12 +62,12 @@ impl Lone {
 #[derive(Debug, Default)]
 pub struct Messages {
     /// By communicator, sender and receiver.
-    sums: FxHashMap<(usize, i32, i32), Sum>,
+    sums: FxHashMap<(usize, i32, i32), MessageSum>,
     left_out: u64,
 }
 
 /// A communicator's id, a sender and a receiver.
-type Key = (u64, i32, i32);
+type PairKey = (u64, i32, i32);
 
 impl Messages {
     /// Begins to listen.
@@ -83,7 +83,7 @@ impl Messages {
     /// Returns the part of the answer, with the transfers over the network by the summaries of the job's processes.
     /// Dimensions are by place of the communicator.
     pub fn finish(self, job: &Job, dimensions: &[Dimension], transfers: &[Transfers]) -> Part<Pairs> {
-        let mut rows: BTreeMap<Key, Pair> = BTreeMap::new();
+        let mut rows: BTreeMap<PairKey, RankPair> = BTreeMap::new();
         for ((place, rank, peer), sum) in self.sums {
             let Some(communicator) = job.communicators.get(place) else { continue };
             let row = rows.entry((communicator.comm, rank, peer)).or_default();
@@ -110,7 +110,7 @@ impl Messages {
             );
         }
         let classes = Ways::of(job);
-        let mut rows: Vec<Pair> = rows.into_iter().map(|(key, row)| placed(job, &classes, key, row)).collect();
+        let mut rows: Vec<RankPair> = rows.into_iter().map(|(key, row)| placed(job, &classes, key, row)).collect();
         outlier::mark(job, &classes::of(job, dimensions, &rows), &mut rows);
         let slow = explained::of(job, &rows);
         Part::Known(Pairs { rows, left_out, slow })
@@ -136,7 +136,7 @@ impl Messages {
 }
 
 /// Adds the transfers of a pair. Only one summary has a pair: that of the sender's process.
-fn add(row: &mut Pair, of_pair: &Transfers) {
+fn add(row: &mut RankPair, of_pair: &Transfers) {
     let gigabytes = |rate: Option<f64>| rate.map(|rate| rate / 1e3);
     row.transfers = row.transfers.saturating_add(of_pair.transfers);
     row.bytes = row.bytes.saturating_add(of_pair.bytes);
@@ -149,10 +149,10 @@ fn add(row: &mut Pair, of_pair: &Transfers) {
 }
 
 /// Returns a row with its keys, GPUs and class.
-fn placed(job: &Job, ways: &Ways, (comm, rank, peer): Key, row: Pair) -> Pair {
+fn placed(job: &Job, ways: &Ways, (comm, rank, peer): PairKey, row: RankPair) -> RankPair {
     let [from, to] = [rank, peer].map(|rank| job.gpu(comm, rank));
     let class = ways.class(job, from, to);
-    Pair { comm: format!("{comm:016x}"), rank, peer, from, to, class, ..row }
+    RankPair { comm: format!("{comm:016x}"), rank, peer, from, to, class, ..row }
 }
 
 impl Listener for Messages {

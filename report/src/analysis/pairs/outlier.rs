@@ -11,7 +11,7 @@
 
 use super::classes::Class;
 use crate::analysis::steps::median;
-use crate::answer::{Measure, Pair};
+use crate::answer::{Measure, RankPair};
 use crate::job::Job;
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ impl Reference {
 }
 
 /// Marks the slow pairs of each class.
-pub(super) fn mark(job: &Job, classes: &[Class], rows: &mut [Pair]) {
+pub(super) fn mark(job: &Job, classes: &[Class], rows: &mut [RankPair]) {
     for Class { pairs, measure } in classes {
         let known = pairs.iter().filter_map(|&place| Some((place, rate(rows.get(place)?, *measure)?)));
         let rates: Vec<(usize, Rate)> = known.collect();
@@ -86,7 +86,7 @@ pub(super) fn mark(job: &Job, classes: &[Class], rows: &mut [Pair]) {
     }
 }
 
-fn rate(row: &Pair, measure: Measure) -> Option<Rate> {
+fn rate(row: &RankPair, measure: Measure) -> Option<Rate> {
     let error = match measure {
         Measure::Typical => row.typical_error,
         Measure::Sustained => None,
@@ -97,7 +97,7 @@ fn rate(row: &Pair, measure: Measure) -> Option<Rate> {
 
 /// Returns the reference of the pairs that do not go over a GPU or node that many pairs go over, nearly all of which are
 /// slow beside that reference. `None` if there is no such part.
-fn without_a_slow_part(job: &Job, rows: &[Pair], rates: &[(usize, Rate)]) -> Option<Reference> {
+fn without_a_slow_part(job: &Job, rows: &[RankPair], rates: &[(usize, Rate)]) -> Option<Reference> {
     let node = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.node);
     let parts = |place: usize| {
         let ends = rows.get(place).map_or([None; 2], |row| [row.from, row.to]);

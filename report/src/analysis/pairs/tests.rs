@@ -23,7 +23,7 @@ fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f6
     }
 }
 
-fn rows(job: &Job, transfers: &[Transfers]) -> Vec<Pair> {
+fn rows(job: &Job, transfers: &[Transfers]) -> Vec<RankPair> {
     Messages::new().finish(job, &[], transfers).known().unwrap().rows.clone()
 }
 
@@ -246,7 +246,7 @@ fn adapters_of_another_rate_are_compared_among_themselves() {
     for (place, process) in job.processes.iter_mut().enumerate() {
         let mbit_s = if place < 3 { 400_000 } else { 200_000 };
         let adapters = vec![common::hardware::nics::rates::NicRate { name: "a:1".into(), mbit_s }];
-        process.links = Some(common::links::Links { adapters, ..Default::default() });
+        process.links = Some(common::links::ProcessLinks { adapters, ..Default::default() });
     }
     let rate = |(rank, peer): (i32, i32)| (rank, peer, if rank < 3 && peer < 3 { 45_000.0 } else { 22_000.0 });
     let rows = rows(&job, &network(all_to_all(6).map(rate)));

@@ -7,7 +7,7 @@ mod histogram;
 
 use super::dimension::Dimensions;
 use crate::answer::{Part, PhaseWindow, Phases};
-use crate::stream::Judged;
+use crate::stream::JudgedCall;
 use histogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Windows {
     }
 
     /// Takes in the next call of a GPU. It counts if it is in a step behind the warm-up.
-    pub(crate) fn call(&mut self, judged: &Judged, dimension: usize, is_counted: bool) {
+    pub(crate) fn call(&mut self, judged: &JudgedCall, dimension: usize, is_counted: bool) {
         let gpu = judged.call().gpu;
         let Some([_, present]) = self.gpus.get_mut(gpu) else { return };
         let next = judged.part.span.map(|[start, stop]| Phase { dimension, start, stop, is_counted });

@@ -16,12 +16,12 @@ pub(super) fn is_kept(step: u64, thinned: u32) -> bool {
 
 /// A value for each of at most 512 steps. When there are more, every second one is given up.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Kept {
+pub(crate) struct ThinnedSeries {
     thinned: u32,
     values: Vec<(u64, f32)>,
 }
 
-impl Kept {
+impl ThinnedSeries {
     /// Adds the value of a step that has none yet.
     pub(crate) fn add(&mut self, step: u64, value: f32) {
         if !is_kept(step, self.thinned) {
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn lists_of_one_job_keep_the_same_steps() {
         let kept = |steps: u64, scale: f32| {
-            let mut kept = Kept::default();
+            let mut kept = ThinnedSeries::default();
             (0..steps).for_each(|step| kept.add(step, step as f32 * scale));
             kept
         };
@@ -68,12 +68,12 @@ mod tests {
         assert_eq!(other.values(), one.values().iter().map(|value| value * 2.0).collect::<Vec<_>>());
         // they are spread over the job
         assert!((40_000.0..60_000.0).contains(&one.median().unwrap()[0]), "{:?}", one.median());
-        assert_eq!(Kept::default().median(), None);
+        assert_eq!(ThinnedSeries::default().median(), None);
     }
 
     #[test]
     fn a_median_is_as_uncertain_as_its_values_scatter() {
-        let mut kept = Kept::default();
+        let mut kept = ThinnedSeries::default();
         [10.0, 12.0, 8.0, 11.0, 9.0].iter().zip(0..).for_each(|(value, step)| kept.add(step, *value));
         // the distances are 0, 1, 1, 2, 2; sqrt(pi / 2 / 5) is 0.560
         let [middle, error] = kept.median().unwrap();

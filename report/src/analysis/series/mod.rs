@@ -6,15 +6,15 @@
 
 mod kept;
 
-pub(crate) use kept::Kept;
+pub(crate) use kept::ThinnedSeries;
 use kept::{STEPS, is_kept};
 
 use super::factor::moved;
 use super::sizes::{BySize, Merge};
-use super::speed::Function;
+use super::speed::P2pFunction;
 use crate::answer::{Dimension, Series, SeriesRow};
 use crate::job::Job;
-use crate::stream::{Judged, Kind};
+use crate::stream::{CallKind, JudgedCall};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const TRANSFERS: usize = 256;
 const OPEN: usize = 3;
 
 /// Dimension, numbers of ranks and nodes, function, smallest and largest size.
-type Key = (String, i32, i32, String, [u64; 2]);
+type SeriesKey = (String, i32, i32, String, [u64; 2]);
 
 /// The moments that a job is divided into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +38,12 @@ enum Division {
 
 /// Collects transfers by step.
 #[derive(Debug)]
-pub struct Transfers {
+pub struct StepTransfers {
     division: Division,
-    rows: FxHashMap<(usize, Function), BySize<Row>>,
+    rows: FxHashMap<(usize, P2pFunction), BySize<TransferRow>>,
 }
 
-impl Transfers {
+impl StepTransfers {
     /// Begins to collect transfers by step.
     pub fn of_steps() -> Self {
         Self { division: Division::Steps, rows: FxHashMap::default() }
@@ -60,12 +60,12 @@ impl Transfers {
     /// steps are ignored if the job is divided into slices.
     ///
     /// A collective counts once, with the call of the first rank. Sends and receives count with each rank's exchange.
-    pub fn call(&mut self, job: &Job, judged: &Judged, step: Option<u64>) {
+    pub fn call(&mut self, job: &Job, judged: &JudgedCall, step: Option<u64>) {
         let call = judged.call();
         let Some([latest_start, latest_stop]) = judged.latest.filter(|_| !call.is_fused) else { return };
         let Some(communicator) = job.communicators.get(call.communicator) else { return };
         let is_first = communicator.members.first().is_some_and(|member| member.rank == call.rank);
-        if call.kind == Kind::Collective && !is_first {
+        if call.kind == CallKind::Collective && !is_first {
             return;
         }
         let step = match &mut self.division {
@@ -78,13 +78,13 @@ impl Transfers {
         };
         let Some(step) = step else { return };
         let transfer = (latest_stop - latest_start).max(0) as f32 / 1e3;
-        let sizes = self.rows.entry((call.communicator, Function::of_call(call))).or_default();
+        let sizes = self.rows.entry((call.communicator, P2pFunction::of_call(call))).or_default();
         sizes.of(moved(call)).add(step, transfer);
     }
 
     /// Returns the series. Dimensions are by place of the communicator.
     pub fn finish(self, job: &Job, dimensions: &[Dimension]) -> Series {
-        let mut joined: BTreeMap<Key, Joined> = BTreeMap::new();
+        let mut joined: BTreeMap<SeriesKey, DimensionTransfers> = BTreeMap::new();
         for ((place, function), sizes) in self.rows {
             let Some(communicator) = job.communicators.get(place) else { continue };
             let dimension = dimensions.get(place).map_or("unknown", |dimension| dimension.name.as_str());
@@ -93,7 +93,10 @@ impl Transfers {
                 joined.entry(key).or_default().add(row);
             }
         }
-        let row = |((dimension, nranks, nnodes, function, [from_bytes, to_bytes]), joined): (Key, Joined)| SeriesRow {
+        let row = |((dimension, nranks, nnodes, function, [from_bytes, to_bytes]), joined): (
+            SeriesKey,
+            DimensionTransfers,
+        )| SeriesRow {
             dimension,
             nranks,
             nnodes,
@@ -110,7 +113,7 @@ impl Transfers {
 
 /// Transfers of one communicator, function and size, microseconds.
 #[derive(Debug, Default)]
-struct Row {
+struct TransferRow {
     count: u64,
     open: BTreeMap<u64, Vec<f32>>,
     medians: BTreeMap<u64, f32>,
@@ -128,7 +131,7 @@ pub(crate) fn median(values: &mut [f32]) -> Option<f32> {
     below.iter().copied().max_by(f32::total_cmp).map(|lower| (lower + upper) / 2.0)
 }
 
-impl Row {
+impl TransferRow {
     fn add(&mut self, step: u64, transfer: f32) {
         self.count += 1;
         if !is_kept(step, self.thinned) || self.medians.contains_key(&step) {
@@ -167,7 +170,7 @@ impl Row {
 }
 
 /// Sizes are put together early in a job. The median of a step that both have is the mean of both, weighed alike.
-impl Merge for Row {
+impl Merge for TransferRow {
     fn merge(&mut self, other: Self) {
         let other = other.close();
         self.count += other.count;
@@ -183,14 +186,14 @@ impl Merge for Row {
 
 /// Transfers of the communicators of one dimension.
 #[derive(Debug, Default)]
-struct Joined {
+struct DimensionTransfers {
     count: u64,
     thinned: u32,
     steps: BTreeMap<u64, Vec<f32>>,
 }
 
-impl Joined {
-    fn add(&mut self, row: Row) {
+impl DimensionTransfers {
+    fn add(&mut self, row: TransferRow) {
         let row = row.close();
         self.count += row.count;
         self.thinned = self.thinned.max(row.thinned);
@@ -213,14 +216,14 @@ mod tests {
     use crate::analysis::made::{collective, job, judged};
     use crate::stream::Occurrence;
 
-    fn add(transfers: &mut Transfers, job: &Job, occurrence: &Occurrence, step: Option<u64>) {
+    fn add(transfers: &mut StepTransfers, job: &Job, occurrence: &Occurrence, step: Option<u64>) {
         judged(occurrence).iter().for_each(|judged| transfers.call(job, judged, step));
     }
 
     #[test]
     fn a_step_has_its_median_over_operations_and_communicators() {
         let job = job(&[0; 4], &[&[0, 1], &[2, 3], &[0, 2]]);
-        let mut transfers = Transfers::of_steps();
+        let mut transfers = StepTransfers::of_steps();
         for step in 0..4 {
             for (number, time) in [(0, 10_000), (1, 20_000), (2, 60_000)] {
                 add(&mut transfers, &job, &collective(&job, number, 0, "AllReduce", 64, &[0, 0], time), Some(step));
@@ -241,7 +244,7 @@ mod tests {
     #[test]
     fn a_long_job_keeps_some_of_its_steps() {
         let job = job(&[0; 2], &[&[0, 1]]);
-        let mut transfers = Transfers::of_steps();
+        let mut transfers = StepTransfers::of_steps();
         for step in 0..100_000 {
             add(
                 &mut transfers,
@@ -263,7 +266,7 @@ mod tests {
     fn a_job_without_steps_is_cut_into_equal_slices() {
         let mut job = job(&[0; 2], &[&[0, 1]]);
         job.processes[0].span = [5_000, 1_005_000];
-        let mut transfers = Transfers::of_slices(&job);
+        let mut transfers = StepTransfers::of_slices(&job);
         for number in 0..1000 {
             let begin = number as i64 * 1000;
             let time = if number < 500 { 100 } else { 200 };

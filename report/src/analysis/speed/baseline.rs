@@ -6,9 +6,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Dimension, numbers of ranks and nodes, function, size.
-type Key = (String, i32, i32, String, [u64; 2]);
+type BaselineKey = (String, i32, i32, String, [u64; 2]);
 
-fn key(row: &SpeedRow, nnodes: i32) -> Key {
+fn key(row: &SpeedRow, nnodes: i32) -> BaselineKey {
     let SpeedRow { dimension, nranks, function, from_bytes, to_bytes, .. } = row;
     (dimension.clone(), *nranks, nnodes, function.clone(), [*from_bytes, *to_bytes])
 }
@@ -16,12 +16,12 @@ fn key(row: &SpeedRow, nnodes: i32) -> Key {
 /// The rates of an earlier report: the median of the communicators of one dimension, number of ranks and nodes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Baseline {
-    rates: BTreeMap<Key, f64>,
+    rates: BTreeMap<BaselineKey, f64>,
 }
 
 /// The parts of a report that say how fast operations are.
 #[derive(Deserialize)]
-struct Parts {
+struct SpeedParts {
     speed: Part<Speed>,
     communicators: Part<Communicators>,
 }
@@ -32,11 +32,11 @@ impl Baseline {
     /// # Errors
     /// It is no report's JSON, or the report has no bus bandwidth; in words.
     pub fn of_json(text: &str) -> Result<Self, String> {
-        let Parts { speed, communicators } =
+        let SpeedParts { speed, communicators } =
             serde_json::from_str(text).map_err(|error| format!("it is no report as --json writes it: {error}"))?;
         let made = communicators.known().map_or(&[][..], |communicators| &communicators.rows);
         let nodes: BTreeMap<&str, i32> = made.iter().map(|made| (made.comm.as_str(), made.nnodes)).collect();
-        let mut rates: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
+        let mut rates: BTreeMap<BaselineKey, Vec<f64>> = BTreeMap::new();
         for row in speed.known().map_or(&[][..], |speed| &speed.rows) {
             // reports of earlier releases have the number of nodes with the communicators alone
             let nnodes = if row.nnodes > 0 { row.nnodes } else { nodes.get(row.comm.as_str()).copied().unwrap_or(0) };

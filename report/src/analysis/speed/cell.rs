@@ -4,14 +4,14 @@ use crate::analysis::factor::moved;
 use crate::analysis::sizes::Merge;
 use crate::analysis::sketch::Times;
 use crate::stream::Occurrence;
-use common::name::Name;
+use common::name::FunctionName;
 use std::collections::BTreeMap;
 
 /// How NCCL does an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct How {
-    pub(super) algorithm: Name,
-    pub(super) protocol: Name,
+    pub(super) algorithm: FunctionName,
+    pub(super) protocol: FunctionName,
 }
 
 /// Sums of operations. Bytes are those of `factor::moved`.

@@ -11,11 +11,11 @@ use super::factor::moved;
 use super::sizes::BySize;
 use crate::answer::{Dimension, Part, Speed, SpeedRow};
 use crate::job::{Job, Links, reduces_in_network};
-use crate::stream::{Call, Kind, Listener, Occurrence};
+use crate::stream::{Call, CallKind, Listener, Occurrence};
 pub use baseline::Baseline;
 use cell::{Cell, Cells, How};
-use common::name::Name;
-use row::Link;
+use common::name::FunctionName;
+use row::LinkRate;
 use rustc_hash::FxHashMap;
 
 /// Where rates of links are from that the processes have read.
@@ -23,9 +23,9 @@ pub const MACHINES: &str = "the machines: NVLink, PCIe and network adapters";
 
 /// Function of sends and receives in a table of occurrences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Function {
+pub(super) enum P2pFunction {
     /// A collective of this name.
-    Collective(Name),
+    Collective(FunctionName),
     /// A send and its receive, each alone.
     SendRecv,
     /// Sends and receives in groups.
@@ -34,14 +34,14 @@ pub(super) enum Function {
     AllToAll,
 }
 
-impl Function {
+impl P2pFunction {
     /// Returns the function of a call.
     pub(super) fn of_call(call: &Call) -> Self {
         match (call.kind, call.messages.len()) {
-            (Kind::Collective, _) => Self::Collective(call.function),
-            (Kind::AllToAll, _) => Self::AllToAll,
-            (Kind::Exchange, 1) => Self::SendRecv,
-            (Kind::Exchange, _) => Self::Exchange,
+            (CallKind::Collective, _) => Self::Collective(call.function),
+            (CallKind::AllToAll, _) => Self::AllToAll,
+            (CallKind::Exchange, 1) => Self::SendRecv,
+            (CallKind::Exchange, _) => Self::Exchange,
         }
     }
 
@@ -53,11 +53,11 @@ impl Function {
     }
 
     /// Returns the kind of its calls.
-    pub(super) fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> CallKind {
         match self {
-            Self::Collective(_) => Kind::Collective,
-            Self::SendRecv | Self::Exchange => Kind::Exchange,
-            Self::AllToAll => Kind::AllToAll,
+            Self::Collective(_) => CallKind::Collective,
+            Self::SendRecv | Self::Exchange => CallKind::Exchange,
+            Self::AllToAll => CallKind::AllToAll,
         }
     }
 
@@ -76,7 +76,7 @@ impl Function {
 #[derive(Default)]
 pub struct Speeds {
     /// By communicator and function.
-    cells: FxHashMap<(usize, Function), BySize<Cells>>,
+    cells: FxHashMap<(usize, P2pFunction), BySize<Cells>>,
 }
 
 impl Speeds {
@@ -99,9 +99,9 @@ impl Speeds {
                 let row = |(how, cell): (How, Cell)| {
                     let is_given = links.is_given(communicator.comm);
                     let link = rate.filter(|_| is_given || !reduces_in_network(&how.algorithm.text()));
-                    let link = link.map(|rate| Link { rate, is_given });
+                    let link = link.map(|rate| LinkRate { rate, is_given });
                     let nnodes = job.nodes_of(communicator);
-                    let known = row::Known { function, communicator, nnodes, dimension, range, how, link };
+                    let known = row::RowKeys { function, communicator, nnodes, dimension, range, how, link };
                     row::of(&known, &cell)
                 };
                 rows.extend(cells.0.into_iter().map(row));
@@ -120,7 +120,7 @@ fn key(row: &SpeedRow) -> (&str, &str, u64, &str, &str) {
 
 impl Listener for Speeds {
     fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
-        let (Some(function), Some(first)) = (Function::of(occurrence), occurrence.parts.first()) else { return };
+        let (Some(function), Some(first)) = (P2pFunction::of(occurrence), occurrence.parts.first()) else { return };
         let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
         let how = How { algorithm: first.call.algorithm, protocol: first.call.protocol };
         let sizes = self.cells.entry((first.call.communicator, function)).or_default();

@@ -1,23 +1,23 @@
 //! A row of the answer from its sums.
 
-use super::Function;
+use super::P2pFunction;
 use super::cell::{Cell, How};
 use crate::analysis::factor::factors;
 use crate::answer::SpeedRow;
 use crate::job::Communicator;
-use common::name::Name;
+use common::name::FunctionName;
 
 /// Most of a link's rate that its calls reach. A machine's link with more than that is not the one that they use.
 const MOST: f64 = 1.1;
 
 /// The rate of a link, GB/s, and whether the user has given it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Link {
+pub(super) struct LinkRate {
     pub(super) rate: f64,
     pub(super) is_given: bool,
 }
 
-impl Link {
+impl LinkRate {
     /// Returns a rate as a share of the link's.
     fn share(self, busbw: f64) -> Option<f64> {
         let share = (self.rate > 0.0).then(|| busbw / self.rate)?;
@@ -26,20 +26,20 @@ impl Link {
 }
 
 /// Keys of a row, and the link.
-pub(super) struct Known<'a> {
-    pub(super) function: Function,
+pub(super) struct RowKeys<'a> {
+    pub(super) function: P2pFunction,
     pub(super) communicator: &'a Communicator,
     pub(super) nnodes: i32,
     pub(super) dimension: &'a str,
     pub(super) range: [u64; 2],
     pub(super) how: How,
-    pub(super) link: Option<Link>,
+    pub(super) link: Option<LinkRate>,
 }
 
 /// Returns a row. Bytes over nanoseconds are GB/s.
-pub(super) fn of(known: &Known<'_>, cell: &Cell) -> SpeedRow {
+pub(super) fn of(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
     let (function, communicator) = (known.function.text(), known.communicator);
-    let (size, bus) = factors(known.function.kind(), Name::of_text(&function), communicator.nranks);
+    let (size, bus) = factors(known.function.kind(), FunctionName::of_text(&function), communicator.nranks);
     let times = &cell.transfers;
     let microseconds = |nanoseconds: f64| nanoseconds / 1e3;
     let over = |bytes: u64, time: u64, factor: Option<f64>| {
@@ -77,6 +77,6 @@ pub(super) fn of(known: &Known<'_>, cell: &Cell) -> SpeedRow {
 }
 
 /// Returns a name; an empty text where it is unknown.
-fn text(name: Name) -> String {
-    if name == Name::none() { String::new() } else { name.text() }
+fn text(name: FunctionName) -> String {
+    if name == FunctionName::none() { String::new() } else { name.text() }
 }

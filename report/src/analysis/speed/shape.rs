@@ -4,9 +4,9 @@
 //! algorithm and protocol should take the same time in each of them.
 
 use crate::analysis::steps::median;
-use crate::answer::{Pair, SlowCommunicator, SpeedRow};
+use crate::answer::{RankPair, SlowCommunicator, SpeedRow};
 use crate::job::Job;
-use common::name::Name;
+use common::name::FunctionName;
 use common::operation::{bus_factor, size_factor};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,10 +44,10 @@ fn bytes(row: &SpeedRow) -> f64 {
 }
 
 /// Returns a factor of a collective. Bytes of sends and receives are what a rank moves already.
-fn factor(row: &SpeedRow, of: fn(Name, i32) -> Option<f64>) -> f64 {
+fn factor(row: &SpeedRow, of: fn(FunctionName, i32) -> Option<f64>) -> f64 {
     match row.function.as_str() {
         "SendRecv" | "Exchange" | "AlltoAll" => 1.0,
-        function => of(Name::of_text(function), row.nranks).unwrap_or(1.0),
+        function => of(FunctionName::of_text(function), row.nranks).unwrap_or(1.0),
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn expect(rows: &mut [SpeedRow]) {
 /// Returns the communicators whose large collectives are slow among those of their shape, slowest first, each once. Those
 /// with pairs that were judged by transfers over the network are left to these. Between nodes, times are known to
 /// `error_us`.
-pub(crate) fn slow(job: &Job, rows: &[SpeedRow], pairs: &[Pair], error_us: Option<f64>) -> Vec<SlowCommunicator> {
+pub(crate) fn slow(job: &Job, rows: &[SpeedRow], pairs: &[RankPair], error_us: Option<f64>) -> Vec<SlowCommunicator> {
     let judged: BTreeSet<&str> = pairs.iter().filter(|pair| pair.z.is_some()).map(|pair| pair.comm.as_str()).collect();
     let is_collective = |row: &SpeedRow| !matches!(row.function.as_str(), "SendRecv" | "Exchange");
     let is_taken = |row: &SpeedRow| {

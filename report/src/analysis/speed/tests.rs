@@ -72,7 +72,7 @@ fn an_equal_all_to_all_has_a_bus_bandwidth_with_and_without_the_message_to_itsel
             let peers = (0..4).filter(|&peer| with_itself || peer != rank as i32);
             let messages: Vec<_> =
                 peers.flat_map(|peer| [true, false].map(|is_send| (peer, is_send, 250_000))).collect();
-            let call = Call { kind: Kind::AllToAll, ..exchange(&job, 0, rank, &messages) };
+            let call = Call { kind: CallKind::AllToAll, ..exchange(&job, 0, rank, &messages) };
             (call, [0, 10_000])
         };
         let rows = plain(&job, &[occurrence(0, (0..4).map(of).collect(), 0)]);
@@ -89,7 +89,7 @@ fn unequal_sizes_have_no_bus_bandwidth_but_the_busiest_rank_s() {
     let all = |rank: usize, sent: &[(i32, u64)], received: &[(i32, u64)]| {
         let sends = sent.iter().map(|&(peer, bytes)| (peer, true, bytes));
         let messages: Vec<_> = sends.chain(received.iter().map(|&(peer, bytes)| (peer, false, bytes))).collect();
-        (Call { kind: Kind::AllToAll, ..exchange(&job, 0, rank, &messages) }, [0, 100_000])
+        (Call { kind: CallKind::AllToAll, ..exchange(&job, 0, rank, &messages) }, [0, 100_000])
     };
     let calls = vec![
         all(0, &[(1, 3_000_000), (2, 0)], &[(1, 0), (2, 0)]),
@@ -138,7 +138,7 @@ fn many_sizes_are_powers_of_two_and_algorithms_stay_apart() {
     let mut all: Vec<Occurrence> =
         (0..16).map(|number| collective(&job, number, 0, "AllReduce", 1024 + number, &[0, 0], 100)).collect();
     for part in &mut all[3].parts {
-        part.call.algorithm = Name::of(Some(c"TREE"));
+        part.call.algorithm = FunctionName::of(Some(c"TREE"));
     }
     let rows = plain(&job, &all);
     let found: Vec<_> = rows.iter().map(|row| (row.from_bytes, row.to_bytes, &*row.algorithm, row.count)).collect();

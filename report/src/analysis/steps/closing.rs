@@ -9,8 +9,8 @@
 use super::pattern::{Candidate, Periods};
 use super::sequence::Sequence;
 use super::token::{Detail, Token};
-use crate::job::Operation;
-use common::name::Name;
+use crate::job::RankOperation;
+use common::name::FunctionName;
 use rustc_hash::FxHashSet;
 
 /// Most bytes of a small call: norms, losses and flags are numbers, one or a few.
@@ -28,20 +28,23 @@ pub(super) enum Mark {
 
 /// The functions that calls are marked by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Functions {
-    reduce_scatter: Name,
-    all_reduce: Name,
+pub(super) struct MarkedFunctions {
+    reduce_scatter: FunctionName,
+    all_reduce: FunctionName,
 }
 
-impl Default for Functions {
+impl Default for MarkedFunctions {
     fn default() -> Self {
-        Self { reduce_scatter: Name::of(Some(c"ReduceScatter")), all_reduce: Name::of(Some(c"AllReduce")) }
+        Self {
+            reduce_scatter: FunctionName::of(Some(c"ReduceScatter")),
+            all_reduce: FunctionName::of(Some(c"AllReduce")),
+        }
     }
 }
 
-impl Functions {
+impl MarkedFunctions {
     /// Returns the mark of a row that is no message.
-    pub(super) fn mark(&self, row: &Operation) -> Mark {
+    pub(super) fn mark(&self, row: &RankOperation) -> Mark {
         if row.function == self.reduce_scatter {
             Mark::Shards
         } else if row.function == self.all_reduce && (1..=SMALL).contains(&row.bytes) {

@@ -57,14 +57,14 @@ pub(super) fn warm_up(values: &[f64]) -> usize {
 }
 
 /// A place, and the medians before and behind it.
-type Change = (usize, f64, f64);
+type LengthChange = (usize, f64, f64);
 
 /// Returns the changes of the median of 10 steps. Of neighbouring changes that come from one shift it is the largest,
 /// and the middle one of equals.
 pub(super) fn shifts(values: &[f64]) -> Vec<Shift> {
     let mut shifts = vec![];
     // the largest change of the present stretch, and the places that have it
-    let mut largest: Option<(f64, Vec<Change>)> = None;
+    let mut largest: Option<(f64, Vec<LengthChange>)> = None;
     for at in WINDOW..=values.len().saturating_sub(WINDOW) {
         let (from, to) = (median(&values[at - WINDOW..at]), median(&values[at..at + WINDOW]));
         let change = if from > 0.0 { (to / from - 1.0).abs() } else { 0.0 };
@@ -82,7 +82,7 @@ pub(super) fn shifts(values: &[f64]) -> Vec<Shift> {
     shifts
 }
 
-fn middle(places: &[Change]) -> Option<Shift> {
+fn middle(places: &[LengthChange]) -> Option<Shift> {
     let (step, from, to) = *places.get(places.len() / 2)?;
     Some(Shift { step: step as u64, from_us: from, to_us: to })
 }

@@ -1,14 +1,14 @@
 //! Steps in the stream: each GPU's calls go along its pattern or its regions.
 
 use super::pattern::Walk;
-use super::plan::{Plan, What};
-use super::token::{Detail, Own, Token, of_call};
+use super::plan::{StepPlan, StepUnit};
+use super::token::{Detail, OwnCommunicators, Token, of_call};
 use crate::job::Job;
-use crate::stream::Judged;
+use crate::stream::JudgedCall;
 
 /// Something that happens to a GPU's step, at a time of the common clock in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum StepEvent {
     /// A step begins, and the one before ends. Steps count from 0, warm-up included.
     Begin(u64, i64),
     /// The step ends, and none begins.
@@ -30,7 +30,7 @@ pub(crate) struct InStep {
 
 /// A GPU on its way.
 #[derive(Debug, Clone, Copy, Default)]
-struct State {
+struct GpuState {
     /// Calls so far.
     calls: u64,
     walk: Walk,
@@ -49,20 +49,26 @@ struct State {
 /// The calls of all GPUs on their way along the steps.
 #[derive(Debug)]
 pub(crate) struct Follower {
-    plan: Plan,
-    own: Own,
-    gpus: Vec<State>,
+    plan: StepPlan,
+    own: OwnCommunicators,
+    gpus: Vec<GpuState>,
     /// Calls behind the warm-up, and those that belong to complete steps.
     behind: u64,
     covered: u64,
 }
 
 impl Follower {
-    pub(crate) fn new(job: &Job, plan: Plan) -> Self {
-        Self { plan, own: Own::of(job), gpus: vec![State::default(); job.gpus.len()], behind: 0, covered: 0 }
+    pub(crate) fn new(job: &Job, plan: StepPlan) -> Self {
+        Self {
+            plan,
+            own: OwnCommunicators::of(job),
+            gpus: vec![GpuState::default(); job.gpus.len()],
+            behind: 0,
+            covered: 0,
+        }
     }
 
-    pub(crate) fn plan(&self) -> &Plan {
+    pub(crate) fn plan(&self) -> &StepPlan {
         &self.plan
     }
 
@@ -73,7 +79,7 @@ impl Follower {
 
     /// Returns the number of calls of a step; that of the first GPU where they differ.
     pub(crate) fn period(&self) -> Option<u64> {
-        let What::Patterns(_, by_gpu) = &self.plan.what else { return None };
+        let StepUnit::Patterns(_, by_gpu) = &self.plan.what else { return None };
         by_gpu.iter().flatten().next().map(|of| of.pattern.len() as u64)
     }
 
@@ -84,21 +90,21 @@ impl Follower {
 
     /// Takes in the next call of a GPU, and adds what happens with it to `events`. Returns its place in the step that
     /// has begun last, if that is not over.
-    pub(crate) fn call(&mut self, job: &Job, judged: &Judged, events: &mut Vec<Event>) -> Option<InStep> {
+    pub(crate) fn call(&mut self, job: &Job, judged: &JudgedCall, events: &mut Vec<StepEvent>) -> Option<InStep> {
         let call = judged.call();
         let [start, stop] = judged.part.span.unwrap_or([call.enqueued; 2]);
         let state = self.gpus.get_mut(call.gpu)?;
         state.calls += 1;
         let (mut place, mut token) = (None, None);
         match &self.plan.what {
-            What::Whole => {
+            StepUnit::Whole => {
                 if !state.is_inside {
                     state.enter(start, events);
                 }
                 state.stop = state.stop.max(stop);
                 (self.behind, self.covered) = (self.behind + 1, self.covered + 1);
             }
-            What::Regions(by_process) => {
+            StepUnit::Regions(by_process) => {
                 let process = job.gpus.get(call.gpu)?.process;
                 let regions = by_process.get(process)?;
                 let is_inside = state.go_to(regions, call.enqueued, start, events);
@@ -109,10 +115,10 @@ impl Follower {
                     self.covered += u64::from(is_behind);
                 } else if state.is_inside {
                     state.is_inside = false;
-                    events.push(Event::Leave(start.max(state.begin)));
+                    events.push(StepEvent::Leave(start.max(state.begin)));
                 }
             }
-            What::Patterns(detail, by_gpu) => {
+            StepUnit::Patterns(detail, by_gpu) => {
                 let of_gpu = by_gpu.get(call.gpu)?.as_ref()?;
                 if state.calls <= of_gpu.from {
                     return None;
@@ -130,14 +136,14 @@ impl Follower {
                 self.behind += u64::from(is_behind);
                 if met.is_last {
                     self.covered += if is_behind { of_gpu.pattern.len() as u64 } else { 0 };
-                    events.push(Event::Complete(state.begun - 1, state.stop));
+                    events.push(StepEvent::Complete(state.begun - 1, state.stop));
                 }
             }
         }
         if !state.is_inside {
             return None;
         }
-        if !matches!(self.plan.what, What::Patterns(..)) {
+        if !matches!(self.plan.what, StepUnit::Patterns(..)) {
             place = Some(state.in_step);
             state.in_step += 1;
         }
@@ -146,36 +152,36 @@ impl Follower {
     }
 
     /// Ends a GPU's way.
-    pub(crate) fn finish(&mut self, job: &Job, gpu: usize, events: &mut Vec<Event>) {
+    pub(crate) fn finish(&mut self, job: &Job, gpu: usize, events: &mut Vec<StepEvent>) {
         let Some(state) = self.gpus.get_mut(gpu) else { return };
         let regions = match &self.plan.what {
-            What::Whole => &[][..],
-            What::Regions(by_process) => {
+            StepUnit::Whole => &[][..],
+            StepUnit::Regions(by_process) => {
                 job.gpus.get(gpu).and_then(|gpu| by_process.get(gpu.process)).map_or(&[][..], |of| &of[..])
             }
             // its last complete step is known
-            What::Patterns(..) => return,
+            StepUnit::Patterns(..) => return,
         };
         state.skip(regions, regions.len() as u64, events);
         if state.is_inside {
-            events.push(Event::Complete(state.begun - 1, state.stop));
+            events.push(StepEvent::Complete(state.begun - 1, state.stop));
         }
     }
 }
 
-impl State {
+impl GpuState {
     /// Begins the next step. Its begin is not before the last one's.
-    fn enter(&mut self, begin: i64, events: &mut Vec<Event>) {
+    fn enter(&mut self, begin: i64, events: &mut Vec<StepEvent>) {
         self.begin = if self.begun > 0 { begin.max(self.begin) } else { begin };
         self.stop = self.begin;
         self.in_step = 0;
         self.is_inside = true;
-        events.push(Event::Begin(self.begun, self.begin));
+        events.push(StepEvent::Begin(self.begun, self.begin));
         self.begun += 1;
     }
 
     /// Goes through regions without calls up to the one before `number`.
-    fn skip(&mut self, regions: &[[i64; 2]], number: u64, events: &mut Vec<Event>) {
+    fn skip(&mut self, regions: &[[i64; 2]], number: u64, events: &mut Vec<StepEvent>) {
         while self.begun < number {
             let Some(&[begin, end]) = regions.get(self.begun as usize) else { return };
             self.enter(begin, events);
@@ -185,7 +191,7 @@ impl State {
 
     /// Goes to the region in which a call was enqueued; returns whether there is one. Its begin is the call's, if it is
     /// the region's first call.
-    fn go_to(&mut self, regions: &[[i64; 2]], enqueued: i64, start: i64, events: &mut Vec<Event>) -> bool {
+    fn go_to(&mut self, regions: &[[i64; 2]], enqueued: i64, start: i64, events: &mut Vec<StepEvent>) -> bool {
         let mut begun = self.begun as usize;
         while regions.get(begun).is_some_and(|region| region[0] <= enqueued) {
             begun += 1;
@@ -215,7 +221,7 @@ mod tests {
         let job = job(&[(1, &[0])]);
         let by_process = vec![vec![[100, 200], [200, 300], [300, 400], [500, 600], [700, 800]]];
         let regions = StepRegions { name: "step".into(), is_file: true, by_process };
-        let plan = Plan::of(&job, Survey::new(&job), Some(&regions), &|_, time| time as i64);
+        let plan = StepPlan::of(&job, Survey::new(&job), Some(&regions), &|_, time| time as i64);
         let mut follower = Follower::new(&job, plan);
         let mut events = vec![];
         let steps = [50, 110, 190, 310, 450, 520].map(|enqueued| {
@@ -224,7 +230,7 @@ mod tests {
         });
         follower.finish(&job, 0, &mut events);
         assert_eq!(steps, [None, Some(0), Some(0), Some(2), None, Some(3)]);
-        use Event::{Begin, Complete, Leave};
+        use StepEvent::{Begin, Complete, Leave};
         let expected = [Begin(0, 115), Begin(1, 200), Begin(2, 315), Leave(455), Begin(3, 525), Begin(4, 700)];
         assert_eq!(events[..6], expected);
         assert_eq!(events[6..], [Complete(4, 800)]);

@@ -1,6 +1,6 @@
 //! The steps of the job: the user's regions, or what repeats.
 //!
-//! Three passes: a [`Survey`] looks at the tables' beginnings, a [`Plan`] decides what the steps are, and in the stream
+//! Three passes: a [`Survey`] looks at the tables' beginnings, a [`StepPlan`] decides what the steps are, and in the stream
 //! a follower finds each of them. A GPU's steps follow one another without a gap: a step ends with the begin of the next
 //! one's first call, the last step with the end of its own last call.
 
@@ -19,9 +19,9 @@ mod survey;
 mod token;
 
 pub(crate) use figures::{median, quantile};
-pub(crate) use follow::{Event, Follower, InStep};
-pub(crate) use per_step::{Merge, PerStep};
-pub use plan::Plan;
+pub(crate) use follow::{Follower, InStep, StepEvent};
+pub(crate) use per_step::{MergeStep, PerStep};
+pub use plan::StepPlan;
 pub(crate) use record::Records;
 pub use survey::Survey;
 pub(crate) use token::Token;

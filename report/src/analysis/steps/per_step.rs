@@ -4,7 +4,7 @@
 const LIMIT: usize = 100_000;
 
 /// A value that can take in that of the next step.
-pub(crate) trait Merge {
+pub(crate) trait MergeStep {
     /// Takes in the next step's value.
     fn merge(&mut self, next: Self);
 }
@@ -22,7 +22,7 @@ impl<T> Default for PerStep<T> {
     }
 }
 
-impl<T: Merge + Default> PerStep<T> {
+impl<T: MergeStep + Default> PerStep<T> {
     /// Returns the value of the steps that this step is together with.
     pub(crate) fn of(&mut self, step: u64) -> &mut T {
         while step / self.together >= LIMIT as u64 {
@@ -58,7 +58,7 @@ impl<T: Merge + Default> PerStep<T> {
 mod tests {
     use super::*;
 
-    impl Merge for u64 {
+    impl MergeStep for u64 {
         fn merge(&mut self, next: Self) {
             *self += next;
         }

@@ -9,7 +9,7 @@ use crate::job::{Job, StepRegions};
 
 /// What the steps are.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum StepUnit {
     /// The user's, by process, on the common clock.
     Regions(Vec<Vec<[i64; 2]>>),
     /// What repeats, by GPU.
@@ -20,8 +20,8 @@ pub(super) enum What {
 
 /// The steps of a job, before their lengths are known exactly.
 #[derive(Debug)]
-pub struct Plan {
-    pub(super) what: What,
+pub struct StepPlan {
+    pub(super) what: StepUnit,
     /// How they were found, or why there are none.
     pub(super) source: Result<StepSource, String>,
     /// Steps at the beginning that are longer than twice the median: of the first 262,144 calls of each GPU, or of all
@@ -35,7 +35,7 @@ pub struct Plan {
     usual: Option<u64>,
 }
 
-impl Plan {
+impl StepPlan {
     /// Decides on the steps: the user's regions if there are any, else what repeats, else none. `common` returns a
     /// process' time on the common clock.
     pub fn of(job: &Job, survey: Survey, regions: Option<&StepRegions>, common: &dyn Fn(usize, u64) -> i64) -> Self {
@@ -44,21 +44,21 @@ impl Plan {
                 Ok((by_process, agreed)) => {
                     let name = regions.name.clone();
                     let source = if regions.is_file { StepSource::File(name) } else { StepSource::Region(name) };
-                    Self::new(What::Regions(by_process), source, &agreed)
+                    Self::new(StepUnit::Regions(by_process), source, &agreed)
                 }
                 Err(reason) => Self::none(reason),
             };
         }
         if let Ok(agreed) = survey.accumulated.agreed(job) {
-            let what = What::Patterns(Detail::Exact, survey.accumulated.by_gpu);
+            let what = StepUnit::Patterns(Detail::Exact, survey.accumulated.by_gpu);
             return Self::new(what, StepSource::Repetition, &agreed);
         }
         match (survey.exact.agreed(job), survey.without_counts.agreed(job)) {
             (Ok(agreed), _) => {
-                Self::new(What::Patterns(Detail::Exact, survey.exact.by_gpu), StepSource::Repetition, &agreed)
+                Self::new(StepUnit::Patterns(Detail::Exact, survey.exact.by_gpu), StepSource::Repetition, &agreed)
             }
             (Err(_), Ok(agreed)) => {
-                let what = What::Patterns(Detail::WithoutCounts, survey.without_counts.by_gpu);
+                let what = StepUnit::Patterns(Detail::WithoutCounts, survey.without_counts.by_gpu);
                 Self::new(what, StepSource::RepetitionWithoutCounts, &agreed)
             }
             (Err(exact), Err(without)) => {
@@ -68,7 +68,7 @@ impl Plan {
         }
     }
 
-    fn new(what: What, source: StepSource, agreed: &Agreed) -> Self {
+    fn new(what: StepUnit, source: StepSource, agreed: &Agreed) -> Self {
         let lengths = &agreed.lengths[..];
         let warm_up = warm_up(lengths);
         let behind = lengths.get(warm_up..).unwrap_or_default();
@@ -82,7 +82,7 @@ impl Plan {
     }
 
     fn none(reason: String) -> Self {
-        Self { what: What::Whole, source: Err(reason), warm_up: 0, steps: None, slowest: None, usual: None }
+        Self { what: StepUnit::Whole, source: Err(reason), warm_up: 0, steps: None, slowest: None, usual: None }
     }
 
     /// Returns whether there are steps.
@@ -92,13 +92,13 @@ impl Plan {
 
     /// Returns the number of calls of all GPUs in a step, where that is known.
     pub(crate) fn calls(&self) -> Option<u64> {
-        let What::Patterns(_, by_gpu) = &self.what else { return None };
+        let StepUnit::Patterns(_, by_gpu) = &self.what else { return None };
         Some(by_gpu.iter().flatten().map(|of| of.pattern.len() as u64).sum())
     }
 
     /// Returns the number of micro-steps of a step, where it has several; that of the first GPU.
     pub(crate) fn micro(&self) -> Option<u64> {
-        let What::Patterns(_, by_gpu) = &self.what else { return None };
+        let StepUnit::Patterns(_, by_gpu) = &self.what else { return None };
         by_gpu.iter().flatten().next()?.micro
     }
 

@@ -2,10 +2,10 @@
 
 use super::figures::{median, outliers, quantile, shifts};
 use super::follow::Follower;
-use super::per_step::{Merge, PerStep};
-use crate::analysis::series::Kept;
+use super::per_step::{MergeStep, PerStep};
+use crate::analysis::series::ThinnedSeries;
 use crate::answer::{Part, SlowStep, Steps};
-use common::name::Name;
+use common::name::FunctionName;
 
 /// Longest list of lengths in the answer.
 const LENGTHS: usize = 1000;
@@ -21,10 +21,10 @@ struct Record {
     wait: i64,
     is_compared: bool,
     /// The GPU that others waited longest for, their waits, and the function in which most of them were.
-    worst: Option<(usize, i64, Name)>,
+    worst: Option<(usize, i64, FunctionName)>,
 }
 
-impl Merge for Record {
+impl MergeStep for Record {
     fn merge(&mut self, next: Self) {
         self.gpus += next.gpus;
         self.length += next.length;
@@ -39,7 +39,7 @@ impl Merge for Record {
 struct Cost {
     step: Option<u64>,
     sum: i64,
-    by_function: Vec<(Name, i64)>,
+    by_function: Vec<(FunctionName, i64)>,
 }
 
 /// The steps behind the warm-up.
@@ -59,7 +59,7 @@ impl Records {
     }
 
     /// Takes in what others waited for a call of a GPU, in a step behind the warm-up or outside.
-    pub(crate) fn call(&mut self, gpu: usize, step: Option<u64>, function: Name, cost: i64, is_compared: bool) {
+    pub(crate) fn call(&mut self, gpu: usize, step: Option<u64>, function: FunctionName, cost: i64, is_compared: bool) {
         let (Some(of_gpu), Some(has_calls)) = (self.costs.get_mut(gpu), self.has_calls.get_mut(gpu)) else { return };
         *has_calls = true;
         if of_gpu.step != step {
@@ -109,7 +109,7 @@ impl Records {
     /// Returns lengths and waits of some of the first `count` steps, means over GPUs, microseconds. There are no waits
     /// unless those of all steps are known.
     pub(crate) fn series(&self, count: u64) -> [Vec<f32>; 2] {
-        let (mut lengths, mut waits) = (Kept::default(), Kept::default());
+        let (mut lengths, mut waits) = (ThinnedSeries::default(), ThinnedSeries::default());
         let records = self.by_step.first(count);
         for (step, record) in (0..).zip(records) {
             let mean = |sum: i64| (sum as f64 / 1e3 / record.gpus.max(1) as f64) as f32;

@@ -8,13 +8,13 @@ use super::token::Token;
 
 /// A stretch that repeats at least twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct RepeatedStretch {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) period: usize,
 }
 
-impl Run {
+impl RepeatedStretch {
     fn len(&self) -> usize {
         self.end - self.start
     }
@@ -25,18 +25,18 @@ const REPETITIONS: usize = 2;
 
 /// Returns runs in which `middle` and the place a period behind it lie: the longest one for each power of two of the
 /// period.
-pub(super) fn runs_across(tokens: &[Token], middle: usize) -> Vec<Run> {
+pub(super) fn runs_across(tokens: &[Token], middle: usize) -> Vec<RepeatedStretch> {
     let Some((before, behind)) = tokens.split_at_checked(middle) else { return vec![] };
     let to_right = z_function(behind);
     let mut mirrored: Vec<Token> = before.iter().rev().copied().collect();
     mirrored.push(Token::MAX);
     mirrored.extend(tokens.iter().rev());
     let to_left = z_function(&mirrored);
-    let mut longest: Vec<Option<Run>> = vec![None; usize::BITS as usize];
+    let mut longest: Vec<Option<RepeatedStretch>> = vec![None; usize::BITS as usize];
     for period in 1..behind.len() {
         let left = to_left.get(middle + 1 + behind.len() - period).map_or(0, |&left| (left as usize).min(middle));
         let right = to_right.get(period).map_or(0, |&right| right as usize);
-        let run = Run { start: middle - left, end: middle + period + right, period };
+        let run = RepeatedStretch { start: middle - left, end: middle + period + right, period };
         let Some(known) = longest.get_mut(period.ilog2() as usize) else { continue };
         if run.len() >= REPETITIONS * period && known.is_none_or(|known| run.len() > known.len()) {
             *known = Some(run);
@@ -73,12 +73,12 @@ mod tests {
             let noise: Vec<Token> = (0..random.usize(0..20)).map(|_| random.u32(0..4)).collect();
             let tokens = [&noise[..], &step.repeat(random.usize(8..30)), &noise[..]].concat();
             let runs = runs_across(&tokens, tokens.len() / 2);
-            for &Run { start, end, period } in &runs {
+            for &RepeatedStretch { start, end, period } in &runs {
                 assert!((start..end - period).all(|at| tokens[at] == tokens[at + period]));
                 assert!(start == 0 || tokens[start - 1] != tokens[start - 1 + period]);
                 assert!(end == tokens.len() || tokens[end - period] != tokens[end]);
             }
-            let is_step = |run: &Run| step.len().is_multiple_of(run.period) && run.start <= noise.len();
+            let is_step = |run: &RepeatedStretch| step.len().is_multiple_of(run.period) && run.start <= noise.len();
             assert!(runs.iter().any(is_step), "{tokens:?}: {runs:?}");
         }
     }
@@ -86,6 +86,6 @@ mod tests {
     #[test]
     fn short_sequences_have_no_runs() {
         assert_eq!((runs_across(&[], 0), runs_across(&[1], 0), runs_across(&[1, 2, 3], 1)), (vec![], vec![], vec![]));
-        assert_eq!(runs_across(&[5; 8], 4)[0], Run { start: 0, end: 8, period: 1 });
+        assert_eq!(runs_across(&[5; 8], 4)[0], RepeatedStretch { start: 0, end: 8, period: 1 });
     }
 }

@@ -1,11 +1,11 @@
 //! The calls of a GPU, made from its rows.
 
-use super::closing::{Functions, Mark};
+use super::closing::{Mark, MarkedFunctions};
 use super::token::{Exchange, Token, of_row};
 use crate::analysis::dimension::Tallies;
-use crate::job::{Job, Operation};
+use crate::job::{Job, RankOperation};
 use crate::stream::{MOST_BETWEEN, Together};
-use common::name::Name;
+use common::name::FunctionName;
 
 /// An exchange to which more messages may come.
 #[derive(Debug)]
@@ -36,14 +36,14 @@ pub(super) struct Sequence {
     pub(super) is_cut: bool,
     rows: usize,
     open: Vec<Open>,
-    send: Name,
-    functions: Functions,
+    send: FunctionName,
+    functions: MarkedFunctions,
 }
 
 impl Default for Sequence {
     fn default() -> Self {
         let (tokens, times, bytes, marks) = (Default::default(), vec![], vec![], vec![]);
-        let (open, send, functions) = (vec![], Name::of(Some(c"Send")), Functions::default());
+        let (open, send, functions) = (vec![], FunctionName::of(Some(c"Send")), MarkedFunctions::default());
         Self { tokens, times, bytes, marks, is_cut: false, rows: 0, open, send, functions }
     }
 }
@@ -54,7 +54,7 @@ impl Sequence {
     }
 
     /// Adds a row of a communicator whose place among those of its GPU is `own`.
-    pub(super) fn add(&mut self, row: &Operation, communicator: usize, own: u32, job: &Job, tallies: &mut Tallies) {
+    pub(super) fn add(&mut self, row: &RankOperation, communicator: usize, own: u32, job: &Job, tallies: &mut Tallies) {
         self.rows += 1;
         let rows = self.rows;
         let is_ended = |open: &mut Open| {
@@ -130,7 +130,7 @@ fn close(open: &Open, job: &Job, tallies: &mut Tallies) {
 mod tests {
     use super::*;
     use crate::analysis::maker::{collective, exchange, job, name, rows};
-    use crate::analysis::steps::token::{Own, of_call};
+    use crate::analysis::steps::token::{OwnCommunicators, of_call};
 
     /// Two exchanges of one group whose rows mix, a collective among them, and two lone sends.
     #[test]
@@ -146,8 +146,8 @@ mod tests {
         let [first, second, sum, one, other] = calls.each_ref().map(|judged| rows(&job, judged, 5));
         let mut mixed = vec![first[0], second[0], first[3], first[2], second[1], first[4], first[1]];
         mixed.extend(sum);
-        mixed.extend([one, other].concat().into_iter().map(|row| Operation { group: None, alone: true, ..row }));
-        let (own, mut tallies, mut sequence) = (Own::of(&job), Tallies::new(2), Sequence::default());
+        mixed.extend([one, other].concat().into_iter().map(|row| RankOperation { group: None, alone: true, ..row }));
+        let (own, mut tallies, mut sequence) = (OwnCommunicators::of(&job), Tallies::new(2), Sequence::default());
         for row in &mixed {
             let communicator = job.places[&row.comm];
             sequence.add(row, communicator, own.place(0, communicator), &job, &mut tallies);

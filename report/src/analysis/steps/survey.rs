@@ -3,10 +3,10 @@
 use super::pattern::{Periods, Repetition, Walk};
 use super::patterns::Patterns;
 use super::sequence::Sequence;
-use super::token::{Detail, Own};
+use super::token::{Detail, OwnCommunicators};
 use super::{accumulation, closing};
 use crate::analysis::dimension::Tallies;
-use crate::job::{Job, Table, Unreadable};
+use crate::job::{Job, OperationTables, Unreadable};
 use rustc_hash::FxHashMap;
 
 /// Calls of a GPU in which a repetition is looked for.
@@ -15,7 +15,7 @@ const PREFIX: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 /// What the tables' beginnings say. Of each GPU the first 262,144 calls are looked at, one process after the other.
 #[derive(Debug)]
 pub struct Survey {
-    own: Own,
+    own: OwnCommunicators,
     pub(super) tallies: Tallies,
     /// Steps of several micro-steps.
     pub(super) accumulated: Patterns,
@@ -29,14 +29,14 @@ impl Survey {
         let patterns = || Patterns::new(job.gpus.len());
         let tallies = Tallies::new(job.communicators.len());
         let (accumulated, exact, without_counts) = (patterns(), patterns(), patterns());
-        Self { own: Own::of(job), tallies, accumulated, exact, without_counts }
+        Self { own: OwnCommunicators::of(job), tallies, accumulated, exact, without_counts }
     }
 
     /// Looks at the operations of one process.
     ///
     /// # Errors
     /// The process' table cannot be read, or not further: what was read before counts.
-    pub fn read(&mut self, job: &Job, table: &dyn Table, process: usize) -> Result<(), Unreadable> {
+    pub fn read(&mut self, job: &Job, table: &dyn OperationTables, process: usize) -> Result<(), Unreadable> {
         let gpus: Vec<usize> = (0..job.gpus.len()).filter(|&gpu| job.gpus[gpu].process == process).collect();
         let mut sequences: FxHashMap<usize, Sequence> = gpus.iter().map(|&gpu| (gpu, Sequence::default())).collect();
         let mut known = FxHashMap::default();

@@ -3,9 +3,9 @@
 //! Numbers are made of what is alike on ranks that do the same: a communicator counts by its place among its GPU's
 //! communicators, a peer by its distance. So many GPUs share one pattern.
 
-use crate::job::{Job, Operation};
-use crate::stream::{Call, Kind};
-use common::name::Name;
+use crate::job::{Job, RankOperation};
+use crate::stream::{Call, CallKind};
+use common::name::FunctionName;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
@@ -25,9 +25,9 @@ pub(super) enum Detail {
 /// Each GPU's communicators: place in the job, sorted, and number in the order in which the GPU's process made them.
 /// Ranks that do the same make theirs in the same order; in the job's order, others lie between.
 #[derive(Debug)]
-pub(super) struct Own(Vec<Vec<(u32, u32)>>);
+pub(super) struct OwnCommunicators(Vec<Vec<(u32, u32)>>);
 
-impl Own {
+impl OwnCommunicators {
     pub(super) fn of(job: &Job) -> Self {
         let mut own = vec![vec![]; job.gpus.len()];
         for (place, communicator) in job.communicators.iter().enumerate() {
@@ -65,7 +65,7 @@ fn token(hash: u64) -> Token {
     ((hash >> 32) as u32 ^ hash as u32).min(u32::MAX - 1)
 }
 
-fn collective(own: u32, function: Name, datatype: Name, size: u64) -> [Token; 2] {
+fn collective(own: u32, function: FunctionName, datatype: FunctionName, size: u64) -> [Token; 2] {
     let what = u64::from(own) << 16 | u64::from(function.bits()) << 8 | u64::from(datatype.bits());
     [token(mix([what, 1, size])), token(mix([what, 2]))]
 }
@@ -103,14 +103,14 @@ impl Exchange {
 }
 
 /// Returns the tokens of a row that is no message.
-pub(super) fn of_row(own: u32, row: &Operation) -> [Token; 2] {
+pub(super) fn of_row(own: u32, row: &RankOperation) -> [Token; 2] {
     collective(own, row.function, row.datatype, row.count.unwrap_or(row.bytes))
 }
 
 /// Returns the tokens of a call; equal to those of its rows.
-pub(super) fn of_call(own: &Own, job: &Job, call: &Call) -> [Token; 2] {
+pub(super) fn of_call(own: &OwnCommunicators, job: &Job, call: &Call) -> [Token; 2] {
     let place = own.place(call.gpu, call.communicator);
-    if call.kind == Kind::Collective && call.messages.is_empty() {
+    if call.kind == CallKind::Collective && call.messages.is_empty() {
         return collective(place, call.function, call.datatype, call.count.unwrap_or(call.bytes));
     }
     let nranks = job.communicators.get(call.communicator).map_or(0, |communicator| communicator.nranks);

@@ -3,13 +3,13 @@
 use super::budget::Budgets;
 use super::dimension::Dimensions;
 use super::phases::Windows;
-use super::series::Kept;
-use super::steps::{Event, Follower, InStep, Plan, Records};
+use super::series::ThinnedSeries;
+use super::steps::{Follower, InStep, Records, StepEvent, StepPlan};
 use super::stragglers::{Concluded, Costs, SlowRow};
 use super::swim::Detail;
 use crate::answer::{Budget, Part, Phases, Steps, Stragglers};
 use crate::job::{Job, Kernels, Options};
-use crate::stream::{Judged, Listener};
+use crate::stream::{JudgedCall, Listener};
 
 /// What is made by step, and remarks for people.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub struct Stepwise<'a> {
     budgets: Budgets,
     records: Records,
     /// Time without NCCL of each GPU's steps, microseconds.
-    outside: Vec<Kept>,
+    outside: Vec<ThinnedSeries>,
     windows: Windows,
     costs: Costs,
     detail: Detail,
@@ -53,7 +53,7 @@ pub struct Stepwise<'a> {
     shown: Option<u64>,
     /// Whether it was chosen for its length.
     is_slowest_shown: bool,
-    events: Vec<Event>,
+    events: Vec<StepEvent>,
     /// Step of the last call, counted behind the warm-up.
     last: Option<u64>,
 }
@@ -62,7 +62,7 @@ impl<'a> Stepwise<'a> {
     /// Prepares to count the steps of a plan. `common` returns a process' time on the common clock.
     pub fn new(
         job: &Job,
-        plan: Plan,
+        plan: StepPlan,
         dimensions: &'a Dimensions,
         options: &Options,
         kernels: Option<Kernels>,
@@ -79,7 +79,7 @@ impl<'a> Stepwise<'a> {
             budgets: Budgets::new(job, dimensions, &options.links, kernels, common),
             follower: Follower::new(job, plan),
             records: Records::new(job.gpus.len()),
-            outside: vec![Kept::default(); job.gpus.len()],
+            outside: vec![ThinnedSeries::default(); job.gpus.len()],
             windows: Windows::new(job.gpus.len()),
             detail: Detail::new(job.gpus.len(), shown, usual, warm_up),
             top: options.top,
@@ -150,7 +150,7 @@ impl<'a> Stepwise<'a> {
     }
 
     /// Passes on what happens to a GPU's step.
-    fn pass(&mut self, gpu: usize, events: &mut Vec<Event>) {
+    fn pass(&mut self, gpu: usize, events: &mut Vec<StepEvent>) {
         for event in events.drain(..) {
             self.detail.event(event);
             self.budgets.event(gpu, event);
@@ -174,7 +174,7 @@ impl<'a> Stepwise<'a> {
 }
 
 impl Listener for Stepwise<'_> {
-    fn call(&mut self, job: &Job, judged: &Judged) {
+    fn call(&mut self, job: &Job, judged: &JudgedCall) {
         let call = judged.call();
         let mut events = std::mem::take(&mut self.events);
         let in_step = self.follower.call(job, judged, &mut events);

@@ -14,8 +14,8 @@
 
 use super::programs::Program;
 use super::robust::{median, quantile};
-use super::run::{ALL, Beside, Run};
-use super::samples::{Sample, Samples, medians, samples};
+use super::run::{ALL, CallRun, TimeBeside};
+use super::samples::{CallSample, Samples, medians, samples};
 use rustc_hash::FxHashMap;
 
 /// Steps of a rank that show how much a place varies, at least.
@@ -52,7 +52,7 @@ enum Varies {
 }
 
 /// Returns `beside` for each place of a program, nanoseconds.
-pub(super) fn fit(program: &Program, runs: &[Run]) -> Vec<Beside> {
+pub(super) fn fit(program: &Program, runs: &[CallRun]) -> Vec<TimeBeside> {
     let mut samples: Vec<Samples> = (0..program.places).map(|place| samples(program, runs, place)).collect();
     let streams: Vec<Option<u16>> = (0..program.places).map(|place| stream(program, runs, place)).collect();
     let varies: Vec<Varies> = samples.iter().map(varies).collect();
@@ -102,11 +102,11 @@ pub(super) fn fit(program: &Program, runs: &[Run]) -> Vec<Beside> {
             }
         }
     }
-    beside.into_iter().map(|beside| if beside.is_finite() { beside as Beside } else { ALL }).collect()
+    beside.into_iter().map(|beside| if beside.is_finite() { beside as TimeBeside } else { ALL }).collect()
 }
 
 /// Returns the stream of the call before a place, on the first rank that has one.
-fn stream(program: &Program, runs: &[Run], place: usize) -> Option<u16> {
+fn stream(program: &Program, runs: &[CallRun], place: usize) -> Option<u16> {
     (0..program.steps.len()).find_map(|step| {
         let (run, call) = (&runs[program.steps[step].0], *program.calls(step, 0)?.get(place)? as usize);
         run.before(call).map(|before| run.calls[before].stream)
@@ -115,14 +115,15 @@ fn stream(program: &Program, runs: &[Run], place: usize) -> Option<u16> {
 
 /// Returns whether a rank that the others wait for at a place is slow elsewhere.
 fn is_slow_elsewhere(samples: &Samples, slowness: &[f64]) -> bool {
-    let is_awaited = |samples: &Vec<Sample>| 2 * samples.iter().filter(|it| it.is_at_once()).count() < samples.len();
+    let is_awaited =
+        |samples: &Vec<CallSample>| 2 * samples.iter().filter(|it| it.is_at_once()).count() < samples.len();
     samples.ranks.iter().zip(slowness).any(|(samples, &slow)| slow > SLOW && is_awaited(samples))
 }
 
 fn varies(samples: &Samples) -> Varies {
     let mut distances: [Vec<f64>; 2] = [vec![], vec![]];
     for of_rank in &samples.ranks {
-        let free: Vec<&Sample> = of_rank.iter().filter(|sample| !sample.is_at_once()).collect();
+        let free: Vec<&CallSample> = of_rank.iter().filter(|sample| !sample.is_at_once()).collect();
         if free.len() < STEPS {
             continue;
         }

@@ -2,11 +2,11 @@
 
 use super::pauses::{self, Pauses};
 use super::peers::Division;
-use super::rank::Rank;
+use super::rank::RankSteps;
 use super::scene::unchanged;
-use super::standing::{Found, Standing, least};
+use super::standing::{Deviations, StandingTogether, least};
 use super::whatif::{OFF, WhatIf};
-use crate::answer::{ExcessMap, Group, Part, RankOwn, Straggler, Stragglers, When};
+use crate::answer::{ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers, When};
 use crate::job::Job;
 
 /// Most groups that stand out, and are played again.
@@ -21,9 +21,9 @@ impl WhatIf<'_> {
         &self,
         job: &Job,
         division: &Division,
-        ranks: &[Option<Rank>],
+        ranks: &[Option<RankSteps>],
         measured: f64,
-        mut found: Found,
+        mut found: Deviations,
         pauses: &Pauses,
         chronic: &[usize],
         has_steps: bool,
@@ -33,8 +33,9 @@ impl WhatIf<'_> {
         let reenacted = self.scene.play(&own, &unchanged);
         let is_close = reenacted.filter(|it| (it / measured - 1.0).abs() <= OFF);
         found.standing.sort_by(|one, other| other.excess.total_cmp(&one.excess));
-        let gain = |groups: &[&Standing]| Some(us(is_close? - self.without(groups)?));
-        let pauses_alone = |group: &Standing| group.peers == 0 && group.gpus.iter().all(|gpu| chronic.contains(gpu));
+        let gain = |groups: &[&StandingTogether]| Some(us(is_close? - self.without(groups)?));
+        let pauses_alone =
+            |group: &StandingTogether| group.peers == 0 && group.gpus.iter().all(|gpu| chronic.contains(gpu));
         // pauses that nobody waits for make no rank slow
         found.standing.retain(|it| !pauses_alone(it) || gain(&[it]).is_none_or(|us| us * 1e3 >= least(measured)));
         let is_named = |gpu: &usize| found.standing.iter().any(|group| group.gpus.contains(gpu));
@@ -109,13 +110,13 @@ impl WhatIf<'_> {
 }
 
 /// Returns the name of a group for people.
-fn name(job: &Job, division: &Division, group: &Standing) -> String {
+fn name(job: &Job, division: &Division, group: &StandingTogether) -> String {
     let gpu = |gpu: usize| job.gpus.get(gpu).map_or_else(|| format!("GPU {gpu}"), |gpu| gpu.name.clone());
     let first = group.gpus.first().copied().unwrap_or_default();
     match group.group {
-        Group::Rank => gpu(first),
-        Group::Node => job.node_names().get(first).cloned().unwrap_or_default(),
-        Group::Stage => {
+        RankGroup::Rank => gpu(first),
+        RankGroup::Node => job.node_names().get(first).cloned().unwrap_or_default(),
+        RankGroup::Stage => {
             let of = division.peers.iter().find(|peers| division.gpus(peers).any(|it| it == first));
             format!("stage {}", of.and_then(|peers| peers.stage).unwrap_or_default())
         }
@@ -123,12 +124,12 @@ fn name(job: &Job, division: &Division, group: &Standing) -> String {
 }
 
 /// Returns the excess by GPU and step.
-fn map(ranks: &[Option<Rank>]) -> ExcessMap {
+fn map(ranks: &[Option<RankSteps>]) -> ExcessMap {
     let last =
         ranks.iter().flatten().filter_map(|rank| rank.steps.last()).map(|it| it.0 as usize + 1).max().unwrap_or(0);
     let (steps_in_bin, gpus_in_row) = (last.div_ceil(COLUMNS).max(1), ranks.len().div_ceil(ROWS).max(1));
     let columns = last.div_ceil(steps_in_bin);
-    let row = |ranks: &[Option<Rank>]| {
+    let row = |ranks: &[Option<RankSteps>]| {
         let mut row = vec![f32::NAN; columns];
         for &(step, _, excess) in ranks.iter().flatten().flat_map(|rank| &rank.steps) {
             // NaN gives way to any number

@@ -5,8 +5,8 @@
 //! the job decides. Each block is looked through for pauses before it is given up: no pause of a long job is lost.
 
 use crate::analysis::steps::{InStep, Token};
-use crate::stream::{Call, Judged, Kind, Message};
-use common::name::Name;
+use crate::stream::{Call, CallKind, JudgedCall, Message};
+use common::name::FunctionName;
 use rustc_hash::FxHasher;
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -20,7 +20,7 @@ const BLOCKS: u64 = 4;
 
 /// A call with begin and end.
 #[derive(Debug, Clone)]
-pub(super) struct Timed {
+pub(super) struct TimedCall {
     /// Begin and end, nanoseconds of the clock of its process: own times need no other one.
     pub(super) begin: i64,
     pub(super) end: i64,
@@ -56,7 +56,7 @@ pub(super) struct Timed {
     pub(super) messages: Box<[u64]>,
 }
 
-impl Timed {
+impl TimedCall {
     /// Returns begin and end on the clock on which its operation's ranks were compared.
     pub(super) fn common(&self) -> [i64; 2] {
         [self.begin + self.shift, self.end + self.shift]
@@ -81,39 +81,39 @@ pub(super) enum Joins {
 
 /// Names of the collectives whose ranks all wait for each other.
 #[derive(Debug)]
-struct Names {
-    together: [Name; 3],
-    all_to_all: Name,
+struct AllWaitNames {
+    together: [FunctionName; 3],
+    all_to_all: FunctionName,
 }
 
-impl Names {
+impl AllWaitNames {
     fn new() -> Self {
-        let name = |text| Name::of(Some(text));
+        let name = |text| FunctionName::of(Some(text));
         Self { together: [c"AllReduce", c"AllGather", c"ReduceScatter"].map(name), all_to_all: name(c"AlltoAll") }
     }
 
     fn joins(&self, call: &Call) -> Joins {
         match call.kind {
-            Kind::AllToAll => Joins::AllToAll,
-            Kind::Exchange => Joins::Pairs,
-            Kind::Collective if self.together.contains(&call.function) => Joins::Together,
-            Kind::Collective if call.function == self.all_to_all => Joins::AllToAll,
-            Kind::Collective => Joins::Rooted,
+            CallKind::AllToAll => Joins::AllToAll,
+            CallKind::Exchange => Joins::Pairs,
+            CallKind::Collective if self.together.contains(&call.function) => Joins::Together,
+            CallKind::Collective if call.function == self.all_to_all => Joins::AllToAll,
+            CallKind::Collective => Joins::Rooted,
         }
     }
 }
 
 /// Calls of neighbouring steps, by GPU, in the order of the host.
-pub(super) type Calls = Vec<Vec<Timed>>;
+pub(super) type NeighbouringCalls = Vec<Vec<TimedCall>>;
 
 /// Looks through the calls of a block that is given up.
-pub(super) type GivenUp<'a> = &'a mut dyn FnMut(Calls);
+pub(super) type GivenUp<'a> = &'a mut dyn FnMut(NeighbouringCalls);
 
 /// The calls that are kept.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptCalls {
     /// By number of the block.
-    blocks: BTreeMap<u64, Calls>,
+    blocks: BTreeMap<u64, NeighbouringCalls>,
     /// Steps in a block.
     length: u64,
     /// Last block of each GPU; all before the least of these are complete.
@@ -124,12 +124,12 @@ pub(super) struct Kept {
     streams: Vec<Vec<u64>>,
     count: usize,
     thinned: u32,
-    names: Names,
+    names: AllWaitNames,
     /// Whether calls found no room although no step could be given up.
     pub(super) is_full: bool,
 }
 
-impl Kept {
+impl KeptCalls {
     /// Prepares to keep calls; `of_step` is the number of calls of all GPUs in a step, where it is known.
     pub(super) fn new(gpus: usize, of_step: Option<u64>) -> Self {
         let length = of_step.map_or(BLOCK, |calls| MOST as u64 / BLOCKS / calls.max(1)).clamp(2, BLOCK);
@@ -141,13 +141,13 @@ impl Kept {
             streams: vec![vec![]; gpus],
             count: 0,
             thinned: 0,
-            names: Names::new(),
+            names: AllWaitNames::new(),
             is_full: false,
         }
     }
 
     /// Adds the next call of a GPU with its place in a step, which counts from 0 behind the warm-up.
-    pub(super) fn add(&mut self, judged: &Judged, at: InStep, given_up: GivenUp<'_>) {
+    pub(super) fn add(&mut self, judged: &JudgedCall, at: InStep, given_up: GivenUp<'_>) {
         let call = judged.call();
         let Some(reached) = self.reached.get_mut(call.gpu) else { return };
         let known = judged.part.span.zip(call.time).map(|([common, _], time)| {
@@ -178,7 +178,7 @@ impl Kept {
         };
         messages.sort_unstable();
         messages.dedup();
-        let timed = Timed {
+        let timed = TimedCall {
             begin,
             end,
             shift,
@@ -229,8 +229,8 @@ impl Kept {
     }
 
     /// Returns the stretches of steps that follow one another.
-    pub(super) fn into_stretches(self) -> Vec<Calls> {
-        let mut stretches: Vec<(u64, Vec<Calls>)> = vec![];
+    pub(super) fn into_stretches(self) -> Vec<NeighbouringCalls> {
+        let mut stretches: Vec<(u64, Vec<NeighbouringCalls>)> = vec![];
         for (block, calls) in self.blocks {
             match stretches.last_mut() {
                 Some((last, stretch)) if *last + 1 == block => {
@@ -245,10 +245,11 @@ impl Kept {
 }
 
 /// Joins blocks that follow one another, GPU by GPU, each of which is in memory once.
-fn joined(mut blocks: Vec<Calls>) -> Calls {
+fn joined(mut blocks: Vec<NeighbouringCalls>) -> NeighbouringCalls {
     let gpus = blocks.iter().map(Vec::len).max().unwrap_or(0);
     let of_gpu = |gpu: usize| {
-        let mut of: Vec<Vec<Timed>> = blocks.iter_mut().filter_map(|it| it.get_mut(gpu)).map(std::mem::take).collect();
+        let mut of: Vec<Vec<TimedCall>> =
+            blocks.iter_mut().filter_map(|it| it.get_mut(gpu)).map(std::mem::take).collect();
         if let [one] = &mut of[..] {
             return std::mem::take(one);
         }

@@ -6,7 +6,7 @@
 //! is below 100 us. An all-to-all is not shorter than for its ranks that no slow pair touches.
 
 use super::kept::Joins;
-use super::run::Run;
+use super::run::CallRun;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A pair of GPUs that is slow in a communicator.
@@ -42,7 +42,7 @@ pub(super) struct Repaired {
 const LATENCY: i64 = 100_000;
 
 impl Repaired {
-    pub(super) fn of(runs: &[Run], rows: &[SlowRow], part: usize) -> Self {
+    pub(super) fn of(runs: &[CallRun], rows: &[SlowRow], part: usize) -> Self {
         let mut all: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
         let mut messages: FxHashMap<(u32, [u32; 2]), f64> = FxHashMap::default();
         for row in rows {
@@ -75,7 +75,7 @@ impl Repaired {
     }
 
     /// Returns the transfer of a call, or that between a call and one that it meets.
-    pub(super) fn transfer(&self, run: &Run, call: usize, other: Option<usize>, transfer: i64) -> i64 {
+    pub(super) fn transfer(&self, run: &CallRun, call: usize, other: Option<usize>, transfer: i64) -> i64 {
         let communicator = run.calls[call].communicator;
         let factor = match other {
             Some(other) => {
@@ -95,7 +95,7 @@ impl Repaired {
 
 /// Returns how long all-to-alls with slow pairs take behind their latest begin for the other ranks, in the mean, by
 /// occurrence, nanoseconds.
-fn untouched(runs: &[Run], rows: &[SlowRow], slow: &FxHashMap<u32, f64>) -> FxHashMap<u32, i64> {
+fn untouched(runs: &[CallRun], rows: &[SlowRow], slow: &FxHashMap<u32, f64>) -> FxHashMap<u32, i64> {
     let touched: FxHashSet<(u32, u32)> =
         rows.iter().flat_map(|row| row.gpus.map(|gpu| (row.communicator, gpu))).collect();
     let mut times = FxHashMap::default();

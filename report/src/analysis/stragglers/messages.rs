@@ -11,7 +11,7 @@
 
 use super::kept::Joins;
 use super::robust::{median, quantile};
-use super::run::{Run, is_close};
+use super::run::{CallRun, is_close};
 use rustc_hash::FxHashMap;
 
 /// Messages that say how long one takes, at least.
@@ -32,7 +32,7 @@ pub(super) struct Lasts {
 
 /// A message as one side measured it: whether that sends, by how much the other side began later, and the time from its begin to its end.
 #[derive(Debug, Clone, Copy)]
-struct Sample {
+struct MessageSample {
     sends: bool,
     later: f64,
     time: f64,
@@ -40,7 +40,7 @@ struct Sample {
 
 /// Messages of one kind: of one GPU and communicator, or of all pairs inside a node, or of all between nodes. Then
 /// whether it sends, and its bytes.
-type Kind = (Option<[u32; 2]>, bool, bool, u64);
+type MessageKind = (Option<[u32; 2]>, bool, bool, u64);
 
 /// The usual times of a kind, nanoseconds, as far as its messages show them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,15 +51,15 @@ struct Usual {
 }
 
 /// Returns how long the lone messages of a stretch take, by call. `nodes` has the node of each GPU.
-pub(super) fn lasts(run: &Run, nodes: &[usize]) -> FxHashMap<u32, Lasts> {
-    let samples: Vec<(u32, [Kind; 2], Sample)> =
+pub(super) fn lasts(run: &CallRun, nodes: &[usize]) -> FxHashMap<u32, Lasts> {
+    let samples: Vec<(u32, [MessageKind; 2], MessageSample)> =
         (0..run.calls.len()).filter_map(|call| sample(run, nodes, call)).collect();
-    let mut by_kind: FxHashMap<Kind, Vec<Sample>> = FxHashMap::default();
+    let mut by_kind: FxHashMap<MessageKind, Vec<MessageSample>> = FxHashMap::default();
     for (_, kinds, sample) in &samples {
         kinds.iter().for_each(|kind| by_kind.entry(*kind).or_default().push(*sample));
     }
-    let usual: FxHashMap<Kind, Usual> = by_kind.iter().map(|(kind, samples)| (*kind, usual(samples))).collect();
-    let of = |(call, kinds, sample): &(u32, [Kind; 2], Sample)| {
+    let usual: FxHashMap<MessageKind, Usual> = by_kind.iter().map(|(kind, samples)| (*kind, usual(samples))).collect();
+    let of = |(call, kinds, sample): &(u32, [MessageKind; 2], MessageSample)| {
         let [pair, all] = kinds.map(|kind| usual.get(&kind).copied().unwrap_or_default());
         let known = Usual {
             own: pair.own.or(all.own),
@@ -71,7 +71,7 @@ pub(super) fn lasts(run: &Run, nodes: &[usize]) -> FxHashMap<u32, Lasts> {
     samples.iter().map(of).collect()
 }
 
-fn sample(run: &Run, nodes: &[usize], call: usize) -> Option<(u32, [Kind; 2], Sample)> {
+fn sample(run: &CallRun, nodes: &[usize], call: usize) -> Option<(u32, [MessageKind; 2], MessageSample)> {
     let own = &run.calls[call];
     let other = match run.party(call) {
         &[_, other] if own.joins == Joins::Pairs && own.is_one_way => other as usize,
@@ -89,14 +89,15 @@ fn sample(run: &Run, nodes: &[usize], call: usize) -> Option<(u32, [Kind; 2], Sa
     let kinds = [Some([gpu, own.communicator]), None].map(|pair| (pair, is_inside, own.sends, own.bytes));
     let later = (of.common()[0] - own.common()[0]) as f64;
     let time = (own.end - own.begin) as f64;
-    Some((call as u32, kinds, Sample { sends: own.sends, later, time }))
+    Some((call as u32, kinds, MessageSample { sends: own.sends, later, time }))
 }
 
 /// Finds the usual times of messages of one kind.
-fn usual(samples: &[Sample]) -> Usual {
-    let since_other = |sample: &Sample| sample.time - sample.later;
-    let (other_late, own_late): (Vec<Sample>, Vec<Sample>) = samples.iter().partition(|sample| sample.later >= 0.0);
-    let least = |samples: &[Sample], of: fn(&Sample) -> f64| {
+fn usual(samples: &[MessageSample]) -> Usual {
+    let since_other = |sample: &MessageSample| sample.time - sample.later;
+    let (other_late, own_late): (Vec<MessageSample>, Vec<MessageSample>) =
+        samples.iter().partition(|sample| sample.later >= 0.0);
+    let least = |samples: &[MessageSample], of: fn(&MessageSample) -> f64| {
         (samples.len() >= FEW).then(|| quantile(&mut samples.iter().map(of).collect::<Vec<f64>>(), 0.25))
     };
     let least_other = least(&other_late, since_other);
@@ -107,23 +108,23 @@ fn usual(samples: &[Sample]) -> Usual {
     };
     // the side that counts is the one whose time is over last
     let own = least_own.and_then(|own| {
-        let counts = |sample: &&Sample| least_other.is_none_or(|other| sample.later + other <= own);
+        let counts = |sample: &&MessageSample| least_other.is_none_or(|other| sample.later + other <= own);
         middle(&mut own_late.iter().filter(counts).map(|sample| sample.time))
     });
     let other = least_other.and_then(|other| {
-        let counts = |sample: &&Sample| own.is_none_or(|own| sample.later + other >= own);
+        let counts = |sample: &&MessageSample| own.is_none_or(|own| sample.later + other >= own);
         middle(&mut other_late.iter().filter(counts).map(since_other))
     });
-    let is_late = |sample: &&Sample| own.is_some_and(|own| sample.later > 1.5 * own + LATE);
-    let late: Vec<&Sample> = other_late.iter().filter(is_late).collect();
+    let is_late = |sample: &&MessageSample| own.is_some_and(|own| sample.later > 1.5 * own + LATE);
+    let late: Vec<&MessageSample> = other_late.iter().filter(is_late).collect();
     let over = late.iter().filter(|sample| sample.time < sample.later).count();
     let waits_for_nobody = late.len() >= FEW && over as f64 >= MOST * late.len() as f64;
     Usual { own, other, waits_for_nobody }
 }
 
 /// Returns how long a message takes, such that it ends as measured if both sides begin as measured.
-fn last(sample: &Sample, usual: &Usual) -> Lasts {
-    let Sample { sends, later, time } = *sample;
+fn last(sample: &MessageSample, usual: &Usual) -> Lasts {
+    let MessageSample { sends, later, time } = *sample;
     let since_later = time - later.max(0.0);
     if sends && (usual.waits_for_nobody || since_later < 0.0) {
         return Lasts { own: time as i64, other: None };
@@ -141,9 +142,9 @@ mod tests {
     use super::*;
 
     /// Messages whose sides begin at these distances, microseconds.
-    fn made(own: f64, other: f64, later: &[f64]) -> Vec<Sample> {
+    fn made(own: f64, other: f64, later: &[f64]) -> Vec<MessageSample> {
         let time = |later: f64| (1e3 * own).max(1e3 * (later + other));
-        later.iter().map(|&later| Sample { sends: false, later: 1e3 * later, time: time(later) }).collect()
+        later.iter().map(|&later| MessageSample { sends: false, later: 1e3 * later, time: time(later) }).collect()
     }
 
     fn both() -> Vec<f64> {
@@ -155,20 +156,23 @@ mod tests {
         let usual = usual(&made(65.0, 415.0, &both()));
         assert_eq!((usual.own, usual.other, usual.waits_for_nobody), (Some(65e3), Some(415e3), false));
         // measured with a late send, it is asked with a late receive, and the reverse
-        let late_send = Sample { sends: false, later: 1e6, time: 1.41e6 };
+        let late_send = MessageSample { sends: false, later: 1e6, time: 1.41e6 };
         assert_eq!(last(&late_send, &usual), Lasts { own: 65_000, other: Some(410_000) });
-        let late_receive = Sample { sends: false, later: -1e6, time: 70e3 };
+        let late_receive = MessageSample { sends: false, later: -1e6, time: 70e3 };
         assert_eq!(last(&late_receive, &usual), Lasts { own: 70_000, other: Some(415_000) });
     }
 
     #[test]
     fn a_small_send_waits_for_nobody() {
-        let sends: Vec<Sample> =
-            both().into_iter().map(|later| Sample { sends: true, later: 1e3 * later, time: 38e3 }).collect();
+        let sends: Vec<MessageSample> =
+            both().into_iter().map(|later| MessageSample { sends: true, later: 1e3 * later, time: 38e3 }).collect();
         let usual = usual(&sends);
         assert!(usual.waits_for_nobody);
         // also one that the receive was ready for
-        assert_eq!(last(&Sample { sends: true, later: -5e5, time: 40e3 }, &usual), Lasts { own: 40_000, other: None });
+        assert_eq!(
+            last(&MessageSample { sends: true, later: -5e5, time: 40e3 }, &usual),
+            Lasts { own: 40_000, other: None }
+        );
     }
 
     #[test]
@@ -176,10 +180,10 @@ mod tests {
         let usual = usual(&made(65.0, 415.0, &[500.0; 20]));
         assert_eq!(usual.own, None);
         assert_eq!(
-            last(&Sample { sends: false, later: 5e5, time: 9e5 }, &usual),
+            last(&MessageSample { sends: false, later: 5e5, time: 9e5 }, &usual),
             Lasts { own: 400_000, other: Some(400_000) }
         );
-        let own_late = Sample { sends: false, later: -5e5, time: 3e5 };
+        let own_late = MessageSample { sends: false, later: -5e5, time: 3e5 };
         assert_eq!(last(&own_late, &Usual::default()), Lasts { own: 300_000, other: Some(300_000) });
     }
 }

@@ -32,21 +32,21 @@ mod standing;
 mod tests;
 mod whatif;
 
-use super::steps::{InStep, Plan};
-use crate::answer::{Group, Part, Stragglers};
+use super::steps::{InStep, StepPlan};
+use crate::answer::{Part, RankGroup, Stragglers};
 use crate::job::Job;
-use crate::stream::Judged;
-use kept::{Calls, Kept};
+use crate::stream::JudgedCall;
+use kept::{KeptCalls, NeighbouringCalls};
 use links::Repaired;
 pub use links::SlowRow;
 use owns::{Owns, owns};
 use pauses::Pauses;
 use peers::Division;
-use rank::Rank;
+use rank::RankSteps;
 use robust::median;
-use run::Run;
+use run::CallRun;
 use scene::Scene;
-use standing::{Standing, standing};
+use standing::{StandingTogether, standing};
 use whatif::WhatIf;
 
 /// Microseconds a step below which differences of own times are not resolved.
@@ -70,7 +70,7 @@ pub struct Concluded {
 /// Listens for calls in steps.
 #[derive(Debug)]
 pub struct Costs {
-    kept: Kept,
+    kept: KeptCalls,
     has_steps: bool,
     /// Node of each GPU.
     nodes: Vec<usize>,
@@ -82,9 +82,9 @@ pub struct Costs {
 
 impl Costs {
     /// Prepares to listen to a job with these steps.
-    pub fn new(job: &Job, plan: &Plan) -> Self {
+    pub fn new(job: &Job, plan: &StepPlan) -> Self {
         Self {
-            kept: Kept::new(job.gpus.len(), plan.calls()),
+            kept: KeptCalls::new(job.gpus.len(), plan.calls()),
             has_steps: plan.has_steps(),
             nodes: job.gpus.iter().map(|gpu| gpu.node).collect(),
             steps: 0,
@@ -93,12 +93,12 @@ impl Costs {
     }
 
     /// Takes in the next call of a GPU, with its place in a step that counts from 0 behind the warm-up.
-    pub(crate) fn call(&mut self, job: &Job, judged: &Judged, at: InStep) {
+    pub(crate) fn call(&mut self, job: &Job, judged: &JudgedCall, at: InStep) {
         self.steps = self.steps.max(at.step + 1);
         let pauses = &mut self.pauses;
         let nodes = &self.nodes;
-        let mut given_up = |calls: Calls| {
-            let runs = [Run::of(calls, nodes)];
+        let mut given_up = |calls: NeighbouringCalls| {
+            let runs = [CallRun::of(calls, nodes)];
             let division = Division::of(job, &runs);
             let step = step_length(&runs);
             pauses.add_all(&runs, &division, &owns(&runs, &division, step), step);
@@ -118,7 +118,7 @@ impl Costs {
             return absent("A step has more operations than are compared over ranks at a time.");
         }
         let stretches = self.kept.into_stretches();
-        let runs: Vec<Run> = stretches.into_iter().map(|calls| Run::of(calls, &self.nodes)).collect();
+        let runs: Vec<CallRun> = stretches.into_iter().map(|calls| CallRun::of(calls, &self.nodes)).collect();
         if runs.iter().all(|run| run.calls.is_empty()) {
             return absent(
                 "No operation in a step behind the warm-up has a begin and an end on the GPU, so that own times of ranks \
@@ -139,10 +139,10 @@ impl Costs {
         let mut pauses = self.pauses;
         pauses.add_all(&runs, &division, &owns, step);
         let all_ranks = |owns: &[Owns], from: &dyn Fn(usize) -> u32| {
-            let mut ranks: Vec<Option<Rank>> = job.gpus.iter().map(|_| None).collect();
+            let mut ranks: Vec<Option<RankSteps>> = job.gpus.iter().map(|_| None).collect();
             for peers in &division.peers {
                 for (&member, gpu) in peers.members.iter().zip(division.gpus(peers)) {
-                    ranks[gpu] = Rank::of((&runs, &division), peers, member, owns, from(gpu));
+                    ranks[gpu] = RankSteps::of((&runs, &division), peers, member, owns, from(gpu));
                 }
             }
             ranks
@@ -163,8 +163,8 @@ impl Costs {
         pausing.sort_by(|&one, &other| pauses.sum(other).total_cmp(&pauses.sum(one)));
         for gpu in pausing.into_iter().take(conclusion::MOST) {
             let Some(rank) = &ranks[gpu] else { continue };
-            found.standing.push(Standing {
-                group: Group::Rank,
+            found.standing.push(StandingTogether {
+                group: RankGroup::Rank,
                 gpus: vec![gpu],
                 own: rank.own,
                 excess: rank.excess,
@@ -198,7 +198,7 @@ impl Costs {
 }
 
 /// Returns the median length of a step of all GPUs, nanoseconds.
-fn step_length(runs: &[Run]) -> f64 {
+fn step_length(runs: &[CallRun]) -> f64 {
     let mut lengths: Vec<f64> = vec![];
     for run in runs {
         for gpu in 0..run.first.len() - 1 {
@@ -212,7 +212,7 @@ fn step_length(runs: &[Run]) -> f64 {
         }
     }
     if lengths.is_empty() {
-        let of = |run: &Run| {
+        let of = |run: &CallRun| {
             let begin = run.calls.iter().map(|call| call.begin).min()?;
             run.calls.iter().map(|call| call.end).max().map(|end| (end - begin) as f64)
         };

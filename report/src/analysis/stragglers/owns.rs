@@ -5,7 +5,7 @@ use super::kept::BETWEEN;
 use super::peers::{Division, Peers};
 use super::programs::NOWHERE;
 use super::robust::{median, spread};
-use super::run::{Beside, Run};
+use super::run::{CallRun, TimeBeside};
 
 /// Steps of a place from which on its usual excess is known.
 pub(super) const STEPS: usize = 5;
@@ -22,7 +22,7 @@ pub(super) struct Owns {
     /// Own time before each call, nanoseconds.
     pub(super) own: Vec<i64>,
     /// The part of it that runs beside the call before.
-    pub(super) beside: Vec<Beside>,
+    pub(super) beside: Vec<TimeBeside>,
     /// Own time beyond the median of the peers at the same place of the same step, nanoseconds; NaN without peers.
     pub(super) excess: Vec<f64>,
     /// Whether the excess is a pause: far beyond the usual one of this rank and place.
@@ -30,7 +30,7 @@ pub(super) struct Owns {
 }
 
 /// Finds the own times of all stretches. `step` is the median length of a step in nanoseconds.
-pub(super) fn owns(runs: &[Run], division: &Division, step: f64) -> Vec<Owns> {
+pub(super) fn owns(runs: &[CallRun], division: &Division, step: f64) -> Vec<Owns> {
     let mut owns: Vec<Owns> = runs
         .iter()
         .map(|run| {
@@ -84,7 +84,7 @@ pub(super) struct Between {
 }
 
 /// Returns the pauses of calls between steps.
-pub(super) fn between(runs: &[Run], owns: &[Owns], step_length: f64) -> Vec<Between> {
+pub(super) fn between(runs: &[CallRun], owns: &[Owns], step_length: f64) -> Vec<Between> {
     let mut found = vec![];
     for (run, owns) in runs.iter().zip(owns) {
         let is_between = |party: &&Vec<u32>| party.len() > 2 && run.calls[party[0] as usize].place == BETWEEN;
@@ -102,7 +102,7 @@ pub(super) fn between(runs: &[Run], owns: &[Owns], step_length: f64) -> Vec<Betw
 }
 
 /// Takes the excess of some peers against the median of those of them that are not among `without`.
-pub(super) fn excess(runs: &[Run], division: &Division, peers: &Peers, without: &[usize], owns: &mut [Owns]) {
+pub(super) fn excess(runs: &[CallRun], division: &Division, peers: &Peers, without: &[usize], owns: &mut [Owns]) {
     let program = &division.programs[peers.program];
     if peers.members.len() < 2 {
         return;

@@ -2,8 +2,8 @@
 
 use super::owns::{Between, Owns, between};
 use super::peers::Division;
-use super::run::Run;
-use crate::answer::{Event, When};
+use super::run::CallRun;
+use crate::answer::{StragglerPause, When};
 use std::collections::BTreeMap;
 
 /// Steps of a rank with pauses, from which on these recur.
@@ -26,7 +26,7 @@ impl Pauses {
     }
 
     /// Adds the pauses of some stretches.
-    pub(super) fn add_all(&mut self, runs: &[Run], division: &Division, owns: &[Owns], step_length: f64) {
+    pub(super) fn add_all(&mut self, runs: &[CallRun], division: &Division, owns: &[Owns], step_length: f64) {
         self.between.extend(between(runs, owns, step_length));
         for (run, owns) in runs.iter().zip(owns) {
             for peers in &division.peers {
@@ -84,15 +84,15 @@ impl Pauses {
 
     /// Returns the pauses of GPUs that are not among these, longest first, and the number of these GPUs. A GPU that is slow
     /// takes so many times `slowness` longer than others between steps, too: that is no pause.
-    pub(super) fn events_without(&self, gpus: &[usize], slowness: &dyn Fn(usize) -> f64) -> (Vec<Event>, u64) {
+    pub(super) fn events_without(&self, gpus: &[usize], slowness: &dyn Fn(usize) -> f64) -> (Vec<StragglerPause>, u64) {
         let others = || self.by_gpu.iter().filter(|(gpu, _)| !gpus.contains(gpu));
-        let event = |gpu: usize, step: u32, excess: f64| Event {
+        let event = |gpu: usize, step: u32, excess: f64| StragglerPause {
             gpu,
             step: u64::from(step),
             excess_us: excess / 1e3,
             cost_us: None,
         };
-        let mut events: Vec<Event> = others()
+        let mut events: Vec<StragglerPause> = others()
             .flat_map(|(&gpu, steps)| steps.iter().map(move |(&step, &excess)| event(gpu, step, excess)))
             .collect();
         let is_pause = |it: &&Between| it.excess > MORE * slowness(it.gpu) * it.usual;

@@ -4,7 +4,7 @@
 //! stage ([`super::stages`]).
 
 use super::programs::{Program, programs};
-use super::run::Run;
+use super::run::CallRun;
 use super::stages::stages;
 use crate::job::Job;
 use rustc_hash::FxHashMap;
@@ -28,7 +28,7 @@ pub(super) struct Division {
 }
 
 impl Division {
-    pub(super) fn of(job: &Job, runs: &[Run]) -> Self {
+    pub(super) fn of(job: &Job, runs: &[CallRun]) -> Self {
         let programs = programs(runs, job.gpus.len());
         let mut program_of = vec![None; job.gpus.len()];
         for (place, program) in programs.iter().enumerate() {

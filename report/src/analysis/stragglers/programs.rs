@@ -4,7 +4,7 @@
 //! compared by their tokens, which are equal for equal functions, sizes and distances to the peer.
 
 use super::kept::BETWEEN;
-use super::run::Run;
+use super::run::CallRun;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
@@ -33,10 +33,10 @@ impl Program {
 }
 
 /// Steps of a GPU: stretch, step, the hash of its tokens, and its calls.
-type Own = Vec<(usize, u32, u64, Vec<u32>)>;
+type GpuSteps = Vec<(usize, u32, u64, Vec<u32>)>;
 
-fn own(runs: &[Run], gpu: usize) -> Own {
-    let mut own: Own = vec![];
+fn own(runs: &[CallRun], gpu: usize) -> GpuSteps {
+    let mut own: GpuSteps = vec![];
     for (stretch, run) in runs.iter().enumerate() {
         let mut hasher = FxHasher::default();
         let mut calls: Vec<u32> = vec![];
@@ -57,8 +57,8 @@ fn own(runs: &[Run], gpu: usize) -> Own {
 
 /// Finds the programs of all GPUs with calls. A GPU's program is that of most of its steps; its other steps, as one
 /// that the recording cuts, are in none.
-pub(super) fn programs(runs: &[Run], gpus: usize) -> Vec<Program> {
-    let mut by_hash: FxHashMap<u64, Vec<(usize, Own)>> = FxHashMap::default();
+pub(super) fn programs(runs: &[CallRun], gpus: usize) -> Vec<Program> {
+    let mut by_hash: FxHashMap<u64, Vec<(usize, GpuSteps)>> = FxHashMap::default();
     for gpu in 0..gpus {
         let mut of_gpu = own(runs, gpu);
         let mut counts: FxHashMap<u64, usize> = FxHashMap::default();
@@ -72,7 +72,7 @@ pub(super) fn programs(runs: &[Run], gpus: usize) -> Vec<Program> {
     programs
 }
 
-fn program(members: Vec<(usize, Own)>) -> Program {
+fn program(members: Vec<(usize, GpuSteps)>) -> Program {
     let mut steps: Vec<(usize, u32)> = members.iter().flat_map(|(_, own)| own.iter().map(|it| (it.0, it.1))).collect();
     steps.sort_unstable();
     steps.dedup();

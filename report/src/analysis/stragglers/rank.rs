@@ -3,11 +3,11 @@
 use super::owns::{Owns, STEPS};
 use super::peers::{Division, Peers};
 use super::robust::{NORMAL, error, median, spread};
-use super::run::Run;
+use super::run::CallRun;
 
 /// The steps of a rank. Times are nanoseconds.
 #[derive(Debug, Default)]
-pub(super) struct Rank {
+pub(super) struct RankSteps {
     /// Step, own time and excess without pauses, in the order of time.
     pub(super) steps: Vec<(u32, f64, f64)>,
     /// The usual excess by place: the median over steps.
@@ -23,10 +23,10 @@ pub(super) struct Rank {
     pub(super) error: f64,
 }
 
-impl Rank {
+impl RankSteps {
     /// Takes the steps of a member of some peers, from step `from` on; `None` if it has none with own times.
     pub(super) fn of(
-        (runs, division): (&[Run], &Division),
+        (runs, division): (&[CallRun], &Division),
         peers: &Peers,
         member: usize,
         owns: &[Owns],
@@ -102,7 +102,7 @@ impl Rank {
     ///
     /// The place is that of the largest difference of means over its standard error, of excesses cut off at five
     /// deviations (a CUSUM test for one change of the mean).
-    pub(super) fn change(&self) -> Option<Change> {
+    pub(super) fn change(&self) -> Option<ExcessChange> {
         let count = self.steps.len();
         let values: Vec<f64> = self.steps.iter().map(|it| it.2).collect();
         if count < 4 * STEPS {
@@ -131,7 +131,12 @@ impl Rank {
         let (of_error, at) = best;
         let medians = [&values[..at], &values[at..]].map(|values| median(&mut values.to_vec()));
         let own = median(&mut self.steps[at..].iter().map(|it| it.1).collect::<Vec<f64>>());
-        (of_error > CHANGED).then(|| Change { step: self.steps[at].0, before: medians[0], behind: medians[1], own })
+        (of_error > CHANGED).then(|| ExcessChange {
+            step: self.steps[at].0,
+            before: medians[0],
+            behind: medians[1],
+            own,
+        })
     }
 }
 
@@ -140,7 +145,7 @@ const CHANGED: f64 = 8.0;
 
 /// A lasting change of the excess.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Change {
+pub(super) struct ExcessChange {
     /// First step behind it.
     pub(super) step: u32,
     /// Median excess before and behind it, nanoseconds.

@@ -14,7 +14,7 @@
 //! collective goes from the latest begin to its own end. Where clocks do not say this well, the transfer of a collective
 //! whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody.
 
-use super::kept::{Calls, Joins, Timed};
+use super::kept::{Joins, NeighbouringCalls, TimedCall};
 use super::messages::{Lasts, lasts};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -30,14 +30,14 @@ const EARLY: i64 = -100_000;
 const CLOSE: (i64, f64) = (10_000, 0.05);
 
 /// How much of a rank's own time before a call runs beside the call before, nanoseconds.
-pub(super) type Beside = i64;
+pub(super) type TimeBeside = i64;
 /// All of it.
-pub(super) const ALL: Beside = i64::MAX;
+pub(super) const ALL: TimeBeside = i64::MAX;
 
 /// Calls of a stretch of steps, GPU by GPU in the order of the host, with whom they wait for.
 #[derive(Debug)]
-pub(super) struct Run {
-    pub(super) calls: Vec<Timed>,
+pub(super) struct CallRun {
+    pub(super) calls: Vec<TimedCall>,
     /// GPU of each call.
     pub(super) gpus: Vec<u32>,
     /// First call of each GPU, and the number of all calls.
@@ -64,13 +64,13 @@ pub(super) fn is_close(likely: i64, duration: i64) -> bool {
     likely <= CLOSE.0.max((CLOSE.1 * duration as f64) as i64)
 }
 
-impl Run {
+impl CallRun {
     /// Makes a stretch of its calls. `nodes` has the node of each GPU.
-    pub(super) fn of(calls: Calls, nodes: &[usize]) -> Self {
+    pub(super) fn of(calls: NeighbouringCalls, nodes: &[usize]) -> Self {
         let mut first = vec![0];
         let count = calls.iter().map(Vec::len).sum();
         let (mut gpus, mut on_stream) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let mut all: Vec<Timed> = Vec::with_capacity(count);
+        let mut all: Vec<TimedCall> = Vec::with_capacity(count);
         for (gpu, calls) in calls.into_iter().enumerate() {
             let mut last: FxHashMap<u16, u32> = FxHashMap::default();
             // the first call's place on the common clock is that of all of the GPU's calls
@@ -231,7 +231,7 @@ impl Run {
     /// Plays the stretch with these own times before each call and these parts of it that run beside the call before.
     /// `scaled` may change transfers. Returns begin and end of each call; `None` if calls wait for
     /// each other in a circle, as where operations of ranks were matched wrongly.
-    pub(super) fn play(&self, own: &[i64], beside: &[Beside], scaled: Scaled<'_>) -> Option<Vec<[i64; 2]>> {
+    pub(super) fn play(&self, own: &[i64], beside: &[TimeBeside], scaled: Scaled<'_>) -> Option<Vec<[i64; 2]>> {
         const OPEN: i64 = i64::MIN;
         let mut times = vec![[OPEN; 2]; self.calls.len()];
         let gpus = self.first.len() - 1;
@@ -288,7 +288,7 @@ impl Run {
     }
 
     /// Returns when a call begins; `None` while that is not known.
-    fn begin(&self, call: usize, times: &[[i64; 2]], own: &[i64], beside: &[Beside]) -> Option<i64> {
+    fn begin(&self, call: usize, times: &[[i64; 2]], own: &[i64], beside: &[TimeBeside]) -> Option<i64> {
         let known = |time: i64| (time != i64::MIN).then_some(time);
         let mut begin = match self.before(call) {
             None => self.calls[call].begin,

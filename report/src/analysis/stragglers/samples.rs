@@ -3,7 +3,7 @@
 use super::kept::hash;
 use super::programs::Program;
 use super::robust::{median, spread};
-use super::run::Run;
+use super::run::CallRun;
 
 /// Nanoseconds behind the call before on its stream, within which a call was ready before it could begin.
 const AT_ONCE: f64 = 12_000.0;
@@ -18,7 +18,7 @@ const ALL: usize = 1 << 13;
 
 /// A call, in nanoseconds since the begin of the call before it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample {
+pub(super) struct CallSample {
     /// Its begin.
     pub(super) begin: f64,
     /// The end of the call before.
@@ -27,7 +27,7 @@ pub(super) struct Sample {
     enqueued: f64,
 }
 
-impl Sample {
+impl CallSample {
     /// Returns the own time before it, if `beside` of that runs beside the call before.
     pub(super) fn own(&self, beside: f64) -> f64 {
         self.begin - (self.length - beside).max(0.0)
@@ -47,7 +47,7 @@ impl Sample {
 /// The samples of a place, by rank.
 #[derive(Debug)]
 pub(super) struct Samples {
-    pub(super) ranks: Vec<Vec<Sample>>,
+    pub(super) ranks: Vec<Vec<CallSample>>,
     /// Whether calls begin before the call before has ended: the computation cannot have waited for it.
     pub(super) overlap: bool,
     /// Whether every rank's host enqueues the call when the call before has ended: the host has waited for it.
@@ -57,7 +57,7 @@ pub(super) struct Samples {
 }
 
 /// Takes samples of a place of a program.
-pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples {
+pub(super) fn samples(program: &Program, runs: &[CallRun], place: usize) -> Samples {
     let ranks = program.gpus.len();
     let most = (ALL / ranks.max(1)).clamp(LEAST, MOST);
     let of_rank = |gpu: usize| {
@@ -66,13 +66,13 @@ pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples 
             let call = *program.calls(step, gpu)?.get(place)? as usize;
             let run = &runs[program.steps[step].0];
             let [begin, length] = run.since(call).filter(|_| run.is_known(call))?.map(|time| time as f64);
-            Some(Sample { begin, length, enqueued: begin - f64::from(run.calls[call].lead) })
+            Some(CallSample { begin, length, enqueued: begin - f64::from(run.calls[call].lead) })
         };
         steps.filter_map(sample).collect()
     };
-    let ranks: Vec<Vec<Sample>> = (0..ranks).map(of_rank).collect();
+    let ranks: Vec<Vec<CallSample>> = (0..ranks).map(of_rank).collect();
     let all: usize = ranks.iter().map(Vec::len).sum();
-    let count = |is: fn(&Sample) -> bool| ranks.iter().flatten().filter(|sample| is(sample)).count();
+    let count = |is: fn(&CallSample) -> bool| ranks.iter().flatten().filter(|sample| is(sample)).count();
     let overlap = 50 * count(|sample| sample.begin + EARLY < sample.length) > all;
     let host_waits = all > 0 && 50 * count(|sample| sample.enqueued < sample.length) <= all && is_steady(&ranks);
     let host_is_ahead = 2 * count(|sample| sample.enqueued < 0.0) > all;
@@ -81,8 +81,8 @@ pub(super) fn samples(program: &Program, runs: &[Run], place: usize) -> Samples 
 
 /// Returns whether calls begin a steady time behind their enqueue, on most ranks: that of a computation which the host has
 /// enqueued before. A host that is late by itself enqueues right before the begin, or at any time.
-fn is_steady(ranks: &[Vec<Sample>]) -> bool {
-    let is_steady = |samples: &&Vec<Sample>| {
+fn is_steady(ranks: &[Vec<CallSample>]) -> bool {
+    let is_steady = |samples: &&Vec<CallSample>| {
         let [middle, deviation] = spread(&samples.iter().map(|it| it.begin - it.enqueued).collect::<Vec<f64>>());
         middle >= COMPUTES.0 && deviation <= COMPUTES.1 * middle
     };
@@ -102,12 +102,13 @@ fn spread_out(count: usize, parts: usize) -> impl Iterator<Item = usize> {
 impl Samples {
     /// Returns whether the calls of half of the ranks or more show no own time, but not those of every rank.
     pub(super) fn hide(&self) -> bool {
-        !self.shows() && !self.ranks.iter().flatten().all(Sample::is_at_once)
+        !self.shows() && !self.ranks.iter().flatten().all(CallSample::is_at_once)
     }
 
     /// Returns whether the calls of most ranks show an own time: a call that was ready before it could begin does not.
     pub(super) fn shows(&self) -> bool {
-        let is_free = |samples: &&Vec<Sample>| 2 * samples.iter().filter(|it| it.is_at_once()).count() <= samples.len();
+        let is_free =
+            |samples: &&Vec<CallSample>| 2 * samples.iter().filter(|it| it.is_at_once()).count() <= samples.len();
         2 * self.ranks.iter().filter(is_free).count() > self.ranks.len()
     }
 
@@ -118,8 +119,8 @@ impl Samples {
 }
 
 /// Returns the median of each rank's samples.
-pub(super) fn medians(ranks: &[Vec<Sample>], of: impl Fn(&Sample) -> f64) -> Vec<Option<f64>> {
-    let of_rank = |samples: &Vec<Sample>| {
+pub(super) fn medians(ranks: &[Vec<CallSample>], of: impl Fn(&CallSample) -> f64) -> Vec<Option<f64>> {
+    let of_rank = |samples: &Vec<CallSample>| {
         let mut values: Vec<f64> = samples.iter().map(&of).collect();
         (!values.is_empty()).then(|| median(&mut values))
     };

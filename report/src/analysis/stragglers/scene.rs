@@ -1,7 +1,7 @@
 //! The steps played again with other own times or transfers, and how long they take then.
 
 use super::owns::Owns;
-use super::run::Run;
+use super::run::CallRun;
 
 /// Calls of a GPU in a stretch from which on one of them says little.
 const MANY: usize = 100;
@@ -9,25 +9,25 @@ const MANY: usize = 100;
 /// The stretches of a job with their own times.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scene<'a> {
-    pub(super) runs: &'a [Run],
+    pub(super) runs: &'a [CallRun],
     pub(super) owns: &'a [Owns],
     /// Steps that are left out of the mean length, sorted.
     pub(super) left_out: &'a [u32],
 }
 
 /// Returns the own time before a call of a stretch, nanoseconds.
-pub(super) type Own<'a> = &'a dyn Fn(usize, usize) -> f64;
-/// Returns a transfer in place of the measured one: see [`Run::play`].
-pub(super) type Transfer<'a> = &'a dyn Fn(&Run, usize, Option<usize>, i64) -> i64;
+pub(super) type OwnTimeBefore<'a> = &'a dyn Fn(usize, usize) -> f64;
+/// Returns a transfer in place of the measured one: see [`CallRun::play`].
+pub(super) type OtherTransfer<'a> = &'a dyn Fn(&CallRun, usize, Option<usize>, i64) -> i64;
 
 /// Leaves transfers as they are.
-pub(super) fn unchanged(_: &Run, _: usize, _: Option<usize>, transfer: i64) -> i64 {
+pub(super) fn unchanged(_: &CallRun, _: usize, _: Option<usize>, transfer: i64) -> i64 {
     transfer
 }
 
 /// Lengths of steps: sum over GPUs and steps, and their number.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct StepLengths {
     length: f64,
     count: u64,
 }
@@ -36,8 +36,8 @@ impl Scene<'_> {
     /// Returns the mean length of a step with other own times and transfers, nanoseconds: `own` returns the own time of a
     /// call of a stretch, `transfer` the transfer of a call, or that between a call and one that it meets. `None` if the
     /// steps cannot be played.
-    pub(super) fn play(&self, own: Own<'_>, transfer: Transfer<'_>) -> Option<f64> {
-        let mut sum = Sum::default();
+    pub(super) fn play(&self, own: OwnTimeBefore<'_>, transfer: OtherTransfer<'_>) -> Option<f64> {
+        let mut sum = StepLengths::default();
         for (stretch, (run, owns)) in self.runs.iter().zip(self.owns).enumerate() {
             let own: Vec<i64> = (0..run.calls.len()).map(|call| own(stretch, call) as i64).collect();
             let scaled = |call: usize, other: Option<usize>, time: i64| transfer(run, call, other, time);
@@ -49,7 +49,7 @@ impl Scene<'_> {
 
     /// Returns the mean length of a step as measured, nanoseconds.
     pub(super) fn measured(&self) -> Option<f64> {
-        let mut sum = Sum::default();
+        let mut sum = StepLengths::default();
         for run in self.runs {
             self.add(run, &|call| [run.calls[call].begin, run.calls[call].end], &mut sum);
         }
@@ -58,7 +58,7 @@ impl Scene<'_> {
 
     /// Adds the lengths of the steps of a stretch, from begin to begin. The first one of a stretch of few calls is left
     /// out: its first call begins as measured, whatever was changed. The only one of a stretch goes to its last end.
-    fn add(&self, run: &Run, times: &dyn Fn(usize) -> [i64; 2], sum: &mut Sum) {
+    fn add(&self, run: &CallRun, times: &dyn Fn(usize) -> [i64; 2], sum: &mut StepLengths) {
         for gpu in 0..run.first.len() - 1 {
             let calls = run.first[gpu]..run.first[gpu + 1];
             let mut begins: Vec<(u32, i64)> = vec![];

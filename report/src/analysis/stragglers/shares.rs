@@ -7,10 +7,10 @@
 
 use super::kept::Joins;
 use super::owns::Owns;
-use super::run::Run;
+use super::run::CallRun;
 
 /// Returns the share (0 to 1) of each GPU's delay costs that began with it; `None` of one that was never last.
-pub(super) fn own_shares(runs: &[Run], owns: &[Owns], gpus: usize) -> Vec<Option<f64>> {
+pub(super) fn own_shares(runs: &[CallRun], owns: &[Owns], gpus: usize) -> Vec<Option<f64>> {
     let (mut cost, mut own) = (vec![0.0; gpus], vec![0.0; gpus]);
     for (run, owns) in runs.iter().zip(owns) {
         let begin = |call: u32| run.calls[call as usize].common()[0];

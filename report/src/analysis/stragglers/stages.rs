@@ -7,7 +7,7 @@
 //! which PyTorch does by sends and receives one way.
 
 use super::kept::Joins;
-use super::run::Run;
+use super::run::CallRun;
 use crate::job::Job;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ const SMALL: u64 = 4096;
 type Neighbours = BTreeMap<usize, BTreeSet<usize>>;
 
 /// Returns the stage of each GPU; `None` where there are no stages. `program_of` has the place of each GPU's program.
-pub(super) fn stages(job: &Job, runs: &[Run], program_of: &[Option<usize>]) -> Vec<Option<i32>> {
+pub(super) fn stages(job: &Job, runs: &[CallRun], program_of: &[Option<usize>]) -> Vec<Option<i32>> {
     let mut stages = vec![None; program_of.len()];
     let Some(run) = runs.first() else { return stages };
     let neighbours = neighbours(run);
@@ -46,11 +46,11 @@ pub(super) fn stages(job: &Job, runs: &[Run], program_of: &[Option<usize>]) -> V
     stages
 }
 
-fn messages(run: &Run, gpu: usize) -> impl Iterator<Item = usize> {
+fn messages(run: &CallRun, gpu: usize) -> impl Iterator<Item = usize> {
     (run.first[gpu]..run.first[gpu + 1]).filter(|&call| run.calls[call].joins == Joins::Pairs)
 }
 
-fn neighbours(run: &Run) -> Neighbours {
+fn neighbours(run: &CallRun) -> Neighbours {
     let mut neighbours = Neighbours::new();
     for gpu in 0..run.first.len() - 1 {
         for call in messages(run, gpu).filter(|&call| run.calls[call].is_one_way) {
@@ -62,7 +62,7 @@ fn neighbours(run: &Run) -> Neighbours {
 }
 
 /// Returns whether some GPUs that send to each other are a pipeline.
-fn is_pipeline(run: &Run, gpus: &[usize], program_of: &[Option<usize>]) -> bool {
+fn is_pipeline(run: &CallRun, gpus: &[usize], program_of: &[Option<usize>]) -> bool {
     let mut programs = gpus.iter().filter_map(|&gpu| program_of.get(gpu).copied().flatten());
     let first = programs.next();
     if !programs.any(|other| Some(other) != first) {
@@ -85,7 +85,7 @@ fn is_pipeline(run: &Run, gpus: &[usize], program_of: &[Option<usize>]) -> bool 
 }
 
 /// Finds the lines that messages form: GPUs in the order of their stages, at least two.
-fn lines(run: &Run, neighbours: &Neighbours) -> Vec<Vec<usize>> {
+fn lines(run: &CallRun, neighbours: &Neighbours) -> Vec<Vec<usize>> {
     let mut lines = vec![];
     let mut is_seen: BTreeSet<usize> = BTreeSet::new();
     for &end in neighbours.iter().filter(|(_, of)| of.len() == 1).map(|(gpu, _)| gpu) {
@@ -114,7 +114,7 @@ fn lines(run: &Run, neighbours: &Neighbours) -> Vec<Vec<usize>> {
 }
 
 /// Returns the communicator of most messages of a GPU.
-fn communicator(run: &Run, gpu: usize) -> Option<u32> {
+fn communicator(run: &CallRun, gpu: usize) -> Option<u32> {
     let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
     messages(run, gpu).for_each(|call| *counts.entry(run.calls[call].communicator).or_default() += 1);
     counts.into_iter().max_by_key(|&(communicator, count)| (count, communicator)).map(|(communicator, _)| communicator)

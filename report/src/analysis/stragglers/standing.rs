@@ -9,9 +9,9 @@
 
 use super::owns::STEPS;
 use super::peers::Division;
-use super::rank::{Change, Rank};
+use super::rank::{ExcessChange, RankSteps};
 use super::robust::{NORMAL, median, spread};
-use crate::answer::Group;
+use crate::answer::RankGroup;
 use crate::job::Job;
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ const OF_NODE: f64 = 0.75;
 
 /// Ranks that stand out together.
 #[derive(Debug, Clone)]
-pub(super) struct Standing {
-    pub(super) group: Group,
+pub(super) struct StandingTogether {
+    pub(super) group: RankGroup,
     pub(super) gpus: Vec<usize>,
     /// Mean own time and excess of its ranks, nanoseconds a step.
     pub(super) own: f64,
@@ -66,8 +66,8 @@ struct Candidate {
 
 /// Deviations of the excess, by GPU, and those that stand out.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) standing: Vec<Standing>,
+pub(super) struct Deviations {
+    pub(super) standing: Vec<StandingTogether>,
     /// Robust z of each GPU with peers.
     pub(super) z: Vec<Option<f64>>,
     /// Whether each GPU was compared with others.
@@ -80,12 +80,12 @@ pub(super) fn least(step: f64) -> f64 {
 }
 
 /// Finds who stands out. `step` is the mean length of a step, nanoseconds.
-pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], step: f64) -> Found {
+pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<RankSteps>], step: f64) -> Deviations {
     let mut candidates: Vec<Candidate> = vec![];
     for peers in division.peers.iter().filter(|peers| peers.members.len() > 1) {
         let gpus: Vec<usize> = division.gpus(peers).filter(|&gpu| ranks[gpu].is_some()).collect();
         let of = |gpu: &usize| ranks[*gpu].as_ref().map(|rank| (*gpu, rank));
-        let known: Vec<&Rank> = gpus.iter().filter_map(of).map(|(_, rank)| rank).collect();
+        let known: Vec<&RankSteps> = gpus.iter().filter_map(of).map(|(_, rank)| rank).collect();
         let half = faster_half(&known, step);
         let middle = half.unwrap_or_else(|| median(&mut known.iter().map(|rank| rank.excess).collect::<Vec<f64>>()));
         let others = |gpu: usize| {
@@ -94,7 +94,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
         };
         for (gpu, rank) in gpus.iter().filter_map(of) {
             // a change that leaves the rank as its peers are behind it is over; of a small one nobody would speak
-            let is_begin = |it: &Change| {
+            let is_begin = |it: &ExcessChange| {
                 it.behind - middle > least(step) && it.behind - it.before > OF_CHANGE * (it.behind - middle)
             };
             let change = rank.change().filter(is_begin);
@@ -112,13 +112,13 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
         }
     }
     let deviation = deviation(&candidates);
-    let mut found = Found { standing: vec![], z: vec![None; ranks.len()], is_compared: vec![false; ranks.len()] };
+    let mut found = Deviations { standing: vec![], z: vec![None; ranks.len()], is_compared: vec![false; ranks.len()] };
     for candidate in &candidates {
         let z = candidate.excess / scale(candidate, deviation);
         (found.z[candidate.gpu], found.is_compared[candidate.gpu]) = (Some(z), true);
         if z > Z && candidate.excess > least(step) && (candidates.len() >= RANKS || candidate.steps >= STEPS) {
-            found.standing.push(Standing {
-                group: Group::Rank,
+            found.standing.push(StandingTogether {
+                group: RankGroup::Rank,
                 gpus: vec![candidate.gpu],
                 own: candidate.own,
                 excess: candidate.excess,
@@ -137,8 +137,8 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<Rank>], s
 /// Returns the median excess of the faster part of some peers, where they fall into two parts: the distance between both is
 /// more than 1 % of a step, and more than five times the spread within the faster part and the errors. The slower part is
 /// at most half of them. Their common median would lie between both.
-fn faster_half(ranks: &[&Rank], step: f64) -> Option<f64> {
-    let mut sorted: Vec<&Rank> = ranks.to_vec();
+fn faster_half(ranks: &[&RankSteps], step: f64) -> Option<f64> {
+    let mut sorted: Vec<&RankSteps> = ranks.to_vec();
     sorted.sort_unstable_by(|one, other| one.excess.total_cmp(&other.excess));
     let gap = |at: usize| sorted[at].excess - sorted[at - 1].excess;
     let at = (sorted.len().div_ceil(2)..sorted.len()).max_by(|&one, &other| gap(one).total_cmp(&gap(other)))?;
@@ -163,7 +163,7 @@ fn scale(candidate: &Candidate, deviation: Option<f64>) -> f64 {
 
 /// Puts ranks of a node that stand out together in one, and finds nodes all of whose ranks are later than those of the
 /// other nodes: where these are half of all, no rank stands out among its peers.
-fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Standing>) {
+fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<StandingTogether>) {
     let mut by_node: BTreeMap<usize, Vec<&Candidate>> = BTreeMap::new();
     for candidate in candidates {
         if let Some(gpu) = job.gpus.get(candidate.gpu) {
@@ -196,8 +196,8 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
         let z = z.fold(excess / scale, f64::max);
         standing.retain(|it| !it.gpus.iter().all(|gpu| gpus.contains(gpu)));
         let mean = |value: fn(&Candidate) -> f64| of.iter().map(|it| value(it)).sum::<f64>() / of.len() as f64;
-        standing.push(Standing {
-            group: Group::Node,
+        standing.push(StandingTogether {
+            group: RankGroup::Node,
             own: mean(|it| it.own),
             excess: mean(|it| it.excess) - usual,
             z,
@@ -210,8 +210,8 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
 }
 
 /// Finds stages of a pipeline whose own times are longer than those of the other stages, in whole.
-fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, found: &mut Found) {
-    let mut by_stage: BTreeMap<i32, Vec<(usize, &Rank)>> = BTreeMap::new();
+fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, found: &mut Deviations) {
+    let mut by_stage: BTreeMap<i32, Vec<(usize, &RankSteps)>> = BTreeMap::new();
     for peers in &division.peers {
         let Some(stage) = peers.stage else { continue };
         // a rank that stands out among its peers is later than its stage
@@ -223,7 +223,7 @@ fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, found: &mut Fo
     if by_stage.len() < 2 {
         return;
     }
-    let own = |of: &[(usize, &Rank)]| median(&mut of.iter().map(|(_, rank)| rank.own).collect::<Vec<f64>>());
+    let own = |of: &[(usize, &RankSteps)]| median(&mut of.iter().map(|(_, rank)| rank.own).collect::<Vec<f64>>());
     let owns: BTreeMap<i32, f64> = by_stage.iter().map(|(&stage, of)| (stage, own(of))).collect();
     for (stage, of) in &by_stage {
         let others: Vec<f64> = owns.iter().filter(|(other, _)| *other != stage).map(|(_, own)| *own).collect();
@@ -238,8 +238,8 @@ fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, found: &mut Fo
             continue;
         }
         // where most ranks of a stage are slow, the others are as those of the other stages
-        let slow: Vec<&(usize, &Rank)> = of.iter().filter(|(_, rank)| rank.own - usual > excess / 2.0).collect();
-        let standing = |group: Group, gpus: Vec<usize>, own: f64, peers: usize| Standing {
+        let slow: Vec<&(usize, &RankSteps)> = of.iter().filter(|(_, rank)| rank.own - usual > excess / 2.0).collect();
+        let standing = |group: RankGroup, gpus: Vec<usize>, own: f64, peers: usize| StandingTogether {
             group,
             own,
             excess: own - usual,
@@ -251,10 +251,12 @@ fn stages(division: &Division, ranks: &[Option<Rank>], step: f64, found: &mut Fo
         };
         if slow.len() == of.len() {
             let gpus = of.iter().map(|(gpu, _)| *gpu).collect();
-            found.standing.push(standing(Group::Stage, gpus, owns[stage], owns.len() - 1));
+            found.standing.push(standing(RankGroup::Stage, gpus, owns[stage], owns.len() - 1));
         } else {
             let peers = of.len() - slow.len();
-            found.standing.extend(slow.iter().map(|(gpu, rank)| standing(Group::Rank, vec![*gpu], rank.own, peers)));
+            found
+                .standing
+                .extend(slow.iter().map(|(gpu, rank)| standing(RankGroup::Rank, vec![*gpu], rank.own, peers)));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Jobs with known faults, held against the same jobs without them.
 
-use crate::analysis::whole::{Facts, report};
-use crate::answer::{Group, Stragglers, When};
-use crate::made::{MS, Made, Maker, Start, US};
+use crate::analysis::whole::{JobFacts, report};
+use crate::answer::{RankGroup, Stragglers, When};
+use crate::made::{MS, MadeJob, Maker, Start, US};
 use fastrand::Rng;
 
 /// Own time of a rank at a place of a step, nanoseconds.
@@ -23,7 +23,7 @@ fn work(factor: impl Fn(usize, u64) -> f64) -> impl Fn(usize, u64, usize) -> u64
 }
 
 /// Steps of three all-reduces of different sizes, which the computation waits for.
-fn waiting(per_node: usize, own: Own<'_>) -> Made {
+fn waiting(per_node: usize, own: Own<'_>) -> MadeJob {
     let mut maker = Maker::new(RANKS, per_node);
     let world = maker.communicator("world", &(0..RANKS).collect::<Vec<_>>());
     let mut end = MS;
@@ -39,7 +39,7 @@ fn waiting(per_node: usize, own: Own<'_>) -> Made {
 
 /// Steps of six all-gathers, each of which begins when the computation before it begins, and is awaited at its end;
 /// then an all-reduce that the computation waits for.
-fn prefetching(own: Own<'_>) -> Made {
+fn prefetching(own: Own<'_>) -> MadeJob {
     let mut maker = Maker::new(RANKS, RANKS);
     let world = maker.communicator("world", &(0..RANKS).collect::<Vec<_>>());
     let mut at = vec![MS; RANKS];
@@ -54,14 +54,14 @@ fn prefetching(own: Own<'_>) -> Made {
     maker.finish()
 }
 
-fn stragglers(made: &Made) -> Stragglers {
-    let report = report(&made.job, &made.table, Facts::default(), &mut [], &mut |_| {}).unwrap();
+fn stragglers(made: &MadeJob) -> Stragglers {
+    let report = report(&made.job, &made.table, JobFacts::default(), &mut [], &mut |_| {}).unwrap();
     report.stragglers.known().unwrap_or_else(|| panic!("{:?}", report.stragglers)).clone()
 }
 
 /// Returns the mean length of the steps, microseconds.
-fn step_us(made: &Made) -> f64 {
-    let report = report(&made.job, &made.table, Facts::default(), &mut [], &mut |_| {}).unwrap();
+fn step_us(made: &MadeJob) -> f64 {
+    let report = report(&made.job, &made.table, JobFacts::default(), &mut [], &mut |_| {}).unwrap();
     report.stragglers.known().unwrap().step_us
 }
 
@@ -101,7 +101,7 @@ fn a_slow_node_is_named_as_one_also_if_it_is_half_of_all() {
         let slow = move |rank: usize, _: u64| if rank / per_node == node { 1.2 } else { 1.0 };
         let stragglers = stragglers(&waiting(per_node, &work(slow)));
         assert_eq!(names(&stragglers), ["node1"]);
-        assert_eq!((stragglers.found[0].group, stragglers.found[0].gpus.len()), (Group::Node, per_node));
+        assert_eq!((stragglers.found[0].group, stragglers.found[0].gpus.len()), (RankGroup::Node, per_node));
         let truth = stragglers.step_us - step_us(&waiting(per_node, &work(|_, _| 1.0)));
         let gain = stragglers.found[0].gain_us.unwrap();
         assert!((gain / truth - 1.0).abs() < 0.05, "{gain}, {truth}");

@@ -2,11 +2,11 @@
 
 use super::links::Repaired;
 use super::peers::Division;
-use super::rank::Rank;
+use super::rank::RankSteps;
 use super::robust::median;
-use super::run::Run;
+use super::run::CallRun;
 use super::scene::{Scene, unchanged};
-use super::standing::Standing;
+use super::standing::StandingTogether;
 use crate::answer::Why;
 
 /// Distance of the re-enacted step from the measured one from which on nothing is concluded.
@@ -18,13 +18,13 @@ const MOST: f64 = 0.75;
 pub(super) struct WhatIf<'a> {
     pub(super) scene: Scene<'a>,
     /// The ranks in comparison with those that do not stand out, from the step on in which they began to be slow.
-    pub(super) ranks: &'a [Option<Rank>],
+    pub(super) ranks: &'a [Option<RankSteps>],
 }
 
 impl WhatIf<'_> {
     /// Returns the length of a step with some groups as their peers are.
-    pub(super) fn without(&self, groups: &[&Standing]) -> Option<f64> {
-        let mut of_gpu: Vec<Option<&Standing>> = vec![None; self.ranks.len()];
+    pub(super) fn without(&self, groups: &[&StandingTogether]) -> Option<f64> {
+        let mut of_gpu: Vec<Option<&StandingTogether>> = vec![None; self.ranks.len()];
         groups.iter().for_each(|group| group.gpus.iter().for_each(|&gpu| of_gpu[gpu] = Some(group)));
         let own = |stretch: usize, call: usize| {
             let (run, owns) = (&self.scene.runs[stretch], &self.scene.owns[stretch]);
@@ -69,7 +69,7 @@ impl WhatIf<'_> {
     /// Returns what a step gains with a part of the network like the others, microseconds.
     pub(super) fn with_repaired(&self, repaired: &Repaired, measured: f64) -> Option<f64> {
         let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
-        let transfer = |run: &Run, call, other, time| repaired.transfer(run, call, other, time);
+        let transfer = |run: &CallRun, call, other, time| repaired.transfer(run, call, other, time);
         Some((self.reenacted(measured)? - self.scene.play(&own, &transfer)?) / 1e3)
     }
 
@@ -100,7 +100,7 @@ impl WhatIf<'_> {
         let rank_of = |gpu: usize| self.ranks.get(gpu).and_then(Option::as_ref);
         let peers = division.peers.iter().find(|peers| division.gpus(peers).any(|it| it == gpu));
         let Some((rank, peers)) = rank_of(gpu).zip(peers) else { return [0.0; 3] };
-        let others: Vec<&Rank> = division.gpus(peers).filter(|it| !out.contains(it)).filter_map(rank_of).collect();
+        let others: Vec<&RankSteps> = division.gpus(peers).filter(|it| !out.contains(it)).filter_map(rank_of).collect();
         let mut sums = [0.0; 3];
         for (place, &excess) in rank.by_place.iter().enumerate().filter(|(_, excess)| **excess > 0.0) {
             let mut hosts: Vec<f64> = others.iter().filter_map(|other| other.host_by_place[place]).collect();

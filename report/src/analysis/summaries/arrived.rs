@@ -6,7 +6,7 @@ use crate::stream::Day;
 use common::arrivals::Arrivals;
 use common::clock_tree::ClockTree;
 use common::lateness::{aligned, lateness};
-use common::summary::{Clocks, Process, Summary};
+use common::summary::{ClockComparison, Summary, SummaryProcess};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Arrived {
     }
 
     /// Takes the arrivals out of a process' summary. Returns whether there are any.
-    pub(super) fn take(&mut self, number: u32, process: &mut Process) -> bool {
+    pub(super) fn take(&mut self, number: u32, process: &mut SummaryProcess) -> bool {
         let Some(text) = process.arrivals.take() else { return false };
         let is_scale = text.nanoseconds_per_tick.is_finite() && text.nanoseconds_per_tick > 0.0;
         let Some(mut arrivals) = text.decode().filter(|_| is_scale) else {
@@ -94,7 +94,7 @@ impl Arrived {
         }
         summary.notes.extend(common::arrivals::note(&by_place));
         (summary.lateness, summary.bandwidth) = lateness(by_place, &tree, 1.0, &summary.communicators);
-        summary.clocks = Some(tree.clocks(1.0).unwrap_or(Clocks { nodes: 1, error_us: 0.0 }));
+        summary.clocks = Some(tree.clocks(1.0).unwrap_or(ClockComparison { nodes: 1, error_us: 0.0 }));
         summary.notes.extend(thinned(summary));
     }
 }

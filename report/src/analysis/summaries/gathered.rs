@@ -2,12 +2,12 @@
 
 use super::arrived::Arrived;
 use super::of_job::{Dimensions, OfJob};
-use super::sums::{Sums, is_others};
+use super::sums::{FunctionSums, is_others};
 use super::{parts, read};
 use crate::analysis::pairs;
 use crate::answer::Input;
 use crate::job::Links;
-use common::summary::{Communicator, Process, Summary, Transfers};
+use common::summary::{Summary, SummaryCommunicator, SummaryProcess, Transfers};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,9 +21,9 @@ pub(super) struct Gathered {
     /// Each process by itself, without its operations, transfers and counters.
     processes: Vec<Summary>,
     /// By communicator.
-    sums: BTreeMap<String, Sums>,
+    sums: BTreeMap<String, FunctionSums>,
     /// Sums of communicators that are not told apart, by the file's first process.
-    others: BTreeMap<u32, Sums>,
+    others: BTreeMap<u32, FunctionSums>,
     transfers: Vec<Transfers>,
     left_out: u64,
     /// Processes whose summary was not written at their end.
@@ -32,7 +32,7 @@ pub(super) struct Gathered {
 }
 
 /// Returns what identifies a process: its random number or, in older summaries, where and when it ran.
-fn identity(process: &Process) -> Option<String> {
+fn identity(process: &SummaryProcess) -> Option<String> {
     let origin = &process.origin;
     let older = || Some(format!("{} {} {}", origin.host.as_ref()?, process.pid, origin.started.as_ref()?));
     origin.id.clone().or_else(older)
@@ -103,13 +103,13 @@ impl Gathered {
         let (mut bandwidth, mut notes) = (summary.bandwidth, summary.notes);
         for process in summary.processes {
             let number = process.process;
-            let of_process = |communicator: &Communicator| {
+            let of_process = |communicator: &SummaryCommunicator| {
                 let mut own = communicator.clone();
                 own.ranks.retain(|place| place.process == number);
                 (!own.ranks.is_empty()).then_some(own)
             };
             let communicators = communicators.iter().filter_map(of_process).collect();
-            let mut process = Process { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
+            let mut process = SummaryProcess { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
             if !summary.complete {
                 self.cut.extend(u32::try_from(self.processes.len()).ok());
             }
@@ -151,12 +151,12 @@ impl Gathered {
                 let note = "The inputs are of several jobs: each has its own report.".to_owned();
                 summary.notes.insert(0, note);
             }
-            let of_job = |sums: &mut BTreeMap<String, Sums>| -> BTreeMap<String, Sums> {
+            let of_job = |sums: &mut BTreeMap<String, FunctionSums>| -> BTreeMap<String, FunctionSums> {
                 let comms = summary.communicators.iter().map(|communicator| communicator.comm.clone());
                 comms.filter_map(|comm| sums.remove(&comm).map(|sum| (comm, sum))).collect()
             };
             let sums = of_job(&mut self.sums);
-            let mut others = Sums::default();
+            let mut others = FunctionSums::default();
             for process in &summary.processes {
                 others.merge(self.others.remove(&process.process).unwrap_or_default());
             }
@@ -165,7 +165,7 @@ impl Gathered {
             let (own, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.transfers).into_iter().partition(is_own);
             self.transfers = rest;
             let name = summary.jobs.first().and_then(|job| job.name.clone());
-            let of_summaries = parts::Parts {
+            let of_summaries = parts::GatheredParts {
                 summary: &summary,
                 sums: &sums,
                 others: &others,

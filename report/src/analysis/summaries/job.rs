@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes a job. Its processes are in the order of their ranks; the summaries of `cut` were not written at the end.
 pub(super) fn of(summary: &Summary, cut: &BTreeSet<u32>) -> Job {
-    let mut processes: Vec<&summary::Process> = summary.processes.iter().collect();
+    let mut processes: Vec<&summary::SummaryProcess> = summary.processes.iter().collect();
     processes.sort_by_key(|process| (process.origin.rank, process.process));
     let known = summary.communicators.iter().filter(|communicator| !is_others(&communicator.comm));
-    let known: Vec<&summary::Communicator> = known.collect();
+    let known: Vec<&summary::SummaryCommunicator> = known.collect();
     let (gpus, mut members) = gpus(&processes, &known);
     let mut job = Job { gpus, ..Job::default() };
     job.processes = processes.iter().map(|of| process(of, !cut.contains(&of.process))).collect();
@@ -25,8 +25,8 @@ pub(super) fn of(summary: &Summary, cut: &BTreeSet<u32>) -> Job {
 /// Returns the GPUs of the processes, and the members of each communicator by its place. The i-th rank of each
 /// communicator in a process is on the process' i-th GPU.
 fn gpus(
-    processes: &[&summary::Process],
-    communicators: &[&summary::Communicator],
+    processes: &[&summary::SummaryProcess],
+    communicators: &[&summary::SummaryCommunicator],
 ) -> (Vec<Gpu>, BTreeMap<usize, Vec<Member>>) {
     let mut ranks: BTreeMap<u32, Vec<(usize, i32)>> = BTreeMap::new();
     for (place, communicator) in communicators.iter().enumerate() {
@@ -62,7 +62,7 @@ fn gpus(
 }
 
 /// Makes a communicator. A rank that two processes claim is the first one's.
-fn communicator(row: &summary::Communicator, mut members: Vec<Member>) -> Communicator {
+fn communicator(row: &summary::SummaryCommunicator, mut members: Vec<Member>) -> Communicator {
     members.sort_by_key(|member| (member.rank, member.gpu));
     let mut repeated = vec![];
     members.dedup_by(|next, kept| {
@@ -83,7 +83,7 @@ fn communicator(row: &summary::Communicator, mut members: Vec<Member>) -> Commun
     }
 }
 
-fn process(of: &summary::Process, complete: bool) -> Process {
+fn process(of: &summary::SummaryProcess, complete: bool) -> Process {
     let origin = &of.origin;
     Process {
         id: origin.id.clone().unwrap_or_else(|| format!("process {}", of.process)),

@@ -2,14 +2,14 @@
 
 use super::job;
 use super::of_job::Dimensions;
-use super::sums::Sums;
+use super::sums::FunctionSums;
 use crate::analysis::communicators::Usage;
-use crate::analysis::complete::{Clocks, Found};
+use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::Messages;
 use crate::analysis::speed::MACHINES;
 use crate::answer::{Answers, Dimension, Input, Late, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow};
 use crate::job::{Job, Links};
-use crate::stream::Kind;
+use crate::stream::CallKind;
 use common::summary::{Bandwidth, Lateness, Summary, Transfers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +21,10 @@ const NOTES: usize = 20;
 const LATEST: usize = 3;
 
 /// What was gathered of one job.
-pub(super) struct Parts<'a> {
+pub(super) struct GatheredParts<'a> {
     pub(super) summary: &'a Summary,
-    pub(super) sums: &'a BTreeMap<String, Sums>,
-    pub(super) others: &'a Sums,
+    pub(super) sums: &'a BTreeMap<String, FunctionSums>,
+    pub(super) others: &'a FunctionSums,
     pub(super) transfers: &'a [Transfers],
     pub(super) left_out: u64,
     pub(super) cut: &'a BTreeSet<u32>,
@@ -39,13 +39,13 @@ fn absent<T>(subject: &str) -> Part<T> {
     ))
 }
 
-impl Parts<'_> {
+impl GatheredParts<'_> {
     /// Returns the report.
     pub(super) fn report(&self, dimensions: &Dimensions<'_>) -> Report {
         let job = job::of(self.summary, self.cut);
         let dimensions = dimensions(&job);
         let mut usage = Usage::new(&job);
-        let mut found = Found::new();
+        let mut found = Incompleteness::new();
         for (comm, sums) in self.sums {
             let (count, untimed, bytes) = sums.totals();
             found.add(count, untimed);
@@ -56,7 +56,7 @@ impl Parts<'_> {
         }
         let (count, untimed, _) = self.others.totals();
         found.add(count, untimed);
-        let clocks = self.summary.clocks.map_or_else(Clocks::default, |clocks| Clocks {
+        let clocks = self.summary.clocks.map_or_else(MachineClocks::default, |clocks| MachineClocks {
             nodes: clocks.nodes.into(),
             error: Some((clocks.error_us * 1e3).round() as u64),
         });
@@ -198,7 +198,7 @@ impl Parts<'_> {
 
     /// Returns a row of the job summary's bus bandwidths, which are by the least time over the ranks.
     fn of_bandwidth(links: &Links, row: &Bandwidth) -> SpeedRow {
-        let link = u64::from_str_radix(&row.comm, 16).ok().and_then(|comm| links.of(comm, Kind::Collective));
+        let link = u64::from_str_radix(&row.comm, 16).ok().and_then(|comm| links.of(comm, CallKind::Collective));
         SpeedRow {
             function: row.func.clone(),
             from_bytes: row.from_bytes,

@@ -1,9 +1,9 @@
 //! Sums of the operations of a communicator.
 
 use crate::answer::SpeedRow;
-use common::name::Name;
+use common::name::FunctionName;
 use common::operation::bus_factor;
-use common::summary::Operations;
+use common::summary::SummaryOperations;
 use std::collections::BTreeMap;
 
 /// Share of the operations that need a GPU time for a mean to stand for all (docs/metrics.md#operations).
@@ -11,7 +11,7 @@ const ENOUGH: f64 = 0.9;
 
 /// Sums of one function over ranks. Times are microseconds.
 #[derive(Debug, Clone, Default)]
-struct Sum {
+struct RankSum {
     is_collective: bool,
     count: u64,
     bytes: u64,
@@ -31,7 +31,7 @@ pub(super) fn is_others(comm: &str) -> bool {
 
 /// Sums by function.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sums(BTreeMap<String, Sum>);
+pub(super) struct FunctionSums(BTreeMap<String, RankSum>);
 
 fn smaller(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::min)
@@ -41,7 +41,7 @@ fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::max)
 }
 
-impl Sum {
+impl RankSum {
     fn merge(&mut self, other: &Self) {
         self.is_collective |= other.is_collective;
         self.count = self.count.saturating_add(other.count);
@@ -60,7 +60,7 @@ impl Sum {
         let timed_bytes = self.bytes as f64 * self.timed as f64 / self.count as f64;
         // bytes per microsecond are 10^-3 GB/s
         let bandwidth = |factor: f64| timed_bytes * factor / self.kernel_time / 1e3;
-        let factor = bus_factor(Name::of_text(function), nranks)
+        let factor = bus_factor(FunctionName::of_text(function), nranks)
             .filter(|_| self.is_collective && enough && self.kernel_time > 0.0);
         SpeedRow {
             function: function.to_owned(),
@@ -79,10 +79,10 @@ impl Sum {
     }
 }
 
-impl Sums {
+impl FunctionSums {
     /// Adds a row of a summary.
-    pub(super) fn add(&mut self, row: &Operations) {
-        let sum = Sum {
+    pub(super) fn add(&mut self, row: &SummaryOperations) {
+        let sum = RankSum {
             is_collective: row.kind == "Coll",
             count: row.count,
             bytes: row.bytes,
@@ -105,7 +105,7 @@ impl Sums {
 
     /// Returns the number of operations, that of those without a GPU time, and the bytes.
     pub(super) fn totals(&self) -> (u64, u64, u64) {
-        let add = |(count, untimed, bytes): (u64, u64, u64), sum: &Sum| {
+        let add = |(count, untimed, bytes): (u64, u64, u64), sum: &RankSum| {
             let more = sum.count.saturating_sub(sum.timed);
             (count.saturating_add(sum.count), untimed.saturating_add(more), bytes.saturating_add(sum.bytes))
         };

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::answer::{Part, SCHEMA};
-use common::summary::{Bandwidth, Clocks, Communicator, Lateness, Operations, RankPlace, Summary, Transfers};
+use common::summary::{
+    Bandwidth, ClockComparison, Lateness, RankPlace, Summary, SummaryCommunicator, SummaryOperations, Transfers,
+};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -20,7 +22,7 @@ fn of_rank(rank: i32, comm: u64, job: &str) -> Summary {
     process.origin.job = Some(job.into());
     (process.origin.rank, process.origin.ranks) = (u32::try_from(rank).ok(), Some(4));
     process.dropped = 2;
-    let operations = Operations {
+    let operations = SummaryOperations {
         comm: hexadecimal(comm),
         rank,
         kind: "Coll".into(),
@@ -60,7 +62,13 @@ fn of_rank(rank: i32, comm: u64, job: &str) -> Summary {
     let ranks = vec![RankPlace { rank, process: 0 }];
     Summary {
         processes: vec![process],
-        communicators: vec![Communicator { comm: hexadecimal(comm), nranks: 4, nnodes: 2, name: "dp".into(), ranks }],
+        communicators: vec![SummaryCommunicator {
+            comm: hexadecimal(comm),
+            nranks: 4,
+            nnodes: 2,
+            name: "dp".into(),
+            ranks,
+        }],
         operations: vec![operations],
         transfers: vec![transfers],
         ..Summary::merge(vec![])
@@ -174,7 +182,7 @@ fn repeated_ranks_and_cut_processes_are_said() {
 fn a_job_summary_has_lateness_clocks_and_bandwidth() {
     let directory = TempDir::new().unwrap();
     let mut summary = Summary::merge((0..4).map(|rank| of_rank(rank, 0xab, "j")).collect());
-    summary.clocks = Some(Clocks { nodes: 2, error_us: 1.5 });
+    summary.clocks = Some(ClockComparison { nodes: 2, error_us: 1.5 });
     summary.lateness = vec![Lateness {
         comm: hexadecimal(0xab),
         rank: 3,
@@ -219,7 +227,7 @@ fn a_process_may_have_several_ranks() {
     let directory = TempDir::new().unwrap();
     let mut summary = of_rank(0, 0xab, "j");
     summary.communicators[0].ranks.push(RankPlace { rank: 1, process: 0 });
-    summary.operations.push(Operations { comm: hexadecimal(0), gpu_timed: 5, ..summary.operations[0].clone() });
+    summary.operations.push(SummaryOperations { comm: hexadecimal(0), gpu_timed: 5, ..summary.operations[0].clone() });
     let report = &reports(vec![file(&directory, "0.json", &summary)])[0].report;
     assert_eq!(report.gpus, ["rank 0 GPU 0", "rank 0 GPU 1"]);
     assert_eq!(report.communicators.known().unwrap().rows[0].members, "0-1");

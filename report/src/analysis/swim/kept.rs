@@ -1,18 +1,18 @@
 //! The calls of one step, of all GPUs, as small as they may be: which of them are shown is decided at the end.
 
-use super::path::{self, Call};
+use super::path::{self, PathCall};
 use crate::answer::{Stretch, SwimBar};
-use crate::stream::Judged;
-use common::name::Name;
+use crate::stream::JudgedCall;
+use common::name::FunctionName;
 
 /// Most calls of all GPUs, some 40 MB.
 const CALLS: usize = 400_000;
 
 /// A call, with times on the common clock in nanoseconds.
 #[derive(Debug)]
-struct Kept {
+struct SwimCall {
     communicator: u32,
-    function: Name,
+    function: FunctionName,
     sequence: Option<u64>,
     bytes: u64,
     occurrence: u64,
@@ -25,7 +25,7 @@ struct Kept {
 
 /// The calls of one step.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct StepCalls {
     /// Its number, counted from 0 with the warm-up.
     pub(super) number: u64,
     /// First begin of the step on a GPU.
@@ -34,11 +34,11 @@ pub(super) struct Step {
     length: (i64, u32),
     most_of_gpu: usize,
     /// By GPU, in the order of hosts.
-    calls: Vec<Vec<Kept>>,
+    calls: Vec<Vec<SwimCall>>,
     left_out: u64,
 }
 
-impl Step {
+impl StepCalls {
     pub(super) fn new(number: u64, gpus: usize) -> Self {
         let calls = (0..gpus).map(|_| vec![]).collect();
         Self { number, begin: None, length: (0, 0), most_of_gpu: CALLS / gpus.max(1), calls, left_out: 0 }
@@ -53,13 +53,13 @@ impl Step {
         self.length = (self.length.0.saturating_add(length), self.length.1 + 1);
     }
 
-    pub(super) fn call(&mut self, judged: &Judged) {
+    pub(super) fn call(&mut self, judged: &JudgedCall) {
         let (part, call) = (&judged.part, judged.call());
         let Some(kept) = self.calls.get_mut(call.gpu).filter(|kept| kept.len() < self.most_of_gpu) else {
             self.left_out += 1;
             return;
         };
-        kept.push(Kept {
+        kept.push(SwimCall {
             communicator: call.communicator as u32,
             function: call.function,
             sequence: call.sequence.map(|(sequence, _)| sequence),
@@ -117,13 +117,13 @@ impl Step {
     /// Returns the critical path; nothing if calls found no room, since it may lead through these.
     pub(super) fn path(&self) -> Vec<Stretch> {
         let Some(begin) = self.begin.filter(|_| self.left_out == 0) else { return vec![] };
-        let of_gpu = |(gpu, calls): (usize, &Vec<Kept>)| {
+        let of_gpu = |(gpu, calls): (usize, &Vec<SwimCall>)| {
             let timed = calls.iter().enumerate();
             let calls = timed.filter_map(|(place, kept)| Some((place, kept.span?, kept.occurrence)));
-            calls.map(|(place, span, occurrence)| Call { gpu, place, span, occurrence }).collect::<Vec<_>>()
+            calls.map(|(place, span, occurrence)| PathCall { gpu, place, span, occurrence }).collect::<Vec<_>>()
         };
         let calls = self.calls.iter().enumerate().flat_map(of_gpu).collect();
-        let function = |call: &Call| Some(self.calls.get(call.gpu)?.get(call.place)?.function.text());
+        let function = |call: &PathCall| Some(self.calls.get(call.gpu)?.get(call.place)?.function.text());
         let stretch = |piece: path::Piece| Stretch {
             gpu: piece.gpu,
             function: piece.call.as_ref().and_then(function),

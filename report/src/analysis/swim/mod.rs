@@ -7,11 +7,11 @@ mod path;
 mod shown;
 
 use super::dimension::Dimensions;
-use super::steps::Event;
+use super::steps::StepEvent;
 use crate::answer::{Part, Stragglers, Stretch, Swim, SwimBar, SwimLane};
 use crate::job::Job;
-use crate::stream::Judged;
-use kept::Step;
+use crate::stream::JudgedCall;
+use kept::StepCalls;
 use std::collections::BTreeMap;
 
 /// Most calls of a step that is shown.
@@ -21,8 +21,8 @@ const CALLS: usize = 20_000;
 #[derive(Debug)]
 pub(crate) struct Detail {
     /// The one that is asked for; `None` if there is none to show.
-    chosen: Option<Step>,
-    usual: Option<Step>,
+    chosen: Option<StepCalls>,
+    usual: Option<StepCalls>,
     /// Number of steps that are not counted; `None` without steps.
     warm_up: Option<u64>,
 }
@@ -30,23 +30,23 @@ pub(crate) struct Detail {
 impl Detail {
     /// Chooses a step, and one of median length; both are counted behind the warm-up.
     pub(crate) fn new(gpus: usize, chosen: Option<u64>, usual: Option<u64>, warm_up: Option<u64>) -> Self {
-        let step = |step: u64| Step::new(step.saturating_add(warm_up.unwrap_or(0)), gpus);
+        let step = |step: u64| StepCalls::new(step.saturating_add(warm_up.unwrap_or(0)), gpus);
         let usual = usual.filter(|step| chosen != Some(*step)).map(step);
         Self { chosen: chosen.map(step), usual, warm_up }
     }
 
-    fn steps(&mut self) -> impl Iterator<Item = &mut Step> {
+    fn steps(&mut self) -> impl Iterator<Item = &mut StepCalls> {
         self.chosen.iter_mut().chain(&mut self.usual)
     }
 
-    pub(crate) fn event(&mut self, event: Event) {
-        if let Event::Begin(number, at) = event {
+    pub(crate) fn event(&mut self, event: StepEvent) {
+        if let StepEvent::Begin(number, at) = event {
             self.steps().filter(|step| step.number == number).for_each(|step| step.begin(at));
         }
     }
 
     /// Takes in a call of a step, counted with the warm-up.
-    pub(crate) fn call(&mut self, judged: &Judged, number: Option<u64>) {
+    pub(crate) fn call(&mut self, judged: &JudgedCall, number: Option<u64>) {
         self.steps().filter(|step| number == Some(step.number)).for_each(|step| step.call(judged));
     }
 
@@ -57,7 +57,7 @@ impl Detail {
 
     /// Makes the answer, with the GPUs that stand out.
     pub(crate) fn answer(self, job: &Job, dimensions: &Dimensions, stragglers: Option<&Stragglers>) -> Part<Swim> {
-        let behind = |step: &Step| self.warm_up.map(|warm_up| step.number.saturating_sub(warm_up));
+        let behind = |step: &StepCalls| self.warm_up.map(|warm_up| step.number.saturating_sub(warm_up));
         let Some(chosen) = self.chosen.as_ref().filter(|step| step.is_there()) else {
             return Part::Absent(match self.chosen.as_ref().and_then(behind) {
                 Some(step) => format!("there is no step {step}"),
@@ -65,9 +65,9 @@ impl Detail {
             });
         };
         let usual = self.usual.as_ref().filter(|step| step.is_there());
-        let paths = [Some(chosen), usual].map(|step| step.map(Step::path).unwrap_or_default());
+        let paths = [Some(chosen), usual].map(|step| step.map(StepCalls::path).unwrap_or_default());
         let gpus = shown::shown(job, stragglers, &[&paths[0], &paths[1]]);
-        let swim = |step: &Step, path: Vec<Stretch>| {
+        let swim = |step: &StepCalls, path: Vec<Stretch>| {
             let (most, left_out) = step.room(&gpus, CALLS);
             let lanes = gpus.iter().flat_map(|&gpu| lanes(step, gpu, most, job, dimensions)).collect();
             Swim { step: behind(step), length_us: step.length_us(), lanes, left_out, path, usual: None }
@@ -79,7 +79,7 @@ impl Detail {
 }
 
 /// Returns the lanes of a GPU, one for each of its communicators.
-fn lanes(step: &Step, gpu: usize, most: usize, job: &Job, dimensions: &Dimensions) -> Vec<SwimLane> {
+fn lanes(step: &StepCalls, gpu: usize, most: usize, job: &Job, dimensions: &Dimensions) -> Vec<SwimLane> {
     let mut by_communicator: BTreeMap<usize, Vec<SwimBar>> = BTreeMap::new();
     for (communicator, bar) in step.bars(gpu, most) {
         by_communicator.entry(communicator).or_default().push(bar);

@@ -11,7 +11,7 @@ const PIECES: usize = 10_000;
 
 /// A call with its begin and end on the GPU, nanoseconds of the common clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct PathCall {
     pub(super) gpu: usize,
     /// Its place among the GPU's calls.
     pub(super) place: usize,
@@ -24,19 +24,19 @@ pub(super) struct Call {
 pub(super) struct Piece {
     pub(super) gpu: usize,
     /// The call that began last; `None` between two calls of the GPU.
-    pub(super) call: Option<Call>,
+    pub(super) call: Option<PathCall>,
     pub(super) span: [i64; 2],
 }
 
 /// Returns the pieces by time, from `begin` on.
-pub(super) fn critical(mut calls: Vec<Call>, begin: i64) -> Vec<Piece> {
+pub(super) fn critical(mut calls: Vec<PathCall>, begin: i64) -> Vec<Piece> {
     // by GPU, and in it by end
     calls.sort_unstable_by_key(|call| (call.gpu, call.span[1]));
     let mut of_occurrence: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     for (place, call) in calls.iter().enumerate() {
         of_occurrence.entry(call.occurrence).or_default().push(place);
     }
-    let release = |of: &Call| {
+    let release = |of: &PathCall| {
         let until = calls.partition_point(|call| (call.gpu, call.span[1]) <= (of.gpu, of.span[0]));
         calls.get(until.checked_sub(1)?).filter(|call| call.gpu == of.gpu)
     };
@@ -64,7 +64,7 @@ mod tests {
 
     /// Pieces as GPU, place of the call, span.
     fn pieces(calls: &[(usize, u64, [i64; 2])], begin: i64) -> Vec<(usize, Option<u64>, [i64; 2])> {
-        let call = |&(gpu, occurrence, span): &(usize, u64, [i64; 2])| Call { gpu, place: 0, span, occurrence };
+        let call = |&(gpu, occurrence, span): &(usize, u64, [i64; 2])| PathCall { gpu, place: 0, span, occurrence };
         let found = critical(calls.iter().map(call).collect(), begin);
         found.into_iter().map(|piece| (piece.gpu, piece.call.map(|call| call.occurrence), piece.span)).collect()
     }

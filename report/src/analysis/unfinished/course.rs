@@ -2,7 +2,7 @@
 
 use crate::answer::Difference;
 use crate::stream::Call;
-use common::name::Name;
+use common::name::FunctionName;
 use std::collections::VecDeque;
 
 /// Most collectives between the first and the last rank that are kept for comparison. A stream of CUDA's takes some
@@ -11,20 +11,21 @@ const KEPT: usize = 1 << 14;
 
 /// A collective as ranks must agree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Collective {
-    function: Name,
+struct AgreedCollective {
+    function: FunctionName,
     count: Option<u64>,
-    datatype: Name,
+    datatype: FunctionName,
 }
 
-impl Collective {
+impl AgreedCollective {
     fn of(call: &Call) -> Self {
         Self { function: call.function, count: call.count, datatype: call.datatype }
     }
 
     /// Returns whether the two are known to differ. Ranks of `AllGatherV` have counts of their own.
     fn differs(&self, other: &Self) -> bool {
-        let is_known = |one: Name, other: Name| one != Name::none() && other != Name::none();
+        let is_known =
+            |one: FunctionName, other: FunctionName| one != FunctionName::none() && other != FunctionName::none();
         let counts = self.count.zip(other.count).is_some_and(|(one, other)| one != other);
         self.function != other.function
             || (counts && self.function.text() != "AllGatherV")
@@ -35,7 +36,7 @@ impl Collective {
     fn text(&self) -> String {
         let function = self.function.text();
         let count = self.count.map(|count| count.to_string());
-        let datatype = (self.datatype != Name::none()).then(|| self.datatype.text());
+        let datatype = (self.datatype != FunctionName::none()).then(|| self.datatype.text());
         let of: Vec<String> = count.into_iter().chain(datatype).collect();
         if of.is_empty() { function } else { format!("{function} of {}", of.join(" ")) }
     }
@@ -44,7 +45,7 @@ impl Collective {
 /// A collective with the first rank that called it, and the number of ranks that have.
 #[derive(Debug, Clone, Copy)]
 struct Called {
-    collective: Collective,
+    collective: AgreedCollective,
     rank: i32,
     ranks: usize,
 }
@@ -67,7 +68,7 @@ impl Course {
 
     /// Adds the collective of a rank at its place among those of the rank.
     pub(super) fn add(&mut self, place: u64, call: &Call) {
-        let collective = Collective::of(call);
+        let collective = AgreedCollective::of(call);
         // farther behind than what is kept: nothing to compare with
         let Some(kept) = place.checked_sub(self.first).and_then(|kept| usize::try_from(kept).ok()) else { return };
         if let Some(called) = self.kept.get_mut(kept) {

@@ -3,7 +3,7 @@
 //! Where a rank is gone, its neighbours wait, and in their other communicators they are behind themselves. So the rank
 //! that others wait for is one that is behind and waits nowhere.
 
-use super::{Courses, Rank};
+use super::{Courses, RankCourse};
 use crate::answer::Early;
 use crate::job::{Communicator, Job};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,12 +34,12 @@ pub(super) fn early(courses: &Courses, job: &Job) -> Vec<Early> {
 
 fn of_communicator<'a>(
     communicator: &'a Communicator,
-    ranks: &'a BTreeMap<i32, Rank>,
+    ranks: &'a BTreeMap<i32, RankCourse>,
     waiting: &'a BTreeSet<usize>,
     job: &'a Job,
 ) -> impl Iterator<Item = Early> + 'a {
     let most = ranks.values().map(|rank| rank.collectives).max().unwrap_or(0);
-    let is_cut = |rank: &Rank| {
+    let is_cut = |rank: &RankCourse| {
         let process = job.gpus.get(rank.gpu).and_then(|gpu| job.processes.get(gpu.process));
         process.is_some_and(|process| !process.complete)
     };

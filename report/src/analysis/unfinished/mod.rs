@@ -10,8 +10,8 @@ mod tests;
 
 use crate::answer::{Behind, Early, Part, Unfinished, Whereabouts};
 use crate::job::{Communicator, Job};
-use crate::stream::{Judged, Kind, Listener};
-use common::name::Name;
+use crate::stream::{CallKind, JudgedCall, Listener};
+use common::name::FunctionName;
 use course::Course;
 use std::collections::BTreeMap;
 
@@ -23,14 +23,14 @@ const RANKS: usize = 64;
 /// An operation by which people recognise where a rank stands.
 #[derive(Debug, Clone, Copy)]
 struct Stand {
-    function: Name,
+    function: FunctionName,
     sequence: Option<u64>,
     bytes: u64,
 }
 
 /// Where a rank stands.
 #[derive(Debug, Clone, Copy, Default)]
-struct Rank {
+struct RankCourse {
     gpu: usize,
     begun: u64,
     ended: u64,
@@ -39,7 +39,7 @@ struct Rank {
     last_ended: Option<Stand>,
 }
 
-impl Rank {
+impl RankCourse {
     /// Returns whether an operation that it has begun has not ended.
     fn waits(&self) -> bool {
         self.ended < self.begun
@@ -50,7 +50,7 @@ impl Rank {
 #[derive(Debug)]
 pub struct Courses {
     /// By place of the communicator: its ranks, and the order of its collectives.
-    communicators: Vec<(BTreeMap<i32, Rank>, Course)>,
+    communicators: Vec<(BTreeMap<i32, RankCourse>, Course)>,
 }
 
 impl Courses {
@@ -58,8 +58,8 @@ impl Courses {
     pub fn new(job: &Job) -> Self {
         let of = |communicator: &Communicator| {
             let ranks = communicator.members.iter();
-            let ranks: BTreeMap<i32, Rank> =
-                ranks.map(|member| (member.rank, Rank { gpu: member.gpu, ..Rank::default() })).collect();
+            let ranks: BTreeMap<i32, RankCourse> =
+                ranks.map(|member| (member.rank, RankCourse { gpu: member.gpu, ..RankCourse::default() })).collect();
             let course = Course::new(ranks.len());
             (ranks, course)
         };
@@ -85,16 +85,16 @@ impl Courses {
 }
 
 /// Returns a communicator that is not over; `None` for one that is.
-fn behind(communicator: &Communicator, ranks: &BTreeMap<i32, Rank>, course: &Course) -> Option<Behind> {
+fn behind(communicator: &Communicator, ranks: &BTreeMap<i32, RankCourse>, course: &Course) -> Option<Behind> {
     let most = ranks.values().map(|rank| rank.collectives).max().unwrap_or(0);
-    let is_behind = |rank: &Rank| rank.collectives < most;
-    let is_over = |rank: &Rank| !is_behind(rank) && !rank.waits();
+    let is_behind = |rank: &RankCourse| rank.collectives < most;
+    let is_over = |rank: &RankCourse| !is_behind(rank) && !rank.waits();
     let differs = course.differs();
     if differs.is_none() && ranks.values().all(is_over) {
         return None;
     }
     let stand = |stand: Stand| (stand.function.text(), stand.sequence, stand.bytes);
-    let row = |(&number, rank): (&i32, &Rank)| Whereabouts {
+    let row = |(&number, rank): (&i32, &RankCourse)| Whereabouts {
         rank: number,
         gpu: rank.gpu,
         begun: rank.begun,
@@ -103,7 +103,7 @@ fn behind(communicator: &Communicator, ranks: &BTreeMap<i32, Rank>, course: &Cou
         last_ended: rank.last_ended.map(stand),
     };
     // those that are behind first, then those that wait, then the others
-    let mut order: Vec<(&i32, &Rank)> = ranks.iter().collect();
+    let mut order: Vec<(&i32, &RankCourse)> = ranks.iter().collect();
     order.sort_by_key(|(number, rank)| (!is_behind(rank), is_over(rank), **number));
     order.truncate(RANKS);
     order.sort_by_key(|(number, _)| **number);
@@ -117,7 +117,7 @@ fn behind(communicator: &Communicator, ranks: &BTreeMap<i32, Rank>, course: &Cou
 }
 
 impl Listener for Courses {
-    fn call(&mut self, _job: &Job, judged: &Judged) {
+    fn call(&mut self, _job: &Job, judged: &JudgedCall) {
         let call = judged.call();
         let Some((ranks, course)) = self.communicators.get_mut(call.communicator) else { return };
         let Some(rank) = ranks.get_mut(&call.rank) else { return };
@@ -129,7 +129,7 @@ impl Listener for Courses {
             rank.ended += 1;
             rank.last_ended = stand;
         }
-        if call.kind == Kind::Collective {
+        if call.kind == CallKind::Collective {
             course.add(rank.collectives, call);
             rank.collectives += 1;
         }

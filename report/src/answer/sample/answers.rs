@@ -2,14 +2,14 @@
 
 use super::groups::Groups;
 use super::scale::{LATE, STEP_US};
-use crate::answer::{Answers, Verdict, Verdicted};
+use crate::answer::{AnswerVerdict, Answers, Verdicted};
 
 pub(super) fn of(groups: &Groups) -> Answers {
     let late = LATE.min(groups.ranks - 1);
     let gain = 0.032;
     Answers {
         late: Verdicted {
-            verdict: Verdict::Bad,
+            verdict: AnswerVerdict::Bad,
             text: format!(
                 "Without rank {late}'s extra time a step would take 19.4 ms instead of 20.0 ms. No other rank stands \
                  out; random differences of all ranks cost 1.2 % of a step. Rank 0 paused once, for 6.00 ms, in step \
@@ -22,7 +22,7 @@ pub(super) fn of(groups: &Groups) -> Answers {
             next: format!("Look at the clock and the temperature of rank {late}'s GPU on node00."),
         },
         cost: Verdicted {
-            verdict: Verdict::Look,
+            verdict: AnswerVerdict::Look,
             text: "Communication beside which nothing is computed takes 14 % of a step, 2.77 ms of 20.0 ms: 3.2 % \
                    waiting for other ranks, 11 % transferring. Another 17 % of a step is communication beside \
                    computation."
@@ -31,7 +31,7 @@ pub(super) fn of(groups: &Groups) -> Answers {
             ..Verdicted::default()
         },
         network: Verdicted {
-            verdict: Verdict::Fine,
+            verdict: AnswerVerdict::Fine,
             text: "AllReduce of 64 MiB (DP) reaches three quarters of its link. 1 pair is slow.".into(),
             ..Verdicted::default()
         },

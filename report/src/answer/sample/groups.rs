@@ -1,14 +1,16 @@
 //! The communicators of the sample, and their calls.
 
 use super::scale::STEPS;
-use crate::answer::{Behind, Communicators, Difference, Dimension, Made, Origin, Unfinished, Whereabouts};
+use crate::answer::{
+    Behind, Communicators, Difference, Dimension, Origin, ReportedCommunicator, Unfinished, Whereabouts,
+};
 
 /// GPUs of a node.
 const NODE: usize = 8;
 
 /// A communicator of the sample.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct SampleCommunicator {
     /// Id.
     pub(super) comm: u64,
     /// `TP`, `DP` or `world`.
@@ -26,7 +28,7 @@ const TENSOR: [(&str, u64, u64); 2] = [("AllGather", 4 << 20, 8), ("ReduceScatte
 const DATA: [(&str, u64, u64); 1] = [("AllReduce", 64 << 20, 2)];
 const WORLD: [(&str, u64, u64); 1] = [("AllReduce", 8, 1)];
 
-impl Group {
+impl SampleCommunicator {
     fn new(comm: usize, dimension: &'static str, members: Vec<usize>) -> Self {
         let functions: &'static [_] = match dimension {
             "TP" => &TENSOR,
@@ -54,18 +56,18 @@ pub(super) struct Groups {
     /// Ranks of the job.
     pub(super) ranks: usize,
     /// The communicators: of all ranks, tensor groups, data groups.
-    pub(super) list: Vec<Group>,
+    pub(super) list: Vec<SampleCommunicator>,
 }
 
 impl Groups {
     pub(super) fn of(ranks: usize) -> Self {
         let tensor = [8, 4, 2].into_iter().find(|size| ranks > *size && ranks.is_multiple_of(*size)).unwrap_or(1);
-        let mut list = vec![Group::new(0, "world", (0..ranks).collect())];
+        let mut list = vec![SampleCommunicator::new(0, "world", (0..ranks).collect())];
         for first in (0..ranks).step_by(tensor) {
-            list.push(Group::new(list.len(), "TP", (first..first + tensor).collect()));
+            list.push(SampleCommunicator::new(list.len(), "TP", (first..first + tensor).collect()));
         }
         for first in 0..tensor {
-            list.push(Group::new(list.len(), "DP", (first..ranks).step_by(tensor).collect()));
+            list.push(SampleCommunicator::new(list.len(), "DP", (first..ranks).step_by(tensor).collect()));
         }
         Self { ranks, list }
     }
@@ -76,13 +78,13 @@ impl Groups {
     }
 
     pub(super) fn communicators(&self) -> Communicators {
-        let made = |group: &Group| {
+        let made = |group: &SampleCommunicator| {
             let members = &group.members;
             let stride = members.get(1).map_or(1, |second| second - members[0]);
             let last = members[members.len() - 1];
             let texts = |ranks: &[usize]| ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             let bytes: u64 = group.functions.iter().map(|(_, bytes, number)| bytes * number).sum();
-            Made {
+            ReportedCommunicator {
                 comm: group.id(),
                 name: if group.dimension == "world" { String::new() } else { format!("group {}", members[0]) },
                 nranks: members.len() as i32,

@@ -1,8 +1,8 @@
 //! The parts of the sample that are about the network: speed and pairs.
 
-use super::groups::{Group, Groups};
+use super::groups::{Groups, SampleCommunicator};
 use super::scale::STEPS;
-use crate::answer::{Measure, Pair, Pairs, PartKind, SlowPart, Speed, SpeedRow};
+use crate::answer::{Measure, Pairs, PartKind, RankPair, SlowPart, Speed, SpeedRow};
 
 /// Rate of the links, GB/s.
 const LINK: f64 = 50.0;
@@ -12,7 +12,7 @@ const LATENCY_US: f64 = 18.0;
 /// Makes a row for each function of each communicator, sorted as in a report. The tensor groups lie in a node and reach
 /// more of the link than the data groups.
 pub(super) fn speed(groups: &Groups) -> Speed {
-    let row = |group: &Group, (function, bytes, number): (&str, u64, u64)| {
+    let row = |group: &SampleCommunicator, (function, bytes, number): (&str, u64, u64)| {
         let ranks = group.members.len() as f64;
         let factor = if function == "AllReduce" { 2.0 } else { 1.0 } * (ranks - 1.0) / ranks;
         let rate = if group.dimension == "TP" { 42.0 } else { 39.0 };
@@ -72,7 +72,7 @@ pub(super) fn pairs(groups: &Groups) -> Pairs {
     Pairs { rows, left_out: 0, slow }
 }
 
-fn slow_part(groups: &Groups, place: usize, pair: &Pair) -> SlowPart {
+fn slow_part(groups: &Groups, place: usize, pair: &RankPair) -> SlowPart {
     let gpus: Vec<usize> = [pair.from, pair.to].into_iter().flatten().collect();
     let (rate, median) = (pair.typical.unwrap_or_default(), pair.median.unwrap_or_default());
     SlowPart {
@@ -92,11 +92,11 @@ fn slow_part(groups: &Groups, place: usize, pair: &Pair) -> SlowPart {
     }
 }
 
-fn pair(groups: &Groups, group: &Group, from: usize, to: usize) -> Pair {
+fn pair(groups: &Groups, group: &SampleCommunicator, from: usize, to: usize) -> RankPair {
     let (sender, receiver) = (group.members[from], group.members[to]);
     let nodes = [groups.node(sender), groups.node(receiver)];
     let wobble = ((sender * 7 + receiver * 13) % 10) as f64 / 10.0;
-    Pair {
+    RankPair {
         comm: group.id(),
         rank: from as i32,
         peer: to as i32,
@@ -112,11 +112,11 @@ fn pair(groups: &Groups, group: &Group, from: usize, to: usize) -> Pair {
         measure: Some(Measure::Typical),
         median: Some(37.5),
         z: Some(wobble - 0.5),
-        ..Pair::default()
+        ..RankPair::default()
     }
 }
 
-fn spoil(pair: &mut Pair) {
+fn spoil(pair: &mut RankPair) {
     (pair.sustained, pair.typical, pair.fitted) = (Some(14.2), Some(14.8), Some(15.1));
     (pair.latency_us, pair.z, pair.slow) = (Some(21.0), Some(-9.4), true);
 }

@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::scale::{LATE, STEP_US, STEPS};
-use crate::answer::{Event, ExcessMap, Group, RankOwn, Straggler, Stragglers, When, Why};
+use crate::answer::{ExcessMap, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers, When, Why};
 
 const OWN_US: f64 = 12_800.0;
 const EXCESS_US: f64 = 690.0;
@@ -19,7 +19,7 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         gain_us: (gpu == late).then_some(0.93 * EXCESS_US),
     };
     let found = Straggler {
-        group: Group::Rank,
+        group: RankGroup::Rank,
         name: format!("rank {late}"),
         gpus: vec![late],
         own_us: OWN_US + EXCESS_US,
@@ -46,7 +46,7 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         jitter_us: Some(0.012 * STEP_US),
         compared: groups.ranks as u64,
         ranks: (0..groups.ranks).map(rank).collect(),
-        events: vec![Event { gpu: 0, step: 31, excess_us: 0.3 * STEP_US, cost_us: Some(0.29 * STEP_US) }],
+        events: vec![StragglerPause { gpu: 0, step: 31, excess_us: 0.3 * STEP_US, cost_us: Some(0.29 * STEP_US) }],
         event_count: 1,
         event_ranks: 1,
         events_us: 0.29 * STEP_US / STEPS as f64,

@@ -1,6 +1,6 @@
 //! Two steps of the sample, call by call: [`LATE`] begins last of its tensor group; in the slowest step, rank 0 pauses.
 
-use super::groups::{Group, Groups};
+use super::groups::{Groups, SampleCommunicator};
 use super::scale::{CALLS, LATE, STEP_US};
 use crate::answer::{Stretch, Swim, SwimBar, SwimLane};
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ fn step(groups: &Groups, number: u64, pause: f64) -> Swim {
     let second = [latest(&|rank| end(rank, LAYERS - 1)) + 60.0, 400.0];
     let data_end = second[0] + second[1];
     let world = data_end + 30.0 + 20.0;
-    let lane = |gpu: usize, group: &Group| {
+    let lane = |gpu: usize, group: &SampleCommunicator| {
         let spans: Vec<[f64; 3]> = match group.dimension {
             "TP" => tensor[gpu / size]
                 .iter()

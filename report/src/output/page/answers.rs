@@ -1,15 +1,15 @@
 //! The three answers: a card each with its verdict, and the picture that proves it.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::sentences;
 use super::super::units::{share, time};
 use super::proofs;
 use super::unbroken::unbroken;
-use crate::answer::{Report, Verdict, Verdicted};
+use crate::answer::{AnswerVerdict, Report, Verdicted};
 use maud::{Markup, html};
 
 /// Writes the cards.
-pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
+pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
     // a report of an earlier release has none
     let made = sentences::answers(report);
     let answers = &report.answers;
@@ -77,12 +77,12 @@ fn facts(answer: &Verdicted) -> Markup {
 }
 
 /// Returns the class that gives a verdict its colour.
-fn class(verdict: Verdict) -> &'static str {
+fn class(verdict: AnswerVerdict) -> &'static str {
     match verdict {
-        Verdict::Fine => "is-fine",
-        Verdict::Look => "is-look",
-        Verdict::Bad => "is-bad",
-        Verdict::Unknown => "is-unknown",
+        AnswerVerdict::Fine => "is-fine",
+        AnswerVerdict::Look => "is-look",
+        AnswerVerdict::Bad => "is-bad",
+        AnswerVerdict::Unknown => "is-unknown",
     }
 }
 

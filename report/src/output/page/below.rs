@@ -1,6 +1,6 @@
 //! The rows below an operation's calls: kernel channels, and the steps of proxy operations.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{TimeUnit, counted, time};
 use super::callbacks::{class, way};
 use super::draw::{Area, Path, Px, Scale, across, shortened};
@@ -22,7 +22,7 @@ const GAP: f64 = 8.0;
 /// An operation's ranks on their axis.
 pub(super) struct Below<'a> {
     operation: &'a OperationCallbacks,
-    names: &'a Names<'a>,
+    names: &'a ReportNames<'a>,
     area: Area,
     unit: TimeUnit,
     x: Scale,
@@ -32,7 +32,7 @@ pub(super) struct Below<'a> {
 
 impl<'a> Below<'a> {
     /// Lays out the rows of an operation.
-    pub(super) fn of(operation: &'a OperationCallbacks, names: &'a Names<'a>) -> Self {
+    pub(super) fn of(operation: &'a OperationCallbacks, names: &'a ReportNames<'a>) -> Self {
         let height: f64 = operation.ranks.iter().map(height).sum();
         let area = Area { left: 176.0, top: 10.0, right: 866.0, bottom: 10.0 + height };
         let span_us = span(operation);

@@ -1,11 +1,11 @@
 //! The section on where the time goes: a bar or column for each GPU, and the dimensions' shares.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::sentences::unplaced;
 use super::super::units::{bytes, counted, known, number, part_of, share, time};
-use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, margin, upright};
+use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, bars_beside, margin, upright};
 use super::section::part;
-use super::table::Table;
+use super::table::PageTable;
 use crate::answer::{Budget, DimensionShare, GpuBudget, Origin, Part, Utilisation};
 use maud::{Markup, html};
 
@@ -15,11 +15,11 @@ const BARS: usize = 32;
 const COLUMNS: usize = 1024;
 
 /// The kinds of time: class, name, and the field.
-type Kind = (&'static str, &'static str, fn(&GpuBudget) -> u64);
+type BudgetKind = (&'static str, &'static str, fn(&GpuBudget) -> u64);
 
 /// Returns the kinds of time that the budget tells apart.
-fn kinds(budget: &Budget) -> Vec<Kind> {
-    let (nothing, all): (&str, [Kind; 4]) = (
+fn kinds(budget: &Budget) -> Vec<BudgetKind> {
+    let (nothing, all): (&str, [BudgetKind; 4]) = (
         if budget.with_kernels { "idle" } else { "no NCCL under way" },
         [
             ("waiting", "waiting in NCCL", |gpu| gpu.waiting_ns),
@@ -33,7 +33,7 @@ fn kinds(budget: &Budget) -> Vec<Kind> {
 }
 
 /// Writes the section.
-pub(super) fn of(budget: &Part<Budget>, names: &Names<'_>) -> Markup {
+pub(super) fn of(budget: &Part<Budget>, names: &ReportNames<'_>) -> Markup {
     part("budget", "Where the time goes", budget, |budget| {
         let kinds = kinds(budget);
         html! {
@@ -43,18 +43,18 @@ pub(super) fn of(budget: &Part<Budget>, names: &Names<'_>) -> Markup {
     })
 }
 
-fn of_total(gpu: &GpuBudget, kind: &Kind) -> f64 {
+fn of_total(gpu: &GpuBudget, kind: &BudgetKind) -> f64 {
     part_of(kind.2(gpu) as f64, gpu.total_ns as f64)
 }
 
 /// Returns the whole in words: `waiting in NCCL 3.1 %, ...`.
-fn whole(budget: &Budget, kinds: &[Kind]) -> String {
+fn whole(budget: &Budget, kinds: &[BudgetKind]) -> String {
     let texts: Vec<_> =
         kinds.iter().map(|kind| format!("{} {}", kind.1, share(of_total(&budget.whole, kind)))).collect();
     texts.join(", ")
 }
 
-fn chart(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Chart<'static> {
+fn chart(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Chart<'static> {
     let (size, drawing, note) =
         if budget.gpus.len() <= BARS { bars(budget, kinds, names) } else { columns(budget, kinds, names) };
     Chart {
@@ -101,7 +101,7 @@ fn share_of(budget: &Budget) -> &'static str {
 }
 
 /// Draws a bar for each GPU, with the whole above.
-fn bars(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
+fn bars(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Drawn {
     let row = if budget.gpus.len() <= 8 { 30.0 } else { 20.0 };
     let all = [("all".to_owned(), &budget.whole)].into_iter();
     let rows: Vec<_> = all.chain(budget.gpus.iter().enumerate().map(|(gpu, of)| (names.gpu(gpu), of))).collect();
@@ -110,7 +110,7 @@ fn bars(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
 }
 
 /// Draws the whole, and the GPUs that wait least and most, for the answer. Returns the size, too.
-pub(super) fn proof(budget: &Budget, names: &Names<'_>) -> ([f64; 2], Markup) {
+pub(super) fn proof(budget: &Budget, names: &ReportNames<'_>) -> ([f64; 2], Markup) {
     let mut rows = vec![("all ranks".to_owned(), &budget.whole)];
     if let Some([least, most]) = extremes(budget) {
         let of = |place: usize| budget.gpus.get(place).map(|gpu| (names.gpu(place), gpu));
@@ -122,13 +122,13 @@ pub(super) fn proof(budget: &Budget, names: &Names<'_>) -> ([f64; 2], Markup) {
 
 /// Draws a key of the kinds of time with their shares of the whole.
 pub(super) fn key(budget: &Budget) -> Markup {
-    let text = |kind: &Kind| format!("{}, {}", kind.1, share(of_total(&budget.whole, kind)));
-    let key = |kind: Kind| Key { class: kind.0, mark: Mark::Box, text: text(&kind) };
-    Key::draw(&kinds(budget).into_iter().map(key).collect::<Vec<_>>())
+    let text = |kind: &BudgetKind| format!("{}, {}", kind.1, share(of_total(&budget.whole, kind)));
+    let key = |kind: BudgetKind| LegendEntry { class: kind.0, mark: Mark::Box, text: text(&kind) };
+    LegendEntry::draw(&kinds(budget).into_iter().map(key).collect::<Vec<_>>())
 }
 
 /// Draws a bar of the kinds of time for each row. Returns the size, too.
-fn stack(rows: &[(String, &GpuBudget)], kinds: &[Kind], row: f64, right: f64, title: &str) -> ([f64; 2], Markup) {
+fn stack(rows: &[(String, &GpuBudget)], kinds: &[BudgetKind], row: f64, right: f64, title: &str) -> ([f64; 2], Markup) {
     let bottom = 12.0 + row * rows.len() as f64;
     let texts: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
     let area = Area { left: margin(&texts), top: 12.0, right, bottom };
@@ -156,7 +156,7 @@ fn stack(rows: &[(String, &GpuBudget)], kinds: &[Kind], row: f64, right: f64, ti
 }
 
 /// Returns the kinds of a GPU's time with the share that lies before each.
-fn stacked<'a>(gpu: &GpuBudget, kinds: &'a [Kind]) -> Vec<(f64, &'a Kind)> {
+fn stacked<'a>(gpu: &GpuBudget, kinds: &'a [BudgetKind]) -> Vec<(f64, &'a BudgetKind)> {
     let mut before = 0.0;
     kinds
         .iter()
@@ -169,7 +169,7 @@ fn stacked<'a>(gpu: &GpuBudget, kinds: &'a [Kind]) -> Vec<(f64, &'a Kind)> {
 }
 
 /// Draws a column for each GPU in their order.
-fn columns(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Drawn {
+fn columns(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Drawn {
     let gpus_in_column = budget.gpus.len().div_ceil(COLUMNS);
     let columns: Vec<GpuBudget> = budget.gpus.chunks(gpus_in_column).map(sum).collect();
     let area = Area { left: 64.0, top: 34.0, right: 866.0, bottom: 290.0 };
@@ -207,7 +207,7 @@ fn sum(gpus: &[GpuBudget]) -> GpuBudget {
     })
 }
 
-fn table(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Table {
+fn table(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> PageTable {
     let per_step = |ns: u64| time(ns as f64 / 1e3 / budget.steps.max(1) as f64);
     let mut order: Vec<(usize, &GpuBudget)> = budget.gpus.iter().enumerate().collect();
     order.sort_by_key(|(_, gpu)| gpu.waiting_ns);
@@ -225,10 +225,10 @@ fn table(budget: &Budget, kinds: &[Kind], names: &Names<'_>) -> Table {
         .chain(["of which waits unknown"])
         .collect();
     let of = if budget.of_steps { "a step" } else { "the recording" };
-    Table::new(format!("Budget of {of} by GPU, least waiting first"), &columns, 1, rows)
+    PageTable::new(format!("Budget of {of} by GPU, least waiting first"), &columns, 1, rows)
 }
 
-fn dimensions(budget: &Budget) -> Table {
+fn dimensions(budget: &Budget) -> PageTable {
     let row = |it: &DimensionShare| {
         let used = |share_of_link: Option<Utilisation>| {
             known(share_of_link, |it| format!("{} ({})", share(it.mean), share(it.p95)))
@@ -255,7 +255,7 @@ fn dimensions(budget: &Budget) -> Table {
         "link used of the step, mean (p95)",
     ];
     let rows = budget.dimensions.iter().map(row);
-    Table::new("Dimensions of parallelism, means of a GPU and step", &columns, 2, rows).without_unknown()
+    PageTable::new("Dimensions of parallelism, means of a GPU and step", &columns, 2, rows).without_unknown()
 }
 
 /// Returns where a dimension is from, in words.

@@ -1,18 +1,18 @@
 //! NCCL's callbacks below the slowest operations of the step: a chart for each, with its kernel channels, its proxy
 //! operations and the states of their steps.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{bytes, count, counted, known, time};
 use super::below::Below;
-use super::draw::{Chart, Key, Mark, shortened};
+use super::draw::{Chart, LegendEntry, Mark, shortened};
 use super::section::{absent, part};
-use super::table::Table;
+use super::table::PageTable;
 use crate::answer::{Callbacks, KernelChannel, OperationCallbacks, Part, ProxyOperation, RankCallbacks, StepState};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
 /// Writes the section: the charts, or why there are none.
-pub(super) fn of(callbacks: &Part<Callbacks>, names: &Names<'_>) -> Markup {
+pub(super) fn of(callbacks: &Part<Callbacks>, names: &ReportNames<'_>) -> Markup {
     part("callbacks", "Below the slowest operations", callbacks, |callbacks| {
         html! {
             @if callbacks.operations.is_empty() { (absent("no operation of the step has callbacks.")) }
@@ -22,7 +22,7 @@ pub(super) fn of(callbacks: &Part<Callbacks>, names: &Names<'_>) -> Markup {
     })
 }
 
-fn chart(place: usize, operation: &OperationCallbacks, names: &Names<'_>) -> Markup {
+fn chart(place: usize, operation: &OperationCallbacks, names: &ReportNames<'_>) -> Markup {
     let Some(call) = operation.ranks.first().map(|rank| &rank.call) else { return Markup::default() };
     let drawn = Below::of(operation, names);
     let sequence = call.sequence.map_or_else(String::new, |number| format!(" {number}"));
@@ -83,8 +83,8 @@ fn chart(place: usize, operation: &OperationCallbacks, names: &Names<'_>) -> Mar
 }
 
 fn key() -> Markup {
-    let entry = |class, text: &str| Key { class, mark: Mark::Box, text: text.to_owned() };
-    Key::draw(&[
+    let entry = |class, text: &str| LegendEntry { class, mark: Mark::Box, text: text.to_owned() };
+    LegendEntry::draw(&[
         entry("waiting", "the call waits for other ranks"),
         entry("f0", "the call transfers"),
         entry("channel", "kernel channel"),
@@ -115,13 +115,13 @@ fn text(state: StepState) -> &'static str {
 }
 
 /// Names a proxy operation.
-pub(super) fn way(proxy: &ProxyOperation, names: &Names<'_>) -> String {
+pub(super) fn way(proxy: &ProxyOperation, names: &ReportNames<'_>) -> String {
     let way = if proxy.is_send { "to" } else { "from" };
     let peer = proxy.peer_gpu.map_or_else(|| format!("peer {}", proxy.peer), |gpu| shortened(&names.gpu(gpu)));
     format!("{way} {peer}, ch {}", proxy.channel)
 }
 
-fn table(operation: &OperationCallbacks, names: &Names<'_>) -> Table {
+fn table(operation: &OperationCallbacks, names: &ReportNames<'_>) -> PageTable {
     let rows = operation.ranks.iter().flat_map(|rank| {
         let gpu = names.gpu(rank.gpu);
         let channels = (!rank.channels.is_empty()).then(|| channels(&gpu, rank));
@@ -139,7 +139,7 @@ fn table(operation: &OperationCallbacks, names: &Names<'_>) -> Table {
         "in network",
         "flush",
     ];
-    Table::new("Callbacks below the operation", &columns, 2, rows).without_unknown()
+    PageTable::new("Callbacks below the operation", &columns, 2, rows).without_unknown()
 }
 
 fn channels(gpu: &str, rank: &RankCallbacks) -> Vec<String> {
@@ -157,7 +157,7 @@ fn channels(gpu: &str, rank: &RankCallbacks) -> Vec<String> {
     row
 }
 
-fn of_proxy(gpu: &str, proxy: &ProxyOperation, names: &Names<'_>) -> Vec<String> {
+fn of_proxy(gpu: &str, proxy: &ProxyOperation, names: &ReportNames<'_>) -> Vec<String> {
     let [gpu_us, peer_us, network_us, flush_us] = proxy.sums_us;
     let unless_other_way = |us: f64, is_its: bool| known(is_its.then_some(us), time);
     vec![

@@ -1,14 +1,14 @@
 //! The section on communicators.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{UNKNOWN, bytes, count, counted, known, time};
 use super::section::part;
-use super::table::Table;
-use crate::answer::{Communicators, Dimension, Made, Origin, Part};
+use super::table::PageTable;
+use crate::answer::{Communicators, Dimension, Origin, Part, ReportedCommunicator};
 use maud::{Markup, html};
 
 /// Writes the section.
-pub(super) fn of(communicators: &Part<Communicators>, names: &Names<'_>) -> Markup {
+pub(super) fn of(communicators: &Part<Communicators>, names: &ReportNames<'_>) -> Markup {
     part("communicators", "Communicators", communicators, |communicators| {
         let table = table(&communicators.rows, names);
         let init = communicators.rows.iter().filter_map(|made| made.init_us).fold(0.0, f64::max);
@@ -22,9 +22,9 @@ pub(super) fn of(communicators: &Part<Communicators>, names: &Names<'_>) -> Mark
     })
 }
 
-fn table(rows: &[Made], names: &Names<'_>) -> Table {
+fn table(rows: &[ReportedCommunicator], names: &ReportNames<'_>) -> PageTable {
     let text = |text: &str| if text.is_empty() { UNKNOWN.to_owned() } else { text.to_owned() };
-    let row = |made: &Made| {
+    let row = |made: &ReportedCommunicator| {
         vec![
             text(&made.name),
             made.comm.clone(),
@@ -56,7 +56,7 @@ fn table(rows: &[Made], names: &Names<'_>) -> Table {
         "operations",
         "bytes",
     ];
-    Table::new("Communicators", &columns, 5, rows.iter().map(row)).without_unknown()
+    PageTable::new("Communicators", &columns, 5, rows.iter().map(row)).without_unknown()
 }
 
 /// Writes a dimension and where it is from.

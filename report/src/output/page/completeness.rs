@@ -1,14 +1,14 @@
 //! The section on the inputs: ranks and operations that are here or missing, and how well clocks are known.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{count, known, time};
 use super::section::section;
-use super::table::Table;
+use super::table::PageTable;
 use crate::answer::Complete;
 use maud::{Markup, html};
 
 /// Writes the section.
-pub(super) fn of(complete: &Complete, names: &Names<'_>) -> Markup {
+pub(super) fn of(complete: &Complete, names: &ReportNames<'_>) -> Markup {
     let unread: Vec<_> = complete.inputs.iter().filter_map(|input| Some((input, input.problem.as_ref()?))).collect();
     section(
         "complete",
@@ -64,19 +64,19 @@ fn counts(complete: &Complete) -> Markup {
     }
 }
 
-fn lacking(complete: &Complete, names: &Names<'_>) -> Table {
+fn lacking(complete: &Complete, names: &ReportNames<'_>) -> PageTable {
     let rows = complete.communicators.iter().map(|it| {
         let text = |ranks: &str| if ranks.is_empty() { "none".into() } else { ranks.to_owned() };
         vec![names.communicator(&it.comm), text(&it.missing), text(&it.repeated), count(it.here), it.nranks.to_string()]
     });
     let columns = ["communicator", "missing ranks", "ranks in two processes", "ranks here", "ranks"];
-    Table::new("Communicators that lack ranks or have one twice", &columns, 3, rows)
+    PageTable::new("Communicators that lack ranks or have one twice", &columns, 3, rows)
 }
 
-fn inputs(complete: &Complete) -> Table {
+fn inputs(complete: &Complete) -> PageTable {
     let rows = complete.inputs.iter().map(|input| {
         let state = if input.problem.is_some() { "left out" } else { "read" };
         vec![input.path.clone(), input.kind.clone(), state.to_owned(), count(input.processes)]
     });
-    Table::new("Inputs", &["path", "kind", "state", "processes"], 3, rows)
+    PageTable::new("Inputs", &["path", "kind", "state", "processes"], 3, rows)
 }

@@ -1,11 +1,11 @@
 //! Delay costs by GPU: the others' waits for it, because of its own delays or of those that it passed on.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::sentences::latest;
 use super::super::units::{TimeUnit, count, counted, share, time};
-use super::draw::{Area, Chart, Key, Mark, Px, Scale, across, bars_beside, margin};
-use super::table::Table;
+use super::draw::{Area, Chart, LegendEntry, Mark, Px, Scale, across, bars_beside, margin};
+use super::table::PageTable;
 use crate::answer::{Late, RankLate};
 use maud::{Markup, Render, html};
 
@@ -15,7 +15,7 @@ const TOP: usize = 12;
 const ROW: f64 = 24.0;
 
 /// Writes the chart and its table.
-pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
+pub(super) fn costs(late: &Late, names: &ReportNames<'_>, pace: &Pace) -> Markup {
     let order = latest(late);
     let below = table(late, names, pace).render();
     // bars that could not be seen only take room
@@ -26,8 +26,8 @@ pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
         return html! { p { "No rank was last by more than the clocks' error." } (below) };
     };
     let keys = [
-        Key { class: "own", mark: Mark::Box, text: "own: the delay began with this GPU".into() },
-        Key { class: "passed", mark: Mark::Box, text: "passed on: the GPU had waited itself before".into() },
+        LegendEntry { class: "own", mark: Mark::Box, text: "own: the delay began with this GPU".into() },
+        LegendEntry { class: "passed", mark: Mark::Box, text: "passed on: the GPU had waited itself before".into() },
     ];
     let further = order.len() - shown.len();
     Chart {
@@ -43,7 +43,7 @@ pub(super) fn costs(late: &Late, names: &Names<'_>, pace: &Pace) -> Markup {
             time(pace.a_step(largest.own_us))
         ),
         size: [880.0, bottom(&shown) + 46.0],
-        key: Key::draw(&keys),
+        key: LegendEntry::draw(&keys),
         drawing: bars(&shown, names, pace),
         notes: html! {
             @if further > 0 {
@@ -64,7 +64,7 @@ fn bottom(shown: &[(usize, &RankLate)]) -> f64 {
     10.0 + ROW * shown.len() as f64
 }
 
-fn bars(shown: &[(usize, &RankLate)], names: &Names<'_>, pace: &Pace) -> Markup {
+fn bars(shown: &[(usize, &RankLate)], names: &ReportNames<'_>, pace: &Pace) -> Markup {
     let most = shown.iter().map(|(_, rank)| pace.a_step(rank.cost_us)).fold(0.0, f64::max);
     let unit = TimeUnit::of(most);
     let area = Area { left: margin(names.all()), top: 10.0, right: 710.0, bottom: bottom(shown) };
@@ -93,7 +93,7 @@ fn bars(shown: &[(usize, &RankLate)], names: &Names<'_>, pace: &Pace) -> Markup 
     }
 }
 
-fn table(late: &Late, names: &Names<'_>, pace: &Pace) -> Table {
+fn table(late: &Late, names: &ReportNames<'_>, pace: &Pace) -> PageTable {
     let mut order: Vec<(usize, &RankLate)> = late.ranks.iter().enumerate().collect();
     order.sort_by(|(_, a), (_, b)| b.own_us.total_cmp(&a.own_us).then(b.cost_us.total_cmp(&a.cost_us)));
     let rows = order.into_iter().map(|(place, rank)| {
@@ -112,5 +112,5 @@ fn table(late: &Late, names: &Names<'_>, pace: &Pace) -> Table {
         "Delay cost and waits {}, largest own cost first; a cost is the sum of the others' waits",
         period(pace)
     );
-    Table::new(caption, &columns, 1, rows)
+    PageTable::new(caption, &columns, 1, rows)
 }

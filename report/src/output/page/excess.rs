@@ -1,12 +1,12 @@
 //! The section on what ranks cost a step: own excess by rank and step, gains, and nodes.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{TimeUnit, count, counted, known, number, part_of, round, share, time};
-use super::draw::{Area, Cells, Chart, Key, Mark, Plot, Px, Scale, across, bars_beside, digits, margin};
+use super::draw::{Area, Cells, Chart, LegendEntry, Mark, Plot, Px, Scale, across, bars_beside, digits, margin};
 use super::gains;
 use super::section::{absent, part};
-use super::table::Table;
-use crate::answer::{Event, Report, Stragglers};
+use super::table::PageTable;
+use crate::answer::{Report, StragglerPause, Stragglers};
 use maud::{Markup, Render, html};
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const LEVELS: [i8; 6] = [1, 3, 4, 5, 6, 8];
 const COLUMNS: usize = 200;
 
 /// Writes the section.
-pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
+pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
     part("stragglers", "What ranks cost a step", &report.stragglers, |stragglers| {
         html! {
             (map(stragglers, names))
@@ -35,7 +35,7 @@ fn farthest(bins: &[f32]) -> f32 {
     bins.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0)
 }
 
-fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
+fn map(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
     let map = &stragglers.map;
     let bins = map.rows.iter().map(Vec::len).max().unwrap_or(0);
     if bins == 0 {
@@ -67,7 +67,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         .map(|gpu| gpu / gpus)
         .filter(|row| *row < rows.len())
         .collect();
-    let row_of = |event: &&Event| event.gpu / gpus < rows.len() && (event.step as f64) < steps;
+    let row_of = |event: &&StragglerPause| event.gpu / gpus < rows.len() && (event.step as f64) < steps;
     let values = rows.iter().flat_map(|row| (0..columns).map(|column| row.get(column).copied().unwrap_or(0.0)));
     let unit = TimeUnit::of(most);
     let plot = Plot {
@@ -98,7 +98,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         }
     };
     let bounds = BOUNDS.map(round);
-    let key = |class, mark, text: &str| Key { class, mark, text: text.to_owned() };
+    let key = |class, mark, text: &str| LegendEntry { class, mark, text: text.to_owned() };
     let stands_out = (!found.is_empty()).then(|| key("found", Mark::Wedge, "a row of ranks that stand out"));
     let pause = (!stragglers.events.is_empty()).then(|| key("event", Mark::Ring, "a pause"));
     let keys: Vec<_> = stands_out.into_iter().chain(pause).collect();
@@ -116,7 +116,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
         size: [880.0, area.bottom + 46.0],
         key: html! {
             (Cells::strip(&bounds, "ahead of its peers, % of a step", "behind them, % of a step"))
-            (Key::draw(&keys))
+            (LegendEntry::draw(&keys))
         },
         drawing,
         notes: html! {
@@ -131,7 +131,7 @@ fn map(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
     .render()
 }
 
-fn table(rows: &[Vec<f32>], steps: u64, gpus: usize, names: &Names<'_>) -> Table {
+fn table(rows: &[Vec<f32>], steps: u64, gpus: usize, names: &ReportNames<'_>) -> PageTable {
     let rows = rows.iter().enumerate().map(|(row, bins)| {
         let mean = bins.iter().map(|us| f64::from(*us)).sum::<f64>() / bins.len().max(1) as f64;
         let most = bins.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
@@ -139,16 +139,16 @@ fn table(rows: &[Vec<f32>], steps: u64, gpus: usize, names: &Names<'_>) -> Table
         let (at, most) = most.map_or((0, 0.0), |(bin, us)| (bin as u64 * steps, f64::from(*us)));
         vec![names.gpus(row * gpus, gpus), time(mean), time(most), count(at), time(f64::from(least))]
     });
-    Table::new("Own time beyond peers", &["GPU", "mean", "largest", "in step", "least"], 1, rows)
+    PageTable::new("Own time beyond peers", &["GPU", "mean", "largest", "in step", "least"], 1, rows)
 }
 
-fn events(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
+fn events(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
     let rows = stragglers
         .events
         .iter()
         .map(|event| vec![names.gpu(event.gpu), count(event.step), time(event.excess_us), known(event.cost_us, time)]);
     let table =
-        Table::new("Pauses, longest first", &["GPU", "step", "longer than usual", "the step took longer"], 1, rows);
+        PageTable::new("Pauses, longest first", &["GPU", "step", "longer than usual", "the step took longer"], 1, rows);
     html! {
         (table)
         @if stragglers.event_count > stragglers.events.len() as u64 {
@@ -161,7 +161,7 @@ fn events(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
 }
 
 /// Says how good the model is, and writes the figures of all ranks.
-fn account(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
+fn account(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
     let off = part_of((stragglers.reenacted_us - stragglers.step_us).abs(), stragglers.step_us);
     let share_of_step = |us: f64| format!("{} ({} of a step)", time(us), share(part_of(us, stragglers.step_us)));
     let mut order: Vec<_> = stragglers.ranks.iter().enumerate().collect();
@@ -194,6 +194,6 @@ fn account(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
                 p { "The ranks' random differences cost " (share_of_step(jitter)) "." }
             }
         }
-        (Table::new("Own time by rank, largest excess first", &columns, 1, rows).without_unknown())
+        (PageTable::new("Own time by rank, largest excess first", &columns, 1, rows).without_unknown())
     }
 }

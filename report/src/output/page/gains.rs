@@ -1,11 +1,11 @@
 //! What a step gains: a bar for each rank or group that stands out, and own excess by node.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, number, part_of, share, time};
 use super::draw::{Area, Chart, Px, Scale, across, bars_beside, margin};
 use super::strip::{SMALL, Strip};
-use super::table::Table;
-use crate::answer::{Group, Straggler, Stragglers, When, Why};
+use super::table::PageTable;
+use crate::answer::{RankGroup, Straggler, Stragglers, When, Why};
 use maud::{Markup, Render, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const ROW: f64 = 26.0;
 type Bar = (String, f64, bool);
 
 /// Draws the gains of what stands out, and of other ranks whose gain is known.
-pub(super) fn ranks(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
+pub(super) fn ranks(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
     let members: BTreeSet<usize> = stragglers.found.iter().flat_map(|one| &one.gpus).copied().collect();
     let found = stragglers.found.iter().filter_map(|one| Some((one.name.clone(), one.gain_us?, true)));
     let ranks = stragglers.ranks.iter().enumerate().filter(|(place, _)| !members.contains(place));
@@ -82,7 +82,7 @@ pub(super) fn ranks(stragglers: &Stragglers, names: &Names<'_>) -> Markup {
     .render()
 }
 
-fn table(stragglers: &Stragglers, names: &Names<'_>) -> Table {
+fn table(stragglers: &Stragglers, names: &ReportNames<'_>) -> PageTable {
     let row = |one: &Straggler| {
         let gpus: Vec<String> = one.gpus.iter().take(8).map(|gpu| names.gpu(*gpu)).collect();
         let more = if one.gpus.len() > gpus.len() { ", …" } else { "" };
@@ -113,14 +113,14 @@ fn table(stragglers: &Stragglers, names: &Names<'_>) -> Table {
         "peers",
         "robust z",
     ];
-    Table::new("Ranks and groups that stand out", &columns, 5, stragglers.found.iter().map(row)).without_unknown()
+    PageTable::new("Ranks and groups that stand out", &columns, 5, stragglers.found.iter().map(row)).without_unknown()
 }
 
-fn group(group: Group) -> &'static str {
+fn group(group: RankGroup) -> &'static str {
     match group {
-        Group::Rank => "rank",
-        Group::Node => "node",
-        Group::Stage => "stage",
+        RankGroup::Rank => "rank",
+        RankGroup::Node => "node",
+        RankGroup::Stage => "stage",
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) fn nodes(stragglers: &Stragglers, nodes: &[String]) -> Markup {
     let most = order.iter().filter_map(|(.., us)| *us).fold(0.0, |most: f64, us| most.max(us.abs()));
     let unit = TimeUnit::of(most.max(SMALL * stragglers.step_us));
     let found: Vec<&str> =
-        stragglers.found.iter().filter(|one| one.group == Group::Node).map(|one| &*one.name).collect();
+        stragglers.found.iter().filter(|one| one.group == RankGroup::Node).map(|one| &*one.name).collect();
     let marked = order.iter().enumerate().filter(|(_, (node, ..))| found.contains(node)).map(|(place, _)| place);
     let size = [880.0, 230.0];
     let strip = Strip {
@@ -195,7 +195,7 @@ pub(super) fn nodes(stragglers: &Stragglers, nodes: &[String]) -> Markup {
                 "The median over a node's GPUs of their own time beyond that of their peers. Strong columns stand out."
             }
         },
-        below: html! { (Table::new("Own time beyond peers by node", &columns, 1, rows)) },
+        below: html! { (PageTable::new("Own time beyond peers by node", &columns, 1, rows)) },
     }
     .render()
 }

@@ -1,8 +1,8 @@
 //! The lanes of a step: one for each GPU with its calls, and the critical path across them.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::TimeUnit;
-use super::draw::{Area, Key, Mark, Path, Plot, Px, Scale, across, bars_beside, margin};
+use super::draw::{Area, LegendEntry, Mark, Path, Plot, Px, Scale, across, bars_beside, margin};
 use crate::answer::{Swim, SwimBar, SwimLane};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +17,9 @@ const MARKED: f64 = 17.0;
 const ROWS: usize = 4;
 
 /// The lanes of a step on their axis.
-pub(super) struct Lanes<'a> {
+pub(super) struct StepLanes<'a> {
     swim: &'a Swim,
-    names: &'a Names<'a>,
+    names: &'a ReportNames<'a>,
     /// The GPUs, from above.
     gpus: Vec<usize>,
     /// Colours by function.
@@ -35,9 +35,9 @@ pub(super) struct Lanes<'a> {
     span_us: [f64; 2],
 }
 
-impl<'a> Lanes<'a> {
+impl<'a> StepLanes<'a> {
     /// Lays out the lanes of a step. `colours` are those of [`colours`].
-    pub(super) fn of(swim: &'a Swim, colours: &'a BTreeMap<&'a str, usize>, names: &'a Names<'a>) -> Self {
+    pub(super) fn of(swim: &'a Swim, colours: &'a BTreeMap<&'a str, usize>, names: &'a ReportNames<'a>) -> Self {
         let bars = || swim.lanes.iter().flat_map(|lane| &lane.bars);
         let gpus: BTreeSet<usize> = swim.lanes.iter().map(|lane| lane.gpu).collect();
         let height = (900.0 / gpus.len().max(1) as f64).clamp(12.0, 34.0).round();
@@ -74,16 +74,16 @@ impl<'a> Lanes<'a> {
         if functions.len() < self.colours.len() {
             functions.push((class(COLOURS), "other functions".into()));
         }
-        let mut keys: Vec<Key<'_>> =
-            functions.iter().map(|(class, text)| Key { class, mark: Mark::Box, text: text.clone() }).collect();
-        keys.push(Key { class: "wait-line", mark: Mark::Plain, text: "waiting for other ranks".into() });
+        let mut keys: Vec<LegendEntry<'_>> =
+            functions.iter().map(|(class, text)| LegendEntry { class, mark: Mark::Box, text: text.clone() }).collect();
+        keys.push(LegendEntry { class: "wait-line", mark: Mark::Plain, text: "waiting for other ranks".into() });
         if !self.swim.path.is_empty() {
-            keys.push(Key { class: "critical", mark: Mark::Plain, text: "critical path".into() });
+            keys.push(LegendEntry { class: "critical", mark: Mark::Plain, text: "critical path".into() });
         }
         if self.height >= MARKED {
-            keys.push(Key { class: "enqueue", mark: Mark::Upright, text: "enqueued".into() });
+            keys.push(LegendEntry { class: "enqueue", mark: Mark::Upright, text: "enqueued".into() });
         }
-        Key::draw(&keys)
+        LegendEntry::draw(&keys)
     }
 
     /// Draws the axis and the lanes.

@@ -1,12 +1,12 @@
 //! The section on who is late: delay costs by GPU, waits over time, and the worst operations.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::units::{TimeUnit, UNKNOWN, bytes, count, share, time};
 use super::costs::costs;
 use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin};
 use super::section::{absent, part};
-use super::table::Table;
+use super::table::PageTable;
 use crate::answer::{Late, Part, WaitMap, WorstOperation};
 use maud::{Markup, Render, html};
 
@@ -16,7 +16,7 @@ const BOUNDS: [f32; 8] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 70.0];
 const COLUMNS: usize = 200;
 
 /// Writes the section.
-pub(super) fn of(late: &Part<Late>, names: &Names<'_>, pace: &Pace) -> Markup {
+pub(super) fn of(late: &Part<Late>, names: &ReportNames<'_>, pace: &Pace) -> Markup {
     part("late", "Waits and delay costs", late, |late| {
         html! {
             details.help {
@@ -34,7 +34,7 @@ pub(super) fn of(late: &Part<Late>, names: &Names<'_>, pace: &Pace) -> Markup {
     })
 }
 
-fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
+fn map(map: &WaitMap, names: &ReportNames<'_>) -> Markup {
     let bins = map.rows.iter().map(Vec::len).max().unwrap_or(0);
     if bins == 0 {
         return html! { h3 { "Waits over time" } (absent("no wait has a time.")) };
@@ -90,17 +90,17 @@ fn map(map: &WaitMap, names: &Names<'_>) -> Markup {
     .render()
 }
 
-fn map_table(rows: &[Vec<f32>], bin_us: f64, gpus: usize, names: &Names<'_>) -> Table {
+fn map_table(rows: &[Vec<f32>], bin_us: f64, gpus: usize, names: &ReportNames<'_>) -> PageTable {
     let rows = rows.iter().enumerate().map(|(row, bins)| {
         let mean = bins.iter().map(|share| f64::from(*share)).sum::<f64>() / bins.len().max(1) as f64;
         let most = bins.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
         let (when, most) = most.map_or((0, 0.0), |(bin, share)| (bin, f64::from(*share)));
         vec![names.gpus(row * gpus, gpus), share(mean), share(most), time(when as f64 * bin_us)]
     });
-    Table::new("Waits over time", &["GPU", "mean share", "largest share of a bin", "begin of that bin"], 1, rows)
+    PageTable::new("Waits over time", &["GPU", "mean share", "largest share of a bin", "begin of that bin"], 1, rows)
 }
 
-fn worst(worst: &[WorstOperation], names: &Names<'_>) -> Markup {
+fn worst(worst: &[WorstOperation], names: &ReportNames<'_>) -> Markup {
     let rows = worst.iter().map(|it| {
         let sequence = match it.sequence {
             Some((number, 0)) => format!(" {number}"),
@@ -134,5 +134,5 @@ fn worst(worst: &[WorstOperation], names: &Names<'_>) -> Markup {
         "late by",
         "others waited",
     ];
-    html! { (Table::new("The operations that others waited in longest", &columns, 5, rows)) }
+    html! { (PageTable::new("The operations that others waited in longest", &columns, 5, rows)) }
 }

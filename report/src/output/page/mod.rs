@@ -51,7 +51,7 @@ mod unfinished;
 
 pub use two_runs::two_runs;
 
-use super::names::Names;
+use super::names::ReportNames;
 use super::pace::Pace;
 use super::units::{UNKNOWN, counted};
 use crate::answer::Report;
@@ -96,7 +96,7 @@ fn fit(page: &str) -> String {
 }
 
 fn whole(report: &Report) -> String {
-    let names = Names::of(report);
+    let names = ReportNames::of(report);
     let gpus = counted(report.gpus.len() as u64, "GPU");
     html! {
         (DOCTYPE)

@@ -1,6 +1,6 @@
 //! The beginning of the page: whether all is there, and the filters of the pictures.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::sentences;
 use super::unbroken::unbroken;
 use crate::answer::Report;
@@ -17,7 +17,7 @@ pub(super) fn first_line(report: &Report) -> Markup {
 }
 
 /// Writes the filters of the pictures. The script shows them, since they do nothing without it.
-pub(super) fn filters(report: &Report, names: &Names<'_>) -> Markup {
+pub(super) fn filters(report: &Report, names: &ReportNames<'_>) -> Markup {
     let Some(swim) = report.swim.known() else { return html! {} };
     let lanes = || swim.usual.iter().flat_map(|usual| &usual.lanes).chain(&swim.lanes);
     let dimensions: BTreeSet<&str> = lanes().map(|lane| &*lane.dimension).filter(|it| !it.is_empty()).collect();

@@ -1,13 +1,13 @@
 //! The section on pairs of ranks: a matrix of their rates or bytes, or of the nodes' in a large job, with the slow ones
 //! marked.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::sentences;
 use super::super::units::{bytes, count, counted, known, number, rate, time};
 use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin, shortened};
 use super::section::{absent, part};
-use super::table::Table;
-use crate::answer::{Pair, Pairs, Part};
+use super::table::PageTable;
+use crate::answer::{Pairs, Part, RankPair};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const MARKS: usize = 300;
 /// A figure of a pair: its name with the unit, and how its values are taken and written.
 struct Measure {
     name: &'static str,
-    value: fn(&Pair) -> Option<f64>,
+    value: fn(&RankPair) -> Option<f64>,
     text: fn(f64) -> String,
     /// Whether pairs in one cell are added up; else the least one is taken.
     is_sum: bool,
@@ -52,7 +52,7 @@ struct Side {
 
 impl Side {
     /// Makes a row for each GPU, or for each node of a large job, or for neighbours.
-    fn of(gpus: usize, nodes: &[String], names: &Names<'_>) -> Self {
+    fn of(gpus: usize, nodes: &[String], names: &ReportNames<'_>) -> Self {
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let mut order: Vec<&str> = vec![];
         for node in nodes.iter().map(String::as_str) {
@@ -82,7 +82,7 @@ impl Side {
     }
 
     /// Returns the row and the column of a pair: by its GPUs, or its ranks where these were not found.
-    fn place(&self, pair: &Pair) -> Option<(usize, usize)> {
+    fn place(&self, pair: &RankPair) -> Option<(usize, usize)> {
         let of = |gpu: usize| self.cell.get(gpu).copied();
         let (from, to) = gpus_of(pair)?;
         Some((of(from)?, of(to)?))
@@ -90,7 +90,7 @@ impl Side {
 }
 
 /// Writes the section.
-pub(super) fn of(pairs: &Part<Pairs>, names: &Names<'_>, nodes: &[String]) -> Markup {
+pub(super) fn of(pairs: &Part<Pairs>, names: &ReportNames<'_>, nodes: &[String]) -> Markup {
     part("pairs", "Network, from rank to rank", pairs, |pairs| {
         let measure = MEASURES.iter().find(|measure| pairs.rows.iter().any(|pair| (measure.value)(pair).is_some()));
         html! {
@@ -102,7 +102,7 @@ pub(super) fn of(pairs: &Part<Pairs>, names: &Names<'_>, nodes: &[String]) -> Ma
     })
 }
 
-fn gpus_of(pair: &Pair) -> Option<(usize, usize)> {
+fn gpus_of(pair: &RankPair) -> Option<(usize, usize)> {
     let rank = |rank: i32| usize::try_from(rank).ok();
     Some((pair.from.or(rank(pair.rank))?, pair.to.or(rank(pair.peer))?))
 }
@@ -118,7 +118,7 @@ fn cells(pairs: &Pairs, measure: &Measure, side: &Side) -> BTreeMap<(usize, usiz
     cells
 }
 
-fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, nodes: &[String]) -> Chart<'static> {
+fn chart(pairs: &Pairs, measure: &Measure, names: &ReportNames<'_>, nodes: &[String]) -> Chart<'static> {
     let beyond = pairs.rows.iter().filter_map(gpus_of).map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
     let gpus = names.len().max(beyond);
     let matrix = Side::of(gpus, nodes, names);
@@ -138,7 +138,7 @@ fn chart(pairs: &Pairs, measure: &Measure, names: &Names<'_>, nodes: &[String]) 
     let texts = &matrix.texts;
     let receivers = texts.iter().map(|name| shortened(name));
     let is_numbered = gpus <= NUMBERED;
-    let marked: Vec<&Pair> = pairs.rows.iter().filter(|pair| pair.slow).collect();
+    let marked: Vec<&RankPair> = pairs.rows.iter().filter(|pair| pair.slow).collect();
     let drawing = html! {
         (across(area, &x, "receiver", (0..).map(|cell| f64::from(cell) + 0.5).zip(receivers)))
         (bars_beside(area, texts, edge))
@@ -245,7 +245,7 @@ const COLUMNS: [&str; 14] = [
     "late receiver",
 ];
 
-fn row(pair: &Pair, names: &Names<'_>) -> Vec<String> {
+fn row(pair: &RankPair, names: &ReportNames<'_>) -> Vec<String> {
     let some = |number: u64, text: fn(u64) -> String| known((number > 0).then_some(number), text);
     vec![
         sentences::pair(pair, names),
@@ -265,17 +265,17 @@ fn row(pair: &Pair, names: &Names<'_>) -> Vec<String> {
     ]
 }
 
-fn slowest(pairs: &Pairs, names: &Names<'_>) -> Table {
-    let mut slow: Vec<&Pair> = pairs.rows.iter().filter(|pair| pair.slow).collect();
+fn slowest(pairs: &Pairs, names: &ReportNames<'_>) -> PageTable {
+    let mut slow: Vec<&RankPair> = pairs.rows.iter().filter(|pair| pair.slow).collect();
     slow.sort_by(|a, b| a.z.partial_cmp(&b.z).unwrap_or(std::cmp::Ordering::Equal));
     let rows = slow.into_iter().take(20).map(|pair| row(pair, names));
-    Table::new("Slow pairs, slowest first", &COLUMNS, 3, rows).without_unknown()
+    PageTable::new("Slow pairs, slowest first", &COLUMNS, 3, rows).without_unknown()
 }
 
-fn table(pairs: &Pairs, names: &Names<'_>) -> Table {
-    let mut order: Vec<&Pair> = pairs.rows.iter().collect();
+fn table(pairs: &Pairs, names: &ReportNames<'_>) -> PageTable {
+    let mut order: Vec<&RankPair> = pairs.rows.iter().collect();
     order.sort_by_key(|pair| std::cmp::Reverse(pair.bytes.max(pair.message_bytes)));
-    Table::new("All pairs, most bytes first", &COLUMNS, 3, order.into_iter().map(|pair| row(pair, names)))
+    PageTable::new("All pairs, most bytes first", &COLUMNS, 3, order.into_iter().map(|pair| row(pair, names)))
         .without_unknown()
 }
 
@@ -294,18 +294,23 @@ mod tests {
     #[test]
     fn a_large_job_has_a_row_for_each_node() {
         let report = crate::answer::sample::sample(128);
-        let side = Side::of(128, &report.nodes, &Names::of(&report));
+        let side = Side::of(128, &report.nodes, &ReportNames::of(&report));
         assert_eq!((side.texts.len(), side.texts[15].as_str(), side.cell[127]), (16, "node15", 15));
         assert_eq!(
-            Side::of(130, &[], &Names::of(&report)).note.unwrap(),
+            Side::of(130, &[], &ReportNames::of(&report)).note.unwrap(),
             "Each row is 2 neighbouring GPUs, named after the first."
         );
     }
 
     #[test]
     fn pairs_in_one_cell_add_their_bytes_or_show_the_slowest() {
-        let pair =
-            |from, to, rate| Pair { from: Some(from), to: Some(to), typical: Some(rate), bytes: 5, ..Pair::default() };
+        let pair = |from, to, rate| RankPair {
+            from: Some(from),
+            to: Some(to),
+            typical: Some(rate),
+            bytes: 5,
+            ..RankPair::default()
+        };
         let pairs =
             Pairs { rows: vec![pair(0, 2, 40.0), pair(1, 3, 30.0), pair(2, 0, 20.0)], left_out: 0, slow: vec![] };
         let side = Side { cell: vec![0, 0, 1, 1], texts: vec![], note: None };

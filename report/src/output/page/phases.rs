@@ -3,7 +3,7 @@
 use super::super::units::{TimeUnit, count, counted, number, share, time};
 use super::draw::{Area, Chart, Px, Scale, across, upright};
 use super::section::{absent, part};
-use super::table::Table;
+use super::table::PageTable;
 use crate::answer::{Part, PhaseWindow, Phases};
 use maud::{Markup, Render, html};
 
@@ -100,7 +100,7 @@ fn chart(window: &PhaseWindow, id: &str) -> Markup {
     .render()
 }
 
-fn table(order: &[&PhaseWindow]) -> Table {
+fn table(order: &[&PhaseWindow]) -> PageTable {
     let rows = order.iter().map(|window| {
         vec![
             window.from.clone(),
@@ -113,5 +113,5 @@ fn table(order: &[&PhaseWindow]) -> Table {
         ]
     });
     let columns = ["from", "to", "windows", "mean", "median", "p95", "negative"];
-    Table::new("Windows between phases", &columns, 2, rows)
+    PageTable::new("Windows between phases", &columns, 2, rows)
 }

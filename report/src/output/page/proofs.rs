@@ -1,6 +1,6 @@
 //! The picture beside each answer.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::units::{TimeUnit, rate, share, sizes, time};
 use super::budget;
@@ -30,7 +30,7 @@ fn picture(title: &str, size: [f64; 2], key: &Markup, drawing: &Markup, [to, nam
 }
 
 /// Draws own excess by rank; where that is unknown, waits.
-pub(super) fn late(report: &Report, names: &Names<'_>) -> Option<Markup> {
+pub(super) fn late(report: &Report, names: &ReportNames<'_>) -> Option<Markup> {
     let name = |place: usize| names.gpu(place);
     if let Some(stragglers) = report.stragglers.known().filter(|it| it.ranks.iter().any(|it| it.excess_us.is_some())) {
         let excesses = || stragglers.ranks.iter().map(|rank| rank.excess_us);
@@ -65,7 +65,7 @@ pub(super) fn late(report: &Report, names: &Names<'_>) -> Option<Markup> {
 }
 
 /// Draws where the time of a step goes.
-pub(super) fn cost(report: &Report, names: &Names<'_>) -> Option<Markup> {
+pub(super) fn cost(report: &Report, names: &ReportNames<'_>) -> Option<Markup> {
     let budget = report.budget.known().filter(|budget| budget.whole.total_ns > 0)?;
     let (size, drawing) = budget::proof(budget, names);
     let title = if budget.gpus.len() > 1 {
@@ -77,7 +77,7 @@ pub(super) fn cost(report: &Report, names: &Names<'_>) -> Option<Markup> {
 }
 
 /// Draws the bus bandwidth of the operations that move most bytes, beside their links.
-pub(super) fn network(report: &Report, names: &Names<'_>) -> Option<Markup> {
+pub(super) fn network(report: &Report, names: &ReportNames<'_>) -> Option<Markup> {
     let speed = report.speed.known()?;
     let moved = |row: &SpeedRow| row.to_bytes as f64 * row.count as f64;
     let mut rows: Vec<&SpeedRow> = speed.rows.iter().filter(|row| row.busbw.is_some()).collect();

@@ -1,10 +1,10 @@
 //! The section on how fast operations are: bus bandwidth over size, and all figures by size, algorithm and protocol.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{UNKNOWN, bytes, count, counted, known, number, rate, share, sizes, time};
-use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, marker, upright};
+use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, marker, upright};
 use super::section::{absent, part};
-use super::table::Table;
+use super::table::PageTable;
 use crate::answer::{Part, Speed, SpeedRow};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ struct Curve {
 }
 
 /// Writes the section.
-pub(super) fn of(speed: &Part<Speed>, names: &Names<'_>) -> Markup {
+pub(super) fn of(speed: &Part<Speed>, names: &ReportNames<'_>) -> Markup {
     part("speed", "How fast operations are", speed, |speed| {
         let (curves, more) = curves(&speed.rows, names);
         html! {
@@ -40,7 +40,7 @@ pub(super) fn of(speed: &Part<Speed>, names: &Names<'_>) -> Markup {
 
 /// Makes the curves, one for each function and communicator; if these are too many, for each function, dimension and
 /// number of ranks. Returns the number of curves that found no room, too.
-fn curves(rows: &[SpeedRow], names: &Names<'_>) -> (Vec<Curve>, usize) {
+fn curves(rows: &[SpeedRow], names: &ReportNames<'_>) -> (Vec<Curve>, usize) {
     let single =
         grouped(rows, |row| format!("{}, {}, {} ranks", row.function, names.communicator(&row.comm), row.nranks));
     let mut curves = if single.len() <= CURVES {
@@ -99,7 +99,7 @@ fn links(speed: &Speed) -> Vec<f64> {
     links
 }
 
-fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Chart<'static> {
+fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &ReportNames<'_>) -> Chart<'static> {
     let links = links(speed);
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let most = points().map(|(_, _, [_, most])| *most).chain(links.iter().copied()).fold(0.0, f64::max);
@@ -137,8 +137,8 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
         (class.clone(), Mark::Line(series), format!("{}{of}", curve.name))
     };
     let keys: Vec<_> = curves.iter().zip(&classes).enumerate().map(key).collect();
-    let keys: Vec<Key<'_>> =
-        keys.iter().map(|(class, mark, text)| Key { class, mark: *mark, text: text.clone() }).collect();
+    let keys: Vec<LegendEntry<'_>> =
+        keys.iter().map(|(class, mark, text)| LegendEntry { class, mark: *mark, text: text.clone() }).collect();
     let fastest = curves
         .iter()
         .flat_map(|curve| curve.points.iter().map(move |point| (point, curve)))
@@ -159,7 +159,7 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &Names<'_>) -> Cha
             ))
         ),
         size: [880.0, AREA.bottom + 46.0],
-        key: Key::draw(&keys),
+        key: LegendEntry::draw(&keys),
         drawing,
         notes: html! {
             p {
@@ -193,7 +193,7 @@ fn ranges(curve: &Curve, x: &Scale, y: &Scale) -> Markup {
     path.data()
 }
 
-fn table(speed: &Speed, names: &Names<'_>) -> Table {
+fn table(speed: &Speed, names: &ReportNames<'_>) -> PageTable {
     let row = |row: &SpeedRow| {
         let text = |text: &str| if text.is_empty() { UNKNOWN.to_owned() } else { text.to_owned() };
         vec![
@@ -237,6 +237,6 @@ fn table(speed: &Speed, names: &Names<'_>) -> Table {
         "busiest rank, GB/s",
         "largest rank over mean",
     ];
-    Table::new("Transfers by function, communicator and size", &columns, 2, speed.rows.iter().map(row))
+    PageTable::new("Transfers by function, communicator and size", &columns, 2, speed.rows.iter().map(row))
         .without_unknown()
 }

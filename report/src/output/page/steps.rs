@@ -1,12 +1,12 @@
 //! The section on steps: their lengths one after the other and as a distribution, with outliers, shifts and pauses, and
 //! the slowest ones.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, share, time};
-use super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, upright};
+use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, upright};
 use super::section::{absent, part};
-use super::table::Table;
-use crate::answer::{Event, Report, StepSource, Steps};
+use super::table::PageTable;
+use crate::answer::{Report, StepSource, Steps, StragglerPause};
 use maud::{Markup, Render, html};
 
 const AREA: Area = Area { left: 64.0, top: 34.0, right: 716.0, bottom: 250.0 };
@@ -16,7 +16,7 @@ const BESIDE: Area = Area { left: 736.0, top: 34.0, right: 866.0, bottom: 250.0 
 const BINS: usize = 36;
 
 /// Writes the section.
-pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
+pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
     let events = report.stragglers.known().map_or(&[][..], |stragglers| &stragglers.events);
     part("steps", "How long steps take", &report.steps, |steps| lengths(steps, events, names))
 }
@@ -46,7 +46,7 @@ fn found(steps: &Steps) -> String {
     )
 }
 
-fn lengths(steps: &Steps, events: &[Event], names: &Names<'_>) -> Markup {
+fn lengths(steps: &Steps, events: &[StragglerPause], names: &ReportNames<'_>) -> Markup {
     if steps.lengths_us.is_empty() {
         return html! { (absent("no step has a length.")) p { (found(steps)) } };
     }
@@ -64,7 +64,7 @@ fn lengths(steps: &Steps, events: &[Event], names: &Names<'_>) -> Markup {
     line.line(steps.lengths_us.iter().enumerate().map(point));
     let median = y.at(steps.median_us / unit.us);
     let cut = steps.lengths_us.iter().filter(|us| **us > top).count();
-    let paused: Vec<(&Event, f64)> =
+    let paused: Vec<(&StragglerPause, f64)> =
         events.iter().filter_map(|event| Some((event, height(event.step)?))).take(200).collect();
     let drawing = html! {
         (across(AREA, &x, "step behind the warm-up, number", x.counts(10)))
@@ -100,8 +100,8 @@ fn lengths(steps: &Steps, events: &[Event], names: &Names<'_>) -> Markup {
         }
     };
     let mut keys = vec![
-        Key { class: "length", mark: Mark::Plain, text: "length".into() },
-        Key { class: "median", mark: Mark::Plain, text: format!("median, {}", time(steps.median_us)) },
+        LegendEntry { class: "length", mark: Mark::Plain, text: "length".into() },
+        LegendEntry { class: "median", mark: Mark::Plain, text: format!("median, {}", time(steps.median_us)) },
     ];
     let signs = [
         ("outlier", Mark::Ring, steps.outliers.len()),
@@ -109,7 +109,7 @@ fn lengths(steps: &Steps, events: &[Event], names: &Names<'_>) -> Markup {
         ("pause", Mark::Wedge, paused.len()),
     ];
     for (class, mark, number) in signs.into_iter().filter(|(.., number)| *number > 0) {
-        keys.push(Key { class, mark, text: counted(number as u64, class) });
+        keys.push(LegendEntry { class, mark, text: counted(number as u64, class) });
     }
     Chart {
         id: "steps-chart",
@@ -125,7 +125,7 @@ fn lengths(steps: &Steps, events: &[Event], names: &Names<'_>) -> Markup {
             counted(steps.shifts.len() as u64, "shift")
         ),
         size: [880.0, 294.0],
-        key: Key::draw(&keys),
+        key: LegendEntry::draw(&keys),
         drawing,
         notes: html! {
             p { (found(steps)) }
@@ -166,7 +166,7 @@ fn distribution(steps: &Steps, top: f64, y: &Scale) -> Markup {
     }
 }
 
-fn slowest(steps: &Steps, names: &Names<'_>) -> Table {
+fn slowest(steps: &Steps, names: &ReportNames<'_>) -> PageTable {
     let rows = steps.slowest.iter().map(|slow| {
         vec![
             count(slow.step),
@@ -179,16 +179,16 @@ fn slowest(steps: &Steps, names: &Names<'_>) -> Table {
         ]
     });
     let columns = ["step", "waited for most", "length", "mean wait of a GPU", "waits for that GPU"];
-    Table::new("The slowest steps", &columns, 2, rows)
+    PageTable::new("The slowest steps", &columns, 2, rows)
 }
 
-fn shifts(steps: &Steps) -> Table {
+fn shifts(steps: &Steps) -> PageTable {
     let rows = steps.shifts.iter().map(|shift| {
         let change = shift.to_us / shift.from_us - 1.0;
         let sign = if change < 0.0 { "-" } else { "+" };
         vec![count(shift.step), time(shift.from_us), time(shift.to_us), format!("{sign}{}", share(change.abs()))]
     });
-    Table::new(
+    PageTable::new(
         "Shifts of the steps' length",
         &["from step", "median of 10 before", "median of 10 from it on", "change"],
         0,
@@ -196,7 +196,7 @@ fn shifts(steps: &Steps) -> Table {
     )
 }
 
-fn table(steps: &Steps, in_bin: f64) -> Table {
+fn table(steps: &Steps, in_bin: f64) -> PageTable {
     let rows = steps.lengths_us.iter().enumerate().map(|(place, us)| {
         let first = (place as f64 * in_bin) as u64;
         let kind = if steps.outliers.iter().any(|step| (first..first + in_bin as u64).contains(step)) {
@@ -206,5 +206,5 @@ fn table(steps: &Steps, in_bin: f64) -> Table {
         };
         vec![count(first), kind.to_owned(), time(*us)]
     });
-    Table::new("Length of the steps", &["step", "kind", "length"], 2, rows)
+    PageTable::new("Length of the steps", &["step", "kind", "length"], 2, rows)
 }

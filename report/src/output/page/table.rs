@@ -12,7 +12,7 @@ const LONG: usize = 28;
 
 /// A table. The first column heads its rows.
 #[derive(Debug, Clone)]
-pub(super) struct Table {
+pub(super) struct PageTable {
     caption: String,
     columns: Vec<&'static str>,
     /// Number of columns at the left that are text; the others are numbers.
@@ -23,7 +23,7 @@ pub(super) struct Table {
     is_open: bool,
 }
 
-impl Table {
+impl PageTable {
     /// Takes rows until the table is full. The first `texts` columns are text.
     pub(super) fn new(
         caption: impl Into<String>,
@@ -71,7 +71,7 @@ impl Table {
     }
 }
 
-impl Render for Table {
+impl Render for PageTable {
     fn render(&self) -> Markup {
         let rows = self.rows.len() + self.more;
         let table = html! {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_table_has_a_caption_and_scopes_and_escapes_its_text() {
-        let table = Table::new("Waits", &["GPU", "wait"], 1, [vec!["<b>".into(), "1 us".into()]]).render().0;
+        let table = PageTable::new("Waits", &["GPU", "wait"], 1, [vec!["<b>".into(), "1 us".into()]]).render().0;
         for part in
             ["<caption>Waits</caption>", r#"scope="col""#, r#"<th class="t" scope="row">&lt;b&gt;</th>"#, "(1 row)"]
         {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn rows_that_do_not_fit_are_counted() {
-        let table = Table::new("Waits", &["GPU"], 1, (0..2000).map(|row| vec![row.to_string()])).render().0;
+        let table = PageTable::new("Waits", &["GPU"], 1, (0..2000).map(|row| vec![row.to_string()])).render().0;
         assert_eq!(table.matches(r#"scope="row""#).count(), 1024);
         assert!(table.contains("976 more rows"), "{table}");
     }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn columns_of_unknown_figures_are_left_out() {
         let rows = [vec!["a".to_owned(), "-".into(), "1".into()], vec!["b".into(), "".into(), "-".into()]];
-        let table = Table::new("Waits", &["GPU", "nothing", "time"], 1, rows).without_unknown().render().0;
+        let table = PageTable::new("Waits", &["GPU", "nothing", "time"], 1, rows).without_unknown().render().0;
         assert!(!table.contains("nothing") && table.contains("time"), "{table}");
     }
 }

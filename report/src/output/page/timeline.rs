@@ -1,11 +1,11 @@
 //! The section with two steps in detail: a median one and the slowest one, with the critical path.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{bytes, count, counted, known, part_of, share, time};
 use super::draw::Chart;
-use super::lanes::{Lanes, colours, transfer_us};
+use super::lanes::{StepLanes, colours, transfer_us};
 use super::section::{absent, part};
-use super::table::Table;
+use super::table::PageTable;
 use crate::answer::{Report, Swim, SwimBar, SwimLane};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const CALLS: usize = 200;
 
 /// Writes the section.
-pub(super) fn of(report: &Report, names: &Names<'_>) -> Markup {
+pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
     let slowest = report.steps.known().and_then(|steps| steps.slowest.first()).map(|slow| slow.step);
     part("timeline", "A step, rank by rank", &report.swim, |swim| {
         if swim.lanes.is_empty() {
@@ -50,9 +50,14 @@ fn choice(swim: &Swim, usual: &Swim, title: &str) -> Markup {
     }
 }
 
-fn chart<'a>(swim: &Swim, [id, title]: [&'a str; 2], colours: &BTreeMap<&str, usize>, names: &Names<'_>) -> Chart<'a> {
+fn chart<'a>(
+    swim: &Swim,
+    [id, title]: [&'a str; 2],
+    colours: &BTreeMap<&str, usize>,
+    names: &ReportNames<'_>,
+) -> Chart<'a> {
     let gpus = names.len();
-    let drawn = Lanes::of(swim, colours, names);
+    let drawn = StepLanes::of(swim, colours, names);
     let calls: usize = swim.lanes.iter().map(|lane| lane.bars.len()).sum();
     let step = swim.step.map_or_else(|| "The recording".to_owned(), |step| format!("Step {}", count(step)));
     Chart {
@@ -94,7 +99,7 @@ fn chart<'a>(swim: &Swim, [id, title]: [&'a str; 2], colours: &BTreeMap<&str, us
 }
 
 /// Returns where the path's time goes: the GPU with most of it.
-fn in_words(swim: &Swim, names: &Names<'_>) -> String {
+fn in_words(swim: &Swim, names: &ReportNames<'_>) -> String {
     let shares = shares(swim);
     let all: f64 = shares.values().map(|[own, operations]| own + operations).sum();
     let own = shares.iter().max_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]));
@@ -114,7 +119,7 @@ fn shares(swim: &Swim) -> BTreeMap<usize, [f64; 2]> {
     shares
 }
 
-fn on_path(swim: &Swim, names: &Names<'_>) -> Table {
+fn on_path(swim: &Swim, names: &ReportNames<'_>) -> PageTable {
     let mut order: Vec<(usize, [f64; 2])> = shares(swim).into_iter().collect();
     order.sort_by(|(_, a), (_, b)| (b[0] + b[1]).total_cmp(&(a[0] + a[1])));
     let all: f64 = order.iter().map(|(_, [own, operations])| own + operations).sum();
@@ -122,10 +127,10 @@ fn on_path(swim: &Swim, names: &Names<'_>) -> Table {
         vec![names.gpu(gpu), time(own), time(operations), share(part_of(own + operations, all))]
     });
     let columns = ["GPU", "between operations", "in operations that it began last", "of the path"];
-    Table::new("Critical path by GPU", &columns, 1, rows)
+    PageTable::new("Critical path by GPU", &columns, 1, rows)
 }
 
-fn lanes(swim: &Swim, names: &Names<'_>) -> Table {
+fn lanes(swim: &Swim, names: &ReportNames<'_>) -> PageTable {
     let rows = swim.lanes.iter().map(|lane| {
         let sum = |of: fn(&SwimBar) -> f64| lane.bars.iter().map(of).sum::<f64>();
         let waits_known = lane.bars.iter().any(|bar| bar.wait_until_us.is_some());
@@ -138,11 +143,11 @@ fn lanes(swim: &Swim, names: &Names<'_>) -> Table {
         ]
     });
     let columns = ["GPU", "communicator", "calls", "sum of waits", "sum of transfers"];
-    Table::new("Lanes by communicator", &columns, 2, rows)
+    PageTable::new("Lanes by communicator", &columns, 2, rows)
 }
 
 /// Makes the table of the calls that waited longest.
-fn longest(swim: &Swim, names: &Names<'_>) -> Table {
+fn longest(swim: &Swim, names: &ReportNames<'_>) -> PageTable {
     let wait = |bar: &SwimBar| transfer_us(bar) - bar.start_us;
     let mut calls: Vec<(&SwimLane, &SwimBar)> =
         swim.lanes.iter().flat_map(|lane| lane.bars.iter().map(move |bar| (lane, bar))).collect();
@@ -161,5 +166,5 @@ fn longest(swim: &Swim, names: &Names<'_>) -> Table {
         ]
     });
     let columns = ["GPU", "communicator", "operation", "bytes", "enqueued at", "begins at", "waits", "transfers"];
-    Table::new("Calls of the step that waited longest", &columns, 3, rows)
+    PageTable::new("Calls of the step that waited longest", &columns, 3, rows)
 }

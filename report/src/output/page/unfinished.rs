@@ -1,9 +1,9 @@
 //! The section on operations that are not over.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{bytes, count, counted};
 use super::section::part;
-use super::table::Table;
+use super::table::PageTable;
 use crate::answer::{Behind, Part, Unfinished, Whereabouts};
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ const COMMUNICATORS: usize = 50;
 const OPEN: usize = 16;
 
 /// Writes the section.
-pub(super) fn of(unfinished: &Part<Unfinished>, names: &Names<'_>) -> Markup {
+pub(super) fn of(unfinished: &Part<Unfinished>, names: &ReportNames<'_>) -> Markup {
     part("unfinished", "Not over", unfinished, |unfinished| {
         let not_over = unfinished.communicators.len();
         html! {
@@ -32,7 +32,7 @@ pub(super) fn of(unfinished: &Part<Unfinished>, names: &Names<'_>) -> Markup {
     })
 }
 
-fn one(behind: &Behind, names: &Names<'_>) -> Markup {
+fn one(behind: &Behind, names: &ReportNames<'_>) -> Markup {
     let name = names.communicator(&behind.comm);
     html! {
         h3 { "Communicator " (name) }
@@ -48,7 +48,7 @@ fn one(behind: &Behind, names: &Names<'_>) -> Markup {
     }
 }
 
-fn table(behind: &Behind, name: &str, names: &Names<'_>) -> Table {
+fn table(behind: &Behind, name: &str, names: &ReportNames<'_>) -> PageTable {
     let operation = |operation: &Option<(String, Option<u64>, u64)>| match operation {
         Some((function, number, size)) => {
             let number = number.map_or_else(String::new, |number| format!(" {number}"));
@@ -67,5 +67,5 @@ fn table(behind: &Behind, name: &str, names: &Names<'_>) -> Table {
         ]
     };
     let columns = ["rank", "GPU", "last begun", "last ended", "begun", "ended"];
-    Table::new(format!("Where the ranks of {name} stand"), &columns, 4, behind.ranks.iter().map(row))
+    PageTable::new(format!("Where the ranks of {name} stand"), &columns, 4, behind.ranks.iter().map(row))
 }

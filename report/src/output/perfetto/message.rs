@@ -10,7 +10,7 @@ pub(super) struct Packet {
     #[prost(uint32, tag = "10")]
     pub(super) sequence: u32,
     #[prost(message, optional, tag = "11")]
-    pub(super) event: Option<Event>,
+    pub(super) event: Option<TrackEvent>,
     #[prost(message, optional, tag = "60")]
     pub(super) track: Option<Track>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Track {
     #[prost(string, tag = "2")]
     pub(super) name: String,
     #[prost(message, optional, tag = "3")]
-    pub(super) process: Option<Process>,
+    pub(super) process: Option<ProcessDescriptor>,
     #[prost(uint64, optional, tag = "5")]
     pub(super) parent: Option<u64>,
     /// For a track of values.
@@ -44,7 +44,7 @@ pub(super) const TIME_NS: i32 = 1;
 
 /// `ProcessDescriptor`.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Process {
+pub(super) struct ProcessDescriptor {
     #[prost(int32, tag = "1")]
     pub(super) pid: i32,
     #[prost(string, tag = "6")]
@@ -53,7 +53,7 @@ pub(super) struct Process {
 
 /// `TrackEvent`.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Event {
+pub(super) struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
     pub(super) annotations: Vec<Annotation>,
     /// [`BEGIN`], [`END`], [`INSTANT`] or [`VALUE`].

@@ -9,12 +9,14 @@ mod tests;
 
 use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
-use crate::stream::Judged;
-use message::{Annotation, BEGIN, Counter, END, Event, INSTANT, Packet, Process, TIME_NS, Track, VALUE, Value};
+use crate::stream::JudgedCall;
+use message::{
+    Annotation, BEGIN, Counter, END, INSTANT, Packet, ProcessDescriptor, TIME_NS, Track, TrackEvent, VALUE, Value,
+};
 use prost::Message;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
-use step::Steps;
+use step::StepTrack;
 
 /// The only sequence of packets.
 const SEQUENCE: u32 = 1;
@@ -35,7 +37,7 @@ pub struct Trace<W> {
     last: u64,
     gpus: FxHashMap<usize, u64>,
     tracks: FxHashMap<(usize, usize), Tracks>,
-    steps: FxHashMap<usize, Steps>,
+    steps: FxHashMap<usize, StepTrack>,
     /// The first error; nothing is written behind it.
     failed: Option<io::Error>,
     /// Calls that were written.
@@ -77,7 +79,7 @@ impl<W: Write> Trace<W> {
         self.write(&Packet { sequence: SEQUENCE, track: Some(track), ..Packet::default() });
     }
 
-    fn event(&mut self, time: i64, event: Event) {
+    fn event(&mut self, time: i64, event: TrackEvent) {
         let timestamp = u64::try_from(time).unwrap_or(0);
         self.write(&Packet { timestamp: Some(timestamp), sequence: SEQUENCE, event: Some(event), track: None });
     }
@@ -91,7 +93,7 @@ impl<W: Write> Trace<W> {
         let (uuid, name) = (self.last, job.gpus.get(gpu).map_or_else(String::new, |gpu| gpu.name.clone()));
         // Perfetto takes 0 for its idle process
         let pid = i32::try_from(gpu).unwrap_or(i32::MAX).saturating_add(1);
-        let process = Some(Process { pid, name: name.clone() });
+        let process = Some(ProcessDescriptor { pid, name: name.clone() });
         self.describe(Track { uuid, name, process, ..Track::default() });
         self.gpus.insert(gpu, uuid);
         uuid
@@ -105,7 +107,7 @@ impl<W: Write> Trace<W> {
     }
 
     /// Takes a call on the GPU into its step.
-    fn step(&mut self, job: &Job, judged: &Judged, placed: &Placed<'_>, [start, stop]: [i64; 2]) {
+    fn step(&mut self, job: &Job, judged: &JudgedCall, placed: &Placed<'_>, [start, stop]: [i64; 2]) {
         let gpu = judged.call().gpu;
         let mut steps = match self.steps.remove(&gpu) {
             Some(steps) => steps,
@@ -115,7 +117,7 @@ impl<W: Write> Trace<W> {
                 let parent = self.gpu(job, gpu);
                 let slices = self.child(parent, "steps".into(), None);
                 let waits = self.child(parent, "waited in a step".into(), Some(Counter { unit: TIME_NS }));
-                Steps::new(slices, waits)
+                StepTrack::new(slices, waits)
             }
         };
         if steps.number() != placed.step {
@@ -123,7 +125,7 @@ impl<W: Write> Trace<W> {
             if let Some(number) = placed.step {
                 let name = Some(format!("step {number}"));
                 let begin = steps.begin(number, start);
-                self.event(begin, Event { kind: BEGIN, track: steps.slices, name, ..Event::default() });
+                self.event(begin, TrackEvent { kind: BEGIN, track: steps.slices, name, ..TrackEvent::default() });
             }
         }
         steps.add(stop, judged.part.wait);
@@ -131,11 +133,11 @@ impl<W: Write> Trace<W> {
     }
 
     /// Ends the step that is under way, where the next one begins or with its last call.
-    fn end_step(&mut self, steps: &mut Steps, next: Option<i64>) {
+    fn end_step(&mut self, steps: &mut StepTrack, next: Option<i64>) {
         let Some(ended) = steps.end(next) else { return };
-        self.event(ended.stop, Event { kind: END, track: steps.slices, ..Event::default() });
+        self.event(ended.stop, TrackEvent { kind: END, track: steps.slices, ..TrackEvent::default() });
         if let Some(waited) = ended.waited {
-            let value = Event { kind: VALUE, track: steps.waits, value: Some(waited), ..Event::default() };
+            let value = TrackEvent { kind: VALUE, track: steps.waits, value: Some(waited), ..TrackEvent::default() };
             self.event(ended.begin, value);
         }
     }
@@ -172,7 +174,7 @@ fn annotation(name: &str, value: Value) -> Annotation {
 }
 
 /// Returns the properties of a call that Perfetto shows beside it.
-fn annotations(judged: &Judged) -> Vec<Annotation> {
+fn annotations(judged: &JudgedCall) -> Vec<Annotation> {
     let call = judged.call();
     let unsigned = |name, value: u64| annotation(name, Value::Unsigned(value));
     let signed = |name, value: i64| annotation(name, Value::Signed(value));
@@ -182,7 +184,7 @@ fn annotations(judged: &Judged) -> Vec<Annotation> {
         all.extend([unsigned("sequence", sequence), unsigned("replay", replay.into())]);
     }
     for (name, value) in [("algorithm", call.algorithm), ("protocol", call.protocol)] {
-        if value != common::name::Name::none() {
+        if value != common::name::FunctionName::none() {
             all.push(text(name, value.text().to_string()));
         }
     }
@@ -194,24 +196,29 @@ fn annotations(judged: &Judged) -> Vec<Annotation> {
 }
 
 impl<W: Write> Onlooker for Trace<W> {
-    fn call(&mut self, job: &Job, judged: &Judged, placed: &Placed<'_>) {
+    fn call(&mut self, job: &Job, judged: &JudgedCall, placed: &Placed<'_>) {
         let call = judged.call();
         let name = || Some(call.function.text().to_string());
-        let slice =
-            |kind, track, name| Event { kind, track, name, categories: vec!["nccl".into()], ..Event::default() };
+        let slice = |kind, track, name| TrackEvent {
+            kind,
+            track,
+            name,
+            categories: vec!["nccl".into()],
+            ..TrackEvent::default()
+        };
         self.calls += 1;
         let host = self.gpu(job, call.gpu);
-        let mark = Event { annotations: annotations(judged), ..slice(INSTANT, host, name()) };
+        let mark = TrackEvent { annotations: annotations(judged), ..slice(INSTANT, host, name()) };
         let Some([start, stop]) = judged.part.span else {
             self.event(call.enqueued, mark);
             return;
         };
-        self.event(call.enqueued, Event { annotations: Vec::new(), ..mark });
+        self.event(call.enqueued, TrackEvent { annotations: Vec::new(), ..mark });
         self.step(job, judged, placed, [start, stop]);
         let track = self.track(job, (call.gpu, call.communicator), placed.dimension, [start, stop]);
         // Perfetto takes a flow of number 0 for none
         let flows = vec![judged.occurrence + 1];
-        self.event(start, Event { annotations: annotations(judged), flows, ..slice(BEGIN, track, name()) });
+        self.event(start, TrackEvent { annotations: annotations(judged), flows, ..slice(BEGIN, track, name()) });
         if let Some([latest, _]) = judged.latest.filter(|[latest, _]| *latest > start && *latest < stop) {
             self.event(start, slice(BEGIN, track, Some("wait".into())));
             self.event(latest, slice(END, track, None));

@@ -2,7 +2,7 @@
 
 /// A step of a GPU.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct OpenStep {
     number: u64,
     begin: i64,
     /// Latest end of its calls.
@@ -21,17 +21,17 @@ pub(super) struct Ended {
 
 /// The steps of a GPU, one after the other.
 #[derive(Debug)]
-pub(super) struct Steps {
+pub(super) struct StepTrack {
     /// Track of the steps.
     pub(super) slices: u64,
     /// Track of what the GPU waited in each.
     pub(super) waits: u64,
-    present: Option<Step>,
+    present: Option<OpenStep>,
     /// End of the step before.
     last: i64,
 }
 
-impl Steps {
+impl StepTrack {
     pub(super) fn new(slices: u64, waits: u64) -> Self {
         Self { slices, waits, present: None, last: i64::MIN }
     }
@@ -44,7 +44,7 @@ impl Steps {
     /// Begins a step with its first call. Returns its begin, which is not before the end of the one before.
     pub(super) fn begin(&mut self, number: u64, start: i64) -> i64 {
         let begin = start.max(self.last);
-        self.present = Some(Step { number, begin, stop: begin, waited: None });
+        self.present = Some(OpenStep { number, begin, stop: begin, waited: None });
         begin
     }
 
@@ -59,7 +59,7 @@ impl Steps {
 
     /// Ends the step that is under way: with the next one's begin, or its own last call.
     pub(super) fn end(&mut self, next: Option<i64>) -> Option<Ended> {
-        let Step { begin, stop, waited, .. } = self.present.take()?;
+        let OpenStep { begin, stop, waited, .. } = self.present.take()?;
         self.last = next.unwrap_or(stop).max(begin);
         Some(Ended { begin, stop: self.last, waited })
     }

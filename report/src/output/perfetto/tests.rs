@@ -1,9 +1,9 @@
 //! The trace, decoded.
 
 use super::*;
-use crate::job::{Communicator, Gpu, Member, Source};
-use crate::stream::{Call, Kind, Part};
-use common::name::Name;
+use crate::job::{Communicator, Gpu, Member, TimedBy};
+use crate::stream::{Call, CallKind, RankPart};
+use common::name::FunctionName;
 
 /// `Trace`.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -22,24 +22,24 @@ fn job() -> Job {
     }
 }
 
-fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judged {
+fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> JudgedCall {
     let call = Call {
         communicator: 0,
         rank: gpu as i32,
         gpu,
-        kind: Kind::Collective,
-        function: Name::of(Some(c"AllReduce")),
+        kind: CallKind::Collective,
+        function: FunctionName::of(Some(c"AllReduce")),
         sequence: Some((7, 0)),
         bytes: 64,
         count: None,
-        datatype: Name::none(),
+        datatype: FunctionName::none(),
         root: None,
         messages: Box::default(),
-        algorithm: Name::of(Some(c"RING")),
-        protocol: Name::none(),
+        algorithm: FunctionName::of(Some(c"RING")),
+        protocol: FunctionName::none(),
         enqueued: 1_100,
         enqueued_own: 1_100,
-        source: if span.is_some() { Source::Stamps } else { Source::Enqueue },
+        source: if span.is_some() { TimedBy::Stamps } else { TimedBy::Enqueue },
         duration: 0,
         time: None,
         stream: 0,
@@ -47,13 +47,13 @@ fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judge
         unfinished: false,
     };
     let wait = latest.zip(span).map(|([latest, _], [start, _])| latest - start);
-    let part = Part { call, span, wait, likely: 10, error: 20 };
-    Judged { part, occurrence: 4, latest, cost: None, shared: 0, lateness: 0 }
+    let part = RankPart { call, span, wait, likely: 10, error: 20 };
+    JudgedCall { part, occurrence: 4, latest, cost: None, shared: 0, lateness: 0 }
 }
 
 const OUTSIDE: Placed<'_> = Placed { step: None, dimension: "unknown" };
 
-fn written(all: &[Judged]) -> Vec<Packet> {
+fn written(all: &[JudgedCall]) -> Vec<Packet> {
     let mut trace = Trace::new(Vec::new());
     all.iter().for_each(|judged| trace.call(&job(), judged, &OUTSIDE));
     Whole::decode(trace.finish().unwrap().as_slice()).unwrap().packets

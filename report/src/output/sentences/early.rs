@@ -1,13 +1,13 @@
 //! Ranks that stand before the others: the first thing to know of a job that hung or died.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{count, counted};
 use super::words::capital;
 use crate::answer::{Early, Report};
 
 /// Returns which ranks others wait for, or whose data end early; `None` if there are none.
 pub(super) fn early(report: &Report) -> Option<String> {
-    let (names, all) = (Names::of(report), &report.complete.early);
+    let (names, all) = (ReportNames::of(report), &report.complete.early);
     let (first, more) = all.split_first()?;
     let name = names.gpu(first.gpu);
     let place = first.step.map_or_else(String::new, |step| format!(" in step {}", count(step)));
@@ -25,7 +25,7 @@ pub(super) fn early(report: &Report) -> Option<String> {
     Some(text + next + &others)
 }
 
-fn wait(early: &Early, names: &Names<'_>) -> String {
+fn wait(early: &Early, names: &ReportNames<'_>) -> String {
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| format!(" {number}"));
     let operation = early.waits_in.as_ref().map_or_else(String::new, |(function, sequence)| {
         format!(" in {function}{} of {}", number(*sequence), names.communicator(&early.comm))

@@ -1,11 +1,11 @@
 //! Which rank is late, and what a step would gain without its extra time.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{count, counted, part_of, share, time};
 use super::sums;
 use super::words::{absent, capital};
 use crate::analysis::stragglers::RESOLVED_US;
-use crate::answer::{Event, Group, Report, Straggler, Stragglers, Verdict, Verdicted, When, Why};
+use crate::answer::{AnswerVerdict, RankGroup, Report, Straggler, StragglerPause, Stragglers, Verdicted, When, Why};
 
 /// Share of a step from which on a gain is much.
 const MUCH: f64 = 0.05;
@@ -31,8 +31,8 @@ pub(super) fn answer(report: &Report) -> Verdicted {
 
 /// Of summaries, or of operations without GPU times.
 fn without_own_times(report: &Report) -> Verdicted {
-    let sums = report.late.known().and_then(|late| sums::late(late, &Names::of(report)));
-    let (verdict, text) = sums.unwrap_or_else(|| (Verdict::Unknown, absent(report.stragglers.absent())));
+    let sums = report.late.known().and_then(|late| sums::late(late, &ReportNames::of(report)));
+    let (verdict, text) = sums.unwrap_or_else(|| (AnswerVerdict::Unknown, absent(report.stragglers.absent())));
     Verdicted { verdict, text, ..Verdicted::default() }
 }
 
@@ -76,7 +76,7 @@ fn somebody(report: &Report, stragglers: &Stragglers, found: &[Straggler]) -> Ve
         None => "Look at its share of the work first, then at its host and its GPU.",
     };
     let next = if found.len() > 1 { next.replacen("its", "their", 2) } else { next.into() };
-    let verdict = if gain.is_none_or(|gain| gain >= MUCH) { Verdict::Bad } else { Verdict::Look };
+    let verdict = if gain.is_none_or(|gain| gain >= MUCH) { AnswerVerdict::Bad } else { AnswerVerdict::Look };
     if !why.is_empty() {
         text += &format!(" {why}");
     }
@@ -95,7 +95,7 @@ fn excess(report: &Report, stragglers: &Stragglers, it: &Straggler, are_several:
     }
     let part = if usual > 0.0 { format!(" ({})", share(it.excess_us / usual)) } else { String::new() };
     let peers = match it.group {
-        Group::Stage => "than the other stages".into(),
+        RankGroup::Stage => "than the other stages".into(),
         _ => format!("than its {}", counted(it.peers, "peer")),
     };
     let period = if stragglers.steps > 0 { " a step" } else { "" };
@@ -132,12 +132,12 @@ fn why(why: Why) -> &'static str {
 
 /// Names a straggler: a rank that is a stage by itself is both.
 fn subject(report: &Report, it: &Straggler) -> String {
-    let names = Names::of(report);
+    let names = ReportNames::of(report);
     match (it.group, &it.gpus[..]) {
-        (Group::Stage, [gpu]) => format!("{}, which is {} of the pipeline,", names.gpu(*gpu), it.name),
-        (Group::Stage, _) => format!("{} of the pipeline", it.name),
-        (Group::Node, gpus) => format!("node {} ({})", it.name, counted(gpus.len() as u64, "rank")),
-        (Group::Rank, _) => it.name.clone(),
+        (RankGroup::Stage, [gpu]) => format!("{}, which is {} of the pipeline,", names.gpu(*gpu), it.name),
+        (RankGroup::Stage, _) => format!("{} of the pipeline", it.name),
+        (RankGroup::Node, gpus) => format!("node {} ({})", it.name, counted(gpus.len() as u64, "rank")),
+        (RankGroup::Rank, _) => it.name.clone(),
     }
 }
 
@@ -190,17 +190,17 @@ fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
     text += &pauses(report, stragglers, " ");
     let costly = part_of(stragglers.events_us, stragglers.step_us) >= 0.01;
     let verdict = match jitter {
-        _ if missing > 0 => Verdict::Unknown,
-        Some(jitter) if jitter >= JITTER && is_worth || costly => Verdict::Look,
-        _ => Verdict::Fine,
+        _ if missing > 0 => AnswerVerdict::Unknown,
+        Some(jitter) if jitter >= JITTER && is_worth || costly => AnswerVerdict::Look,
+        _ => AnswerVerdict::Fine,
     };
-    let next = if verdict == Verdict::Look { "--part ranks has the own times of all ranks." } else { "" };
+    let next = if verdict == AnswerVerdict::Look { "--part ranks has the own times of all ranks." } else { "" };
     Verdicted { verdict, text, gain_us, gain: jitter, next: next.into(), ..Verdicted::default() }
 }
 
 /// Says that one rank paused once.
-fn once(report: &Report, stragglers: &Stragglers, event: &Event) -> Verdicted {
-    let name = Names::of(report).gpu(event.gpu);
+fn once(report: &Report, stragglers: &Stragglers, event: &StragglerPause) -> Verdicted {
+    let name = ReportNames::of(report).gpu(event.gpu);
     let text = format!(
         "{} paused once, for {}, in step {}. No rank stands out otherwise.",
         capital(&name),
@@ -208,7 +208,7 @@ fn once(report: &Report, stragglers: &Stragglers, event: &Event) -> Verdicted {
         event.step
     );
     let gain = part_of(stragglers.events_us, stragglers.step_us);
-    let verdict = if gain >= 0.01 { Verdict::Look } else { Verdict::Fine };
+    let verdict = if gain >= 0.01 { AnswerVerdict::Look } else { AnswerVerdict::Fine };
     let when = format!("once, in step {}", event.step);
     Verdicted { verdict, text, when, ..Verdicted::default() }
 }
@@ -216,7 +216,7 @@ fn once(report: &Report, stragglers: &Stragglers, event: &Event) -> Verdicted {
 /// Says how many pauses there were.
 fn pauses(report: &Report, stragglers: &Stragglers, before: &str) -> String {
     let Some(longest) = stragglers.events.first() else { return String::new() };
-    let names = Names::of(report);
+    let names = ReportNames::of(report);
     match (stragglers.event_count, stragglers.event_ranks) {
         (1, _) => format!(
             "{before}{} paused once, for {}, in step {}.",

@@ -8,9 +8,9 @@ mod sums;
 pub mod two_runs;
 mod words;
 
-use super::names::Names;
+use super::names::ReportNames;
 use super::units::{count, counted, part_of, share, time};
-use crate::answer::{Answers, Budget, Complete, Late, Pair, RankLate, Report, Verdict, Verdicted};
+use crate::answer::{AnswerVerdict, Answers, Budget, Complete, Late, RankLate, RankPair, Report, Verdicted};
 pub use network::network;
 pub(crate) use network::{slow_communicator, slow_part};
 use words::absent;
@@ -198,14 +198,14 @@ fn cost_answer(report: &Report) -> Verdicted {
     let is_known = budget.with_kernels || exposed < MUCH;
     let verdict = match exposed {
         // without kernels, computation may run beside it
-        _ if !is_known => Verdict::Look,
-        share if share >= MOSTLY => Verdict::Bad,
-        share if share >= MUCH => Verdict::Look,
-        _ if budget.timed < TIMED => Verdict::Unknown,
-        _ => Verdict::Fine,
+        _ if !is_known => AnswerVerdict::Look,
+        share if share >= MOSTLY => AnswerVerdict::Bad,
+        share if share >= MUCH => AnswerVerdict::Look,
+        _ if budget.timed < TIMED => AnswerVerdict::Unknown,
+        _ => AnswerVerdict::Fine,
     };
     let next = match verdict {
-        Verdict::Fine | Verdict::Unknown => "",
+        AnswerVerdict::Fine | AnswerVerdict::Unknown => "",
         _ if budget.with_kernels => "--part dimensions says which communicators it is.",
         _ => "--kernels says how much of it runs beside computation.",
     };
@@ -219,7 +219,7 @@ const MUCH: f64 = 0.2;
 const MOSTLY: f64 = 0.4;
 
 /// Returns the names of a pair: `rank 2 to rank 5`.
-pub(crate) fn pair(pair: &Pair, names: &Names<'_>) -> String {
+pub(crate) fn pair(pair: &RankPair, names: &ReportNames<'_>) -> String {
     let name = |gpu: Option<usize>, rank: i32| gpu.map_or_else(|| format!("rank {rank}"), |gpu| names.gpu(gpu));
     format!("{} to {}", name(pair.from, pair.rank), name(pair.to, pair.peer))
 }

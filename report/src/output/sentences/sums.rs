@@ -5,10 +5,10 @@
 //! median by more than 5 robust standard deviations over the ranks (1.4826 x the median of the distances from the
 //! median), and by more than its error.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{count, counted, time};
 use super::words::capital;
-use crate::answer::{Late, RankLateness, Verdict};
+use crate::answer::{AnswerVerdict, Late, RankLateness};
 use std::collections::BTreeMap;
 
 /// Least robust z.
@@ -17,14 +17,14 @@ const STANDS_OUT: f64 = 5.0;
 const RANKS: usize = 4;
 
 /// A rank beside the others of its communicator.
-struct Beside<'a> {
+struct RankBesideOthers<'a> {
     row: &'a RankLateness,
     /// How much later than the first rank it begins, and the median over the ranks, microseconds.
     mean: f64,
     median: f64,
 }
 
-impl Beside<'_> {
+impl RankBesideOthers<'_> {
     /// The time that the communicator's operations have lost, as far as they were compared.
     fn weight(&self) -> f64 {
         (self.mean - self.median) * self.row.operations as f64 * f64::from(self.row.one_in.max(1))
@@ -32,22 +32,22 @@ impl Beside<'_> {
 }
 
 /// Returns who stands out, with a verdict; `None` if there is no lateness.
-pub(super) fn late(late: &Late, names: &Names<'_>) -> Option<(Verdict, String)> {
+pub(super) fn late(late: &Late, names: &ReportNames<'_>) -> Option<(AnswerVerdict, String)> {
     let mut communicators: BTreeMap<&str, Vec<&RankLateness>> = BTreeMap::new();
     for row in late.lateness.iter().filter(|row| row.operations > 0) {
         communicators.entry(&row.comm).or_default().push(row);
     }
     let most = communicators.values().map(Vec::len).max()?;
-    let mut found: Vec<Beside<'_>> = communicators.values().flat_map(|rows| beside(rows)).collect();
+    let mut found: Vec<RankBesideOthers<'_>> = communicators.values().flat_map(|rows| beside(rows)).collect();
     found.sort_by(|one, other| other.weight().total_cmp(&one.weight()));
     let Some(first) = found.first() else {
         let unknown = late.lateness.iter().all(|row| row.mean_us.is_none());
         let (verdict, text) = match (unknown, most < RANKS) {
             (true, _) if late.resolved > 0 => {
-                (Verdict::Unknown, "Not known: the begins of too few collectives are known.".into())
+                (AnswerVerdict::Unknown, "Not known: the begins of too few collectives are known.".into())
             }
             (true, _) => (
-                Verdict::Fine,
+                AnswerVerdict::Fine,
                 format!(
                     "No rank stands out: in none of {} did a rank begin later than the others by more than the clocks' \
                  error.",
@@ -55,13 +55,13 @@ pub(super) fn late(late: &Late, names: &Names<'_>) -> Option<(Verdict, String)> 
                 ),
             ),
             (_, true) => (
-                Verdict::Unknown,
+                AnswerVerdict::Unknown,
                 format!(
                     "Not known: no communicator has {RANKS} ranks, and of fewer nobody knows which one is as it should be."
                 ),
             ),
             (_, false) => (
-                Verdict::Fine,
+                AnswerVerdict::Fine,
                 format!(
                     "No rank stands out: over {}, none begins later than its peers do, beyond what is usual among them.",
                     counted(late.compared, "compared operation")
@@ -88,15 +88,15 @@ pub(super) fn late(late: &Late, names: &Names<'_>) -> Option<(Verdict, String)> 
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         text += &format!(" So does {next}{more}.");
     }
-    Some((Verdict::Look, text + " Sums alone do not say how long others waited for it."))
+    Some((AnswerVerdict::Look, text + " Sums alone do not say how long others waited for it."))
 }
 
-fn name(row: &RankLateness, names: &Names<'_>) -> String {
+fn name(row: &RankLateness, names: &ReportNames<'_>) -> String {
     row.gpu.map_or_else(|| format!("rank {} of {}", row.rank, row.comm), |gpu| names.gpu(gpu))
 }
 
 /// Says which rank was last most often.
-fn most_often(late: &Late, names: &Names<'_>) -> String {
+fn most_often(late: &Late, names: &ReportNames<'_>) -> String {
     let Some(row) = late.lateness.iter().filter(|row| row.last > 0).max_by_key(|row| row.last) else {
         return String::new();
     };
@@ -110,15 +110,15 @@ fn most_often(late: &Late, names: &Names<'_>) -> String {
 }
 
 /// Returns the ranks of a communicator that stand out. A rank without a mean was never late.
-fn beside<'a>(rows: &[&'a RankLateness]) -> Vec<Beside<'a>> {
+fn beside<'a>(rows: &[&'a RankLateness]) -> Vec<RankBesideOthers<'a>> {
     if rows.len() < RANKS || rows.iter().all(|row| row.mean_us.is_none()) {
         return vec![];
     }
     let mean = |row: &RankLateness| row.mean_us.unwrap_or(0.0);
     let middle = median(rows.iter().map(|row| mean(row)));
     let deviation = 1.4826 * median(rows.iter().map(|row| (mean(row) - middle).abs()));
-    let beside = |row: &&'a RankLateness| Beside { row, mean: mean(row), median: middle };
-    let stands_out = |it: &Beside<'_>| {
+    let beside = |row: &&'a RankLateness| RankBesideOthers { row, mean: mean(row), median: middle };
+    let stands_out = |it: &RankBesideOthers<'_>| {
         let excess = it.mean - it.median;
         excess > STANDS_OUT * deviation && excess > it.row.error_us
     };
@@ -151,7 +151,7 @@ mod tests {
         };
         let lateness = means.iter().enumerate().map(row).collect();
         let report = sample(8);
-        late(&Late { compared: 400, lateness, ..Late::default() }, &Names::of(&report)).map(|(_, text)| text)
+        late(&Late { compared: 400, lateness, ..Late::default() }, &ReportNames::of(&report)).map(|(_, text)| text)
     }
 
     #[test]

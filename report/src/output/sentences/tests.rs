@@ -3,8 +3,8 @@
 use super::*;
 use crate::answer::sample::sample;
 use crate::answer::{
-    Complete, Event, GpuBudget, Group, Part, RankLateness, RankOwn, Speed, SpeedRow, Straggler, Stragglers, Verdict,
-    When, Why,
+    AnswerVerdict, Complete, GpuBudget, Part, RankGroup, RankLateness, RankOwn, Speed, SpeedRow, Straggler,
+    StragglerPause, Stragglers, When, Why,
 };
 
 fn whole() -> Report {
@@ -40,7 +40,7 @@ fn complete_counts_ranks_and_names_each_lack() {
 
 fn found(place: usize, excess_us: f64, gain_us: Option<f64>) -> Straggler {
     Straggler {
-        group: Group::Rank,
+        group: RankGroup::Rank,
         name: format!("rank {place}"),
         gpus: vec![place],
         own_us: 10_000.0 + excess_us,
@@ -67,9 +67,9 @@ fn late_says_what_a_step_gains_without_a_rank() {
                     then at its host and its GPU.";
     assert_eq!(late(&report), expected);
     let answer = answers(&report).late;
-    assert_eq!((answer.verdict, answer.gain_us, answer.gain), (Verdict::Bad, Some(2_000.0), Some(0.1)));
+    assert_eq!((answer.verdict, answer.gain_us, answer.gain), (AnswerVerdict::Bad, Some(2_000.0), Some(0.1)));
     let answer = answers(&with(vec![found(2, 3_000.0, Some(100.0))], None)).late;
-    assert_eq!(answer.verdict, Verdict::Look);
+    assert_eq!(answer.verdict, AnswerVerdict::Look);
     let unknown = late(&with(vec![found(2, 3_000.0, None)], None));
     assert!(unknown.contains("the gain without its extra time is not known, because the steps cannot be"), "{unknown}");
 }
@@ -97,7 +97,7 @@ fn late_names_nobody_where_nobody_stands_out() {
     stragglers.jitter_us = Some(1_200.0);
     let expected = "No rank stands out; their random differences cost 1.20 ms a step, 6.0 % of it.";
     assert_eq!(late(&report), expected);
-    assert_eq!(answers(&report).late.verdict, Verdict::Fine);
+    assert_eq!(answers(&report).late.verdict, AnswerVerdict::Fine);
     let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
     (stragglers.step_us, stragglers.jitter_us) = (20.0, Some(9.0));
     assert_eq!(late(&report), "No rank stands out.");
@@ -107,17 +107,17 @@ fn late_names_nobody_where_nobody_stands_out() {
     let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
     stragglers.ranks = vec![RankOwn { own_us: 10.0, ..RankOwn::default() }; 8];
     let expected = "Not known: no two ranks run the same program, so that none can be compared with others.";
-    assert_eq!((late(&report).as_str(), answers(&report).late.verdict), (expected, Verdict::Unknown));
+    assert_eq!((late(&report).as_str(), answers(&report).late.verdict), (expected, AnswerVerdict::Unknown));
     report.complete.ranks = Some(9);
     assert_eq!(late(&report), "Not known of all: 1 rank is missing. Of the 8 ranks here, none stands out.");
-    assert_eq!(answers(&report).late.verdict, Verdict::Unknown);
+    assert_eq!(answers(&report).late.verdict, AnswerVerdict::Unknown);
 }
 
 #[test]
 fn one_pause_is_no_slow_rank() {
     let mut report = with(vec![], None);
     let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
-    stragglers.events = vec![Event { gpu: 3, step: 80, excess_us: 5e6, cost_us: None }];
+    stragglers.events = vec![StragglerPause { gpu: 3, step: 80, excess_us: 5e6, cost_us: None }];
     (stragglers.event_count, stragglers.event_ranks, stragglers.events_us) = (1, 1, 5e6 / 57.0);
     assert_eq!(late(&report), "Rank 3 paused once, for 5.00 s, in step 80. No rank stands out otherwise.");
     let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };

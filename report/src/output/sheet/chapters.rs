@@ -2,7 +2,7 @@
 
 use super::super::chapter::Chapter;
 use super::Sheet;
-use super::rows::Rows;
+use super::rows::ColumnRows;
 use crate::answer::{
     Behind, Budget, Complete, DimensionShare, GpuBudget, Late, Origin, PhaseWindow, RankLate, RankOwn, Report, Steps,
     Stragglers, Utilisation, Whereabouts,
@@ -42,7 +42,7 @@ pub(super) fn gpu(report: &Report, place: usize) -> Option<String> {
 }
 
 fn complete(complete: &Complete) -> Sheet {
-    Rows::new(Chapter::Complete.name(), &complete.inputs)
+    ColumnRows::new(Chapter::Complete.name(), &complete.inputs)
         .text("input", |row| &row.path)
         .text("kind", |row| &row.kind)
         .count("processes", |row| row.processes)
@@ -55,7 +55,7 @@ fn lengths(steps: &Steps) -> Sheet {
     // each value is one step, or the longest of equally many neighbours
     let number = u64::try_from(lengths.len()).unwrap_or(u64::MAX).max(1);
     let in_bin = steps.count.div_ceil(number).max(1);
-    Rows::new(Chapter::Steps.name(), &lengths)
+    ColumnRows::new(Chapter::Steps.name(), &lengths)
         .count("first_step", |(place, _)| *place as u64 * in_bin)
         .count("steps", |_| in_bin)
         .real("longest_us", |(_, length)| *length)
@@ -63,7 +63,7 @@ fn lengths(steps: &Steps) -> Sheet {
 }
 
 fn slowest(steps: &Steps, report: &Report) -> Sheet {
-    Rows::new("slowest", &steps.slowest)
+    ColumnRows::new("slowest", &steps.slowest)
         .count("step", |row| row.step)
         .real("length_us", |row| row.length_us)
         .known_real("wait_us", |row| row.wait_us)
@@ -76,7 +76,7 @@ fn slowest(steps: &Steps, report: &Report) -> Sheet {
 fn by_gpu(budget: &Budget, report: &Report) -> Sheet {
     let gpus: Vec<(usize, &GpuBudget)> = budget.gpus.iter().enumerate().collect();
     let known = |ns: u64| budget.with_kernels.then_some(ns);
-    Rows::new(Chapter::Budget.name(), &gpus)
+    ColumnRows::new(Chapter::Budget.name(), &gpus)
         .known_text("gpu", |(place, _)| gpu(report, *place))
         .flag("of_steps", |_| budget.of_steps)
         .count("steps", |_| budget.steps)
@@ -93,7 +93,7 @@ fn by_gpu(budget: &Budget, report: &Report) -> Sheet {
 fn dimensions(rows: &[DimensionShare]) -> Sheet {
     let mean = |utilisation: Option<Utilisation>| utilisation.map(|it| it.mean);
     let p95 = |utilisation: Option<Utilisation>| utilisation.map(|it| it.p95);
-    Rows::new(Chapter::Dimensions.name(), rows)
+    ColumnRows::new(Chapter::Dimensions.name(), rows)
         .text("dimension", |row| &row.dimension)
         .text("origin", |row| origin(row.origin))
         .real("time_us", |row| row.time_us)
@@ -118,7 +118,7 @@ pub(super) fn origin(origin: Origin) -> &'static str {
 }
 
 fn windows(rows: &[PhaseWindow]) -> Sheet {
-    Rows::new(Chapter::Phases.name(), rows)
+    ColumnRows::new(Chapter::Phases.name(), rows)
         .text("from", |row| &row.from)
         .text("to", |row| &row.to)
         .count("count", |row| row.count)
@@ -132,7 +132,7 @@ fn windows(rows: &[PhaseWindow]) -> Sheet {
 fn bins(rows: &[PhaseWindow]) -> Sheet {
     let bins: Vec<(&PhaseWindow, &(f64, u64))> =
         rows.iter().flat_map(|window| window.bins.iter().map(move |bin| (window, bin))).collect();
-    Rows::new("phase_bins", &bins)
+    ColumnRows::new("phase_bins", &bins)
         .text("from", |(window, _)| &window.from)
         .text("to", |(window, _)| &window.to)
         .real("lower_us", |(_, (lower, _))| *lower)
@@ -143,7 +143,7 @@ fn bins(rows: &[PhaseWindow]) -> Sheet {
 fn own_times(stragglers: &Stragglers, report: &Report) -> Sheet {
     let ranks: Vec<(usize, &RankOwn)> = stragglers.ranks.iter().enumerate().collect();
     let is_found = |place: usize| stragglers.found.iter().any(|it| it.gpus.contains(&place));
-    Rows::new(Chapter::Ranks.name(), &ranks)
+    ColumnRows::new(Chapter::Ranks.name(), &ranks)
         .known_text("gpu", |(place, _)| gpu(report, *place))
         .count("peers", |(_, row)| row.peers)
         .real("own_us", |(_, row)| row.own_us)
@@ -155,7 +155,7 @@ fn own_times(stragglers: &Stragglers, report: &Report) -> Sheet {
 }
 
 fn events(stragglers: &Stragglers, report: &Report) -> Sheet {
-    Rows::new(Chapter::Events.name(), &stragglers.events)
+    ColumnRows::new(Chapter::Events.name(), &stragglers.events)
         .known_text("gpu", |row| gpu(report, row.gpu))
         .count("step", |row| row.step)
         .real("excess_us", |row| row.excess_us)
@@ -165,7 +165,7 @@ fn events(stragglers: &Stragglers, report: &Report) -> Sheet {
 
 fn ranks(late: &Late, report: &Report) -> Sheet {
     let ranks: Vec<(usize, &RankLate)> = late.ranks.iter().enumerate().collect();
-    Rows::new(Chapter::Late.name(), &ranks)
+    ColumnRows::new(Chapter::Late.name(), &ranks)
         .known_text("gpu", |(place, _)| gpu(report, *place))
         .count("calls", |(_, row)| row.calls)
         .real("wait_us", |(_, row)| row.wait_us)
@@ -178,7 +178,7 @@ fn ranks(late: &Late, report: &Report) -> Sheet {
 }
 
 fn worst(late: &Late, report: &Report) -> Sheet {
-    Rows::new(Chapter::Worst.name(), &late.worst)
+    ColumnRows::new(Chapter::Worst.name(), &late.worst)
         .text("function", |row| &row.function)
         .text("communicator", |row| &row.comm)
         .known_count("sequence", |row| row.sequence.map(|(number, _)| number))
@@ -202,7 +202,7 @@ fn whereabouts(communicators: &[Behind], report: &Report) -> Sheet {
     let function = |last: &Last| last.as_ref().map(|(function, _, _)| function.clone());
     let number = |last: &Last| last.as_ref().and_then(|(_, number, _)| *number);
     let bytes = |last: &Last| last.as_ref().map(|(_, _, bytes)| *bytes);
-    Rows::new(Chapter::Unfinished.name(), &rows)
+    ColumnRows::new(Chapter::Unfinished.name(), &rows)
         .text("communicator", |(behind, _)| &behind.comm)
         .integer("rank", |(_, row)| Some(row.rank.into()))
         .known_text("gpu", |(_, row)| gpu(report, row.gpu))
@@ -231,5 +231,5 @@ fn absent(report: &Report) -> Sheet {
     ];
     let rows: Vec<(&str, &str)> =
         reasons.into_iter().filter_map(|(chapter, reason)| Some((chapter.name(), reason?))).collect();
-    Rows::new("absent", &rows).text("part", |(part, _)| part).text("reason", |(_, reason)| reason).sheet()
+    ColumnRows::new("absent", &rows).text("part", |(part, _)| part).text("reason", |(_, reason)| reason).sheet()
 }

@@ -8,7 +8,7 @@ mod rows;
 use crate::part_file::Unwritten;
 
 pub use chapters::sheets;
-pub use operations::{NAME as OPERATIONS, Operations};
+pub use operations::{NAME as OPERATIONS, OperationSheet};
 
 /// A table, or some rows of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +71,7 @@ impl Values {
 }
 
 /// A file that takes a table in one or more parts.
-pub trait Writer {
+pub trait SheetWriter {
     /// Writes rows. All parts have the same columns.
     ///
     /// # Errors

@@ -3,11 +3,11 @@
 use super::super::chapter::Chapter;
 use super::Sheet;
 use super::chapters::{gpu, origin};
-use super::rows::Rows;
+use super::rows::ColumnRows;
 use crate::answer::{Communicators, Pairs, Report, Speed};
 
 pub(super) fn speed(speed: &Speed) -> Sheet {
-    Rows::new(Chapter::Speed.name(), &speed.rows)
+    ColumnRows::new(Chapter::Speed.name(), &speed.rows)
         .text("function", |row| &row.function)
         .text("communicator", |row| &row.comm)
         .integer("ranks", |row| Some(row.nranks.into()))
@@ -33,7 +33,7 @@ pub(super) fn speed(speed: &Speed) -> Sheet {
 }
 
 pub(super) fn pairs(pairs: &Pairs, report: &Report) -> Sheet {
-    Rows::new(Chapter::Pairs.name(), &pairs.rows)
+    ColumnRows::new(Chapter::Pairs.name(), &pairs.rows)
         .text("communicator", |row| &row.comm)
         .integer("rank", |row| Some(row.rank.into()))
         .integer("peer", |row| Some(row.peer.into()))
@@ -56,7 +56,7 @@ pub(super) fn pairs(pairs: &Pairs, report: &Report) -> Sheet {
 }
 
 pub(super) fn communicators(communicators: &Communicators) -> Sheet {
-    Rows::new(Chapter::Communicators.name(), &communicators.rows)
+    ColumnRows::new(Chapter::Communicators.name(), &communicators.rows)
         .text("communicator", |row| &row.comm)
         .text("name", |row| &row.name)
         .integer("ranks", |row| Some(row.nranks.into()))

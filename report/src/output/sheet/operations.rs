@@ -1,13 +1,13 @@
 //! The operations' table: one row a call of a rank, with its place on the common clock and what the comparison of the
 //! ranks says about it.
 
-use super::rows::Rows;
-use super::{Sheet, Writer};
+use super::rows::ColumnRows;
+use super::{Sheet, SheetWriter};
 use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
 use crate::part_file::Unwritten;
-use crate::stream::{Judged, Kind};
-use common::name::Name;
+use crate::stream::{CallKind, JudgedCall};
+use common::name::FunctionName;
 use std::path::Path;
 
 /// Name of the operations' table.
@@ -17,8 +17,8 @@ const ROWS: usize = 1 << 16;
 
 /// A row.
 #[derive(Debug, Clone)]
-struct Row {
-    judged: Judged,
+struct CallRow {
+    judged: JudgedCall,
     comm: u64,
     gpu: String,
     /// Rank in the job.
@@ -32,8 +32,8 @@ struct Row {
 ///
 /// An exchange is one row. Its number of messages is the number of operations that NCCL counts.
 #[derive(Debug)]
-pub struct Operations<W> {
-    rows: Vec<Row>,
+pub struct OperationSheet<W> {
+    rows: Vec<CallRow>,
     writer: W,
     /// Ranks in the job, and names of the machines, by GPU.
     gpus: Option<Vec<(Option<u32>, String)>>,
@@ -41,7 +41,7 @@ pub struct Operations<W> {
     failed: Option<Unwritten>,
 }
 
-impl<W: Writer> Operations<W> {
+impl<W: SheetWriter> OperationSheet<W> {
     /// Makes an onlooker that writes into a file.
     pub fn new(writer: W) -> Self {
         Self { rows: Vec::new(), writer, gpus: None, failed: None }
@@ -68,7 +68,7 @@ impl<W: Writer> Operations<W> {
 }
 
 /// The path of the incomplete file.
-impl<W: AsRef<Path>> AsRef<Path> for Operations<W> {
+impl<W: AsRef<Path>> AsRef<Path> for OperationSheet<W> {
     fn as_ref(&self) -> &Path {
         self.writer.as_ref()
     }
@@ -80,8 +80,8 @@ fn gpus(job: &Job) -> Vec<(Option<u32>, String)> {
     job.node_names().into_iter().enumerate().map(|(gpu, host)| (ranks.get(gpu).copied(), host)).collect()
 }
 
-impl<W: Writer> Onlooker for Operations<W> {
-    fn call(&mut self, job: &Job, judged: &Judged, placed: &Placed<'_>) {
+impl<W: SheetWriter> Onlooker for OperationSheet<W> {
+    fn call(&mut self, job: &Job, judged: &JudgedCall, placed: &Placed<'_>) {
         if self.failed.is_some() {
             return;
         }
@@ -90,17 +90,17 @@ impl<W: Writer> Onlooker for Operations<W> {
         let gpu = job.gpus.get(call.gpu).map(|gpu| gpu.name.clone()).unwrap_or_default();
         let (rank, host) = self.gpus.get_or_insert_with(|| gpus(job)).get(call.gpu).cloned().unwrap_or_default();
         let (dimension, step) = (placed.dimension.to_owned(), placed.step);
-        self.rows.push(Row { judged: judged.clone(), comm, gpu, rank, host, dimension, step });
+        self.rows.push(CallRow { judged: judged.clone(), comm, gpu, rank, host, dimension, step });
         if self.rows.len() >= ROWS {
             self.flush();
         }
     }
 }
 
-fn sheet(rows: &[Row]) -> Sheet {
-    let name = |name: Name| (name != Name::none()).then(|| name.text());
-    let span = |row: &Row, place: usize| row.judged.part.span.map(|span| span[place]);
-    Rows::new(NAME, rows)
+fn sheet(rows: &[CallRow]) -> Sheet {
+    let name = |name: FunctionName| (name != FunctionName::none()).then(|| name.text());
+    let span = |row: &CallRow, place: usize| row.judged.part.span.map(|span| span[place]);
+    ColumnRows::new(NAME, rows)
         .count("occurrence", |row| row.judged.occurrence)
         .known_text("communicator", |row| Some(format!("{:016x}", row.comm)))
         .integer("rank", |row| Some(row.judged.call().rank.into()))
@@ -135,11 +135,11 @@ fn sheet(rows: &[Row]) -> Sheet {
         .sheet()
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: CallKind) -> &'static str {
     match kind {
-        Kind::Collective => "collective",
-        Kind::Exchange => "exchange",
-        Kind::AllToAll => "all-to-all",
+        CallKind::Collective => "collective",
+        CallKind::Exchange => "exchange",
+        CallKind::AllToAll => "all-to-all",
     }
 }
 
@@ -147,8 +147,8 @@ fn kind(kind: Kind) -> &'static str {
 mod tests {
     use super::super::super::{csv, parquet};
     use super::*;
-    use crate::job::{Communicator, Gpu, Process, Source};
-    use crate::stream::{Call, Part};
+    use crate::job::{Communicator, Gpu, Process, TimedBy};
+    use crate::stream::{Call, RankPart};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
     use std::fs::File;
 
@@ -159,24 +159,24 @@ mod tests {
         Job { processes: vec![process], gpus: vec![gpu], communicators: vec![communicator], ..Job::default() }
     }
 
-    fn judged(number: u64) -> Judged {
+    fn judged(number: u64) -> JudgedCall {
         let call = Call {
             communicator: 0,
             rank: 3,
             gpu: 0,
-            kind: Kind::Collective,
-            function: Name::of(Some(c"AllReduce")),
+            kind: CallKind::Collective,
+            function: FunctionName::of(Some(c"AllReduce")),
             sequence: Some((number, 0)),
             bytes: 64,
             count: None,
-            datatype: Name::none(),
+            datatype: FunctionName::none(),
             root: None,
             messages: [].into(),
-            algorithm: Name::of(Some(c"RING")),
-            protocol: Name::none(),
+            algorithm: FunctionName::of(Some(c"RING")),
+            protocol: FunctionName::none(),
             enqueued: -5,
             enqueued_own: 0,
-            source: Source::Stamps,
+            source: TimedBy::Stamps,
             duration: 90,
             time: None,
             stream: 0,
@@ -184,9 +184,9 @@ mod tests {
             unfinished: false,
         };
         let span = [100 * number as i64, 100 * number as i64 + 90];
-        let part = Part { call, span: Some(span), wait: Some(30), likely: 4, error: 9 };
+        let part = RankPart { call, span: Some(span), wait: Some(30), likely: 4, error: 9 };
         let latest = Some([span[0] + 30, span[0] + 95]);
-        Judged { part, occurrence: number, latest, cost: None, shared: 0, lateness: 0 }
+        JudgedCall { part, occurrence: number, latest, cost: None, shared: 0, lateness: 0 }
     }
 
     #[test]

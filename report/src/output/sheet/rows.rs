@@ -4,13 +4,13 @@ use super::{Column, Sheet, Values};
 
 /// Rows that become columns, one call for each column.
 #[derive(Debug)]
-pub(super) struct Rows<'a, T> {
+pub(super) struct ColumnRows<'a, T> {
     name: &'static str,
     rows: &'a [T],
     columns: Vec<Column>,
 }
 
-impl<'a, T> Rows<'a, T> {
+impl<'a, T> ColumnRows<'a, T> {
     pub(super) fn new(name: &'static str, rows: &'a [T]) -> Self {
         Self { name, rows, columns: Vec::new() }
     }

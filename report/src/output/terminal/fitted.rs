@@ -2,12 +2,12 @@
 
 use super::super::units::count;
 use crate::answer::Part;
-use common::report::Table;
+use common::report::TextTable;
 use common::visible::visible;
 
 /// The room for tables.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct View {
+pub(super) struct TableRoom {
     /// Width in characters.
     pub(super) width: usize,
     /// Largest number of rows.
@@ -15,7 +15,7 @@ pub(super) struct View {
 }
 
 /// Writes a part, or why it is absent.
-pub(super) fn known<T>(part: &Part<T>, view: &View, write: impl FnOnce(&T) -> String) -> String {
+pub(super) fn known<T>(part: &Part<T>, view: &TableRoom, write: impl FnOnce(&T) -> String) -> String {
     match part {
         Part::Known(part) => write(part),
         Part::Absent(reason) => prose(&format!("Not known: {reason}"), view),
@@ -28,7 +28,7 @@ const UNITS: [&str; 13] = ["%", "ns", "us", "ms", "s", "min", "B", "KiB", "MiB",
 const FIRM: char = '\u{a0}';
 
 /// Breaks a text between words, but not between a number and its unit.
-pub(super) fn prose(text: &str, view: &View) -> String {
+pub(super) fn prose(text: &str, view: &TableRoom) -> String {
     let options = textwrap::Options::new(view.width.max(1))
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
@@ -54,9 +54,9 @@ fn firm(line: &str) -> String {
 /// Lays out the first rows, with a line that says how many more there are, and one that names columns left out.
 /// `more` is how to see the rest.
 pub(super) fn fitted<const N: usize>(
-    table: Table<N>,
+    table: TextTable<N>,
     rows: impl ExactSizeIterator<Item = [String; N]>,
-    view: &View,
+    view: &TableRoom,
     more: &str,
 ) -> String {
     let mut table = table;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_number_is_not_parted_from_its_unit() {
-        let view = |width| View { width, top: 1 };
+        let view = |width| TableRoom { width, top: 1 };
         assert_eq!(prose("it takes 2.7 % of 4 MiB, or 3 us.", &view(11)), "it takes\n2.7 % of\n4 MiB, or\n3 us.\n");
         assert_eq!(prose("so is rank 13 of 16", &view(10)), "so is\nrank 13 of\n16\n");
         assert_eq!(prose("one\u{1b}[2J\ntwo", &view(80)), "one\\u{1b}[2J\ntwo\n");
@@ -91,10 +91,10 @@ mod tests {
     #[test]
     fn the_rest_is_counted_and_named() {
         let rows = || (0..7).map(|row| [row.to_string(), "a".repeat(12)]);
-        let table = || Table::new(["row", "letters"], 1, &["letters"]);
-        let text = fitted(table(), rows(), &View { width: 80, top: 5 }, ": --top 7");
+        let table = || TextTable::new(["row", "letters"], 1, &["letters"]);
+        let text = fitted(table(), rows(), &TableRoom { width: 80, top: 5 }, ": --top 7");
         assert!(text.ends_with("\n2 more: --top 7\n") && text.lines().count() == 10, "{text}");
-        let text = fitted(table(), rows(), &View { width: 12, top: 7 }, "");
+        let text = fitted(table(), rows(), &TableRoom { width: 12, top: 7 }, "");
         assert!(text.ends_with("left out at\nthis width:\nletters\n"), "{text}");
     }
 }

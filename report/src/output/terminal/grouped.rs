@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Rows of one function, dimension, number of ranks and size.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Group {
+pub(super) struct RowGroup {
     /// Function.
     pub(super) function: String,
     /// Dimension.
@@ -27,7 +27,7 @@ pub(super) struct Group {
 }
 
 /// Puts rows together; the group with most time comes first.
-pub(super) fn groups(rows: &[SpeedRow]) -> Vec<Group> {
+pub(super) fn groups(rows: &[SpeedRow]) -> Vec<RowGroup> {
     let mut groups: BTreeMap<_, Vec<&SpeedRow>> = BTreeMap::new();
     for row in rows {
         let key = (&row.function, &row.dimension, row.nranks, row.from_bytes, row.to_bytes);
@@ -38,7 +38,7 @@ pub(super) fn groups(rows: &[SpeedRow]) -> Vec<Group> {
             let mut communicators: Vec<&str> = rows.iter().map(|row| row.comm.as_str()).collect();
             communicators.sort_unstable();
             communicators.dedup();
-            Group {
+            RowGroup {
                 function: function.clone(),
                 dimension: dimension.clone(),
                 nranks,
@@ -50,7 +50,7 @@ pub(super) fn groups(rows: &[SpeedRow]) -> Vec<Group> {
                 time_us: rows.iter().map(|row| row.median_us.unwrap_or_default() * row.compared as f64).sum(),
             }
         };
-    let mut groups: Vec<Group> = groups.into_iter().map(group).collect();
+    let mut groups: Vec<RowGroup> = groups.into_iter().map(group).collect();
     groups.sort_by(|one, other| other.time_us.total_cmp(&one.time_us));
     groups
 }

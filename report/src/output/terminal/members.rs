@@ -1,14 +1,14 @@
 //! Tables about ranks: inputs and ranks that are missing, communicators, and where ranks stand.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{UNKNOWN, bytes, count, counted, known as or_unknown, time};
 use super::cell;
-use super::fitted::{View, fitted, known, prose};
+use super::fitted::{TableRoom, fitted, known, prose};
 use crate::answer::{Behind, Report, Whereabouts};
-use common::report::Table;
+use common::report::TextTable;
 
 /// Writes inputs that were left out, communicators that lack ranks, and remarks.
-pub(super) fn complete(report: &Report, view: &View) -> String {
+pub(super) fn complete(report: &Report, view: &TableRoom) -> String {
     let complete = &report.complete;
     let mut text = String::new();
     let problems: Vec<&str> = complete.inputs.iter().filter_map(|input| input.problem.as_deref()).collect();
@@ -43,14 +43,14 @@ pub(super) fn complete(report: &Report, view: &View) -> String {
             ]
         });
         let heading = ["communicator", "ranks", "found", "missing", "repeated"];
-        text += &fitted(Table::new(heading, 1, &[]), rows, view, "");
+        text += &fitted(TextTable::new(heading, 1, &[]), rows, view, "");
     }
     text
 }
 
 /// Writes the communicators.
-pub(super) fn communicators(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn communicators(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.communicators, view, |communicators| {
         let rows = communicators.rows.iter().map(|row| {
             [
@@ -83,20 +83,20 @@ pub(super) fn communicators(report: &Report, view: &View) -> String {
             "bytes",
         ];
         let dispensable = ["parent", "made", "bytes", "operations", "from", "first to last init", "nodes", "name"];
-        fitted(Table::new(heading, 6, &dispensable), rows, view, "")
+        fitted(TextTable::new(heading, 6, &dispensable), rows, view, "")
     })
 }
 
 /// Writes the communicators that are not over, each with where its ranks stand.
-pub(super) fn unfinished(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn unfinished(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.unfinished, view, |unfinished| {
         let mut text = prose(&format!("{} over.", counted(unfinished.over, "communicator")), view);
         for behind in unfinished.communicators.iter().take(view.top) {
             text += &prose(&about(behind, &names), view);
             let rows = behind.ranks.iter().map(|row| whereabouts(row, &names));
             let heading = ["rank", "GPU", "begun", "ended", "last begun", "last ended"];
-            text += &fitted(Table::new(heading, 0, &["GPU", "ended"]), rows, view, "");
+            text += &fitted(TextTable::new(heading, 0, &["GPU", "ended"]), rows, view, "");
         }
         let more = unfinished.communicators.len().saturating_sub(view.top);
         if more > 0 {
@@ -106,7 +106,7 @@ pub(super) fn unfinished(report: &Report, view: &View) -> String {
     })
 }
 
-fn about(behind: &Behind, names: &Names<'_>) -> String {
+fn about(behind: &Behind, names: &ReportNames<'_>) -> String {
     let mut text = format!("Communicator {} is not over.", names.communicator(&behind.comm));
     if !behind.behind.is_empty() {
         text += &format!(" Behind: rank {}.", behind.behind);
@@ -119,7 +119,7 @@ fn about(behind: &Behind, names: &Names<'_>) -> String {
     text
 }
 
-fn whereabouts(row: &Whereabouts, names: &Names<'_>) -> [String; 6] {
+fn whereabouts(row: &Whereabouts, names: &ReportNames<'_>) -> [String; 6] {
     let operation = |last: &Option<(String, Option<u64>, u64)>| {
         let Some((function, number, size)) = last else { return UNKNOWN.into() };
         let number = number.map_or_else(String::new, |number| format!(" {number}"));

@@ -27,12 +27,12 @@ pub use two_runs::two_runs;
 use super::units::counted;
 use super::{Chapter, sentences};
 use crate::answer::Report;
-use fitted::{View, prose};
+use fitted::{TableRoom, prose};
 
 /// Writes whether all is there, in the first line, and then the answers to the three questions, each in at most 15
 /// lines of 80 characters. `width` is the width of the lines, `top` the largest number of rows of a table.
 pub fn tables(report: &Report, width: usize, top: usize) -> String {
-    let view = View { width, top };
+    let view = TableRoom { width, top };
     let remarks = match report.complete.notes.len() as u64 {
         0 => String::new(),
         number => format!(" {}: --part complete.", counted(number, "remark")),
@@ -48,7 +48,7 @@ pub fn tables(report: &Report, width: usize, top: usize) -> String {
 /// Writes tables of the report, each with a heading. Of a table with more than `top` rows, the line below says how many
 /// more there are.
 pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter]) -> String {
-    let view = View { width, top };
+    let view = TableRoom { width, top };
     let table = |chapter: &Chapter| match chapter {
         Chapter::Complete => members::complete(report, &view),
         Chapter::Steps => waits::steps(report, &view),

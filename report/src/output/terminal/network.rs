@@ -1,16 +1,16 @@
 //! Tables about the network: speed, and pairs of ranks.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::sentences::{pair as pair_name, slow_communicator, slow_part};
 use super::super::units::{UNKNOWN, bytes, count, known as or_unknown, number, time};
 use super::cell;
-use super::fitted::{View, fitted, known, prose};
-use crate::answer::{Pair, Report, SpeedRow};
-use common::report::Table;
+use super::fitted::{TableRoom, fitted, known, prose};
+use crate::answer::{RankPair, Report, SpeedRow};
+use common::report::TextTable;
 
 /// Writes times and rates by function, communicator and size.
-pub(super) fn speed(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn speed(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.speed, view, |speed| {
         if speed.rows.is_empty() {
             return prose("No operation was matched over its ranks.", view);
@@ -50,11 +50,13 @@ pub(super) fn speed(report: &Report, view: &View) -> String {
             None => "The link's rate is not known (--link-gbps).".into(),
         };
         let slow = speed.slow.iter().take(view.top).map(|slow| prose(&slow_communicator(slow, &names), view));
-        prose(&text, view) + &slow.collect::<String>() + &fitted(Table::new(heading, 2, &dispensable), rows, view, "")
+        prose(&text, view)
+            + &slow.collect::<String>()
+            + &fitted(TextTable::new(heading, 2, &dispensable), rows, view, "")
     })
 }
 
-fn speed_row(row: &SpeedRow, report: &Report, names: &Names<'_>) -> [String; 15] {
+fn speed_row(row: &SpeedRow, report: &Report, names: &ReportNames<'_>) -> [String; 15] {
     let is_resolved = row.median_us.is_none_or(|us| cell::is_resolved(us, &report.complete));
     let transfer = |us: Option<f64>| or_unknown(us, |us| cell::resolved(us, &report.complete));
     let rate = |value: Option<f64>| cell::rate(value.filter(|_| is_resolved));
@@ -79,16 +81,16 @@ fn speed_row(row: &SpeedRow, report: &Report, names: &Names<'_>) -> [String; 15]
 }
 
 /// Writes the pairs: slow ones first, then by bytes.
-pub(super) fn pairs(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn pairs(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.pairs, view, |pairs| {
         if pairs.rows.is_empty() {
             return prose("No pair of ranks has transfers or messages.", view);
         }
-        let mut rows: Vec<&Pair> = pairs.rows.iter().collect();
-        let most = |pair: &Pair| pair.bytes.max(pair.message_bytes);
+        let mut rows: Vec<&RankPair> = pairs.rows.iter().collect();
+        let most = |pair: &RankPair| pair.bytes.max(pair.message_bytes);
         rows.sort_by(|one, other| {
-            let z = |pair: &Pair| pair.z.filter(|_| pair.slow).unwrap_or_default();
+            let z = |pair: &RankPair| pair.z.filter(|_| pair.slow).unwrap_or_default();
             z(one).total_cmp(&z(other)).then(most(other).cmp(&most(one)))
         });
         let rows = rows.into_iter().map(|pair| {
@@ -141,6 +143,6 @@ pub(super) fn pairs(report: &Report, view: &View) -> String {
             "class",
         ];
         let slow = pairs.slow.iter().take(view.top).map(|part| prose(&slow_part(part, &names), view));
-        slow.collect::<String>() + &fitted(Table::new(heading, 4, &dispensable), rows, view, "")
+        slow.collect::<String>() + &fitted(TextTable::new(heading, 4, &dispensable), rows, view, "")
     })
 }

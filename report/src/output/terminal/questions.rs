@@ -1,14 +1,14 @@
 //! The three questions, each answered in at most 15 lines of 80 characters, whatever the number of ranks.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::sentences;
 use super::super::units::{UNKNOWN, part_of, share, time};
 use super::cell::{self, NOT_RESOLVED};
-use super::fitted::{View, fitted, prose};
+use super::fitted::{TableRoom, fitted, prose};
 use super::grouped::groups;
 use super::ranks;
 use crate::answer::{Budget, GpuBudget, Report};
-use common::report::Table;
+use common::report::TextTable;
 
 /// Largest number of lines of an answer.
 pub(super) const LINES: usize = 15;
@@ -16,16 +16,16 @@ pub(super) const LINES: usize = 15;
 const ROWS: usize = 5;
 
 /// Puts a question, its answer and a table with as many rows as there is room for below each other.
-fn answered(question: &str, answer: &str, view: &View, table: impl Fn(&View) -> String) -> String {
+fn answered(question: &str, answer: &str, view: &TableRoom, table: impl Fn(&TableRoom) -> String) -> String {
     let above = format!("{question}\n{}", prose(answer, view));
-    let with = |top| above.clone() + &table(&View { top, ..*view });
+    let with = |top| above.clone() + &table(&TableRoom { top, ..*view });
     let fits = |text: &String| text.lines().count() <= LINES;
     // without room for one row, the sentence must do
     (1..=view.top.min(ROWS)).rev().map(with).find(fits).unwrap_or(above)
 }
 
 /// Answers which rank is late.
-pub(super) fn late(report: &Report, view: &View) -> String {
+pub(super) fn late(report: &Report, view: &TableRoom) -> String {
     answered("Which rank is late?", &sentences::late(report), view, |view| ranks::found(report, view))
 }
 
@@ -36,35 +36,35 @@ pub(super) fn wait(report: &Report, calls: u64, sum_us: f64, shown_us: f64) -> S
 }
 
 /// A line of the budget: its name, and its time.
-type Entry = (&'static str, fn(&GpuBudget) -> u64);
+type BudgetLine = (&'static str, fn(&GpuBudget) -> u64);
 
-const WITH_KERNELS: [Entry; 5] = [
+const WITH_KERNELS: [BudgetLine; 5] = [
     ("waiting", |gpu| gpu.waiting_ns),
     ("transferring", |gpu| gpu.transferring_ns),
     ("beside computing", |gpu| gpu.overlapped_ns),
     ("computing", |gpu| gpu.computing_ns),
     ("neither", |gpu| gpu.idle_ns),
 ];
-const WITHOUT_KERNELS: [Entry; 3] =
+const WITHOUT_KERNELS: [BudgetLine; 3] =
     [("waiting", |gpu| gpu.waiting_ns), ("transferring", |gpu| gpu.transferring_ns), ("no NCCL", |gpu| gpu.idle_ns)];
 
 /// Answers what communication costs a step.
-pub(super) fn cost(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
-    let table = |view: &View| {
+pub(super) fn cost(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
+    let table = |view: &TableRoom| {
         let Some(budget) = report.budget.known().filter(|budget| budget.whole.total_ns > 0) else {
             return String::new();
         };
-        let entries: &[Entry] = if budget.with_kernels { &WITH_KERNELS } else { &WITHOUT_KERNELS };
+        let entries: &[BudgetLine] = if budget.with_kernels { &WITH_KERNELS } else { &WITHOUT_KERNELS };
         let heading = if budget.of_steps { "a step" } else { "in all" };
         let heading = ["time", heading, "share", "least", "least of", "most", "most of"];
         let rows = entries.iter().map(|&(name, of)| entry(budget, &names, name, of));
-        fitted(Table::new(heading, 1, &["least of", "least", "most of"]), rows, view, "")
+        fitted(TextTable::new(heading, 1, &["least of", "least", "most of"]), rows, view, "")
     };
     answered("What does communication cost a step?", &sentences::cost(report), view, table)
 }
 
-fn entry(budget: &Budget, names: &Names<'_>, name: &str, of: fn(&GpuBudget) -> u64) -> [String; 7] {
+fn entry(budget: &Budget, names: &ReportNames<'_>, name: &str, of: fn(&GpuBudget) -> u64) -> [String; 7] {
     let steps = budget.steps.max(1) as f64;
     let text = |ns: u64, gpus: usize| time(ns as f64 / 1e3 / steps / gpus.max(1) as f64);
     let least = budget.gpus.iter().enumerate().min_by_key(|(_, gpu)| of(gpu));
@@ -90,8 +90,8 @@ fn entry(budget: &Budget, names: &Names<'_>, name: &str, of: fn(&GpuBudget) -> u
 }
 
 /// Answers whether the network is as fast as it should be.
-pub(super) fn network(report: &Report, view: &View) -> String {
-    let table = |view: &View| {
+pub(super) fn network(report: &Report, view: &TableRoom) -> String {
+    let table = |view: &TableRoom| {
         let groups = report.speed.known().map(|speed| groups(&speed.rows)).unwrap_or_default();
         if groups.is_empty() {
             return String::new();
@@ -124,7 +124,7 @@ pub(super) fn network(report: &Report, view: &View) -> String {
             "of link",
         ];
         let of_no_use = ["dimension", "comms", "median", "ranks"];
-        fitted(Table::new(heading, 2, &of_no_use), rows, view, ": --part speed")
+        fitted(TextTable::new(heading, 2, &of_no_use), rows, view, ": --part speed")
     };
     answered("Is the network as fast as it should be?", &sentences::network(report), view, table)
 }

@@ -1,18 +1,18 @@
 //! Tables about what ranks cost: own times, and pauses.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::units::{count, counted, known as or_unknown, part_of, share, time};
 use super::cell;
-use super::fitted::{View, fitted, known, prose};
-use crate::answer::{Group, Report, Straggler, Stragglers, When};
-use common::report::Table;
+use super::fitted::{TableRoom, fitted, known, prose};
+use crate::answer::{RankGroup, Report, Straggler, Stragglers, When};
+use common::report::TextTable;
 
 /// Writes those that stand out, for the first answer.
-pub(super) fn found(report: &Report, view: &View) -> String {
+pub(super) fn found(report: &Report, view: &TableRoom) -> String {
     let Some(stragglers) = report.stragglers.known().filter(|it| !it.found.is_empty()) else {
         return String::new();
     };
-    let names = Names::of(report);
+    let names = ReportNames::of(report);
     let rows = stragglers.found.iter().map(|it| {
         [
             cell::name(&name(&names, it)),
@@ -24,12 +24,12 @@ pub(super) fn found(report: &Report, view: &View) -> String {
         ]
     });
     let heading = ["slow", "own time", "longer by", "gain", "of a step", "when"];
-    fitted(Table::new(heading, 1, &["when", "own time"]), rows, view, ": --part ranks")
+    fitted(TextTable::new(heading, 1, &["when", "own time"]), rows, view, ": --part ranks")
 }
 
-fn name(names: &Names<'_>, it: &Straggler) -> String {
+fn name(names: &ReportNames<'_>, it: &Straggler) -> String {
     match (it.group, &it.gpus[..]) {
-        (Group::Stage, [gpu]) => names.gpu(*gpu),
+        (RankGroup::Stage, [gpu]) => names.gpu(*gpu),
         _ => it.name.clone(),
     }
 }
@@ -43,8 +43,8 @@ fn when(when: When) -> String {
 }
 
 /// Writes the own times of all ranks, the longest beyond those of the peers first.
-pub(super) fn ranks(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn ranks(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.stragglers, view, |stragglers| {
         let mut order: Vec<usize> = (0..stragglers.ranks.len()).collect();
         let excess = |place: &usize| stragglers.ranks[*place].excess_us.unwrap_or(f64::MIN);
@@ -61,7 +61,7 @@ pub(super) fn ranks(report: &Report, view: &View) -> String {
             ]
         });
         let heading = ["rank", "own time", "beyond peers", "z", "gain", "peers"];
-        prose(&about(stragglers), view) + &fitted(Table::new(heading, 1, &["peers"]), rows, view, "")
+        prose(&about(stragglers), view) + &fitted(TextTable::new(heading, 1, &["peers"]), rows, view, "")
     })
 }
 
@@ -85,8 +85,8 @@ fn about(stragglers: &Stragglers) -> String {
 }
 
 /// Writes the pauses.
-pub(super) fn events(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn events(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.stragglers, view, |stragglers| {
         if stragglers.events.is_empty() {
             return prose("No rank paused by itself.", view);
@@ -106,6 +106,6 @@ pub(super) fn events(report: &Report, view: &View) -> String {
                 count(shown)
             ),
         };
-        prose(&about, view) + &fitted(Table::new(["rank", "step", "longer by"], 1, &[]), rows, view, "")
+        prose(&about, view) + &fitted(TextTable::new(["rank", "step", "longer by"], 1, &[]), rows, view, "")
     })
 }

@@ -1,7 +1,7 @@
 //! Tests of whole texts: their first line, their length and width, and absent parts.
 
 use super::super::Chapter;
-use super::{chapters, fitted::View, questions, tables};
+use super::{chapters, fitted::TableRoom, questions, tables};
 use crate::answer::{Part, Report, sample::sample};
 
 const REASON: &str = "the inputs are summaries, which have no single operations.";
@@ -37,7 +37,7 @@ fn each_question_has_at_most_15_lines_of_80_characters() {
     for ranks in [1, 2, 4, 1024, 4096] {
         let report = sample(ranks);
         for question in [questions::late, questions::cost, questions::network] {
-            let text = question(&report, &View { width: 80, top: 100 });
+            let text = question(&report, &TableRoom { width: 80, top: 100 });
             assert!(text.lines().count() <= questions::LINES && widest(&text) <= 80, "{ranks}:\n{text}");
             // a table, not the sentence alone
             assert!(ranks == 1 || text.contains('╞'), "{ranks}:\n{text}");
@@ -61,7 +61,7 @@ fn long_names_and_missing_facts_leave_room_for_the_answers() {
             speed.rows.iter_mut().for_each(|row| row.utilisation = None);
         }
         for question in [questions::late, questions::cost, questions::network] {
-            let text = question(&report, &View { width: 80, top: 100 });
+            let text = question(&report, &TableRoom { width: 80, top: 100 });
             assert!(text.lines().count() <= questions::LINES && widest(&text) <= 80, "{ranks}:\n{text}");
             assert!(text.contains('╞'), "{ranks}:\n{text}");
         }
@@ -80,7 +80,7 @@ fn a_job_in_which_nobody_is_late_says_so() {
         stragglers.found.clear();
         (stragglers.events, stragglers.event_count) = (vec![], 0);
     }
-    let text = flat(&questions::late(&report, &View { width: 80, top: 5 }));
+    let text = flat(&questions::late(&report, &TableRoom { width: 80, top: 5 }));
     let none = "No rank stands out; their random differences cost 240 us a step, 1.2 % of it.";
     assert!(text.ends_with(none), "{text}");
 }
@@ -154,7 +154,7 @@ fn rows_beyond_the_top_are_counted() {
     if let Part::Known(stragglers) = &mut report.stragglers {
         stragglers.found = vec![stragglers.found[0].clone(); 20];
     }
-    let text = questions::late(&report, &View { width: 80, top: 100 });
+    let text = questions::late(&report, &TableRoom { width: 80, top: 100 });
     assert!(text.contains("more: --part ranks"), "{text}");
 }
 

@@ -6,16 +6,16 @@ use super::super::sentences::{
 };
 use super::super::units::{UNKNOWN, counted, time};
 use super::cell::{self, size};
-use super::fitted::{View, fitted, prose};
-use crate::compare::{Compared, Comparison, RankChanged, Ranks, Verdict};
-use common::report::Table;
+use super::fitted::{TableRoom, fitted, prose};
+use crate::compare::{ChangeVerdict, ComparedTransfers, Comparison, RankChanged, Ranks};
+use common::report::TextTable;
 
 /// Most transfers that are in one report alone and are named.
 const NAMED: usize = 10;
 
 /// Writes a comparison. `width` is the width of the lines, `top` the largest number of rows of a table.
 pub fn two_runs(comparison: &Comparison, width: usize, top: usize) -> String {
-    let view = View { width, top };
+    let view = TableRoom { width, top };
     let mut written = prose(&answer(comparison), &view);
     let sentences = more(comparison);
     if !sentences.is_empty() {
@@ -37,8 +37,8 @@ pub fn two_runs(comparison: &Comparison, width: usize, top: usize) -> String {
 }
 
 /// Writes the ranks whose own time has changed beyond the others', those that changed most first.
-fn of_ranks(ranks: &Ranks, view: &View) -> String {
-    let mut changed: Vec<&RankChanged> = ranks.rows.iter().filter(|row| row.verdict != Verdict::Equal).collect();
+fn of_ranks(ranks: &Ranks, view: &TableRoom) -> String {
+    let mut changed: Vec<&RankChanged> = ranks.rows.iter().filter(|row| row.verdict != ChangeVerdict::Equal).collect();
     if changed.is_empty() {
         return String::new();
     }
@@ -53,18 +53,18 @@ fn of_ranks(ranks: &Ranks, view: &View) -> String {
     let all = counted(ranks.rows.len() as u64, "rank");
     let title = capital(own_time(ranks.time));
     format!("\n{title} a step: {} of {all} changed beyond the others\n", changed.len())
-        + &fitted(Table::new(heading, 3, &["node", "others' %"]), rows, view, ": --top")
+        + &fitted(TextTable::new(heading, 3, &["node", "others' %"]), rows, view, ": --top")
 }
 
-fn transfers(comparison: &Comparison, view: &View) -> String {
+fn transfers(comparison: &Comparison, view: &TableRoom) -> String {
     if comparison.rows.is_empty() {
         return String::new();
     }
     let heading = ["transfer of", "function", "verdict", "bytes", "before", "now", "change %", "95 % interval"];
-    "\n".to_owned() + &fitted(Table::new(heading, 3, &[]), comparison.rows.iter().map(cells), view, ": --top")
+    "\n".to_owned() + &fitted(TextTable::new(heading, 3, &[]), comparison.rows.iter().map(cells), view, ": --top")
 }
 
-fn cells(row: &Compared) -> [String; 8] {
+fn cells(row: &ComparedTransfers) -> [String; 8] {
     let (subject, transfer) = (&row.subject, &row.transfer);
     let [before, now] = transfer.medians_us.map(time);
     [

@@ -1,21 +1,21 @@
 //! Tables about time: steps, budget, phases, and late ranks.
 
-use super::super::names::Names;
+use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::sentences::{latest, unplaced};
 use super::super::units::{UNKNOWN, bytes, count, counted, known as or_unknown, number, part_of, share, time};
 use super::cell;
-use super::fitted::{View, fitted, known, prose};
+use super::fitted::{TableRoom, fitted, known, prose};
 use super::questions::wait;
 use crate::answer::{GpuBudget, Report, StepSource, Steps, Utilisation};
-use common::report::Table;
+use common::report::TextTable;
 
 /// Largest number of steps that are named in a line.
 const NAMED: usize = 10;
 
 /// Writes the steps: how they were found, their lengths, the slowest, outliers and shifts.
-pub(super) fn steps(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn steps(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.steps, view, |steps| {
         let mut text = prose(&about(steps), view);
         let rows = steps.slowest.iter().map(|step| {
@@ -33,7 +33,7 @@ pub(super) fn steps(report: &Report, view: &View) -> String {
             ]
         });
         let heading = ["slowest", "length", "mean wait", "most for", "in", "its cost"];
-        text += &fitted(Table::new(heading, 0, &["its cost", "in"]), rows, view, ": --json has all that are kept");
+        text += &fitted(TextTable::new(heading, 0, &["its cost", "in"]), rows, view, ": --json has all that are kept");
         text
     })
 }
@@ -74,8 +74,8 @@ fn about(steps: &Steps) -> String {
 }
 
 /// Writes the budget of each rank, most communication without computation beside it first.
-pub(super) fn budget(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn budget(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.budget, view, |budget| {
         let steps = budget.steps.max(1) as f64;
         let mut gpus: Vec<(usize, &GpuBudget)> = budget.gpus.iter().enumerate().collect();
@@ -102,12 +102,12 @@ pub(super) fn budget(report: &Report, view: &View) -> String {
             None => "Kernels of the computation are not known (--kernels).".into(),
         };
         text += &unplaced(budget);
-        prose(&text, view) + &fitted(Table::new(heading, 1, &dispensable), rows, view, "")
+        prose(&text, view) + &fitted(TextTable::new(heading, 1, &dispensable), rows, view, "")
     })
 }
 
 /// Writes the budget of each dimension of parallelism.
-pub(super) fn dimensions(report: &Report, view: &View) -> String {
+pub(super) fn dimensions(report: &Report, view: &TableRoom) -> String {
     known(&report.budget, view, |budget| {
         if budget.dimensions.is_empty() {
             return prose("No dimension has operations.", view);
@@ -142,12 +142,12 @@ pub(super) fn dimensions(report: &Report, view: &View) -> String {
         ];
         let dispensable = ["p95 of step", "p95 while active", "link of step", "wait", "operations"];
         let period = if budget.of_steps { "Means of a rank and step." } else { "Means of a rank." };
-        prose(period, view) + &fitted(Table::new(heading, 2, &dispensable), rows, view, "")
+        prose(period, view) + &fitted(TextTable::new(heading, 2, &dispensable), rows, view, "")
     })
 }
 
 /// Writes the windows between phases.
-pub(super) fn phases(report: &Report, view: &View) -> String {
+pub(super) fn phases(report: &Report, view: &TableRoom) -> String {
     known(&report.phases, view, |phases| {
         if phases.windows.is_empty() {
             return prose("No phase follows one of another dimension.", view);
@@ -164,13 +164,13 @@ pub(super) fn phases(report: &Report, view: &View) -> String {
             ]
         });
         let heading = ["from", "to", "windows", "mean", "median", "p95", "overlapping"];
-        fitted(Table::new(heading, 2, &["mean", "windows"]), rows, view, "")
+        fitted(TextTable::new(heading, 2, &["mean", "windows"]), rows, view, "")
     })
 }
 
 /// Writes waits and delay costs of each rank, the ranks that others waited for first.
-pub(super) fn late(report: &Report, view: &View) -> String {
-    let (names, pace) = (Names::of(report), Pace::of(report));
+pub(super) fn late(report: &Report, view: &TableRoom) -> String {
+    let (names, pace) = (ReportNames::of(report), Pace::of(report));
     known(&report.late, view, |late| {
         let mut ranks = latest(late);
         ranks.extend(late.ranks.iter().enumerate().filter(|(_, rank)| rank.cost_us <= 0.0));
@@ -198,13 +198,13 @@ pub(super) fn late(report: &Report, view: &View) -> String {
             count(late.resolved),
             counted(late.compared, "compared operation")
         );
-        prose(&about, view) + &fitted(Table::new(heading, 1, &["calls", "share", "last in"]), rows, view, "")
+        prose(&about, view) + &fitted(TextTable::new(heading, 1, &["calls", "share", "last in"]), rows, view, "")
     })
 }
 
 /// Writes the operations that others waited for longest.
-pub(super) fn worst(report: &Report, view: &View) -> String {
-    let names = Names::of(report);
+pub(super) fn worst(report: &Report, view: &TableRoom) -> String {
+    let names = ReportNames::of(report);
     known(&report.late, view, |late| {
         if late.worst.is_empty() {
             return prose("In no operation did others wait for a last rank.", view);
@@ -240,7 +240,7 @@ pub(super) fn worst(report: &Report, view: &View) -> String {
         let heading =
             ["function", "communicator", "number", "bytes", "at", "last", "late by", "cost", "of its rank's", "cause"];
         let dispensable = ["of its rank's", "bytes", "number", "cause", "communicator"];
-        fitted(Table::new(heading, 2, &dispensable), rows, view, ": --json has all that are kept")
+        fitted(TextTable::new(heading, 2, &dispensable), rows, view, ": --json has all that are kept")
     })
 }
 

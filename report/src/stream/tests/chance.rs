@@ -1,13 +1,13 @@
 //! Jobs by chance: whatever they lack, every operation is in one call, and every call comes in its host's order.
 
 use super::{Heard, hear_tables};
-use crate::job::Operation;
-use crate::made::{MS, Made, Maker, Start, US};
+use crate::job::RankOperation;
+use crate::made::{MS, MadeJob, Maker, Start, US};
 use fastrand::Rng;
 
 /// Makes a job of up to 6 ranks, this many on a node, with some communicators of some of them, and collectives and
 /// exchanges by chance.
-fn job(random: &mut Rng, on_each_node: usize) -> Made {
+fn job(random: &mut Rng, on_each_node: usize) -> MadeJob {
     let ranks = random.usize(1..7);
     let mut maker = Maker::new(ranks, on_each_node);
     let mut comms = Vec::new();
@@ -43,7 +43,7 @@ fn rows_of_calls(heard: &Heard, gpu: usize) -> Vec<(usize, Option<u64>)> {
         .collect()
 }
 
-fn rows(of: &[Operation]) -> Vec<(usize, Option<u64>)> {
+fn rows(of: &[RankOperation]) -> Vec<(usize, Option<u64>)> {
     of.iter().map(|row| ((row.comm - 0xc000) as usize, row.sequence)).collect()
 }
 

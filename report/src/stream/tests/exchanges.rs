@@ -2,7 +2,7 @@
 
 use super::hear;
 use crate::made::{self, MS, Maker, Start, US};
-use crate::stream::Kind;
+use crate::stream::CallKind;
 
 #[test]
 fn an_exchange_with_every_peer_is_an_all_to_all() {
@@ -13,7 +13,7 @@ fn an_exchange_with_every_peer_is_an_all_to_all() {
         for occurrence in &heard.occurrences {
             assert_eq!(occurrence.parts.len(), 6);
             for part in &occurrence.parts {
-                assert_eq!((part.call.kind, part.call.function.text().as_str()), (Kind::AllToAll, "AlltoAll"));
+                assert_eq!((part.call.kind, part.call.function.text().as_str()), (CallKind::AllToAll, "AlltoAll"));
                 assert_eq!((part.call.messages.len(), part.call.is_fused), (12, false));
             }
             let transfer = occurrence.compared.unwrap().transfer();
@@ -31,9 +31,10 @@ fn an_exchange_with_every_peer_is_an_all_to_all() {
 /// Two ranks that send to and receive from each other have every peer. A message to itself tells an all-to-all.
 #[test]
 fn an_exchange_of_two_ranks_is_no_all_to_all() {
-    for (messages, kind) in
-        [(&[(0, 1, 8), (1, 0, 8)][..], Kind::Exchange), (&[(0, 0, 8), (0, 1, 8), (1, 0, 8), (1, 1, 8)], Kind::AllToAll)]
-    {
+    for (messages, kind) in [
+        (&[(0, 1, 8), (1, 0, 8)][..], CallKind::Exchange),
+        (&[(0, 0, 8), (0, 1, 8), (1, 0, 8), (1, 1, 8)], CallKind::AllToAll),
+    ] {
         let mut maker = Maker::new(2, 2);
         let world = maker.communicator("", &[0, 1]);
         maker.exchange(world, messages, Start::Together(MS), 10 * US);
@@ -50,7 +51,7 @@ fn a_ring_of_sends_is_one_exchange() {
         assert_eq!((occurrence.parts.len(), occurrence.is_whole), (8, true));
         let ranks: Vec<i32> = occurrence.parts.iter().map(|part| part.call.rank).collect();
         assert_eq!(ranks, [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert!(occurrence.parts.iter().all(|it| it.call.kind == Kind::Exchange && it.call.bytes == 65_536));
+        assert!(occurrence.parts.iter().all(|it| it.call.kind == CallKind::Exchange && it.call.bytes == 65_536));
         assert!(occurrence.parts.iter().all(|it| it.call.function.text() == "Exchange"));
     }
     // the last one is the 50th of its messages

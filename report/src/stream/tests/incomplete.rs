@@ -1,8 +1,8 @@
 //! Jobs that lack something, or have something twice.
 
 use super::{hear, hear_tables};
-use crate::made::{self, MS, Made, Maker, Start, US};
-use crate::stream::{Clocks, run};
+use crate::made::{self, MS, MadeJob, Maker, Start, US};
+use crate::stream::{CommonClock, run};
 
 #[test]
 fn a_rank_that_was_not_found_buffers_nothing() {
@@ -36,7 +36,7 @@ fn an_operation_that_a_rank_lacks_is_decided_by_the_next_one() {
 /// NCCL before 2.27 does not report the number of ranks; the launcher's count of processes says whether all are here.
 #[test]
 fn without_a_number_of_ranks_the_launcher_says_whether_all_are_here() {
-    let compared = |mut made: Made| {
+    let compared = |mut made: MadeJob| {
         made.job.communicators[0].nranks = 0;
         let (_, counts, _) = hear(&made);
         (counts.matched, counts.unmatched, counts.compared)
@@ -75,7 +75,7 @@ fn an_operation_that_never_comes_holds_no_whole_table() {
     }
     let mut made = maker.finish();
     made.table.0[1].remove(0);
-    let clocks = Clocks::of(&made.job, &made.table).unwrap();
+    let clocks = CommonClock::of(&made.job, &made.table).unwrap();
     let counts = run(&made.job, &made.table, &clocks, &mut []).unwrap();
     assert_eq!((counts.matched, counts.unmatched), (80_000, 1));
     assert_eq!(counts.most_held, 65_536 + 1);
@@ -131,7 +131,7 @@ fn a_message_whose_partner_never_comes_is_decided_when_its_table_ends() {
 fn a_table_that_cannot_be_read_is_an_error() {
     let mut made = made::ring(4);
     made.table.0.pop();
-    let error = Clocks::of(&made.job, &made.table).unwrap_err();
+    let error = CommonClock::of(&made.job, &made.table).unwrap_err();
     assert_eq!(error.place.as_deref(), Some("process 3"));
     let (_, counts, _) = hear_tables(&crate::job::Job::default(), &made.table);
     assert_eq!(counts.operations, 0);

@@ -7,15 +7,15 @@ mod order;
 mod time;
 mod waits;
 
-use super::{Call, Clocks, Counts, InMemory, Judged, Listener, Occurrence, run};
+use super::{Call, CommonClock, InMemory, JudgedCall, Listener, Occurrence, StreamCounts, run};
 use crate::job::Job;
-use crate::made::Made;
+use crate::made::MadeJob;
 
 /// Keeps all that it hears.
 #[derive(Debug, Default)]
 struct Heard {
     occurrences: Vec<Occurrence>,
-    calls: Vec<Judged>,
+    calls: Vec<JudgedCall>,
 }
 
 impl Listener for Heard {
@@ -23,7 +23,7 @@ impl Listener for Heard {
         self.occurrences.push(occurrence.clone());
     }
 
-    fn call(&mut self, _: &Job, judged: &Judged) {
+    fn call(&mut self, _: &Job, judged: &JudgedCall) {
         assert!(self.occurrences.iter().rev().any(|it| it.number == judged.occurrence), "judged before its occurrence");
         self.calls.push(judged.clone());
     }
@@ -32,17 +32,17 @@ impl Listener for Heard {
 impl Heard {
     /// Returns the calls of a GPU.
     fn of(&self, gpu: usize) -> Vec<&Call> {
-        self.calls.iter().map(Judged::call).filter(|call| call.gpu == gpu).collect()
+        self.calls.iter().map(JudgedCall::call).filter(|call| call.gpu == gpu).collect()
     }
 }
 
 /// Runs the stream over a made job.
-fn hear(made: &Made) -> (Heard, Counts, Clocks) {
+fn hear(made: &MadeJob) -> (Heard, StreamCounts, CommonClock) {
     hear_tables(&made.job, &made.table)
 }
 
-fn hear_tables(job: &Job, table: &InMemory) -> (Heard, Counts, Clocks) {
-    let clocks = Clocks::of(job, table).unwrap();
+fn hear_tables(job: &Job, table: &InMemory) -> (Heard, StreamCounts, CommonClock) {
+    let clocks = CommonClock::of(job, table).unwrap();
     let mut heard = Heard::default();
     let counts = run(job, table, &clocks, &mut [&mut heard]).unwrap();
     (heard, counts, clocks)

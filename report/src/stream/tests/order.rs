@@ -1,11 +1,11 @@
 //! The order of calls, and memory.
 
 use super::hear;
-use crate::made::{self, MS, Made, Maker, Start, US};
+use crate::made::{self, MS, MadeJob, Maker, Start, US};
 use fastrand::Rng;
 
 /// Makes a job of two communicators of 4 ranks, in which each rank enqueues operations of both in an order of its own.
-fn mixed(count: u64) -> Made {
+fn mixed(count: u64) -> MadeJob {
     let mut maker = Maker::new(4, 2);
     let comms = [maker.communicator("a", &[0, 1, 2, 3]), maker.communicator("b", &[0, 1, 2, 3])];
     for number in 0..count {
@@ -48,7 +48,7 @@ fn occurrences_are_numbered_and_calls_refer_to_them() {
 
 #[test]
 fn memory_does_not_grow_with_the_length_of_the_job() {
-    let most = |made: &Made| hear(made).1.most_held;
+    let most = |made: &MadeJob| hear(made).1.most_held;
     assert_eq!(most(&mixed(50)), most(&mixed(500)));
     let parallel = |steps| most(&made::two_by_two_by_two(steps, false));
     assert_eq!(parallel(10), parallel(100));
@@ -56,7 +56,7 @@ fn memory_does_not_grow_with_the_length_of_the_job() {
 }
 
 /// Puts each two ranks of a job into one process with two GPUs, whose rows alternate.
-fn two_in_a_process(mut made: Made) -> Made {
+fn two_in_a_process(mut made: MadeJob) -> MadeJob {
     let tables = std::mem::take(&mut made.table.0);
     for pair in tables.chunks(2) {
         let [one, other] = pair else { panic!("an even number of ranks") };

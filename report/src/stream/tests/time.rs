@@ -2,13 +2,13 @@
 
 use super::hear;
 use crate::made::{self, MS};
-use crate::stream::Clocks;
+use crate::stream::CommonClock;
 
 #[test]
 fn clocks_hours_apart_that_drift_are_found_within_their_errors() {
     for seconds in [1, 20] {
         let made = made::apart(seconds);
-        let clocks = Clocks::of(&made.job, &made.table).unwrap();
+        let clocks = CommonClock::of(&made.job, &made.table).unwrap();
         assert_eq!(clocks.count(), 4);
         for process in 0..4 {
             let error = clocks.error_of(process).unwrap();

@@ -1,8 +1,8 @@
 //! Waits, transfers and costs.
 
 use super::hear;
-use crate::made::{self, Changes, Made, Truth, US};
-use crate::stream::Compared;
+use crate::made::{self, Changes, MadeJob, Truth, US};
+use crate::stream::ComparedRanks;
 use std::collections::BTreeMap;
 
 #[test]
@@ -61,7 +61,7 @@ fn a_receive_waits_for_a_late_send_and_a_send_for_a_late_receive() {
                 let wait = if part.call.function.text() == waiting { 300_000 } else { 0 };
                 assert!((part.wait.unwrap() - wait).abs() <= part.error.min(10_000), "{part:?}");
             }
-            let Compared { last, .. } = occurrence.compared.unwrap();
+            let ComparedRanks { last, .. } = occurrence.compared.unwrap();
             assert_eq!(last.map(|last| occurrence.parts[last].call.rank), Some(i32::from(waiting == "Send")));
         }
     }
@@ -91,7 +91,7 @@ fn an_occurrence_with_an_unknown_begin_is_not_compared() {
 }
 
 /// Compares each occurrence with the true times of the operation that it was made of.
-fn compare_with_truth(made: &Made) {
+fn compare_with_truth(made: &MadeJob) {
     let (heard, counts, _) = hear(made);
     assert_eq!((heard.occurrences.len(), counts.compared as usize), (made.truth.len(), made.truth.len()));
     let key = |comm: usize, ranks: Vec<i32>, sequence, number| (comm, ranks, sequence, number);

@@ -293,8 +293,8 @@ fn whatever_is_told_ticks_never_fall() {
 #[test]
 fn the_bound_is_the_least_of_all_anchors() {
     let mut random = Rng::with_seed(1);
-    let anchors: Vec<Anchor> =
-        (0..300).map(|at| Anchor { stamp: at * 1000, ticks: at * 1000 + random.u64(..2000) }).collect();
+    let anchors: Vec<LowestPoint> =
+        (0..300).map(|at| LowestPoint { stamp: at * 1000, ticks: at * 1000 + random.u64(..2000) }).collect();
     let bound = Bound::new(&anchors, [0.9, 1.1]);
     for stamp in (0..310_000).step_by(37) {
         let least = anchors.iter().map(|anchor| {

@@ -19,8 +19,8 @@ use super::begins;
 use super::bounds::{Bounds, RESOLUTION};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
-use crate::launch::cuda::{Event, Relaxed};
-use crate::launch::{KernelId, KernelTime, Launch, Source};
+use crate::launch::cuda::{CudaEvent, Relaxed};
+use crate::launch::{KernelId, KernelTime, Launch, LaunchSource};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -35,10 +35,10 @@ const WHILE: f64 = 1e9;
 const MOST_WAITING: usize = 4096;
 
 /// A pool's number and generation: events of one have one clock.
-type Clock = (usize, u32);
+type EventsClock = (usize, u32);
 
 /// The communicator's context, and the handle of a call that the launch runs.
-type Key = (u64, u64);
+type CapturedCall = (u64, u64);
 
 /// A replay of a captured launch, as NCCL has reported it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct Replay {
 
 /// Times that were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Reading {
+struct GraphReading {
     /// Time before the reading, ticks.
     from: u64,
     /// Time after the reading, ticks.
@@ -72,13 +72,13 @@ struct Reading {
 #[derive(Debug)]
 struct Captured {
     launch: Box<Launch>,
-    clock: Clock,
-    events: [Event; 2],
+    clock: EventsClock,
+    events: [CudaEvent; 2],
     /// Time of the last event, as it was read last.
     last: Option<u64>,
     /// Time before the last reading, ticks.
     read: u64,
-    readings: VecDeque<Reading>,
+    readings: VecDeque<GraphReading>,
     /// Replays without a time so far, in their order.
     replays: VecDeque<Replay>,
     /// Time of the last report, ticks.
@@ -90,15 +90,15 @@ struct Captured {
 pub(super) struct Graphs {
     /// Whether launches in graphs may get events.
     are_wanted: bool,
-    captured: FxHashMap<Key, Captured>,
-    bounds: FxHashMap<Clock, Bounds>,
+    captured: FxHashMap<CapturedCall, Captured>,
+    bounds: FxHashMap<EventsClock, Bounds>,
 }
 
 impl Captured {
     /// Reads the events, and measures their times from an event with a known time.
-    fn read(&mut self, calls: &Relaxed<'_>, reference: Option<(Event, u64)>) {
+    fn read(&mut self, calls: &Relaxed<'_>, reference: Option<(CudaEvent, u64)>) {
         let from = CLOCK.now();
-        let mut reading = Reading { from, until: 0, since: self.read, times: None, is_hopeless: true };
+        let mut reading = GraphReading { from, until: 0, since: self.read, times: None, is_hopeless: true };
         if let Some((reference, time)) = reference {
             let [first, last] = self.events;
             let after = |event| calls.elapsed_in_graph(reference, event);
@@ -129,7 +129,7 @@ impl Captured {
     /// the number of replays that get no other time.
     fn owner(
         &self,
-        reading: &Reading,
+        reading: &GraphReading,
         (first, last): (u64, u64),
         known: usize,
         bounds: &Bounds,
@@ -154,7 +154,7 @@ impl Captured {
     /// Takes in a reading. Calls `each` for each replay that now has a time or will have none.
     fn take(
         &mut self,
-        reading: Reading,
+        reading: GraphReading,
         bounds: &mut Bounds,
         scale: f64,
         each: &mut impl FnMut(Replay, Option<KernelTime>),
@@ -210,7 +210,7 @@ impl Graphs {
 
     /// Adds a captured launch.
     pub(super) fn add(&mut self, launch: Box<Launch>) {
-        let (Source::Events { pool, generation, first, last }, Some(KernelId { context, .. })) =
+        let (LaunchSource::Events { pool, generation, first, last }, Some(KernelId { context, .. })) =
             (launch.source, launch.kernel)
         else {
             return;
@@ -239,7 +239,13 @@ impl Graphs {
     }
 
     /// Takes in an event of a launch outside of graphs: its times on its clock, and when it was recorded and learnt.
-    pub(super) fn saw(&mut self, clock: Clock, (before, first): (u64, u64), (learnt, last): (u64, u64), scale: f64) {
+    pub(super) fn saw(
+        &mut self,
+        clock: EventsClock,
+        (before, first): (u64, u64),
+        (learnt, last): (u64, u64),
+        scale: f64,
+    ) {
         if self.are_wanted {
             let bounds = self.bounds.entry(clock).or_default();
             bounds.happened_after(before, first, scale);
@@ -263,7 +269,7 @@ impl Graphs {
         calls: &Relaxed<'_>,
         scale: f64,
         is_there: impl Fn(usize, &Launch) -> bool,
-        reference: impl Fn(usize) -> Option<(Event, u64)>,
+        reference: impl Fn(usize) -> Option<(CudaEvent, u64)>,
     ) {
         let now = CLOCK.now();
         for captured in self.captured.values_mut().filter(|captured| captured.is_watched(now, scale)) {
@@ -277,7 +283,7 @@ impl Graphs {
 
     /// Notes that nothing can be read any more, of a communicator or (`None`) at all.
     pub(super) fn give_up(&mut self, context: Option<Handle>) {
-        let of = |key: &Key| context.is_none_or(|context| context.raw() == key.0);
+        let of = |key: &CapturedCall| context.is_none_or(|context| context.raw() == key.0);
         self.captured.iter_mut().filter(|(key, _)| of(key)).for_each(|(_, captured)| captured.give_up());
     }
 
@@ -289,7 +295,7 @@ impl Graphs {
         context: Handle,
         horizon: u64,
         scale: f64,
-        mut each: impl FnMut(Clock, Replay, Option<KernelTime>),
+        mut each: impl FnMut(EventsClock, Replay, Option<KernelTime>),
     ) {
         for (key, captured) in &mut self.captured {
             if key.0 != context.raw() {
@@ -337,7 +343,7 @@ impl Captured {
     fn give_up(&mut self) {
         if !self.replays.is_empty() {
             let now = CLOCK.now();
-            let reading = Reading { from: now, until: now, since: 0, times: None, is_hopeless: true };
+            let reading = GraphReading { from: now, until: now, since: 0, times: None, is_hopeless: true };
             self.readings.push_back(reading);
         }
     }

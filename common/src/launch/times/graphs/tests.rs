@@ -8,9 +8,9 @@ const AHEAD: u64 = 70_000_000;
 
 fn captured() -> Captured {
     let recorded = Recorded { first: 0, begin: None, last: 0, learnt: 0, at: 0, anchor: None };
-    let launch = Box::new(Launch { starts: Starts::InGraph, ..Launch::new(Source::Recording(recorded)) });
+    let launch = Box::new(Launch { starts: Starts::InGraph, ..Launch::new(LaunchSource::Recording(recorded)) });
     let (readings, replays) = (VecDeque::new(), VecDeque::new());
-    let events = [Event::of_tests(1), Event::of_tests(2)];
+    let events = [CudaEvent::of_tests(1), CudaEvent::of_tests(2)];
     Captured { launch, clock: (0, 0), events, last: None, read: 0, readings, replays, reported: 0 }
 }
 
@@ -28,13 +28,13 @@ fn known_to(slack: u64) -> Bounds {
 }
 
 /// A reading of these times of the host's clock, with the time before the last reading that had other times.
-fn reading(from: u64, until: u64, since: u64, times: Option<(u64, u64)>) -> Reading {
+fn reading(from: u64, until: u64, since: u64, times: Option<(u64, u64)>) -> GraphReading {
     let times = times.map(|(first, last)| (first + AHEAD, last + AHEAD));
-    Reading { from, until, since, times, is_hopeless: false }
+    GraphReading { from, until, since, times, is_hopeless: false }
 }
 
 /// Takes in a reading. Returns the replays of which something was decided, each with whether it has the time.
-fn take(captured: &mut Captured, bounds: &mut Bounds, reading: Reading) -> Vec<(u64, bool)> {
+fn take(captured: &mut Captured, bounds: &mut Bounds, reading: GraphReading) -> Vec<(u64, bool)> {
     let mut decided = Vec::new();
     captured.take(reading, bounds, 1.0, &mut |replay, time| decided.push((replay.reported, time.is_some())));
     decided
@@ -83,7 +83,7 @@ fn a_replay_that_another_one_followed_before_a_reading_without_its_times_has_non
     let mut bounds = known_to(1_000);
     assert_eq!(take(&mut captured, &mut bounds, reading(1_900_000, 2_500_000, 0, None)), []);
     assert_eq!(take(&mut captured, &mut bounds, reading(2_900_000, 3_500_000, 0, None)), [(1_000_000, false)]);
-    let hopeless = Reading { is_hopeless: true, ..reading(2_950_000, 2_960_000, 0, None) };
+    let hopeless = GraphReading { is_hopeless: true, ..reading(2_950_000, 2_960_000, 0, None) };
     assert_eq!(take(&mut captured, &mut bounds, hopeless), [(2_000_000, false)]);
     assert_eq!(captured.replays.len(), 1);
 }

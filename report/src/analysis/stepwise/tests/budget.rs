@@ -7,7 +7,7 @@ use crate::answer::GpuBudget;
 
 /// Steps of 1,000 ns on one GPU of two, each: `tp` from 0 to 300, waiting until 100; `dp` from 200 to 500, waiting
 /// until 350.
-fn overlapping(job: &Job) -> Vec<Judged> {
+fn overlapping(job: &Job) -> Vec<JudgedCall> {
     let mut calls = vec![];
     for step in 0..10 {
         let at = 10_000 + 1_000 * step;

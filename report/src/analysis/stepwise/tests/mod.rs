@@ -15,16 +15,21 @@ fn common(_: usize, time: u64) -> i64 {
     time as i64
 }
 
-fn plan(job: &Job, calls: &[Judged], regions: Option<&StepRegions>) -> Plan {
+fn plan(job: &Job, calls: &[JudgedCall], regions: Option<&StepRegions>) -> StepPlan {
     let mut survey = Survey::new(job);
     let rows = Rows::of(job, calls);
     for process in 0..job.processes.len() {
         survey.read(job, &rows, process).unwrap();
     }
-    Plan::of(job, survey, regions, &common)
+    StepPlan::of(job, survey, regions, &common)
 }
 
-pub(super) fn answer(job: &Job, calls: &[Judged], regions: Option<&StepRegions>, kernels: Option<Kernels>) -> ByStep {
+pub(super) fn answer(
+    job: &Job,
+    calls: &[JudgedCall],
+    regions: Option<&StepRegions>,
+    kernels: Option<Kernels>,
+) -> ByStep {
     let dimensions = dimensions(job);
     let links = Links { others: Some(80.0), ..Links::default() };
     let options = Options { top: 3, links, ..Options::default() };
@@ -45,7 +50,7 @@ pub(super) fn swim(job: &Job, found: ByStep) -> Swim {
 }
 
 /// A call of `function` and `count` on both GPUs: begin, end.
-pub(super) fn both(job: &Job, comm: u64, function: &str, count: u64, at: [i64; 2]) -> [Judged; 2] {
+pub(super) fn both(job: &Job, comm: u64, function: &str, count: u64, at: [i64; 2]) -> [JudgedCall; 2] {
     [0, 1].map(|gpu| collective(job, comm, gpu, function, count).at(at[0] - 1, at[0], at[1]).wait(0).judged())
 }
 
@@ -57,7 +62,7 @@ pub(super) fn two() -> Job {
 }
 
 /// Steps of these lengths: 4 equal layers on `tp`, and a sum of 1,000 on `dp`; before them, other operations.
-pub(super) fn training(job: &Job, lengths: &[i64]) -> Vec<Judged> {
+pub(super) fn training(job: &Job, lengths: &[i64]) -> Vec<JudgedCall> {
     let mut calls = vec![];
     let mut at = 1_000;
     for count in [3, 5, 5, 64, 9] {

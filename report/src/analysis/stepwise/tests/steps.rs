@@ -80,7 +80,7 @@ fn a_long_recording() {
 fn random_calls_have_no_steps_and_a_budget_of_the_recording() {
     let job = two();
     let mut random = fastrand::Rng::with_seed(11);
-    let calls: Vec<Judged> =
+    let calls: Vec<JudgedCall> =
         (0..300).flat_map(|at| both(&job, 7, "AllReduce", random.u64(1..6), [at * 100 + 50, at * 100 + 90])).collect();
     let found = answer(&job, &calls, None, None);
     assert!(
@@ -102,7 +102,7 @@ fn random_calls_have_no_steps_and_a_budget_of_the_recording() {
 #[test]
 fn one_function_of_different_sizes_has_no_steps() {
     let job = two();
-    let calls: Vec<Judged> = (0..300)
+    let calls: Vec<JudgedCall> = (0..300)
         .flat_map(|at| both(&job, 7, "AllReduce", 1 + at as u64 / 20, [at * 100 + 50, at * 100 + 90]))
         .collect();
     assert!(answer(&job, &calls, None, None).steps.absent().is_some());

@@ -3,18 +3,18 @@
 use super::super::*;
 use crate::analysis::steps::Survey;
 use crate::answer::{Origin, StepSource};
-use crate::made::{self, Changes, Made, random, steps, two_by_two_by_two};
-use crate::stream::{Clocks, run};
+use crate::made::{self, Changes, MadeJob, random, steps, two_by_two_by_two};
+use crate::stream::{CommonClock, run};
 
-fn by_step(made: &Made) -> (ByStep, Dimensions) {
+fn by_step(made: &MadeJob) -> (ByStep, Dimensions) {
     let mut survey = Survey::new(&made.job);
     for process in 0..made.job.processes.len() {
         survey.read(&made.job, &made.table, process).unwrap();
     }
-    let clocks = Clocks::of(&made.job, &made.table).unwrap();
+    let clocks = CommonClock::of(&made.job, &made.table).unwrap();
     let common = |process: usize, time: u64| clocks.time(process, time);
     let dimensions = Dimensions::of(&made.job, &[], survey.tallies());
-    let plan = Plan::of(&made.job, survey, None, &common);
+    let plan = StepPlan::of(&made.job, survey, None, &common);
     let options = Options { top: 5, ..Options::default() };
     let mut stepwise = Stepwise::new(&made.job, plan, &dimensions, &options, None, &common);
     run(&made.job, &made.table, &clocks, &mut [&mut stepwise]).unwrap();

@@ -77,7 +77,7 @@ pub(in crate::output::page) enum Mark {
 
 /// An entry of a key.
 #[derive(Debug, Clone)]
-pub(in crate::output::page) struct Key<'a> {
+pub(in crate::output::page) struct LegendEntry<'a> {
     /// Class that gives the colour.
     pub(in crate::output::page) class: &'a str,
     /// Sign.
@@ -86,7 +86,7 @@ pub(in crate::output::page) struct Key<'a> {
     pub(in crate::output::page) text: String,
 }
 
-impl Key<'_> {
+impl LegendEntry<'_> {
     /// Draws a key.
     pub(in crate::output::page) fn draw(keys: &[Self]) -> Markup {
         html! { ul.key { @for key in keys { li { (key.swatch()) " " (key.text) } } } }

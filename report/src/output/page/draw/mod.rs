@@ -9,7 +9,7 @@ mod scale;
 
 pub(super) use axes::{Area, across, bars_beside, margin, shortened, upright};
 pub(super) use cells::Cells;
-pub(super) use chart::{Chart, Key, Mark, marker};
+pub(super) use chart::{Chart, LegendEntry, Mark, marker};
 pub(super) use path::{Path, Px};
 pub(super) use plot::{Plot, digits};
 pub(super) use scale::Scale;

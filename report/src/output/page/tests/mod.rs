@@ -4,7 +4,7 @@ mod answers;
 
 use super::html;
 use crate::answer::sample::sample;
-use crate::answer::{Communicators, Made, Part, Report, SpeedRow, SwimBar, SwimLane};
+use crate::answer::{Communicators, Part, Report, ReportedCommunicator, SpeedRow, SwimBar, SwimLane};
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Returns the page's body without its script as XML: all of its elements but `input` are closed.
@@ -283,7 +283,8 @@ fn headings_are_in_order_and_tables_have_captions_and_scopes() {
 #[test]
 fn a_long_list_of_members_is_shortened_between_two() {
     let members = (0..64).map(|place| (place * 16).to_string()).collect::<Vec<_>>().join(",");
-    let made = Made { comm: "1".repeat(16), members, nranks: 64, here: 64, ..Made::default() };
+    let made =
+        ReportedCommunicator { comm: "1".repeat(16), members, nranks: 64, here: 64, ..ReportedCommunicator::default() };
     let report = Report { communicators: Part::Known(Communicators { rows: vec![made] }), ..sample(2) };
     let page = html(&report);
     assert!(page.contains("0,16,32,48,64,80,96,112,128,144,160,176, …"), "no rank is cut");

@@ -9,11 +9,11 @@ mod tests;
 use super::super::sentences::two_runs::{self as sentences, communicators, more, percent, range};
 use super::super::units::{UNKNOWN, count, known, number, sizes, time};
 use super::section::{absent, section};
-use super::table::Table;
+use super::table::PageTable;
 use super::unbroken::unbroken;
 use super::{STYLE, fit, patterns};
 use crate::answer::Part;
-use crate::compare::{Compared, Comparison, Run};
+use crate::compare::{ComparedRun, ComparedTransfers, Comparison};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 /// What this page has beside the report's.
@@ -87,7 +87,7 @@ fn answer(comparison: &Comparison) -> Markup {
 }
 
 fn transfers(comparison: &Comparison) -> Markup {
-    let row = |row: &Compared| {
+    let row = |row: &ComparedTransfers| {
         let (subject, transfer) = (&row.subject, &row.transfer);
         let [before, now] = transfer.medians_us.map(time);
         vec![
@@ -106,10 +106,10 @@ fn transfers(comparison: &Comparison) -> Markup {
         @if comparison.rows.is_empty() { (absent("the runs have no function and size in common.")) }
         @else {
             p.look { "Look for a function whose large sizes take longer: the network, or NCCL's choice of algorithm." }
-            (Table::new("Transfers, worst first", &columns, 3, comparison.rows.iter().map(row)).open())
+            (PageTable::new("Transfers, worst first", &columns, 3, comparison.rows.iter().map(row)).open())
         }
         @for (name, only) in comparison.names.iter().zip(&comparison.only) {
-            (Table::new(
+            (PageTable::new(
                 format!("Transfers of {name} alone"),
                 &["function", "communicators", "size"],
                 2,
@@ -121,11 +121,11 @@ fn transfers(comparison: &Comparison) -> Markup {
 }
 
 fn runs(comparison: &Comparison) -> Markup {
-    let row = |fact: &str, of: &dyn Fn(&Run) -> String| {
+    let row = |fact: &str, of: &dyn Fn(&ComparedRun) -> String| {
         let [before, after] = comparison.runs.each_ref().map(of);
         vec![fact.to_owned(), before, after]
     };
-    let releases = |run: &Run| if run.nccl.is_empty() { UNKNOWN.to_owned() } else { run.nccl.join(", ") };
+    let releases = |run: &ComparedRun| if run.nccl.is_empty() { UNKNOWN.to_owned() } else { run.nccl.join(", ") };
     let rows = [
         row("ranks", &|run| count(run.ranks)),
         row("nodes", &|run| known(run.nodes, count)),
@@ -134,7 +134,7 @@ fn runs(comparison: &Comparison) -> Markup {
         row("operations of a rank in a step", &|run| known(run.operations, number)),
         row("bytes of these", &|run| known(run.bytes, |bytes| super::super::units::bytes(bytes.round()))),
     ];
-    Table::new("The two runs", &["", "before", "now"], 1, rows).open().render()
+    PageTable::new("The two runs", &["", "before", "now"], 1, rows).open().render()
 }
 
 /// Returns the reason why a part is absent, as a section says it.

@@ -2,10 +2,10 @@
 
 use super::super::super::sentences::two_runs::{own_time, percent};
 use super::super::super::units::{TimeUnit, counted, round, time};
-use super::super::draw::{Area, Chart, Key, Mark, Path, Px, Scale, across, bars_beside, upright};
-use super::super::table::Table;
+use super::super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, bars_beside, upright};
+use super::super::table::PageTable;
 use super::why;
-use crate::compare::{Comparison, RankChanged, Ranks, Verdict};
+use crate::compare::{ChangeVerdict, Comparison, RankChanged, Ranks};
 use maud::{Markup, Render, html};
 
 /// Largest number of ranks that have a dumbbell each.
@@ -28,7 +28,7 @@ pub(super) fn of(comparison: &Comparison) -> Markup {
 }
 
 fn is_worse(row: &RankChanged) -> bool {
-    matches!(row.verdict, Verdict::Worse | Verdict::Slower)
+    matches!(row.verdict, ChangeVerdict::Worse | ChangeVerdict::Slower)
 }
 
 fn described(ranks: &Ranks) -> String {
@@ -75,11 +75,11 @@ fn dumbbells(ranks: &Ranks) -> Markup {
         }
     };
     let keys = [
-        Key { class: "run0", mark: Mark::Ring, text: "before".into() },
-        Key { class: "run1", mark: Mark::Ring, text: "now".into() },
-        Key { class: "pull worse", mark: Mark::Plain, text: "grown beyond the others".into() },
+        LegendEntry { class: "run0", mark: Mark::Ring, text: "before".into() },
+        LegendEntry { class: "run1", mark: Mark::Ring, text: "now".into() },
+        LegendEntry { class: "pull worse", mark: Mark::Plain, text: "grown beyond the others".into() },
     ];
-    chart(ranks, [880.0, bottom + 46.0], Key::draw(&keys), drawing)
+    chart(ranks, [880.0, bottom + 46.0], LegendEntry::draw(&keys), drawing)
 }
 
 fn points(ranks: &Ranks, threshold: f64) -> Markup {
@@ -117,10 +117,14 @@ fn points(ranks: &Ranks, threshold: f64) -> Markup {
         }
     };
     let keys = [
-        Key { class: "limit", mark: Mark::Plain, text: format!("the threshold, {} %", round(threshold * 100.0)) },
-        Key { class: "points worse", mark: Mark::Plain, text: "grown beyond the others".into() },
+        LegendEntry {
+            class: "limit",
+            mark: Mark::Plain,
+            text: format!("the threshold, {} %", round(threshold * 100.0)),
+        },
+        LegendEntry { class: "points worse", mark: Mark::Plain, text: "grown beyond the others".into() },
     ];
-    chart(ranks, [880.0, area.bottom + 46.0], Key::draw(&keys), drawing)
+    chart(ranks, [880.0, area.bottom + 46.0], LegendEntry::draw(&keys), drawing)
 }
 
 fn chart(ranks: &Ranks, size: [f64; 2], key: Markup, drawing: Markup) -> Markup {
@@ -139,7 +143,7 @@ fn chart(ranks: &Ranks, size: [f64; 2], key: Markup, drawing: Markup) -> Markup 
     .render()
 }
 
-fn table(ranks: &Ranks) -> Table {
+fn table(ranks: &Ranks) -> PageTable {
     let mut rows: Vec<&RankChanged> = ranks.rows.iter().collect();
     rows.sort_by(|one, other| one.verdict.cmp(&other.verdict).then(other.beyond.abs().total_cmp(&one.beyond.abs())));
     let caption = match rows.len() {
@@ -151,5 +155,5 @@ fn table(ranks: &Ranks) -> Table {
         let [change, others] = [row.change, row.others].map(|change| format!("{} %", percent(change)));
         vec![row.name.clone(), row.node.clone(), row.verdict.text().to_owned(), before, now, change, others]
     });
-    Table::new(caption, &["rank", "node", "verdict", "before", "now", "change", "change of the others"], 3, rows)
+    PageTable::new(caption, &["rank", "node", "verdict", "before", "now", "change", "change of the others"], 3, rows)
 }

@@ -2,8 +2,8 @@
 
 use super::super::super::sentences::two_runs as sentences;
 use super::super::super::units::{TimeUnit, counted, number, share, time};
-use super::super::draw::{Area, Chart, Key, Mark, Px, Scale, across, upright};
-use super::super::table::Table;
+use super::super::draw::{Area, Chart, LegendEntry, Mark, Px, Scale, across, upright};
+use super::super::table::PageTable;
 use super::why;
 use crate::compare::Comparison;
 use maud::{Markup, Render, html};
@@ -97,9 +97,9 @@ fn chart(comparison: &Comparison) -> Markup {
         }
     };
     let keys = [
-        Key { class: "run0", mark: Mark::Box, text: counted(step.samples[0], "step") + " before" },
-        Key { class: "run1", mark: Mark::Box, text: counted(step.samples[1], "step") + " now" },
-        Key { class: "middle", mark: Mark::Upright, text: "median".into() },
+        LegendEntry { class: "run0", mark: Mark::Box, text: counted(step.samples[0], "step") + " before" },
+        LegendEntry { class: "run1", mark: Mark::Box, text: counted(step.samples[1], "step") + " now" },
+        LegendEntry { class: "middle", mark: Mark::Upright, text: "median".into() },
     ];
     let outside: u64 = bars.iter().map(|bars| bars.outside).sum();
     Chart {
@@ -109,7 +109,7 @@ fn chart(comparison: &Comparison) -> Markup {
                one that writes a checkpoint.",
         description: format!("Lengths of the steps of both runs as histograms. {}", sentences::step(comparison)),
         size: [880.0, 346.0],
-        key: Key::draw(&keys),
+        key: LegendEntry::draw(&keys),
         drawing,
         notes: html! {},
         below: html! {
@@ -129,10 +129,10 @@ fn bar(place: usize, [from, to]: [f64; 2]) -> String {
     format!("{} to {} {}", at(place), at(place + 1), unit.name)
 }
 
-fn table([before, after]: &[Bars; 2], ends: [f64; 2]) -> Table {
+fn table([before, after]: &[Bars; 2], ends: [f64; 2]) -> PageTable {
     let both = before.counts.iter().zip(&after.counts).enumerate();
     let rows = both
         .filter(|(_, (before, after))| **before + **after > 0)
         .map(|(place, (one, other))| vec![bar(place, ends), share(before.part(*one)), share(after.part(*other))]);
-    Table::new("Lengths of the steps", &["length", "before", "now"], 1, rows)
+    PageTable::new("Lengths of the steps", &["length", "before", "now"], 1, rows)
 }

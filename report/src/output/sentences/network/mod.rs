@@ -5,8 +5,8 @@ mod tests;
 
 use super::words::{absent, capital};
 use crate::analysis::speed::shape::{LARGE, bus_bytes, size};
-use crate::answer::{PartKind, Report, SlowCommunicator, SlowPart, Speed, SpeedRow, Verdict, Verdicted};
-use crate::output::names::Names;
+use crate::answer::{AnswerVerdict, PartKind, Report, SlowCommunicator, SlowPart, Speed, SpeedRow, Verdicted};
+use crate::output::names::ReportNames;
 use crate::output::units::{count, counted, rate, share, sizes, time};
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const LONG: f64 = 16.0 * 1024.0 * 1024.0;
 
 /// Returns whether the network is as fast as it should be.
 pub fn network(report: &Report) -> String {
-    let names = Names::of(report);
+    let names = ReportNames::of(report);
     let mut text = match (report.speed.known(), report.speed.absent()) {
         (Some(speed), _) => reached(speed) + &few(speed),
         (None, reason) => absent(reason),
@@ -55,25 +55,25 @@ pub(super) fn verdicted(report: &Report) -> Verdicted {
     let of_baseline = speed.filter(|speed| speed.baseline.is_some()).and(heavy).and_then(of_expected);
     let of_link = heavy.filter(|row| size(row) >= LONG).and_then(|row| row.utilisation);
     let slow = factors.reduce(f64::max).map(|factor| match gain {
-        Some(gain) if gain >= MUCH => Verdict::Bad,
-        None if factor >= BAD => Verdict::Bad,
-        _ => Verdict::Look,
+        Some(gain) if gain >= MUCH => AnswerVerdict::Bad,
+        None if factor >= BAD => AnswerVerdict::Bad,
+        _ => AnswerVerdict::Look,
     });
     let below = of_baseline.map(|part| match part {
-        part if part < OF_BASELINE[1] => Verdict::Bad,
-        part if part < OF_BASELINE[0] => Verdict::Look,
-        _ => Verdict::Fine,
+        part if part < OF_BASELINE[1] => AnswerVerdict::Bad,
+        part if part < OF_BASELINE[0] => AnswerVerdict::Look,
+        _ => AnswerVerdict::Fine,
     });
-    let share = of_link.map(|part| if part < OF_LINK { Verdict::Look } else { Verdict::Fine });
-    let compared = are_compared(report).then_some(Verdict::Fine);
+    let share = of_link.map(|part| if part < OF_LINK { AnswerVerdict::Look } else { AnswerVerdict::Fine });
+    let compared = are_compared(report).then_some(AnswerVerdict::Fine);
     let worst = [slow, below, share, compared].into_iter().flatten().max_by_key(|verdict| match verdict {
-        Verdict::Unknown => 0,
-        Verdict::Fine => 1,
-        Verdict::Look => 2,
-        Verdict::Bad => 3,
+        AnswerVerdict::Unknown => 0,
+        AnswerVerdict::Fine => 1,
+        AnswerVerdict::Look => 2,
+        AnswerVerdict::Bad => 3,
     });
-    let verdict = worst.unwrap_or(Verdict::Unknown);
-    let names = Names::of(report);
+    let verdict = worst.unwrap_or(AnswerVerdict::Unknown);
+    let names = ReportNames::of(report);
     let why =
         parts.first().map(|part| subject(part, &names)).or_else(|| communicators.first().map(|slow| of(slow, &names)));
     Verdicted {
@@ -100,12 +100,12 @@ fn are_compared(report: &Report) -> bool {
 }
 
 fn next(
-    verdict: Verdict,
+    verdict: AnswerVerdict,
     part: Option<&SlowPart>,
     communicator: Option<&SlowCommunicator>,
-    [baseline, link]: [Option<Verdict>; 2],
+    [baseline, link]: [Option<AnswerVerdict>; 2],
 ) -> String {
-    let is_below = |verdict: Option<Verdict>| verdict.is_some_and(|verdict| verdict != Verdict::Fine);
+    let is_below = |verdict: Option<AnswerVerdict>| verdict.is_some_and(|verdict| verdict != AnswerVerdict::Fine);
     let text = match (part.map(|part| (part.kind, part.inside)), communicator) {
         (Some((_, true)), _) | (None, Some(_)) => {
             "Read state and errors of the NVLinks on that node (nvidia-smi nvlink -s and -e), and its GPUs' clocks."
@@ -120,7 +120,9 @@ fn next(
         _ if is_below(link) => {
             "Compare with nccl-tests at this size, and look at the network that NCCL has chosen (NCCL_DEBUG=INFO)."
         }
-        _ if verdict == Verdict::Unknown => "Give the link's rate (--link-gbps) or an earlier report (--baseline).",
+        _ if verdict == AnswerVerdict::Unknown => {
+            "Give the link's rate (--link-gbps) or an earlier report (--baseline)."
+        }
         _ => "",
     };
     text.into()
@@ -193,7 +195,7 @@ fn few(speed: &Speed) -> String {
     format!(" Only {} of {} could be compared.", count(compared), counted(all, "operation"))
 }
 
-fn of(slow: &SlowCommunicator, names: &Names<'_>) -> String {
+fn of(slow: &SlowCommunicator, names: &ReportNames<'_>) -> String {
     let ranks: Vec<String> = slow.gpus.iter().take(8).map(|&gpu| names.gpu(gpu)).collect();
     let dots = if slow.gpus.len() > ranks.len() { ", ..." } else { "" };
     format!("communicator {} ({}{dots})", names.communicator(&slow.comm), ranks.join(", "))
@@ -204,7 +206,7 @@ fn factor(slow: &SlowCommunicator) -> f64 {
 }
 
 /// Says how slow a communicator is.
-pub(crate) fn slow_communicator(slow: &SlowCommunicator, names: &Names<'_>) -> String {
+pub(crate) fn slow_communicator(slow: &SlowCommunicator, names: &ReportNames<'_>) -> String {
     format!(
         "{} takes {} for {} of {}, the median of {} of its shape {}.",
         capital(&of(slow, names)),
@@ -217,7 +219,7 @@ pub(crate) fn slow_communicator(slow: &SlowCommunicator, names: &Names<'_>) -> S
 }
 
 /// Names a part of the network.
-fn subject(part: &SlowPart, names: &Names<'_>) -> String {
+fn subject(part: &SlowPart, names: &ReportNames<'_>) -> String {
     let SlowPart { nodes, gpus, .. } = part;
     let name = match part.kind {
         PartKind::Pair | PartKind::Adapter => gpus.iter().map(|&gpu| names.gpu(gpu)).collect::<Vec<_>>().join(" to "),
@@ -236,7 +238,7 @@ fn subject(part: &SlowPart, names: &Names<'_>) -> String {
 }
 
 /// Says how slow a part of the network is.
-pub(crate) fn slow_part(part: &SlowPart, names: &Names<'_>) -> String {
+pub(crate) fn slow_part(part: &SlowPart, names: &ReportNames<'_>) -> String {
     let (reached, others) = (rate(part.rate), rate(part.median));
     let of = share(part.rate / part.median);
     let pairs = match part.pairs {
@@ -260,7 +262,7 @@ fn without(part: &SlowPart, step_us: Option<f64>) -> String {
 }
 
 /// Says which pairs are slow, and which part of the network explains them.
-fn pairs(report: &Report, names: &Names<'_>, are_named: bool) -> String {
+fn pairs(report: &Report, names: &ReportNames<'_>, are_named: bool) -> String {
     let Some(pairs) = report.pairs.known() else { return "Pairs of ranks are not known.".into() };
     let compared = pairs.rows.iter().filter(|pair| pair.z.is_some()).count();
     if pairs.slow.is_empty() {

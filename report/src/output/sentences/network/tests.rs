@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answer::sample::sample;
-use crate::answer::{Pair, Pairs, Part};
+use crate::answer::{Pairs, Part, RankPair};
 
 fn row(function: &str, bytes: u64, count: u64, busbw: f64) -> SpeedRow {
     SpeedRow {
@@ -24,7 +24,7 @@ fn report(rows: Vec<SpeedRow>, pairs: Part<Pairs>) -> Report {
 }
 
 fn alike(count: usize) -> Part<Pairs> {
-    let rows = vec![Pair { z: Some(0.1), ..Pair::default() }; count];
+    let rows = vec![RankPair { z: Some(0.1), ..RankPair::default() }; count];
     Part::Known(Pairs { rows, ..Pairs::default() })
 }
 
@@ -64,7 +64,7 @@ fn the_answer_is_about_the_large_operations_that_move_most() {
     let expected = "There are only small operations, whose time is latency: AllReduce of 4 B (DP, 8 ranks) takes 5.00 us \
                     in the median. Pairs of ranks are not known.";
     assert_eq!(network(&only_small), expected);
-    assert_eq!(verdicted(&only_small).verdict, Verdict::Unknown);
+    assert_eq!(verdicted(&only_small).verdict, AnswerVerdict::Unknown);
 }
 
 #[test]
@@ -78,19 +78,43 @@ fn what_is_expected_stands_beside_what_is_measured() {
     };
     let begin = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth";
     for (expected, share, baseline, end, verdict) in [
-        (Some(50.0), Some(0.9), Some("a.json"), ", 90 % of its link, 90 % of the baseline's 50.0 GB/s", Verdict::Fine),
-        (Some(60.0), Some(0.9), Some("a.json"), ", 90 % of its link, 75 % of the baseline's 60.0 GB/s", Verdict::Look),
-        (Some(100.0), Some(0.9), Some("a.json"), ", 90 % of its link, 45 % of the baseline's 100 GB/s", Verdict::Bad),
-        (None, Some(0.9), Some("a.json"), ", 90 % of its link; the baseline has no such operation", Verdict::Fine),
-        (None, Some(0.4), None, ", 40 % of its link", Verdict::Look),
+        (
+            Some(50.0),
+            Some(0.9),
+            Some("a.json"),
+            ", 90 % of its link, 90 % of the baseline's 50.0 GB/s",
+            AnswerVerdict::Fine,
+        ),
+        (
+            Some(60.0),
+            Some(0.9),
+            Some("a.json"),
+            ", 90 % of its link, 75 % of the baseline's 60.0 GB/s",
+            AnswerVerdict::Look,
+        ),
+        (
+            Some(100.0),
+            Some(0.9),
+            Some("a.json"),
+            ", 90 % of its link, 45 % of the baseline's 100 GB/s",
+            AnswerVerdict::Bad,
+        ),
+        (
+            None,
+            Some(0.9),
+            Some("a.json"),
+            ", 90 % of its link; the baseline has no such operation",
+            AnswerVerdict::Fine,
+        ),
+        (None, Some(0.4), None, ", 40 % of its link", AnswerVerdict::Look),
         (
             Some(48.0),
             Some(0.9),
             None,
             ", 90 % of its link; the best other communicator of this shape reaches 48.0 GB/s",
-            Verdict::Fine,
+            AnswerVerdict::Fine,
         ),
-        (None, None, None, "; the rate of its link is not known (--link-gbps)", Verdict::Unknown),
+        (None, None, None, "; the rate of its link is not known (--link-gbps)", AnswerVerdict::Unknown),
     ] {
         assert_eq!(expecting(expected, share, baseline), (format!("{begin}{end}"), verdict));
     }
@@ -116,7 +140,7 @@ fn parts_are_named_as_what_they_are() {
             "The network of node5: its 30 pairs reach 22.0 GB/s, 50 % of the others' 44.0 GB/s.",
         ),
     ] {
-        assert_eq!(slow_part(&part, &Names::of(&sample(8))), expected);
+        assert_eq!(slow_part(&part, &ReportNames::of(&sample(8))), expected);
     }
 }
 
@@ -130,9 +154,9 @@ fn a_slow_part_is_as_bad_as_what_a_step_would_gain() {
         (answer.verdict, answer.gain_us)
     };
     // 60 steps of 20 ms
-    assert_eq!(verdict(Some(60.0 * 4e3)), (Verdict::Bad, Some(4e3)));
-    assert_eq!(verdict(Some(60.0 * 100.0)), (Verdict::Look, Some(100.0)));
-    assert_eq!(verdict(None), (Verdict::Bad, None));
+    assert_eq!(verdict(Some(60.0 * 4e3)), (AnswerVerdict::Bad, Some(4e3)));
+    assert_eq!(verdict(Some(60.0 * 100.0)), (AnswerVerdict::Look, Some(100.0)));
+    assert_eq!(verdict(None), (AnswerVerdict::Bad, None));
 }
 
 #[test]
@@ -155,5 +179,5 @@ fn a_slow_communicator_is_named_with_its_ranks() {
     let answer = verdicted(&report);
     let expected = "Communicator 00000000 (rank 4, rank 5, rank 6, rank 7) takes 200 us for AllReduce of 16 MiB, the \
                     median of 16 communicators of its shape 100 us.";
-    assert!(answer.text.contains(expected) && answer.verdict == Verdict::Bad, "{}", answer.text);
+    assert!(answer.text.contains(expected) && answer.verdict == AnswerVerdict::Bad, "{}", answer.text);
 }

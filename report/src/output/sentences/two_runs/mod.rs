@@ -8,7 +8,7 @@ pub(crate) use ranks::own_time;
 
 use super::super::units::{counted, number, round, share, sizes, time};
 use crate::answer::Part;
-use crate::compare::{Changed, Comparison, Run, Subject, Verdict};
+use crate::compare::{ChangeVerdict, Changed, ComparedRun, Comparison, Subject};
 
 /// Most ranks, groups of ranks or operations that are named.
 const NAMED: usize = 3;
@@ -22,7 +22,7 @@ pub fn answer(comparison: &Comparison) -> String {
 }
 
 /// Returns in what the runs differ, as a list of facts.
-pub(crate) fn facts(runs: &[Run; 2]) -> Vec<String> {
+pub(crate) fn facts(runs: &[ComparedRun; 2]) -> Vec<String> {
     let [before, after] = runs;
     let mut facts = vec![];
     if before.ranks != after.ranks {
@@ -75,15 +75,15 @@ pub(crate) fn step(comparison: &Comparison) -> String {
     let size = share(step.change.unwrap_or_default().abs());
     let is_longer = after > before;
     match step.verdict {
-        Verdict::Uncertain if step.interval.is_none() => format!(
+        ChangeVerdict::Uncertain if step.interval.is_none() => format!(
             "Whether a step takes longer is not known: {figures}, but one run has {} alone.",
             counted(step.samples.into_iter().min().unwrap_or_default(), "step")
         ),
-        Verdict::Uncertain => {
+        ChangeVerdict::Uncertain => {
             format!("Whether a step takes longer is not known: {figures}{interval}. More steps narrow the interval.")
         }
-        Verdict::Equal => format!("A step takes as long as before: {figures}{interval}."),
-        Verdict::NotJudged if !step.is_beyond_chance() => {
+        ChangeVerdict::Equal => format!("A step takes as long as before: {figures}{interval}."),
+        ChangeVerdict::NotJudged if !step.is_beyond_chance() => {
             format!("A step takes as long as before: {figures}{interval}.")
         }
         _ if is_longer => format!("A step takes {size} longer: {figures}{interval}."),
@@ -95,11 +95,11 @@ pub(crate) fn step(comparison: &Comparison) -> String {
 fn verdict(comparison: &Comparison) -> String {
     let threshold = format!("{} %", round(comparison.threshold * 100.0));
     let mut worse = vec![];
-    if comparison.step.known().is_some_and(|step| step.verdict == Verdict::Worse) {
+    if comparison.step.known().is_some_and(|step| step.verdict == ChangeVerdict::Worse) {
         worse.push("the step".to_owned());
     }
     worse.extend(ranks::worse(comparison));
-    let transfers: Vec<_> = comparison.rows.iter().filter(|row| row.transfer.verdict == Verdict::Worse).collect();
+    let transfers: Vec<_> = comparison.rows.iter().filter(|row| row.transfer.verdict == ChangeVerdict::Worse).collect();
     if let Some(first) = transfers.first() {
         let change = percent(first.transfer.change.unwrap_or_default());
         let worst = format!("{}, {change} %", text(&first.subject));
@@ -112,7 +112,8 @@ fn verdict(comparison: &Comparison) -> String {
     if !worse.is_empty() {
         return format!("Worse by more than {threshold}: {}.", worse.join("; "));
     }
-    let uncertain = comparison.rows.iter().filter(|row| row.transfer.verdict == Verdict::Uncertain).count() as u64;
+    let uncertain =
+        comparison.rows.iter().filter(|row| row.transfer.verdict == ChangeVerdict::Uncertain).count() as u64;
     let uncertain = match uncertain {
         0 => String::new(),
         number => format!(" Whether {} changed is uncertain.", counted(number, "transfer")),
@@ -139,7 +140,7 @@ pub(crate) fn more(comparison: &Comparison) -> Vec<String> {
 fn wait(waits: &Changed) -> String {
     let [before, after] = waits.medians_us.map(time);
     match waits.verdict {
-        Verdict::Equal => format!("Ranks wait as long as before: {after} a step, before {before}."),
+        ChangeVerdict::Equal => format!("Ranks wait as long as before: {after} a step, before {before}."),
         _ => format!("Ranks wait {after} a step, before {before}."),
     }
 }

@@ -4,14 +4,15 @@ use super::super::super::units::{count, share, time};
 use super::super::words::capital;
 use super::{LEAST, NAMED, percent};
 use crate::answer::Part;
-use crate::compare::{Comparison, OwnTime, RankChanged, Standing, Verdict};
+use crate::compare::{ChangeVerdict, Comparison, OwnTime, RankChanged, StandingOut};
 use std::collections::BTreeSet;
 
 /// Returns the names of ranks and groups that are worse.
 pub(super) fn worse(comparison: &Comparison) -> Vec<String> {
-    let mut names: Vec<String> = grown(comparison, &[Verdict::Worse]).into_iter().map(|group| group.name).collect();
+    let mut names: Vec<String> =
+        grown(comparison, &[ChangeVerdict::Worse]).into_iter().map(|group| group.name).collect();
     let became = comparison.late.iter().flat_map(|late| &late.became);
-    for standing in became.filter(|standing| standing.verdict == Verdict::Worse) {
+    for standing in became.filter(|standing| standing.verdict == ChangeVerdict::Worse) {
         // the rank or the ranks of the node may be there
         if !names.iter().any(|name| name.ends_with(&standing.name)) {
             names.push(standing.name.clone());
@@ -29,7 +30,7 @@ fn listed(names: Vec<String>) -> Vec<String> {
 
 /// A rank, or all ranks of a node, whose own time has changed alike.
 #[derive(Debug)]
-struct Group {
+struct ChangedRanks {
     name: String,
     own_us: [f64; 2],
     change: f64,
@@ -37,7 +38,7 @@ struct Group {
 }
 
 /// Returns the ranks with these verdicts, largest change first; all ranks of a node as one.
-fn grown(comparison: &Comparison, verdicts: &[Verdict]) -> Vec<Group> {
+fn grown(comparison: &Comparison, verdicts: &[ChangeVerdict]) -> Vec<ChangedRanks> {
     let rows = comparison.ranks.known().map_or(&[][..], |ranks| &ranks.rows);
     let has = |row: &&RankChanged| verdicts.contains(&row.verdict);
     let of_node = |node: &str| rows.iter().filter(|row| row.node == node).collect::<Vec<_>>();
@@ -48,19 +49,23 @@ fn grown(comparison: &Comparison, verdicts: &[Verdict]) -> Vec<Group> {
     };
     let whole: Vec<&str> = nodes.iter().copied().filter(is_whole).collect();
     let single = rows.iter().filter(has).filter(|row| !whole.contains(&row.node.as_str()));
-    let single =
-        single.map(|row| Group { name: row.name.clone(), own_us: row.own_us, change: row.change, others: row.others });
+    let single = single.map(|row| ChangedRanks {
+        name: row.name.clone(),
+        own_us: row.own_us,
+        change: row.change,
+        others: row.others,
+    });
     let together = whole.iter().map(|node| {
         let ranks = of_node(node);
         let mean = |of: fn(&RankChanged) -> f64| ranks.iter().map(|row| of(row)).sum::<f64>() / ranks.len() as f64;
-        Group {
+        ChangedRanks {
             name: format!("all {} ranks of {node}", ranks.len()),
             own_us: [mean(|row| row.own_us[0]), mean(|row| row.own_us[1])],
             change: mean(|row| row.change),
             others: mean(|row| row.others),
         }
     });
-    let mut groups: Vec<Group> = together.chain(single).collect();
+    let mut groups: Vec<ChangedRanks> = together.chain(single).collect();
     groups.sort_by(|one, other| other.change.abs().total_cmp(&one.change.abs()));
     groups
 }
@@ -75,11 +80,13 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
                 let time = capital(own_time(ranks.time));
                 sentences.push(format!("{time} of the ranks {} by {size} in the median.", went(ranks.change)));
             }
-            for verdicts in [&[Verdict::Worse, Verdict::Slower], &[Verdict::Better, Verdict::Faster]] {
+            for verdicts in
+                [&[ChangeVerdict::Worse, ChangeVerdict::Slower], &[ChangeVerdict::Better, ChangeVerdict::Faster]]
+            {
                 let groups = grown(comparison, verdicts);
                 sentences.extend(groups.iter().take(NAMED).map(|group| own(group, own_time(ranks.time))));
                 if let Some(rest) = groups.get(NAMED..).filter(|rest| !rest.is_empty()) {
-                    let way = if verdicts.contains(&Verdict::Worse) { "longer" } else { "less" };
+                    let way = if verdicts.contains(&ChangeVerdict::Worse) { "longer" } else { "less" };
                     let more = if rest.len() == 1 { "rank" } else { "ranks" };
                     let rest = rest.len();
                     sentences.push(format!("{rest} more {more} took {way} than the others; the table has them."));
@@ -110,7 +117,7 @@ pub(crate) fn own_time(time: OwnTime) -> &'static str {
     }
 }
 
-fn own(group: &Group, time_of: &str) -> String {
+fn own(group: &ChangedRanks, time_of: &str) -> String {
     let [before, after] = group.own_us;
     let others = match group.others {
         others if others.abs() < LEAST => "that of the others did not change".to_owned(),
@@ -127,7 +134,7 @@ fn own(group: &Group, time_of: &str) -> String {
     )
 }
 
-fn became(standing: &Standing) -> String {
+fn became(standing: &StandingOut) -> String {
     let gain =
         standing.gain_us.map_or_else(String::new, |gain| format!("; without that a step would gain {}", time(gain)));
     format!(
