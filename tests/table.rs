@@ -18,7 +18,7 @@ mod tool;
 mod trace;
 
 use report::job::{OperationTables, RankOperation, TimedBy};
-use report::table::{Opened, Tables};
+use report::table::{OpenedTables, Tables};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -42,7 +42,7 @@ fn made(run: &str, environment: &[(&str, &str)]) -> Vec<Vec<RankOperation>> {
     rows(&Tables::open(&[to.path().into()]))
 }
 
-fn rows(opened: &Opened) -> Vec<Vec<RankOperation>> {
+fn rows(opened: &OpenedTables) -> Vec<Vec<RankOperation>> {
     let problems: Vec<_> = opened.inputs.iter().filter_map(|input| input.problem.as_ref()).collect();
     assert!(problems.is_empty(), "{problems:?}");
     let of_process = |process| opened.tables.operations(process).unwrap().map(Result::unwrap).collect();

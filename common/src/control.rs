@@ -4,7 +4,7 @@ use crate::base::answer::{self, AnswerFailure, AnswerWait, Reply};
 use crate::base::{log, shortage};
 use crate::collect::pulse;
 use crate::collect::question::{self, Question};
-use crate::figures::series::{Point, Token};
+use crate::figures::series::{Point, SeriesName};
 #[cfg(feature = "otel")]
 use crate::figures::snapshot::ProcessSums;
 use crate::figures::timeline::Timeline;
@@ -77,7 +77,7 @@ pub fn timeline() -> Option<Timeline> {
 }
 
 /// Returns the points of a series.
-pub fn series(series: Token) -> Vec<Point> {
+pub fn series(series: SeriesName) -> Vec<Point> {
     ask(|answer| Question::Series { series, answer }, patiently).unwrap_or_default()
 }
 

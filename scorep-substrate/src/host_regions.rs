@@ -8,7 +8,7 @@ use crate::measurement::{Measurement, address};
 use crate::sys::measurement::{EnterRegion, GetInMeasurement, MeasurementPhase, PHASE_WITHIN};
 use crate::sys::{REGION_FUNCTION, RegionHandle};
 use common::config::LaneChoice;
-use common::host_region::{HostRegion, Watcher, watch};
+use common::host_region::{HostRegion, RegionWatcher, watch};
 use common::name::{FUNCTIONS, FunctionName};
 use common::{config, log};
 use once_cell::sync::OnceCell;
@@ -55,7 +55,7 @@ pub(crate) fn begin() {
         match Regions::find() {
             Ok(regions) => {
                 let _ = REGIONS.set(regions);
-                watch(Watcher { entered, left });
+                watch(RegionWatcher { entered, left });
             }
             Err(reason) => log::warn(&format!("NCCL's API calls are no regions in Score-P: {reason}")),
         }

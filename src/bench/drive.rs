@@ -13,7 +13,7 @@ const TURN: usize = 16;
 const TURNS_AT_A_TIME: usize = 64;
 
 /// Makes the calls of a player, and may observe them.
-pub(super) trait Watch {
+pub(super) trait CallObserver {
     /// Makes the call. Its result is ignored, as NCCL ignores it.
     fn call(&mut self, call: impl FnOnce() -> c_int);
 }
@@ -21,7 +21,7 @@ pub(super) trait Watch {
 /// Makes the calls and observes nothing.
 pub(super) struct Unwatched;
 
-impl Watch for Unwatched {
+impl CallObserver for Unwatched {
     #[inline(always)]
     fn call(&mut self, call: impl FnOnce() -> c_int) {
         call();
@@ -34,7 +34,7 @@ pub(super) struct Latencies<'a> {
     pub(super) ticks: Histogram<u64>,
 }
 
-impl Watch for Latencies<'_> {
+impl CallObserver for Latencies<'_> {
     #[inline(always)]
     fn call(&mut self, call: impl FnOnce() -> c_int) {
         let before = self.clock.now();
@@ -62,7 +62,7 @@ impl<'a> Player<'a> {
     }
 
     /// Plays the script once for every copy. The GPU's clock shows the system's time; it is set now and then.
-    pub(super) fn play(&mut self, watch: &mut impl Watch) {
+    pub(super) fn play(&mut self, watch: &mut impl CallObserver) {
         let mut later = 0;
         let Self { functions, script, contexts, templates, handles } = self;
         for (number, turn) in script.steps.chunks(TURN).enumerate() {
@@ -86,7 +86,7 @@ fn make(
     templates: &mut [Template],
     handles: &mut [u64],
     later: u64,
-    watch: &mut impl Watch,
+    watch: &mut impl CallObserver,
 ) {
     let pointer = |number: u64| number as *mut c_void;
     match *step {

@@ -4,7 +4,7 @@ use super::drive::{Latencies, Player, Unwatched};
 use super::floor;
 use super::process::{self, processor_ns};
 use super::script::{Script, ScriptCommunicator};
-use crate::host::table::{InterfaceTable, Introduction, NEWEST, OLDEST};
+use crate::host::table::{HostIntroduction, InterfaceTable, NEWEST, OLDEST};
 use crate::{capture, output};
 use common::clock::{Clock, monotonic};
 use hdrhistogram::Histogram;
@@ -185,7 +185,7 @@ fn init(table: &InterfaceTable, communicator: &ScriptCommunicator) -> Result<u64
         return Ok(1);
     }
     let ScriptCommunicator { comm, name, shape: [nnodes, nranks, rank] } = communicator;
-    table.init(&Introduction {
+    table.init(&HostIntroduction {
         comm: *comm,
         name: name.as_deref(),
         nnodes: *nnodes,

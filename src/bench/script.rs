@@ -2,7 +2,7 @@
 //! returns.
 
 use crate::capture::{CallbackKind, Capture, CapturedEvent};
-use crate::host::descriptor::{self, CStrings, Descriptor, RunHandles, StateArgument, WORDS};
+use crate::host::descriptor::{self, CStrings, DescriptorMemory, RunHandles, StateArgument, WORDS};
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -39,8 +39,9 @@ impl Template {
     /// values only.
     fn new(api: u32, event: &CapturedEvent, rank: i32, pid: i32, strings: &mut CStrings) -> Self {
         let place = RunHandles { parent: 0, group: 0, rank, pid };
-        let mut words =
-            |event: &CapturedEvent, group| Descriptor::new(api, event, RunHandles { group, ..place }, strings).words();
+        let mut words = |event: &CapturedEvent, group| {
+            DescriptorMemory::new(api, event, RunHandles { group, ..place }, strings).words()
+        };
         let stamped = |stamp| match *event {
             CapturedEvent::KernelCh { ch, .. } => CapturedEvent::KernelCh { ch, ptimer: stamp },
             CapturedEvent::KernelPhase { ch, phase, .. } => CapturedEvent::KernelPhase { ch, phase, ptimer: stamp },
@@ -336,7 +337,7 @@ mod tests {
                     other => other.clone(),
                 };
                 let place = RunHandles { parent: 11, group: 12, rank: 1, pid: 42 };
-                let mut whole = Descriptor::new(api, &stamped, place, strings).words();
+                let mut whole = DescriptorMemory::new(api, &stamped, place, strings).words();
                 // up to v4 the group of an operation is its parent, and the script fills it in as the parent
                 whole[usize::from(PARENT)] = 11;
                 assert_eq!(template.words[..WORDS], whole, "v{api} {event:?}");

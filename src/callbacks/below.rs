@@ -1,9 +1,9 @@
 //! One recording, read for the callbacks below a few of its calls.
 
 use super::steps::OpenProxyStep;
-use crate::capture::{self, Callback, CallbackKind, CaptureError, CapturedEvent, Content, Survey};
+use crate::capture::{self, Callback, CallbackKind, CaptureError, CaptureSurvey, CapturedEvent, Content};
 use crate::table::facts::OperationFacts;
-use crate::table::lines::{Lines, Started};
+use crate::table::lines::{LineOperation, OperationLines};
 use common::run_sums::RankSums;
 use report::answer::{KernelChannel, ProxyOperation, RankCallbacks};
 use report::job::Job;
@@ -68,11 +68,11 @@ impl WantedCall {
 }
 
 /// The callbacks of a call, with the number of the operation and the place of the rank in it.
-type CallbacksByRank = ((usize, usize), Below);
+type CallbacksByRank = ((usize, usize), CallbacksBelow);
 
 /// The callbacks below a call.
 #[derive(Debug, Default)]
-pub(super) struct Below {
+pub(super) struct CallbacksBelow {
     pub(super) channels: Vec<KernelChannel>,
     pub(super) proxies: Vec<ProxyOperation>,
     pub(super) left_out: u64,
@@ -85,11 +85,11 @@ struct CallOperation {
     wanted: usize,
     /// Whether it is the call's first.
     is_first: bool,
-    team: Team,
+    team: GroupStream,
 }
 
 /// Group and stream, which the operations of an exchange share.
-type Team = (Option<u64>, u32);
+type GroupStream = (Option<u64>, u32);
 
 /// A kernel channel or proxy operation below an operation.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ struct CallbackReading<'a> {
     pid: i32,
     operations: HashMap<u64, CallOperation>,
     /// Group and stream of the calls whose first operation has come.
-    teams: Vec<Option<Team>>,
+    teams: Vec<Option<GroupStream>>,
     children: BTreeMap<u64, Child>,
     /// The proxy operation and the number of a step, by its handle.
     steps: HashMap<u64, (u64, i32)>,
@@ -132,7 +132,7 @@ pub(super) fn read(file: &Path, wanted: &[WantedCall]) -> Result<Vec<CallbacksBy
     let (meta, mut contents) = capture::contents(file)?;
     let (mono0, pid) = (meta.mono0, meta.pid);
     let until = wanted.iter().map(|it| it.stop).max().unwrap_or_default().saturating_add(BEHIND);
-    let mut lines = Lines::new(&Survey::new(meta));
+    let mut lines = OperationLines::new(&CaptureSurvey::new(meta));
     let mut reading = CallbackReading {
         wanted,
         pid,
@@ -154,7 +154,7 @@ pub(super) fn read(file: &Path, wanted: &[WantedCall]) -> Result<Vec<CallbacksBy
 }
 
 impl CallbackReading<'_> {
-    fn take(&mut self, lines: &mut Lines, call: &Callback, time: u64) {
+    fn take(&mut self, lines: &mut OperationLines, call: &Callback, time: u64) {
         let started = lines.take(call);
         match &call.what {
             CallbackKind::Start { h, .. } if let Some(started) = started => self.operation(*h, &started),
@@ -175,7 +175,7 @@ impl CallbackReading<'_> {
         }
     }
 
-    fn operation(&mut self, h: u64, started: &Started) {
+    fn operation(&mut self, h: u64, started: &LineOperation) {
         let OperationFacts { enqueued, group, stream, .. } = started.facts;
         let of = |is_of: fn(&WantedCall, RankSums, u64) -> bool| {
             self.wanted.iter().position(|it| is_of(it, started.rank, enqueued))
@@ -245,7 +245,7 @@ impl CallbackReading<'_> {
 }
 
 /// Makes the answer of a call. Of too many proxy operations, those that ended last stay.
-fn below(wanted: &WantedCall, mut children: Vec<Child>, mut left_out: u64) -> Below {
+fn below(wanted: &WantedCall, mut children: Vec<Child>, mut left_out: u64) -> CallbacksBelow {
     children.sort_by_key(|child| std::cmp::Reverse(child.stop.unwrap_or(u64::MAX)));
     let (mut channels, mut proxies) = (Vec::new(), Vec::new());
     for child in children {
@@ -263,7 +263,7 @@ fn below(wanted: &WantedCall, mut children: Vec<Child>, mut left_out: u64) -> Be
     }
     channels.sort_by(|one, other| one.start_us.total_cmp(&other.start_us));
     proxies.sort_by(|one, other| one.start_us.total_cmp(&other.start_us));
-    Below { channels, proxies, left_out }
+    CallbacksBelow { channels, proxies, left_out }
 }
 
 fn proxy(wanted: &WantedCall, (channel, peer, is_send): (u8, i32, bool), mut child: Child) -> ProxyOperation {

@@ -13,7 +13,7 @@ mod steps;
 
 use crate::capture::CaptureError;
 use crate::replay::run_all;
-use below::{Below, WantedCall};
+use below::{CallbacksBelow, WantedCall};
 use report::answer::{Callbacks, Part, RankCallbacks, Swim};
 use report::job::Job;
 use std::collections::BTreeMap;
@@ -61,8 +61,8 @@ fn file<'a>(job: &Job, gpu: usize, recordings: &'a [PathBuf]) -> Option<&'a Path
     recordings.iter().find(|path| path.as_os_str() == process.file.as_str()).map(PathBuf::as_path)
 }
 
-fn fill(rank: &mut RankCallbacks, below: Below, gpu: impl Fn(i32) -> Option<usize>) {
-    let Below { channels, mut proxies, left_out } = below;
+fn fill(rank: &mut RankCallbacks, below: CallbacksBelow, gpu: impl Fn(i32) -> Option<usize>) {
+    let CallbacksBelow { channels, mut proxies, left_out } = below;
     proxies.iter_mut().for_each(|proxy| proxy.peer_gpu = gpu(proxy.peer));
     (rank.channels, rank.proxies, rank.left_out) = (channels, proxies, left_out);
 }

@@ -90,11 +90,11 @@ pub(crate) enum Content {
     /// The process has ended.
     End,
     /// A line of a kind that only a newer recorder writes.
-    Unknown(Unknown),
+    Unknown(UnknownCallback),
 }
 
 /// The known parts of a line whose `cb` is not known.
-pub(crate) struct Unknown {
+pub(crate) struct UnknownCallback {
     pub(super) cb: String,
     pub(super) line: u32,
     pub(super) h: Option<u64>,
@@ -208,14 +208,14 @@ impl<'a> LineFields<'a> {
 
     /// Reads a line of an unknown kind. Its `cb` must be a word, and it must have a time and a thread, as all lines
     /// have.
-    fn unknown(&self, cb: &str, line: u32) -> Result<Unknown, Problem> {
+    fn unknown(&self, cb: &str, line: u32) -> Result<UnknownCallback, Problem> {
         let is_word = !cb.is_empty() && cb.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
         if !is_word || self.time_and_thread().is_err() {
             return Err(Problem::Callback(cb.to_owned()));
         }
         let h = self.h.map(|h| int("h", Some(h))).transpose()?;
         let ctx = self.ctx.map(|ctx| int("ctx", Some(ctx))).transpose()?;
-        Ok(Unknown { cb: cb.to_owned(), line, h, ctx })
+        Ok(UnknownCallback { cb: cb.to_owned(), line, h, ctx })
     }
 
     /// Reads the time and the thread, which every line but the first has.

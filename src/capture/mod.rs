@@ -58,7 +58,7 @@ pub(crate) use line::Content;
 pub(crate) use meta::{FORMAT, Meta};
 pub(crate) use recording::{Contents, KeptRecording};
 pub(crate) use skipped::Skipped;
-pub(crate) use survey::{IntroducedCommunicator, Survey};
+pub(crate) use survey::{CaptureSurvey, IntroducedCommunicator};
 
 use lines::Lines;
 use seen::HandleLines;

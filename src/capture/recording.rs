@@ -10,7 +10,7 @@ use super::error::CaptureError;
 use super::line::Content;
 use super::lines::Lines;
 use super::seen::HandleLines;
-use super::survey::Survey;
+use super::survey::CaptureSurvey;
 use super::{Problem, text};
 
 /// A capture that was read once and has no errors.
@@ -20,7 +20,7 @@ pub(crate) struct KeptRecording {
     /// The open file, so that both readings see the same file even if the path changes in between.
     file: File,
     /// What the first reading found.
-    pub(crate) survey: Survey,
+    pub(crate) survey: CaptureSurvey,
     /// All lines, if there are at most [`bounds::KEPT`].
     kept: Option<Vec<Content>>,
 }
@@ -86,9 +86,9 @@ fn copy(file: File) -> Result<File, Problem> {
     copied.map_err(Problem::Read)
 }
 
-fn survey(path: &Path, file: File) -> Result<(Survey, Option<Vec<Content>>), CaptureError> {
+fn survey(path: &Path, file: File) -> Result<(CaptureSurvey, Option<Vec<Content>>), CaptureError> {
     let (meta, mut lines) = Lines::begin(path, file)?;
-    let mut survey = Survey::new(meta);
+    let mut survey = CaptureSurvey::new(meta);
     let mut kept = Some(Vec::new());
     let mut seen = HandleLines::default();
     while let Some(content) = lines.next()? {

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use super::call::{Callback, CallbackKind, CapturedAnchor, Kernel};
 use super::error::Problem;
 use super::handles::Handles;
-use super::line::{Content, Unknown};
+use super::line::{Content, UnknownCallback};
 
 /// Handles and contexts given out so far, each with its line. Lines count from 1, so 0 stands for no line.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl HandleLines {
     }
 
     /// Checks a line of an unknown kind: no recorder writes a line with a handle or a context that was never given out.
-    fn unknown(&self, unknown: &Unknown) -> Result<(), Problem> {
+    fn unknown(&self, unknown: &UnknownCallback) -> Result<(), Problem> {
         let known = unknown.h.is_none_or(|h| self.handles.get(h) > 0)
             && unknown.ctx.is_none_or(|ctx| self.contexts.contains_key(&ctx));
         if known { Ok(()) } else { Err(Problem::Callback(unknown.cb.clone())) }

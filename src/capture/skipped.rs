@@ -1,6 +1,6 @@
 //! Lines of unknown kinds.
 
-use super::line::Unknown;
+use super::line::UnknownCallback;
 
 /// Lines that were skipped because their kind is not known to this version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Skipped {
 }
 
 impl Skipped {
-    pub(super) fn note(&mut self, unknown: &Unknown) {
+    pub(super) fn note(&mut self, unknown: &UnknownCallback) {
         self.count += 1;
         self.first.get_or_insert_with(|| (unknown.cb.clone(), unknown.line));
     }

@@ -10,7 +10,7 @@ use super::{Meta, Skipped};
 
 /// What the first reading of a capture finds.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Survey {
+pub(crate) struct CaptureSurvey {
     /// The recorded process and the circumstances of the recording.
     pub(crate) meta: Meta,
     /// Number of calls.
@@ -55,7 +55,7 @@ pub(crate) struct IntroducedCommunicator {
     pub(crate) rank: i32,
 }
 
-impl Survey {
+impl CaptureSurvey {
     /// Returns the survey of a capture of which only the first line was read.
     pub(crate) fn new(meta: Meta) -> Self {
         Self {

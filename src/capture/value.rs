@@ -16,8 +16,8 @@ pub(super) struct WholeNumber(pub(super) i128);
 
 impl<'de> Deserialize<'de> for WholeNumber {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Whole;
-        impl Visitor<'_> for Whole {
+        struct WholeVisitor;
+        impl Visitor<'_> for WholeVisitor {
             type Value = WholeNumber;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a whole number of at most 64 bits")
@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for WholeNumber {
                 Ok(WholeNumber(value.into()))
             }
         }
-        source.deserialize_any(Whole)
+        source.deserialize_any(WholeVisitor)
     }
 }
 

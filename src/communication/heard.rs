@@ -6,20 +6,20 @@ use super::speaker::SpokenMoment;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A moment that is recorded on another lane: time in ticks, place of the communicator, rank, and the moment.
-pub(super) type Moved = (u64, usize, i32, SpokenMoment);
+pub(super) type MovedMoment = (u64, usize, i32, SpokenMoment);
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct HeardMoments {
     pub(super) messages: Messages,
     /// Sends and receives of further lanes, by the lane that gets their records.
-    pub(super) moved: BTreeMap<u64, VecDeque<Moved>>,
+    pub(super) moved: BTreeMap<u64, VecDeque<MovedMoment>>,
     /// Communicators with collectives on such further lanes: where they overlap others of the lane that would get their
     /// records, readers could not take the begins and ends apart.
     pub(super) overlapping: BTreeSet<usize>,
 }
 
-impl Heard {
+impl HeardMoments {
     /// Takes in a moment of a rank of the communicator at `place`. `home` is the lane that gets its record, if that is
     /// another than the one that says it.
     pub(super) fn hear(&mut self, place: usize, rank: i32, time: u64, said: SpokenMoment, home: Option<u64>) {

@@ -29,7 +29,7 @@ use crate::otf2::{self, Otf2Error, Target, apart};
 use crate::trace::ProcessTrace;
 use common::summary::Summary;
 use communicators::Communicators;
-use heard::Heard;
+use heard::HeardMoments;
 use speaker::Speaker;
 use spoken::{LaneNumbers, Spoken};
 use std::fs;
@@ -100,7 +100,7 @@ fn add_into(anchor: &Path, directory: &Path, progress: &mut dyn FnMut(u64)) -> R
         return Err(if communicators.ambiguous() > 0 { Otf2Error::TwoJobs } else { Otf2Error::NoLanes });
     }
     reader.select(&lanes)?;
-    let mut heard = Heard::default();
+    let mut heard = HeardMoments::default();
     let known = LaneNumbers::of(&definitions);
     for &lane in &lanes {
         let Some((place, rank)) = communicators.rank_of(lane) else { continue };

@@ -59,7 +59,7 @@ impl SpokenMoment {
 
 /// The operation that is open on a lane, and its bytes once they are known.
 #[derive(Debug, Clone, Copy)]
-enum Open {
+enum OpenOperation {
     Send(i32),
     Receive(i32, u64),
     Collective(SpokenCollective, Option<i32>, u64),
@@ -67,7 +67,7 @@ enum Open {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Speaker(Option<Open>);
+pub(super) struct Speaker(Option<OpenOperation>);
 
 impl Speaker {
     /// Takes an event; returns the moment that it stands for. Sends are sent where their bytes are known, which is at
@@ -76,30 +76,34 @@ impl Speaker {
         match seen {
             SpokenEvent::Enter { region, other } => {
                 self.0 = lane::function(region).and_then(|function| match (function, other) {
-                    ("Send", Some(peer)) => Some(Open::Send(peer)),
-                    ("Recv", Some(peer)) => Some(Open::Receive(peer, 0)),
+                    ("Send", Some(peer)) => Some(OpenOperation::Send(peer)),
+                    ("Recv", Some(peer)) => Some(OpenOperation::Receive(peer, 0)),
                     (function, root) => {
                         let (function, number) = (FunctionName::of_text(function), number(function)?);
                         let collective = SpokenCollective { function, number };
-                        Some(Open::Collective(collective, root.filter(|_| function.has_root()), 0))
+                        Some(OpenOperation::Collective(collective, root.filter(|_| function.has_root()), 0))
                     }
                 });
                 match self.0 {
-                    Some(Open::Collective(collective, root, _)) => Some(SpokenMoment::Begin { collective, root }),
+                    Some(OpenOperation::Collective(collective, root, _)) => {
+                        Some(SpokenMoment::Begin { collective, root })
+                    }
                     _ => None,
                 }
             }
             SpokenEvent::Bytes(of) => match self.0.as_mut()? {
-                Open::Send(to) => Some(SpokenMoment::Send { to: *to, bytes: of }),
-                Open::Receive(_, bytes) | Open::Collective(_, _, bytes) => {
+                OpenOperation::Send(to) => Some(SpokenMoment::Send { to: *to, bytes: of }),
+                OpenOperation::Receive(_, bytes) | OpenOperation::Collective(_, _, bytes) => {
                     *bytes = of;
                     None
                 }
             },
             SpokenEvent::Leave => match self.0.take()? {
-                Open::Send(_) => None,
-                Open::Receive(from, bytes) => Some(SpokenMoment::Receive { from, bytes }),
-                Open::Collective(collective, root, bytes) => Some(SpokenMoment::End { collective, root, bytes }),
+                OpenOperation::Send(_) => None,
+                OpenOperation::Receive(from, bytes) => Some(SpokenMoment::Receive { from, bytes }),
+                OpenOperation::Collective(collective, root, bytes) => {
+                    Some(SpokenMoment::End { collective, root, bytes })
+                }
             },
         }
     }

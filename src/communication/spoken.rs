@@ -1,7 +1,7 @@
 //! The records that a copy of an archive gets.
 
 use super::communicators::Communicators;
-use super::heard::{Heard, Moved};
+use super::heard::{HeardMoments, MovedMoment};
 use super::messages::MatchedMessages;
 use super::speaker::{Speaker, SpokenEvent, SpokenMoment};
 use crate::otf2::copy::{Adds, Message};
@@ -14,7 +14,7 @@ pub(super) struct Spoken<'a> {
     known: LaneNumbers<'a>,
     pub(super) matched: MatchedMessages,
     /// Moments of other lanes that have no record yet, by the lane that gets it.
-    moved: BTreeMap<u64, VecDeque<Moved>>,
+    moved: BTreeMap<u64, VecDeque<MovedMoment>>,
     without_collectives: BTreeSet<usize>,
     speakers: BTreeMap<u64, Speaker>,
     /// Records of sends, and of ends of collectives.
@@ -26,7 +26,7 @@ pub(super) struct Spoken<'a> {
 }
 
 impl<'a> Spoken<'a> {
-    pub(super) fn of(communicators: &'a Communicators, known: LaneNumbers<'a>, mut heard: Heard) -> Self {
+    pub(super) fn of(communicators: &'a Communicators, known: LaneNumbers<'a>, mut heard: HeardMoments) -> Self {
         // the moments of a lane come in order already, those of several lanes do not
         heard.moved.values_mut().for_each(|moments| moments.make_contiguous().sort_by_key(|(time, ..)| *time));
         Self {

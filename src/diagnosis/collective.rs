@@ -1,6 +1,6 @@
 //! Who waits in which collective of a communicator, and for whom.
 
-use super::finding::{DiagnosedCall, Stage};
+use super::finding::{DiagnosedCall, OperationStage};
 use super::group::{GroupMember, MemberGroup};
 use common::status::StatusOperation;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub(crate) struct WaitingMembers {
     pub(crate) group: usize,
     pub(crate) number: Option<u64>,
     pub(crate) call: Option<DiagnosedCall>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: OperationStage,
     /// Members that wait.
     pub(crate) waiters: Vec<usize>,
     /// Members that they wait for.
@@ -76,7 +76,7 @@ fn not_entered(group: usize, number: u64, members: &[(usize, &GroupMember<'_>)])
         group,
         number: Some(number),
         call: call_of(number, &waiters),
-        stage: Stage::NotEntered,
+        stage: OperationStage::NotEntered,
         seconds: waiters.iter().filter_map(|(_, member)| seconds(member)).fold(0.0, f64::max),
         stands: lacking.iter().all(|(_, member)| !member.moved),
         waiters: waiters.iter().map(|(index, _)| *index).collect(),
@@ -110,8 +110,8 @@ fn on_gpus(group: usize, number: u64, members: &[(usize, &GroupMember<'_>)]) -> 
     let seconds = waited.iter().map(seconds).fold(0.0, f64::max);
     match (begun.is_empty(), held.is_empty()) {
         (true, true) => None,
-        (_, false) => Some(standing(Stage::NotBegun, seconds, stand(&held))),
-        (false, true) => Some(standing(Stage::Unfinished, seconds, stand(&begun))),
+        (_, false) => Some(standing(OperationStage::NotBegun, seconds, stand(&held))),
+        (false, true) => Some(standing(OperationStage::Unfinished, seconds, stand(&begun))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The first collective that ranks of a communicator have called differently.
 
-use super::finding::{DiagnosedCall, Shift, Variant};
+use super::finding::{CallShift, DiagnosedCall, Variant};
 use super::group::{GroupMember, MemberGroup, named};
 use common::status::StatusOperation;
 use std::cmp::Reverse;
@@ -68,7 +68,7 @@ fn has_passed(calls: &[Callers<'_>], number: u64, after: f64) -> bool {
 }
 
 /// Returns how a rank's calls follow from another's, if the next ones show that.
-fn shift(most: &GroupMember<'_>, own: &GroupMember<'_>, number: u64) -> Option<Shift> {
+fn shift(most: &GroupMember<'_>, own: &GroupMember<'_>, number: u64) -> Option<CallShift> {
     let agree = |one: Option<&StatusOperation>, other: Option<&StatusOperation>| {
         one.zip(other)
             .is_some_and(|(one, other)| DiagnosedCall::from(one).difference(&DiagnosedCall::from(other)).is_none())
@@ -78,8 +78,8 @@ fn shift(most: &GroupMember<'_>, own: &GroupMember<'_>, number: u64) -> Option<S
     let lacks = agree(most.collective(next), own.collective(number));
     let adds = agree(most.collective(number), own.collective(next));
     match (lacks, adds) {
-        (true, false) => Some(Shift::Lacks),
-        (false, true) => Some(Shift::Adds),
+        (true, false) => Some(CallShift::Lacks),
+        (false, true) => Some(CallShift::Adds),
         _ => None,
     }
 }

@@ -59,7 +59,7 @@ pub(crate) struct ProcessCounts {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Finding {
     #[serde(flatten)]
-    pub(crate) cause: Cause,
+    pub(crate) cause: RootCause,
     /// Waits that this causes, the longest first. A wait that is itself the cause is not among them.
     pub(crate) waits: Vec<WaitingRanks>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Finding {
 /// A root cause.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
-pub(crate) enum Cause {
+pub(crate) enum RootCause {
     /// Processes that take no part any more.
     Processes { condition: Condition, processes: Vec<DiagnosedProcess> },
     /// Ranks of a communicator have called different operations under one number.
@@ -127,7 +127,7 @@ impl From<&StatusOperation> for DiagnosedCall {
 impl DiagnosedCall {
     /// Returns the first difference from a call that another rank makes as the same operation. What either status does
     /// not name may be equal.
-    pub(crate) fn difference(&self, other: &Self) -> Option<Difference> {
+    pub(crate) fn difference(&self, other: &Self) -> Option<CallDifference> {
         fn differ<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
             one.zip(other).is_some_and(|(one, other)| one != other)
         }
@@ -135,11 +135,11 @@ impl DiagnosedCall {
         let bytes = |of: &Self| Some(of.bytes).filter(|&bytes| bytes > 0);
         let counts_known = self.count.is_some() && other.count.is_some();
         let differences = [
-            (self.func != other.func, Difference::Function),
-            (differ(self.count, other.count), Difference::Count),
-            (!counts_known && differ(bytes(self), bytes(other)), Difference::Bytes),
-            (differ(self.datatype.as_ref(), other.datatype.as_ref()), Difference::Datatype),
-            (differ(self.root, other.root), Difference::Root),
+            (self.func != other.func, CallDifference::Function),
+            (differ(self.count, other.count), CallDifference::Count),
+            (!counts_known && differ(bytes(self), bytes(other)), CallDifference::Bytes),
+            (differ(self.datatype.as_ref(), other.datatype.as_ref()), CallDifference::Datatype),
+            (differ(self.root, other.root), CallDifference::Root),
         ];
         differences.into_iter().find_map(|(differs, difference)| differs.then_some(difference))
     }
@@ -158,7 +158,7 @@ impl DiagnosedCall {
 /// A part of a call, in the order in which parts are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Difference {
+pub(crate) enum CallDifference {
     Function,
     Count,
     /// Stands in for the count where a type is not known.
@@ -172,17 +172,17 @@ pub(crate) enum Difference {
 pub(crate) struct Variant {
     pub(crate) call: DiagnosedCall,
     /// The first difference from the call of most ranks; `None` for that call itself.
-    pub(crate) differs: Option<Difference>,
+    pub(crate) differs: Option<CallDifference>,
     pub(crate) ranks: Vec<i32>,
     /// Its processes, where they are few.
     pub(crate) processes: Vec<DiagnosedProcess>,
-    pub(crate) shift: Option<Shift>,
+    pub(crate) shift: Option<CallShift>,
 }
 
 /// How the calls of a minority follow from those of the majority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Shift {
+pub(crate) enum CallShift {
     /// They lack the majority's call of that number, and go on as the majority does.
     Lacks,
     /// They have this call in addition, and go on as the majority does.
@@ -192,7 +192,7 @@ pub(crate) enum Shift {
 /// How far an operation has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
+pub(crate) enum OperationStage {
     NotEntered,
     NotBegun,
     Unfinished,
@@ -206,7 +206,7 @@ pub(crate) struct WaitingRanks {
     pub(crate) number: Option<u64>,
     /// `None` where no status names it any more.
     pub(crate) call: Option<DiagnosedCall>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: OperationStage,
     /// Ranks that wait.
     pub(crate) waiters: Vec<i32>,
     /// Ranks that they wait for.

@@ -20,7 +20,9 @@ use crate::statuses::Observed;
 use chain::Root;
 use collective::WaitingMembers;
 pub(crate) use condition::Condition;
-use finding::{Cause, CommunicatorState, Diagnosis, Finding, HangVerdict, ProcessCounts, Stage, Variant, WaitingRanks};
+use finding::{
+    CommunicatorState, Diagnosis, Finding, HangVerdict, OperationStage, ProcessCounts, RootCause, Variant, WaitingRanks,
+};
 use group::{GroupMember, MemberGroup, named};
 use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use unknown::label;
@@ -83,7 +85,7 @@ fn waits(index: usize, group: &MemberGroup<'_>, after: f64) -> Vec<WaitingMember
         let all: Vec<(usize, &GroupMember<'_>)> = group.members.iter().enumerate().collect();
         let call = number.and_then(|number| collective::call_of(number, &all));
         let number = number.filter(|_| call.is_some());
-        let stage = Stage::Unfinished;
+        let stage = OperationStage::Unfinished;
         waits.push(WaitingMembers {
             group: index,
             number,
@@ -165,17 +167,20 @@ impl Case<'_> {
         }
         let gone = gone.into_iter().map(|(condition, (processes, waits))| {
             let named = processes.iter().filter_map(|&index| Some(named(self.processes.get(index)?.0)));
-            Finding { cause: Cause::Processes { condition, processes: named.collect() }, waits: self.all(waits, &[]) }
+            Finding {
+                cause: RootCause::Processes { condition, processes: named.collect() },
+                waits: self.all(waits, &[]),
+            }
         });
         let desynchronised = desynchronised.into_iter().filter_map(|(group, (number, variants))| {
             let communicator = self.groups.get(group)?.name.clone();
             let waits = self.all(explained.remove(&group).unwrap_or_default(), &[]);
-            Some(Finding { cause: Cause::Desynchronised { communicator, number, variants }, waits })
+            Some(Finding { cause: RootCause::Desynchronised { communicator, number, variants }, waits })
         });
         let mut findings: Vec<Finding> = gone.chain(desynchronised).collect();
         findings.extend(circles.into_iter().map(|(circle, waits)| Finding {
             waits: self.all(waits, &circle),
-            cause: Cause::Crossed {
+            cause: RootCause::Crossed {
                 circle: circle.iter().filter_map(|&wait| self.wait(self.waits.get(wait)?)).collect(),
             },
         }));
@@ -192,11 +197,11 @@ impl Case<'_> {
         let group = self.groups.get(standing.group)?;
         let wait = self.wait(standing)?;
         let cause = match wait.stage {
-            Stage::NotEntered => Cause::NotEntered { wait },
-            Stage::NotBegun => Cause::NotBegun { wait },
-            Stage::Unfinished => {
+            OperationStage::NotEntered => RootCause::NotEntered { wait },
+            OperationStage::NotBegun => RootCause::NotBegun { wait },
+            OperationStage::Unfinished => {
                 let (network, without_status) = (network::links(group, self.after), group.without_status());
-                Cause::Unfinished { wait, network, without_status }
+                RootCause::Unfinished { wait, network, without_status }
             }
         };
         Some(Finding { cause, waits: self.all(explains, &[index]) })
@@ -222,7 +227,10 @@ impl Case<'_> {
             found.extend(calls.into_iter().map(|(func, (seconds, ranks))| {
                 let (communicator, func) = (group.name.clone(), func.to_owned());
                 let (ranks, without_status) = (ranks.into_iter().collect(), group.without_status());
-                Finding { cause: Cause::Calls { communicator, func, seconds, ranks, without_status }, waits: vec![] }
+                Finding {
+                    cause: RootCause::Calls { communicator, func, seconds, ranks, without_status },
+                    waits: vec![],
+                }
             }));
         }
         found
@@ -232,7 +240,7 @@ impl Case<'_> {
         let is_doubt = |finding: &Finding| {
             let silent = [Condition::Silent, Condition::Unwritten];
             finding.waits.is_empty()
-                && matches!(&finding.cause, Cause::Processes { condition, .. } if silent.contains(condition))
+                && matches!(&finding.cause, RootCause::Processes { condition, .. } if silent.contains(condition))
         };
         let says = |(process, condition): &(&Observed, Condition)| {
             let status = &process.status;

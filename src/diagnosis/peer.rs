@@ -1,7 +1,7 @@
 //! Who waits in which send or receive, and for whom.
 
 use super::collective::WaitingMembers;
-use super::finding::{DiagnosedCall, Stage};
+use super::finding::{DiagnosedCall, OperationStage};
 use super::group::{GroupMember, MemberGroup};
 use common::status::StatusOperation;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const RECEIVE: &str = "Recv";
 /// Sends and receives have no numbers, so only those are compared that the GPU has begun and not finished. The rank at
 /// the other end has a partner for it that is not finished either, or has not called it yet.
 pub(crate) fn standing(group: usize, of: &MemberGroup<'_>) -> Vec<WaitingMembers> {
-    let mut found: BTreeMap<(Stage, Option<usize>), WaitingMembers> = BTreeMap::new();
+    let mut found: BTreeMap<(OperationStage, Option<usize>), WaitingMembers> = BTreeMap::new();
     for (index, member) in of.members.iter().enumerate().filter(|(_, member)| takes_part(member)) {
         let Some((operation, peer)) = first_open(member) else { continue };
         let partner = of.members.binary_search_by_key(&peer, |member| member.rank).ok();
@@ -24,12 +24,12 @@ pub(crate) fn standing(group: usize, of: &MemberGroup<'_>) -> Vec<WaitingMembers
         }
         let (stage, lacking) = match partner {
             Some((index, partner)) => match answering(partner, operation, member.rank) {
-                _ if partner.condition.takes_no_part() => (Stage::NotEntered, Some(index)),
-                None => (Stage::NotEntered, Some(index)),
-                Some(other) if other.begun.is_none() => (Stage::NotBegun, Some(index)),
-                Some(_) => (Stage::Unfinished, None),
+                _ if partner.condition.takes_no_part() => (OperationStage::NotEntered, Some(index)),
+                None => (OperationStage::NotEntered, Some(index)),
+                Some(other) if other.begun.is_none() => (OperationStage::NotBegun, Some(index)),
+                Some(_) => (OperationStage::Unfinished, None),
             },
-            None => (Stage::Unfinished, None),
+            None => (OperationStage::Unfinished, None),
         };
         let seconds = member.since(operation.begun.unwrap_or(operation.entered));
         let whose = lacking.and_then(|index| of.members.get(index)).unwrap_or(member);

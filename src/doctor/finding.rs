@@ -91,7 +91,7 @@ codes! {
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
+pub(crate) struct DoctorFinding {
     /// Its code.
     pub(crate) code: Code,
     /// Severity of the code.
@@ -102,7 +102,7 @@ pub(crate) struct Finding {
     pub(crate) cure: String,
 }
 
-impl Finding {
+impl DoctorFinding {
     /// Returns a finding with a cure.
     pub(crate) fn new(code: Code, what: impl Into<String>, cure: impl Into<String>) -> Self {
         Self { code, level: code.level(), what: what.into(), cure: cure.into() }

@@ -1,6 +1,6 @@
 //! Checks whether NCCL and Score-P load this library under every name they use, and the same file under all of them.
 
-use super::finding::{Code, Finding};
+use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use crate::installed::library::{self, FILE, LoadNames, NotInstalled};
 use crate::installed::loader::{self, Features, Loaded};
@@ -25,7 +25,7 @@ pub(crate) fn check(
     named: Option<&Path>,
     ours: Option<&str>,
     score_p: Option<&Path>,
-) -> (Vec<Finding>, Option<Features>) {
+) -> (Vec<DoctorFinding>, Option<Features>) {
     let (mut findings, mut built_with) = (Vec::new(), None);
     let installed = library::installed(named);
     let mut links = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn check(
                 if version != env!("CARGO_PKG_VERSION") && !images.iter().any(|(_, other, _)| *other == image) {
                     let what =
                         format!("{} is version {version}, this tool is {}", path.display(), env!("CARGO_PKG_VERSION"));
-                    findings.push(Finding::new(
+                    findings.push(DoctorFinding::new(
                         Code::LibraryVersion,
                         what,
                         "use the tool that was installed with the library",
@@ -53,28 +53,28 @@ pub(crate) fn check(
             }
             Loaded::Other => {
                 let what = format!("{file}, which {host} loads, is not this library");
-                findings.push(Finding::new(Code::LibraryBroken, what, replacement(&file)));
+                findings.push(DoctorFinding::new(Code::LibraryBroken, what, replacement(&file)));
             }
             Loaded::Nothing(words) if words.contains("No such file") && words.starts_with(&file) => {
                 findings.push(match link_without_end(around, &file) {
                     Some((link, end)) => {
                         let what = format!("{}, which {host} loads, is a symbolic link to {end}", link.display());
                         links.push(link);
-                        Finding::new(Code::LibraryBroken, what, format!("make it a symbolic link to {FILE}"))
+                        DoctorFinding::new(Code::LibraryBroken, what, format!("make it a symbolic link to {FILE}"))
                     }
                     None => {
                         let what = format!("{file}, which {host} loads, is not where the loader looks");
-                        Finding::new(Code::LibraryNotFound, what, SEE)
+                        DoctorFinding::new(Code::LibraryNotFound, what, SEE)
                     }
                 });
             }
             Loaded::Nothing(words) if NO_LIBRARY.iter().any(|no_library| words.contains(no_library)) => {
                 let what = format!("{file}, which {host} loads, is no library: {words}");
-                findings.push(Finding::new(Code::LibraryBroken, what, replacement(&file)));
+                findings.push(DoctorFinding::new(Code::LibraryBroken, what, replacement(&file)));
             }
             Loaded::Nothing(words) => {
                 let what = format!("{file}, which {host} loads, does not load: {words}");
-                findings.push(Finding::new(
+                findings.push(DoctorFinding::new(
                     Code::LibraryBroken,
                     what,
                     "build it on a machine like this one, or install what it lacks",
@@ -92,7 +92,7 @@ pub(crate) fn check(
         Err(NotInstalled::Link { link }) if leads_nowhere(link) => {}
         Err(missing) => {
             let cure = "install both together: `cmake --install`";
-            findings.insert(0, Finding::new(Code::LibraryMissing, missing.to_string(), cure));
+            findings.insert(0, DoctorFinding::new(Code::LibraryMissing, missing.to_string(), cure));
         }
         Ok(_) => {}
     }
@@ -142,7 +142,7 @@ fn names(around: &Surroundings, ours: Option<&str>) -> Vec<LibraryName> {
 }
 
 /// Checks whether all names lead to one image in memory.
-fn one_image(images: &[(String, usize, PathBuf)]) -> Option<Finding> {
+fn one_image(images: &[(String, usize, PathBuf)]) -> Option<DoctorFinding> {
     let (first, image, path) = images.first()?;
     if let Some((other, _, copy)) = images.iter().find(|(_, other, _)| other != image) {
         let what = format!(
@@ -150,10 +150,10 @@ fn one_image(images: &[(String, usize, PathBuf)]) -> Option<Finding> {
             copy.display(),
             path.display()
         );
-        return Some(Finding::new(Code::LibraryCopy, what, format!("make both symbolic links to one {FILE}")));
+        return Some(DoctorFinding::new(Code::LibraryCopy, what, format!("make both symbolic links to one {FILE}")));
     }
     let names: Vec<&str> = images.iter().map(|(name, _, _)| name.as_str()).collect();
-    Some(Finding::good(
+    Some(DoctorFinding::good(
         Code::LibraryGood,
         format!("{}, version {}, as {}", path.display(), env!("CARGO_PKG_VERSION"), names.join(", ")),
     ))

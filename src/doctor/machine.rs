@@ -1,18 +1,18 @@
 //! Checks of the machine and of the job's launcher: shared memory, SLURM.
 
-use super::finding::{Code, Finding};
+use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use common::config::Preset;
 use nccl_plugin::shared_memory::{self, LEAST};
 use std::path::Path;
 
 /// Returns all findings on the machine. `shared` is the mount point of shared memory.
-pub(crate) fn check(around: &Surroundings, shared: &Path) -> Vec<Finding> {
+pub(crate) fn check(around: &Surroundings, shared: &Path) -> Vec<DoctorFinding> {
     [shared_memory(around, shared), slurm_export(around), slurm_node(around)].into_iter().flatten().collect()
 }
 
 /// Checks whether shared memory has room for kernel events.
-fn shared_memory(around: &Surroundings, shared: &Path) -> Option<Finding> {
+fn shared_memory(around: &Surroundings, shared: &Path) -> Option<DoctorFinding> {
     let settings = around.settings().0;
     if settings.preset == Preset::Api && settings.mask.is_none() {
         return None;
@@ -25,12 +25,16 @@ fn shared_memory(around: &Surroundings, shared: &Path) -> Option<Finding> {
         LEAST >> 20
     );
     (size < LEAST).then(|| {
-        Finding::new(Code::SharedMemory, what, "enlarge it (docker run --shm-size=1g), or set NCCL_SCOREP_PRESET=api")
+        DoctorFinding::new(
+            Code::SharedMemory,
+            what,
+            "enlarge it (docker run --shm-size=1g), or set NCCL_SCOREP_PRESET=api",
+        )
     })
 }
 
 /// Checks whether srun will pass the environment to the tasks. A task already has it.
-fn slurm_export(around: &Surroundings) -> Option<Finding> {
+fn slurm_export(around: &Surroundings) -> Option<DoctorFinding> {
     let export = around.text("SLURM_EXPORT_ENV").filter(|_| !is_task(around))?;
     let names: Vec<&str> = export.split(',').map(|entry| entry.split('=').next().unwrap_or_default().trim()).collect();
     let has = |name: &str| names.iter().any(|exported| exported.eq_ignore_ascii_case(name));
@@ -38,7 +42,7 @@ fn slurm_export(around: &Surroundings) -> Option<Finding> {
         format!("SLURM_EXPORT_ENV={export}: srun hands the tasks only that, so they do not see what is set here");
     let cure = "srun --export=ALL, or put `scorep-nccl run --` behind srun, before the program";
     let enough = has("ALL") || has("NCCL_PROFILER_PLUGIN") && has("LD_LIBRARY_PATH");
-    (!enough).then(|| Finding::new(Code::SlurmExport, what, cure))
+    (!enough).then(|| DoctorFinding::new(Code::SlurmExport, what, cure))
 }
 
 /// Returns whether srun has started this process.
@@ -49,11 +53,11 @@ fn is_task(around: &Surroundings) -> bool {
 }
 
 /// Notes that a check on one node covers no other node.
-fn slurm_node(around: &Surroundings) -> Option<Finding> {
+fn slurm_node(around: &Surroundings) -> Option<DoctorFinding> {
     let nodes: u32 = around.text("SLURM_JOB_NUM_NODES")?.parse().ok().filter(|&nodes| nodes > 1)?;
     let what = format!("this is one of {nodes} nodes of job {}", around.text("SLURM_JOB_ID").unwrap_or_default());
     let cure = "srun --ntasks-per-node=1 scorep-nccl doctor looks at all of them";
-    (!is_task(around)).then(|| Finding::new(Code::SlurmNode, what, cure))
+    (!is_task(around)).then(|| DoctorFinding::new(Code::SlurmNode, what, cure))
 }
 
 #[cfg(test)]

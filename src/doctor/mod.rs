@@ -13,7 +13,7 @@ mod score_p;
 mod settings;
 mod surroundings;
 
-use finding::{Code, Finding, Level};
+use finding::{Code, DoctorFinding, Level};
 use score_p::ScoreP;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -40,11 +40,11 @@ pub(crate) struct DoctorArguments {
 
 /// The whole report, for JSON.
 #[derive(Debug, Serialize)]
-struct Report {
+struct DoctorReport {
     version: &'static str,
     /// Exit status: 0, 1 (something will be missing) or 2 (it will not work).
     status: u8,
-    findings: Vec<Finding>,
+    findings: Vec<DoctorFinding>,
 }
 
 /// Makes all checks and prints the findings. The exit status is that of the worst finding.
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<ExitCode, String> {
         _ => 0,
     };
     if arguments.json {
-        let report = Report { version: env!("CARGO_PKG_VERSION"), status, findings };
+        let report = DoctorReport { version: env!("CARGO_PKG_VERSION"), status, findings };
         crate::output::json(&(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n"))?;
     } else {
         crate::output::text(&text(&findings, status))?;
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<ExitCode, String> {
     Ok(ExitCode::from(status))
 }
 
-fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<Finding> {
+fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<DoctorFinding> {
     let DoctorArguments { library: named, shared_memory, command, .. } = arguments;
     let programs = crate::installed::program::named(command, &|name| around.raw(name));
     let score_p = ScoreP::find();
@@ -87,9 +87,9 @@ fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<Finding> {
 }
 
 /// Returns the findings as text for a person, with a summary line.
-fn text(findings: &[Finding], status: u8) -> String {
+fn text(findings: &[DoctorFinding], status: u8) -> String {
     let mut text = String::new();
-    for Finding { code, level, what, cure } in findings {
+    for DoctorFinding { code, level, what, cure } in findings {
         let sign = match level {
             Level::Good => "ok     ",
             Level::Note => "note   ",

@@ -1,6 +1,6 @@
 //! Checks of the NCCL that a job will use, and of the known troubles of its release.
 
-use super::finding::{Code, Finding};
+use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use crate::installed::nccl_files::{self, InstalledNccl};
 use nccl_plugin::kind::event;
@@ -17,17 +17,17 @@ const SELF_COUNTED: Release = Release(23_102);
 const ALLGATHERV: &str = "NCCL_ALLGATHERV_ENABLE";
 
 /// Returns all findings on NCCL.
-pub(crate) fn check(around: &Surroundings, programs: &[PathBuf]) -> Vec<Finding> {
+pub(crate) fn check(around: &Surroundings, programs: &[PathBuf]) -> Vec<DoctorFinding> {
     let found: Vec<InstalledNccl> = nccl_files::find(&|name| around.raw(name), programs).collect();
     let Some(first) = found.first() else {
         let what = "no libnccl.so.2 in LD_LIBRARY_PATH, Python's packages or the loader's cache; a program may have NCCL inside, or in a container";
-        return vec![Finding::new(Code::NcclMissing, what, "none, if the program brings its own")];
+        return vec![DoctorFinding::new(Code::NcclMissing, what, "none, if the program brings its own")];
     };
     let mut findings = several(&found);
     match first.release {
         None => {
             let what = format!("{} could not be asked for its release", first.path.display());
-            findings.push(Finding::new(Code::NcclUnknown, what, "ldd tells which libraries it lacks"));
+            findings.push(DoctorFinding::new(Code::NcclUnknown, what, "ldd tells which libraries it lacks"));
         }
         Some(release) => {
             findings.push(introduced(first, release));
@@ -37,18 +37,18 @@ pub(crate) fn check(around: &Surroundings, programs: &[PathBuf]) -> Vec<Finding>
     findings
 }
 
-fn introduced(nccl: &InstalledNccl, release: Release) -> Finding {
+fn introduced(nccl: &InstalledNccl, release: Release) -> DoctorFinding {
     let path = nccl.path.display();
     if release < PLUGINS {
         let what = format!("NCCL {release} ({path}) has no profiler plugins");
-        return Finding::new(Code::NcclOld, what, "use NCCL 2.23 or later, better 2.28");
+        return DoctorFinding::new(Code::NcclOld, what, "use NCCL 2.23 or later, better 2.28");
     }
     let interface = (1..=7).rev().find(|&version| release::speaks(release, version)).unwrap_or(7);
-    Finding::good(Code::NcclGood, format!("NCCL {release} ({path}), profiler interface v{interface}"))
+    DoctorFinding::good(Code::NcclGood, format!("NCCL {release} ({path}), profiler interface v{interface}"))
 }
 
 /// Notes that the program may load any of several NCCLs.
-fn several(found: &[InstalledNccl]) -> Vec<Finding> {
+fn several(found: &[InstalledNccl]) -> Vec<DoctorFinding> {
     let told = |nccl: &InstalledNccl| {
         let release = nccl.release.map_or_else(|| "of unknown release".into(), |release| release.to_string());
         format!("{release} ({})", nccl.path.display())
@@ -61,13 +61,13 @@ fn several(found: &[InstalledNccl]) -> Vec<Finding> {
         found.iter().map(told).collect::<Vec<_>>().join(", ")
     );
     let cure = "NCCL_SCOREP_LOG=info makes each process tell which one it uses";
-    vec![Finding::new(Code::NcclSeveral, what, cure)]
+    vec![DoctorFinding::new(Code::NcclSeveral, what, cure)]
 }
 
 /// Returns the findings on a release in an environment.
-fn of_release(around: &Surroundings, release: Release) -> Vec<Finding> {
+fn of_release(around: &Surroundings, release: Release) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
-    let mut tell = |code, what: String, cure: &str| findings.push(Finding::new(code, what, cure));
+    let mut tell = |code, what: String, cure: &str| findings.push(DoctorFinding::new(code, what, cure));
     let settings = around.settings().0;
     // all event types of all versions of the interface
     let AskedTypes { mask, left_out, has_events } =

@@ -1,6 +1,6 @@
 //! Checks whether NCCL will load this library.
 
-use super::finding::{Code, Finding};
+use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use crate::installed::loader::{self, Loaded};
 use std::path::Path;
@@ -8,21 +8,21 @@ use std::path::Path;
 const VARIABLE: &str = "NCCL_PROFILER_PLUGIN";
 
 /// Returns the finding on NCCL's variable; `ours` is the result of [`ours`].
-pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding> {
+pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<DoctorFinding> {
     let Some(name) = around.text(VARIABLE) else {
         // without the variable, NCCL looks for a plugin of this name
         if matches!(loader::load(Path::new("libnccl-profiler.so")), Loaded::Ours { .. }) {
             return None;
         }
         let cure = "start the job through `scorep-nccl run --`, or export NCCL_PROFILER_PLUGIN=scorep";
-        return Some(Finding::new(
+        return Some(DoctorFinding::new(
             Code::PluginNotSet,
             format!("{VARIABLE} is not set: NCCL loads no profiler plugin"),
             cure,
         ));
     };
     if name.eq_ignore_ascii_case("none") {
-        return Some(Finding::new(
+        return Some(DoctorFinding::new(
             Code::PluginNotSet,
             format!("{VARIABLE}={name}: NCCL loads no profiler plugin"),
             "set it to scorep",
@@ -37,7 +37,11 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<Finding
         return None;
     }
     let cure = format!("{VARIABLE}=scorep, and NCCL_SCOREP_CHAIN={name} to have both");
-    Some(Finding::new(Code::PluginOther, format!("{VARIABLE}={name} is another plugin, and NCCL loads one"), cure))
+    Some(DoctorFinding::new(
+        Code::PluginOther,
+        format!("{VARIABLE}={name} is another plugin, and NCCL loads one"),
+        cure,
+    ))
 }
 
 /// Returns the file name by which NCCL loads this library, if it does. NCCL tries the variable's value first, and then

@@ -1,6 +1,6 @@
 //! Checks of the program that a job starts: whether the Score-P that it was linked with knows NCCL's threads.
 
-use super::finding::{Code, Finding};
+use super::finding::{Code, DoctorFinding};
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 use object::{Endianness, ReadCache};
 use std::fs::File;
@@ -15,18 +15,18 @@ const WATCHES: [(&str, &str); 2] = [("libscorep_mpp_mpi.", "MPI"), ("libscorep_a
 const CURE: &str = "instrument the program with `scorep --thread=pthread`, MPI and CUDA as before";
 
 /// Returns the finding on the programs that a job starts, or a general one where no program is named.
-pub(super) fn check(programs: &[PathBuf]) -> Option<Finding> {
+pub(super) fn check(programs: &[PathBuf]) -> Option<DoctorFinding> {
     if programs.is_empty() {
         let what = "a program that Score-P watches with MPI or CUDA, and without POSIX threads, aborts when it uses NCCL, whatever plugin is \
                     loaded (`scorep-nccl doctor -- PROGRAM` looks at one)";
-        return Some(Finding::new(Code::ScorePThreadModel, what, CURE));
+        return Some(DoctorFinding::new(Code::ScorePThreadModel, what, CURE));
     }
     programs.iter().find_map(|program| threads(program))
 }
 
 /// Checks whether Score-P would take events of NCCL's threads for events of the main thread. It would abort then,
 /// because their times fall.
-fn threads(program: &Path) -> Option<Finding> {
+fn threads(program: &Path) -> Option<DoctorFinding> {
     let needed = needed(program)?;
     let has = |library: &str| needed.iter().any(|name| name.starts_with(library));
     let (_, watched) = WATCHES.iter().find(|(library, _)| has(library))?;
@@ -38,7 +38,7 @@ fn threads(program: &Path) -> Option<Finding> {
          the main thread's and aborts",
         program.display()
     );
-    Some(Finding::new(Code::ScorePThreads, what, CURE))
+    Some(DoctorFinding::new(Code::ScorePThreads, what, CURE))
 }
 
 /// Returns the libraries that a program was linked with.

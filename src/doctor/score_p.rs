@@ -1,6 +1,6 @@
 //! Checks of Score-P: its release, what the lanes need of it, and whether its variables fit together.
 
-use super::finding::{Code, Finding};
+use super::finding::{Code, DoctorFinding};
 use super::program;
 use super::surroundings::Surroundings;
 use crate::installed::probe::{self, NoAnswer};
@@ -44,11 +44,11 @@ impl ScoreP {
         places.iter().find(has).unwrap_or(&places[0]).clone()
     }
 
-    fn introduced(&self) -> Vec<Finding> {
+    fn introduced(&self) -> Vec<DoctorFinding> {
         let name = format!("Score-P {} ({})", self.version, self.prefix.display());
         match self.lanes() {
             Ok(Some(release)) => {
-                vec![Finding::good(
+                vec![DoctorFinding::good(
                     Code::ScorePGood,
                     format!("{name}: counters, summary, lanes; tried: {}", release.name),
                 )]
@@ -58,12 +58,12 @@ impl ScoreP {
                 let what =
                     format!("{name} is a release that was not tried; {tried} were. Counters and summary should work");
                 let cure = "lanes are tried when the measurement begins (NCCL_SCOREP_LANES=on); see its first lines";
-                vec![Finding::good(Code::ScorePGood, name), Finding::new(Code::ScorePVersion, what, cure)]
+                vec![DoctorFinding::good(Code::ScorePGood, name), DoctorFinding::new(Code::ScorePVersion, what, cure)]
             }
             Err(why) => {
                 let cure = "everything but the lanes and the host regions works; a shared Score-P 8 or 9 has them";
-                let lanes = Finding::new(Code::ScorePLanes, format!("no lanes: {why}"), cure);
-                vec![Finding::good(Code::ScorePGood, name), lanes]
+                let lanes = DoctorFinding::new(Code::ScorePLanes, format!("no lanes: {why}"), cure);
+                vec![DoctorFinding::good(Code::ScorePGood, name), lanes]
             }
         }
     }
@@ -112,18 +112,22 @@ fn exports(library: &Path) -> Result<HashSet<String>, Box<dyn std::error::Error>
 }
 
 /// Returns all findings on Score-P.
-pub(crate) fn check(around: &Surroundings, found: Result<&ScoreP, &NoAnswer>, programs: &[PathBuf]) -> Vec<Finding> {
+pub(crate) fn check(
+    around: &Surroundings,
+    found: Result<&ScoreP, &NoAnswer>,
+    programs: &[PathBuf],
+) -> Vec<DoctorFinding> {
     let mut findings = match found {
         Ok(score_p) => score_p.introduced(),
         Err(error @ (NoAnswer::Late | NoAnswer::Failed(_))) => {
             let what = format!("{CONFIG} in PATH gives no answer: {error}. Nothing is known of Score-P");
-            vec![Finding::new(
+            vec![DoctorFinding::new(
                 Code::ScorePSilent,
                 what,
                 format!("see what `{CONFIG} --version` does, and load another module"),
             )]
         }
-        Err(NoAnswer::Io(_)) => vec![Finding::new(
+        Err(NoAnswer::Io(_)) => vec![DoctorFinding::new(
             Code::ScorePMissing,
             "no scorep-config in PATH; without Score-P the figures are those of --summary alone",
             "load Score-P's module, if the job is to be measured with it",
@@ -139,9 +143,9 @@ pub(crate) fn check(around: &Surroundings, found: Result<&ScoreP, &NoAnswer>, pr
 }
 
 /// Checks whether Score-P's variables fit together.
-fn variables(around: &Surroundings) -> Vec<Finding> {
+fn variables(around: &Surroundings) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
-    let mut tell = |code, what: String, cure: &str| findings.push(Finding::new(code, what, cure));
+    let mut tell = |code, what: String, cure: &str| findings.push(DoctorFinding::new(code, what, cure));
     for name in ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS", "SCOREP_METRIC_NCCL_PLUGIN"] {
         if let Some(entry) = around.list(name).into_iter().find(|entry| entry.trim() != entry) {
             tell(
@@ -204,7 +208,7 @@ fn variables(around: &Surroundings) -> Vec<Finding> {
 }
 
 /// Checks whether Score-P's memory has room for the lanes beside a trace.
-fn memory(around: &Surroundings, tracing: bool) -> Option<Finding> {
+fn memory(around: &Surroundings, tracing: bool) -> Option<DoctorFinding> {
     let settings = around.settings().0;
     if !tracing || !settings.lanes.are_wanted() {
         return None;
@@ -221,7 +225,7 @@ fn memory(around: &Surroundings, tracing: bool) -> Option<Finding> {
         told.unwrap_or_else(|| "16000k (Score-P's default)".into()),
         BUFFER_BYTES >> 20
     );
-    Some(Finding::new(
+    Some(DoctorFinding::new(
         Code::ScorePMemory,
         what,
         format!("set it to {}M or more, or NCCL_SCOREP_LANE_PAIRS lower", wanted.next_power_of_two() >> 20),
@@ -243,7 +247,7 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// Checks whether ranks that torchrun has started without MPI would share an experiment directory.
-fn directory(around: &Surroundings) -> Option<Finding> {
+fn directory(around: &Surroundings) -> Option<DoctorFinding> {
     around.text("TORCHELASTIC_RUN_ID")?;
     let rank = around.text("RANK")?;
     let given = around.text("SCOREP_EXPERIMENT_DIRECTORY").unwrap_or_default();
@@ -253,7 +257,7 @@ fn directory(around: &Surroundings) -> Option<Finding> {
         "torchrun has started this process: without MPI, ranks that share an experiment directory destroy each other's";
     let cure =
         "torchrun --no-python ... scorep-nccl run -- CMD, or a SCOREP_EXPERIMENT_DIRECTORY with the rank in its name";
-    (!own).then(|| Finding::new(Code::ScorePDirectory, what, cure))
+    (!own).then(|| DoctorFinding::new(Code::ScorePDirectory, what, cure))
 }
 
 #[cfg(test)]

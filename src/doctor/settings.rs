@@ -1,6 +1,6 @@
 //! Checks of the library's own settings: wrong values, unknown names, and places that cannot be written to.
 
-use super::finding::{Code, Finding};
+use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use crate::installed::loader::{self, Features, Loaded};
 use crate::launch::ranks;
@@ -10,17 +10,17 @@ use common::files;
 use std::path::Path;
 
 /// Returns all findings on the settings.
-pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<Finding> {
+pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<DoctorFinding> {
     let (settings, complaints) = around.settings();
-    let mut findings: Vec<Finding> = complaints
+    let mut findings: Vec<DoctorFinding> = complaints
         .into_iter()
-        .map(|line| Finding::new(Code::SettingValue, line, "`scorep-nccl env --all` lists the settings"))
+        .map(|line| DoctorFinding::new(Code::SettingValue, line, "`scorep-nccl env --all` lists the settings"))
         .collect();
     let unknown = around.names().filter(|name| is_unknown(name));
     findings.extend(unknown.map(|name| {
         let cure = nearest(name)
             .map_or_else(|| "`scorep-nccl env --all` lists the settings".into(), |near| format!("{near} may be meant"));
-        Finding::new(Code::SettingUnknown, format!("{name} is no setting"), cure)
+        DoctorFinding::new(Code::SettingUnknown, format!("{name} is no setting"), cure)
     }));
     let summary = settings.summary.as_deref().map(files::expand);
     let summary = summary.as_deref().and_then(|place| unfit("NCCL_SCOREP_SUMMARY", place::check(place)));
@@ -39,18 +39,18 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<F
     findings.extend(chain(&settings));
     findings.extend(features.and_then(|features| otel(around, &settings, features)));
     let shared = settings.summary.as_deref().and_then(|summary| ranks::shared_name(summary, |name| around.text(name)));
-    findings.extend(shared.map(|what| Finding::new(Code::SummaryShared, what, ranks::CURE)));
+    findings.extend(shared.map(|what| DoctorFinding::new(Code::SummaryShared, what, ranks::CURE)));
     findings
 }
 
 /// Returns a finding if no files can be created at the setting's place.
-fn unfit(name: &str, place: Result<(), Unfit>) -> Option<Finding> {
+fn unfit(name: &str, place: Result<(), Unfit>) -> Option<DoctorFinding> {
     let what = format!("{name}: {}", place.err()?);
-    Some(Finding::new(Code::SettingPath, what, "name another place, on all nodes"))
+    Some(DoctorFinding::new(Code::SettingPath, what, "name another place, on all nodes"))
 }
 
 /// Checks whether the second plugin is found under the names that NCCL would try.
-fn chain(settings: &Settings) -> Option<Finding> {
+fn chain(settings: &Settings) -> Option<DoctorFinding> {
     let name = settings.chain.as_deref()?;
     let mut words = Vec::new();
     for tried in [name.to_owned(), format!("libnccl-profiler-{name}.so")] {
@@ -67,11 +67,11 @@ fn chain(settings: &Settings) -> Option<Finding> {
         }
     }
     let what = format!("NCCL_SCOREP_CHAIN={name} is no plugin that loads: {}", words.join("; "));
-    Some(Finding::new(Code::ChainMissing, what, "name a profiler plugin that the loader finds, or its path"))
+    Some(DoctorFinding::new(Code::ChainMissing, what, "name a profiler plugin that the loader finds, or its path"))
 }
 
 /// Checks whether the library was built with the exports that are asked for.
-fn otel(around: &Surroundings, settings: &Settings, features: &Features) -> Option<Finding> {
+fn otel(around: &Surroundings, settings: &Settings, features: &Features) -> Option<DoctorFinding> {
     let protocols = ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     let grpc = protocols.into_iter().find_map(|name| around.text(name).map(|protocol| (name, protocol)));
     let grpc = grpc.filter(|(_, protocol)| settings.otel && protocol.trim() == "grpc");
@@ -84,5 +84,5 @@ fn otel(around: &Surroundings, settings: &Settings, features: &Features) -> Opti
         _ => return None,
     };
     let what = format!("{asked}: the library was built without {lacking}, and exports nothing");
-    Some(Finding::new(Code::OtelMissing, what, format!("build it with -D{option}=ON, or leave the setting out")))
+    Some(DoctorFinding::new(Code::OtelMissing, what, format!("build it with -D{option}=ON, or leave the setting out")))
 }

@@ -1,7 +1,7 @@
 //! One sentence for each root cause, without durations: it stays as it is as long as the cause does.
 
 use super::phrase::{lacking, of_ranks, operation, part, processes};
-use crate::diagnosis::finding::{Cause, DiagnosedProcess, Difference, Variant, WaitingRanks};
+use crate::diagnosis::finding::{CallDifference, DiagnosedProcess, RootCause, Variant, WaitingRanks};
 use crate::diagnosis::{Condition, label};
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use std::collections::BTreeSet;
 const MOST_VALUES: usize = 3;
 
 /// Returns the sentence of a cause.
-pub(super) fn of(cause: &Cause) -> String {
+pub(super) fn of(cause: &RootCause) -> String {
     match cause {
-        Cause::Processes { condition, processes } => of_processes(*condition, processes),
-        Cause::Desynchronised { communicator, number, variants } => {
+        RootCause::Processes { condition, processes } => of_processes(*condition, processes),
+        RootCause::Desynchronised { communicator, number, variants } => {
             format!("ranks of {} have called {}.", label(communicator), different(*number, variants))
         }
-        Cause::Crossed { circle } => crossed(circle),
-        Cause::NotEntered { wait } => {
+        RootCause::Crossed { circle } => crossed(circle),
+        RootCause::NotEntered { wait } => {
             let (whose, has, operation) = (lacking(wait), have(wait.lacking.len()), operation(wait));
             format!("{whose} {has} not entered {operation} of {}.", label(&wait.communicator))
         }
-        Cause::NotBegun { wait } => not_begun(wait),
-        Cause::Unfinished { wait, network, .. } => match network.first() {
+        RootCause::NotBegun { wait } => not_begun(wait),
+        RootCause::Unfinished { wait, network, .. } => match network.first() {
             Some(link) => format!(
                 "the network from rank {} to rank {} stands, in {} of {}.",
                 link.from,
@@ -36,7 +36,7 @@ pub(super) fn of(cause: &Cause) -> String {
                 of_ranks(&wait.waiters)
             ),
         },
-        Cause::Calls { communicator, func, ranks, .. } => {
+        RootCause::Calls { communicator, func, ranks, .. } => {
             let verb = if ranks.len() == 1 { "does" } else { "do" };
             format!("{} of {} {verb} not return from {func}.", of_ranks(ranks), label(communicator))
         }
@@ -47,13 +47,13 @@ pub(super) fn of(cause: &Cause) -> String {
 /// ranks 0-2; ncclInt32 on rank 3`.
 fn different(number: u64, variants: &[Variant]) -> String {
     let func = variants.first().map(|most| most.call.func.as_str()).unwrap_or_default();
-    let difference = variants.iter().filter_map(|variant| variant.differs).min().unwrap_or(Difference::Function);
+    let difference = variants.iter().filter_map(|variant| variant.differs).min().unwrap_or(CallDifference::Function);
     let called = match difference {
-        Difference::Function => format!("different functions as #{number}"),
-        Difference::Count => format!("{func} #{number} with different counts"),
-        Difference::Bytes => format!("{func} #{number} with different sizes"),
-        Difference::Datatype => format!("{func} #{number} with different types"),
-        Difference::Root => format!("{func} #{number} with different roots"),
+        CallDifference::Function => format!("different functions as #{number}"),
+        CallDifference::Count => format!("{func} #{number} with different counts"),
+        CallDifference::Bytes => format!("{func} #{number} with different sizes"),
+        CallDifference::Datatype => format!("{func} #{number} with different types"),
+        CallDifference::Root => format!("{func} #{number} with different roots"),
     };
     let mut values: Vec<(String, Vec<i32>)> = Vec::new();
     for variant in variants {

@@ -1,6 +1,6 @@
 //! Parts of sentences: durations, bytes, operations, processes.
 
-use crate::diagnosis::finding::{DiagnosedCall, DiagnosedProcess, Difference, WaitingRanks};
+use crate::diagnosis::finding::{CallDifference, DiagnosedCall, DiagnosedProcess, WaitingRanks};
 use crate::diagnosis::label;
 use crate::diagnosis::ranks::Ranges;
 
@@ -36,18 +36,23 @@ pub(super) fn contents(call: &DiagnosedCall) -> String {
         Some(count) => format!("{count} {datatype}"),
         None => datatype.clone(),
     });
-    elements.into_iter().chain(part(call, Difference::Root)).chain([bytes(call.bytes)]).collect::<Vec<_>>().join(", ")
+    elements
+        .into_iter()
+        .chain(part(call, CallDifference::Root))
+        .chain([bytes(call.bytes)])
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Writes a part of a call; `None` where it is not known.
-pub(super) fn part(of: &DiagnosedCall, which: Difference) -> Option<String> {
+pub(super) fn part(of: &DiagnosedCall, which: CallDifference) -> Option<String> {
     match which {
-        Difference::Function => Some(of.func.clone()),
-        Difference::Count => of.count.map(|count| count.to_string()),
+        CallDifference::Function => Some(of.func.clone()),
+        CallDifference::Count => of.count.map(|count| count.to_string()),
         // in full: rounded sizes may look equal
-        Difference::Bytes => Some(format!("{} B", of.bytes)),
-        Difference::Datatype => of.datatype.clone(),
-        Difference::Root => of.root.map(|root| format!("root {root}")),
+        CallDifference::Bytes => Some(format!("{} B", of.bytes)),
+        CallDifference::Datatype => of.datatype.clone(),
+        CallDifference::Root => of.root.map(|root| format!("root {root}")),
     }
 }
 
@@ -133,7 +138,8 @@ mod tests {
         let bytes_alone = DiagnosedCall { count: None, datatype: None, root: None, ..known.clone() };
         assert_eq!(call(&bytes_alone), "Reduce, 4 KiB");
         let parts = |of: &DiagnosedCall| {
-            [Difference::Count, Difference::Bytes, Difference::Datatype, Difference::Root].map(|which| part(of, which))
+            [CallDifference::Count, CallDifference::Bytes, CallDifference::Datatype, CallDifference::Root]
+                .map(|which| part(of, which))
         };
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(parts(&known), [text("1024"), text("4096 B"), text("ncclFloat32"), text("root 1")]);

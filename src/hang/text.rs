@@ -3,8 +3,8 @@
 use super::headline;
 use super::phrase::{RANKS, call, contents, duration, lacking, of_ranks, operation, place, process, wait};
 use crate::diagnosis::finding::{
-    AwaitedRank, Cause, CommunicatorState, DiagnosedProcess, Diagnosis, Finding, HangVerdict, ProcessCounts, Shift,
-    StuckTransfer, TransferEnd, Variant, WaitingRanks,
+    AwaitedRank, CallShift, CommunicatorState, DiagnosedProcess, Diagnosis, Finding, HangVerdict, ProcessCounts,
+    RootCause, StuckTransfer, TransferEnd, Variant, WaitingRanks,
 };
 use crate::diagnosis::ranks::Ranges;
 use crate::diagnosis::{Condition, label};
@@ -110,21 +110,21 @@ fn counts(of: ProcessCounts) -> Option<String> {
 
 fn details(finding: &Finding, most: usize) -> Vec<String> {
     let mut lines = match &finding.cause {
-        Cause::Processes { condition, processes } => of_processes(*condition, processes, most),
-        Cause::Desynchronised { variants, .. } => variants
+        RootCause::Processes { condition, processes } => of_processes(*condition, processes, most),
+        RootCause::Desynchronised { variants, .. } => variants
             .iter()
             .take(most)
             .map(|variant| {
                 let shift = match variant.shift {
-                    Some(Shift::Lacks) => ": as if without the call above",
-                    Some(Shift::Adds) => ": as if in addition, before the call above",
+                    Some(CallShift::Lacks) => ": as if without the call above",
+                    Some(CallShift::Adds) => ": as if in addition, before the call above",
                     None => "",
                 };
                 format!("{}: {}{shift}", of_ranks(&variant.ranks), call(&variant.call))
             })
             .chain(odd(variants).map(whereabouts))
             .collect(),
-        Cause::Crossed { circle } => {
+        RootCause::Crossed { circle } => {
             let leg = |leg: &WaitingRanks| {
                 let (whose, whom) = (of_ranks(&leg.waiters), lacking(leg));
                 let (operation, communicator) = (operation(leg), label(&leg.communicator));
@@ -132,12 +132,12 @@ fn details(finding: &Finding, most: usize) -> Vec<String> {
             };
             circle.iter().take(most.max(4)).map(leg).collect()
         }
-        Cause::NotEntered { wait } => waiting(wait, most),
-        Cause::NotBegun { wait } => {
+        RootCause::NotEntered { wait } => waiting(wait, most),
+        RootCause::NotBegun { wait } => {
             let held = "Something before it on its stream holds it: a kernel, a copy, or an event that never comes.";
             [vec![held.into()], waiting(wait, most)].concat()
         }
-        Cause::Unfinished { wait, network, without_status } => {
+        RootCause::Unfinished { wait, network, without_status } => {
             let mut lines = waiting(wait, most);
             lines.extend(network.iter().take(most).map(link));
             if network.is_empty() {
@@ -146,7 +146,7 @@ fn details(finding: &Finding, most: usize) -> Vec<String> {
             lines.extend(theirs(without_status));
             lines
         }
-        Cause::Calls { seconds, without_status, .. } => {
+        RootCause::Calls { seconds, without_status, .. } => {
             let since = format!("The longest has been in it for {}.", duration(*seconds));
             [since].into_iter().chain(theirs(without_status)).collect()
         }
@@ -239,7 +239,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// Returns the next step for a person.
-fn next(cause: &Cause, directory: &Path) -> String {
+fn next(cause: &RootCause, directory: &Path) -> String {
     let look = |for_what: &str, process: Option<&DiagnosedProcess>| match process {
         Some(DiagnosedProcess { pid, host: Some(host), .. }) => {
             let host = quoted(host);
@@ -249,7 +249,7 @@ fn next(cause: &Cause, directory: &Path) -> String {
     };
 
     match cause {
-        Cause::Processes { condition, processes } => {
+        RootCause::Processes { condition, processes } => {
             let first = processes.first();
             let host = first.and_then(|process| process.host.as_deref()).map_or("its host".into(), quoted);
             let place = quoted(&directory.display().to_string());
@@ -265,17 +265,19 @@ fn next(cause: &Cause, directory: &Path) -> String {
                 _ => format!("is there room: `df {place}`; otherwise its library's warnings."),
             }
         }
-        Cause::Desynchronised { variants, .. } => look("what the last one above does otherwise", odd(variants)),
-        Cause::Crossed { .. } => "call the operations of these communicators in one order on all ranks.".into(),
-        Cause::NotEntered { wait } => look("where it is", wait.lacking.first().map(|rank| &rank.process)),
-        Cause::NotBegun { wait } => {
+        RootCause::Desynchronised { variants, .. } => look("what the last one above does otherwise", odd(variants)),
+        RootCause::Crossed { .. } => "call the operations of these communicators in one order on all ranks.".into(),
+        RootCause::NotEntered { wait } => look("where it is", wait.lacking.first().map(|rank| &rank.process)),
+        RootCause::NotBegun { wait } => {
             look("where it is, and its streams", wait.lacking.first().map(|rank| &rank.process))
         }
-        Cause::Unfinished { network, .. } => match network.first() {
+        RootCause::Unfinished { network, .. } => match network.first() {
             Some(_) => "check that link (`ibstat`, `ethtool -S`, the switch), and NCCL's log (NCCL_DEBUG=WARN).".into(),
             None => "`nvidia-smi` on each host (Xid, throttled GPUs), and NCCL's log (NCCL_DEBUG=WARN).".into(),
         },
-        Cause::Calls { .. } => "it may connect to ranks that have not called: where are they? `py-spy dump`.".into(),
+        RootCause::Calls { .. } => {
+            "it may connect to ranks that have not called: where are they? `py-spy dump`.".into()
+        }
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) const WORDS: usize = 20;
 /// Memory of a descriptor.
 #[repr(C, align(8))]
 #[derive(Debug)]
-pub(crate) struct Descriptor([u8; 8 * WORDS]);
+pub(crate) struct DescriptorMemory([u8; 8 * WORDS]);
 
 /// C strings that live as long as the process, as NCCL's do.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ fn function_and_type(func: Option<&Arc<str>>, dtype: Option<&Arc<str>>) -> (u8, 
     (number(&FUNCTIONS, func, 6), number(&DATATYPES, dtype, 8))
 }
 
-impl Descriptor {
+impl DescriptorMemory {
     /// Lays an event out as version `api` of the interface has it.
     pub(crate) fn new(api: u32, event: &CapturedEvent, place: RunHandles, strings: &mut CStrings) -> Self {
         let mut descriptor = Self([0; 8 * WORDS]);
@@ -297,7 +297,7 @@ mod tests {
         RunHandles { parent: 1, group: 2, rank: 3, pid: 4 }
     }
 
-    fn word(descriptor: &Descriptor, offset: usize) -> u64 {
+    fn word(descriptor: &DescriptorMemory, offset: usize) -> u64 {
         u64::from_ne_bytes(descriptor.0[offset..offset + 8].try_into().unwrap())
     }
 
@@ -306,9 +306,9 @@ mod tests {
         let (event, strings) =
             (CapturedEvent::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7 }, &mut CStrings::default());
         for api in 1..=7 {
-            let descriptor = Descriptor::new(api, &event, place(), strings);
+            let descriptor = DescriptorMemory::new(api, &event, place(), strings);
             assert_eq!(word(&descriptor, 8), if api <= 4 { 2 } else { 1 }, "v{api}");
-            assert_eq!(word(&Descriptor::new(api, &CapturedEvent::Group, place(), strings), 8), 1, "v{api}");
+            assert_eq!(word(&DescriptorMemory::new(api, &CapturedEvent::Group, place(), strings), 8), 1, "v{api}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::kernels::{Anchored, Tell};
 use super::{HostError, measurement, open, symbol};
-use crate::capture::Survey;
+use crate::capture::CaptureSurvey;
 use common::origin::Origin;
 use libloading::os::unix::Library;
 use std::ffi::{CString, c_char, c_void};
@@ -92,7 +92,7 @@ impl LibraryFunctions {
     }
 
     /// Tells the library which part of the process the capture lacks, if the library has the functions.
-    pub(super) fn tell_missing(&self, survey: &Survey) {
+    pub(super) fn tell_missing(&self, survey: &CaptureSurvey) {
         if let (false, Some(cut)) = (survey.is_complete, self.recording_is_cut) {
             // SAFETY: the function takes no argument.
             unsafe { cut() };
@@ -104,7 +104,7 @@ impl LibraryFunctions {
     }
 
     /// Tells the library which process was recorded, if the library has the function.
-    pub(super) fn tell_process(&self, path: &Path, survey: &Survey) {
+    pub(super) fn tell_process(&self, path: &Path, survey: &CaptureSurvey) {
         let file = Some(path.display().to_string());
         let process = CString::new(Origin { file, ..survey.meta.origin.clone() }.known());
         if let (Some(recorded_process), Ok(process)) = (self.recorded_process, process) {

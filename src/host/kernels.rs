@@ -1,6 +1,6 @@
 //! Times of kernels by CUDA events. A replay has no CUDA, so it passes the recorded times to the library.
 
-use crate::capture::{CapturedAnchor, Kernel, Survey};
+use crate::capture::{CaptureSurvey, CapturedAnchor, Kernel};
 use std::collections::HashMap;
 
 /// `scorep_nccl_kernel_events`. Its arguments belong to the event that starts next on the calling thread: the times of
@@ -26,7 +26,7 @@ pub(crate) struct CaptureKernels {
 
 impl CaptureKernels {
     /// Takes the times of a capture. A library without one of the functions gets nothing by it.
-    pub(crate) fn of(survey: &Survey, tell: Option<Tell>, anchored: Option<Anchored>) -> Self {
+    pub(crate) fn of(survey: &CaptureSurvey, tell: Option<Tell>, anchored: Option<Anchored>) -> Self {
         let (kernels, anchors) = (survey.kernels.clone(), survey.anchors.clone());
         Self { tell, anchored, mono0: survey.meta.mono0, kernels, anchors }
     }
@@ -61,7 +61,7 @@ mod tests {
         TOLD.with_borrow_mut(|told| told.push([first, last, learnt, begin, at]));
     }
 
-    fn survey() -> Survey {
+    fn survey() -> CaptureSurvey {
         let kernel = |t, h, first| Kernel {
             t,
             line: 9,
@@ -73,7 +73,7 @@ mod tests {
         };
         let origin = Default::default();
         let meta = Meta { api: 5, mask: 0, pid: 1, real0: 0, mono0: 1_000, dropped: 0, full: None, origin };
-        let mut survey = Survey::new(meta);
+        let mut survey = CaptureSurvey::new(meta);
         for kernel in [kernel(5, 1, 100), kernel(6, 3, 200), kernel(7, 3, 300)] {
             survey.note(&Content::Kernel(kernel)).unwrap();
         }

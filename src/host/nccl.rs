@@ -2,9 +2,9 @@
 //! both sides have, and makes the calls.
 
 use super::HostError;
-use super::descriptor::{self, CStrings, Descriptor, RunHandles};
+use super::descriptor::{self, CStrings, DescriptorMemory, RunHandles};
 use super::kernels::CaptureKernels;
-use super::table::{InterfaceTable, Introduction, NEWEST, OLDEST, TableFunctions};
+use super::table::{HostIntroduction, InterfaceTable, NEWEST, OLDEST, TableFunctions};
 use crate::capture::{Callback, CallbackKind, CapturedEvent, Handles, Meta};
 use libloading::os::unix::Library;
 use std::collections::{HashMap, HashSet};
@@ -131,7 +131,7 @@ impl Nccl {
         // up to v4, a capture names the group as the parent
         let group = if self.meta.api <= 4 { parent } else { self.groups.get(&at).copied().unwrap_or(0) };
         let place = RunHandles { parent: known(parent), group: known(group), rank, pid };
-        let descriptor = Descriptor::new(api, event, place, &mut self.strings);
+        let descriptor = DescriptorMemory::new(api, event, place, &mut self.strings);
         let context = self.contexts.get(&context).copied().unwrap_or(0);
         // NCCL does not clear this variable, so it may hold an earlier event's handle
         let mut handle = u64::MAX as *mut c_void;
@@ -157,8 +157,14 @@ impl Nccl {
         let bytes: Vec<u8> = name.unwrap_or_default().bytes().filter(|&byte| byte != 0).collect();
         let text = CString::new(bytes).unwrap_or_default();
         let [nnodes, nranks, rank] = shape;
-        let introduction =
-            Introduction { comm, name: name.map(|_| text.as_c_str()), nnodes, nranks, rank, logger: std::ptr::null() };
+        let introduction = HostIntroduction {
+            comm,
+            name: name.map(|_| text.as_c_str()),
+            nnodes,
+            nranks,
+            rank,
+            logger: std::ptr::null(),
+        };
         let context = table.init(&introduction).map_err(|what| HostError::Refused { path: self.path.clone(), what })?;
         self.alive.insert(ctx);
         self.contexts.insert(ctx, context);

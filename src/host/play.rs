@@ -6,12 +6,12 @@ use super::kernels::CaptureKernels;
 use super::nccl::Nccl;
 use super::scorep::MetricPlugin;
 use super::stage::{Stage, Turn};
-use super::visits::{ScoreP, Visits};
+use super::visits::{CounterReader, Visits};
 use super::{HostError, clock, measurement};
-use crate::capture::{IntroducedCommunicator, KeptRecording, Survey};
+use crate::capture::{CaptureSurvey, IntroducedCommunicator, KeptRecording};
 use crate::trace::{ProcessTrace, TraceMember};
 use common::metric::SERIES;
-use common::series::{Of, Token};
+use common::series::{Of, SeriesName};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,7 +40,7 @@ pub(crate) struct PlayOptions<'a> {
 }
 
 /// What a playing has given.
-pub(crate) struct Played {
+pub(crate) struct PlayedCapture {
     /// Score-P's trace of the process. Without a trace in the plan, it has no events of threads and no series.
     pub(crate) trace: ProcessTrace,
     /// Whether figures were not exported as the settings ask.
@@ -52,11 +52,11 @@ pub(crate) struct Played {
 const STACK: usize = 256 << 10;
 
 struct Player<'a> {
-    survey: &'a Survey,
+    survey: &'a CaptureSurvey,
     plan: &'a PlayOptions<'a>,
     library: &'a LibraryFunctions,
     /// Present where a trace is wanted.
-    score_p: Option<ScoreP<'a>>,
+    score_p: Option<CounterReader<'a>>,
     stage: Mutex<Stage>,
     /// By recorded thread.
     batons: BTreeMap<u32, Baton>,
@@ -86,7 +86,11 @@ impl Baton {
 ///
 /// # Errors
 /// When the library cannot be loaded, or gives an answer with which a host would not go on.
-pub(crate) fn play(recording: &mut KeptRecording, name: &str, plan: &PlayOptions<'_>) -> Result<Played, HostError> {
+pub(crate) fn play(
+    recording: &mut KeptRecording,
+    name: &str,
+    plan: &PlayOptions<'_>,
+) -> Result<PlayedCapture, HostError> {
     let contents = recording.contents()?;
     let survey = &recording.survey;
     let [begin, end] = [survey.begin, survey.end].map(|t| survey.meta.mono0.saturating_add(t));
@@ -111,7 +115,7 @@ pub(crate) fn play(recording: &mut KeptRecording, name: &str, plan: &PlayOptions
         survey,
         plan,
         library: &library,
-        score_p: plan.trace.then_some(ScoreP { counters: &counters, library: &library }),
+        score_p: plan.trace.then_some(CounterReader { counters: &counters, library: &library }),
         stage: Mutex::new(Stage::new(nccl, contents)),
         batons: survey.threads.iter().map(|&tid| (tid, Baton::default())).collect(),
     };
@@ -151,7 +155,7 @@ pub(crate) fn play(recording: &mut KeptRecording, name: &str, plan: &PlayOptions
     let exports_failed = library.exports_failed();
     series.finalize();
     counters.finalize();
-    Ok(Played { trace, exports_failed })
+    Ok(PlayedCapture { trace, exports_failed })
 }
 
 /// Checks that the stacks of this many threads fit into the address space. The check comes before the first thread
@@ -164,7 +168,7 @@ fn has_room(threads: usize) -> Result<(), HostError> {
 
 /// Returns the series to ask for: those of each communicator, and the series by peer for each rank that proxy
 /// operations send to.
-fn series_tokens(survey: &Survey, interface: Option<u32>) -> Vec<String> {
+fn series_tokens(survey: &CaptureSurvey, interface: Option<u32>) -> Vec<String> {
     // up to v3 of the interface NCCL does not give the number of ranks, so communicators of one rank count, too
     let is_told = interface.unwrap_or(survey.meta.api) > 3;
     let made = survey.communicators.iter().filter(|made| made.nranks > 1 || !is_told).map(|made| made.ctx);
@@ -172,7 +176,7 @@ fn series_tokens(survey: &Survey, interface: Option<u32>) -> Vec<String> {
         let own = Of::Communicator(number);
         let peers = survey.sends.range((made, i32::MIN)..=(made, i32::MAX));
         let of_peers = peers.map(move |&(_, peer)| Of::Peer(number, peer));
-        std::iter::once(own).chain(of_peers).flat_map(|of| SERIES.iter().map(move |series| Token { series, of }))
+        std::iter::once(own).chain(of_peers).flat_map(|of| SERIES.iter().map(move |series| SeriesName { series, of }))
     };
     let tokens = (0..).zip(made).flat_map(tokens_of);
     tokens

@@ -37,7 +37,7 @@ pub(crate) type InitV5 =
 
 /// A communicator as NCCL passes it to init.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Introduction<'a> {
+pub(crate) struct HostIntroduction<'a> {
     pub(crate) comm: u64,
     pub(crate) name: Option<&'a CStr>,
     pub(crate) nnodes: i32,
@@ -79,8 +79,8 @@ impl InterfaceTable {
     ///
     /// # Errors
     /// In words, when the plugin gives an answer with which NCCL would not go on.
-    pub(crate) fn init(&self, introduction: &Introduction<'_>) -> Result<u64, String> {
-        let Introduction { comm, name, nnodes, nranks, rank, logger } = *introduction;
+    pub(crate) fn init(&self, introduction: &HostIntroduction<'_>) -> Result<u64, String> {
+        let HostIntroduction { comm, name, nnodes, nranks, rank, logger } = *introduction;
         let name = name.map_or(std::ptr::null(), CStr::as_ptr);
         let (mut context, mut mask) = (std::ptr::null_mut(), 0);
         let (context_place, mask_place) = (&raw mut context, &raw mut mask);

@@ -11,7 +11,7 @@ const GROUP_END: &str = "ncclGroupEnd";
 
 /// Access to the counters that Score-P reads.
 #[derive(Clone, Copy)]
-pub(super) struct ScoreP<'a> {
+pub(super) struct CounterReader<'a> {
     pub(super) counters: &'a MetricPlugin,
     pub(super) library: &'a LibraryFunctions,
 }
@@ -20,7 +20,7 @@ pub(super) struct ScoreP<'a> {
 /// with the counters that Score-P reads.
 pub(super) struct Visits<'a> {
     /// Source of the counters; `None` where no trace is wanted, and no event is kept.
-    score_p: Option<ScoreP<'a>>,
+    score_p: Option<CounterReader<'a>>,
     tid: u32,
     /// Ids of the thread's counters; a thread has them from its first region on.
     ids: Option<Vec<i32>>,
@@ -35,7 +35,7 @@ pub(super) struct Visits<'a> {
 
 impl<'a> Visits<'a> {
     /// Begins with a thread that has made no call yet.
-    pub(super) fn new(score_p: Option<ScoreP<'a>>, tid: u32, ids: Option<Vec<i32>>) -> Self {
+    pub(super) fn new(score_p: Option<CounterReader<'a>>, tid: u32, ids: Option<Vec<i32>>) -> Self {
         Self {
             score_p,
             tid,
@@ -99,7 +99,7 @@ impl<'a> Visits<'a> {
 
     /// Records an enter or a leave. Score-P reads all counters of the thread right before it.
     pub(super) fn visit(&mut self, time: u64, enter: bool, region: &str) {
-        let Some(ScoreP { counters, library }) = self.score_p else { return };
+        let Some(CounterReader { counters, library }) = self.score_p else { return };
         let ids = self.ids.get_or_insert_with(|| counters.add_counters().unwrap_or_default());
         // a replay needs no time for what took the program's: it gives the collector the time here
         library.flush();

@@ -19,24 +19,24 @@ const KERNEL: &str = "kernel";
 
 /// The kernels of a trace.
 #[derive(Debug, Default)]
-pub(super) struct Trace {
+pub(super) struct KinetoTrace {
     /// Rank of its process, where it says so.
     pub(super) rank: Option<u32>,
     /// Kernels of the computation. Times are numbers of microseconds in the file, so those since 1970 are exact to a
     /// quarter of a microsecond.
-    pub(super) computing: Vec<Day>,
+    pub(super) computing: Vec<TraceDay>,
     /// NCCL's own kernels.
-    pub(super) nccl: Vec<(Runs, KernelLane, Day)>,
+    pub(super) nccl: Vec<(Runs, KernelLane, TraceDay)>,
 }
 
 /// Begin and end, nanoseconds since 1970.
-pub(super) type Day = [i128; 2];
+pub(super) type TraceDay = [i128; 2];
 
 /// Reads a trace, also a compressed one.
 ///
 /// # Errors
 /// The cause, with line and column.
-pub(super) fn read(file: &Path) -> Result<Trace, String> {
+pub(super) fn read(file: &Path) -> Result<KinetoTrace, String> {
     let opened = File::open(file).map_err(|error| error.to_string())?;
     let is_packed = file.extension().is_some_and(|ending| ending == "gz");
     let text: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(opened)) } else { Box::new(opened) };
@@ -57,7 +57,7 @@ pub(super) fn read(file: &Path) -> Result<Trace, String> {
 /// The file's object.
 #[derive(Default)]
 struct Top {
-    trace: Trace,
+    trace: KinetoTrace,
     base: i128,
     has_events: bool,
 }
@@ -93,7 +93,7 @@ impl<'de> Visitor<'de> for &mut Top {
 }
 
 /// The list of events.
-struct KinetoEvents<'a>(&'a mut Trace);
+struct KinetoEvents<'a>(&'a mut KinetoTrace);
 
 #[derive(Deserialize)]
 struct KinetoEvent<'a> {

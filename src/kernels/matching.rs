@@ -23,7 +23,7 @@ type KernelKey = (u64, i32, u64);
 
 /// The operations of a kernel, as their own time shows it.
 #[derive(Debug)]
-struct Launched {
+struct LaunchedKernel {
     key: KernelKey,
     span: [u64; 2],
     source: TimedBy,
@@ -78,8 +78,8 @@ fn key(operation: &RankOperation) -> KernelKey {
 }
 
 /// Returns the kernels of the operations that the GPU has timed within a span.
-fn launched(operations: ProcessOperations<'_>, [from, to]: [u64; 2]) -> Vec<Launched> {
-    let mut launched: Vec<Launched> = Vec::new();
+fn launched(operations: ProcessOperations<'_>, [from, to]: [u64; 2]) -> Vec<LaunchedKernel> {
+    let mut launched: Vec<LaunchedKernel> = Vec::new();
     let mut places: HashMap<KernelKey, usize> = HashMap::new();
     for operation in operations.map_while(Result::ok) {
         let Some(time) = operation.time.filter(|_| operation.source.is_gpu()) else { continue };
@@ -89,7 +89,7 @@ fn launched(operations: ProcessOperations<'_>, [from, to]: [u64; 2]) -> Vec<Laun
         let key = key(&operation);
         let place = *places.entry(key).or_insert(launched.len());
         if place == launched.len() {
-            launched.push(Launched {
+            launched.push(LaunchedKernel {
                 key,
                 span: [time.start, time.stop],
                 source: operation.source,
@@ -118,7 +118,7 @@ struct KnownClocks {
 
 impl KnownClocks {
     /// Takes the median of the differences, and the lane of most kernels of a stream.
-    fn of(pairs: &[(usize, OwnKernel)], launched: &[Launched]) -> Self {
+    fn of(pairs: &[(usize, OwnKernel)], launched: &[LaunchedKernel]) -> Self {
         let mut differences: BTreeMap<TimedBy, [Vec<i64>; 2]> = BTreeMap::new();
         let mut votes: BTreeMap<(u64, KernelLane), usize> = BTreeMap::new();
         for (at, kernel) in pairs {
@@ -147,7 +147,7 @@ impl KnownClocks {
     }
 
     /// Returns where a profiler most likely shows the kernel of some operations.
-    fn expected(&self, launched: &Launched) -> [u64; 2] {
+    fn expected(&self, launched: &LaunchedKernel) -> [u64; 2] {
         let [begin, end] = self.later.get(&launched.source).copied().unwrap_or_default();
         [launched.span[0].saturating_add_signed(begin), launched.span[1].saturating_add_signed(end)]
     }
@@ -171,7 +171,7 @@ impl KernelLanes {
     }
 
     /// Returns operations and kernels that are nearest to each other.
-    fn pairs(&self, launched: &[Launched], known: &KnownClocks) -> Vec<(usize, OwnKernel)> {
+    fn pairs(&self, launched: &[LaunchedKernel], known: &KnownClocks) -> Vec<(usize, OwnKernel)> {
         // of each kernel, by lane and place, the nearest operations
         let mut nearest: HashMap<(KernelLane, usize), (u64, usize)> = HashMap::new();
         let mut chosen = Vec::new();
@@ -191,7 +191,7 @@ impl KernelLanes {
     }
 
     /// Passes the distance and the place of each kernel that may be that of some operations.
-    fn near(&self, of: &Launched, known: &KnownClocks, mut pass: impl FnMut(u64, (KernelLane, usize))) {
+    fn near(&self, of: &LaunchedKernel, known: &KnownClocks, mut pass: impl FnMut(u64, (KernelLane, usize))) {
         let wanted = known.lanes.get(&of.stream);
         let expected = known.expected(of);
         for (&lane, kernels) in self.0.iter().filter(|(lane, _)| wanted.is_none_or(|wanted| wanted == *lane)) {
@@ -211,7 +211,7 @@ impl KernelLanes {
     }
 }
 
-impl Launched {
+impl LaunchedKernel {
     fn may_be_run_by(&self, runs: Runs) -> bool {
         match runs {
             Runs::Function(function) => self.functions.contains(&function),

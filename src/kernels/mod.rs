@@ -63,10 +63,10 @@ pub(crate) fn read(files: &[PathBuf], processes: &[Process]) -> (Profiled, Vec<U
 }
 
 /// The process of a trace by its place, the kernels of its computation, and NCCL's own.
-type OfProcess = (usize, Vec<[u64; 2]>, Vec<OwnKernel>);
+type ProcessKernels = (usize, Vec<[u64; 2]>, Vec<OwnKernel>);
 
 /// Reads one trace. Returns its kernels on the clock of their process.
-fn one(file: &Path, number: usize, traces: usize, processes: &[Process]) -> Result<OfProcess, Unreadable> {
+fn one(file: &Path, number: usize, traces: usize, processes: &[Process]) -> Result<ProcessKernels, Unreadable> {
     let wrong = |cause: String| Unreadable { file: file.display().to_string(), place: None, cause };
     let trace = kineto::read(file).map_err(wrong)?;
     let place = match trace.rank {

@@ -1,6 +1,6 @@
 //! `scorep-nccl env`: statements for a shell, or the list of all settings.
 
-use super::environment::{self, Choice};
+use super::environment::{self, LaunchChoice};
 use super::shell::Shell;
 use crate::output;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
@@ -10,7 +10,7 @@ use common::config::SETTINGS;
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnvArguments {
     #[command(flatten)]
-    choice: Choice,
+    choice: LaunchChoice,
     /// Whose language to write. Without it that of the shell which calls; all that are like sh read bash's.
     #[arg(long, value_enum)]
     shell: Option<Shell>,

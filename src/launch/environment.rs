@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// What a person may choose, of `env` and `run` alike.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Choice {
+pub(crate) struct LaunchChoice {
     /// Event types asked for: light, network, full or api.
     #[arg(long, value_name = "PRESET", value_parser = preset)]
     preset: Option<Preset>,
@@ -53,7 +53,7 @@ pub(crate) struct Environment {
 /// When the library, or a name under which NCCL or Score-P loads it, is missing. When its directory has a `:` or `;` in
 /// its path. When the place of `--summary` or `--status` cannot be written to.
 pub(crate) fn of(
-    choice: &Choice,
+    choice: &LaunchChoice,
     command: &[OsString],
     lookup: &impl Fn(&str) -> Option<OsString>,
 ) -> Result<Environment, String> {
@@ -156,7 +156,7 @@ impl Environment {
 
     /// Sets the variable that cures a known trouble of an installed NCCL with the events it will be asked for. A
     /// variable that the user has set stays as it is.
-    fn cure_nccl(&mut self, choice: &Choice, command: &[OsString], lookup: &impl Fn(&str) -> Option<OsString>) {
+    fn cure_nccl(&mut self, choice: &LaunchChoice, command: &[OsString], lookup: &impl Fn(&str) -> Option<OsString>) {
         let open: Vec<&Trouble> = TROUBLES.iter().filter(|trouble| lookup(trouble.cure.0).is_none()).collect();
         if open.is_empty() {
             return;

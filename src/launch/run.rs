@@ -1,6 +1,6 @@
 //! `scorep-nccl run`: replaces itself by a command, in the environment that a measurement needs.
 
-use super::environment::{self, Choice};
+use super::environment::{self, LaunchChoice};
 use crate::output;
 use common::rank;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
-    choice: Choice,
+    choice: LaunchChoice,
     /// An experiment directory of its own for each rank: always where torchrun has started this process, else when
     /// asked for.
     #[arg(long)]

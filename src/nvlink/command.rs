@@ -4,7 +4,7 @@ use super::chart::Chart;
 use super::csv_file::CsvFile;
 use super::lines;
 use super::sampler::Sampler;
-use super::textfile::Textfile;
+use super::textfile::NvlinkTextfile;
 use crate::output::{self, place};
 use common::hardware::nics::SYSFS;
 use common::origin::wall_clock;
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &NvlinkArguments) -> Result<(), String> {
         return Err("there is nothing to show: neither a GPU nor a network adapter".into());
     }
     let mut csv = csv.as_deref().map(CsvFile::new).transpose()?;
-    let textfile = prometheus.as_deref().map(Textfile::new);
+    let textfile = prometheus.as_deref().map(NvlinkTextfile::new);
     let mut chart = (!lines && std::io::stdout().is_terminal()).then(Chart::new);
     let mut failures: [Failure; 2] = Default::default();
     let period = Duration::from_secs_f64(*interval);

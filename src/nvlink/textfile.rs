@@ -35,12 +35,12 @@ const ADAPTER: Metrics = [
 ];
 
 /// The file of this node.
-pub(super) struct Textfile {
+pub(super) struct NvlinkTextfile {
     path: PathBuf,
     host: String,
 }
 
-impl Textfile {
+impl NvlinkTextfile {
     /// Names the file in a directory.
     pub(super) fn new(directory: &Path) -> Self {
         let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();

@@ -6,7 +6,7 @@
 //! events of a location might fill it.
 
 use super::abi;
-use super::plan::{ArchivePlan, PlannedLocation, Records};
+use super::plan::{ArchivePlan, PlannedLocation, PlannedRecords};
 
 /// Size of OTF2's buffer, bytes. Chunks of at least this size bypass it.
 const BUFFER: u64 = 4 * 1024 * 1024;
@@ -28,13 +28,13 @@ pub(super) fn size(plan: &ArchivePlan<'_>) -> u64 {
 /// Returns an upper bound of the bytes of a location's events.
 fn bound(location: &PlannedLocation<'_>) -> u64 {
     let (events, values) = match &location.records {
-        Records::Moments { moments, counters } => {
+        PlannedRecords::Moments { moments, counters } => {
             (moments.len(), counters.as_ref().map_or(0, |layout| layout.types.len()))
         }
-        Records::Lane { records, .. } => {
+        PlannedRecords::Lane { records, .. } => {
             (records.len(), 1 + records.iter().map(|it| it.attributes.len()).max().map_or(0, |most| 2 * most))
         }
-        Records::Points { points, .. } => (points.len(), 1),
+        PlannedRecords::Points { points, .. } => (points.len(), 1),
     };
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
     count(events).saturating_mul(EVENT.saturating_add(count(values).saturating_mul(VALUE)))

@@ -6,7 +6,7 @@ use super::error::Otf2Error;
 use super::lanes::value_type;
 use super::metric::Properties;
 use super::numbered::Numbered;
-use super::plan::{ClockProperties, Records};
+use super::plan::{ClockProperties, PlannedRecords};
 use super::region::ArchiveRegion;
 use crate::trace::{Attribute, Metric};
 
@@ -89,15 +89,15 @@ impl<'a> DefinitionWriter<'a> {
         &mut self,
         number: u64,
         name: &str,
-        records: &Records<'_>,
+        records: &PlannedRecords<'_>,
         events: u64,
         group: u32,
     ) -> Result<(), Otf2Error> {
         let name = self.string(name)?;
         let kind = match records {
-            Records::Moments { .. } => abi::LOCATION_CPU_THREAD,
-            Records::Lane { .. } => abi::LOCATION_ACCELERATOR_STREAM,
-            Records::Points { .. } => abi::LOCATION_METRIC,
+            PlannedRecords::Moments { .. } => abi::LOCATION_CPU_THREAD,
+            PlannedRecords::Lane { .. } => abi::LOCATION_ACCELERATOR_STREAM,
+            PlannedRecords::Points { .. } => abi::LOCATION_METRIC,
         };
         // SAFETY: the writer is open.
         unsafe { self.archive.library.define_location(self.handle, number, name, kind, events, group) }

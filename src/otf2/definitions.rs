@@ -4,7 +4,7 @@ use super::abi;
 use super::archive::Archive;
 use super::definition_writer::DefinitionWriter;
 use super::error::Otf2Error;
-use super::plan::{ArchivePlan, MetricSet, Records};
+use super::plan::{ArchivePlan, MetricSet, PlannedRecords};
 
 /// Number of the system tree's root.
 const MACHINE: u32 = 0;
@@ -66,7 +66,7 @@ fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &ArchivePlan<'_>) -> R
 /// Returns the threads that record a class of counters.
 fn recorders(plan: &ArchivePlan<'_>, class: u32) -> impl Iterator<Item = u64> {
     (0..).zip(&plan.locations).filter_map(move |(number, location)| match &location.records {
-        Records::Moments { counters: Some(counters), .. } if counters.set == class => Some(number),
+        PlannedRecords::Moments { counters: Some(counters), .. } if counters.set == class => Some(number),
         _ => None,
     })
 }

@@ -3,7 +3,7 @@
 use super::abi;
 use super::archive::Archive;
 use super::error::Otf2Error;
-use super::metric::Values;
+use super::metric::MetricLayout;
 
 /// Writes a location's events, in the order of their times.
 pub(super) struct EventWriter<'a> {
@@ -69,7 +69,7 @@ impl<'a> EventWriter<'a> {
     }
 
     /// Records one value for each type of `layout`.
-    pub(super) fn metric(&self, time: u64, layout: &Values, values: &[u64]) -> Result<(), Otf2Error> {
+    pub(super) fn metric(&self, time: u64, layout: &MetricLayout, values: &[u64]) -> Result<(), Otf2Error> {
         let count = u8::try_from(values.len()).ok().filter(|_| values.len() == layout.types.len());
         let count = count.ok_or(Otf2Error::TooMany("values in a metric record"))?;
         let (types, values) = (layout.types.as_ptr(), values.as_ptr());

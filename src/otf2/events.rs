@@ -5,7 +5,7 @@ use std::slice;
 use super::archive::Archive;
 use super::error::Otf2Error;
 use super::event_writer::EventWriter;
-use super::plan::{ArchivePlan, Records};
+use super::plan::{ArchivePlan, PlannedRecords};
 
 /// Writes the events of every location; returns the number of events of each location.
 pub(super) fn write(archive: &Archive, plan: &ArchivePlan<'_>) -> Result<Vec<u64>, Otf2Error> {
@@ -21,9 +21,9 @@ pub(super) fn write(archive: &Archive, plan: &ArchivePlan<'_>) -> Result<Vec<u64
     Ok(counts)
 }
 
-fn write_records(writer: &EventWriter<'_>, records: &Records<'_>) -> Result<(), Otf2Error> {
+fn write_records(writer: &EventWriter<'_>, records: &PlannedRecords<'_>) -> Result<(), Otf2Error> {
     match records {
-        Records::Moments { moments, counters } => {
+        PlannedRecords::Moments { moments, counters } => {
             for (moment, region) in moments {
                 if let Some(counters) = counters {
                     writer.metric(moment.time, counters, &moment.values)?;
@@ -35,12 +35,12 @@ fn write_records(writer: &EventWriter<'_>, records: &Records<'_>) -> Result<(), 
                 }
             }
         }
-        Records::Lane { records, numbers } => {
+        PlannedRecords::Lane { records, numbers } => {
             for record in *records {
                 numbers.write(writer, record)?;
             }
         }
-        Records::Points { points, series } => {
+        PlannedRecords::Points { points, series } => {
             for (time, value) in *points {
                 writer.metric(*time, series, slice::from_ref(value))?;
             }

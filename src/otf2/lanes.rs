@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::abi;
 use super::error::Otf2Error;
 use super::event_writer::{EventAttribute, EventWriter};
-use super::metric::{Properties, Values};
-use super::plan::{ArchivePlan, MetricSet, Records, check_order};
+use super::metric::{MetricLayout, Properties};
+use super::plan::{ArchivePlan, MetricSet, PlannedRecords, check_order};
 use super::region::ArchiveRegion;
 use crate::trace::{LaneEvent, LaneRecord, ProcessTrace};
 
@@ -14,7 +14,7 @@ use crate::trace::{LaneEvent, LaneRecord, ProcessTrace};
 #[derive(Debug)]
 pub(super) struct LaneDefinitions {
     regions: Vec<u32>,
-    counters: Vec<Values>,
+    counters: Vec<MetricLayout>,
     /// Number of each attribute, and whether its values are strings.
     attributes: Vec<(u32, bool)>,
     strings: Vec<u32>,
@@ -33,7 +33,7 @@ impl<'a> ArchivePlan<'a> {
         for counter in &lanes.counters {
             let types = vec![Properties::of(counter)?.value_type];
             let (member, _) = self.members.number(counter)?;
-            counters.push(Values { set: self.sets.number(MetricSet::Gpu(member))?.0, types });
+            counters.push(MetricLayout { set: self.sets.number(MetricSet::Gpu(member))?.0, types });
         }
         let regions = lanes.regions.iter().map(|region| Ok(self.regions.number(ArchiveRegion::of_lane(region))?.0));
         let regions = regions.collect::<Result<_, Otf2Error>>()?;
@@ -44,7 +44,7 @@ impl<'a> ArchivePlan<'a> {
         let numbers = Rc::new(LaneDefinitions { regions, counters, attributes, strings });
         for lane in &lanes.lanes {
             check_order(process, &lane.name, lane.records.iter().map(|record| record.time))?;
-            self.add(&lane.name, group, Records::Lane { records: &lane.records, numbers: Rc::clone(&numbers) })?;
+            self.add(&lane.name, group, PlannedRecords::Lane { records: &lane.records, numbers: Rc::clone(&numbers) })?;
         }
         Ok(())
     }

@@ -91,7 +91,7 @@ mod tests {
 
 /// Layout of the METRIC records of a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Values {
+pub(super) struct MetricLayout {
     /// Number of the metric class or instance.
     pub(super) set: u32,
     /// `OTF2_Type` of each value.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::error::Otf2Error;
 use super::lanes::LaneDefinitions;
-use super::metric::{Properties, Values};
+use super::metric::{MetricLayout, Properties};
 use super::numbered::{Numbered, next_number};
 use super::region::ArchiveRegion;
 use crate::trace::{Attribute, LaneRecord, Metric, ProcessTrace, SeriesTrace, ThreadTrace, TraceMoment};
@@ -52,18 +52,18 @@ pub(super) struct PlannedLocation<'a> {
     pub(super) name: &'a str,
     /// Number of its process.
     pub(super) group: u32,
-    pub(super) records: Records<'a>,
+    pub(super) records: PlannedRecords<'a>,
 }
 
 /// The events of a location.
-pub(super) enum Records<'a> {
+pub(super) enum PlannedRecords<'a> {
     /// A thread's enter and leave events, each with the number of its region. `counters` is `None` for a process
     /// without counters.
-    Moments { moments: Vec<(&'a TraceMoment, u32)>, counters: Option<Values> },
+    Moments { moments: Vec<(&'a TraceMoment, u32)>, counters: Option<MetricLayout> },
     /// A lane's events, with the archive's numbers for the definitions that they name.
     Lane { records: &'a [LaneRecord], numbers: Rc<LaneDefinitions> },
     /// The values of one asynchronous metric.
-    Points { points: &'a [(u64, u64)], series: Values },
+    Points { points: &'a [(u64, u64)], series: MetricLayout },
 }
 
 /// A metric class or instance.
@@ -105,7 +105,7 @@ impl<'a> ArchivePlan<'a> {
                 plan.add_thread(process, group, thread, counters.clone())?;
             }
             if process.threads.is_empty() {
-                plan.add(MAIN_THREAD, group, Records::Moments { moments: Vec::new(), counters: None })?;
+                plan.add(MAIN_THREAD, group, PlannedRecords::Moments { moments: Vec::new(), counters: None })?;
             }
             plan.add_lanes(process, group)?;
             for series in &process.series {
@@ -115,14 +115,14 @@ impl<'a> ArchivePlan<'a> {
         Ok(plan)
     }
 
-    pub(super) fn add(&mut self, name: &'a str, group: u32, records: Records<'a>) -> Result<(), Otf2Error> {
+    pub(super) fn add(&mut self, name: &'a str, group: u32, records: PlannedRecords<'a>) -> Result<(), Otf2Error> {
         next_number(&self.locations, "locations")?;
         self.locations.push(PlannedLocation { name, group, records });
         Ok(())
     }
 
     /// Returns the class of a process' counters, if it has any.
-    fn counters(&mut self, process: &'a ProcessTrace) -> Result<Option<Values>, Otf2Error> {
+    fn counters(&mut self, process: &'a ProcessTrace) -> Result<Option<MetricLayout>, Otf2Error> {
         if process.counters.is_empty() {
             return Ok(None);
         }
@@ -137,7 +137,7 @@ impl<'a> ArchivePlan<'a> {
             types.push(Properties::of(metric)?.value_type);
         }
         let (set, _) = self.sets.number(MetricSet::Strict(members))?;
-        Ok(Some(Values { set, types }))
+        Ok(Some(MetricLayout { set, types }))
     }
 
     fn add_thread(
@@ -145,7 +145,7 @@ impl<'a> ArchivePlan<'a> {
         process: &'a ProcessTrace,
         group: u32,
         thread: &'a ThreadTrace,
-        counters: Option<Values>,
+        counters: Option<MetricLayout>,
     ) -> Result<(), Otf2Error> {
         check_order(process, &thread.name, thread.moments.iter().map(|moment| moment.time))?;
         let expected = process.counters.len();
@@ -157,7 +157,7 @@ impl<'a> ArchivePlan<'a> {
             }
             moments.push((moment, self.regions.number(ArchiveRegion::of_thread(&moment.region))?.0));
         }
-        self.add(&thread.name, group, Records::Moments { moments, counters })
+        self.add(&thread.name, group, PlannedRecords::Moments { moments, counters })
     }
 
     fn add_series(&mut self, process: &'a ProcessTrace, group: u32, series: &'a SeriesTrace) -> Result<(), Otf2Error> {
@@ -168,7 +168,7 @@ impl<'a> ArchivePlan<'a> {
         let (member, _) = self.members.number(&series.metric)?;
         let (class, _) = self.sets.number(MetricSet::Asynchronous(member))?;
         let (set, _) = self.sets.number(MetricSet::Instance { class, recorder, group })?;
-        self.add(name, group, Records::Points { points: &series.points, series: Values { set, types } })
+        self.add(name, group, PlannedRecords::Points { points: &series.points, series: MetricLayout { set, types } })
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use super::plan::{ArchivePlan, ClockProperties, MetricSet, Records};
+use super::plan::{ArchivePlan, ClockProperties, MetricSet, PlannedRecords};
 use super::*;
 use crate::trace::{Metric, SeriesTrace, ThreadTrace, TraceLanes, TraceMoment};
 
@@ -142,7 +142,7 @@ fn an_idle_process_has_a_thread() {
     let plan = ArchivePlan::new(&idle).unwrap();
     assert_eq!(plan.clock.length, 4000);
     assert_eq!(plan.locations[0].name, "main thread");
-    assert!(matches!(&plan.locations[0].records, Records::Moments { moments, .. } if moments.is_empty()));
+    assert!(matches!(&plan.locations[0].records, PlannedRecords::Moments { moments, .. } if moments.is_empty()));
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Timeline<'a> {
     pub(crate) shown: Range<u64>,
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type PictureArea<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Sizes in pixels.
@@ -71,7 +71,7 @@ pub(crate) fn draw(path: &Path, timeline: &Timeline<'_>) -> Result<(), String> {
 }
 
 impl Timeline<'_> {
-    fn draw_on(&self, area: &Area<'_>, bottom: i32) -> Drawn {
+    fn draw_on(&self, area: &PictureArea<'_>, bottom: i32) -> Drawn {
         area.fill(&WHITE)?;
         write(area, self.title, (16, 24), 18, HPos::Left)?;
         self.axis(area, bottom)?;
@@ -97,7 +97,7 @@ impl Timeline<'_> {
             as i32
     }
 
-    fn axis(&self, area: &Area<'_>, bottom: i32) -> Drawn {
+    fn axis(&self, area: &PictureArea<'_>, bottom: i32) -> Drawn {
         const MILLISECOND: u64 = 1_000_000;
         let longest = (self.shown.end - self.shown.start) / MILLISECOND;
         let step = [1, 2, 5, 10, 20, 50, 100, 200, 500].into_iter().find(|step| longest / step <= 15).unwrap_or(1000);
@@ -116,7 +116,7 @@ impl Timeline<'_> {
         write(area, "ms since the run's first callback", ((LEFT + RIGHT) / 2, bottom + 38), 12, HPos::Center)
     }
 
-    fn row(&self, area: &Area<'_>, row: &PictureRow, y: i32, seen: &mut [bool; COLOURS.len()]) -> Drawn {
+    fn row(&self, area: &PictureArea<'_>, row: &PictureRow, y: i32, seen: &mut [bool; COLOURS.len()]) -> Drawn {
         write(area, &row.name, (LEFT - 10, y + ROW / 2), 12, HPos::Right)?;
         let (top, bottom) = (y + (ROW - BAR) / 2, y + (ROW + BAR) / 2);
         area.draw(&Rectangle::new([(LEFT, top), (RIGHT, bottom)], GROUND.filled()))?;
@@ -142,13 +142,13 @@ impl Timeline<'_> {
     }
 }
 
-fn fill(area: &Area<'_>, (begin, end, colour): (i32, i32, usize), top: i32, bottom: i32) -> Drawn {
+fn fill(area: &PictureArea<'_>, (begin, end, colour): (i32, i32, usize), top: i32, bottom: i32) -> Drawn {
     area.draw(&Rectangle::new([(begin, top), (end, bottom)], COLOURS[colour].1.filled()))?;
     Ok(())
 }
 
 /// Draws the legend of the colours that occur.
-fn legend(area: &Area<'_>, seen: &[bool; COLOURS.len()]) -> Drawn {
+fn legend(area: &PictureArea<'_>, seen: &[bool; COLOURS.len()]) -> Drawn {
     let y = 56;
     let mut x = LEFT;
     for ((name, colour), _) in COLOURS.iter().zip(seen).filter(|(_, seen)| **seen) {
@@ -161,7 +161,7 @@ fn legend(area: &Area<'_>, seen: &[bool; COLOURS.len()]) -> Drawn {
 }
 
 /// Writes a text whose line is vertically centred at `at`.
-fn write(area: &Area<'_>, text: &str, at: (i32, i32), size: i32, horizontal: HPos) -> Drawn {
+fn write(area: &PictureArea<'_>, text: &str, at: (i32, i32), size: i32, horizontal: HPos) -> Drawn {
     let style = TextStyle::from(("sans-serif", size).into_font()).pos(Pos::new(horizontal, VPos::Center));
     area.draw(&Text::new(text.to_owned(), at, style))?;
     Ok(())

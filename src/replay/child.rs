@@ -1,9 +1,9 @@
 //! The child process of a replay: reads one capture, plays it, and writes the trace to the file that the parent names.
 //! The library itself writes the summary, to the file that the environment names.
 
-use crate::capture::{self, KeptRecording, Survey};
+use crate::capture::{self, CaptureSurvey, KeptRecording};
 use crate::host::HostError;
-use crate::host::play::{self, PlayOptions, Played};
+use crate::host::play::{self, PlayOptions, PlayedCapture};
 use crate::{offspring, output};
 use std::io::Write;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &ReplayChildArguments) -> ExitCode {
 }
 
 /// Sets NCCL's variable as the recorded process had it: the library reads it, and must not see this process' own value.
-pub(crate) fn play_as_recorded(survey: &Survey) {
+pub(crate) fn play_as_recorded(survey: &CaptureSurvey) {
     let told = if survey.broadcasts { "0" } else { "1" };
     // SAFETY: no other thread runs yet, and no library has been loaded that might read the environment.
     unsafe { std::env::set_var("NCCL_ALLGATHERV_ENABLE", told) };
@@ -82,10 +82,11 @@ fn replay_one(arguments: &ReplayChildArguments) -> Result<bool, String> {
         progress: &tell,
     };
     let name = capture::process_name(&arguments.capture);
-    let Played { trace, exports_failed } = play::play(&mut recording, &name, &plan).map_err(|error| match error {
-        HostError::Capture(error) => error.to_string(),
-        error => at(&arguments.capture, &error),
-    })?;
+    let PlayedCapture { trace, exports_failed } =
+        play::play(&mut recording, &name, &plan).map_err(|error| match error {
+            HostError::Capture(error) => error.to_string(),
+            error => at(&arguments.capture, &error),
+        })?;
     if let Some(path) = &arguments.trace {
         let text = serde_json::to_vec(&trace).map_err(|error| at(path, &error))?;
         std::fs::write(path, text).map_err(|error| at(path, &error))?;

@@ -4,7 +4,7 @@ use crate::capture::ENDING;
 use crate::installed::library;
 use crate::otf2;
 use crate::output::place;
-use crate::replay::recordings::Repeated;
+use crate::replay::recordings::RepeatedRecording;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ pub(crate) enum ReplayError {
     #[error(transparent)]
     Otf2(#[from] otf2::Otf2Error),
     #[error(transparent)]
-    Repeated(#[from] Repeated),
+    Repeated(#[from] RepeatedRecording),
 }
 
 /// Joins the errors, each on a line of its own.

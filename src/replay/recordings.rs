@@ -14,7 +14,7 @@ const MOST: usize = 5;
 
 /// Two recordings of one process: its figures would count twice.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Repeated {
+pub(crate) enum RepeatedRecording {
     /// Two files have the same process in their first lines.
     #[error("{} and {} are recordings of one process ({of}): its figures would count twice. Leave one of them out", one.display(), other.display())]
     Process { one: PathBuf, other: PathBuf, of: String },
@@ -80,7 +80,7 @@ impl Recordings {
     ///
     /// # Errors
     /// When two files are of one process.
-    pub(crate) fn check_processes(&self) -> Result<(), Repeated> {
+    pub(crate) fn check_processes(&self) -> Result<(), RepeatedRecording> {
         let mut seen: HashMap<RecordedProcess, &Path> = HashMap::new();
         for recording in &self.0 {
             let (process, path) = (recording.process(), recording.path.as_path());
@@ -93,7 +93,7 @@ impl Recordings {
             if !is_good(one) {
                 seen.insert(process, path);
             } else if is_good(path) {
-                return Err(Repeated::Process {
+                return Err(RepeatedRecording::Process {
                     one: one.into(),
                     other: recording.path.clone(),
                     of: recording.called(),
@@ -112,13 +112,13 @@ impl Recordings {
         &self,
         summary: &Summary,
         place: impl Fn(usize) -> Option<usize>,
-    ) -> Result<(), Repeated> {
+    ) -> Result<(), RepeatedRecording> {
         let Some(repeated) = summary.repeated() else { return Ok(()) };
         let [one, other] = repeated.processes.map(|process| {
             let recording = place(process as usize).and_then(|place| self.0.get(place));
             recording.map_or_else(PathBuf::new, |recording| recording.path.clone())
         });
-        Err(Repeated::Rank { comm: repeated.comm, rank: repeated.rank, one, other })
+        Err(RepeatedRecording::Rank { comm: repeated.comm, rank: repeated.rank, one, other })
     }
 
     /// Returns the remark on recordings that lack callbacks, or `None` if none does.

@@ -9,17 +9,17 @@
 
 use super::archives::{self, Archived};
 use super::inputs::InputKind;
-use super::jobs::{self, Told};
+use super::jobs::{self, ToldJob};
 use super::request::{FinishedReport, ReportRequest, StepChoice};
 use super::traced::Traced;
-use super::watched::Watched;
+use super::watched::CountedTables;
 use crate::callbacks;
 use crate::kernels::{self, Profiled, Timed};
 use crate::otf2::SUMMARY;
 use crate::output::leftovers;
 use crate::output::progress::Progress;
 use crate::output::scratch::Scratch;
-use crate::table::{self, How};
+use crate::table::{self, TableOptions};
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::onlooker::Onlooker;
 use report::analysis::summaries;
@@ -27,7 +27,7 @@ use report::analysis::whole::{self, JobFacts, Pass};
 use report::answer::{Input, Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::output::{csv, parquet, sentences};
-use report::table::{Opened, Tables};
+use report::table::{OpenedTables, Tables};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -103,12 +103,12 @@ fn of_summaries(
     let problems = |inputs: &[Input]| inputs.iter().filter_map(|input| input.problem.clone()).collect::<Vec<_>>();
     let mut jobs =
         summaries::report(paths, &dimensions, &options.links).map_err(|inputs| problems(&inputs).join("\n"))?;
-    let told = |job: &summaries::OfJob| Told {
+    let told = |job: &summaries::OfJob| ToldJob {
         name: job.name.clone(),
         processes: job.report.gpus.len() as u64,
-        ..Told::default()
+        ..ToldJob::default()
     };
-    let told: Vec<Told> = jobs.iter().map(told).collect();
+    let told: Vec<ToldJob> = jobs.iter().map(told).collect();
     let mut report = jobs.swap_remove(jobs::chosen(&told, request.job)?).report;
     let bad = report.complete.inputs.iter().filter_map(|input| Some((input.path.clone(), input.problem.clone()?)));
     left_out.extend(bad.map(|(file, cause)| without_file(file, &cause)));
@@ -165,7 +165,8 @@ fn of_operations(
     let made = scratch.iter().filter(|scratch| scratch.path().read_dir().is_ok_and(|mut made| made.next().is_some()));
     places.extend(made.map(|scratch| scratch.path().to_path_buf()));
     let opened = Tables::open(&places);
-    let (Opened { job, tables: opened, inputs: of_tables, notes: of_job }, others) = jobs::one(opened, request.job)?;
+    let (OpenedTables { job, tables: opened, inputs: of_tables, notes: of_job }, others) =
+        jobs::one(opened, request.job)?;
     left_out
         .extend(of_tables.iter().filter_map(|input| Some(without_file(input.path.clone(), input.problem.as_ref()?))));
     if job.processes.is_empty() {
@@ -187,7 +188,7 @@ fn of_operations(
         transfers: transfers(&job, &opened),
         notes,
     };
-    let mut report = stream(request, (&job, &Watched::new(&timed, opened.rows())), facts, left_out)?;
+    let mut report = stream(request, (&job, &CountedTables::new(&timed, opened.rows())), facts, left_out)?;
     if request.callbacks {
         report.callbacks = callbacks::read(&report.swim, &job, &recordings);
     }
@@ -197,7 +198,7 @@ fn of_operations(
 /// Reads the tables, and writes the operations' tables and Perfetto's trace. Adds damaged tables to `left_out`.
 fn stream(
     request: &ReportRequest,
-    (job, watched): (&Job, &Watched<'_>),
+    (job, watched): (&Job, &CountedTables<'_>),
     facts: JobFacts,
     left_out: &mut Vec<Unreadable>,
 ) -> Result<Report, String> {
@@ -236,7 +237,7 @@ fn write_tables(
     recordings: &[PathBuf],
     directory: &Path,
 ) -> Result<(Option<String>, Vec<Unreadable>), String> {
-    let how = How { jobs: None, library: request.facts.library.clone() };
+    let how = TableOptions { jobs: None, library: request.facts.library.clone() };
     let written = table::write(recordings, directory, &how).map_err(words)?;
     let bad = written.left_out.iter().map(|error| of_recording(recordings, &error.to_string()));
     Ok((written.lacking, bad.collect()))

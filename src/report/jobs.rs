@@ -5,13 +5,13 @@
 //! launcher gave them one name, different ranks and one time.
 
 use common::summary::{Summary, SummaryJob, SummaryProcess};
-use report::table::{Opened, Tables};
+use report::table::{OpenedTables, Tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A job as a person is told of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ToldJob {
     /// Its name by scheduler and launcher.
     pub(super) name: Option<String>,
     /// Number of its processes.
@@ -26,7 +26,7 @@ pub(super) struct Told {
 ///
 /// # Errors
 /// Several jobs and no choice, or a number that no job has; in words, with the jobs.
-pub(super) fn chosen(jobs: &[Told], choice: Option<usize>) -> Result<usize, String> {
+pub(super) fn chosen(jobs: &[ToldJob], choice: Option<usize>) -> Result<usize, String> {
     match choice {
         Some(number) if (1..=jobs.len()).contains(&number) => Ok(number - 1),
         None if jobs.len() == 1 => Ok(0),
@@ -35,8 +35,8 @@ pub(super) fn chosen(jobs: &[Told], choice: Option<usize>) -> Result<usize, Stri
     }
 }
 
-fn refusal(jobs: &[Told]) -> String {
-    let row = |(number, job): (usize, &Told)| {
+fn refusal(jobs: &[ToldJob]) -> String {
+    let row = |(number, job): (usize, &ToldJob)| {
         let name = job.name.as_deref().unwrap_or("without a name");
         let noun = if job.processes == 1 { "process" } else { "processes" };
         let started = job.started.as_ref().map_or_else(String::new, |at| format!(", began {at}"));
@@ -56,12 +56,12 @@ fn refusal(jobs: &[Told]) -> String {
 ///
 /// # Errors
 /// As [`chosen`].
-pub(super) fn one(opened: Opened, choice: Option<usize>) -> Result<(Opened, BTreeSet<String>), String> {
+pub(super) fn one(opened: OpenedTables, choice: Option<usize>) -> Result<(OpenedTables, BTreeSet<String>), String> {
     let file = |place: u32| Some(opened.job.processes.get(place as usize)?.file.clone());
     let Some(jobs) = jobs(&opened) else { return Ok((opened, BTreeSet::new())) };
-    let told: Vec<Told> = jobs
+    let told: Vec<ToldJob> = jobs
         .iter()
-        .map(|(job, started)| Told {
+        .map(|(job, started)| ToldJob {
             name: job.name.clone(),
             processes: job.processes.len() as u64,
             started: started.clone(),
@@ -81,7 +81,7 @@ pub(super) fn one(opened: Opened, choice: Option<usize>) -> Result<(Opened, BTre
         .collect();
     let own = (0..opened.job.processes.len()).filter(|process| !others.contains(&(*process as u32)));
     let files: Vec<PathBuf> = own.filter_map(|process| opened.tables.file(process)).map(PathBuf::from).collect();
-    let Opened { job, tables, notes, .. } = Tables::open(&files);
+    let OpenedTables { job, tables, notes, .. } = Tables::open(&files);
     let mut all = vec![format!(
         "The inputs are of {} jobs: this report is of {}.",
         jobs.len(),
@@ -89,12 +89,12 @@ pub(super) fn one(opened: Opened, choice: Option<usize>) -> Result<(Opened, BTre
     )];
     all.extend(notes);
     let others = others.into_iter().filter_map(file).collect();
-    Ok((Opened { job, tables, inputs: opened.inputs, notes: all }, others))
+    Ok((OpenedTables { job, tables, inputs: opened.inputs, notes: all }, others))
 }
 
 /// Returns the jobs with the begin of each, in the order of their begins; `None` where the tables do not tell. A process
 /// without a communicator says nothing of its job: it makes none.
-fn jobs(opened: &Opened) -> Option<Vec<(SummaryJob, Option<String>)>> {
+fn jobs(opened: &OpenedTables) -> Option<Vec<(SummaryJob, Option<String>)>> {
     let processes = opened.job.processes.len();
     let part = |process: usize| {
         let Summary { processes, communicators, .. } = opened.tables.summary(process).ok().flatten()?;
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn several_jobs_are_refused_with_their_names_and_the_way_out() {
-        let told = |name: Option<&str>, processes, first: &str| Told {
+        let told = |name: Option<&str>, processes, first: &str| ToldJob {
             name: name.map(Into::into),
             processes,
             started: Some("2026-11-24T02:00:00Z".into()),

@@ -10,14 +10,14 @@ const AT_A_TIME: u64 = 4096;
 
 /// Tables whose rows are counted on a progress bar. A damaged table ends at its damage, so that one of a thousand does
 /// not cost the report of all others.
-pub(super) struct Watched<'a> {
+pub(super) struct CountedTables<'a> {
     tables: &'a dyn OperationTables,
     rows: u64,
     progress: RefCell<Progress>,
     damaged: RefCell<Vec<Unreadable>>,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> CountedTables<'a> {
     /// Watches tables with this number of rows in all.
     pub(super) fn new(tables: &'a dyn OperationTables, rows: u64) -> Self {
         let progress = RefCell::new(Progress::new("reading", "operations", 0));
@@ -50,7 +50,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-impl OperationTables for Watched<'_> {
+impl OperationTables for CountedTables<'_> {
     fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
         let rows = match self.tables.operations(process) {
             Ok(rows) => rows,
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_damaged_table_ends_at_its_damage_and_is_named_once() {
-        let watched = Watched::new(&Damaged, 5);
+        let watched = CountedTables::new(&Damaged, 5);
         for _ in 0..2 {
             let count = |process| watched.operations(process).unwrap().map(Result::unwrap).count();
             assert_eq!([0, 1, 2].map(count), [2, 1, 0]);

@@ -161,13 +161,13 @@ impl Foreign for Status {
 /// The earlier reading of a process: counts alone, since it is read for progress alone.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
-pub(super) struct Before {
+pub(super) struct EarlierStatus {
     pub(super) beat: u64,
     #[serde(deserialize_with = "common::status::bounded::at_most::<{ common::status::MOST_COMMUNICATORS }, _, _>")]
     pub(super) communicators: Vec<ProgressCounts>,
 }
 
-impl Foreign for Before {
+impl Foreign for EarlierStatus {
     fn clean(&mut self) {
         self.communicators.iter_mut().for_each(|counts| clean(&mut counts.comm));
     }
@@ -185,7 +185,7 @@ mod tests {
         let reader = StatusBounds::of(&Directory::open(directory.path()).unwrap()).unwrap();
         let weight = |left: usize| {
             reader.memory.store(MOST_MEMORY - left, Ordering::Relaxed);
-            reader.read::<Before>(&place)
+            reader.read::<EarlierStatus>(&place)
         };
         let needed = 100 * OBJECT + std::fs::read(&place).unwrap().len();
         assert!(weight(needed).is_ok());

@@ -1,6 +1,6 @@
 //! Reads the status files of a directory.
 
-use super::file::{Before, Foreign, LeftOut, StatusBounds, shown};
+use super::file::{EarlierStatus, Foreign, LeftOut, StatusBounds, shown};
 use super::life::{Life, OwnHost};
 use super::{Observed, ProgressCounts};
 use common::files::Directory;
@@ -96,8 +96,8 @@ fn of_others(first: &str, count: usize, users: &BTreeSet<u32>) -> String {
 /// When the directory cannot be read.
 pub(crate) fn observe(directory: &Path, gap: Duration) -> io::Result<StatusReading> {
     let begun = Instant::now();
-    let before: BTreeMap<String, Before> =
-        all::<Before>(directory)?.into_iter().filter_map(|(name, before)| Some((name, before.ok()?))).collect();
+    let before: BTreeMap<String, EarlierStatus> =
+        all::<EarlierStatus>(directory)?.into_iter().filter_map(|(name, before)| Some((name, before.ok()?))).collect();
     thread::sleep(gap.saturating_sub(begun.elapsed()));
     let begun = Instant::now();
     let mut reading = observed(read(directory)?, &before);
@@ -112,7 +112,7 @@ fn is_doubtful(process: &Observed) -> bool {
     !process.beats && process.status.over.is_none() && !matches!(process.life, Life::Stopped | Life::Zombie)
 }
 
-fn observed(statuses: Statuses, before: &BTreeMap<String, Before>) -> StatusReading {
+fn observed(statuses: Statuses, before: &BTreeMap<String, EarlierStatus>) -> StatusReading {
     let Statuses { found, left_out, foreign } = statuses;
     let machine = OwnHost::own();
     let of_file = |(file, status): (String, Status)| {
@@ -241,8 +241,10 @@ mod tests {
         };
         let mut status_of_two = status(1, [5, 5]);
         status_of_two.communicators[1].comm = "2".into();
-        let before =
-            Before { beat: 1, communicators: status_of_two.communicators.iter().map(ProgressCounts::from).collect() };
+        let before = EarlierStatus {
+            beat: 1,
+            communicators: status_of_two.communicators.iter().map(ProgressCounts::from).collect(),
+        };
         let before = BTreeMap::from([("a".to_owned(), before)]);
         let mut later = status_of_two.clone();
         (later.beat, later.communicators[1].entered) = (2, 6);

@@ -2,7 +2,7 @@
 
 use super::facts::OperationFacts;
 use super::join::JoinedOperations;
-use super::lines::Lines;
+use super::lines::OperationLines;
 use super::sorter::Sorter;
 use crate::capture::{self, Content, KeptRecording, Meta};
 use crate::host::play::{self, PlayOptions};
@@ -73,7 +73,7 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), String> {
         error => at(capture, &error),
     })?;
 
-    let mut lines = Lines::new(&recording.survey);
+    let mut lines = OperationLines::new(&recording.survey);
     let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
     let mut contents = recording.contents().map_err(|error| error.to_string())?;
     while let Some(content) = contents.next().map_err(|error| error.to_string())? {

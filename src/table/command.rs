@@ -1,6 +1,6 @@
 //! `scorep-nccl table` on the command line: its arguments, and what it prints.
 
-use super::{How, MadeTables, raise_limit, write};
+use super::{MadeTables, TableOptions, raise_limit, write};
 use crate::output;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub(crate) struct TableArguments {
 pub(crate) fn run(arguments: &TableArguments) -> Result<(), String> {
     raise_limit();
     let TableArguments { recordings, to, jobs, library } = arguments;
-    let how = How { jobs: jobs.map(NonZeroUsize::get), library: library.clone() };
+    let how = TableOptions { jobs: jobs.map(NonZeroUsize::get), library: library.clone() };
     let MadeTables { written, lacking, asked, left_out } =
         write(recordings, to, &how).map_err(|error| error.to_string())?;
     left_out.iter().for_each(output::say);

@@ -5,7 +5,7 @@
 
 use super::facts::OperationFacts;
 use super::replays::Replays;
-use crate::capture::{Callback, CallbackKind, CapturedEvent, Survey};
+use crate::capture::{Callback, CallbackKind, CaptureSurvey, CapturedEvent};
 use common::name::FunctionName;
 use common::run_sums::RankSums;
 use report::table::MadeCommunicator;
@@ -37,7 +37,7 @@ struct LivingCommunicator {
 }
 
 /// The lines so far.
-pub(crate) struct Lines {
+pub(crate) struct OperationLines {
     mono0: u64,
     api: u32,
     contexts: HashMap<u32, LivingCommunicator>,
@@ -54,7 +54,7 @@ pub(crate) struct Lines {
 
 /// An operation of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Started {
+pub(crate) struct LineOperation {
     /// When it started, nanoseconds of the process' clock.
     pub(crate) start: u64,
     pub(crate) rank: RankSums,
@@ -73,8 +73,8 @@ struct CallArguments<'a> {
     sequence: Option<u64>,
 }
 
-impl Lines {
-    pub(crate) fn new(survey: &Survey) -> Self {
+impl OperationLines {
+    pub(crate) fn new(survey: &CaptureSurvey) -> Self {
         Self {
             mono0: survey.meta.mono0,
             api: survey.meta.api,
@@ -95,7 +95,7 @@ impl Lines {
     }
 
     /// Takes a line in. Returns the operation that it starts.
-    pub(crate) fn take(&mut self, call: &Callback) -> Option<Started> {
+    pub(crate) fn take(&mut self, call: &Callback) -> Option<LineOperation> {
         let time = self.mono0.saturating_add(call.t);
         match &call.what {
             CallbackKind::Init { ctx, comm, name, nnodes, nranks, rank } => {
@@ -132,7 +132,7 @@ impl Lines {
         (h, parent): (u64, u64),
         rank: i32,
         event: &CapturedEvent,
-    ) -> Option<Started> {
+    ) -> Option<LineOperation> {
         let (arguments, stream) = match event {
             CapturedEvent::Group => {
                 self.groups.insert((ctx, tid), h);
@@ -181,7 +181,7 @@ impl Lines {
         let is_call = matches!(event, CapturedEvent::CollApi { .. });
         let called = self.calls.get(if is_call { &h } else { &parent }).copied();
         let facts = self.facts(&arguments, rank, called, (ctx, tid, time), stream);
-        Some(Started { start: time, rank, order, facts })
+        Some(LineOperation { start: time, rank, order, facts })
     }
 
     fn facts(
@@ -254,17 +254,31 @@ mod tests {
     use super::*;
     use crate::capture::Meta;
 
-    fn lines(api: u32) -> Lines {
+    fn lines(api: u32) -> OperationLines {
         let origin = Default::default();
-        Lines::new(&Survey::new(Meta { api, mask: 0, pid: 1, real0: 0, mono0: 1000, dropped: 0, full: None, origin }))
+        OperationLines::new(&CaptureSurvey::new(Meta {
+            api,
+            mask: 0,
+            pid: 1,
+            real0: 0,
+            mono0: 1000,
+            dropped: 0,
+            full: None,
+            origin,
+        }))
     }
 
     /// Takes an event of thread 1 in context 1 in, at the time `t`.
-    fn start(lines: &mut Lines, t: u64, (h, parent): (u64, u64), event: CapturedEvent) -> Option<Started> {
+    fn start(
+        lines: &mut OperationLines,
+        t: u64,
+        (h, parent): (u64, u64),
+        event: CapturedEvent,
+    ) -> Option<LineOperation> {
         lines.take(&Callback { t, tid: 1, line: 1, what: CallbackKind::Start { ctx: 1, h, parent, rank: 6, event } })
     }
 
-    fn init(lines: &mut Lines) {
+    fn init(lines: &mut OperationLines) {
         let what = CallbackKind::Init { ctx: 1, comm: 7, name: Some("dp".into()), nnodes: 1, nranks: 8, rank: 5 };
         assert!(lines.take(&Callback { t: 1, tid: 1, line: 1, what }).is_none());
     }

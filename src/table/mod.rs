@@ -33,7 +33,7 @@ pub(crate) use open_files::raise_limit;
 
 /// How tables are made.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct How {
+pub(crate) struct TableOptions {
     /// Recordings that are read at a time; as many as there are processors without it.
     pub(crate) jobs: Option<usize>,
     /// The library, where it is not beside this program.
@@ -60,7 +60,7 @@ pub(crate) struct MadeTables {
 /// # Errors
 /// When no recording can be replayed: the error of each. Otherwise the first problem with the library, with the dataset
 /// or with recordings of one process.
-pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &How) -> Result<MadeTables, ReplayError> {
+pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &TableOptions) -> Result<MadeTables, ReplayError> {
     let library = library::find(how.library.as_deref())?;
     let (captures, mut left_out) = captures::of(recordings);
     let asked = captures.len() + left_out.len();

@@ -2,7 +2,7 @@
 
 use crate::{json, ran, report, tool};
 use ::report::job::{OperationTables, RankOperation};
-use ::report::table::{About, MadeCommunicator, Opened, TableWriter, Tables};
+use ::report::table::{About, MadeCommunicator, OpenedTables, TableWriter, Tables};
 use std::cell::Cell;
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ fn compare(before: &Path, after: &Path) -> Command {
 /// Writes a dataset again. Operations for which `change` gives `false` are left out; it gets an operation's number in
 /// its process, and how many the process has.
 fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut RankOperation) -> bool) {
-    let Opened { job, tables, .. } = Tables::open(&[dataset.into()]);
+    let OpenedTables { job, tables, .. } = Tables::open(&[dataset.into()]);
     for (number, process) in job.processes.iter().enumerate() {
         let mut made = Vec::new();
         for communicator in &job.communicators {

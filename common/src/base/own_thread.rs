@@ -81,7 +81,7 @@ impl Drop for Running {
 }
 
 /// Everything that a new thread needs.
-struct Task<F> {
+struct ThreadTask<F> {
     name: &'static str,
     unseen: Unseen,
     body: F,
@@ -98,7 +98,7 @@ pub fn spawn<F: FnOnce() + Send + 'static>(name: &'static str, body: F) -> io::R
     let _blocked = Blocked::all();
     // Unseen: with `--io=runtime:posix`, Score-P would record the new thread's writes on the main thread's location,
     // concurrently with the main thread: a data race
-    let task = Box::into_raw(Box::new(Task { name, unseen: Unseen::look_up(), body }));
+    let task = Box::into_raw(Box::new(ThreadTask { name, unseen: Unseen::look_up(), body }));
     let refused = start(run::<F>, task.cast());
     if refused != 0 {
         // SAFETY: no thread was started, so the task is still this function's.
@@ -130,7 +130,7 @@ fn start(function: extern "C" fn(*mut c_void) -> *mut c_void, task: *mut c_void)
 extern "C" fn run<F: FnOnce()>(task: *mut c_void) -> *mut c_void {
     let _running = Running::begin();
     // SAFETY: `spawn` made the pointer from a box and gave it to this thread alone.
-    let Task { name, unseen, body } = *unsafe { Box::from_raw(task.cast::<Task<F>>()) };
+    let ThreadTask { name, unseen, body } = *unsafe { Box::from_raw(task.cast::<ThreadTask<F>>()) };
     let mut shown = [0_u8; 16];
     shown.iter_mut().zip(name.bytes().take(15)).for_each(|(to, from)| *to = from);
     // SAFETY: the name ends with 0 within the array, and the kernel copies it.

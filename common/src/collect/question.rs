@@ -1,7 +1,7 @@
 //! Questions of the process to the collector thread.
 
 use crate::base::answer::Reply;
-use crate::figures::series::{Point, Token};
+use crate::figures::series::{Point, SeriesName};
 use crate::figures::timeline::Timeline;
 use crate::status::Status;
 use crate::summary::Summary;
@@ -61,7 +61,7 @@ pub(crate) enum Question {
     /// Give the points of a series.
     Series {
         /// The series.
-        series: Token,
+        series: SeriesName,
         /// Receives the answer.
         answer: Reply<Vec<Point>>,
     },

@@ -85,7 +85,7 @@ pub(super) fn families(reading: NvlinkReading, moved: &OverNvlink, of_process: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nvlink::{AdapterBytes, GpuBytes, Why};
+    use crate::nvlink::{AbsenceReason, AdapterBytes, GpuBytes};
 
     #[test]
     fn a_gpu_has_labels_of_its_own_and_what_is_absent_has_no_point() {
@@ -102,7 +102,7 @@ mod tests {
         let bytes = Ways { sent: 5, received: 7 };
         let reading = NvlinkReading {
             seconds: 1.0,
-            gpus: vec![gpu("0000:0A:00.0", Ok(bytes)), gpu("0000:0B:00.0", Err(Why("no".into())))],
+            gpus: vec![gpu("0000:0A:00.0", Ok(bytes)), gpu("0000:0B:00.0", Err(AbsenceReason("no".into())))],
             adapters: vec![AdapterBytes { name: "mlx5_0:1".into(), bytes }],
             why: None,
             is_old: false,

@@ -28,10 +28,10 @@ const LAST: Duration = Duration::from_millis(1700);
 const A_MINUTE: Duration = Duration::from_secs(60);
 
 /// Orders one more export from a thread, which answers when it is done.
-type Orders = Sender<Reply<()>>;
+type ExportOrders = Sender<Reply<()>>;
 
 /// The orders to all threads, each with the teller of its exporter's failures.
-static ORDERS: OnceCell<Vec<(Orders, Teller)>> = OnceCell::new();
+static ORDERS: OnceCell<Vec<(ExportOrders, Teller)>> = OnceCell::new();
 
 /// Set when an exporter could not begin.
 static LACKS_ONE: AtomicBool = AtomicBool::new(false);
@@ -99,7 +99,7 @@ pub(super) fn last() {
 
 /// Returns whether an exporter could not begin, or failed when it exported last.
 pub(super) fn have_failed() -> bool {
-    let failed = |(_, teller): &(Orders, Teller)| teller.has_failed.load(Ordering::Relaxed);
+    let failed = |(_, teller): &(ExportOrders, Teller)| teller.has_failed.load(Ordering::Relaxed);
     LACKS_ONE.load(Ordering::Relaxed) || ORDERS.get().is_some_and(|orders| orders.iter().any(failed))
 }
 
@@ -150,7 +150,7 @@ struct Work {
 
 impl Work {
     /// Runs the exports on a thread of their own. Returns the sender of orders.
-    fn start(self) -> Option<Orders> {
+    fn start(self) -> Option<ExportOrders> {
         let (orders, inbox) = crossbeam_channel::bounded(1);
         let ExporterWords { thread, how, .. } = self.teller.way;
         let has_failed = self.teller.has_failed.clone();

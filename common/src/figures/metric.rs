@@ -29,7 +29,7 @@ pub struct Counter {
 
 /// A series: values over time.
 #[derive(Debug, Clone, Copy)]
-pub struct Series {
+pub struct SeriesMetric {
     /// Name. A series' full name has the communicator and peer behind it (`series::Token`).
     pub name: &'static str,
     /// One sentence.
@@ -202,8 +202,8 @@ pub fn of_function(function: usize, what: PerFunction) -> usize {
 }
 
 /// All series.
-pub static SERIES: [Series; 4] = [
-    Series {
+pub static SERIES: [SeriesMetric; 4] = [
+    SeriesMetric {
         name: "nccl_window_transfer_rate",
         description: c"Bytes sent over the network, over the time that a send was under way, of each window",
         unit: c"MB/s",
@@ -211,7 +211,7 @@ pub static SERIES: [Series; 4] = [
         by_peer: true,
         of_other: true,
     },
-    Series {
+    SeriesMetric {
         name: "nccl_window_transfer_latency",
         description: c"Latency of the sends over the network by the fit of service times over sizes, of each window that has one",
         unit: c"us",
@@ -219,7 +219,7 @@ pub static SERIES: [Series; 4] = [
         by_peer: true,
         of_other: false,
     },
-    Series {
+    SeriesMetric {
         name: "nccl_window_collective_time",
         description: c"Mean time of the GPU-timed collective operations, of each window with at least 90 % of them timed",
         unit: c"us",
@@ -227,7 +227,7 @@ pub static SERIES: [Series; 4] = [
         by_peer: false,
         of_other: true,
     },
-    Series {
+    SeriesMetric {
         name: "nccl_window_effective_busbw",
         description: c"Bus bandwidth of the GPU-timed collective operations as nccl-tests defines it, with the wait for the last rank, of each window",
         unit: c"GB/s",
@@ -238,8 +238,8 @@ pub static SERIES: [Series; 4] = [
 ];
 
 /// Series of the process, of no communicator: a value for each reading of NVML (`NCCL_SCOREP_NVLINK`).
-pub static PROCESS_SERIES: [Series; 2] = [
-    Series {
+pub static PROCESS_SERIES: [SeriesMetric; 2] = [
+    SeriesMetric {
         name: "nccl_nvlink_sent_rate",
         description:
             c"Data that the process' GPUs sent over NVLink, all traffic, over the time since the reading before",
@@ -248,7 +248,7 @@ pub static PROCESS_SERIES: [Series; 2] = [
         by_peer: false,
         of_other: false,
     },
-    Series {
+    SeriesMetric {
         name: "nccl_nvlink_received_rate",
         description:
             c"Data that the process' GPUs received over NVLink, all traffic, over the time since the reading before",
@@ -268,12 +268,12 @@ const FORMER: [(&str, &str); 4] = [
 ];
 
 /// Returns the series of this name.
-pub fn series(name: &str) -> Option<&'static Series> {
+pub fn series(name: &str) -> Option<&'static SeriesMetric> {
     SERIES.iter().find(|series| series.name == name)
 }
 
 /// Returns the series that had this name formerly, with or without a rank behind it.
-pub fn former_series(name: &str) -> Option<&'static Series> {
+pub fn former_series(name: &str) -> Option<&'static SeriesMetric> {
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let (_, now) = FORMER.iter().find(|(former, _)| *former == name)?;
     series(now)

@@ -17,7 +17,7 @@ use crate::hardware::Ways;
 use crate::hardware::nics::{self, SYSFS};
 use crate::hardware::nvml::Nvml;
 use crate::launch::gate::Gate;
-use crate::sums::run_sums::{Moved, OverNvlink, RankSums};
+use crate::sums::run_sums::{MovedBytes, OverNvlink, RankSums};
 use crate::{links, origin};
 use crossbeam_queue::ArrayQueue;
 pub(crate) use rates::{rates, want as want_rates};
@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
-use watched::{Adapters, Watched};
+use watched::{Adapters, WatchedGpu};
 
 /// Time between two readings.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ const UNDER_WAY: Duration = Duration::from_millis(200);
 
 /// Why a figure is absent, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Why(pub String);
+pub struct AbsenceReason(pub String);
 
 /// Bytes of a GPU since its counters were first read.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ pub struct GpuBytes {
     /// Seconds from the first reading of its counters to the last one.
     pub seconds: f64,
     /// Bytes of data over all its NVLinks, or why they are not known.
-    pub nvlink: Result<Ways<u64>, Why>,
+    pub nvlink: Result<Ways<u64>, AbsenceReason>,
     /// Whether NVML has refused the last reading: the bytes are those of an earlier one.
     pub is_old: bool,
     /// The same with the protocol's headers, if NVML counts them.
@@ -99,7 +99,7 @@ pub struct NvlinkReading {
     /// The node's network adapters.
     pub adapters: Vec<AdapterBytes>,
     /// Why there are no GPUs here.
-    pub why: Option<Why>,
+    pub why: Option<AbsenceReason>,
     /// Whether NVML has not answered at the end: the figures are those of an earlier moment.
     pub is_old: bool,
     /// Whether this was read after the end of the measurement, so that all operations' bytes are among these.
@@ -214,13 +214,13 @@ pub(crate) fn sums() -> Ways<u64> {
 }
 
 /// Sums the bytes that NCCL's operations should have moved, by GPU. Ranks whose GPU is not known stand under `None`.
-pub(crate) fn by_gpu(moved: &OverNvlink) -> BTreeMap<Option<String>, Moved> {
+pub(crate) fn by_gpu(moved: &OverNvlink) -> BTreeMap<Option<String>, MovedBytes> {
     moved.by_gpu(gpus::of)
 }
 
 impl NvlinkReading {
     fn without(why: &str) -> Self {
-        let why = Some(Why(why.into()));
+        let why = Some(AbsenceReason(why.into()));
         Self { seconds: 0.0, gpus: vec![], adapters: vec![], why, is_old: false, is_last: false }
     }
 }
@@ -240,7 +240,7 @@ fn watch() {
         let Some(_inside) = GATE.enter() else { return };
         Nvml::open()
     };
-    let mut watched: Vec<Watched> = vec![];
+    let mut watched: Vec<WatchedGpu> = vec![];
     let mut adapters = Adapters::default();
     let begun = Instant::now();
     loop {
@@ -254,7 +254,7 @@ fn watch() {
         if let Ok(nvml) = &nvml {
             for bus in gpus::all() {
                 if !watched.iter().any(|gpu| gpu.is_at(&bus)) {
-                    watched.push(Watched::new(nvml, bus));
+                    watched.push(WatchedGpu::new(nvml, bus));
                 }
             }
             watched.iter_mut().for_each(|gpu| gpu.read(nvml));
@@ -262,13 +262,15 @@ fn watch() {
         drop(inside);
         adapters.read(nics::read(Path::new(SYSFS)));
         let why = match &nvml {
-            Err(why) => Some(Why(why.clone())),
-            Ok(_) if watched.is_empty() => Some(Why("CUDA has not named a GPU of the process' communicators".into())),
+            Err(why) => Some(AbsenceReason(why.clone())),
+            Ok(_) if watched.is_empty() => {
+                Some(AbsenceReason("CUDA has not named a GPU of the process' communicators".into()))
+            }
             Ok(_) => None,
         };
         publish(NvlinkReading {
             seconds: begun.elapsed().as_secs_f64(),
-            gpus: watched.iter().map(Watched::bytes).collect(),
+            gpus: watched.iter().map(WatchedGpu::bytes).collect(),
             adapters: adapters.bytes(),
             why,
             is_old: false,

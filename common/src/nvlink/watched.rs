@@ -1,6 +1,6 @@
 //! The counters of a GPU and of the node's adapters since they were first read.
 
-use super::{AdapterBytes, GpuBytes, PcieRate, Why};
+use super::{AbsenceReason, AdapterBytes, GpuBytes, PcieRate};
 use crate::hardware::nics::Nic;
 use crate::hardware::nvml::{Nvml, NvmlGpu, Refusal};
 use crate::hardware::{Forward, Ways};
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// A GPU of the process.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedGpu {
     bus: String,
     found: Result<NvmlGpu, String>,
     data: Ways<Forward>,
@@ -25,7 +25,7 @@ pub(super) struct Watched {
     no_pcie: bool,
 }
 
-impl Watched {
+impl WatchedGpu {
     pub(super) fn new(nvml: &Nvml, bus: String) -> Self {
         let found = nvml.at(&bus).map_err(|refusal| refusal.why);
         if let Ok(gpu) = &found {
@@ -95,7 +95,7 @@ impl Watched {
             uuid,
             seconds: self.read.map_or(0.0, |[first, last]| last.duration_since(first).as_secs_f64()),
             is_old: self.refused.is_some() && self.read.is_some(),
-            nvlink: why.map_or(Ok(sums(self.data)), |why| Err(Why(why))),
+            nvlink: why.map_or(Ok(sums(self.data)), |why| Err(AbsenceReason(why))),
             raw: (self.has_raw && self.raw.sent.is_read()).then(|| sums(self.raw)),
             set_back: self.data.sent.set_back() + self.data.received.set_back(),
             pcie: Some(self.pcie).filter(|rate| rate.samples > 0),

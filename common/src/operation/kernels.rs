@@ -14,7 +14,7 @@ const MOST: usize = 65_536;
 
 /// What is known of a kernel's time by CUDA events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum When {
+pub enum KernelTiming {
     /// Its launch has not been reported.
     #[default]
     Unheard,
@@ -73,7 +73,7 @@ pub struct Kernel {
     /// Whether it runs more than one operation.
     pub shared: bool,
     /// Its time by events.
-    pub when: When,
+    pub when: KernelTiming,
     /// Whether it was launched without stamps asked for.
     pub unstamped: bool,
     /// Whether NCCL was asked for GPU times when its operations were called.
@@ -98,12 +98,12 @@ impl Kernel {
 
     /// Returns whether its events are still to complete.
     pub fn is_awaited(&self) -> bool {
-        self.when == When::Awaited
+        self.when == KernelTiming::Awaited
     }
 
     /// Returns whether events will say nothing more about it.
     pub fn is_settled(&self) -> bool {
-        matches!(self.when, When::Timed(_) | When::Untimed(_))
+        matches!(self.when, KernelTiming::Timed(_) | KernelTiming::Untimed(_))
     }
 }
 
@@ -187,14 +187,14 @@ impl CommunicatorKernels {
     }
 
     /// Sets what is known of a kernel's time. Returns the kernel's operations so far.
-    pub fn learn(&mut self, first: u64, when: When) -> &[u64] {
+    pub fn learn(&mut self, first: u64, when: KernelTiming) -> &[u64] {
         let kept = self.kept.entry(first).or_default();
         kept.kernel.when = when;
         &kept.operations
     }
 
     /// Notes a kernel's launch, and whether stamps were asked for. Returns the kernel's operations so far.
-    pub fn launched(&mut self, first: u64, stamps: bool, when: When) -> &[u64] {
+    pub fn launched(&mut self, first: u64, stamps: bool, when: KernelTiming) -> &[u64] {
         self.bound();
         let kept = self.kept.entry(first).or_default();
         kept.kernel.unstamped = !stamps;
@@ -207,8 +207,8 @@ impl CommunicatorKernels {
         self.bound();
         let kernel = &mut self.kept.entry(first).or_default().kernel;
         kernel.asked = asked;
-        if asked == ChannelsAsked::No && kernel.when == When::Unheard {
-            (kernel.unstamped, kernel.when) = (true, When::Untimed(Untimed::NotBelieved));
+        if asked == ChannelsAsked::No && kernel.when == KernelTiming::Unheard {
+            (kernel.unstamped, kernel.when) = (true, KernelTiming::Untimed(Untimed::NotBelieved));
         }
     }
 
@@ -247,11 +247,11 @@ mod tests {
         let mut kernels = CommunicatorKernels::default();
         kernels.expect_launches();
         for first in 0..=MOST as u64 {
-            kernels.launched(first, false, When::Awaited);
+            kernels.launched(first, false, KernelTiming::Awaited);
         }
         assert_eq!(kernels.cause_of_silence(), Untimed::Graph);
-        kernels.launched(MOST as u64 + 1, false, When::Awaited);
-        assert_eq!((kernels.get(0).when, kernels.cause_of_silence()), (When::Unheard, Untimed::NoEvent));
+        kernels.launched(MOST as u64 + 1, false, KernelTiming::Awaited);
+        assert_eq!((kernels.get(0).when, kernels.cause_of_silence()), (KernelTiming::Unheard, Untimed::NoEvent));
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
         kernels.begun(5, 1, 71, Some(recv));
         let kernel = kernels.get(5);
         assert_eq!([kernel.counted(0, send).at_all, kernel.counted(1, recv).at_all], [true, false]);
-        assert_eq!(kernels.learn(5, When::Awaited), [70, 71]);
+        assert_eq!(kernels.learn(5, KernelTiming::Awaited), [70, 71]);
     }
 
     #[test]
@@ -272,13 +272,13 @@ mod tests {
         let mut kernels = CommunicatorKernels::default();
         kernels.expect_launches();
         kernels.begun(5, 0, 70, None);
-        assert_eq!(kernels.launched(5, false, When::Awaited), [70]);
+        assert_eq!(kernels.launched(5, false, KernelTiming::Awaited), [70]);
         kernels.begun(5, 1, 71, None);
-        let cause = When::Untimed(Untimed::Graph);
+        let cause = KernelTiming::Untimed(Untimed::Graph);
         assert_eq!(kernels.learn(5, cause), [70, 71]);
         let kernel = kernels.get(5);
         assert!(kernel.shared && kernel.unstamped && kernel.when == cause && !kernel.is_awaited());
-        assert!(kernels.launched(9, true, When::Awaited).is_empty() && kernels.get(9).is_awaited());
+        assert!(kernels.launched(9, true, KernelTiming::Awaited).is_empty() && kernels.get(9).is_awaited());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::event::kind::EventKind;
 use crate::event::name::FunctionName;
 use crate::launch::Untimed;
 pub use crate::operation::bus::{bus_bytes, bus_factor, size_factor};
-use crate::operation::kernels::{CommunicatorKernels, Kernel, When};
+use crate::operation::kernels::{CommunicatorKernels, Kernel, KernelTiming};
 pub use crate::operation::moved::moved;
 pub use crate::operation::timing::{TimeSource, Timing};
 use crate::operation::verdict::StampVerdict;
@@ -251,7 +251,8 @@ impl Operation {
 
     /// Returns whether the source of its time is certain. Whether its stamps are its own may still be undecided.
     pub fn is_certain(&self, verdict: StampVerdict, kernel: Kernel) -> bool {
-        verdict != StampVerdict::Undecided || matches!(kernel.when, When::Timed(_)) && !self.is_stamped_right(kernel)
+        verdict != StampVerdict::Undecided
+            || matches!(kernel.when, KernelTiming::Timed(_)) && !self.is_stamped_right(kernel)
     }
 
     /// Returns its time. Stamps count only in step and where they are the kernel's time; those of a collective only if
@@ -262,7 +263,7 @@ impl Operation {
             .filter(|_| verdict == StampVerdict::InStep && self.is_stamped_right(kernel) && self.has_all_channels());
         match (stamps, kernel.when, self.proxy_stop) {
             (Some((start, stop)), _, _) => Timing::Stamps { start, stop },
-            (None, When::Timed(time), _) => Timing::Events(time),
+            (None, KernelTiming::Timed(time), _) => Timing::Events(time),
             (None, _, Some(stop)) => Timing::Proxy(stop.get().saturating_sub(self.start)),
             _ => Timing::Enqueue(self.stop.map_or(self.start, NonZeroU64::get).saturating_sub(self.start)),
         }
@@ -275,8 +276,8 @@ impl Operation {
             _ if kernel.asked == ChannelsAsked::No || kernel.asked == ChannelsAsked::Perhaps && self.stamped == 0 => {
                 None
             }
-            When::Untimed(cause) => Some(cause),
-            When::Unheard if self.stamped == 0 => Some(unheard),
+            KernelTiming::Untimed(cause) => Some(cause),
+            KernelTiming::Unheard if self.stamped == 0 => Some(unheard),
             _ => Some(Untimed::NotBelieved),
         }
     }

@@ -13,7 +13,7 @@ use crate::hardware::Ways;
 
 /// Why the bytes of an operation are not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Unknown {
+pub enum UnknownBytes {
     /// NCCL has not reported the numbers of ranks and nodes (interfaces v1 to v3).
     Members,
     /// Its communicator spans several nodes.
@@ -26,7 +26,7 @@ pub enum Unknown {
     Function(FunctionName),
 }
 
-impl Unknown {
+impl UnknownBytes {
     /// Returns the reason in words.
     pub fn text(self) -> String {
         match self {
@@ -54,24 +54,24 @@ fn with_flags(protocol: FunctionName) -> f64 {
 ///
 /// # Errors
 /// Says why they are not known.
-pub fn moved(operation: &Operation, rank: i32, (nranks, nnodes): (i32, i32)) -> Result<Ways<u64>, Unknown> {
+pub fn moved(operation: &Operation, rank: i32, (nranks, nnodes): (i32, i32)) -> Result<Ways<u64>, UnknownBytes> {
     if nranks == 1 || operation.peer() == Some(rank) {
         return Ok(Ways::default());
     }
     match nnodes {
-        ..1 => return Err(Unknown::Members),
+        ..1 => return Err(UnknownBytes::Members),
         1 => {}
-        _ => return Err(Unknown::Nodes),
+        _ => return Err(UnknownBytes::Nodes),
     }
     let Operation { bytes, function, algorithm, protocol, kind, .. } = *operation;
     match (kind, function.text().as_str()) {
         (EventKind::P2p, "Send") => return Ok(Ways { sent: bytes, received: 0 }),
         (EventKind::P2p, "Recv") => return Ok(Ways { sent: 0, received: bytes }),
-        (EventKind::CeColl, _) => return Err(Unknown::CopyEngine),
+        (EventKind::CeColl, _) => return Err(UnknownBytes::CopyEngine),
         (EventKind::Coll, _) if algorithm.text() == "RING" => {}
-        _ => return Err(Unknown::Algorithm(algorithm)),
+        _ => return Err(UnknownBytes::Algorithm(algorithm)),
     }
-    let factor = bus_factor(function, nranks).ok_or(Unknown::Function(function))?;
+    let factor = bus_factor(function, nranks).ok_or(UnknownBytes::Function(function))?;
     let over_links = (bytes as f64 * factor * with_flags(protocol)).round() as u64;
     Ok(Ways { sent: over_links, received: over_links })
 }
@@ -93,7 +93,7 @@ mod tests {
         )
     }
 
-    fn both(bytes: u64) -> Result<Ways<u64>, Unknown> {
+    fn both(bytes: u64) -> Result<Ways<u64>, UnknownBytes> {
         Ok(Ways { sent: bytes, received: bytes })
     }
 
@@ -112,10 +112,13 @@ mod tests {
     fn what_is_not_known_has_a_reason() {
         let [nvls, broadcast] = ["NVLS", "Broadcast"].map(FunctionName::of_text);
         let ring = coll("AllReduce", "RING", "SIMPLE");
-        assert_eq!(moved(&coll("AllReduce", "NVLS", "SIMPLE"), 0, ALL), Err(Unknown::Algorithm(nvls)));
-        assert_eq!(moved(&coll("Broadcast", "RING", "SIMPLE"), 0, ALL), Err(Unknown::Function(broadcast)));
-        assert_eq!([(8, 2), (0, 0)].map(|of| moved(&ring, 0, of)), [Err(Unknown::Nodes), Err(Unknown::Members)]);
+        assert_eq!(moved(&coll("AllReduce", "NVLS", "SIMPLE"), 0, ALL), Err(UnknownBytes::Algorithm(nvls)));
+        assert_eq!(moved(&coll("Broadcast", "RING", "SIMPLE"), 0, ALL), Err(UnknownBytes::Function(broadcast)));
+        assert_eq!(
+            [(8, 2), (0, 0)].map(|of| moved(&ring, 0, of)),
+            [Err(UnknownBytes::Nodes), Err(UnknownBytes::Members)]
+        );
         let copied = Operation { kind: EventKind::CeColl, ..ring };
-        assert_eq!(moved(&copied, 0, ALL), Err(Unknown::CopyEngine));
+        assert_eq!(moved(&copied, 0, ALL), Err(UnknownBytes::CopyEngine));
     }
 }

@@ -15,8 +15,13 @@ pub(crate) fn recorded(kind: EventKind, start: u64, payload: OfOperation) -> Ope
 }
 
 /// A kernel with one operation and without events: only stamps time it.
-const ALONE: Kernel =
-    Kernel { shared: false, when: When::Unheard, unstamped: false, asked: ChannelsAsked::Yes, firsts: Firsts::NONE };
+const ALONE: Kernel = Kernel {
+    shared: false,
+    when: KernelTiming::Unheard,
+    unstamped: false,
+    asked: ChannelsAsked::Yes,
+    firsts: Firsts::NONE,
+};
 
 fn operation(kind: EventKind, channels: u8) -> Operation {
     let [function, algorithm] = [c"AllGather", c"RING"].map(|name| FunctionName::of(Some(name)));

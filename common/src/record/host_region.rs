@@ -16,14 +16,14 @@ pub enum HostRegion {
 
 /// Functions called on the thread itself, outside of all code that the collector waits for.
 #[derive(Debug, Clone, Copy)]
-pub struct Watcher {
+pub struct RegionWatcher {
     /// Called when the thread enters a region. Returns true if it wants the end, too.
     pub entered: fn(HostRegion) -> bool,
     /// Called when the thread leaves the region.
     pub left: fn(HostRegion),
 }
 
-static WATCHER: OnceCell<Watcher> = OnceCell::new();
+static WATCHER: OnceCell<RegionWatcher> = OnceCell::new();
 
 thread_local! {
     /// Handle of the event that the thread is inside of (0 for none), and its region.
@@ -31,7 +31,7 @@ thread_local! {
 }
 
 /// Sets the watcher. Only the first one counts.
-pub fn watch(watcher: Watcher) {
+pub fn watch(watcher: RegionWatcher) {
     let _ = WATCHER.set(watcher);
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn started(handle: u64, region: impl FnOnce() -> HostRegion) {
 
 #[cold]
 #[inline(never)]
-fn enter(watcher: &Watcher, handle: u64, region: impl FnOnce() -> HostRegion) {
+fn enter(watcher: &RegionWatcher, handle: u64, region: impl FnOnce() -> HostRegion) {
     let region = region();
     let _ = INSIDE.try_with(|inside| {
         let (before, region_before) = inside.replace((0, HostRegion::GroupEnd));
@@ -68,7 +68,7 @@ pub(crate) fn stopped(handle: u64) {
 }
 
 #[cold]
-fn leave(watcher: &Watcher, handle: u64) {
+fn leave(watcher: &RegionWatcher, handle: u64) {
     let _ = INSIDE.try_with(|inside| {
         let (open, region) = inside.get();
         if open == handle {

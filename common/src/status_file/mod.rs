@@ -33,7 +33,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// The file, if it is wanted.
-static FILE: OnceLock<Mutex<File>> = OnceLock::new();
+static FILE: OnceLock<Mutex<StatusFile>> = OnceLock::new();
 /// Set when the measurement is over: the last state is on its way.
 static OVER: AtomicBool = AtomicBool::new(false);
 /// The last state, for the thread.
@@ -44,7 +44,7 @@ type CollectorState = Result<Status, u64>;
 /// The name of the file in warnings.
 const WRITTEN: &str = "the state";
 
-struct File {
+struct StatusFile {
     name: FileName,
     status: Status,
     told_failure: bool,
@@ -64,7 +64,7 @@ pub(crate) fn begin(settings: &Settings) {
         ..Status::default()
     };
     // never set before: `begin` is called once
-    let _ = FILE.set(Mutex::new(File { name: name(directory), status, told_failure: false }));
+    let _ = FILE.set(Mutex::new(StatusFile { name: name(directory), status, told_failure: false }));
     let requests = Requests::new(directory);
     let (settings, promise) = (settings.clone(), LAST.promise());
     if let Err(error) = own_thread::spawn("scorep-nccl-now", move || write_always(requests, &settings, &promise)) {
@@ -162,7 +162,7 @@ fn write(said: CollectorState, answer: Option<request::RequestAnswer>) -> Option
     file.write(said, answer, false).then(|| file.name.place().to_owned())
 }
 
-impl File {
+impl StatusFile {
     fn write(&mut self, said: CollectorState, answer: Option<request::RequestAnswer>, is_last: bool) -> bool {
         let Self { name, status, told_failure } = self;
         match said {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// The ranks of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Launched {
+pub(super) struct LaunchedRanks {
     /// The ranks that are here.
     pub(super) here: BTreeSet<u32>,
     /// Number of all ranks.
@@ -17,7 +17,7 @@ pub(super) struct Launched {
     variables: BTreeSet<&'static str>,
 }
 
-impl Launched {
+impl LaunchedRanks {
     /// Returns the ranks of a job from its processes' numbers. `None` unless every process knows its rank and the
     /// number of ranks.
     pub(super) fn of(summary: &Summary, processes: &[u32]) -> Option<Self> {

@@ -2,7 +2,7 @@
 
 use crate::hardware::Ways;
 use crate::nvlink::{GpuBytes, NvlinkReading, PcieRate, by_gpu};
-use crate::sums::run_sums::{Moved, OverNvlink};
+use crate::sums::run_sums::{MovedBytes, OverNvlink};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ impl NvLink {
 }
 
 impl NvLinkGpu {
-    fn of(gpu: GpuBytes, moved: &Moved, has_all_ranks: bool, is_whole: bool) -> Self {
+    fn of(gpu: GpuBytes, moved: &MovedBytes, has_all_ranks: bool, is_whole: bool) -> Self {
         let GpuBytes { bus, uuid, seconds, nvlink, is_old, raw, set_back, pcie } = gpu;
         let is_comparable = is_whole && has_all_ranks && !is_old && moved.unknown() == 0 && set_back == 0;
         let ratio =
@@ -153,45 +153,49 @@ impl Pcie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nvlink::Why;
-    use crate::operation::nvlink::Unknown;
+    use crate::nvlink::AbsenceReason;
+    use crate::operation::nvlink::UnknownBytes;
 
     fn both(bytes: u64) -> Ways<u64> {
         Ways { sent: bytes, received: bytes }
     }
 
-    fn gpu(nvlink: Result<Ways<u64>, Why>) -> GpuBytes {
+    fn gpu(nvlink: Result<Ways<u64>, AbsenceReason>) -> GpuBytes {
         let bus = "0000:0A:00.0".into();
         GpuBytes { bus, uuid: None, seconds: 1.0, nvlink, is_old: false, raw: None, set_back: 0, pcie: None }
     }
 
-    fn moved(bytes: u64) -> Moved {
-        Moved { known: 3, bytes: both(bytes), ..Moved::default() }
+    fn moved(bytes: u64) -> MovedBytes {
+        MovedBytes { known: 3, bytes: both(bytes), ..MovedBytes::default() }
     }
 
     #[test]
     fn the_ratio_is_there_where_nothing_is_missing() {
-        let ratio = |gpu: GpuBytes, moved: &Moved, has_all_ranks, is_whole| {
+        let ratio = |gpu: GpuBytes, moved: &MovedBytes, has_all_ranks, is_whole| {
             let of = NvLinkGpu::of(gpu, moved, has_all_ranks, is_whole);
             assert_eq!(of.sent_ratio, of.received_ratio);
             of.sent_ratio
         };
         let counted = || gpu(Ok(both(105)));
         assert_eq!(ratio(counted(), &moved(100), true, true), Some(1.05));
-        let unknown = Moved { unknown: [(Unknown::Nodes, 1)].into(), ..moved(100) };
+        let unknown = MovedBytes { unknown: [(UnknownBytes::Nodes, 1)].into(), ..moved(100) };
         assert_eq!(ratio(counted(), &unknown, true, true), None);
         assert_eq!(ratio(counted(), &moved(0), true, true), None);
         assert_eq!(ratio(counted(), &moved(100), false, true), None);
         assert_eq!(ratio(counted(), &moved(100), true, false), None);
         assert_eq!(ratio(GpuBytes { set_back: 1, ..counted() }, &moved(100), true, true), None);
         assert_eq!(ratio(GpuBytes { is_old: true, ..counted() }, &moved(100), true, true), None);
-        assert_eq!(ratio(gpu(Err(Why("no".into()))), &moved(100), true, true), None);
+        assert_eq!(ratio(gpu(Err(AbsenceReason("no".into()))), &moved(100), true, true), None);
     }
 
     #[test]
     fn what_is_absent_has_its_reason() {
-        let of =
-            NvLinkGpu::of(gpu(Err(Why("NVML's field 138 answered Not Supported (3)".into()))), &moved(7), true, true);
+        let of = NvLinkGpu::of(
+            gpu(Err(AbsenceReason("NVML's field 138 answered Not Supported (3)".into()))),
+            &moved(7),
+            true,
+            true,
+        );
         assert_eq!((of.sent_bytes, of.nccl_sent_bytes, of.nccl_known), (None, Some(7), 3));
         assert!(of.absent.is_some_and(|why| why.contains("Not Supported")));
     }

@@ -1,6 +1,6 @@
 //! The ranks of communicators that are here. The communicators themselves have their numbers of ranks.
 
-use super::launched::Launched;
+use super::launched::LaunchedRanks;
 use super::{Summary, SummaryCommunicator};
 use crate::base::ranks::missing;
 use crate::base::visible::visible;
@@ -73,7 +73,7 @@ impl Summary {
             count if complete == count => String::new(),
             count => format!("; all ranks of {complete} of {count} communicators"),
         };
-        let said = Launched::of_one_job(self).filter(|said| {
+        let said = LaunchedRanks::of_one_job(self).filter(|said| {
             // a process may have several ranks of its communicator
             largest.is_none_or(|((here, all), _)| said.all > *all || said.here.len() < said.all && here >= all)
         });
@@ -126,7 +126,9 @@ impl Summary {
                 more => format!("{more} more communicators lack ranks"),
             });
         }
-        notes.extend(self.jobs.iter().filter_map(|job| Launched::of(self, &job.processes)?.note(job.name.as_deref())));
+        notes.extend(
+            self.jobs.iter().filter_map(|job| LaunchedRanks::of(self, &job.processes)?.note(job.name.as_deref())),
+        );
         notes.extend(self.jobs.iter().filter_map(|job| self.note_of_releases(&job.processes)));
         notes
     }

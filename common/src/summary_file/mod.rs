@@ -29,13 +29,13 @@ const WRITTEN: &str = "the summary";
 const FIRST: Duration = Duration::from_secs(5);
 
 /// The file of this process, if one is set.
-static FILE: OnceLock<Mutex<File>> = OnceLock::new();
+static FILE: OnceLock<Mutex<SummaryFile>> = OnceLock::new();
 /// The last summary, for the thread.
 static LAST: LastWork<Summary> = LastWork::new();
 /// Time between two looks of a thread that writes the last summary alone; it is woken for that.
 const IDLE: Duration = Duration::from_secs(3600);
 
-struct File {
+struct SummaryFile {
     name: FileName,
     /// The name as it was set.
     pattern: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) fn begin(settings: &Settings) {
     let name = FileName::new(&place, Earlier::Replaced);
     let pattern = pattern.clone();
     // never set before: `begin` is called once
-    let _ = FILE.set(Mutex::new(File {
+    let _ = FILE.set(Mutex::new(SummaryFile {
         name,
         pattern,
         fate: None,
@@ -133,7 +133,7 @@ fn write(summary: &Summary, is_last: bool) -> bool {
     true
 }
 
-impl File {
+impl SummaryFile {
     /// Decides once on a file that was there before this process began. A file that another process writes from here on
     /// is recognized by its time.
     fn look_at_earlier(&mut self) {

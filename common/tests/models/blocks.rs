@@ -5,7 +5,7 @@ use common::clock::CLOCK;
 use common::config::Settings;
 use common::event::Event;
 use common::handle::Handle;
-use common::kind::Kind;
+use common::kind::EventKind;
 use common::pool::Pool;
 use common::window::WINDOWS;
 use loom::sync::Arc;
@@ -20,7 +20,7 @@ fn a_slot_is_read_as_a_whole() {
         let block = pool.take().unwrap();
         let thread = thread::spawn(move || {
             let slot = of_thread.slot(block, 0).unwrap();
-            slot.start(Handle::of_event(Kind::Coll, 0, 1), 9, 7, [1, 2, 3, 4]);
+            slot.start(Handle::of_event(EventKind::Coll, 0, 1), 9, 7, [1, 2, 3, 4]);
             slot.stop(1, 11);
         });
         if let Some(event) = pool.slot(block, 0).unwrap().read(1) {
@@ -41,7 +41,7 @@ fn a_stop_brings_what_came_before() {
         let block = pool.take().unwrap();
         let thread = thread::spawn(move || {
             let slot = of_thread.slot(block, 0).unwrap();
-            slot.start(Handle::of_event(Kind::KernelCh, 0, 1), 9, 7, [1, 0, 0, 0]);
+            slot.start(Handle::of_event(EventKind::KernelCh, 0, 1), 9, 7, [1, 0, 0, 0]);
             slot.kernel_stop(1, 5);
             slot.stop(1, 11);
         });

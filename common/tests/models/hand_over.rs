@@ -3,7 +3,7 @@
 
 use crate::{Process, check, later, settings};
 use common::config::Settings;
-use common::event::{Event, ProxyOp, State};
+use common::event::{Event, ProxyOp, StateChange};
 use common::grace::Grace;
 use common::handle::Handle;
 use common::thread::ThreadCell;
@@ -176,7 +176,7 @@ fn no_transfer_is_lost_when_its_operations_window_closes() {
             let proxy = Event::ProxyOp(ProxyOp { pid, peer: 1, channel: 0, steps: 1, send: true });
             let proxy = recorder.start(context, operation, &proxy);
             let step = recorder.start(context, proxy, &Event::ProxyStep { step: 0 });
-            recorder.state(step, || State::SendWait { bytes: 12 });
+            recorder.state(step, || StateChange::SendWait { bytes: 12 });
             recorder.stop(step);
             recorder.stop(proxy);
         });

@@ -92,7 +92,7 @@ impl Process {
     /// One that has another communicator.
     pub(crate) fn with(recorder: Arc<Recorder>) -> (Self, Collector) {
         let context = recorder.init(introduction());
-        let communicator = Communicator::new(Handle::parse(context).unwrap(), &introduction());
+        let communicator = FollowedCommunicator::new(Handle::parse(context).unwrap(), &introduction());
         let collector = Collector {
             recorder: recorder.clone(),
             communicator,
@@ -115,7 +115,7 @@ impl Process {
     }
 
     /// What is recorded under a handle, while it lives.
-    pub(crate) fn event(&self, handle: u64) -> Option<Recorded> {
+    pub(crate) fn event(&self, handle: u64) -> Option<SlotContent> {
         let handle = Handle::parse(handle)?;
         self.recorder.pool.find(handle)?.0.read(handle.generation())
     }
@@ -128,7 +128,7 @@ impl Process {
 /// The collector's side, for one thread.
 pub(crate) struct Collector {
     recorder: Arc<Recorder>,
-    pub(crate) communicator: Communicator,
+    pub(crate) communicator: FollowedCommunicator,
     graces: Graces,
     pub(crate) figures: Figures,
 }
@@ -165,8 +165,8 @@ impl Collector {
     }
 }
 
-pub(crate) fn all_reduce() -> Operation<'static> {
-    Operation {
+pub(crate) fn all_reduce() -> StartedOperation<'static> {
+    StartedOperation {
         function: Some(c"AllReduce".into()),
         count: 1,
         datatype: Some(c"ncclInt8".into()),
@@ -192,6 +192,6 @@ fn introduction() -> InitCommunicator {
         api_calls: false,
         kernel_events: false,
         introduced: true,
-        timed: Timed::default(),
+        timed: TimingOptions::default(),
     }
 }

@@ -1,7 +1,7 @@
 //! Whether all is there: ranks, operations, times.
 
 use super::ranges::{of_stretches, ranges};
-use super::sketch::Times;
+use super::sketch::TimeSketch;
 use crate::answer::{Complete, Input, MissingRanks};
 use crate::job::{Communicator, Job};
 use crate::stream::{JudgedCall, Listener, Occurrence};
@@ -26,7 +26,7 @@ pub struct Incompleteness {
     matched: u64,
     unmatched: u64,
     compared: u64,
-    errors: Times,
+    errors: TimeSketch,
 }
 
 impl Incompleteness {

@@ -15,21 +15,21 @@ const SHORTEST: f64 = 1.0;
 
 /// Times in nanoseconds.
 #[derive(Clone)]
-pub struct Times {
+pub struct TimeSketch {
     sketch: DDSketch,
     count: u64,
     sum: u64,
     ends: Option<[u64; 2]>,
 }
 
-impl Default for Times {
+impl Default for TimeSketch {
     fn default() -> Self {
         let sketch = DDSketch::new(Config::new(ERROR, BINS, SHORTEST));
         Self { sketch, count: 0, sum: 0, ends: None }
     }
 }
 
-impl Times {
+impl TimeSketch {
     /// Adds a time.
     pub fn add(&mut self, time: u64) {
         self.sketch.add(time as f64);
@@ -61,7 +61,7 @@ impl Times {
     }
 }
 
-impl Merge for Times {
+impl Merge for TimeSketch {
     fn merge(&mut self, other: Self) {
         // sketches differ in their bins alone if they cannot be merged, and all have the same
         let _ = self.sketch.merge(&other.sketch);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_within_one_percent_and_the_rest_is_exact() {
-        let mut times = Times::default();
+        let mut times = TimeSketch::default();
         (1..=10_000).for_each(|time| times.add(time * 1000));
         assert_eq!((times.count(), times.sum(), times.ends()), (10_000, 50_005_000_000, Some([1000, 10_000_000])));
         for (share, exact) in [(0.5, 5_000_000.0), (0.95, 9_500_000.0), (0.99, 9_900_000.0)] {
@@ -89,15 +89,15 @@ mod tests {
 
     #[test]
     fn equal_times_have_exact_percentiles() {
-        let mut times = Times::default();
+        let mut times = TimeSketch::default();
         (0..9).for_each(|_| times.add(123_457));
         assert_eq!(times.percentile(0.5), Some(123_457.0));
-        assert_eq!(Times::default().percentile(0.5), None);
+        assert_eq!(TimeSketch::default().percentile(0.5), None);
     }
 
     #[test]
     fn merged_times_are_those_of_both() {
-        let (mut all, mut odd, mut even) = (Times::default(), Times::default(), Times::default());
+        let (mut all, mut odd, mut even) = (TimeSketch::default(), TimeSketch::default(), TimeSketch::default());
         for time in 0..1000 {
             all.add(time);
             if time % 2 == 0 { even.add(time) } else { odd.add(time) }
@@ -110,7 +110,7 @@ mod tests {
     /// A sketch keeps every time from a nanosecond to years in a bin of its own width.
     #[test]
     fn times_far_apart_do_not_spoil_each_other() {
-        let mut times = Times::default();
+        let mut times = TimeSketch::default();
         for time in [1, 1_000, 1_000_000, 1_000_000_000_000_000, 200_000_000_000_000_000] {
             times.add(time);
         }

@@ -16,7 +16,7 @@ pub struct Complete {
     pub missing: String,
     /// Ranks whose data end before the others', and ranks that others wait for; those with the most waiting ranks first.
     #[serde(default)]
-    pub early: Vec<Early>,
+    pub early: Vec<EarlyRank>,
     /// Communicators that lack ranks or have one twice.
     pub communicators: Vec<MissingRanks>,
     /// Operations in the tables, of all ranks.
@@ -64,7 +64,7 @@ pub struct Input {
 
 /// A rank that stands before the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Early {
+pub struct EarlyRank {
     /// Its GPU.
     pub gpu: usize,
     /// Whether its data end before its process: it was killed, or the file is cut.

@@ -25,14 +25,14 @@ pub use callbacks::{
     Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase, StepState,
 };
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
-pub use complete::{Complete, Early, Input, MissingRanks};
+pub use complete::{Complete, EarlyRank, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, WaitMap, WorstOperation};
 pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
 pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};
 pub use speed::{SlowCommunicator, Speed, SpeedRow};
-pub use steps::{Shift, SlowStep, StepSource, Steps};
-pub use stragglers::{ExcessMap, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers, When, Why};
+pub use steps::{LengthShift, SlowStep, StepSource, Steps};
+pub use stragglers::{CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers};
 pub use swim::{Stretch, Swim, SwimBar, SwimLane};
 pub use unfinished::{Behind, Difference, Unfinished, Whereabouts};
 pub use verdict::{AnswerVerdict, Answers, Verdicted};

@@ -46,7 +46,7 @@ pub struct Steps {
     /// Steps longer than median + 3 x 1.4826 x MAD, by number (0 is the first behind the warm-up).
     pub outliers: Vec<u64>,
     /// Changes of the median of 10 steps by more than 10 %.
-    pub shifts: Vec<Shift>,
+    pub shifts: Vec<LengthShift>,
     /// Lengths of the steps in microseconds, binned to at most 1,000 values: the longest of each bin.
     pub lengths_us: Vec<f64>,
 }
@@ -68,7 +68,7 @@ pub struct SlowStep {
 
 /// A change of the steps' length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Shift {
+pub struct LengthShift {
     /// First step of the new length.
     pub step: u64,
     /// Median of the 10 steps before, microseconds.

@@ -50,7 +50,7 @@ pub enum RankGroup {
 /// When it costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum When {
+pub enum CostsWhen {
     /// In all steps.
     #[default]
     Always,
@@ -68,7 +68,7 @@ pub enum When {
 /// What makes a rank late, as far as the data goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum LateCause {
     /// Its calls come late.
     Host,
     /// Its calls are there, and the GPU is not.
@@ -95,9 +95,9 @@ pub struct Straggler {
     /// What a step gains if it is as its peers; `None` where the steps could not be re-enacted.
     pub gain_us: Option<f64>,
     /// When.
-    pub when: When,
+    pub when: CostsWhen,
     /// Why.
-    pub why: Option<Why>,
+    pub why: Option<LateCause>,
 }
 
 /// A GPU's own time: between its operations.

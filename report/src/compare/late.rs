@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Who became late, and who is no longer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Lateness {
+pub struct NewlyLate {
     /// Those that stand out after and not before, largest gain first; times are of the second run.
     pub became: Vec<StandingOut>,
     /// Those that stood out before and no longer do; times are of the first run.
@@ -29,7 +29,7 @@ pub struct StandingOut {
 }
 
 /// Compares who stands out; `None` where that is unknown of a run.
-pub(super) fn of(reports: [&Report; 2], threshold: f64) -> Option<Lateness> {
+pub(super) fn of(reports: [&Report; 2], threshold: f64) -> Option<NewlyLate> {
     let [Some(before), Some(after)] = reports.map(|report| report.stragglers.known()) else { return None };
     let standing = |found: &Straggler, sign: f64| {
         let peers_us = found.own_us - found.excess_us;
@@ -52,7 +52,7 @@ pub(super) fn of(reports: [&Report; 2], threshold: f64) -> Option<Lateness> {
         };
         in_this.found.iter().filter(is_new).map(|found| standing(found, sign)).collect::<Vec<_>>()
     };
-    Some(Lateness { became: alone(after, [1, 0], 1.0), no_longer: alone(before, [0, 1], -1.0) })
+    Some(NewlyLate { became: alone(after, [1, 0], 1.0), no_longer: alone(before, [0, 1], -1.0) })
 }
 
 /// Returns the mean excess of the same ranks in the other report, where they are in it.

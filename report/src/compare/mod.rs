@@ -13,7 +13,7 @@ mod tests;
 mod transfers;
 mod verdict;
 
-pub use late::{Lateness, StandingOut};
+pub use late::{NewlyLate, StandingOut};
 pub use ranks::{OwnTime, RankChanged, Ranks};
 pub use runs::ComparedRun;
 pub use transfers::{ComparedTransfers, Subject};
@@ -54,7 +54,7 @@ pub struct Comparison {
     /// Own times of ranks.
     pub ranks: Part<Ranks>,
     /// Who became late, and who is no longer; `None` where that is unknown of a run.
-    pub late: Option<Lateness>,
+    pub late: Option<NewlyLate>,
     /// Waits in a step, mean over ranks. Worse only where the step is.
     pub waits: Part<Changed>,
     /// What random differences of the ranks cost a step, microseconds, where both runs know.

@@ -68,7 +68,7 @@ fn a_report_is_equal_to_itself() {
     assert_eq!((step.verdict, step.change, waits.verdict), (ChangeVerdict::Equal, Some(0.0), ChangeVerdict::Equal));
     assert!((step.medians_us[0] / STEP_US - 1.0).abs() < 0.15, "{step:?}");
     assert_eq!(of_verdict(&comparison, ChangeVerdict::Equal).len(), 16);
-    assert_eq!(comparison.late, Some(Lateness::default()));
+    assert_eq!(comparison.late, Some(NewlyLate::default()));
     assert!(
         comparison
             .rows
@@ -240,7 +240,7 @@ fn who_stands_out_in_one_run_alone_is_told() {
     let mut before = with(vec![]);
     let Part::Known(stragglers) = &mut before.stragglers else { unreachable!() };
     stragglers.ranks[2].excess_us = Some(650.0);
-    assert_eq!(of(&before, &with(vec![found("rank 2", 2, 700.0)])).late, Some(Lateness::default()));
+    assert_eq!(of(&before, &with(vec![found("rank 2", 2, 700.0)])).late, Some(NewlyLate::default()));
     assert_eq!(of(&without_steps(usual()), &after).late, None);
 }
 

@@ -1,7 +1,7 @@
 //! Collectives matched over ranks, by communicator, function, number and replay.
 
 use super::held::{CallGroup, HeldCall, Next};
-use super::places::Team;
+use super::places::CommunicatorMembers;
 use common::name::FunctionName;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -41,7 +41,13 @@ pub(super) struct Collectives {
 impl Collectives {
     /// Takes in a member's call. `age` is larger than those of all calls before. Returns the collective if it is
     /// complete.
-    pub(super) fn add(&mut self, age: u64, team: &Team, member: usize, held: HeldCall) -> Option<CallGroup> {
+    pub(super) fn add(
+        &mut self,
+        age: u64,
+        team: &CommunicatorMembers,
+        member: usize,
+        held: HeldCall,
+    ) -> Option<CallGroup> {
         let (sequence, replay) = held.call.sequence?;
         let (communicator, function) = (held.call.communicator, held.call.function);
         let key = CollectiveKey { communicator, function, sequence, replay };
@@ -89,7 +95,7 @@ impl Collectives {
 
     /// Returns the process that the oldest collective lacks, or the collective itself if none will come: a member has
     /// passed it, or its process is over.
-    pub(super) fn next(&mut self, teams: &[Team], is_over: impl Fn(usize) -> bool) -> Option<Next> {
+    pub(super) fn next(&mut self, teams: &[CommunicatorMembers], is_over: impl Fn(usize) -> bool) -> Option<Next> {
         let (_, key) = *self.oldest.front()?;
         let (pending, team) = (self.pending.get_mut(&key)?, teams.get(key.communicator)?);
         while let Some(call) = pending.calls.get(pending.passed) {

@@ -2,7 +2,7 @@
 //! receive at b from a. All exchanges that messages link are one operation.
 
 use super::held::{CallGroup, HeldCall, Next};
-use super::places::Team;
+use super::places::CommunicatorMembers;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -71,7 +71,7 @@ fn way(held: &HeldCall, peer: i32, is_send: bool) -> MessageWay {
 impl Exchanges {
     /// Takes in a rank's exchange and numbers its messages. `age` is larger than those of all calls before. Returns
     /// the exchanges of all ranks if they are complete.
-    pub(super) fn add(&mut self, age: u64, team: &Team, mut held: HeldCall) -> Option<CallGroup> {
+    pub(super) fn add(&mut self, age: u64, team: &CommunicatorMembers, mut held: HeldCall) -> Option<CallGroup> {
         let id = self.free.pop().unwrap_or(self.nodes.len());
         let (mut is_whole, mut lacking, mut partners) = (true, 0, Vec::new());
         let mut messages = std::mem::take(&mut held.call.messages);
@@ -161,7 +161,7 @@ impl Exchanges {
 
     /// Returns the process that the oldest exchange lacks, or all exchanges that it is linked with if no more will
     /// come, because processes are over.
-    pub(super) fn next(&mut self, teams: &[Team], is_over: impl Fn(usize) -> bool) -> Option<Next> {
+    pub(super) fn next(&mut self, teams: &[CommunicatorMembers], is_over: impl Fn(usize) -> bool) -> Option<Next> {
         let (_, id) = *self.oldest.front()?;
         let first = self.first(id);
         loop {

@@ -5,14 +5,14 @@ use super::clocks::CommonClock;
 use super::exchange::ExchangeNames;
 use super::listener::JudgedCall;
 use super::occurrence::{ComparedRanks, Occurrence, RankPart};
-use super::places::Team;
+use super::places::CommunicatorMembers;
 
 /// Makes an occurrence of the calls that belong together, and compares their times.
 pub(super) fn occurrence(
     number: u64,
     calls: Vec<Call>,
     is_whole: bool,
-    team: &Team,
+    team: &CommunicatorMembers,
     names: &ExchangeNames,
 ) -> Occurrence {
     let mut occurrence = Occurrence { number, parts: calls.into_iter().map(part).collect(), is_whole, compared: None };
@@ -75,7 +75,7 @@ fn compared(parts: &[RankPart], last: Option<usize>) -> Option<ComparedRanks> {
 
 /// Returns whether every rank of the communicator sends to and receives from every other one. Two ranks that send and
 /// receive are an exchange, unless both also send to themselves, as an all-to-all does.
-fn is_all_to_all(parts: &[RankPart], team: &Team) -> bool {
+fn is_all_to_all(parts: &[RankPart], team: &CommunicatorMembers) -> bool {
     let is_exchange = |part: &RankPart| part.call.kind == CallKind::Exchange;
     team.is_whole
         && team.ranks > 1

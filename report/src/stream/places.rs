@@ -18,7 +18,7 @@ pub(super) struct MatchingPlace {
 
 /// The members of a communicator that have operations to match.
 #[derive(Debug)]
-pub(super) struct Team {
+pub(super) struct CommunicatorMembers {
     /// Rank and process of each member, ascending; without a process if two claim the rank.
     pub(super) members: Vec<(i32, Option<usize>)>,
     /// Whether all ranks were found, each once.
@@ -27,7 +27,7 @@ pub(super) struct Team {
     pub(super) ranks: usize,
 }
 
-impl Team {
+impl CommunicatorMembers {
     fn of(job: &Job, communicator: &Communicator, are_all_here: bool) -> Self {
         let process = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.process);
         let members = communicator
@@ -63,7 +63,7 @@ impl Team {
 /// Where the operations of all processes belong.
 #[derive(Debug)]
 pub(super) struct Places {
-    pub(super) teams: Vec<Team>,
+    pub(super) teams: Vec<CommunicatorMembers>,
     /// By process: places by communicator id and rank.
     by_process: Vec<FxHashMap<(u64, i32), MatchingPlace>>,
     /// First GPU of each process.
@@ -75,7 +75,8 @@ pub(super) struct Places {
 impl Places {
     pub(super) fn of(job: &Job) -> Self {
         let are_all_here = are_all_here(&job.processes);
-        let teams: Vec<Team> = job.communicators.iter().map(|of| Team::of(job, of, are_all_here)).collect();
+        let teams: Vec<CommunicatorMembers> =
+            job.communicators.iter().map(|of| CommunicatorMembers::of(job, of, are_all_here)).collect();
         let mut by_process = vec![FxHashMap::default(); job.processes.len()];
         let mut first_gpus = vec![None; job.processes.len()];
         for (gpu, of_gpu) in job.gpus.iter().enumerate() {

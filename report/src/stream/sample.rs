@@ -54,7 +54,7 @@ impl ClockSample {
             }
         }
         let share = ArrivalShare::of_operations(sampling.one_in);
-        let of_process = |ranks: Vec<OfRank>| {
+        let of_process = |ranks: Vec<SampledRank>| {
             let ranks = ranks
                 .into_iter()
                 .filter(|it| it.is_timed)
@@ -73,7 +73,7 @@ struct Sampling<'a> {
     /// Send and receive.
     names: [FunctionName; 2],
     /// By place of the process in the clock tree.
-    ranks: Vec<Vec<OfRank>>,
+    ranks: Vec<Vec<SampledRank>>,
     one_in: u32,
     /// Number of arrivals.
     count: usize,
@@ -116,7 +116,7 @@ impl Sampling<'_> {
         let MatchingPlace { communicator, member, .. } = self.places.of_operation(process, comm, rank)?;
         let members = self.places.teams.get(communicator)?.members.len();
         let ranks = self.ranks.get_mut(place).filter(|_| member.is_some() && members > 1)?;
-        ranks.push(OfRank {
+        ranks.push(SampledRank {
             rank: RankSums { comm, rank },
             is_timed: false,
             arrivals: Vec::new(),
@@ -135,7 +135,7 @@ impl Sampling<'_> {
 
 /// The arrivals of a rank.
 #[derive(Debug)]
-struct OfRank {
+struct SampledRank {
     rank: RankSums,
     /// Whether it has any begin. Else it is in no comparison, which the other ranks can do without it.
     is_timed: bool,
@@ -144,7 +144,7 @@ struct OfRank {
     messages: FxHashMap<(i32, bool), u32>,
 }
 
-impl OfRank {
+impl SampledRank {
     /// Returns whether an operation is one of those that stay: with a message, its other end stays, too.
     fn keeps(&self, operation: (FunctionName, u64, u32), one_in: u32, [send, receive]: [FunctionName; 2]) -> bool {
         let RankSums { comm, rank } = self.rank;

@@ -25,7 +25,7 @@ mod writer;
 pub use about::{About, MadeCommunicator};
 pub use column::{COLUMNS, Column, Form, TextNumbers};
 pub use rows::FileRows;
-pub use tables::{Opened, Tables};
+pub use tables::{OpenedTables, Tables};
 pub use writer::{TableWriter, directory};
 
 /// Number of the format. A file with a larger one is refused.

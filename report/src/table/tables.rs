@@ -18,7 +18,7 @@ pub struct Tables {
 
 /// What was found in datasets and files.
 #[derive(Debug, Clone, Default)]
-pub struct Opened {
+pub struct OpenedTables {
     /// The job.
     pub job: Job,
     /// Its tables.
@@ -32,7 +32,7 @@ pub struct Opened {
 impl Tables {
     /// Reads the footers of files and of datasets. A file that cannot be read is left out, and so is a second file of
     /// one process.
-    pub fn open(paths: &[PathBuf]) -> Opened {
+    pub fn open(paths: &[PathBuf]) -> OpenedTables {
         let (mut inputs, mut left_out) = (Vec::new(), Vec::new());
         let (mut files, mut abouts): (Vec<PathBuf>, Vec<About>) = Default::default();
         let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -62,7 +62,7 @@ impl Tables {
         let abouts: Vec<About> = order.iter().filter_map(|&place| abouts.get(place).cloned()).collect();
         let files = order.iter().filter_map(|&place| files.get(place).cloned()).collect();
         let (job, notes) = assemble(&abouts);
-        Opened { job, tables: Self { files, rows }, inputs, notes }
+        OpenedTables { job, tables: Self { files, rows }, inputs, notes }
     }
 
     /// Returns the number of operations in all tables.

@@ -224,7 +224,7 @@ fn processes_become_a_job() {
     for about in [&one, &two, &three] {
         written(dataset.path(), about, &[full(1)]);
     }
-    let Opened { job, tables, inputs, notes } = Tables::open(&[dataset.path().into()]);
+    let OpenedTables { job, tables, inputs, notes } = Tables::open(&[dataset.path().into()]);
     let gpus: Vec<_> = job.gpus.iter().map(|gpu| (gpu.process, gpu.index, gpu.name.as_str(), gpu.node)).collect();
     let expected = [(0, 0, "rank 0 GPU 0", 0), (0, 1, "rank 0 GPU 1", 0), (1, 0, "rank 1", 0), (2, 0, "process 2", 1)];
     assert_eq!(gpus, expected);
@@ -253,7 +253,7 @@ fn a_process_counts_once_and_others_jobs_are_noted() {
         written(place.path(), &about(id, vec![made(comm, 0, 1)]), &[full(1)]);
     }
     let paths = [dataset.path().into(), other.path().join("process=1/operations.parquet"), "absent".into()];
-    let Opened { job, inputs, notes, .. } = Tables::open(&paths);
+    let OpenedTables { job, inputs, notes, .. } = Tables::open(&paths);
     assert_eq!(job.processes.len(), 2);
     assert_eq!(inputs.iter().map(|it| it.processes).collect::<Vec<_>>(), [2, 0, 0]);
     let problems: Vec<_> = inputs.iter().filter_map(|it| it.problem.as_deref()).collect();

@@ -18,15 +18,15 @@ use crate::sys::{
 };
 use common::clock::CLOCK;
 use common::guard::{contain, guard};
-use common::metric::{self, PROCESS_SERIES, SERIES, Series};
-use common::series::{self, Of, Token};
+use common::metric::{self, PROCESS_SERIES, SERIES, SeriesMetric};
+use common::series::{self, Of, SeriesName};
 use common::{control, log};
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 /// Series, indexed by the ids that Score-P got.
-static ASKED: Mutex<Vec<Token>> = Mutex::new(Vec::new());
+static ASKED: Mutex<Vec<SeriesName>> = Mutex::new(Vec::new());
 /// First and last time of the measurement. Values are moved between them, since the trace ends there.
 static BEGIN: AtomicU64 = AtomicU64::new(0);
 static END: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -72,7 +72,7 @@ fn room() -> usize {
 }
 
 /// Keeps as many series as there is memory for, and warns of the rest once.
-fn admit(mut series: Vec<Token>, room: usize) -> Vec<Token> {
+fn admit(mut series: Vec<SeriesName>, room: usize) -> Vec<SeriesName> {
     static ONCE: Once = Once::new();
     if room < series.len() {
         ONCE.call_once(|| {
@@ -89,14 +89,14 @@ fn admit(mut series: Vec<Token>, room: usize) -> Vec<Token> {
 }
 
 /// Returns the series that a token names.
-fn select(token: &str, room: usize) -> Vec<Token> {
+fn select(token: &str, room: usize) -> Vec<SeriesName> {
     if matches!(token, "default" | "*") {
         return of_first(&SERIES.each_ref(), room);
     }
     if let Some(series) = metric::series(token) {
         return of_first(&[series], room);
     }
-    if let Some(token) = Token::parse(token) {
+    if let Some(token) = SeriesName::parse(token) {
         return vec![token];
     }
     if let Some(series) = metric::former_series(token) {
@@ -120,14 +120,14 @@ fn select(token: &str, room: usize) -> Vec<Token> {
 
 /// Returns these series of the first communicators and of the communicators without a number. The first communicators
 /// are those that fit into half of the memory, from 1 to [`FIRST`]: the trace and the lanes need memory, too.
-fn of_first(series: &[&'static Series], room: usize) -> Vec<Token> {
+fn of_first(series: &[&'static SeriesMetric], room: usize) -> Vec<SeriesName> {
     let of_other = series.iter().filter(|series| series.of_other);
     let others = of_other.clone().count();
     let communicators = ((room / 2).saturating_sub(others) / series.len().max(1)).clamp(1, FIRST);
     let numbers = (0..).take(communicators);
-    let own =
-        numbers.flat_map(|number| series.iter().map(move |&series| Token { series, of: Of::Communicator(number) }));
-    own.chain(of_other.map(|&series| Token { series, of: Of::Other })).collect()
+    let own = numbers
+        .flat_map(|number| series.iter().map(move |&series| SeriesName { series, of: Of::Communicator(number) }));
+    own.chain(of_other.map(|&series| SeriesName { series, of: Of::Other })).collect()
 }
 
 unsafe extern "C" fn initialize() -> i32 {
@@ -144,7 +144,7 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
         tell_of_profiling();
         let room = room();
         let found = admit(select(&token, room), room);
-        let names: Vec<String> = found.iter().map(Token::to_string).collect();
+        let names: Vec<String> = found.iter().map(SeriesName::to_string).collect();
         let list: Vec<Metric<'_>> =
             names.iter().zip(&found).map(|(name, token)| metric_of(name, token.series)).collect();
         Some(memory::properties(&list))
@@ -153,7 +153,7 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
     list.unwrap_or_else(|| memory::properties(&[]))
 }
 
-fn metric_of<'a>(name: &'a str, series: &Series) -> Metric<'a> {
+fn metric_of<'a>(name: &'a str, series: &SeriesMetric) -> Metric<'a> {
     Metric {
         name,
         description: series.description,
@@ -168,7 +168,7 @@ fn metric_of<'a>(name: &'a str, series: &Series) -> Metric<'a> {
 unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
     guard("add_counter", -1, || {
         // SAFETY: Score-P passes a string that is alive during the call.
-        let Some(token) = Token::parse(&unsafe { token::text(name) }) else { return -1 };
+        let Some(token) = SeriesName::parse(&unsafe { token::text(name) }) else { return -1 };
         let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
         asked.push(token);
         series::want(token.of);
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_name_alone_is_of_the_first_communicators_and_the_others() {
-        let names = |token: &str, room| select(token, room).iter().map(Token::to_string).collect::<Vec<_>>();
+        let names = |token: &str, room| select(token, room).iter().map(SeriesName::to_string).collect::<Vec<_>>();
         let busbw = |of: &[&str]| of.iter().map(|of| format!("nccl_window_effective_busbw#{of}")).collect::<Vec<_>>();
         assert_eq!(names("nccl_window_effective_busbw", usize::MAX), busbw(&["0", "1", "2", "3", "other"]));
         assert_eq!(names("nccl_window_effective_busbw", 6), busbw(&["0", "1", "other"]));
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn tokens_select_series() {
-        let names = |token: &str| select(token, 2).iter().map(Token::to_string).collect::<Vec<_>>();
+        let names = |token: &str| select(token, 2).iter().map(SeriesName::to_string).collect::<Vec<_>>();
         assert_eq!(names("nccl_window_transfer_rate#1@2"), ["nccl_window_transfer_rate#1@2"]);
         assert_eq!(names("nccl_nvlink_sent_rate"), ["nccl_nvlink_sent_rate"]);
         assert!(names("nccl_window_effective_busbw#0@2").is_empty() && names("nccl_ops").is_empty());

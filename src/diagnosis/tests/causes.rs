@@ -1,13 +1,13 @@
 //! One cause each.
 
 use super::super::Condition;
-use super::super::finding::{Cause, Diagnosis, Difference, HangVerdict, Shift};
+use super::super::finding::{CallDifference, CallShift, Diagnosis, HangVerdict, RootCause};
 use super::job::{At, Job, ago, who};
 use crate::statuses::Life;
 use common::status::{OpenCall, StatusOperation, Waiting};
 
 /// Returns the only cause.
-fn cause(diagnosis: &Diagnosis) -> &Cause {
+fn cause(diagnosis: &Diagnosis) -> &RootCause {
     assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (HangVerdict::Hang, 1), "{diagnosis:#?}");
     &diagnosis.findings[0].cause
 }
@@ -21,7 +21,7 @@ fn skipped() -> Job {
 #[test]
 fn a_rank_that_has_not_entered_is_named_with_those_that_wait() {
     let diagnosis = skipped().diagnosis();
-    let Cause::NotEntered { wait } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
+    let RootCause::NotEntered { wait } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
     assert_eq!(who(wait), ("world", Some(100), vec![0, 1, 3], vec![2]));
     assert_eq!((wait.seconds, wait.call.as_ref().unwrap().bytes), (43.0, 4096));
     let lacking = &wait.lacking[0];
@@ -53,16 +53,18 @@ fn the_first_call_that_differs_is_named_with_the_minority() {
     // what the others call next, as its own
     let job = [0, 1, 3].into_iter().fold(job, |job, rank| job.enters(rank, "world", "AllGather", 40, At::Entered));
     let diagnosis = job.enters(2, "world", "AllGather", 40, At::Begun).diagnosis();
-    let Cause::Desynchronised { number: 100, variants, .. } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
+    let RootCause::Desynchronised { number: 100, variants, .. } = cause(&diagnosis) else {
+        unreachable!("{diagnosis:?}")
+    };
     let ranks: Vec<_> = variants.iter().map(|variant| (variant.call.func.as_str(), variant.ranks.clone())).collect();
     assert_eq!(ranks, [("AllReduce", vec![0, 1, 3]), ("AllGather", vec![2])]);
-    assert_eq!(variants[1].shift, Some(Shift::Lacks));
+    assert_eq!(variants[1].shift, Some(CallShift::Lacks));
     assert_eq!(diagnosis.findings[0].waits.len(), 1);
 }
 
 /// Ranks 0 to 2 call one operation, each of which a test changes. Returns the differences from the majority's call and
 /// the ranks of each call; nothing where no rank differs.
-fn variants(change: impl Fn(usize, &mut StatusOperation)) -> Vec<(Option<Difference>, Vec<i32>)> {
+fn variants(change: impl Fn(usize, &mut StatusOperation)) -> Vec<(Option<CallDifference>, Vec<i32>)> {
     variants_of(|job| job, 8, change)
 }
 
@@ -71,13 +73,13 @@ fn variants_of(
     change_job: impl Fn(Job) -> Job,
     seconds: u64,
     change: impl Fn(usize, &mut StatusOperation),
-) -> Vec<(Option<Difference>, Vec<i32>)> {
+) -> Vec<(Option<CallDifference>, Vec<i32>)> {
     let job = change_job(Job::of(3).communicator("world", &[0, 1, 2], seconds + 1));
     let mut job = (0..3).fold(job, |job, rank| job.enters(rank, "world", "Reduce", seconds, At::Begun));
     (0..3).for_each(|rank| change(rank, job.at(rank, "world").operations.last_mut().unwrap()));
     let diagnosis = job.diagnosis();
     let found = diagnosis.findings.iter().find_map(|finding| match &finding.cause {
-        Cause::Desynchronised { variants, .. } => Some(variants),
+        RootCause::Desynchronised { variants, .. } => Some(variants),
         _ => None,
     });
     let Some(variants) = found else { return vec![] };
@@ -105,27 +107,27 @@ fn the_first_part_that_differs_is_named() {
         (operation.func, operation.root) = ("AllReduce".into(), Some(1));
         (operation.count, operation.bytes, operation.datatype) = (Some(2048), 2048, Some("ncclInt8".into()));
     };
-    assert_eq!(of(all), differs(Difference::Function));
+    assert_eq!(of(all), differs(CallDifference::Function));
     // as many bytes
     assert_eq!(
         of(|operation| (operation.count, operation.datatype) = (Some(2048), Some("ncclFloat16".into()))),
-        differs(Difference::Count)
+        differs(CallDifference::Count)
     );
     assert_eq!(
         of(|operation| (operation.datatype, operation.root) = (Some("ncclInt32".into()), Some(1))),
-        differs(Difference::Datatype)
+        differs(CallDifference::Datatype)
     );
     // as many elements
     assert_eq!(
         of(|operation| (operation.bytes, operation.datatype) = (8192, Some("ncclInt64".into()))),
-        differs(Difference::Datatype)
+        differs(CallDifference::Datatype)
     );
-    assert_eq!(of(|operation| operation.root = Some(1)), differs(Difference::Root));
+    assert_eq!(of(|operation| operation.root = Some(1)), differs(CallDifference::Root));
     // as of an earlier library
     assert_eq!(of(|operation| (operation.count, operation.datatype, operation.root) = (None, None, None)), None);
     assert_eq!(
         of(|operation| (operation.count, operation.datatype, operation.bytes) = (None, None, 8192)),
-        differs(Difference::Bytes)
+        differs(CallDifference::Bytes)
     );
     // a type of unknown size
     assert_eq!(of(|operation| (operation.count, operation.datatype, operation.bytes) = (None, None, 0)), None);
@@ -146,12 +148,12 @@ fn types_that_differ_hold_up_nothing_where_gpus_have_finished() {
     };
     let as_bytes: fn(&mut StatusOperation) =
         |operation| (operation.count, operation.datatype) = (Some(4096), Some("ncclInt8".into()));
-    assert_eq!([true, false].map(|all| finished(as_bytes, all)), [None, Some(Difference::Count)]);
+    assert_eq!([true, false].map(|all| finished(as_bytes, all)), [None, Some(CallDifference::Count)]);
     let integers: fn(&mut StatusOperation) = |operation| operation.datatype = Some("ncclInt32".into());
-    assert_eq!([true, false].map(|all| finished(integers, all)), [None, Some(Difference::Datatype)]);
-    assert_eq!(finished(|operation| operation.root = Some(1), true), Some(Difference::Root));
+    assert_eq!([true, false].map(|all| finished(integers, all)), [None, Some(CallDifference::Datatype)]);
+    assert_eq!(finished(|operation| operation.root = Some(1), true), Some(CallDifference::Root));
     let shorter: fn(&mut StatusOperation) = |operation| (operation.count, operation.bytes) = (Some(512), 2048);
-    assert_eq!(finished(shorter, true), Some(Difference::Count));
+    assert_eq!(finished(shorter, true), Some(CallDifference::Count));
 }
 
 /// The diagnosis takes 5 s for a hang.
@@ -184,9 +186,12 @@ fn ranks_differ_though_another_one_says_nothing() {
             _ if rank == others[0] => operation.datatype = Some("ncclInt32".into()),
             _ => {}
         });
-        assert_eq!(types.iter().map(|(differs, _)| *differs).collect::<Vec<_>>(), [None, Some(Difference::Datatype)]);
+        assert_eq!(
+            types.iter().map(|(differs, _)| *differs).collect::<Vec<_>>(),
+            [None, Some(CallDifference::Datatype)]
+        );
         let roots = variants(|rank, operation| operation.root = [None, Some(5), Some(6)][(rank + 3 - silent) % 3]);
-        assert_eq!(roots.iter().map(|(differs, _)| *differs).collect::<Vec<_>>(), [None, Some(Difference::Root)]);
+        assert_eq!(roots.iter().map(|(differs, _)| *differs).collect::<Vec<_>>(), [None, Some(CallDifference::Root)]);
         let mut ranks: Vec<i32> = roots.iter().flat_map(|(_, ranks)| ranks.clone()).collect();
         ranks.sort_unstable();
         assert_eq!(ranks, [0, 1, 2]);
@@ -197,7 +202,7 @@ fn ranks_differ_though_another_one_says_nothing() {
 fn a_process_that_is_gone_is_dead_and_others_wait_for_it() {
     let dead = |life, beats| {
         let diagnosis = skipped().with(2, |process| (process.life, process.beats) = (life, beats)).diagnosis();
-        let Cause::Processes { condition, processes } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
+        let RootCause::Processes { condition, processes } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
         let waits: Vec<_> = diagnosis.findings[0].waits.iter().map(who).collect();
         assert_eq!(waits, [("world", Some(100), vec![0, 1, 3], vec![2])]);
         (*condition, processes.iter().map(|process| process.rank.unwrap()).collect::<Vec<_>>())
@@ -214,7 +219,7 @@ fn a_dead_process_that_had_entered_is_still_waited_for() {
     let job = Job::of(2).communicator("world", &[0, 1], 50);
     let job = (0..2).fold(job, |job, rank| job.enters(rank, "world", "AllReduce", 40, At::Begun));
     let diagnosis = job.with(1, |process| (process.life, process.beats) = (Life::Gone, false)).diagnosis();
-    assert!(matches!(cause(&diagnosis), Cause::Processes { condition: Condition::Dead, .. }));
+    assert!(matches!(cause(&diagnosis), RootCause::Processes { condition: Condition::Dead, .. }));
     assert_eq!(who(&diagnosis.findings[0].waits[0]), ("world", Some(100), vec![0], vec![1]));
 }
 
@@ -230,7 +235,7 @@ fn a_process_that_may_have_left_by_exit_is_named_if_others_wait_alone() {
 fn a_process_that_has_ended_in_order_is_named_if_others_wait() {
     let ended = |job: Job| job.with(2, |process| process.status.over = Some(ago(30))).diagnosis();
     let diagnosis = ended(skipped());
-    assert!(matches!(cause(&diagnosis), Cause::Processes { condition: Condition::Ended, .. }));
+    assert!(matches!(cause(&diagnosis), RootCause::Processes { condition: Condition::Ended, .. }));
     let diagnosis = ended(Job::of(4).communicator("world", &[0, 1, 2, 3], 50));
     assert_eq!((diagnosis.verdict, diagnosis.findings.len()), (HangVerdict::Idle, 0));
     assert_eq!((diagnosis.processes.ended, diagnosis.processes.running), (1, 3));
@@ -241,7 +246,7 @@ fn communicators_in_crossed_order_are_named_with_the_ranks() {
     let job = Job::of(3).communicator("a", &[0, 1, 2], 50).communicator("b", &[0, 1, 2], 50);
     let job = job.enters(0, "a", "AllReduce", 40, At::Begun).enters(2, "a", "AllReduce", 40, At::Begun);
     let diagnosis = job.enters(1, "b", "AllGather", 41, At::Begun).diagnosis();
-    let Cause::Crossed { circle } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
+    let RootCause::Crossed { circle } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
     let legs: Vec<_> = circle.iter().map(who).collect();
     assert_eq!(legs, [("a", Some(100), vec![0, 2], vec![1]), ("b", Some(100), vec![1], vec![0, 2])]);
     assert!(diagnosis.findings[0].waits.is_empty());
@@ -255,7 +260,7 @@ fn crossed_order_on_gpus_is_seen() {
         job = job.enters(rank, first, "AllReduce", 40, At::Begun).enters(rank, second, "AllReduce", 40, At::Entered);
     }
     let diagnosis = job.diagnosis();
-    let Cause::Crossed { circle } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
+    let RootCause::Crossed { circle } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
     assert_eq!(circle.len(), 2);
 }
 
@@ -264,7 +269,7 @@ fn a_gpu_that_does_not_begin_is_named() {
     let job = Job::of(3).communicator("world", &[0, 1, 2], 50);
     let job = job.enters(0, "world", "AllReduce", 40, At::Begun).enters(1, "world", "AllReduce", 40, At::Begun);
     let diagnosis = job.enters(2, "world", "AllReduce", 41, At::Entered).diagnosis();
-    let Cause::NotBegun { wait } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
+    let RootCause::NotBegun { wait } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
     assert_eq!(who(wait), ("world", Some(100), vec![0, 1], vec![2]));
 }
 
@@ -275,7 +280,7 @@ fn a_link_that_stands_is_named_with_both_ends() {
     let job = job.transfers(2, "world", 0, true, Waiting::Gpu).transfers(0, "world", 2, false, Waiting::Step);
     let job = job.transfers(1, "world", 2, true, Waiting::Network).transfers(2, "world", 1, false, Waiting::Step);
     let links = |diagnosis: &Diagnosis| {
-        let Cause::Unfinished { wait, network, .. } = cause(diagnosis) else { unreachable!("{diagnosis:?}") };
+        let RootCause::Unfinished { wait, network, .. } = cause(diagnosis) else { unreachable!("{diagnosis:?}") };
         assert_eq!(who(wait).2, vec![0, 1, 2]);
         (network[0].from, network[0].to, network[0].sender.unwrap().state, network[0].receiver.is_some())
     };
@@ -295,10 +300,10 @@ fn a_link_that_stands_is_named_with_both_ends() {
 fn a_send_that_nobody_receives_names_the_peer() {
     let job = Job::of(2).communicator("world", &[0, 1], 50).calls(0, "world", "Send", 1, 40, At::Begun);
     let diagnosis = job.diagnosis();
-    let Cause::NotEntered { wait } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
+    let RootCause::NotEntered { wait } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
     assert_eq!(who(wait), ("world", None, vec![0], vec![1]));
     let job = job.calls(1, "world", "Recv", 0, 30, At::Entered);
-    assert!(matches!(cause(&job.diagnosis()), Cause::NotBegun { .. }));
+    assert!(matches!(cause(&job.diagnosis()), RootCause::NotBegun { .. }));
 }
 
 /// Two ranks that receive from each other first.
@@ -306,7 +311,7 @@ fn a_send_that_nobody_receives_names_the_peer() {
 fn sends_and_receives_in_a_circle_are_crossed() {
     let job = Job::of(2).communicator("world", &[0, 1], 50).calls(0, "world", "Recv", 1, 40, At::Begun);
     let diagnosis = job.calls(1, "world", "Recv", 0, 40, At::Begun).diagnosis();
-    assert!(matches!(cause(&diagnosis), Cause::Crossed { .. }));
+    assert!(matches!(cause(&diagnosis), RootCause::Crossed { .. }));
 }
 
 #[test]
@@ -314,6 +319,6 @@ fn a_call_that_does_not_return_is_named() {
     let mut job = Job::of(2).communicator("world", &[0, 1], 50);
     job.at(1, "world").calls.push(OpenCall { func: "GroupEnd".into(), since: ago(40) });
     let diagnosis = job.diagnosis();
-    let Cause::Calls { func, ranks, seconds, .. } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
+    let RootCause::Calls { func, ranks, seconds, .. } = cause(&diagnosis) else { unreachable!("{diagnosis:?}") };
     assert_eq!((func.as_str(), ranks.as_slice(), *seconds), ("GroupEnd", &[1][..], 40.0));
 }

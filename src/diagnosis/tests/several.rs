@@ -1,7 +1,7 @@
 //! Causes that make others wait in several communicators, and several causes at once.
 
 use super::super::Condition;
-use super::super::finding::{Cause, HangVerdict};
+use super::super::finding::{HangVerdict, RootCause};
 use super::job::{At, Job, who};
 use crate::statuses::Life;
 
@@ -16,7 +16,7 @@ fn chain() -> Job {
 fn a_chain_of_waits_is_followed_to_its_end() {
     let diagnosis = chain().diagnosis();
     assert_eq!(diagnosis.findings.len(), 1, "{diagnosis:#?}");
-    let Cause::NotEntered { wait } = &diagnosis.findings[0].cause else { unreachable!() };
+    let RootCause::NotEntered { wait } = &diagnosis.findings[0].cause else { unreachable!() };
     assert_eq!(who(wait), ("c", Some(100), vec![0], vec![1]));
     let others: Vec<_> = diagnosis.findings[0].waits.iter().map(|wait| wait.communicator.name.as_str()).collect();
     assert_eq!(others, ["b", "a"]);
@@ -26,7 +26,7 @@ fn a_chain_of_waits_is_followed_to_its_end() {
 fn at_the_end_of_a_chain_may_be_a_dead_process() {
     let diagnosis = chain().with(3, |process| (process.life, process.beats) = (Life::Gone, false)).diagnosis();
     assert_eq!(diagnosis.findings.len(), 1, "{diagnosis:#?}");
-    let Cause::Processes { condition: Condition::Dead, processes } = &diagnosis.findings[0].cause else {
+    let RootCause::Processes { condition: Condition::Dead, processes } = &diagnosis.findings[0].cause else {
         unreachable!()
     };
     assert_eq!((processes.len(), processes[0].pid, diagnosis.findings[0].waits.len()), (1, 1003, 3));
@@ -38,7 +38,7 @@ fn a_chain_may_lead_into_a_circle() {
     let job = job.enters(0, "a", "AllReduce", 40, At::Begun).enters(1, "b", "AllReduce", 40, At::Begun);
     let diagnosis = job.enters(2, "c", "AllReduce", 40, At::Begun).diagnosis();
     assert_eq!(diagnosis.findings.len(), 1, "{diagnosis:#?}");
-    let Cause::Crossed { circle } = &diagnosis.findings[0].cause else { unreachable!() };
+    let RootCause::Crossed { circle } = &diagnosis.findings[0].cause else { unreachable!() };
     assert_eq!(circle.len(), 2);
     assert_eq!(diagnosis.findings[0].waits.iter().map(who).collect::<Vec<_>>(), [("a", Some(100), vec![0], vec![1])]);
 }
@@ -53,9 +53,9 @@ fn causes_that_have_nothing_to_do_with_each_other_are_all_named() {
         .findings
         .iter()
         .map(|finding| match finding.cause {
-            Cause::Processes { .. } => "dead",
-            Cause::Desynchronised { .. } => "desynchronised",
-            Cause::NotEntered { .. } => "not entered",
+            RootCause::Processes { .. } => "dead",
+            RootCause::Desynchronised { .. } => "desynchronised",
+            RootCause::NotEntered { .. } => "not entered",
             _ => "other",
         })
         .collect();
@@ -79,7 +79,7 @@ fn the_processes_of_a_dead_host_are_one_cause() {
         .fold(job, |job, rank| job.with(rank, |process| (process.life, process.beats) = (Life::Elsewhere, false)));
     let diagnosis = job.diagnosis();
     assert_eq!(diagnosis.findings.len(), 1);
-    let Cause::Processes { condition: Condition::Silent, processes } = &diagnosis.findings[0].cause else {
+    let RootCause::Processes { condition: Condition::Silent, processes } = &diagnosis.findings[0].cause else {
         unreachable!()
     };
     assert_eq!((processes.len(), diagnosis.processes.silent, diagnosis.findings[0].waits.len()), (4, 4, 1));
@@ -95,6 +95,6 @@ fn of_many_operations_the_first_that_stands_counts() {
     }
     let diagnosis = job.diagnosis();
     assert_eq!(diagnosis.findings.len(), 1);
-    let Cause::Unfinished { wait, .. } = &diagnosis.findings[0].cause else { unreachable!("{diagnosis:#?}") };
+    let RootCause::Unfinished { wait, .. } = &diagnosis.findings[0].cause else { unreachable!("{diagnosis:#?}") };
     assert_eq!(who(wait), ("world", Some(100), vec![0, 1], vec![]));
 }

@@ -51,7 +51,7 @@ pub(crate) trait Adds {
 }
 
 /// The data of the callbacks.
-struct Copying<'a> {
+struct CopyingEvents<'a> {
     library: &'static Otf2Library,
     writer: *mut abi::EventWriter,
     location: u64,
@@ -73,7 +73,8 @@ pub(super) fn copy(
 ) -> Result<u64, Otf2Error> {
     let library = archive.library;
     let writer = EventWriter::open(archive, location)?;
-    let mut copying = Copying { library, writer: writer.handle(), location, adds, number, copied: 0, failed: None };
+    let mut copying =
+        CopyingEvents { library, writer: writer.handle(), location, adds, number, copied: 0, failed: None };
     let data = (&raw mut copying).cast::<c_void>();
     // SAFETY: the readers are open; OTF2 copies the callbacks, whose types are those declared, and uses `data` in
     // `read_events` alone, while `copying` waits.
@@ -106,7 +107,7 @@ pub(super) fn copy(
     if copying.failed.is_none() {
         copying.failed = copying.add_due(u64::MAX).err();
     }
-    let Copying { copied, failed, .. } = copying;
+    let CopyingEvents { copied, failed, .. } = copying;
     if let Some(failed) = failed {
         return Err(failed);
     }
@@ -116,7 +117,7 @@ pub(super) fn copy(
     Ok(writer.close()?.saturating_sub(copied))
 }
 
-impl Copying<'_> {
+impl CopyingEvents<'_> {
     /// Writes the records with times of their own, up to a time.
     fn add_due(&mut self, until: u64) -> Result<(), Otf2Error> {
         while let Some((time, message)) = self.adds.due(self.location, until) {
@@ -152,7 +153,7 @@ impl Copying<'_> {
 /// that says nothing of operations.
 ///
 /// # Safety
-/// `data` is the pointer to a [`Copying`] that was registered, and nothing else uses it.
+/// `data` is the pointer to a [`CopyingEvents`] that was registered, and nothing else uses it.
 unsafe fn pass(
     data: *mut c_void,
     time: u64,
@@ -160,7 +161,7 @@ unsafe fn pass(
     write: impl FnOnce(&Otf2Library, *mut abi::EventWriter) -> Result<(), Otf2Error>,
 ) -> abi::CallbackCode {
     // SAFETY: the caller guarantees the pointer.
-    let copying = unsafe { &mut *data.cast::<Copying<'_>>() };
+    let copying = unsafe { &mut *data.cast::<CopyingEvents<'_>>() };
     if copying.failed.is_some() {
         return abi::GO_ON;
     }

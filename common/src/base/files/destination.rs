@@ -69,10 +69,14 @@ fn target(place: &Path) -> Target {
 }
 
 /// Writes a text piece by piece.
-type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+type ContentWriter<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 /// Writes a text. A file gets it piece by piece, so that a long text never is in memory.
-fn write_by(place: &Path, content: Content<'_>, appear: impl FnOnce(NewFile) -> io::Result<()>) -> io::Result<()> {
+fn write_by(
+    place: &Path,
+    content: ContentWriter<'_>,
+    appear: impl FnOnce(NewFile) -> io::Result<()>,
+) -> io::Result<()> {
     match target(place) {
         Target::Descriptor(descriptor) => write_into_descriptor(descriptor, &text(content)?),
         Target::Stream => write_into(place, &text(content)?),
@@ -157,7 +161,7 @@ fn json(value: &impl Serialize) -> impl Fn(&mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn text(content: Content<'_>) -> io::Result<Vec<u8>> {
+fn text(content: ContentWriter<'_>) -> io::Result<Vec<u8>> {
     let mut text = TextInMemory(Vec::new());
     content(&mut text)?;
     Ok(text.0)

@@ -4,7 +4,7 @@ use super::Assembly;
 use crate::collect::operations::OperationsUnderWay;
 use crate::launch::times::Replay;
 use crate::operation::Operation;
-use crate::operation::kernels::When;
+use crate::operation::kernels::KernelTiming;
 use crate::record::slot::SlotContent;
 
 /// Marks all these operations as heard of.
@@ -44,14 +44,14 @@ impl Assembly {
     }
 
     /// Takes in a kernel's launch: its time is to come, or there is none.
-    pub(crate) fn launched(&mut self, first: u64, stamps: bool, when: When) {
+    pub(crate) fn launched(&mut self, first: u64, stamps: bool, when: KernelTiming) {
         let Self { kernels, operations, touched, .. } = self;
         hear_all(operations, touched, kernels.launched(first, stamps, when));
     }
 
     /// Takes in a kernel's time, or that there is none.
-    pub(crate) fn timed(&mut self, first: u64, when: When) {
-        if let (When::Timed(time), Some(clocks)) = (when, &mut self.clocks) {
+    pub(crate) fn timed(&mut self, first: u64, when: KernelTiming) {
+        if let (KernelTiming::Timed(time), Some(clocks)) = (when, &mut self.clocks) {
             clocks.events.told(time.learnt, time.stop);
             clocks.events.enqueued(time.before, time.first);
             if let Some(anchor) = time.anchor {
@@ -63,7 +63,7 @@ impl Assembly {
     }
 
     /// Sets what is known of a kernel's time.
-    pub(super) fn learn(&mut self, first: u64, when: When) {
+    pub(super) fn learn(&mut self, first: u64, when: KernelTiming) {
         let Self { kernels, operations, touched, .. } = self;
         hear_all(operations, touched, kernels.learn(first, when));
     }
@@ -87,7 +87,7 @@ impl Assembly {
     pub(crate) fn take_replays(&mut self) -> Vec<Replay> {
         let (replays, without_events) = self.replays.take();
         for first in without_events {
-            self.timed(first, When::Unheard);
+            self.timed(first, KernelTiming::Unheard);
         }
         replays
     }
@@ -107,14 +107,14 @@ impl Assembly {
     ) {
         let first = operation.first_of_kernel();
         if self.replays.begun(event, first, is_captured, is_skipped) {
-            self.learn(first, When::Awaited);
+            self.learn(first, KernelTiming::Awaited);
         }
     }
 
     /// Gives up the replays whose times are to come: nothing more will come at all.
     pub(super) fn end_replays(&mut self) {
         for first in self.replays.end() {
-            self.kernels.learn(first, When::Unheard);
+            self.kernels.learn(first, KernelTiming::Unheard);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::collect::in_step::InStep;
 use crate::collect::operations::Chosen;
 use crate::collect::pulse;
 use crate::launch::Untimed;
-use crate::operation::kernels::{CommunicatorKernels, When};
+use crate::operation::kernels::{CommunicatorKernels, KernelTiming};
 use crate::operation::verdict::{Cause, JudgedTime, StampVerdict};
 use crate::operation::{Operation, Timing};
 use std::collections::VecDeque;
@@ -215,7 +215,7 @@ impl Deciding<'_> {
                 clocks.stamps.enqueued(not_begun.get(), span.0);
             }
             // its stamps lie between the events even where they are not the kernel's begin and end
-            if let (When::Timed(time), false) = (kernel.when, kernel.unstamped) {
+            if let (KernelTiming::Timed(time), false) = (kernel.when, kernel.unstamped) {
                 clocks.both(span, (time.first, time.stop), is_whole);
             }
         }

@@ -14,12 +14,12 @@ const MOST_HEARD: usize = 4096;
 
 /// A report of a kernel's launch or time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Heard {
+pub(super) struct LaunchReport {
     kernel: KernelId,
     news: OfKernel,
 }
 
-impl Heard {
+impl LaunchReport {
     pub(super) fn of(LaunchOutcome { kernel, time, is_over, .. }: LaunchOutcome) -> Self {
         let news = match time {
             Err(cause) if !is_over => OfKernel::GivenUp(cause),
@@ -46,9 +46,11 @@ impl Collector {
                 if let Ok(time) = outcome.time {
                     launch::report(outcome.number, time);
                 }
-                heard.push(Heard::of(outcome));
+                heard.push(LaunchReport::of(outcome));
             });
-            heard.extend(launches.take_reached().into_iter().map(|kernel| Heard { kernel, news: OfKernel::Reached }));
+            heard.extend(
+                launches.take_reached().into_iter().map(|kernel| LaunchReport { kernel, news: OfKernel::Reached }),
+            );
         }
         self.hand_on();
         self.tell_failure();
@@ -57,7 +59,7 @@ impl Collector {
     /// Takes in the news from the launching threads.
     fn take_news(&mut self) {
         let Self { recorder, launches, heard, .. } = self;
-        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(Heard { kernel, news }));
+        times::take_news(&recorder.launches, launches, |kernel, news| heard.push(LaunchReport { kernel, news }));
     }
 
     /// Holds the replays of graphs that were read against the times of their events that were read.
@@ -73,7 +75,7 @@ impl Collector {
         let may_lack = recorder.launches.have_lost_news() || switching::has_any_switched();
         for communicator in communicators.values_mut() {
             let context = communicator.id();
-            let of_kernel = |order, news| Heard { kernel: KernelId { context, order }, news };
+            let of_kernel = |order, news| LaunchReport { kernel: KernelId { context, order }, news };
             for replay in communicator.take_replays() {
                 if !launches.replayed(context, replay) {
                     heard.push(of_kernel(replay.first, untimed));
@@ -96,7 +98,7 @@ impl Collector {
     pub(super) fn close_graphs(&mut self, pool: u32) {
         for (context, replay) in self.launches.close_graphs(pool) {
             let kernel = KernelId { context, order: replay.first };
-            self.heard.push(Heard { kernel, news: OfKernel::Missed });
+            self.heard.push(LaunchReport { kernel, news: OfKernel::Missed });
         }
     }
 
@@ -104,7 +106,7 @@ impl Collector {
     /// wait.
     pub(super) fn hand_on(&mut self) {
         for heard in std::mem::take(&mut self.heard) {
-            let Heard { kernel: KernelId { context, order }, news } = heard;
+            let LaunchReport { kernel: KernelId { context, order }, news } = heard;
             match self.communicators.get_mut(&context.index()).filter(|found| found.id() == context) {
                 Some(communicator) => communicator.heard(order, news, &mut self.figures),
                 None => {

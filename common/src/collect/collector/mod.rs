@@ -19,7 +19,7 @@ use crate::figures::timeline::Timeline;
 use crate::figures::{missing, timeline};
 use crate::launch::lag::Pause;
 use crate::launch::share::Watch;
-use crate::launch::times::Times;
+use crate::launch::times::LaunchTimes;
 use crate::record::context::switching::Switched;
 use crate::record::grace::Graces;
 use crate::record::news::News;
@@ -27,7 +27,7 @@ use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::status;
 use crate::summary::Summary;
-use launches::Heard;
+use launches::LaunchReport;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Once;
@@ -64,20 +64,20 @@ struct Collector {
     introductions: Introductions,
     graces: Graces,
     figures: Figures,
-    launches: Times,
+    launches: LaunchTimes,
     share: Watch,
     pause: Pause,
     in_one_queue: bool,
     told_failure: bool,
     /// Reports of launches that have not been passed on.
-    heard: Vec<Heard>,
+    heard: Vec<LaunchReport>,
     /// Communicators that have ended, for the status file.
     past: VecDeque<status::StatusCommunicator>,
 }
 
 impl Collector {
     fn new(recorder: &'static Recorder) -> Self {
-        let mut launches = Times::default();
+        let mut launches = LaunchTimes::default();
         if recorder.settings.status.is_some() {
             launches.follow_begins();
         }
@@ -196,8 +196,9 @@ impl Collector {
                     // reads the replays that the times belong to
                     self.round(false);
                 }
-                let left =
-                    self.launches.close(pool, &self.recorder.launches, |outcome| self.heard.push(Heard::of(outcome)));
+                let left = self
+                    .launches
+                    .close(pool, &self.recorder.launches, |outcome| self.heard.push(LaunchReport::of(outcome)));
                 self.close_graphs(pool);
                 self.hand_on();
                 self.recorder.launches.close(pool, left);

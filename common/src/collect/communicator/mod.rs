@@ -18,7 +18,7 @@ use crate::figures::series;
 use crate::launch::times::{OfKernel, Replay};
 use crate::nvlink;
 use crate::operation::Operation;
-use crate::operation::kernels::When;
+use crate::operation::kernels::KernelTiming;
 use crate::operation::verdict::{Cause, JudgedTime, StampVerdict};
 use crate::origin;
 use crate::record::context::Context;
@@ -256,11 +256,13 @@ impl FollowedCommunicator {
             OfKernel::Captured(call) => self.assembly.captured(call),
             OfKernel::Ambiguous(call) => self.assembly.forget_captured(call),
             // as without events: a replay of the recording cannot know more
-            OfKernel::Missed => self.assembly.timed(first, When::Unheard),
-            OfKernel::GivenUp(cause) => self.assembly.timed(first, When::Untimed(cause)),
-            OfKernel::Launched { stamps } => self.assembly.launched(first, stamps, When::Awaited),
-            OfKernel::Untimed { cause, stamps } => self.assembly.launched(first, stamps, When::Untimed(cause)),
-            OfKernel::Ran(time) => self.assembly.timed(first, time.map_or_else(When::Untimed, When::Timed)),
+            OfKernel::Missed => self.assembly.timed(first, KernelTiming::Unheard),
+            OfKernel::GivenUp(cause) => self.assembly.timed(first, KernelTiming::Untimed(cause)),
+            OfKernel::Launched { stamps } => self.assembly.launched(first, stamps, KernelTiming::Awaited),
+            OfKernel::Untimed { cause, stamps } => self.assembly.launched(first, stamps, KernelTiming::Untimed(cause)),
+            OfKernel::Ran(time) => {
+                self.assembly.timed(first, time.map_or_else(KernelTiming::Untimed, KernelTiming::Timed))
+            }
         }
     }
 

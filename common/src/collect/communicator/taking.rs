@@ -48,9 +48,9 @@ mod tests {
     use super::*;
     use crate::event::kind::EventKind;
     use crate::event::name::FunctionName;
-    use crate::figures::series::{Of, Token, want};
+    use crate::figures::series::{Of, SeriesName, want};
     use crate::launch::{KernelTime, Untimed};
-    use crate::operation::kernels::{CommunicatorKernels, When};
+    use crate::operation::kernels::{CommunicatorKernels, KernelTiming};
     use crate::operation::tests::recorded;
     use crate::operation::verdict::StampVerdict;
     use crate::record::payload::{OfOperation, StartOrder};
@@ -82,7 +82,7 @@ mod tests {
             (1..).zip(operations).map(|(distance, of)| operation(of, distance, &mut kernels)).collect::<Vec<_>>();
         kernels.learn(
             0,
-            When::Timed(KernelTime {
+            KernelTiming::Timed(KernelTime {
                 start: 5000,
                 stop: 9096,
                 first: 5000,
@@ -108,7 +108,7 @@ mod tests {
                 show(operation, judged, (place, 2), &mut figures);
             }
             let series = crate::figures::metric::series("nccl_window_effective_busbw").unwrap();
-            let points = figures.series.points(Token { series, of: Of::Communicator(number) }, 1.0);
+            let points = figures.series.points(SeriesName { series, of: Of::Communicator(number) }, 1.0);
             // 1 MiB each, by two ranks, factor 1, in 4096 ns
             assert_eq!(points.iter().map(|point| point.value).collect::<Vec<_>>(), [2.0 * 256.0]);
         }

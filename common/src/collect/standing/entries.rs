@@ -13,7 +13,7 @@ const MOST_LEFT: usize = 65_536;
 
 /// A kernel channel that was read before its operation.
 #[derive(Debug, Clone, Copy)]
-struct Early {
+struct EarlyChannel {
     operation: u64,
     begun: Option<u64>,
     ended: Option<u64>,
@@ -24,7 +24,7 @@ struct Early {
 pub(super) struct Entries {
     /// Oldest first.
     all: Vec<StandingEntry>,
-    early: Vec<Early>,
+    early: Vec<EarlyChannel>,
     /// Orders of the operations that left the list unfinished, and whether each has begun.
     left: BTreeMap<u64, bool>,
     /// The latest kernel that its stream has come to, by the order of its first operation, and when that was seen.
@@ -61,7 +61,7 @@ impl Entries {
         self.all.push(entry);
         self.catch_up(first, order);
         if operation != 0 && !self.early.is_empty() {
-            for Early { begun, ended, .. } in
+            for EarlyChannel { begun, ended, .. } in
                 self.early.extract_if(.., |early| early.operation == operation).collect::<Vec<_>>()
             {
                 if let Some(time) = begun {
@@ -109,7 +109,7 @@ impl Entries {
 
     pub(super) fn channel_begun(&mut self, operation: u64, time: u64) {
         let Some(place) = self.of_operation(operation) else {
-            return self.remember(Early { operation, begun: Some(time), ended: None });
+            return self.remember(EarlyChannel { operation, begun: Some(time), ended: None });
         };
         let entry = &mut self.all[place];
         entry.kernels[0] += 1;
@@ -123,7 +123,7 @@ impl Entries {
     /// order `trusted_below`. Returns whether its operation has finished now.
     pub(super) fn channel_ended(&mut self, operation: u64, time: u64, trusted_below: u64) -> bool {
         let Some(place) = self.of_operation(operation) else {
-            self.remember(Early { operation, begun: None, ended: Some(time) });
+            self.remember(EarlyChannel { operation, begun: None, ended: Some(time) });
             return false;
         };
         let entry = &mut self.all[place];
@@ -135,7 +135,7 @@ impl Entries {
         has_run
     }
 
-    fn remember(&mut self, early: Early) {
+    fn remember(&mut self, early: EarlyChannel) {
         if early.operation != 0 && self.early.len() < MOST_EARLY {
             self.early.push(early);
         }

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub use line::WindowTotals;
-pub use token::{Of, Token};
+pub use token::{Of, SeriesName};
 
 /// A value at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -173,7 +173,7 @@ impl SeriesStore {
     }
 
     /// Returns the points of a series in the order of time, as Score-P wants them, each at its window's end.
-    pub fn points(&self, Token { series, of }: Token, nanoseconds_per_tick: f64) -> Vec<Point> {
+    pub fn points(&self, SeriesName { series, of }: SeriesName, nanoseconds_per_tick: f64) -> Vec<Point> {
         let value = |sums: &WindowTotals| sums.value(series.figure, nanoseconds_per_tick);
         let of_line = |line: &OwnWindows, windows: &Windows| points(windows, |opening| line.end_of(opening), value);
         match of {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::figures::metric::series;
 
-fn token(name: &str, of: Of) -> Token {
-    Token { series: series(name).unwrap(), of }
+fn token(name: &str, of: Of) -> SeriesName {
+    SeriesName { series: series(name).unwrap(), of }
 }
 
 fn sent(bytes: u64) -> WindowTotals {

@@ -1,6 +1,6 @@
 //! The names of series: a figure's name, and whose values they are.
 
-use crate::figures::metric::{PROCESS_SERIES, SERIES, Series};
+use crate::figures::metric::{PROCESS_SERIES, SERIES, SeriesMetric};
 use std::fmt::{self, Display, Formatter};
 
 /// The communicators and peers that a series covers.
@@ -18,9 +18,9 @@ pub enum Of {
 
 /// A series: `nccl_window_effective_busbw#0`, `nccl_window_transfer_rate#0@3`, `nccl_window_effective_busbw#other`.
 #[derive(Debug, Clone, Copy)]
-pub struct Token {
+pub struct SeriesName {
     /// The figure's series.
-    pub series: &'static Series,
+    pub series: &'static SeriesMetric,
     /// The communicators and peers.
     pub of: Of,
 }
@@ -32,7 +32,7 @@ impl Of {
     }
 }
 
-impl Token {
+impl SeriesName {
     /// Parses a series' name; `None` if no series has it.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(series) = PROCESS_SERIES.iter().find(|series| series.name == text) {
@@ -61,7 +61,7 @@ fn number(digits: &str) -> Option<u32> {
     (number.to_string() == digits).then_some(number)
 }
 
-impl Display for Token {
+impl Display for SeriesName {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let name = self.series.name;
         match self.of {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_name_tells_the_communicator_and_the_peer() {
-        let of = |text: &str| Token::parse(text).map(|token| (token.series.name, token.of));
+        let of = |text: &str| SeriesName::parse(text).map(|token| (token.series.name, token.of));
         assert_eq!(of("nccl_window_effective_busbw#2"), Some(("nccl_window_effective_busbw", Of::Communicator(2))));
         assert_eq!(of("nccl_window_transfer_rate#0@3"), Some(("nccl_window_transfer_rate", Of::Peer(0, 3))));
         assert_eq!(of("nccl_window_collective_time#other"), Some(("nccl_window_collective_time", Of::Other)));
@@ -90,7 +90,7 @@ mod tests {
             "nccl_window_transfer_latency#7@12",
             "nccl_window_transfer_rate#other",
         ] {
-            assert_eq!(Token::parse(text).unwrap().to_string(), text);
+            assert_eq!(SeriesName::parse(text).unwrap().to_string(), text);
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
             "nccl_nvlink_sent_rate#0",
             "#0",
         ] {
-            assert!(Token::parse(text).is_none(), "{text}");
+            assert!(SeriesName::parse(text).is_none(), "{text}");
         }
     }
 }

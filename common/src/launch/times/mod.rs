@@ -32,7 +32,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// The event of a context behind which the next events are placed.
 #[derive(Debug)]
-struct Reference {
+struct ReferenceEvent {
     /// The event's launch, which nobody else may use meanwhile; `None` for an anchor's event.
     launch: Option<Box<Launch>>,
     /// Generation of the pool when the event was made.
@@ -64,10 +64,10 @@ impl LaunchOutcome {
 
 /// Launches whose times are to come.
 #[derive(Debug, Default)]
-pub struct Times {
+pub struct LaunchTimes {
     /// By pool and stream, in the order of the launches: the events of a stream happen one after the other.
     under_way: FxHashMap<(usize, usize), VecDeque<Box<Launch>>>,
-    references: FxHashMap<usize, Reference>,
+    references: FxHashMap<usize, ReferenceEvent>,
     /// Launches of a recording, in the order in which the recorder learnt their times.
     recorded: VecDeque<Box<Launch>>,
     /// The system's real time at a time in ticks: the epoch of the events' clocks.
@@ -81,7 +81,7 @@ pub struct Times {
     anchors: Anchors,
 }
 
-impl Times {
+impl LaunchTimes {
     /// Asks about the event before a launch, too, from now on, as long as the event after it has not happened.
     pub fn follow_begins(&mut self) {
         self.reached = Some(Vec::new());
@@ -141,7 +141,7 @@ impl Times {
                     });
                     if let Some((anchor, event, generation)) = kept {
                         graphs.saw((pool, generation), (anchor.from, anchor.time), (anchor.until, anchor.time), scale);
-                        let reference = Reference { launch: None, generation, event, time: anchor.time };
+                        let reference = ReferenceEvent { launch: None, generation, event, time: anchor.time };
                         refer(references, pool, reference, launches);
                     }
                 }
@@ -164,7 +164,7 @@ impl Times {
                         break;
                     };
                     let learnt = CLOCK.now();
-                    let of_now = |reference: &&Reference| !launches.is_of_before(pool, reference.generation);
+                    let of_now = |reference: &&ReferenceEvent| !launches.is_of_before(pool, reference.generation);
                     let stopped = match references.get(&pool).filter(of_now) {
                         Some(of) => calls.elapsed(of.event, last).map(|after| of.time.saturating_add_signed(after)),
                         None => Some(epoch.at(launch.before, scale).saturating_add(lasted.max(0).cast_unsigned())),
@@ -181,7 +181,7 @@ impl Times {
                         let time = begin(host, &launch, events, (learnt, anchor), scale);
                         each(LaunchOutcome { kernel, number: launch.number, time, is_over: true });
                     }
-                    let reference = Reference { launch: Some(launch), generation, event: last, time: stopped };
+                    let reference = ReferenceEvent { launch: Some(launch), generation, event: last, time: stopped };
                     refer(references, pool, reference, launches);
                 }
             }
@@ -315,7 +315,12 @@ impl Times {
 }
 
 /// Measures the times of a pool's events from this one on.
-fn refer(references: &mut FxHashMap<usize, Reference>, pool: usize, reference: Reference, launches: &Launches) {
+fn refer(
+    references: &mut FxHashMap<usize, ReferenceEvent>,
+    pool: usize,
+    reference: ReferenceEvent,
+    launches: &Launches,
+) {
     if let Some(launch) = references.insert(pool, reference).and_then(|before| before.launch) {
         launches.give_back(launch);
     }

@@ -1,6 +1,6 @@
 //! News of kernels, from the launching threads and from CUDA's events, for the collector.
 
-use super::{Replay, Times};
+use super::{LaunchTimes, Replay};
 use crate::launch::launches::Launches;
 use crate::launch::{KernelId, KernelTime, News, Untimed};
 
@@ -34,7 +34,7 @@ pub enum OfKernel {
 }
 
 /// Takes in the news from the launching threads. Calls `each` for every kernel before its time.
-pub fn take_news(launches: &Launches, times: &mut Times, mut each: impl FnMut(KernelId, OfKernel)) {
+pub fn take_news(launches: &Launches, times: &mut LaunchTimes, mut each: impl FnMut(KernelId, OfKernel)) {
     for news in launches.heard() {
         match news {
             // the events' context has ended or was reset: CUDA may not know them any more

@@ -10,7 +10,7 @@ fn told(first: u64, begin: Option<u64>, last: u64) -> Result<(u64, u64), Untimed
 
 /// Returns the outcomes of launches of one communicator: when each began and returned, ticks, with its times.
 fn of<const COUNT: usize>(launches: [(u64, u64, Recorded); COUNT]) -> Vec<Result<(u64, u64), Untimed>> {
-    let (mut times, mut found) = (Times::default(), Vec::new());
+    let (mut times, mut found) = (LaunchTimes::default(), Vec::new());
     for (order, (before, after, recorded)) in (0..).zip(launches) {
         let kernel = Some(KernelId { context: Handle::new(1, 1), order });
         times.await_launch(Box::new(Launch {

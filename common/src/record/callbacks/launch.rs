@@ -17,7 +17,7 @@ use crate::record::thread::ThreadCell;
 use crate::record::thread::launching::Silent;
 
 /// A launch with its events, or the reason why it has none. Neither, where nobody wants events.
-type Begun = (Option<Box<Launch>>, Option<Untimed>);
+type BegunLaunch = (Option<Box<Launch>>, Option<Untimed>);
 
 /// Reports that a launch or its operations have started. For an outer group's kernel, the group ends there.
 pub(super) fn started(handle: u64) {
@@ -129,7 +129,7 @@ impl Recorder {
     /// Records the first event in the stream. `pool` is the pool of the stream's CUDA context, where that is known and
     /// may not be the current context.
     #[cold]
-    fn events(&self, cell: &ThreadCell, stream: usize, pool: Option<u32>) -> Begun {
+    fn events(&self, cell: &ThreadCell, stream: usize, pool: Option<u32>) -> BegunLaunch {
         if let Some(recorded) = cell.launching.take_recorded() {
             return (Some(self.launches.recorded(recorded, cell.now())), None);
         }
@@ -161,7 +161,7 @@ impl Recorder {
 
     /// Begins the events around a launch into a stream that is captured. `None` if the stream is not captured.
     #[cold]
-    fn events_in_graph(&self, cell: &ThreadCell, context: u64, index: u32, stream: usize) -> Option<Begun> {
+    fn events_in_graph(&self, cell: &ThreadCell, context: u64, index: u32, stream: usize) -> Option<BegunLaunch> {
         let first_call = cell.launching.first_launch(index);
         if let Some((call, context)) = cell.launching.take_captured() {
             self.launches.tell(News::Ambiguous { context, call });

@@ -19,7 +19,7 @@ pub const MOST: usize = if cfg!(loom) { 1 } else { 4096 };
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
 #[repr(align(64))]
-struct Orders {
+struct StartOrders {
     /// Operations and API calls started so far: the order of their starts.
     next: AtomicU64,
     /// Place in the order of the first operation or call that found no room; `u64::MAX` for none.
@@ -37,7 +37,7 @@ pub struct Context {
     known: AtomicU32,
     /// The window that takes new events, 0 to 3.
     filling: AtomicU32,
-    orders: Orders,
+    orders: StartOrders,
     api_calls: AtomicBool,
     /// This process' rank in it; valid once `told` is set.
     rank: AtomicI32,

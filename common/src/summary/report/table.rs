@@ -48,7 +48,7 @@ pub struct TextTable<const N: usize> {
 
 /// The steps taken to narrow a table.
 #[derive(Debug, Clone, Copy, Default)]
-struct Shape {
+struct NarrowTable {
     has_broken_headings: bool,
     has_short_communicators: bool,
     left_out: usize,
@@ -95,12 +95,12 @@ impl<const N: usize> TextTable<N> {
     pub fn fitted(&self, width: Option<u16>) -> (String, &[&'static str]) {
         let fits =
             |table: &str| width.is_none_or(|width| table.lines().all(|line| line.chars().count() <= width.into()));
-        let whole = self.laid_out(Shape::default());
+        let whole = self.laid_out(NarrowTable::default());
         if fits(&whole) {
             return (whole, &[]);
         }
-        let broken = Shape { has_broken_headings: true, ..Shape::default() };
-        let narrower = |left_out| Shape { has_short_communicators: self.is_shortened, left_out, ..broken };
+        let broken = NarrowTable { has_broken_headings: true, ..NarrowTable::default() };
+        let narrower = |left_out| NarrowTable { has_short_communicators: self.is_shortened, left_out, ..broken };
         let mut shapes = std::iter::once(broken).chain((0..=self.dispensable.len()).map(narrower));
         let narrowest = narrower(self.dispensable.len());
         let (shape, text) = shapes
@@ -109,7 +109,7 @@ impl<const N: usize> TextTable<N> {
         (text, &self.dispensable[..shape.left_out])
     }
 
-    fn laid_out(&self, shape: Shape) -> String {
+    fn laid_out(&self, shape: NarrowTable) -> String {
         let gone = &self.dispensable[..shape.left_out];
         let shown: Vec<usize> = (0..N).filter(|&column| !gone.contains(&self.header[column])).collect();
         let cell = |row: &[String; N], column: usize| match column {

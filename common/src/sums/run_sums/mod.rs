@@ -12,7 +12,7 @@ use crate::operation::verdict::JudgedTime;
 use crate::operation::verdict::StampVerdict;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use moved::{Moved, OverNvlink};
+pub use moved::{MovedBytes, OverNvlink};
 pub use operations::OperationSum;
 pub use transfers::{ChannelSum, PairSum, TransferKey};
 

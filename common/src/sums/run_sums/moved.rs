@@ -4,25 +4,25 @@ use super::RankSums;
 use super::adding::grow;
 use crate::hardware::Ways;
 use crate::operation::Operation;
-use crate::operation::nvlink::{Unknown, moved};
+use crate::operation::nvlink::{UnknownBytes, moved};
 use std::collections::BTreeMap;
 
 /// What the operations of each rank should have moved; after its communicator's end, by the GPU that the rank was on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OverNvlink {
-    ranks: BTreeMap<RankSums, Moved>,
-    ended: BTreeMap<Option<String>, Moved>,
+    ranks: BTreeMap<RankSums, MovedBytes>,
+    ended: BTreeMap<Option<String>, MovedBytes>,
 }
 
 impl OverNvlink {
     /// Returns the sums of a rank.
-    pub(super) fn of(&mut self, rank: RankSums) -> &mut Moved {
+    pub(super) fn of(&mut self, rank: RankSums) -> &mut MovedBytes {
         self.ranks.entry(rank).or_default()
     }
 
     /// Notes the numbers of ranks and nodes of a rank's communicator. The first ones hold.
     pub(super) fn count_members(&mut self, rank: RankSums, members: (i32, i32)) {
-        self.ranks.entry(rank).or_insert_with(|| Moved { members, ..Moved::default() });
+        self.ranks.entry(rank).or_insert_with(|| MovedBytes { members, ..MovedBytes::default() });
     }
 
     /// Keeps the sums of a rank, whose communicator has ended, under its GPU alone.
@@ -33,7 +33,7 @@ impl OverNvlink {
     }
 
     /// Returns the sums of each GPU; `gpu` names that of a rank. Ranks whose GPU is not known stand under `None`.
-    pub fn by_gpu(&self, gpu: impl Fn(RankSums) -> Option<String>) -> BTreeMap<Option<String>, Moved> {
+    pub fn by_gpu(&self, gpu: impl Fn(RankSums) -> Option<String>) -> BTreeMap<Option<String>, MovedBytes> {
         let mut sums = self.ended.clone();
         self.ranks.iter().for_each(|(&rank, moved)| sums.entry(gpu(rank)).or_default().merge(moved));
         sums
@@ -42,7 +42,7 @@ impl OverNvlink {
 
 /// What the operations of a rank, or of several ranks, should have moved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct MovedBytes {
     /// Numbers of ranks and nodes of the communicator.
     pub(crate) members: (i32, i32),
     /// Number of operations whose bytes are known.
@@ -50,10 +50,10 @@ pub struct Moved {
     /// Their bytes.
     pub bytes: Ways<u64>,
     /// Numbers of operations whose bytes are not known, by the reason.
-    pub unknown: BTreeMap<Unknown, u64>,
+    pub unknown: BTreeMap<UnknownBytes, u64>,
 }
 
-impl Moved {
+impl MovedBytes {
     /// Adds an operation of rank `rank`.
     pub(super) fn add(&mut self, operation: &Operation, rank: i32) {
         match moved(operation, rank, self.members) {

@@ -11,7 +11,7 @@ const STEPS: usize = 64;
 
 /// A step, by its proxy operation and step number, and the number that NCCL holds for it.
 #[derive(Clone, Copy)]
-struct Noted {
+struct ChainStep {
     parent: u64,
     step: i32,
     number: u64,
@@ -19,7 +19,7 @@ struct Noted {
 
 thread_local! {
     // without drop, so that it stays usable until the thread has ended
-    static NOTED: [Cell<Noted>; STEPS] = const { [const { Cell::new(Noted { parent: 0, step: 0, number: 0 }) }; STEPS] };
+    static NOTED: [Cell<ChainStep>; STEPS] = const { [const { Cell::new(ChainStep { parent: 0, step: 0, number: 0 }) }; STEPS] };
 }
 
 /// Notes that the calling thread starts a step. Returns the number that NCCL held when the thread last started the same
@@ -30,7 +30,7 @@ pub(super) fn forgotten(parent: u64, step: i32, number: u64) -> Option<u64> {
     }
     NOTED.with(|noted| {
         let place = (parent.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - STEPS.ilog2())) as usize;
-        let before = noted[place].replace(Noted { parent, step, number });
+        let before = noted[place].replace(ChainStep { parent, step, number });
         (before.parent == parent && before.step == step && before.number != number).then_some(before.number)
     })
 }

@@ -10,14 +10,14 @@ type LaneMark = (usize, u64);
 ///
 /// When no thread is left, memory holds all records whose places in the order were given out before the period.
 #[derive(Debug, Default)]
-pub(super) struct Grace {
+pub(super) struct TapGrace {
     inside: Vec<LaneMark>,
     /// Callbacks that are no longer waited for. Mostly a signal handler has left the callback (siglongjmp), and the
     /// thread has made no other callback since.
     given_up: Vec<LaneMark>,
 }
 
-impl Grace {
+impl TapGrace {
     /// Begins a period for all places given out before this call. The caller has read the number of these places
     /// before.
     pub(super) fn begin(&mut self, memory: &Memory) {
@@ -48,8 +48,8 @@ fn is_inside(memory: &Memory, &(lane, mark): &LaneMark) -> bool {
 mod tests {
     use super::*;
 
-    fn begun(memory: &Memory) -> Grace {
-        let mut grace = Grace::default();
+    fn begun(memory: &Memory) -> TapGrace {
+        let mut grace = TapGrace::default();
         grace.begin(memory);
         grace
     }

@@ -1,7 +1,7 @@
 //! The thread that writes parts of the recording while the process runs.
 
 use super::Recording;
-use super::grace::Grace;
+use super::grace::TapGrace;
 use common::last_work::{LastWork, Promise};
 use common::pause::pause;
 use common::{log, own_thread};
@@ -52,7 +52,7 @@ fn write_every(recording: &Recording, interval: Option<Duration>, last: &Promise
     recording.look_for_place();
     let mut due = interval.and_then(|interval| Instant::now().checked_add(interval.min(FIRST)));
     let mut wanted: Option<WantedPart> = None;
-    let mut grace = Grace::default();
+    let mut grace = TapGrace::default();
     while !last.keep_within(interval.map_or(IDLE, |interval| LOOK.min(interval)), |end| recording.write_last(end)) {
         let Some(interval) = interval else { continue };
         if due.is_some_and(|due| Instant::now() >= due) || recording.memory.is_pressed() {

@@ -5,7 +5,7 @@
 //! on.
 
 use super::computation::Computation;
-use super::sweep::{Doing, Stretch, Sweep};
+use super::sweep::{Doing, GpuStretch, Sweep};
 use crate::analysis::steps::StepEvent;
 use crate::answer::GpuBudget;
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ pub(crate) struct Spent {
 
 /// A step that a GPU has ended.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ended {
+pub(crate) struct EndedGpuStep {
     /// Number, warm-up included.
     pub(crate) step: u64,
     begin: i64,
@@ -49,7 +49,7 @@ pub(crate) struct Ended {
     pub(super) dimensions: Vec<Spent>,
 }
 
-impl Ended {
+impl EndedGpuStep {
     /// Returns the time with no NCCL under way, nanoseconds.
     pub(crate) fn outside_ns(&self) -> u64 {
         self.budget.computing_ns + self.budget.idle_ns
@@ -63,9 +63,9 @@ pub(super) struct GpuQueue {
     sweep: Sweep,
     dimensions: Vec<Sweep>,
     pub(super) computation: Computation,
-    open: Option<Ended>,
+    open: Option<EndedGpuStep>,
     /// The open step as it was when all of its calls had ended.
-    complete: Option<Ended>,
+    complete: Option<EndedGpuStep>,
     /// Calls that came too late for their time.
     pub(super) late: u64,
 }
@@ -76,7 +76,7 @@ impl GpuQueue {
     }
 
     /// Takes in what happens to the GPU's step. Steps that end with it are added to `ended`.
-    pub(super) fn event(&mut self, event: StepEvent, ended: &mut Vec<Ended>) {
+    pub(super) fn event(&mut self, event: StepEvent, ended: &mut Vec<EndedGpuStep>) {
         let (StepEvent::Begin(_, at) | StepEvent::Leave(at) | StepEvent::Complete(_, at)) = event;
         self.enter(at, QueueChange::Event(event), ended);
     }
@@ -87,13 +87,13 @@ impl GpuQueue {
         [start, stop]: [i64; 2],
         wait: Option<i64>,
         dimension: usize,
-        ended: &mut Vec<Ended>,
+        ended: &mut Vec<EndedGpuStep>,
     ) {
         let waits_until = wait.map(|wait| start.saturating_add(wait));
         self.enter(start, QueueChange::Call { waits_until, stop: stop.max(start), dimension }, ended);
     }
 
-    fn enter(&mut self, at: i64, what: QueueChange, ended: &mut Vec<Ended>) {
+    fn enter(&mut self, at: i64, what: QueueChange, ended: &mut Vec<EndedGpuStep>) {
         let place = self.queue.iter().rposition(|(other, _)| *other <= at).map_or(0, |place| place + 1);
         self.queue.insert(place, (at, what));
         if self.queue.len() > WAITING {
@@ -102,7 +102,7 @@ impl GpuQueue {
     }
 
     /// Passes all that waits.
-    pub(super) fn finish(&mut self, ended: &mut Vec<Ended>) {
+    pub(super) fn finish(&mut self, ended: &mut Vec<EndedGpuStep>) {
         while !self.queue.is_empty() {
             self.leave(ended);
         }
@@ -110,7 +110,7 @@ impl GpuQueue {
         self.open = None;
     }
 
-    fn leave(&mut self, ended: &mut Vec<Ended>) {
+    fn leave(&mut self, ended: &mut Vec<EndedGpuStep>) {
         let Some((at, what)) = self.queue.pop_front() else { return };
         match what {
             QueueChange::Call { waits_until, stop, dimension } => {
@@ -132,7 +132,7 @@ impl GpuQueue {
         }
     }
 
-    fn pass(&mut self, event: StepEvent, ended: &mut Vec<Ended>) {
+    fn pass(&mut self, event: StepEvent, ended: &mut Vec<EndedGpuStep>) {
         let (StepEvent::Begin(_, at) | StepEvent::Leave(at) | StepEvent::Complete(_, at)) = event;
         self.go(at);
         for (dimension, sweep) in self.dimensions.iter_mut().enumerate() {
@@ -154,7 +154,7 @@ impl GpuQueue {
         }
         if let (StepEvent::Begin(step, _), false) = (event, is_complete) {
             let dimensions = vec![Spent::default(); self.dimensions.len()];
-            self.open = Some(Ended { step, begin: at, dimensions, ..Ended::default() });
+            self.open = Some(EndedGpuStep { step, begin: at, dimensions, ..EndedGpuStep::default() });
         }
     }
 
@@ -169,7 +169,7 @@ impl GpuQueue {
     }
 }
 
-fn pass_dimension(sweep: &mut Sweep, dimension: usize, to: i64, open: Option<&mut Ended>) {
+fn pass_dimension(sweep: &mut Sweep, dimension: usize, to: i64, open: Option<&mut EndedGpuStep>) {
     let spent = open.and_then(|open| open.dimensions.get_mut(dimension));
     let mut unused = Spent::default();
     let spent = spent.unwrap_or(&mut unused);
@@ -184,8 +184,8 @@ fn pass_dimension(sweep: &mut Sweep, dimension: usize, to: i64, open: Option<&mu
     });
 }
 
-impl Ended {
-    fn add(&mut self, stretch: Stretch, computed: i64) {
+impl EndedGpuStep {
+    fn add(&mut self, stretch: GpuStretch, computed: i64) {
         let length = stretch.to - stretch.from;
         let [length_ns, computed_ns, unknown_ns] = [length, computed, stretch.not_compared].map(i64::unsigned_abs);
         let alone = length_ns - computed_ns;

@@ -7,7 +7,7 @@ mod longest;
 mod shares;
 mod sweep;
 
-pub(crate) use lane::Ended;
+pub(crate) use lane::EndedGpuStep;
 
 use crate::analysis::dimension::Dimensions;
 use crate::analysis::factor::{factors, moved};
@@ -42,7 +42,7 @@ pub(crate) struct Budgets {
     timed: u64,
     /// Durations of the calls that the GPU has timed and that have no begin, nanoseconds.
     unplaced_ns: u64,
-    ended: Vec<Ended>,
+    ended: Vec<EndedGpuStep>,
     /// Steps of GPUs with known kernels, and those in which a kernel ran.
     with_kernels: u64,
     computed: u64,
@@ -109,12 +109,12 @@ impl Budgets {
     }
 
     /// Returns the steps of the GPU that have ended since the last call or event, and forgets them.
-    pub(crate) fn ended(&mut self) -> Vec<Ended> {
+    pub(crate) fn ended(&mut self) -> Vec<EndedGpuStep> {
         std::mem::take(&mut self.ended)
     }
 
     /// Counts a step that a GPU has ended.
-    pub(crate) fn end(&mut self, gpu: usize, step: u64, ended: &Ended) {
+    pub(crate) fn end(&mut self, gpu: usize, step: u64, ended: &EndedGpuStep) {
         self.shares.end(step, ended);
         self.longest.add(gpu, step, &ended.budget);
         if self.lanes.get(gpu).is_some_and(|lane| lane.computation.is_known()) {

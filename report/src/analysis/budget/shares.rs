@@ -1,6 +1,6 @@
 //! What each dimension of parallelism has of the steps.
 
-use super::lane::Ended;
+use super::lane::EndedGpuStep;
 use crate::analysis::dimension::Dimensions;
 use crate::analysis::steps::{MergeStep, PerStep, quantile};
 use crate::answer::{DimensionShare, Utilisation};
@@ -79,7 +79,7 @@ impl DimensionShares {
         share.at_full_rate += call.at_full_rate.filter(|_| call.is_timed).unwrap_or(0.0);
     }
 
-    pub(super) fn end(&mut self, step: u64, ended: &Ended) {
+    pub(super) fn end(&mut self, step: u64, ended: &EndedGpuStep) {
         let shares = self.0.of(step);
         shares.length += ended.length;
         shares.gpus += 1;

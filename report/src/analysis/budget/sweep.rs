@@ -17,7 +17,7 @@ pub(super) enum Doing {
 
 /// A stretch of time in which a GPU does one thing. Times are nanoseconds of the common clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct GpuStretch {
     pub(super) doing: Doing,
     pub(super) from: i64,
     pub(super) to: i64,
@@ -47,7 +47,7 @@ impl Sweep {
     }
 
     /// Goes on to a time, and passes the stretches before it to `each`.
-    pub(super) fn go(&mut self, to: i64, mut each: impl FnMut(Stretch)) {
+    pub(super) fn go(&mut self, to: i64, mut each: impl FnMut(GpuStretch)) {
         // the first time of all begins the way
         let mut from = if self.at == i64::MIN { to } else { self.at };
         let ends = [(Doing::Waiting, self.waits_until), (Doing::Transferring, self.busy_until), (Doing::Nothing, to)];
@@ -56,7 +56,7 @@ impl Sweep {
             if until > from {
                 let unknown =
                     if doing == Doing::Transferring { until.min(self.unknown_until).saturating_sub(from) } else { 0 };
-                each(Stretch { doing, from, to: until, not_compared: unknown.max(0) });
+                each(GpuStretch { doing, from, to: until, not_compared: unknown.max(0) });
                 from = until;
             }
         }
@@ -91,7 +91,7 @@ mod tests {
             intervals.sort_unstable();
             let mut found = [0i64; 4];
             let mut sweep = Sweep::default();
-            let mut each = |stretch: Stretch| {
+            let mut each = |stretch: GpuStretch| {
                 found[stretch.doing as usize] += stretch.to - stretch.from;
                 found[3] += stretch.not_compared;
             };

@@ -16,7 +16,7 @@ use crate::answer::{Late, Part, RankLate};
 use crate::job::Job;
 use crate::stream::{JudgedCall, Listener, Occurrence};
 use map::Map;
-use recent::{Before, Delay, Recent, Recently};
+use recent::{CallBefore, Delay, Recent, Recently};
 use worst::Worst;
 
 /// Sums of one GPU, nanoseconds.
@@ -47,12 +47,12 @@ impl GpuWaits {
 
 /// Sums and the worst operations: of the whole recording, or of the steps behind the warm-up.
 #[derive(Debug)]
-struct Tally {
+struct WaitTally {
     sums: Vec<GpuWaits>,
     worst: Worst,
 }
 
-impl Tally {
+impl WaitTally {
     fn new(gpus: usize, top: usize) -> Self {
         Self { sums: vec![GpuWaits::default(); gpus], worst: Worst::new(top) }
     }
@@ -72,7 +72,7 @@ impl Tally {
         }
     }
 
-    fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<Before>) {
+    fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<CallBefore>) {
         let is_propagated = before.is_some_and(|before| before.explains(delay.lateness));
         if let Some(sums) = self.sums.get_mut(gpu) {
             sums.last += 1;
@@ -88,9 +88,9 @@ impl Tally {
 /// Listens for waits and delays.
 #[derive(Debug)]
 pub struct WaitListener {
-    whole: Tally,
+    whole: WaitTally,
     /// The same of the steps behind the warm-up: the first operations of a job may wait for seconds.
-    of_steps: Tally,
+    of_steps: WaitTally,
     recent: Vec<Recent>,
     map: Map,
     compared: u64,
@@ -104,8 +104,8 @@ impl WaitListener {
     pub fn new(job: &Job, top: usize) -> Self {
         let gpus = job.gpus.len();
         Self {
-            whole: Tally::new(gpus, top),
-            of_steps: Tally::new(gpus, top),
+            whole: WaitTally::new(gpus, top),
+            of_steps: WaitTally::new(gpus, top),
             recent: vec![Recent::default(); gpus],
             map: Map::new(gpus),
             compared: 0,
@@ -148,7 +148,7 @@ impl WaitListener {
         })
     }
 
-    fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<Before>) {
+    fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<CallBefore>) {
         self.whole.charge(gpu, delay, before);
         if delay.is_of_step {
             self.of_steps.charge(gpu, delay, before);
@@ -180,7 +180,7 @@ impl WaitListener {
             self.of_steps.share(gpu, shared);
         }
         let Some(recent) = self.recent.get_mut(gpu) else { return };
-        let before = Before {
+        let before = CallBefore {
             function: call.function,
             communicator: call.communicator,
             wait: wait.unwrap_or(0),

@@ -46,7 +46,7 @@ impl Delay {
 
 /// The call before a late one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
+pub(super) struct CallBefore {
     pub(super) function: FunctionName,
     pub(super) communicator: usize,
     /// How long it waited, nanoseconds.
@@ -55,7 +55,7 @@ pub(super) struct Before {
     pub(super) likely: i64,
 }
 
-impl Before {
+impl CallBefore {
     /// Returns whether its wait is the cause of this lateness.
     pub(super) fn explains(&self, lateness: i64) -> bool {
         self.wait > 0 && self.wait.saturating_add(self.likely) >= lateness
@@ -67,7 +67,7 @@ impl Before {
 pub(super) struct Recently {
     pub(super) start: i64,
     pub(super) stop: i64,
-    pub(super) before: Before,
+    pub(super) before: CallBefore,
     pub(super) delay: Option<Delay>,
 }
 
@@ -86,7 +86,7 @@ impl Recent {
     }
 
     /// Adds the next call. Returns the delay that can be judged now, if there is one, with the call before it.
-    pub(super) fn add(&mut self, call: Recently) -> Option<(Delay, Option<Before>)> {
+    pub(super) fn add(&mut self, call: Recently) -> Option<(Delay, Option<CallBefore>)> {
         self.calls.push_back(call);
         if self.calls.len() - self.next <= AROUND {
             return None;
@@ -100,7 +100,7 @@ impl Recent {
     }
 
     /// Returns the next delay when no more calls come.
-    pub(super) fn rest(&mut self) -> Option<(Delay, Option<Before>)> {
+    pub(super) fn rest(&mut self) -> Option<(Delay, Option<CallBefore>)> {
         while self.next < self.calls.len() {
             let found = self.look();
             if found.is_some() {
@@ -110,7 +110,7 @@ impl Recent {
         None
     }
 
-    fn look(&mut self) -> Option<(Delay, Option<Before>)> {
+    fn look(&mut self) -> Option<(Delay, Option<CallBefore>)> {
         let call = *self.calls.get(self.next)?;
         self.next += 1;
         let delay = call.delay?;

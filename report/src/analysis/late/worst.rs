@@ -1,6 +1,6 @@
 //! The operations that cost the others most.
 
-use super::recent::{Before, Delay};
+use super::recent::{CallBefore, Delay};
 use crate::answer::WorstOperation;
 use crate::job::Job;
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 struct WorstEntry {
     gpu: usize,
     delay: Delay,
-    before: Option<Before>,
+    before: Option<CallBefore>,
     is_propagated: bool,
 }
 
@@ -26,7 +26,7 @@ impl Worst {
         Self { entries: BTreeMap::new(), most }
     }
 
-    pub(super) fn add(&mut self, gpu: usize, delay: &Delay, before: Option<Before>, is_propagated: bool) {
+    pub(super) fn add(&mut self, gpu: usize, delay: &Delay, before: Option<CallBefore>, is_propagated: bool) {
         if delay.cost == 0 {
             return;
         }

@@ -47,12 +47,12 @@ impl PairWay {
 }
 
 /// The names of the classes of a job's pairs.
-pub(super) struct Ways {
+pub(super) struct ClassNames {
     /// Adapters of each node for people, if nodes differ in them.
     adapters: BTreeMap<usize, String>,
 }
 
-impl Ways {
+impl ClassNames {
     pub(super) fn of(job: &Job) -> Self {
         let nodes: BTreeSet<usize> = job.gpus.iter().map(|gpu| gpu.node).collect();
         let mut adapters: BTreeMap<usize, String> = nodes.into_iter().map(|node| (node, job.adapters(node))).collect();

@@ -9,7 +9,7 @@ mod tests;
 use crate::answer::{Dimension, Pairs, Part, RankPair};
 use crate::job::Job;
 use crate::stream::{Listener, Message, Occurrence};
-use classes::Ways;
+use classes::ClassNames;
 use common::summary::Transfers;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ impl Messages {
                 "There are no pairs: NCCL reported no sends and receives, and no transfers over the network.".into(),
             );
         }
-        let classes = Ways::of(job);
+        let classes = ClassNames::of(job);
         let mut rows: Vec<RankPair> = rows.into_iter().map(|(key, row)| placed(job, &classes, key, row)).collect();
         outlier::mark(job, &classes::of(job, dimensions, &rows), &mut rows);
         let slow = explained::of(job, &rows);
@@ -149,7 +149,7 @@ fn add(row: &mut RankPair, of_pair: &Transfers) {
 }
 
 /// Returns a row with its keys, GPUs and class.
-fn placed(job: &Job, ways: &Ways, (comm, rank, peer): PairKey, row: RankPair) -> RankPair {
+fn placed(job: &Job, ways: &ClassNames, (comm, rank, peer): PairKey, row: RankPair) -> RankPair {
     let [from, to] = [rank, peer].map(|rank| job.gpu(comm, rank));
     let class = ways.class(job, from, to);
     RankPair { comm: format!("{comm:016x}"), rank, peer, from, to, class, ..row }

@@ -46,12 +46,12 @@ enum OneEnd {
 
 /// What rates are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Reference {
+struct ReferenceRates {
     median: f64,
     deviation: f64,
 }
 
-impl Reference {
+impl ReferenceRates {
     /// Returns the reference of some rates; `None` of fewer than four, and where all are 0.
     fn of(values: &[f64]) -> Option<Self> {
         let middle = median(values);
@@ -75,7 +75,7 @@ pub(super) fn mark(job: &Job, classes: &[Class], rows: &mut [RankPair]) {
         let known = pairs.iter().filter_map(|&place| Some((place, rate(rows.get(place)?, *measure)?)));
         let rates: Vec<(usize, Rate)> = known.collect();
         let values: Vec<f64> = rates.iter().map(|(_, rate)| rate.value).collect();
-        let Some(of_all) = Reference::of(&values) else { continue };
+        let Some(of_all) = ReferenceRates::of(&values) else { continue };
         let reference = without_a_slow_part(job, rows, &rates).unwrap_or(of_all);
         for (place, rate) in rates {
             if let Some(row) = rows.get_mut(place) {
@@ -97,7 +97,7 @@ fn rate(row: &RankPair, measure: Measure) -> Option<Rate> {
 
 /// Returns the reference of the pairs that do not go over a GPU or node that many pairs go over, nearly all of which are
 /// slow beside that reference. `None` if there is no such part.
-fn without_a_slow_part(job: &Job, rows: &[RankPair], rates: &[(usize, Rate)]) -> Option<Reference> {
+fn without_a_slow_part(job: &Job, rows: &[RankPair], rates: &[(usize, Rate)]) -> Option<ReferenceRates> {
     let node = |gpu: usize| job.gpus.get(gpu).map(|gpu| gpu.node);
     let parts = |place: usize| {
         let ends = rows.get(place).map_or([None; 2], |row| [row.from, row.to]);
@@ -111,7 +111,7 @@ fn without_a_slow_part(job: &Job, rows: &[RankPair], rates: &[(usize, Rate)]) ->
     let beside = many.filter_map(|(part, size)| {
         let (over, others): (Vec<_>, Vec<_>) = rates.iter().partition(|(place, _)| parts(*place).any(|of| of == part));
         let others: Vec<f64> = others.into_iter().map(|(_, rate)| rate.value).collect();
-        let reference = Reference::of(&others)?;
+        let reference = ReferenceRates::of(&others)?;
         let slow = over.into_iter().filter(|(_, rate)| reference.finds_slow(*rate)).count();
         (slow as f64 >= NEARLY_ALL * size as f64).then_some((slow, reference))
     });
@@ -129,24 +129,24 @@ mod tests {
     #[test]
     fn a_z_is_the_distance_in_deviations() {
         // median 10, MAD 1
-        let reference = Reference::of(&[8.0, 9.0, 10.0, 11.0, 12.0]).unwrap();
+        let reference = ReferenceRates::of(&[8.0, 9.0, 10.0, 11.0, 12.0]).unwrap();
         assert_eq!(reference.z(of(8.0, 0.0)), -2.0 / 1.4826);
         assert_eq!(reference.z(of(10.0, 0.0)), 0.0);
     }
 
     #[test]
     fn equal_rates_have_a_deviation_of_one_percent() {
-        let reference = Reference::of(&[10.0, 10.0, 10.0, 9.8, 9.6]).unwrap();
+        let reference = ReferenceRates::of(&[10.0, 10.0, 10.0, 9.8, 9.6]).unwrap();
         assert!((reference.z(of(9.6, 0.0)) + 4.0).abs() < 1e-9);
-        assert_eq!((Reference::of(&[0.0; 4]), Reference::of(&[10.0; 3])), (None, None));
+        assert_eq!((ReferenceRates::of(&[0.0; 4]), ReferenceRates::of(&[10.0; 3])), (None, None));
     }
 
     #[test]
     fn a_rate_must_be_far_below_the_median_by_either_scale_and_by_its_own_error() {
-        let reference = Reference::of(&[10.0; 6]).unwrap();
+        let reference = ReferenceRates::of(&[10.0; 6]).unwrap();
         assert_eq!([8.6, 8.4].map(|value| reference.finds_slow(of(value, 0.0))), [false, true]);
         assert_eq!([0.2, 0.4].map(|error| reference.finds_slow(of(8.4, error))), [true, false]);
-        let scattered = Reference::of(&[6.0, 8.0, 10.0, 12.0, 14.0]).unwrap();
+        let scattered = ReferenceRates::of(&[6.0, 8.0, 10.0, 12.0, 14.0]).unwrap();
         assert!(!scattered.finds_slow(of(1.0, 0.0)));
     }
 }

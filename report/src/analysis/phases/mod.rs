@@ -23,13 +23,13 @@ struct Phase {
 
 /// The phases of all GPUs on their way.
 #[derive(Debug)]
-pub(crate) struct Windows {
+pub(crate) struct JobPhases {
     /// The last phase and the present one.
     gpus: Vec<[Option<Phase>; 2]>,
     by_dimensions: BTreeMap<(usize, usize), Histogram>,
 }
 
-impl Windows {
+impl JobPhases {
     pub(crate) fn new(gpus: usize) -> Self {
         Self { gpus: vec![[None; 2]; gpus], by_dimensions: BTreeMap::new() }
     }

@@ -2,14 +2,14 @@
 
 use crate::analysis::factor::moved;
 use crate::analysis::sizes::Merge;
-use crate::analysis::sketch::Times;
+use crate::analysis::sketch::TimeSketch;
 use crate::stream::Occurrence;
 use common::name::FunctionName;
 use std::collections::BTreeMap;
 
 /// How NCCL does an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct How {
+pub(super) struct Algorithm {
     pub(super) algorithm: FunctionName,
     pub(super) protocol: FunctionName,
 }
@@ -19,7 +19,7 @@ pub(super) struct How {
 pub(super) struct Cell {
     pub(super) count: u64,
     /// Times from the latest begin to the latest end.
-    pub(super) transfers: Times,
+    pub(super) transfers: TimeSketch,
     /// Sum of the largest bytes of a rank, of the compared operations.
     pub(super) largest: u64,
     /// Sum of the mean bytes of the ranks, of the compared operations.
@@ -71,7 +71,7 @@ impl Merge for Cell {
 
 /// Cells by algorithm and protocol.
 #[derive(Default)]
-pub(super) struct Cells(pub(super) BTreeMap<How, Cell>);
+pub(super) struct Cells(pub(super) BTreeMap<Algorithm, Cell>);
 
 impl Merge for Cells {
     fn merge(&mut self, other: Self) {

@@ -13,7 +13,7 @@ use crate::answer::{Dimension, Part, Speed, SpeedRow};
 use crate::job::{Job, Links, reduces_in_network};
 use crate::stream::{Call, CallKind, Listener, Occurrence};
 pub use baseline::Baseline;
-use cell::{Cell, Cells, How};
+use cell::{Algorithm, Cell, Cells};
 use common::name::FunctionName;
 use row::LinkRate;
 use rustc_hash::FxHashMap;
@@ -96,7 +96,7 @@ impl Speeds {
             let dimension = dimensions.get(place).map_or("unknown", |dimension| dimension.name.as_str());
             let rate = links.of(communicator.comm, function.kind());
             for (range, cells) in sizes.into_cells() {
-                let row = |(how, cell): (How, Cell)| {
+                let row = |(how, cell): (Algorithm, Cell)| {
                     let is_given = links.is_given(communicator.comm);
                     let link = rate.filter(|_| is_given || !reduces_in_network(&how.algorithm.text()));
                     let link = link.map(|rate| LinkRate { rate, is_given });
@@ -122,7 +122,7 @@ impl Listener for Speeds {
     fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
         let (Some(function), Some(first)) = (P2pFunction::of(occurrence), occurrence.parts.first()) else { return };
         let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
-        let how = How { algorithm: first.call.algorithm, protocol: first.call.protocol };
+        let how = Algorithm { algorithm: first.call.algorithm, protocol: first.call.protocol };
         let sizes = self.cells.entry((first.call.communicator, function)).or_default();
         sizes.of(bytes).0.entry(how).or_default().add(occurrence, bytes);
     }

@@ -1,7 +1,7 @@
 //! A row of the answer from its sums.
 
 use super::P2pFunction;
-use super::cell::{Cell, How};
+use super::cell::{Algorithm, Cell};
 use crate::analysis::factor::factors;
 use crate::answer::SpeedRow;
 use crate::job::Communicator;
@@ -32,7 +32,7 @@ pub(super) struct RowKeys<'a> {
     pub(super) nnodes: i32,
     pub(super) dimension: &'a str,
     pub(super) range: [u64; 2],
-    pub(super) how: How,
+    pub(super) how: Algorithm,
     pub(super) link: Option<LinkRate>,
 }
 

@@ -52,15 +52,18 @@ fn factor(row: &SpeedRow, of: fn(FunctionName, i32) -> Option<f64>) -> f64 {
 }
 
 /// Function, numbers of ranks and nodes, size, algorithm, protocol.
-type Shape<'a> = (&'a str, i32, i32, [u64; 2], &'a str, &'a str);
+type OperationShape<'a> = (&'a str, i32, i32, [u64; 2], &'a str, &'a str);
 
-fn shape(row: &SpeedRow) -> Shape<'_> {
+fn shape(row: &SpeedRow) -> OperationShape<'_> {
     let SpeedRow { function, nranks, nnodes, from_bytes, to_bytes, algorithm, protocol, .. } = row;
     (function, *nranks, *nnodes, [*from_bytes, *to_bytes], algorithm, protocol)
 }
 
-fn by_shape<'a>(rows: &'a [SpeedRow], is_taken: impl Fn(&SpeedRow) -> bool) -> BTreeMap<Shape<'a>, Vec<usize>> {
-    let mut shapes: BTreeMap<Shape<'_>, Vec<usize>> = BTreeMap::new();
+fn by_shape<'a>(
+    rows: &'a [SpeedRow],
+    is_taken: impl Fn(&SpeedRow) -> bool,
+) -> BTreeMap<OperationShape<'a>, Vec<usize>> {
+    let mut shapes: BTreeMap<OperationShape<'_>, Vec<usize>> = BTreeMap::new();
     for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.compared >= OPERATIONS && is_taken(row)) {
         shapes.entry(shape(row)).or_default().push(place);
     }

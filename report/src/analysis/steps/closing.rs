@@ -8,7 +8,7 @@
 
 use super::pattern::{Candidate, Periods};
 use super::sequence::Sequence;
-use super::token::{Detail, Token};
+use super::token::{CallToken, Detail};
 use crate::job::RankOperation;
 use common::name::FunctionName;
 use rustc_hash::FxHashSet;
@@ -70,7 +70,7 @@ fn is_whole(sequence: &Sequence, period: &Candidate) -> bool {
         return false;
     }
     let tokens = &sequence.tokens[Detail::Exact as usize];
-    let own: FxHashSet<Token> = period.pattern.iter().copied().collect();
+    let own: FxHashSet<CallToken> = period.pattern.iter().copied().collect();
     let is_usual = |place: usize| {
         let is_small = sequence.bytes.get(place).is_some_and(|&bytes| bytes <= SMALL);
         is_small || tokens.get(place).is_some_and(|token| own.contains(token))

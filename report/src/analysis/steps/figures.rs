@@ -1,6 +1,6 @@
 //! Figures of a list of lengths.
 
-use crate::answer::Shift;
+use crate::answer::LengthShift;
 
 /// Factor that makes the median absolute deviation of normally distributed values their standard deviation.
 const NORMAL: f64 = 1.4826;
@@ -61,7 +61,7 @@ type LengthChange = (usize, f64, f64);
 
 /// Returns the changes of the median of 10 steps. Of neighbouring changes that come from one shift it is the largest,
 /// and the middle one of equals.
-pub(super) fn shifts(values: &[f64]) -> Vec<Shift> {
+pub(super) fn shifts(values: &[f64]) -> Vec<LengthShift> {
     let mut shifts = vec![];
     // the largest change of the present stretch, and the places that have it
     let mut largest: Option<(f64, Vec<LengthChange>)> = None;
@@ -82,9 +82,9 @@ pub(super) fn shifts(values: &[f64]) -> Vec<Shift> {
     shifts
 }
 
-fn middle(places: &[LengthChange]) -> Option<Shift> {
+fn middle(places: &[LengthChange]) -> Option<LengthShift> {
     let (step, from, to) = *places.get(places.len() / 2)?;
-    Some(Shift { step: step as u64, from_us: from, to_us: to })
+    Some(LengthShift { step: step as u64, from_us: from, to_us: to })
 }
 
 #[cfg(test)]

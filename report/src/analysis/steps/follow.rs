@@ -2,7 +2,7 @@
 
 use super::pattern::Walk;
 use super::plan::{StepPlan, StepUnit};
-use super::token::{Detail, OwnCommunicators, Token, of_call};
+use super::token::{CallToken, Detail, OwnCommunicators, of_call};
 use crate::job::Job;
 use crate::stream::JudgedCall;
 
@@ -25,7 +25,7 @@ pub(crate) struct InStep {
     /// Place among the calls of the step; `None` for a call that interrupts it, or lies behind it.
     pub(crate) place: Option<u32>,
     /// The call as a number: equal for equal calls of ranks that do the same.
-    pub(crate) token: Token,
+    pub(crate) token: CallToken,
 }
 
 /// A GPU on its way.

@@ -24,4 +24,4 @@ pub(crate) use per_step::{MergeStep, PerStep};
 pub use plan::StepPlan;
 pub(crate) use record::Records;
 pub use survey::Survey;
-pub(crate) use token::Token;
+pub(crate) use token::CallToken;

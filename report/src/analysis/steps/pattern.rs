@@ -6,13 +6,13 @@
 //! much as any.
 
 use super::run::{runs_across, z_function};
-use super::token::Token;
+use super::token::CallToken;
 
 /// Steps in a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repetition {
     /// The calls of a step.
-    pub(super) pattern: Box<[Token]>,
+    pub(super) pattern: Box<[CallToken]>,
     /// The first step's place.
     pub(super) from: usize,
     /// Micro-steps of a step, where it has several (`accumulation.rs`).
@@ -22,7 +22,7 @@ pub(super) struct Repetition {
 /// A period that may be that of the steps.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    pub(super) pattern: Box<[Token]>,
+    pub(super) pattern: Box<[CallToken]>,
     /// Places of its copies.
     pub(super) copies: Vec<usize>,
     /// Bytes of the calls in copies.
@@ -31,9 +31,9 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Looks for the copies of a pattern; `None` where they are too few.
-    pub(super) fn of(pattern: &[Token], tokens: &[Token], bytes: &[u64]) -> Option<Self> {
+    pub(super) fn of(pattern: &[CallToken], tokens: &[CallToken], bytes: &[u64]) -> Option<Self> {
         let mut text = pattern.to_vec();
-        text.push(Token::MAX);
+        text.push(CallToken::MAX);
         text.extend_from_slice(tokens);
         let fits = z_function(&text);
         let fits_at = |at: usize| fits.get(pattern.len() + 1 + at).is_some_and(|&fits| fits as usize >= pattern.len());
@@ -56,7 +56,7 @@ impl Candidate {
 
     /// Returns the pattern as it begins where the first copies do: a period found between others may begin at any of its
     /// calls.
-    fn begun_early(&self, tokens: &[Token]) -> Vec<Token> {
+    fn begun_early(&self, tokens: &[CallToken]) -> Vec<CallToken> {
         let mut pattern = self.pattern.to_vec();
         let before = self.copies.first().and_then(|&first| tokens.get(..first)).unwrap_or_default();
         let calls =
@@ -93,9 +93,9 @@ pub(super) struct Periods(Vec<Candidate>);
 
 impl Periods {
     /// Looks for them in the beginning of a sequence of calls and their bytes.
-    pub(super) fn of(tokens: &[Token], bytes: &[u64]) -> Self {
+    pub(super) fn of(tokens: &[CallToken], bytes: &[u64]) -> Self {
         let mut found: Vec<Candidate> = vec![];
-        let look = |found: &mut Vec<Candidate>, within: &[Token], middle: usize| {
+        let look = |found: &mut Vec<Candidate>, within: &[CallToken], middle: usize| {
             for run in runs_across(within, middle) {
                 if found.iter().all(|known| known.pattern.len() != run.period) {
                     let pattern = within.get(run.start..run.start + run.period).unwrap_or_default();
@@ -162,7 +162,7 @@ pub(super) struct Met {
 }
 
 impl Walk {
-    pub(super) fn meet(&mut self, pattern: &[Token], token: Token) -> Met {
+    pub(super) fn meet(&mut self, pattern: &[CallToken], token: CallToken) -> Met {
         let at = self.at as usize;
         if pattern.get(at) != Some(&token) {
             return Met { fits: false, place: 0, is_first: false, is_last: false };
@@ -177,7 +177,7 @@ impl Walk {
 mod tests {
     use super::*;
 
-    fn repetition(tokens: &[Token], bytes: &[u64]) -> Option<Repetition> {
+    fn repetition(tokens: &[CallToken], bytes: &[u64]) -> Option<Repetition> {
         Periods::of(tokens, bytes).best()?.repetition(None)
     }
 
@@ -185,7 +185,7 @@ mod tests {
     fn a_random_sequence_has_none() {
         for (seed, kinds) in [(1, 2), (2, 3), (3, 5), (4, 20)] {
             let mut random = fastrand::Rng::with_seed(seed);
-            let tokens: Vec<Token> = (0..1000).map(|_| random.u32(0..kinds)).collect();
+            let tokens: Vec<CallToken> = (0..1000).map(|_| random.u32(0..kinds)).collect();
             assert_eq!(repetition(&tokens, &[8; 1000]), None, "{kinds} kinds");
         }
     }
@@ -200,12 +200,12 @@ mod tests {
         assert_eq!((&found.pattern[..], found.from), (&[1, 2, 3][..], 6));
     }
 
-    fn repeat(parts: &[(&[Token], usize)]) -> Vec<Token> {
+    fn repeat(parts: &[(&[CallToken], usize)]) -> Vec<CallToken> {
         parts.iter().flat_map(|(part, times)| part.repeat(*times)).collect()
     }
 
     /// Period and first step of tokens, each of which has as many bytes as it is large.
-    fn found(tokens: &[Token]) -> Option<(usize, usize)> {
+    fn found(tokens: &[CallToken]) -> Option<(usize, usize)> {
         let bytes: Vec<u64> = tokens.iter().map(|&token| token.into()).collect();
         repetition(tokens, &bytes).map(|found| (found.pattern.len(), found.from))
     }
@@ -228,7 +228,7 @@ mod tests {
     fn a_checkpoint_or_a_log_is_no_step() {
         let step = [50, 60, 60, 70, 51, 52, 53, 54, 55, 56];
         for steps in [[10; 5], [20, 9, 30, 9, 11]] {
-            let tokens: Vec<Token> = steps.iter().flat_map(|&steps| repeat(&[(&step, steps), (&[1], 1)])).collect();
+            let tokens: Vec<CallToken> = steps.iter().flat_map(|&steps| repeat(&[(&step, steps), (&[1], 1)])).collect();
             assert_eq!(found(&tokens), Some((10, 0)), "{steps:?}");
         }
         assert_eq!(found(&[5; 40]), Some((1, 0)));

@@ -1,7 +1,7 @@
 //! The steps that were found on each GPU. GPUs that do the same share one pattern.
 
 use super::pattern::Repetition;
-use super::token::Token;
+use super::token::CallToken;
 use crate::job::Job;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const MOST: usize = 32 << 20;
 /// Where a GPU's steps begin, and what they are.
 #[derive(Debug, Clone)]
 pub(super) struct OfGpu {
-    pub(super) pattern: Arc<[Token]>,
+    pub(super) pattern: Arc<[CallToken]>,
     /// Calls before the first step.
     pub(super) from: u64,
     /// Micro-steps of a step, where it has several.
@@ -35,7 +35,7 @@ pub(super) struct Agreed {
 #[derive(Debug)]
 pub(super) struct Patterns {
     pub(super) by_gpu: Vec<Option<OfGpu>>,
-    known: FxHashMap<Arc<[Token]>, ()>,
+    known: FxHashMap<Arc<[CallToken]>, ()>,
     room: usize,
     /// GPUs on which nothing repeats.
     missed: Vec<usize>,
@@ -61,7 +61,7 @@ impl Patterns {
 
     /// Adds a GPU's steps with their lengths in nanoseconds.
     pub(super) fn add(&mut self, gpu: usize, found: Repetition, lengths: &[f64], is_cut: bool) {
-        let pattern: Arc<[Token]> = found.pattern.into();
+        let pattern: Arc<[CallToken]> = found.pattern.into();
         let pattern = match self.known.get_key_value(&pattern) {
             Some((known, ())) => Arc::clone(known),
             None if pattern.len() > self.room => return self.miss(gpu),

@@ -4,7 +4,7 @@
 //! time by two Z-functions, one to each side (Main and Lorentz, An O(n log n) algorithm for finding all repetitions in a
 //! string, 1984).
 
-use super::token::Token;
+use super::token::CallToken;
 
 /// A stretch that repeats at least twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +25,11 @@ const REPETITIONS: usize = 2;
 
 /// Returns runs in which `middle` and the place a period behind it lie: the longest one for each power of two of the
 /// period.
-pub(super) fn runs_across(tokens: &[Token], middle: usize) -> Vec<RepeatedStretch> {
+pub(super) fn runs_across(tokens: &[CallToken], middle: usize) -> Vec<RepeatedStretch> {
     let Some((before, behind)) = tokens.split_at_checked(middle) else { return vec![] };
     let to_right = z_function(behind);
-    let mut mirrored: Vec<Token> = before.iter().rev().copied().collect();
-    mirrored.push(Token::MAX);
+    let mut mirrored: Vec<CallToken> = before.iter().rev().copied().collect();
+    mirrored.push(CallToken::MAX);
     mirrored.extend(tokens.iter().rev());
     let to_left = z_function(&mirrored);
     let mut longest: Vec<Option<RepeatedStretch>> = vec![None; usize::BITS as usize];
@@ -47,7 +47,7 @@ pub(super) fn runs_across(tokens: &[Token], middle: usize) -> Vec<RepeatedStretc
 
 /// Returns for each place of a text how many tokens from there on equal the text's beginning (Gusfield, Algorithms on
 /// Strings, Trees and Sequences, 1.4).
-pub(super) fn z_function(text: &[Token]) -> Vec<u32> {
+pub(super) fn z_function(text: &[CallToken]) -> Vec<u32> {
     let mut z = vec![0u32; text.len()];
     let (mut from, mut to) = (0, 0);
     for at in 1..text.len() {
@@ -69,8 +69,8 @@ mod tests {
     fn runs_are_exact_and_reach_as_far_as_they_can() {
         let mut random = fastrand::Rng::with_seed(5);
         for _ in 0..200 {
-            let step: Vec<Token> = (0..random.usize(1..9)).map(|_| random.u32(0..3)).collect();
-            let noise: Vec<Token> = (0..random.usize(0..20)).map(|_| random.u32(0..4)).collect();
+            let step: Vec<CallToken> = (0..random.usize(1..9)).map(|_| random.u32(0..3)).collect();
+            let noise: Vec<CallToken> = (0..random.usize(0..20)).map(|_| random.u32(0..4)).collect();
             let tokens = [&noise[..], &step.repeat(random.usize(8..30)), &noise[..]].concat();
             let runs = runs_across(&tokens, tokens.len() / 2);
             for &RepeatedStretch { start, end, period } in &runs {

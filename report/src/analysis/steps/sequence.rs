@@ -1,7 +1,7 @@
 //! The calls of a GPU, made from its rows.
 
 use super::closing::{Mark, MarkedFunctions};
-use super::token::{Exchange, Token, of_row};
+use super::token::{CallToken, Exchange, of_row};
 use crate::analysis::dimension::Tallies;
 use crate::job::{Job, RankOperation};
 use crate::stream::{MOST_BETWEEN, Together};
@@ -9,7 +9,7 @@ use common::name::FunctionName;
 
 /// An exchange to which more messages may come.
 #[derive(Debug)]
-struct Open {
+struct OpenExchange {
     communicator: usize,
     together: Together,
     /// Place of its call.
@@ -25,7 +25,7 @@ struct Open {
 /// The calls of a GPU in the order of its host: tokens, exact and without counts, and times on the process' clock.
 #[derive(Debug)]
 pub(super) struct Sequence {
-    pub(super) tokens: [Vec<Token>; 2],
+    pub(super) tokens: [Vec<CallToken>; 2],
     /// Begin and end on the GPU, else the enqueue.
     pub(super) times: Vec<[u64; 2]>,
     /// Bytes; of an exchange, those of all messages.
@@ -35,7 +35,7 @@ pub(super) struct Sequence {
     /// Whether there were more rows than are looked at.
     pub(super) is_cut: bool,
     rows: usize,
-    open: Vec<Open>,
+    open: Vec<OpenExchange>,
     send: FunctionName,
     functions: MarkedFunctions,
 }
@@ -57,7 +57,7 @@ impl Sequence {
     pub(super) fn add(&mut self, row: &RankOperation, communicator: usize, own: u32, job: &Job, tallies: &mut Tallies) {
         self.rows += 1;
         let rows = self.rows;
-        let is_ended = |open: &mut Open| {
+        let is_ended = |open: &mut OpenExchange| {
             open.communicator == communicator && !open.together.goes_on(row) || (rows - open.last) as u64 > MOST_BETWEEN
         };
         self.open.extract_if(.., is_ended).for_each(|open| close(&open, job, tallies));
@@ -71,13 +71,14 @@ impl Sequence {
             return self.push(of_row(own, row), times, row.bytes, self.functions.mark(row));
         };
         let together = Together::of(row);
-        let is_here =
-            |open: &Open| open.communicator == communicator && open.together == together && together != Together::Alone;
+        let is_here = |open: &OpenExchange| {
+            open.communicator == communicator && open.together == together && together != Together::Alone
+        };
         let place = self.open.iter().position(is_here).unwrap_or_else(|| {
             let (at, exchange) = (self.times.len(), Exchange::new(own));
             let (peers, to_itself) = (Default::default(), false);
             self.push(exchange.tokens(), times, 0, Mark::Other);
-            self.open.push(Open { communicator, together, at, last: rows, exchange, peers, to_itself });
+            self.open.push(OpenExchange { communicator, together, at, last: rows, exchange, peers, to_itself });
             self.open.len() - 1
         });
         let Some(open) = self.open.get_mut(place) else { return };
@@ -108,7 +109,7 @@ impl Sequence {
         self.open.drain(..).for_each(|open| close(&open, job, tallies));
     }
 
-    fn push(&mut self, tokens: [Token; 2], times: [u64; 2], bytes: u64, mark: Mark) {
+    fn push(&mut self, tokens: [CallToken; 2], times: [u64; 2], bytes: u64, mark: Mark) {
         for (of, token) in self.tokens.iter_mut().zip(tokens) {
             of.push(token);
         }
@@ -118,7 +119,7 @@ impl Sequence {
     }
 }
 
-fn close(open: &Open, job: &Job, tallies: &mut Tallies) {
+fn close(open: &OpenExchange, job: &Job, tallies: &mut Tallies) {
     let others = job.communicators.get(open.communicator).map_or(0, |communicator| communicator.nranks.max(1) - 1);
     let Some(tally) = tallies.0.get_mut(open.communicator) else { return };
     tally.exchanges += 1;
@@ -154,7 +155,7 @@ mod tests {
         }
         sequence.finish(&job, &mut tallies);
         let expected = calls.each_ref().map(|judged| of_call(&own, &job, judged.call()));
-        let found: Vec<[Token; 2]> =
+        let found: Vec<[CallToken; 2]> =
             (0..sequence.len()).map(|at| [sequence.tokens[0][at], sequence.tokens[1][at]]).collect();
         assert_eq!(found, expected);
         let [first, second] = &tallies.0[..] else { panic!("two communicators") };

@@ -10,7 +10,7 @@ use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
 /// A call as a number, never `u32::MAX`.
-pub(crate) type Token = u32;
+pub(crate) type CallToken = u32;
 
 /// How exactly calls are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,11 +61,11 @@ fn mix(words: impl IntoIterator<Item = u64>) -> u64 {
     hasher.finish()
 }
 
-fn token(hash: u64) -> Token {
+fn token(hash: u64) -> CallToken {
     ((hash >> 32) as u32 ^ hash as u32).min(u32::MAX - 1)
 }
 
-fn collective(own: u32, function: FunctionName, datatype: FunctionName, size: u64) -> [Token; 2] {
+fn collective(own: u32, function: FunctionName, datatype: FunctionName, size: u64) -> [CallToken; 2] {
     let what = u64::from(own) << 16 | u64::from(function.bits()) << 8 | u64::from(datatype.bits());
     [token(mix([what, 1, size])), token(mix([what, 2]))]
 }
@@ -95,7 +95,7 @@ impl Exchange {
         if is_send { self.sends += 1 } else { self.receives += 1 }
     }
 
-    pub(super) fn tokens(&self) -> [Token; 2] {
+    pub(super) fn tokens(&self) -> [CallToken; 2] {
         let own = u64::from(self.own);
         let without = if self.sends.max(self.receives) > 2 { 0 } else { self.without };
         [token(mix([own, 5, self.exact])), token(mix([own, 6, without]))]
@@ -103,12 +103,12 @@ impl Exchange {
 }
 
 /// Returns the tokens of a row that is no message.
-pub(super) fn of_row(own: u32, row: &RankOperation) -> [Token; 2] {
+pub(super) fn of_row(own: u32, row: &RankOperation) -> [CallToken; 2] {
     collective(own, row.function, row.datatype, row.count.unwrap_or(row.bytes))
 }
 
 /// Returns the tokens of a call; equal to those of its rows.
-pub(super) fn of_call(own: &OwnCommunicators, job: &Job, call: &Call) -> [Token; 2] {
+pub(super) fn of_call(own: &OwnCommunicators, job: &Job, call: &Call) -> [CallToken; 2] {
     let place = own.place(call.gpu, call.communicator);
     if call.kind == CallKind::Collective && call.messages.is_empty() {
         return collective(place, call.function, call.datatype, call.count.unwrap_or(call.bytes));

@@ -2,11 +2,11 @@
 
 use super::budget::Budgets;
 use super::dimension::Dimensions;
-use super::phases::Windows;
+use super::phases::JobPhases;
 use super::series::ThinnedSeries;
 use super::steps::{Follower, InStep, Records, StepEvent, StepPlan};
 use super::stragglers::{Concluded, Costs, SlowRow};
-use super::swim::Detail;
+use super::swim::SwimDetail;
 use crate::answer::{Budget, Part, Phases, Steps, Stragglers};
 use crate::job::{Job, Kernels, Options};
 use crate::stream::{JudgedCall, Listener};
@@ -21,7 +21,7 @@ pub struct ByStep {
     /// Windows between phases of communication.
     pub phases: Part<Phases>,
     /// Steps in detail.
-    pub(crate) detail: Detail,
+    pub(crate) detail: SwimDetail,
     /// What ranks cost a step.
     pub stragglers: Part<Stragglers>,
     /// Share of each GPU's delay cost that began with it, by place; `None` where that is not known.
@@ -45,9 +45,9 @@ pub struct Stepwise<'a> {
     records: Records,
     /// Time without NCCL of each GPU's steps, microseconds.
     outside: Vec<ThinnedSeries>,
-    windows: Windows,
+    windows: JobPhases,
     costs: Costs,
-    detail: Detail,
+    detail: SwimDetail,
     top: usize,
     /// Step that is shown in detail, counted behind the warm-up.
     shown: Option<u64>,
@@ -80,8 +80,8 @@ impl<'a> Stepwise<'a> {
             follower: Follower::new(job, plan),
             records: Records::new(job.gpus.len()),
             outside: vec![ThinnedSeries::default(); job.gpus.len()],
-            windows: Windows::new(job.gpus.len()),
-            detail: Detail::new(job.gpus.len(), shown, usual, warm_up),
+            windows: JobPhases::new(job.gpus.len()),
+            detail: SwimDetail::new(job.gpus.len(), shown, usual, warm_up),
             top: options.top,
             shown,
             is_slowest_shown,

@@ -6,7 +6,7 @@ use super::rank::RankSteps;
 use super::scene::unchanged;
 use super::standing::{Deviations, StandingTogether, least};
 use super::whatif::{OFF, WhatIf};
-use crate::answer::{ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers, When};
+use crate::answer::{CostsWhen, ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers};
 use crate::job::Job;
 
 /// Most groups that stand out, and are played again.
@@ -52,8 +52,8 @@ impl WhatIf<'_> {
             let pauses_alone = pauses_alone(group);
             let when = match group.since {
                 _ if pauses_alone => pauses.when(group.gpus[0]),
-                Some(step) => When::Since(u64::from(step)),
-                None => When::Always,
+                Some(step) => CostsWhen::Since(u64::from(step)),
+                None => CostsWhen::Always,
             };
             stragglers.push(Straggler {
                 group: group.group,

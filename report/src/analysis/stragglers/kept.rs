@@ -4,7 +4,7 @@
 //! too many calls, every second block is given up: which ones, a hash of the block's number says, so that no pattern of
 //! the job decides. Each block is looked through for pauses before it is given up: no pause of a long job is lost.
 
-use crate::analysis::steps::{InStep, Token};
+use crate::analysis::steps::{CallToken, InStep};
 use crate::stream::{Call, CallKind, JudgedCall, Message};
 use common::name::FunctionName;
 use rustc_hash::FxHasher;
@@ -35,7 +35,7 @@ pub(super) struct TimedCall {
     pub(super) step: u32,
     /// Place in the step's program; [`BETWEEN`] for a call that belongs to none.
     pub(super) place: u32,
-    pub(super) token: Token,
+    pub(super) token: CallToken,
     /// Place of its communicator in the job.
     pub(super) communicator: u32,
     /// Its CUDA stream, as a small number of its GPU.

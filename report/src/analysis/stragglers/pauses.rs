@@ -3,7 +3,7 @@
 use super::owns::{Between, Owns, between};
 use super::peers::Division;
 use super::run::CallRun;
-use crate::answer::{StragglerPause, When};
+use crate::answer::{CostsWhen, StragglerPause};
 use std::collections::BTreeMap;
 
 /// Steps of a rank with pauses, from which on these recur.
@@ -62,14 +62,14 @@ impl Pauses {
     }
 
     /// Returns when a GPU pauses.
-    pub(super) fn when(&self, gpu: usize) -> When {
+    pub(super) fn when(&self, gpu: usize) -> CostsWhen {
         let mut steps: Vec<u32> = self.by_gpu.get(&gpu).map(|it| it.keys().copied().collect()).unwrap_or_default();
         // what a rank does behind its last call shows in the next step
         steps.dedup_by(|next, last| *next == *last + 1);
         let mut distances = steps.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
         let first = distances.next();
         let every = first.filter(|first| *first > 1 && distances.all(|distance| distance == *first));
-        When::Sometimes { steps: steps.len() as u64, every }
+        CostsWhen::Sometimes { steps: steps.len() as u64, every }
     }
 
     /// Returns the steps with pauses of GPUs that are not among these, sorted.

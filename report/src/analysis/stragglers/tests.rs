@@ -1,7 +1,7 @@
 //! Jobs with known faults, held against the same jobs without them.
 
 use crate::analysis::whole::{JobFacts, report};
-use crate::answer::{RankGroup, Stragglers, When};
+use crate::answer::{CostsWhen, RankGroup, Stragglers};
 use crate::made::{MS, MadeJob, Maker, Start, US};
 use fastrand::Rng;
 
@@ -120,7 +120,7 @@ fn pauses_are_events_unless_they_recur_on_one_rank() {
         usual(rank, step, place) + if rank == 5 && step % 10 == 7 && place == 1 { 20 * MS } else { 0 }
     }));
     assert_eq!((names(&often), often.event_count), (vec!["rank 5"], 0));
-    assert!(matches!(often.found[0].when, When::Sometimes { every: Some(10), .. }), "{:?}", often.found[0].when);
+    assert!(matches!(often.found[0].when, CostsWhen::Sometimes { every: Some(10), .. }), "{:?}", often.found[0].when);
     // 20 ms in every tenth step
     assert!((often.found[0].gain_us.unwrap() - 2000.0).abs() < 100.0, "{often:?}");
 }
@@ -149,7 +149,7 @@ fn an_untimed_operation_is_no_pause() {
 fn a_rank_that_becomes_slow_has_a_first_step() {
     let stragglers = stragglers(&waiting(RANKS, &work(|rank, step| if rank == 2 && step >= 40 { 1.3 } else { 1.0 })));
     assert_eq!(names(&stragglers), ["rank 2"]);
-    assert!(matches!(stragglers.found[0].when, When::Since(38..=42)), "{:?}", stragglers.found[0].when);
+    assert!(matches!(stragglers.found[0].when, CostsWhen::Since(38..=42)), "{:?}", stragglers.found[0].when);
 }
 
 /// Rank r sends to rank r + 1; all meet at the end of a step. Stages have no peers, and are compared in whole.

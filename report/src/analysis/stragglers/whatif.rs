@@ -7,7 +7,7 @@ use super::robust::median;
 use super::run::CallRun;
 use super::scene::{Scene, unchanged};
 use super::standing::StandingTogether;
-use crate::answer::Why;
+use crate::answer::LateCause;
 
 /// Distance of the re-enacted step from the measured one from which on nothing is concluded.
 pub(super) const OFF: f64 = 0.03;
@@ -76,7 +76,7 @@ impl WhatIf<'_> {
     /// Returns whether calls of ranks come late, or their GPUs: which of both has most of the time that a rank takes longer
     /// than its peers; of ranks that pause, most of their pauses, and of stages, most of the own time. `out` are all ranks
     /// that stand out.
-    pub(super) fn why(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<Why> {
+    pub(super) fn why(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<LateCause> {
         let mut sums = [0.0; 3];
         for &gpu in gpus.iter().filter(|_| !pause) {
             let of_gpu = self.excess_of_host(division, gpu, out);
@@ -88,8 +88,8 @@ impl WhatIf<'_> {
         let [host, known, all] = sums;
         match host / known {
             _ if known < all / 2.0 => None,
-            share if share > MOST => Some(Why::Host),
-            share if share < 1.0 - MOST => Some(Why::Gpu),
+            share if share > MOST => Some(LateCause::Host),
+            share if share < 1.0 - MOST => Some(LateCause::Gpu),
             _ => None,
         }
     }

@@ -19,14 +19,14 @@ pub(super) struct Arrived {
     /// Most arrivals of a process.
     most: usize,
     /// By number of the process.
-    processes: FxHashMap<u32, OfProcess>,
+    processes: FxHashMap<u32, ArrivedProcess>,
     /// Number of processes whose arrivals are of another version, or damaged.
     unreadable: u64,
 }
 
 /// The arrivals of a process, and its clock.
 #[derive(Debug)]
-struct OfProcess {
+struct ArrivedProcess {
     arrivals: Arrivals,
     /// Name of its clock.
     clock: Option<String>,
@@ -55,14 +55,14 @@ impl Arrived {
         let arrivals = arrivals.clone();
         let at = process.origin.ended_ns().and_then(|at| u64::try_from(at).ok());
         let (nanoseconds_per_tick, ticks) = (text.nanoseconds_per_tick, text.ticks);
-        self.processes.insert(number, OfProcess { arrivals, clock: text.clock, nanoseconds_per_tick, ticks, at });
+        self.processes.insert(number, ArrivedProcess { arrivals, clock: text.clock, nanoseconds_per_tick, ticks, at });
         true
     }
 
     /// Compares the processes of a job, unless its summary has the result.
     pub(super) fn compare(&mut self, summary: &mut Summary) {
         let all = summary.processes.len();
-        let mut own: Vec<OfProcess> =
+        let mut own: Vec<ArrivedProcess> =
             summary.processes.iter().filter_map(|process| self.processes.remove(&process.process)).collect();
         if own.is_empty() || !summary.lateness.is_empty() || !summary.bandwidth.is_empty() {
             return;
@@ -101,7 +101,7 @@ impl Arrived {
 
 /// Makes the ticks of all processes nanoseconds. Processes that read one clock take one length of its tick: each has
 /// measured it a little differently.
-fn scale(processes: &mut [OfProcess]) {
+fn scale(processes: &mut [ArrivedProcess]) {
     let mut lengths: BTreeMap<String, f64> = BTreeMap::new();
     for process in processes {
         let own = process.nanoseconds_per_tick;
@@ -112,7 +112,7 @@ fn scale(processes: &mut [OfProcess]) {
 }
 
 /// Returns what tells the clock of a process from others.
-fn process((place, of): (usize, &OfProcess)) -> job::Process {
+fn process((place, of): (usize, &ArrivedProcess)) -> job::Process {
     job::Process {
         boot: Some(of.clock.clone().unwrap_or_else(|| format!("of process {place}"))),
         real0: of.at.unwrap_or_default(),

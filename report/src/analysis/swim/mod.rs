@@ -19,7 +19,7 @@ const CALLS: usize = 20_000;
 
 /// The steps in detail.
 #[derive(Debug)]
-pub(crate) struct Detail {
+pub(crate) struct SwimDetail {
     /// The one that is asked for; `None` if there is none to show.
     chosen: Option<StepCalls>,
     usual: Option<StepCalls>,
@@ -27,7 +27,7 @@ pub(crate) struct Detail {
     warm_up: Option<u64>,
 }
 
-impl Detail {
+impl SwimDetail {
     /// Chooses a step, and one of median length; both are counted behind the warm-up.
     pub(crate) fn new(gpus: usize, chosen: Option<u64>, usual: Option<u64>, warm_up: Option<u64>) -> Self {
         let step = |step: u64| StepCalls::new(step.saturating_add(warm_up.unwrap_or(0)), gpus);

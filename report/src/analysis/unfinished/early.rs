@@ -4,26 +4,26 @@
 //! that others wait for is one that is behind and waits nowhere.
 
 use super::{Courses, RankCourse};
-use crate::answer::Early;
+use crate::answer::EarlyRank;
 use crate::job::{Communicator, Job};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns these ranks, each once, without their steps.
-pub(super) fn early(courses: &Courses, job: &Job) -> Vec<Early> {
+pub(super) fn early(courses: &Courses, job: &Job) -> Vec<EarlyRank> {
     let communicators = || job.communicators.iter().zip(&courses.communicators).map(|(one, (ranks, _))| (one, ranks));
     let waiting: BTreeSet<usize> = communicators()
         .flat_map(|(_, ranks)| ranks.values())
         .filter(|rank| rank.waits())
         .map(|rank| rank.gpu)
         .collect();
-    let mut found: BTreeMap<usize, Early> = BTreeMap::new();
+    let mut found: BTreeMap<usize, EarlyRank> = BTreeMap::new();
     for early in communicators().flat_map(|(one, ranks)| of_communicator(one, ranks, &waiting, job)) {
         let known = found.get(&early.gpu).map_or(0, |known| known.waiting);
         if early.waiting > known || !found.contains_key(&early.gpu) {
             found.insert(early.gpu, early);
         }
     }
-    let mut all: Vec<Early> = found.into_values().collect();
+    let mut all: Vec<EarlyRank> = found.into_values().collect();
     all.sort_by_key(|early| std::cmp::Reverse(early.waiting));
     // the data of a rank that others wait for say why; those of others may be cut for that reason
     if all.first().is_some_and(|first| first.waiting > 0) {
@@ -37,7 +37,7 @@ fn of_communicator<'a>(
     ranks: &'a BTreeMap<i32, RankCourse>,
     waiting: &'a BTreeSet<usize>,
     job: &'a Job,
-) -> impl Iterator<Item = Early> + 'a {
+) -> impl Iterator<Item = EarlyRank> + 'a {
     let most = ranks.values().map(|rank| rank.collectives).max().unwrap_or(0);
     let is_cut = |rank: &RankCourse| {
         let process = job.gpus.get(rank.gpu).and_then(|gpu| job.processes.get(gpu.process));
@@ -50,7 +50,7 @@ fn of_communicator<'a>(
     let is_one_whole = ranks.values().any(|rank| !is_cut(rank) && rank.collectives == most);
     ranks.values().filter(move |rank| rank.collectives < most).filter_map(move |rank| {
         let is_root = waits > 0 && !waiting.contains(&rank.gpu);
-        (is_root || (is_cut(rank) && is_one_whole)).then(|| Early {
+        (is_root || (is_cut(rank) && is_one_whole)).then(|| EarlyRank {
             gpu: rank.gpu,
             is_cut: is_cut(rank),
             step: None,

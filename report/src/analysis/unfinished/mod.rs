@@ -8,7 +8,7 @@ mod early;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{Behind, Early, Part, Unfinished, Whereabouts};
+use crate::answer::{Behind, EarlyRank, Part, Unfinished, Whereabouts};
 use crate::job::{Communicator, Job};
 use crate::stream::{CallKind, JudgedCall, Listener};
 use common::name::FunctionName;
@@ -67,7 +67,7 @@ impl Courses {
     }
 
     /// Returns the ranks that stand before the others, without their steps.
-    pub fn early(&self, job: &Job) -> Vec<Early> {
+    pub fn early(&self, job: &Job) -> Vec<EarlyRank> {
         early::early(self, job)
     }
 

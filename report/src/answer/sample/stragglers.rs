@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::scale::{LATE, STEP_US, STEPS};
-use crate::answer::{ExcessMap, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers, When, Why};
+use crate::answer::{CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers};
 
 const OWN_US: f64 = 12_800.0;
 const EXCESS_US: f64 = 690.0;
@@ -27,8 +27,8 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         peers: groups.ranks as u64 - 1,
         z: EXCESS_US / 10.0,
         gain_us: Some(0.93 * EXCESS_US),
-        when: When::Always,
-        why: Some(Why::Gpu),
+        when: CostsWhen::Always,
+        why: Some(LateCause::Gpu),
     };
     let gpus_in_row = groups.ranks.div_ceil(256);
     let of_row = |row: usize| (0..STEPS as usize).map(move |step| (row, step));

@@ -19,7 +19,7 @@ const PAUSE: (usize, f64) = (5, 0.3 * STEP_US);
 
 /// An operation: the rank that begins last, its begin, and the common end.
 #[derive(Debug, Clone, Copy)]
-struct Played {
+struct SampleOperation {
     last: usize,
     begin: f64,
     end: f64,
@@ -50,7 +50,8 @@ fn noise(rank: usize, layer: usize) -> f64 {
 fn step(groups: &Groups, number: u64, pause: f64) -> Swim {
     let late = LATE.min(groups.ranks - 1);
     let of_dimension = |dimension: &'static str| groups.list.iter().filter(move |group| group.dimension == dimension);
-    let tensor: Vec<Vec<Played>> = of_dimension("TP").map(|group| layers(&group.members, late, pause)).collect();
+    let tensor: Vec<Vec<SampleOperation>> =
+        of_dimension("TP").map(|group| layers(&group.members, late, pause)).collect();
     let size = of_dimension("TP").next().map_or(1, |group| group.members.len());
     let end = |rank: usize, layer: usize| tensor[rank / size][layer].end;
     let latest = |begin: &dyn Fn(usize) -> f64| (0..groups.ranks).map(begin).fold(0.0, f64::max);
@@ -90,7 +91,7 @@ fn step(groups: &Groups, number: u64, pause: f64) -> Swim {
     let gpus = shown(groups.ranks);
     let of_gpu = |gpu: usize| groups.list.iter().filter(move |group| group.members.contains(&gpu));
     let lanes = gpus.iter().flat_map(|&gpu| of_gpu(gpu).map(move |group| (gpu, group)));
-    let ends = |of: &Vec<Played>| of[LAYERS - 1].end;
+    let ends = |of: &Vec<SampleOperation>| of[LAYERS - 1].end;
     let slowest = (0..tensor.len()).max_by(|a, b| ends(&tensor[*a]).total_cmp(&ends(&tensor[*b]))).unwrap_or(0);
     let mut path = vec![];
     let mut before = 0.0;
@@ -118,7 +119,7 @@ fn step(groups: &Groups, number: u64, pause: f64) -> Swim {
 }
 
 /// Plays the operations of a tensor group.
-fn layers(members: &[usize], late: usize, pause: f64) -> Vec<Played> {
+fn layers(members: &[usize], late: usize, pause: f64) -> Vec<SampleOperation> {
     let mut before = 0.0;
     let mut play = |layer: usize| {
         let is_paused = layer == PAUSE.0 && pause > 0.0 && members[0] == 0;
@@ -130,7 +131,7 @@ fn layers(members: &[usize], late: usize, pause: f64) -> Vec<Played> {
         let own = GAP + if last == late { EXCESS } else { 0.0 } + if is_paused { pause } else { 0.0 };
         let begin = before + own;
         before = begin + TRANSFER;
-        Played { last, begin, end: before }
+        SampleOperation { last, begin, end: before }
     };
     (0..LAYERS).map(&mut play).collect()
 }

@@ -3,8 +3,8 @@
 use super::groups::Groups;
 use super::scale::{CALLS, LATE, STEP_US, STEPS};
 use crate::answer::{
-    Budget, DimensionShare, GpuBudget, Late, Origin, PhaseWindow, Phases, RankLate, Shift, SlowStep, StepSource, Steps,
-    Utilisation, WaitMap, WorstOperation,
+    Budget, DimensionShare, GpuBudget, Late, LengthShift, Origin, PhaseWindow, Phases, RankLate, SlowStep, StepSource,
+    Steps, Utilisation, WaitMap, WorstOperation,
 };
 
 /// What a rank waits in a step, microseconds.
@@ -53,7 +53,7 @@ pub(super) fn steps(groups: &Groups) -> Steps {
         p99_us: lengths[order[0]],
         slowest: order.iter().take(TOP).map(slow).collect(),
         outliers: vec![31],
-        shifts: vec![Shift { step: 40, from_us: STEP_US, to_us: STEP_US * 1.122 }],
+        shifts: vec![LengthShift { step: 40, from_us: STEP_US, to_us: STEP_US * 1.122 }],
         lengths_us: lengths,
     }
 }

@@ -93,7 +93,7 @@ fn extremes(budget: &Budget) -> Option<[usize; 2]> {
     (least != most).then_some([least, most])
 }
 
-type Drawn = ([f64; 2], Markup, Option<String>);
+type DrawnBudget = ([f64; 2], Markup, Option<String>);
 
 /// Returns the name of the axis of shares.
 fn share_of(budget: &Budget) -> &'static str {
@@ -101,7 +101,7 @@ fn share_of(budget: &Budget) -> &'static str {
 }
 
 /// Draws a bar for each GPU, with the whole above.
-fn bars(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Drawn {
+fn bars(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> DrawnBudget {
     let row = if budget.gpus.len() <= 8 { 30.0 } else { 20.0 };
     let all = [("all".to_owned(), &budget.whole)].into_iter();
     let rows: Vec<_> = all.chain(budget.gpus.iter().enumerate().map(|(gpu, of)| (names.gpu(gpu), of))).collect();
@@ -169,7 +169,7 @@ fn stacked<'a>(gpu: &GpuBudget, kinds: &'a [BudgetKind]) -> Vec<(f64, &'a Budget
 }
 
 /// Draws a column for each GPU in their order.
-fn columns(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Drawn {
+fn columns(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> DrawnBudget {
     let gpus_in_column = budget.gpus.len().div_ceil(COLUMNS);
     let columns: Vec<GpuBudget> = budget.gpus.chunks(gpus_in_column).map(sum).collect();
     let area = Area { left: 64.0, top: 34.0, right: 866.0, bottom: 290.0 };

@@ -5,7 +5,7 @@ use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, number, part
 use super::draw::{Area, Chart, Px, Scale, across, bars_beside, margin};
 use super::strip::{SMALL, Strip};
 use super::table::PageTable;
-use crate::answer::{RankGroup, Straggler, Stragglers, When, Why};
+use crate::answer::{CostsWhen, LateCause, RankGroup, Straggler, Stragglers};
 use maud::{Markup, Render, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const TOP: usize = 16;
 const ROW: f64 = 26.0;
 
 /// A bar: name, gain in microseconds, whether it stands out.
-type Bar = (String, f64, bool);
+type GainBar = (String, f64, bool);
 
 /// Draws the gains of what stands out, and of other ranks whose gain is known.
 pub(super) fn ranks(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
@@ -23,7 +23,7 @@ pub(super) fn ranks(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup 
     let found = stragglers.found.iter().filter_map(|one| Some((one.name.clone(), one.gain_us?, true)));
     let ranks = stragglers.ranks.iter().enumerate().filter(|(place, _)| !members.contains(place));
     let others = ranks.filter_map(|(place, rank)| Some((names.gpu(place), rank.gain_us?, false)));
-    let mut bars: Vec<Bar> = found.chain(others).filter(|(_, gain, _)| gain.is_finite()).collect();
+    let mut bars: Vec<GainBar> = found.chain(others).filter(|(_, gain, _)| gain.is_finite()).collect();
     bars.sort_by(|a, b| (b.2, b.1).partial_cmp(&(a.2, a.1)).unwrap_or(std::cmp::Ordering::Equal));
     let further = bars.len().saturating_sub(TOP);
     bars.truncate(TOP);
@@ -124,21 +124,21 @@ fn group(group: RankGroup) -> &'static str {
     }
 }
 
-fn when(when: &When) -> String {
+fn when(when: &CostsWhen) -> String {
     match when {
-        When::Always => "in all steps".into(),
-        When::Since(step) => format!("from step {} on", count(*step)),
-        When::Sometimes { steps, every: None } => format!("in {}", counted(*steps, "step")),
-        When::Sometimes { steps, every: Some(every) } => {
+        CostsWhen::Always => "in all steps".into(),
+        CostsWhen::Since(step) => format!("from step {} on", count(*step)),
+        CostsWhen::Sometimes { steps, every: None } => format!("in {}", counted(*steps, "step")),
+        CostsWhen::Sometimes { steps, every: Some(every) } => {
             format!("in {}, every {}", counted(*steps, "step"), count(*every))
         }
     }
 }
 
-fn why(why: Option<Why>) -> &'static str {
+fn why(why: Option<LateCause>) -> &'static str {
     match why {
-        Some(Why::Host) => "calls come late",
-        Some(Why::Gpu) => "the GPU is late",
+        Some(LateCause::Host) => "calls come late",
+        Some(LateCause::Gpu) => "the GPU is late",
         None => UNKNOWN,
     }
 }

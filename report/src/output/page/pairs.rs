@@ -21,7 +21,7 @@ const NUMBERED: usize = 16;
 const MARKS: usize = 300;
 
 /// A figure of a pair: its name with the unit, and how its values are taken and written.
-struct Measure {
+struct PairFigure {
     name: &'static str,
     value: fn(&RankPair) -> Option<f64>,
     text: fn(f64) -> String,
@@ -29,11 +29,11 @@ struct Measure {
     is_sum: bool,
 }
 
-const MEASURES: [Measure; 4] = [
-    Measure { name: "rate at a typical transfer, GB/s", value: |pair| pair.typical, text: rate, is_sum: false },
-    Measure { name: "sustained rate, GB/s", value: |pair| pair.sustained, text: rate, is_sum: false },
-    Measure { name: "bytes over the network", value: |pair| positive(pair.bytes), text: bytes, is_sum: true },
-    Measure { name: "bytes of sends", value: |pair| positive(pair.message_bytes), text: bytes, is_sum: true },
+const MEASURES: [PairFigure; 4] = [
+    PairFigure { name: "rate at a typical transfer, GB/s", value: |pair| pair.typical, text: rate, is_sum: false },
+    PairFigure { name: "sustained rate, GB/s", value: |pair| pair.sustained, text: rate, is_sum: false },
+    PairFigure { name: "bytes over the network", value: |pair| positive(pair.bytes), text: bytes, is_sum: true },
+    PairFigure { name: "bytes of sends", value: |pair| positive(pair.message_bytes), text: bytes, is_sum: true },
 ];
 
 fn positive(bytes: u64) -> Option<f64> {
@@ -108,7 +108,7 @@ fn gpus_of(pair: &RankPair) -> Option<(usize, usize)> {
 }
 
 /// Returns the value of each cell that has one.
-fn cells(pairs: &Pairs, measure: &Measure, side: &Side) -> BTreeMap<(usize, usize), f64> {
+fn cells(pairs: &Pairs, measure: &PairFigure, side: &Side) -> BTreeMap<(usize, usize), f64> {
     let mut cells = BTreeMap::new();
     for pair in &pairs.rows {
         let (Some(place), Some(value)) = (side.place(pair), (measure.value)(pair)) else { continue };
@@ -118,7 +118,7 @@ fn cells(pairs: &Pairs, measure: &Measure, side: &Side) -> BTreeMap<(usize, usiz
     cells
 }
 
-fn chart(pairs: &Pairs, measure: &Measure, names: &ReportNames<'_>, nodes: &[String]) -> Chart<'static> {
+fn chart(pairs: &Pairs, measure: &PairFigure, names: &ReportNames<'_>, nodes: &[String]) -> Chart<'static> {
     let beyond = pairs.rows.iter().filter_map(gpus_of).map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
     let gpus = names.len().max(beyond);
     let matrix = Side::of(gpus, nodes, names);

@@ -88,13 +88,13 @@ pub(super) const VALUE: i32 = 4;
 pub(super) struct Annotation {
     #[prost(string, tag = "10")]
     pub(super) name: String,
-    #[prost(oneof = "Value", tags = "3, 4, 5, 6")]
-    pub(super) value: Option<Value>,
+    #[prost(oneof = "AnnotationValue", tags = "3, 4, 5, 6")]
+    pub(super) value: Option<AnnotationValue>,
 }
 
 /// The value of an [`Annotation`].
 #[derive(Clone, PartialEq, prost::Oneof)]
-pub(super) enum Value {
+pub(super) enum AnnotationValue {
     #[prost(uint64, tag = "3")]
     Unsigned(u64),
     #[prost(int64, tag = "4")]

@@ -11,7 +11,8 @@ use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
 use crate::stream::JudgedCall;
 use message::{
-    Annotation, BEGIN, Counter, END, INSTANT, Packet, ProcessDescriptor, TIME_NS, Track, TrackEvent, VALUE, Value,
+    Annotation, AnnotationValue, BEGIN, Counter, END, INSTANT, Packet, ProcessDescriptor, TIME_NS, Track, TrackEvent,
+    VALUE,
 };
 use prost::Message;
 use rustc_hash::FxHashMap;
@@ -169,16 +170,16 @@ impl<W: Write> Trace<W> {
     }
 }
 
-fn annotation(name: &str, value: Value) -> Annotation {
+fn annotation(name: &str, value: AnnotationValue) -> Annotation {
     Annotation { name: name.into(), value: Some(value) }
 }
 
 /// Returns the properties of a call that Perfetto shows beside it.
 fn annotations(judged: &JudgedCall) -> Vec<Annotation> {
     let call = judged.call();
-    let unsigned = |name, value: u64| annotation(name, Value::Unsigned(value));
-    let signed = |name, value: i64| annotation(name, Value::Signed(value));
-    let text = |name, value: String| annotation(name, Value::Text(value));
+    let unsigned = |name, value: u64| annotation(name, AnnotationValue::Unsigned(value));
+    let signed = |name, value: i64| annotation(name, AnnotationValue::Signed(value));
+    let text = |name, value: String| annotation(name, AnnotationValue::Text(value));
     let mut all = vec![unsigned("bytes", call.bytes), signed("rank", call.rank.into())];
     if let Some((sequence, replay)) = call.sequence {
         all.extend([unsigned("sequence", sequence), unsigned("replay", replay.into())]);

@@ -13,7 +13,7 @@ struct OpenStep {
 
 /// A step that has ended, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedStep {
     pub(super) begin: i64,
     pub(super) stop: i64,
     pub(super) waited: Option<i64>,
@@ -58,9 +58,9 @@ impl StepTrack {
     }
 
     /// Ends the step that is under way: with the next one's begin, or its own last call.
-    pub(super) fn end(&mut self, next: Option<i64>) -> Option<Ended> {
+    pub(super) fn end(&mut self, next: Option<i64>) -> Option<EndedStep> {
         let OpenStep { begin, stop, waited, .. } = self.present.take()?;
         self.last = next.unwrap_or(stop).max(begin);
-        Some(Ended { begin, stop: self.last, waited })
+        Some(EndedStep { begin, stop: self.last, waited })
     }
 }

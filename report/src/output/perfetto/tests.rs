@@ -85,7 +85,7 @@ fn waits_and_transfers_lie_in_their_calls() {
     let begin = packets.iter().filter_map(|it| it.event.as_ref()).find(|it| !it.flows.is_empty()).unwrap();
     assert_eq!(begin.flows, [5]);
     let wait = begin.annotations.iter().find(|it| it.name == "wait_ns").unwrap();
-    assert_eq!(wait.value, Some(Value::Signed(1_000)));
+    assert_eq!(wait.value, Some(AnnotationValue::Signed(1_000)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::super::names::ReportNames;
 use super::super::units::{count, counted};
 use super::words::capital;
-use crate::answer::{Early, Report};
+use crate::answer::{EarlyRank, Report};
 
 /// Returns which ranks others wait for, or whose data end early; `None` if there are none.
 pub(super) fn early(report: &Report) -> Option<String> {
@@ -25,7 +25,7 @@ pub(super) fn early(report: &Report) -> Option<String> {
     Some(text + next + &others)
 }
 
-fn wait(early: &Early, names: &ReportNames<'_>) -> String {
+fn wait(early: &EarlyRank, names: &ReportNames<'_>) -> String {
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| format!(" {number}"));
     let operation = early.waits_in.as_ref().map_or_else(String::new, |(function, sequence)| {
         format!(" in {function}{} of {}", number(*sequence), names.communicator(&early.comm))
@@ -45,7 +45,7 @@ mod tests {
     fn a_rank_that_is_gone_is_the_first_thing_said() {
         let mut report = sample(4);
         assert_eq!(early(&report), None);
-        let gone = Early {
+        let gone = EarlyRank {
             gpu: 3,
             is_cut: true,
             step: Some(30),
@@ -53,7 +53,7 @@ mod tests {
             waiting: 3,
             waits_in: Some(("AllReduce".into(), Some(211))),
         };
-        let said = |early: &[Early], report: &mut Report| {
+        let said = |early: &[EarlyRank], report: &mut Report| {
             report.complete.early = early.to_vec();
             super::super::complete(report)
         };
@@ -61,10 +61,10 @@ mod tests {
         let start = "Rank 3 ended in step 30 while 3 other ranks wait for it in AllReduce 211 of ab000000: --part \
                      unfinished. ";
         assert!(text.starts_with(start), "{text}");
-        let stands = Early { is_cut: false, waiting: 1, step: None, ..gone.clone() };
+        let stands = EarlyRank { is_cut: false, waiting: 1, step: None, ..gone.clone() };
         let text = said(&[stands, gone.clone()], &mut report);
         assert!(text.starts_with("Rank 3 stands while another rank waits for it in AllReduce 211"), "{text}");
-        let cut = Early { waiting: 0, waits_in: None, ..gone };
+        let cut = EarlyRank { waiting: 0, waits_in: None, ..gone };
         let text = said(&[cut], &mut report);
         assert!(text.starts_with("The data of rank 3 end in step 30, before the others' data"), "{text}");
     }

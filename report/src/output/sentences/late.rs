@@ -5,7 +5,9 @@ use super::super::units::{count, counted, part_of, share, time};
 use super::sums;
 use super::words::{absent, capital};
 use crate::analysis::stragglers::RESOLVED_US;
-use crate::answer::{AnswerVerdict, RankGroup, Report, Straggler, StragglerPause, Stragglers, Verdicted, When, Why};
+use crate::answer::{
+    AnswerVerdict, CostsWhen, LateCause, RankGroup, Report, Straggler, StragglerPause, Stragglers, Verdicted,
+};
 
 /// Share of a step from which on a gain is much.
 const MUCH: f64 = 0.05;
@@ -71,8 +73,8 @@ fn somebody(report: &Report, stragglers: &Stragglers, found: &[Straggler]) -> Ve
     let when = when(first.when);
     let why = first.why.map_or("", why);
     let next = match first.why {
-        Some(Why::Host) => "Look at its host: processors, data loading, other processes.",
-        Some(Why::Gpu) => "Look at its GPU: clocks, temperature, power, its share of the data.",
+        Some(LateCause::Host) => "Look at its host: processors, data loading, other processes.",
+        Some(LateCause::Gpu) => "Look at its GPU: clocks, temperature, power, its share of the data.",
         None => "Look at its share of the work first, then at its host and its GPU.",
     };
     let next = if found.len() > 1 { next.replacen("its", "their", 2) } else { next.into() };
@@ -90,7 +92,7 @@ fn excess(report: &Report, stragglers: &Stragglers, it: &Straggler, are_several:
     let who = if are_several { capital(&subject(report, it)) } else { "It".into() };
     let usual = it.own_us - it.excess_us;
     let when = when(it.when);
-    if let When::Sometimes { .. } = it.when {
+    if let CostsWhen::Sometimes { .. } = it.when {
         return format!("{who} pauses {when}.");
     }
     let part = if usual > 0.0 { format!(" ({})", share(it.excess_us / usual)) } else { String::new() };
@@ -103,12 +105,12 @@ fn excess(report: &Report, stragglers: &Stragglers, it: &Straggler, are_several:
     format!("{who} takes {} longer{period}{part} outside of NCCL {peers}{since}.", time(it.excess_us))
 }
 
-fn when(when: When) -> String {
+fn when(when: CostsWhen) -> String {
     match when {
-        When::Always => String::new(),
-        When::Since(step) => format!("since step {step}"),
-        When::Sometimes { steps, every: Some(every) } => format!("in {steps} steps, every {}", ordinal(every)),
-        When::Sometimes { steps, every: None } => format!("in {steps} steps"),
+        CostsWhen::Always => String::new(),
+        CostsWhen::Since(step) => format!("since step {step}"),
+        CostsWhen::Sometimes { steps, every: Some(every) } => format!("in {steps} steps, every {}", ordinal(every)),
+        CostsWhen::Sometimes { steps, every: None } => format!("in {steps} steps"),
     }
 }
 
@@ -123,10 +125,10 @@ fn ordinal(number: u64) -> String {
     format!("{number}{end}")
 }
 
-fn why(why: Why) -> &'static str {
+fn why(why: LateCause) -> &'static str {
     match why {
-        Why::Host => "Its calls come late, so its host delays it.",
-        Why::Gpu => "Its calls are there in time, so its GPU delays it.",
+        LateCause::Host => "Its calls come late, so its host delays it.",
+        LateCause::Gpu => "Its calls are there in time, so its GPU delays it.",
     }
 }
 

@@ -3,8 +3,8 @@
 use super::*;
 use crate::answer::sample::sample;
 use crate::answer::{
-    AnswerVerdict, Complete, GpuBudget, Part, RankGroup, RankLateness, RankOwn, Speed, SpeedRow, Straggler,
-    StragglerPause, Stragglers, When, Why,
+    AnswerVerdict, Complete, CostsWhen, GpuBudget, LateCause, Part, RankGroup, RankLateness, RankOwn, Speed, SpeedRow,
+    Straggler, StragglerPause, Stragglers,
 };
 
 fn whole() -> Report {
@@ -48,7 +48,7 @@ fn found(place: usize, excess_us: f64, gain_us: Option<f64>) -> Straggler {
         peers: 7,
         z: 20.0,
         gain_us,
-        when: When::Always,
+        when: CostsWhen::Always,
         why: None,
     }
 }
@@ -77,7 +77,7 @@ fn late_says_what_a_step_gains_without_a_rank() {
 #[test]
 fn late_names_several_with_their_gain_together() {
     let mut second = found(5, 1_000.0, Some(50.0));
-    (second.when, second.why) = (When::Since(30), Some(Why::Gpu));
+    (second.when, second.why) = (CostsWhen::Since(30), Some(LateCause::Gpu));
     let text = late(&with(vec![found(2, 3_000.0, Some(2_000.0)), second], Some(2_500.0)));
     assert!(
         text.starts_with("Rank 2 and rank 5 are slow: without their extra time a step would take 17.5 ms"),

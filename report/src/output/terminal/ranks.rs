@@ -4,7 +4,7 @@ use super::super::names::ReportNames;
 use super::super::units::{count, counted, known as or_unknown, part_of, share, time};
 use super::cell;
 use super::fitted::{TableRoom, fitted, known, prose};
-use crate::answer::{RankGroup, Report, Straggler, Stragglers, When};
+use crate::answer::{CostsWhen, RankGroup, Report, Straggler, Stragglers};
 use common::report::TextTable;
 
 /// Writes those that stand out, for the first answer.
@@ -34,11 +34,11 @@ fn name(names: &ReportNames<'_>, it: &Straggler) -> String {
     }
 }
 
-fn when(when: When) -> String {
+fn when(when: CostsWhen) -> String {
     match when {
-        When::Always => "always".into(),
-        When::Since(step) => format!("since {step}"),
-        When::Sometimes { steps, .. } => counted(steps, "step"),
+        CostsWhen::Always => "always".into(),
+        CostsWhen::Since(step) => format!("since {step}"),
+        CostsWhen::Sometimes { steps, .. } => counted(steps, "step"),
     }
 }
 
