@@ -81,9 +81,9 @@ enum Command {
     ReplayOne(replay::child::ReplayChildArguments),
     #[command(name = table::child::COMMAND, hide = true)]
     TableOne(table::child::TableChildArguments),
-    #[command(name = communication::child::COMMAND, hide = true)]
+    #[command(name = communication::CHILD, hide = true)]
     TraceOne(communication::child::CommunicationChildArguments),
-    #[command(name = report::archive_child::COMMAND, hide = true)]
+    #[command(name = report::archives::CHILD, hide = true)]
     ArchiveOne(report::archive_child::ArchiveChildArguments),
     #[command(name = pages::COMMAND, hide = true)]
     Pages(pages::PagesArguments),

@@ -38,6 +38,9 @@ use std::path::{Path, PathBuf};
 /// Events that are read of a lane at a time.
 const PIECE: u64 = 4096;
 
+/// Name of the hidden subcommand that starts a child.
+pub(crate) const CHILD: &str = "trace-one";
+
 /// Copies an archive, by its anchor file, into a directory that is missing or empty, with records of communication.
 /// `progress` gets the bytes of each file that was copied. Returns the new anchor file, too.
 ///
@@ -57,7 +60,7 @@ pub(crate) fn add(
     }
     // the archive is anybody's
     let arguments = [anchor.into(), target.staging().into()];
-    let added = apart::read(anchor, child::COMMAND, arguments, progress).map_err(Otf2Error::Apart)?;
+    let added = apart::read(anchor, CHILD, arguments, progress).map_err(Otf2Error::Apart)?;
     Ok((target.publish()?, added))
 }
 

@@ -26,6 +26,7 @@ mod definitions;
 mod error;
 mod event_writer;
 mod events;
+mod lane_definitions;
 mod lanes;
 mod library;
 mod metric;

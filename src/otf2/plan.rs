@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::error::Otf2Error;
-use super::lanes::LaneDefinitions;
+use super::lane_definitions::LaneDefinitions;
 use super::metric::{MetricLayout, Properties};
 use super::numbered::{Numbered, next_number};
 use super::region::ArchiveRegion;

@@ -5,7 +5,7 @@
 //! functions do the latter.
 
 use crate::capture::{self, Meta};
-use crate::replay::hosts;
+use crate::replay::hosts::{self, RecordingMachine};
 use crate::trace::ProcessTrace;
 use common::arrivals::{self, Arrivals};
 use common::clock_tree::{ClockOffset, ClockTree, ParentLink};
@@ -48,9 +48,6 @@ pub(crate) fn bring_together(
     clocks.unite(summary, traces);
     hosts::place(traces, &clocks.machines);
 }
-
-/// A recording's machine: its host name, where that is known, and a number for its clock.
-pub(crate) type RecordingMachine = (Option<String>, usize);
 
 /// The clocks of recordings, by their place in the clock tree. The machine that booted first has the tree's first
 /// place, so that no time lies before 0.

@@ -2,10 +2,12 @@
 
 use crate::capture::Meta;
 use crate::capture::process_name;
-use crate::replay::clocks::RecordingMachine;
 use crate::trace::{ProcessTrace, TraceMember};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// A recording's machine: its host name, where that is known, and a number for its clock.
+pub(crate) type RecordingMachine = (Option<String>, usize);
 
 /// Returns the host of a recording. Older recordings have it in their file name only.
 pub(crate) fn of_recording(recording: &Path, meta: &Meta) -> Option<String> {

@@ -5,9 +5,6 @@ use crate::otf2::apart;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Name of the hidden subcommand that starts a child.
-pub(crate) const COMMAND: &str = "archive-one";
-
 /// The archive, and the place of its tables.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ArchiveChildArguments {

@@ -1,6 +1,5 @@
 //! Archives as tables: the operations of each process, with kernels and regions beside them.
 
-use super::archive_child as child;
 use crate::archive::{self, Archive};
 use crate::otf2::{SUMMARY, apart};
 use report::job::Unreadable;
@@ -53,10 +52,13 @@ pub(super) fn write(anchors: &[PathBuf], to: &Path, region: Option<&str>, archiv
     left_out
 }
 
+/// Name of the hidden subcommand that starts a child.
+pub(crate) const CHILD: &str = "archive-one";
+
 /// Has a child write the tables of an archive, which is anybody's.
 fn in_child(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Archived, String> {
     let arguments = [anchor.into(), to.into()].into_iter().chain(region.map(OsString::from));
-    apart::read(anchor, child::COMMAND, arguments, &mut |_| ())
+    apart::read(anchor, CHILD, arguments, &mut |_| ())
 }
 
 /// Returns the names of a directory's entries.

@@ -19,7 +19,7 @@
 //! | `progress.rs` | a bar for work that takes longer than a second |
 
 pub(crate) mod archive_child;
-mod archives;
+pub(crate) mod archives;
 pub(crate) mod command;
 pub(crate) mod compare;
 mod drive;

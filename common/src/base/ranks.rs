@@ -5,6 +5,9 @@
 /// believed: the library takes it for one that it does not know, and readers of files refuse it.
 pub const MOST: i32 = 1 << 20;
 
+/// Largest number of stretches of ranks in words.
+const MOST_STRETCHES: usize = 8;
+
 /// Returns whether there may be so many ranks.
 pub fn are_possible(number: impl Into<i64>) -> bool {
     number.into() <= i64::from(MOST)
@@ -30,6 +33,17 @@ pub fn missing<T: Into<i64>>(here: impl IntoIterator<Item = T>, all: i64) -> imp
         next = end.saturating_add(1);
         stretch
     })
+}
+
+/// Returns the [`missing`] ranks in words: `1 to 3, 5`.
+pub(crate) fn missing_in_words<T: Into<i64>>(here: impl IntoIterator<Item = T>, all: i64) -> String {
+    let stretch = |[first, last]: [i64; 2]| {
+        if first == last { first.to_string() } else { format!("{first} to {last}") }
+    };
+    let mut missing = missing(here, all);
+    let words: Vec<String> = missing.by_ref().take(MOST_STRETCHES).map(stretch).collect();
+    let more = if missing.next().is_some() { ", ..." } else { "" };
+    format!("{}{more}", words.join(", "))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! An exporter: a receiver of the figures.
 
-use super::families::Family;
+use super::family::Family;
 use std::time::Duration;
 
 /// A receiver of the figures.

@@ -6,6 +6,7 @@
 
 mod exporter;
 mod families;
+mod family;
 mod identity;
 pub(crate) mod interval;
 mod nvlink;
@@ -20,7 +21,7 @@ use crate::config::Settings;
 use exporter::ExporterWords;
 
 pub(crate) use exporter::Exporter;
-pub(crate) use families::{Family, Histogram, LabelledPoint, Labels, Value};
+pub(crate) use family::{Family, Histogram, LabelledPoint, Labels, Value};
 pub(crate) use identity::ProcessIdentity;
 
 const OTLP: ExporterWords = ExporterWords {

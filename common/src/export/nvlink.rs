@@ -1,7 +1,7 @@
 //! The metrics of NVLink and of network adapters: the machine's counters, and beside them the bytes that NCCL's
 //! operations should have moved.
 
-use super::families::{Family, LabelledPoint, Labels, Value};
+use super::family::{Family, LabelledPoint, Labels, Value};
 use crate::hardware::Ways;
 use crate::nvlink::{NvlinkReading, by_gpu};
 use crate::sums::run_sums::OverNvlink;

@@ -2,7 +2,8 @@
 //! exports alone: the recording goes on.
 
 use super::exporter::{Exporter, ExporterWords};
-use super::families::{Family, families};
+use super::families::families;
+use super::family::Family;
 use super::identity::ProcessIdentity;
 use super::peer_labels::PeerLabels;
 use crate::base::answer::{self, AnswerFailure, Reply};

@@ -1,9 +1,8 @@
 //! The ranks of a job by its launcher, from environment variables of its processes. Communicators may know fewer ranks.
 
 use super::Summary;
-use super::ranks::stretches;
 use crate::base::rank::Told;
-use crate::base::ranks::missing;
+use crate::base::ranks::missing_in_words;
 use std::collections::BTreeSet;
 
 /// The ranks of a job.
@@ -51,7 +50,7 @@ impl LaunchedRanks {
         let variables: Vec<&str> = self.variables.iter().copied().collect();
         let by = if variables.is_empty() { String::new() } else { format!(" (by {})", variables.join(", ")) };
         let all = i64::try_from(self.all).ok()?;
-        let missing = stretches(missing(self.here.iter().copied(), all));
+        let missing = missing_in_words(self.here.iter().copied(), all);
         Some(format!("of the {all} ranks of {job}{by} these are not here, or have not called NCCL: {missing}"))
     }
 }

@@ -2,15 +2,15 @@
 
 use super::launched::LaunchedRanks;
 use super::{Summary, SummaryCommunicator};
-use crate::base::ranks::missing;
+use crate::base::ranks::missing_in_words;
 use crate::base::visible::visible;
 use crate::origin::{self, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of communicators whose missing ranks get a note.
 const MOST: usize = 5;
-/// Largest number of stretches of ranks in a note.
-const MOST_STRETCHES: usize = 8;
+/// Largest number of processes in a note.
+const MOST_PROCESSES: usize = 8;
 
 /// A rank that two processes have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,18 +47,8 @@ impl SummaryCommunicator {
     /// Returns its ranks that are not here, as text.
     fn missing(&self) -> String {
         let here: BTreeSet<i32> = self.ranks.iter().map(|place| place.rank).collect();
-        stretches(missing(here, self.nranks.into()))
+        missing_in_words(here, self.nranks.into())
     }
-}
-
-/// Writes stretches of ranks, of a first and a last one: `1 to 3, 5`.
-pub(super) fn stretches(mut all: impl Iterator<Item = [i64; 2]>) -> String {
-    let stretch = |[first, last]: [i64; 2]| {
-        if first == last { first.to_string() } else { format!("{first} to {last}") }
-    };
-    let said: Vec<String> = all.by_ref().take(MOST_STRETCHES).map(stretch).collect();
-    let more = if all.next().is_some() { ", ..." } else { "" };
-    format!("{}{more}", said.join(", "))
 }
 
 impl Summary {
@@ -153,8 +143,8 @@ impl Summary {
             _ => false,
         };
         let say = |(release, processes): (String, Vec<String>)| {
-            let more = if processes.len() > MOST_STRETCHES { ", ..." } else { "" };
-            format!("{release} (process {}{more})", processes[..processes.len().min(MOST_STRETCHES)].join(", "))
+            let more = if processes.len() > MOST_PROCESSES { ", ..." } else { "" };
+            format!("{release} (process {}{more})", processes[..processes.len().min(MOST_PROCESSES)].join(", "))
         };
         let is_mixed = nccls.iter().any(|one| nccls.iter().any(|other| differ(one, other)));
         is_mixed.then(|| {

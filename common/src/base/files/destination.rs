@@ -1,6 +1,6 @@
 //! Writing a text to the place that a person has named: a file, or an existing device, pipe or terminal.
 
-use super::{FileName, NewFile, make, own};
+use super::{FileName, NewFile, is_own_user, make};
 use crate::base::signal::HeldSignal;
 use serde::Serialize;
 use std::fs::{self, File, FileType, OpenOptions};
@@ -53,7 +53,7 @@ fn target(place: &Path) -> Target {
         return Target::Descriptor(descriptor);
     }
     let there = place.symlink_metadata().ok();
-    let is_trusted = there.as_ref().is_some_and(|there| there.uid() == 0 || own::is_own_user(there.uid()));
+    let is_trusted = there.as_ref().is_some_and(|there| there.uid() == 0 || is_own_user(there.uid()));
     let kind = match there.map(|there| there.file_type()) {
         Some(kind) if kind.is_symlink() && is_trusted => fs::metadata(place).ok().map(|there| there.file_type()),
         kind => kind,

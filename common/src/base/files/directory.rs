@@ -1,7 +1,6 @@
 //! A directory that is opened once. All that is done in it is done there, wherever its name leads later.
 
 use super::opened::{Opened, again};
-use super::own::is_own;
 use super::random;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -196,6 +195,19 @@ fn opened(descriptor: io::Result<RawFd>) -> io::Result<File> {
 
 fn done(result: libc::c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Returns whether a file or directory at `place` with the owner `owner` belongs to the calling user. A network file
+/// system may show its users under other ids; then a new file there shows the same id.
+pub fn is_own(place: &Path, owner: u32) -> bool {
+    is_own_user(owner)
+        || Directory::around(place).and_then(|(directory, _)| directory.own_user()).is_ok_and(|own| own == owner)
+}
+
+/// Returns whether `user` is the calling user's id.
+pub fn is_own_user(user: u32) -> bool {
+    // SAFETY: geteuid has no preconditions.
+    user == unsafe { libc::geteuid() }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Directories that are made where they are missing.
 
 use super::Directory;
-use super::own::is_own;
+use super::directory::is_own;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};

@@ -7,6 +7,7 @@
 mod destination;
 mod directory;
 mod growing;
+mod hidden;
 mod left;
 mod made;
 mod name;
@@ -17,13 +18,13 @@ mod pattern;
 
 pub(crate) use destination::write_line_as;
 pub use destination::{begin, is_replaced, write, write_json, write_json_as};
-pub use directory::Directory;
+pub use directory::{Directory, is_own, is_own_user};
 pub use growing::Growing;
 pub(crate) use left::remove_all;
 pub use made::{make, make_own};
 pub use name::{Earlier, FileName};
 pub use new_file::NewFile;
-pub use own::{is_own, is_own_user, open, open_any};
+pub use own::{open, open_any};
 pub use pattern::{HOST, PROCESS, RANK, expand, holds, is_one_for_each_process};
 
 use crate::base::random;

@@ -1,6 +1,6 @@
 //! The name under which the files of one process appear, without replacing a file of another process.
 
-use super::new_file::{LONGEST, TRIES, hidden};
+use super::hidden::{LONGEST, TRIES, hidden};
 use super::{Directory, random};
 use crate::base::birth;
 use std::ffi::{OsStr, OsString};

@@ -1,22 +1,15 @@
 //! A file that appears whole or not at all.
 
+use super::hidden::{ENDING, TRIES, hidden};
 use super::left::Begun;
 use super::opened::Opened;
-use super::{Directory, FileName, random};
+use super::{Directory, FileName};
 use crate::base::signal::HeldSignal;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::SystemTime;
-
-/// Longest part of a name, bytes: the limit of file systems, less a random number and the dots around it.
-pub(super) const LONGEST: usize = 255 - 24;
-/// Attempts at a free random name. A collision by chance does not repeat.
-pub(super) const TRIES: usize = 16;
-/// Ending of the name of an incomplete file.
-const ENDING: &str = ".part";
 
 /// A file under a random name beside its final place. Dropping it removes the file. While it exists, a write of its
 /// thread beyond the size limit (RLIMIT_FSIZE) is an error and does not end the process.
@@ -146,14 +139,6 @@ impl NewFile {
     }
 }
 
-/// Returns a random hidden name for a file that is to be called `name`.
-pub(super) fn hidden(name: &OsStr) -> OsString {
-    let mut unique = OsString::from(".");
-    unique.push(OsString::from_vec(name.as_bytes().iter().copied().take(LONGEST).collect()));
-    unique.push(format!(".{:016x}{ENDING}", random()));
-    unique
-}
-
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
@@ -172,6 +157,8 @@ impl Seek for NewFile {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hidden::LONGEST;
+    use super::super::random;
     use super::*;
     use std::fs;
 

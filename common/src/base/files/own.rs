@@ -1,6 +1,6 @@
 //! Files in which processes of one user meet, in a directory where other users may have put something else.
 
-use super::Directory;
+use super::directory::is_own;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -34,17 +34,4 @@ fn opened(path: &Path, writes: bool) -> io::Result<(File, Metadata)> {
     let file = OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path)?;
     let found = file.metadata()?;
     Ok((file, found))
-}
-
-/// Returns whether a file or directory at `place` with the owner `owner` belongs to the calling user. A network file
-/// system may show its users under other ids; then a new file there shows the same id.
-pub fn is_own(place: &Path, owner: u32) -> bool {
-    is_own_user(owner)
-        || Directory::around(place).and_then(|(directory, _)| directory.own_user()).is_ok_and(|own| own == owner)
-}
-
-/// Returns whether `user` is the calling user's id.
-pub fn is_own_user(user: u32) -> bool {
-    // SAFETY: geteuid has no preconditions.
-    user == unsafe { libc::geteuid() }
 }

@@ -6,6 +6,24 @@
 //! table is taken uses the key, and so do all threads on other processors.
 
 use super::{ThreadCell, key};
+use std::ffi::c_void;
+use std::io;
+
+/// Prepares for cells, once.
+///
+/// # Errors
+/// Fails when the process has no more keys.
+pub(super) fn prepare() -> io::Result<()> {
+    /// Frees the thread's place in the table and gives up its cell.
+    unsafe extern "C" fn end(cell: *mut c_void) {
+        table::forget();
+        // SAFETY: `key::keep` stored the pointer, and the cell lives as long as the process.
+        if let Some(cell) = unsafe { cell.cast::<ThreadCell>().as_ref() } {
+            cell.give_up();
+        }
+    }
+    key::prepare(end)
+}
 
 /// Returns the thread's cell, once it was [kept](keep).
 #[inline(always)]
@@ -27,11 +45,6 @@ pub(super) fn keep(cell: &'static ThreadCell) -> bool {
         table::keep(cell);
     }
     is_kept
-}
-
-/// Frees the thread's place in the table, at the end of the thread.
-pub(super) fn forget() {
-    table::forget();
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -126,7 +139,7 @@ mod tests {
                         barrier.wait();
                         assert!(std::ptr::eq(get().unwrap(), cell));
                         barrier.wait();
-                        forget();
+                        table::forget();
                         assert!(table::get().is_none() && std::ptr::eq(get().unwrap(), cell));
                     });
                 }

@@ -3,8 +3,6 @@
 use super::ThreadCell;
 #[cfg(not(loom))]
 use super::at_hand;
-#[cfg(not(loom))]
-use super::key;
 use crate::base::cancel;
 use crate::base::sync::{AtomicPtr, Ordering};
 use std::io;
@@ -76,7 +74,7 @@ impl ThreadCell {
     /// Fails when the process has no more keys.
     pub fn prepare() -> io::Result<()> {
         #[cfg(not(loom))]
-        key::prepare()?;
+        at_hand::prepare()?;
         Ok(())
     }
 

@@ -12,19 +12,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The key plus one; 0 before it is made.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the key, once.
+/// Makes the key, once. The C library calls `end` with the cell at the end of a thread that has kept one.
 ///
 /// # Errors
 /// Fails when the process has no more keys.
-pub(super) fn prepare() -> io::Result<()> {
-    /// Gives up a cell at the end of its thread.
-    unsafe extern "C" fn end(cell: *mut c_void) {
-        super::at_hand::forget();
-        // SAFETY: `keep` stored the pointer, and the cell lives as long as the process.
-        if let Some(cell) = unsafe { cell.cast::<ThreadCell>().as_ref() } {
-            cell.give_up();
-        }
-    }
+pub(super) fn prepare(end: unsafe extern "C" fn(*mut c_void)) -> io::Result<()> {
     if KEY.load(Ordering::Acquire) != 0 {
         return Ok(());
     }

@@ -15,8 +15,9 @@
 //!   the optimizer runs there, and there alone. Steps that are logged have an optimizer each, so that their pauses are
 //!   alike.
 
-use super::closing::{self, Mark, SMALL};
+use super::closing;
 use super::figures::median;
+use super::mark::{Mark, SMALL};
 use super::pattern::{Candidate, Periods, Repetition};
 use super::run::z_function;
 use super::sequence::Sequence;

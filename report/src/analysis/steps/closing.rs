@@ -6,54 +6,11 @@
 //! checkpoint is a barrier. Where something large comes that the period lacks, as the gradients behind micro-batches
 //! whose losses were summed, the step is longer.
 
+use super::mark::{Mark, SMALL};
 use super::pattern::{Candidate, Periods};
 use super::sequence::Sequence;
 use super::token::{CallToken, Detail};
-use crate::job::RankOperation;
-use common::name::FunctionName;
 use rustc_hash::FxHashSet;
-
-/// Most bytes of a small call: norms, losses and flags are numbers, one or a few.
-pub(super) const SMALL: u64 = 1 << 10;
-/// What a call says of the optimizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// It leaves each rank a part of the gradients.
-    Shards,
-    /// It sums up a few numbers.
-    Sum,
-    /// Nothing.
-    Other,
-}
-
-/// The functions that calls are marked by.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct MarkedFunctions {
-    reduce_scatter: FunctionName,
-    all_reduce: FunctionName,
-}
-
-impl Default for MarkedFunctions {
-    fn default() -> Self {
-        Self {
-            reduce_scatter: FunctionName::of(Some(c"ReduceScatter")),
-            all_reduce: FunctionName::of(Some(c"AllReduce")),
-        }
-    }
-}
-
-impl MarkedFunctions {
-    /// Returns the mark of a row that is no message.
-    pub(super) fn mark(&self, row: &RankOperation) -> Mark {
-        if row.function == self.reduce_scatter {
-            Mark::Shards
-        } else if row.function == self.all_reduce && (1..=SMALL).contains(&row.bytes) {
-            Mark::Sum
-        } else {
-            Mark::Other
-        }
-    }
-}
 
 /// Returns the steps of a GPU: the smallest period that covers enough, or a smaller one that is known to be whole.
 pub(super) fn period<'a>(sequence: &Sequence, periods: &'a Periods) -> Option<&'a Candidate> {

@@ -8,6 +8,7 @@ mod accumulation;
 mod closing;
 mod figures;
 mod follow;
+mod mark;
 mod pattern;
 mod patterns;
 mod per_step;

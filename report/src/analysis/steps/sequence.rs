@@ -1,6 +1,6 @@
 //! The calls of a GPU, made from its rows.
 
-use super::closing::{Mark, MarkedFunctions};
+use super::mark::{Mark, MarkedFunctions};
 use super::token::{CallToken, Exchange, of_row};
 use crate::analysis::dimension::Tallies;
 use crate::job::{Job, RankOperation};

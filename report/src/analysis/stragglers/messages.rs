@@ -9,9 +9,9 @@
 //! that came late; the one that counts if the other side is late is the usual one of like messages. Where these do not
 //! show it, both are the time from the later begin on.
 
-use super::kept::Joins;
+use super::kept::{Joins, NeighbouringCalls};
 use super::robust::{median, quantile};
-use super::run::{CallRun, is_close};
+use super::run::{CallRun, Lasts, is_close};
 use rustc_hash::FxHashMap;
 
 /// Messages that say how long one takes, at least.
@@ -20,15 +20,6 @@ const FEW: usize = 8;
 const LATE: f64 = 20_000.0;
 /// Share of late receives whose sends were over before, from which on sends wait for nobody.
 const MOST: f64 = 0.9;
-
-/// How long a lone send or receive takes, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lasts {
-    /// From its own begin on.
-    pub(super) own: i64,
-    /// From the other side's begin on; `None` if it waits for nobody.
-    pub(super) other: Option<i64>,
-}
 
 /// A message as one side measured it: whether that sends, by how much the other side began later, and the time from its begin to its end.
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +41,15 @@ struct Usual {
     waits_for_nobody: bool,
 }
 
+/// Makes a stretch of its calls, with how long its lone messages take. `nodes` has the node of each GPU.
+pub(super) fn run_of(calls: NeighbouringCalls, nodes: &[usize]) -> CallRun {
+    let run = CallRun::of(calls);
+    let lasts = lasts(&run, nodes);
+    run.with_messages(lasts)
+}
+
 /// Returns how long the lone messages of a stretch take, by call. `nodes` has the node of each GPU.
-pub(super) fn lasts(run: &CallRun, nodes: &[usize]) -> FxHashMap<u32, Lasts> {
+fn lasts(run: &CallRun, nodes: &[usize]) -> FxHashMap<u32, Lasts> {
     let samples: Vec<(u32, [MessageKind; 2], MessageSample)> =
         (0..run.calls.len()).filter_map(|call| sample(run, nodes, call)).collect();
     let mut by_kind: FxHashMap<MessageKind, Vec<MessageSample>> = FxHashMap::default();

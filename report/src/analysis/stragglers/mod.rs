@@ -39,6 +39,7 @@ use crate::stream::JudgedCall;
 use kept::{KeptCalls, NeighbouringCalls};
 use links::Repaired;
 pub use links::SlowRow;
+use messages::run_of;
 use owns::{Owns, owns};
 use pauses::Pauses;
 use peers::Division;
@@ -98,7 +99,7 @@ impl Costs {
         let pauses = &mut self.pauses;
         let nodes = &self.nodes;
         let mut given_up = |calls: NeighbouringCalls| {
-            let runs = [CallRun::of(calls, nodes)];
+            let runs = [run_of(calls, nodes)];
             let division = Division::of(job, &runs);
             let step = step_length(&runs);
             pauses.add_all(&runs, &division, &owns(&runs, &division, step), step);
@@ -118,7 +119,7 @@ impl Costs {
             return absent("A step has more operations than are compared over ranks at a time.");
         }
         let stretches = self.kept.into_stretches();
-        let runs: Vec<CallRun> = stretches.into_iter().map(|calls| CallRun::of(calls, &self.nodes)).collect();
+        let runs: Vec<CallRun> = stretches.into_iter().map(|calls| run_of(calls, &self.nodes)).collect();
         if runs.iter().all(|run| run.calls.is_empty()) {
             return absent(
                 "No operation in a step behind the warm-up has a begin and an end on the GPU, so that own times of ranks \

@@ -15,7 +15,6 @@
 //! whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody.
 
 use super::kept::{Joins, NeighbouringCalls, TimedCall};
-use super::messages::{Lasts, lasts};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -58,6 +57,15 @@ pub(super) struct CallRun {
     lasts: FxHashMap<u32, Lasts>,
 }
 
+/// How long a lone send or receive takes, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lasts {
+    /// From its own begin on.
+    pub(super) own: i64,
+    /// From the other side's begin on; `None` if it waits for nobody.
+    pub(super) other: Option<i64>,
+}
+
 /// Returns whether times are compared well enough to hold ends against begins: by the error that 19 of 20 do not exceed and
 /// a duration, nanoseconds.
 pub(super) fn is_close(likely: i64, duration: i64) -> bool {
@@ -65,8 +73,8 @@ pub(super) fn is_close(likely: i64, duration: i64) -> bool {
 }
 
 impl CallRun {
-    /// Makes a stretch of its calls. `nodes` has the node of each GPU.
-    pub(super) fn of(calls: NeighbouringCalls, nodes: &[usize]) -> Self {
+    /// Makes a stretch of its calls. How long its lone messages take is not known yet.
+    pub(super) fn of(calls: NeighbouringCalls) -> Self {
         let mut first = vec![0];
         let count = calls.iter().map(Vec::len).sum();
         let (mut gpus, mut on_stream) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -95,8 +103,12 @@ impl CallRun {
             lasts: FxHashMap::default(),
         };
         run.meet();
-        run.lasts = lasts(&run, nodes);
         run
+    }
+
+    /// Adds how long the lone messages take, by call.
+    pub(super) fn with_messages(self, lasts: FxHashMap<u32, Lasts>) -> Self {
+        Self { lasts, ..self }
     }
 
     /// Finds the parties of all calls, and their transfers.

@@ -2,7 +2,6 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{TimeUnit, counted, time};
-use super::callbacks::{class, way};
 use super::draw::{Area, Path, Px, Scale, across, shortened};
 use super::lanes::transfer_us;
 use crate::answer::{OperationCallbacks, ProxyOperation, RankCallbacks, StepState};
@@ -190,4 +189,21 @@ fn span(operation: &OperationCallbacks) -> [f64; 2] {
     });
     let begin = begins.fold(first, f64::min).max(first - length);
     [begin, ends.fold(last, f64::max).min(last + length)]
+}
+
+/// Returns the class that gives a state its fill.
+pub(super) fn class(state: StepState) -> &'static str {
+    match state {
+        StepState::Gpu => "step-gpu",
+        StepState::Peer => "step-peer",
+        StepState::Network => "step-network",
+        StepState::Flush => "step-flush",
+    }
+}
+
+/// Names a proxy operation.
+pub(super) fn way(proxy: &ProxyOperation, names: &ReportNames<'_>) -> String {
+    let way = if proxy.is_send { "to" } else { "from" };
+    let peer = proxy.peer_gpu.map_or_else(|| format!("peer {}", proxy.peer), |gpu| shortened(&names.gpu(gpu)));
+    format!("{way} {peer}, ch {}", proxy.channel)
 }

@@ -3,8 +3,8 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{bytes, count, counted, known, time};
-use super::below::Below;
-use super::draw::{Chart, LegendEntry, Mark, shortened};
+use super::below::{Below, class, way};
+use super::draw::{Chart, LegendEntry, Mark};
 use super::section::{absent, part};
 use super::table::PageTable;
 use crate::answer::{Callbacks, KernelChannel, OperationCallbacks, Part, ProxyOperation, RankCallbacks, StepState};
@@ -95,16 +95,6 @@ fn key() -> Markup {
     ])
 }
 
-/// Returns the class that gives a state its fill.
-pub(super) fn class(state: StepState) -> &'static str {
-    match state {
-        StepState::Gpu => "step-gpu",
-        StepState::Peer => "step-peer",
-        StepState::Network => "step-network",
-        StepState::Flush => "step-flush",
-    }
-}
-
 fn text(state: StepState) -> &'static str {
     match state {
         StepState::Gpu => "proxy step waits for the GPU",
@@ -112,13 +102,6 @@ fn text(state: StepState) -> &'static str {
         StepState::Network => "proxy step in the network",
         StepState::Flush => "proxy step on its way into the GPU's memory",
     }
-}
-
-/// Names a proxy operation.
-pub(super) fn way(proxy: &ProxyOperation, names: &ReportNames<'_>) -> String {
-    let way = if proxy.is_send { "to" } else { "from" };
-    let peer = proxy.peer_gpu.map_or_else(|| format!("peer {}", proxy.peer), |gpu| shortened(&names.gpu(gpu)));
-    format!("{way} {peer}, ch {}", proxy.channel)
 }
 
 fn table(operation: &OperationCallbacks, names: &ReportNames<'_>) -> PageTable {

@@ -2,9 +2,10 @@
 
 use super::super::chapter::Chapter;
 use super::Sheet;
+use super::names::{gpu, origin};
 use super::rows::ColumnRows;
 use crate::answer::{
-    Behind, Budget, Complete, DimensionShare, GpuBudget, Late, Origin, PhaseWindow, RankLate, RankOwn, Report, Steps,
+    Behind, Budget, Complete, DimensionShare, GpuBudget, Late, PhaseWindow, RankLate, RankOwn, Report, Steps,
     Stragglers, Utilisation, Whereabouts,
 };
 
@@ -34,11 +35,6 @@ pub fn sheets(report: &Report) -> Vec<Sheet> {
     }
     sheets.extend(Some(absent(report)).filter(|sheet| !sheet.is_empty()));
     sheets
-}
-
-/// Returns the name of the GPU at a place.
-pub(super) fn gpu(report: &Report, place: usize) -> Option<String> {
-    report.gpus.get(place).cloned()
 }
 
 fn complete(complete: &Complete) -> Sheet {
@@ -105,16 +101,6 @@ fn dimensions(rows: &[DimensionShare]) -> Sheet {
         .known_real("step_mean", |row| mean(row.of_step))
         .known_real("step_p95", |row| p95(row.of_step))
         .sheet()
-}
-
-/// Returns the name of an origin.
-pub(super) fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::File => "file",
-        Origin::Name => "name",
-        Origin::Guessed => "guessed",
-        Origin::Unknown => "unknown",
-    }
 }
 
 fn windows(rows: &[PhaseWindow]) -> Sheet {

@@ -1,6 +1,7 @@
 //! Tables for programs: named columns of one type each, written as CSV or as Parquet.
 
 mod chapters;
+mod names;
 mod network;
 mod operations;
 mod rows;

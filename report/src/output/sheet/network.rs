@@ -2,7 +2,7 @@
 
 use super::super::chapter::Chapter;
 use super::Sheet;
-use super::chapters::{gpu, origin};
+use super::names::{gpu, origin};
 use super::rows::ColumnRows;
 use crate::answer::{Communicators, Pairs, Report, Speed};
 
