@@ -7,6 +7,7 @@ mod drive;
 mod floor;
 pub(crate) mod measure;
 mod process;
+mod row;
 mod script;
 mod table;
 
@@ -17,7 +18,7 @@ use crate::offspring;
 use crate::output::{self, format::Format, scratch::Scratch};
 use common::summary::Summary;
 use measure::{EMPTY, LIMIT, Measured, RecordedCounts};
-use serde::Serialize;
+use row::BenchRow;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -61,23 +62,6 @@ pub(crate) struct BenchArguments {
     /// What is printed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-/// All measurements of a plugin with a capture.
-#[derive(Debug, Serialize)]
-struct BenchRow {
-    capture: String,
-    plugin: String,
-    /// Shortest time of a call, ns, with the driver's own time.
-    fastest_ns: f64,
-    median_ns: f64,
-    /// Ratio of the shortest time to the limit's. Absent where the plugin speaks another version of the interface than
-    /// the limit, since the calls differ then.
-    times_limit: Option<f64>,
-    above_empty_ns: Option<f64>,
-    rounds: Vec<Measured>,
-    /// A further round, in which single calls are timed.
-    timed: Measured,
 }
 
 /// Measures all plugins with all captures and prints the results.

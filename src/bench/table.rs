@@ -1,8 +1,8 @@
 //! The measurements as a table for a person. Memory and dropped events are the rounds' largest values; the plugin's own
 //! processor time is the smallest.
 
-use super::BenchRow;
 use super::measure::Measured;
+use super::row::BenchRow;
 use common::report::TextTable;
 use std::path::Path;
 

@@ -10,7 +10,7 @@ use super::super::archive::{Archive, c_string};
 use super::super::error::Otf2Error;
 use super::super::library::Otf2Library;
 use super::super::reader::ArchiveReader;
-use super::AddedCommunicator;
+use super::communicator::AddedCommunicator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_char, c_void};
 

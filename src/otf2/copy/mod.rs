@@ -5,6 +5,7 @@
 //! offsets of these locations are applied then, so that they have none any more. The files of all other locations are
 //! copied as they are, so the chunks have the size of the original's.
 
+mod communicator;
 mod definitions;
 mod events;
 
@@ -18,20 +19,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+pub(crate) use communicator::AddedCommunicator;
 pub(crate) use definitions::LANES;
 pub(crate) use events::{Adds, Message};
 
 /// Directory of the locations' files, beside the anchor file.
 const LOCATIONS: &str = "traces";
-
-/// A communicator to be added.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AddedCommunicator {
-    /// Its name.
-    pub(crate) name: String,
-    /// The location of each of its ranks, in their order.
-    pub(crate) locations: Vec<u64>,
-}
 
 /// Returns the directory of an anchor file, also of one that is named without a directory.
 pub(crate) fn directory_of(anchor: &Path) -> &Path {

@@ -12,6 +12,7 @@ mod left_out;
 mod sample;
 mod settled;
 mod spool;
+mod wanted;
 
 use crate::clock::gpu_clocks::GpuClocks;
 use crate::config::Settings;
@@ -21,16 +22,15 @@ use crate::sums::rate::Rate;
 use crate::sums::run_sums::{PairSum, RankSums};
 use entry::NO_PLACE;
 use left_out::LeftOut;
-use once_cell::sync::OnceCell;
 use sample::TimelineSample;
 use spool::{Spool, Spooled};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use entry::{NO_ROOT, TimelineEntry};
 pub use history::{History, RankHistory};
 pub use settled::{Begin, Head, Settled};
 pub use spool::spool_into;
+pub use wanted::{is_wanted, object, obstacle, want};
 
 /// Transfers of a window between two ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -217,30 +217,6 @@ impl Timeline {
     pub fn entries(&self) -> impl Iterator<Item = &TimelineEntry> {
         self.chunks.iter().flatten()
     }
-}
-
-static WANTED: AtomicBool = AtomicBool::new(false);
-static OBSTACLE: OnceCell<String> = OnceCell::new();
-
-/// Announces that the timeline will be asked for: it is kept from the first communicator on.
-pub fn want() {
-    WANTED.store(true, Ordering::Relaxed);
-}
-
-/// Returns whether the timeline will be asked for.
-pub fn is_wanted() -> bool {
-    WANTED.load(Ordering::Relaxed)
-}
-
-/// Sets why Score-P will not show the timeline. The reason is logged when the first communicator is made, since a
-/// program without NCCL need not know.
-pub fn object(reason: String) {
-    let _ = OBSTACLE.set(reason);
-}
-
-/// Returns why Score-P will not show the timeline, see [`object`].
-pub fn obstacle() -> Option<&'static str> {
-    OBSTACLE.get().map(String::as_str)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Operations that leave memory for a file, for a replay whose result does not fit into memory. A job's library keeps no
 //! spool: its timeline is bounded.
 
-use super::TimelineEntry;
+use super::entry::TimelineEntry;
 use crate::event::name::FunctionName;
 use crate::operation::{Operation, TimeSource};
 use once_cell::sync::OnceCell;
@@ -19,7 +19,7 @@ static WANTED: OnceCell<PathBuf> = OnceCell::new();
 /// first path stays.
 pub fn spool_into(path: PathBuf) {
     let _ = WANTED.set(path);
-    super::want();
+    super::wanted::want();
 }
 
 /// An operation with everything that is known of it, its times still on the clock of its source.

@@ -1,8 +1,6 @@
 //! Values of some steps of a long job: which ones, a hash of the step's number says, so that all lists keep the same
 //! steps and no pattern of the job decides.
 
-use super::median;
-
 /// Most steps of a list.
 pub(super) const STEPS: usize = 512;
 
@@ -49,6 +47,17 @@ impl ThinnedSeries {
         let deviation = 1.4826 * median(&mut values)?;
         Some([middle, (std::f32::consts::FRAC_PI_2 / count).sqrt() * deviation])
     }
+}
+
+/// Returns the median of some numbers.
+pub(crate) fn median(values: &mut [f32]) -> Option<f32> {
+    let middle = values.len() / 2;
+    let is_odd = values.len() % 2 == 1;
+    let (below, &mut upper, _) = (!values.is_empty()).then(|| values.select_nth_unstable_by(middle, f32::total_cmp))?;
+    if is_odd {
+        return Some(upper);
+    }
+    below.iter().copied().max_by(f32::total_cmp).map(|lower| (lower + upper) / 2.0)
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@
 mod kept;
 
 pub(crate) use kept::ThinnedSeries;
+pub(crate) use kept::median;
 use kept::{STEPS, is_kept};
 
 use super::factor::moved;
 use super::sizes::{BySize, Merge};
-use super::speed::P2pFunction;
+use super::speed::OccurrenceFunction;
 use crate::answer::{Dimension, Series, SeriesRow};
 use crate::job::Job;
 use crate::stream::{CallKind, JudgedCall};
@@ -40,7 +41,7 @@ enum Division {
 #[derive(Debug)]
 pub struct StepTransfers {
     division: Division,
-    rows: FxHashMap<(usize, P2pFunction), BySize<TransferRow>>,
+    rows: FxHashMap<(usize, OccurrenceFunction), BySize<TransferRow>>,
 }
 
 impl StepTransfers {
@@ -78,7 +79,7 @@ impl StepTransfers {
         };
         let Some(step) = step else { return };
         let transfer = (latest_stop - latest_start).max(0) as f32 / 1e3;
-        let sizes = self.rows.entry((call.communicator, P2pFunction::of_call(call))).or_default();
+        let sizes = self.rows.entry((call.communicator, OccurrenceFunction::of_call(call))).or_default();
         sizes.of(moved(call)).add(step, transfer);
     }
 
@@ -118,17 +119,6 @@ struct TransferRow {
     open: BTreeMap<u64, Vec<f32>>,
     medians: BTreeMap<u64, f32>,
     thinned: u32,
-}
-
-/// Returns the median of some numbers.
-pub(crate) fn median(values: &mut [f32]) -> Option<f32> {
-    let middle = values.len() / 2;
-    let is_odd = values.len() % 2 == 1;
-    let (below, &mut upper, _) = (!values.is_empty()).then(|| values.select_nth_unstable_by(middle, f32::total_cmp))?;
-    if is_odd {
-        return Some(upper);
-    }
-    below.iter().copied().max_by(f32::total_cmp).map(|lower| (lower + upper) / 2.0)
 }
 
 impl TransferRow {

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod cell;
+mod function;
 mod row;
 pub(crate) mod shape;
 #[cfg(test)]
@@ -11,72 +12,21 @@ use super::factor::moved;
 use super::sizes::BySize;
 use crate::answer::{Dimension, Part, Speed, SpeedRow};
 use crate::job::{Job, Links, reduces_in_network};
-use crate::stream::{Call, CallKind, Listener, Occurrence};
+use crate::stream::{Listener, Occurrence};
 pub use baseline::Baseline;
 use cell::{Algorithm, Cell, Cells};
-use common::name::FunctionName;
+pub(super) use function::OccurrenceFunction;
 use row::LinkRate;
 use rustc_hash::FxHashMap;
 
 /// Where rates of links are from that the processes have read.
 pub const MACHINES: &str = "the machines: NVLink, PCIe and network adapters";
 
-/// Function of sends and receives in a table of occurrences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum P2pFunction {
-    /// A collective of this name.
-    Collective(FunctionName),
-    /// A send and its receive, each alone.
-    SendRecv,
-    /// Sends and receives in groups.
-    Exchange,
-    /// Sends and receives in groups, with every peer.
-    AllToAll,
-}
-
-impl P2pFunction {
-    /// Returns the function of a call.
-    pub(super) fn of_call(call: &Call) -> Self {
-        match (call.kind, call.messages.len()) {
-            (CallKind::Collective, _) => Self::Collective(call.function),
-            (CallKind::AllToAll, _) => Self::AllToAll,
-            (CallKind::Exchange, 1) => Self::SendRecv,
-            (CallKind::Exchange, _) => Self::Exchange,
-        }
-    }
-
-    /// Returns the function of an occurrence. Ranks may send and receive in groups of different sizes.
-    fn of(occurrence: &Occurrence) -> Option<Self> {
-        let mut functions = occurrence.parts.iter().map(|part| Self::of_call(&part.call));
-        let first = functions.next()?;
-        Some(if functions.all(|function| function == first) { first } else { Self::Exchange })
-    }
-
-    /// Returns the kind of its calls.
-    pub(super) fn kind(self) -> CallKind {
-        match self {
-            Self::Collective(_) => CallKind::Collective,
-            Self::SendRecv | Self::Exchange => CallKind::Exchange,
-            Self::AllToAll => CallKind::AllToAll,
-        }
-    }
-
-    /// Returns its name.
-    pub(super) fn text(self) -> String {
-        match self {
-            Self::Collective(name) => name.text(),
-            Self::SendRecv => "SendRecv".into(),
-            Self::Exchange => "Exchange".into(),
-            Self::AllToAll => "AlltoAll".into(),
-        }
-    }
-}
-
 /// Listens for the times of operations.
 #[derive(Default)]
 pub struct Speeds {
     /// By communicator and function.
-    cells: FxHashMap<(usize, P2pFunction), BySize<Cells>>,
+    cells: FxHashMap<(usize, OccurrenceFunction), BySize<Cells>>,
 }
 
 impl Speeds {
@@ -120,7 +70,9 @@ fn key(row: &SpeedRow) -> (&str, &str, u64, &str, &str) {
 
 impl Listener for Speeds {
     fn occurrence(&mut self, _job: &Job, occurrence: &Occurrence) {
-        let (Some(function), Some(first)) = (P2pFunction::of(occurrence), occurrence.parts.first()) else { return };
+        let (Some(function), Some(first)) = (OccurrenceFunction::of(occurrence), occurrence.parts.first()) else {
+            return;
+        };
         let bytes = occurrence.parts.iter().map(|part| moved(&part.call)).max().unwrap_or(0);
         let how = Algorithm { algorithm: first.call.algorithm, protocol: first.call.protocol };
         let sizes = self.cells.entry((first.call.communicator, function)).or_default();

@@ -1,7 +1,7 @@
 //! A row of the answer from its sums.
 
-use super::P2pFunction;
 use super::cell::{Algorithm, Cell};
+use super::function::OccurrenceFunction;
 use crate::analysis::factor::factors;
 use crate::answer::SpeedRow;
 use crate::job::Communicator;
@@ -27,7 +27,7 @@ impl LinkRate {
 
 /// Keys of a row, and the link.
 pub(super) struct RowKeys<'a> {
-    pub(super) function: P2pFunction,
+    pub(super) function: OccurrenceFunction,
     pub(super) communicator: &'a Communicator,
     pub(super) nnodes: i32,
     pub(super) dimension: &'a str,

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::analysis::made::{call, collective, exchange, job, occurrence, play};
-use crate::stream::{Call, Occurrence};
+use crate::stream::{Call, CallKind, Occurrence};
+use common::name::FunctionName;
 
 fn rows(job: &Job, links: &Links, occurrences: &[Occurrence]) -> Vec<SpeedRow> {
     let mut speeds = Speeds::new();

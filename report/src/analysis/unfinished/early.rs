@@ -3,14 +3,15 @@
 //! Where a rank is gone, its neighbours wait, and in their other communicators they are behind themselves. So the rank
 //! that others wait for is one that is behind and waits nowhere.
 
-use super::{Courses, RankCourse};
+use super::course::Course;
+use super::rank_course::RankCourse;
 use crate::answer::EarlyRank;
 use crate::job::{Communicator, Job};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns these ranks, each once, without their steps.
-pub(super) fn early(courses: &Courses, job: &Job) -> Vec<EarlyRank> {
-    let communicators = || job.communicators.iter().zip(&courses.communicators).map(|(one, (ranks, _))| (one, ranks));
+/// Returns these ranks, each once, without their steps. Each of the job's communicators has its ranks and its course.
+pub(super) fn early(courses: &[(BTreeMap<i32, RankCourse>, Course)], job: &Job) -> Vec<EarlyRank> {
+    let communicators = || job.communicators.iter().zip(courses).map(|(one, (ranks, _))| (one, ranks));
     let waiting: BTreeSet<usize> = communicators()
         .flat_map(|(_, ranks)| ranks.values())
         .filter(|rank| rank.waits())

@@ -5,46 +5,21 @@
 
 mod course;
 mod early;
+mod rank_course;
 #[cfg(test)]
 mod tests;
 
 use crate::answer::{Behind, EarlyRank, Part, Unfinished, Whereabouts};
 use crate::job::{Communicator, Job};
 use crate::stream::{CallKind, JudgedCall, Listener};
-use common::name::FunctionName;
 use course::Course;
+use rank_course::{RankCourse, Stand};
 use std::collections::BTreeMap;
 
 use super::ranges::ranges;
 
 /// Most ranks of a communicator that are listed.
 const RANKS: usize = 64;
-
-/// An operation by which people recognise where a rank stands.
-#[derive(Debug, Clone, Copy)]
-struct Stand {
-    function: FunctionName,
-    sequence: Option<u64>,
-    bytes: u64,
-}
-
-/// Where a rank stands.
-#[derive(Debug, Clone, Copy, Default)]
-struct RankCourse {
-    gpu: usize,
-    begun: u64,
-    ended: u64,
-    collectives: u64,
-    last_begun: Option<Stand>,
-    last_ended: Option<Stand>,
-}
-
-impl RankCourse {
-    /// Returns whether an operation that it has begun has not ended.
-    fn waits(&self) -> bool {
-        self.ended < self.begun
-    }
-}
 
 /// Listens for the courses of communicators.
 #[derive(Debug)]
@@ -68,7 +43,7 @@ impl Courses {
 
     /// Returns the ranks that stand before the others, without their steps.
     pub fn early(&self, job: &Job) -> Vec<EarlyRank> {
-        early::early(self, job)
+        early::early(&self.communicators, job)
     }
 
     /// Returns the part of the answer.

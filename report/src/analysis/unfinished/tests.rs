@@ -3,6 +3,7 @@
 use super::*;
 use crate::analysis::made::{call, exchange, job, judged, name, occurrence};
 use crate::stream::Call;
+use common::name::FunctionName;
 
 /// Plays these calls, one by one.
 fn unfinished(job: &Job, calls: impl IntoIterator<Item = Call>) -> Unfinished {

@@ -1,19 +1,17 @@
 //! The sentences of a comparison of two runs.
 
+mod change;
 mod ranks;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use change::{percent, range};
 pub(crate) use ranks::own_time;
 
 use super::super::units::{counted, number, round, share, sizes, time};
 use crate::answer::Part;
 use crate::compare::{ChangeVerdict, Changed, ComparedRun, Comparison, Subject};
-
-/// Most ranks, groups of ranks or operations that are named.
-const NAMED: usize = 3;
-/// A change below this share is none.
-const LEAST: f64 = 0.01;
+use change::LEAST;
 
 /// Returns the answer, for [`Comparison::answer`]: in what the runs differ, the change of the step, and what is worse.
 pub fn answer(comparison: &Comparison) -> String {
@@ -159,14 +157,4 @@ pub(crate) fn communicators(subject: &Subject) -> String {
         ("unknown", _) => ranks,
         (dimension, _) => dimension.to_owned(),
     }
-}
-
-/// Returns a change as a percentage with its sign, without the unit.
-pub(crate) fn percent(change: f64) -> String {
-    format!("{:+.1}", change * 100.0)
-}
-
-/// Returns an interval as percentages.
-pub(crate) fn range([low, high]: [f64; 2]) -> String {
-    format!("{}..{} %", percent(low), percent(high))
 }

@@ -2,7 +2,7 @@
 
 use super::super::super::units::{count, share, time};
 use super::super::words::capital;
-use super::{LEAST, NAMED, percent};
+use super::change::{LEAST, NAMED, percent};
 use crate::answer::Part;
 use crate::compare::{ChangeVerdict, Comparison, OwnTime, RankChanged, StandingOut};
 use std::collections::BTreeSet;
