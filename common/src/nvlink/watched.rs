@@ -1,6 +1,6 @@
 //! The counters of a GPU and of the node's adapters since they were first read.
 
-use super::{AbsenceReason, AdapterBytes, GpuBytes, PcieRate};
+use super::bytes::{AbsenceReason, AdapterBytes, GpuBytes, PcieRate};
 use crate::hardware::nics::Nic;
 use crate::hardware::nvml::{Nvml, NvmlGpu, Refusal};
 use crate::hardware::{Forward, Ways};

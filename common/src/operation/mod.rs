@@ -16,7 +16,6 @@ pub use crate::operation::bus::{bus_bytes, bus_factor, size_factor};
 use crate::operation::kernels::{CommunicatorKernels, Kernel, KernelTiming};
 pub use crate::operation::moved::moved;
 pub use crate::operation::timing::{TimeSource, Timing};
-use crate::operation::verdict::StampVerdict;
 use crate::record::context::switching::ChannelsAsked;
 use crate::record::payload::{OfCall, OfOperation, OperationWord};
 use crate::record::slot::SlotContent;
@@ -247,26 +246,6 @@ impl Operation {
             kind => kind == EventKind::P2p,
         };
         by_algorithm && !kernel.shared && !kernel.unstamped
-    }
-
-    /// Returns whether the source of its time is certain. Whether its stamps are its own may still be undecided.
-    pub fn is_certain(&self, verdict: StampVerdict, kernel: Kernel) -> bool {
-        verdict != StampVerdict::Undecided
-            || matches!(kernel.when, KernelTiming::Timed(_)) && !self.is_stamped_right(kernel)
-    }
-
-    /// Returns its time. Stamps count only in step and where they are the kernel's time; those of a collective only if
-    /// all its channels are stamped, since a channel without stamps may have run longer.
-    pub fn timing(&self, verdict: StampVerdict, kernel: Kernel) -> Timing {
-        let stamps = self
-            .span()
-            .filter(|_| verdict == StampVerdict::InStep && self.is_stamped_right(kernel) && self.has_all_channels());
-        match (stamps, kernel.when, self.proxy_stop) {
-            (Some((start, stop)), _, _) => Timing::Stamps { start, stop },
-            (None, KernelTiming::Timed(time), _) => Timing::Events(time),
-            (None, _, Some(stop)) => Timing::Proxy(stop.get().saturating_sub(self.start)),
-            _ => Timing::Enqueue(self.stop.map_or(self.start, NonZeroU64::get).saturating_sub(self.start)),
-        }
     }
 
     /// Returns why the GPU has not timed it; `None` if NCCL was not asked for its time. `unheard` is the reason where its

@@ -3,6 +3,7 @@ use crate::base::mapping::Mapping;
 use crate::event::datatype::Datatype;
 use crate::event::handle::Handle;
 use crate::operation::kernels::Firsts;
+use crate::operation::verdict::StampVerdict;
 use crate::record::context::switching::ChannelsAsked;
 use crate::record::payload::StartOrder;
 use crate::record::slot::Slot;

@@ -2,8 +2,9 @@
 
 use crate::event::name::FunctionName;
 use crate::launch::Untimed;
-use crate::operation::kernels::Kernel;
+use crate::operation::kernels::{Kernel, KernelTiming};
 use crate::operation::{Operation, Timing};
+use std::num::NonZeroU64;
 
 /// Whether an operation's stamps are its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,5 +49,27 @@ impl JudgedTime {
     /// Returns the operation's time.
     pub fn timing(&self, operation: &Operation) -> Timing {
         operation.timing(self.verdict, self.kernel)
+    }
+}
+
+impl Operation {
+    /// Returns whether the source of its time is certain. Whether its stamps are its own may still be undecided.
+    pub fn is_certain(&self, verdict: StampVerdict, kernel: Kernel) -> bool {
+        verdict != StampVerdict::Undecided
+            || matches!(kernel.when, KernelTiming::Timed(_)) && !self.is_stamped_right(kernel)
+    }
+
+    /// Returns its time. Stamps count only in step and where they are the kernel's time; those of a collective only if
+    /// all its channels are stamped, since a channel without stamps may have run longer.
+    pub fn timing(&self, verdict: StampVerdict, kernel: Kernel) -> Timing {
+        let stamps = self
+            .span()
+            .filter(|_| verdict == StampVerdict::InStep && self.is_stamped_right(kernel) && self.has_all_channels());
+        match (stamps, kernel.when, self.proxy_stop) {
+            (Some((start, stop)), _, _) => Timing::Stamps { start, stop },
+            (None, KernelTiming::Timed(time), _) => Timing::Events(time),
+            (None, _, Some(stop)) => Timing::Proxy(stop.get().saturating_sub(self.start)),
+            _ => Timing::Enqueue(self.stop.map_or(self.start, NonZeroU64::get).saturating_sub(self.start)),
+        }
     }
 }

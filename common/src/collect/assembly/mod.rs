@@ -5,15 +5,17 @@
 //! names.
 
 mod children;
+mod judging;
 mod launches;
+mod limits;
 mod listening;
 mod replays;
 mod settling;
 mod steps;
 
+use self::judging::judge;
+pub(crate) use self::limits::Limits;
 use self::replays::Replays;
-pub(crate) use self::settling::Limits;
-use self::settling::judge;
 use crate::clock::gpu::GpuClock;
 use crate::clock::gpu_clocks::GpuClocks;
 use crate::collect::in_step::InStep;

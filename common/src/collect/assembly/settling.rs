@@ -1,6 +1,8 @@
 //! Decides when nothing more will come of an operation, and whether its stamps are believed.
 
 use super::Assembly;
+use super::judging::judge;
+use super::limits::Limits;
 use crate::clock::gpu::GpuClock;
 use crate::clock::gpu_clocks::GpuClocks;
 use crate::collect::in_step::InStep;
@@ -8,7 +10,7 @@ use crate::collect::operations::Chosen;
 use crate::collect::pulse;
 use crate::launch::Untimed;
 use crate::operation::kernels::{CommunicatorKernels, KernelTiming};
-use crate::operation::verdict::{Cause, JudgedTime, StampVerdict};
+use crate::operation::verdict::{JudgedTime, StampVerdict};
 use crate::operation::{Operation, Timing};
 use std::collections::VecDeque;
 
@@ -23,26 +25,6 @@ const MANY_PENDING: usize = 2048;
 const MOST_PENDING: usize = 16_384;
 /// Largest number of calls that may wait for their operation.
 const MOST_CALLS: usize = 65_536;
-/// An operation whose first stamp lies more than this before its enqueue has another operation's stamp, nanoseconds. In
-/// step, a stamp lies before the enqueue by no more than the uncertainty of the clocks: 75 us in all recordings.
-const EARLY: f64 = 1e6;
-
-/// Times, in ticks, by which operations are settled: an operation that was quiet since before such a time gets no more
-/// events.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Limits {
-    /// For an operation with all its kernel channels, or of which none are expected.
-    pub quiet: u64,
-    /// For an operation that another one followed, if that one ended on the GPU before this time: a communicator's
-    /// works run there one after the other. Works in doubt are decided by it, too.
-    pub silent: u64,
-    /// For an operation with a child that was given up.
-    pub overdue: u64,
-    /// All events that began before this time have been read. With many operations under way, complete operations are
-    /// settled by it.
-    pub horizon: u64,
-}
-
 impl Assembly {
     /// Settles the operations of which nothing more will come by these `limits`, and passes them to `take` with the
     /// final verdict on their stamps. Every other operation may stay quiet for any time: it may wait on the GPU for
@@ -221,24 +203,6 @@ impl Deciding<'_> {
         }
         take(operation, JudgedTime { verdict, kernel, unheard: self.unheard });
     }
-}
-
-/// Returns the verdict on an operation's stamps. Stamps of the operation that lie before its enqueue condemn it and all
-/// later operations.
-pub(super) fn judge(
-    in_step: &mut InStep,
-    clock: &GpuClock,
-    nanoseconds_per_tick: f64,
-    operation: &Operation,
-) -> StampVerdict {
-    let verdict = in_step.verdict(operation.order);
-    let first = operation.span().map(|(first, _)| first).filter(|_| verdict == StampVerdict::InStep);
-    let early = first.and_then(|first| clock.nanoseconds_before(first, operation.start, nanoseconds_per_tick));
-    if early.is_none_or(|early| early <= EARLY) {
-        return verdict;
-    }
-    in_step.condemn(operation.order, Cause::EarlyStamp);
-    StampVerdict::OutOfStep
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Launches that CUDA events time: the collector learns their outcomes and passes them to their communicators.
 
 use super::Collector;
+use super::launch_report::LaunchReport;
 use crate::base::{log, notes};
 use crate::clock::{self, CLOCK};
-use crate::launch::times::{self, LaunchOutcome, OfKernel};
+use crate::launch::times::{self, OfKernel};
 use crate::launch::{self, KernelId, Untimed};
 use crate::record::context::switching;
 use crate::record::recorder::Recorder;
@@ -11,23 +12,6 @@ use std::sync::Once;
 
 /// Largest number of launch reports kept for communicators that the collector does not know yet.
 const MOST_HEARD: usize = 4096;
-
-/// A report of a kernel's launch or time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LaunchReport {
-    kernel: KernelId,
-    news: OfKernel,
-}
-
-impl LaunchReport {
-    pub(super) fn of(LaunchOutcome { kernel, time, is_over, .. }: LaunchOutcome) -> Self {
-        let news = match time {
-            Err(cause) if !is_over => OfKernel::GivenUp(cause),
-            time => OfKernel::Ran(time),
-        };
-        Self { kernel, news }
-    }
-}
 
 impl Collector {
     /// Passes the outcomes of launches to their communicators.

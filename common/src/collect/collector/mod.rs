@@ -1,6 +1,7 @@
 //! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P,
 //! and no callback ever waits for it.
 
+mod launch_report;
 mod launches;
 mod standings;
 
@@ -27,7 +28,7 @@ use crate::record::recorder::Recorder;
 use crate::record::thread::ThreadCell;
 use crate::status;
 use crate::summary::Summary;
-use launches::LaunchReport;
+use launch_report::LaunchReport;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Once;

@@ -3,26 +3,22 @@
 //! NVML's fields count the bytes of all links, and some drivers give that sum for each link. GPM counts by link. It
 //! gives no bytes, but the rate between two samples.
 
-use super::layout::{
-    GPM_FIRST_LINK, GPM_LINKS, GPM_ROOM, GPM_VERSION, GpmMetric, GpmMetricsGet, GpmSupport, NOT_SUPPORTED, SUCCESS,
-};
-use super::{Handle, Nvml, NvmlGpu, Refusal, Ways, function};
-use std::ffi::{c_int, c_uint, c_void};
+use super::function::{Handle, function};
+use super::layout::{GpmMetricsGet, GpmSupport};
+use std::ffi::{c_int, c_void};
 use std::time::{Duration, Instant};
 
 /// Least time between two samples, by NVML's documentation: GPM refreshes its counters every 100 ms.
 pub const LEAST: Duration = Duration::from_millis(100);
-/// Bytes in GPM's unit, MiB/s.
-const MIB: f64 = 1_048_576.0;
 
 /// GPM's functions, declared as NVML's documentation has them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gpm {
-    support: unsafe extern "C" fn(Handle, *mut GpmSupport) -> c_int,
-    alloc: unsafe extern "C" fn(*mut Handle) -> c_int,
+    pub(super) support: unsafe extern "C" fn(Handle, *mut GpmSupport) -> c_int,
+    pub(super) alloc: unsafe extern "C" fn(*mut Handle) -> c_int,
     free: unsafe extern "C" fn(Handle) -> c_int,
-    sample: unsafe extern "C" fn(Handle, Handle) -> c_int,
-    metrics: unsafe extern "C" fn(*mut GpmMetricsGet) -> c_int,
+    pub(super) sample: unsafe extern "C" fn(Handle, Handle) -> c_int,
+    pub(super) metrics: unsafe extern "C" fn(*mut GpmMetricsGet) -> c_int,
 }
 
 impl Gpm {
@@ -50,8 +46,8 @@ impl Gpm {
 /// GPM's counters of a GPU at a moment.
 #[derive(Debug)]
 pub struct GpmSample {
-    handle: Handle,
-    gpm: Gpm,
+    pub(super) handle: Handle,
+    pub(super) gpm: Gpm,
     /// When it was taken.
     pub taken: Instant,
 }
@@ -60,58 +56,5 @@ impl Drop for GpmSample {
     fn drop(&mut self) {
         // SAFETY: the handle is GPM's and this is its only owner. A failure leaves the memory to the process.
         let _ = unsafe { (self.gpm.free)(self.handle) };
-    }
-}
-
-impl Nvml {
-    /// Takes a sample of a GPU.
-    ///
-    /// # Errors
-    /// Says why GPM has none of it.
-    pub fn sample(&self, gpu: &NvmlGpu) -> Result<GpmSample, Refusal> {
-        let gpm = self.gpm.as_ref().map_err(|why| Refusal { why: why.clone(), is_final: true })?;
-        let mut support = GpmSupport { version: GPM_VERSION, is_supported: 0 };
-        // SAFETY: the handle is NVML's; the function fills the structure in, whose layout is tested.
-        let result = unsafe { (gpm.support)(gpu.handle, &raw mut support) };
-        self.check("nvmlGpmQueryDeviceSupport", result)?;
-        if support.is_supported == 0 {
-            self.check("nvmlGpmQueryDeviceSupport", NOT_SUPPORTED)?;
-        }
-        let mut handle = 0;
-        // SAFETY: the function writes one handle.
-        self.check("nvmlGpmSampleAlloc", unsafe { (gpm.alloc)(&raw mut handle) })?;
-        let sample = GpmSample { handle, gpm: *gpm, taken: Instant::now() };
-        // SAFETY: both handles are NVML's.
-        self.check("nvmlGpmSampleGet", unsafe { (gpm.sample)(gpu.handle, handle) })?;
-        Ok(sample)
-    }
-
-    /// Returns the bytes per second over each NVLink between two samples of a GPU, by the link's number. Samples are
-    /// [`LEAST`] apart at least.
-    ///
-    /// # Errors
-    /// Says why GPM has no rates of them.
-    pub fn link_rates(&self, earlier: &GpmSample, later: &GpmSample) -> Result<Vec<(u32, Ways<f64>)>, Refusal> {
-        let mut request = Box::new(GpmMetricsGet {
-            version: GPM_VERSION,
-            count: 2 * GPM_LINKS,
-            samples: [earlier.handle, later.handle],
-            metrics: [GpmMetric::default(); GPM_ROOM],
-        });
-        for (metric, of) in request.metrics.iter_mut().zip(0..2 * GPM_LINKS) {
-            metric.metric = GPM_FIRST_LINK + of;
-        }
-        // SAFETY: the samples live; the function reads and fills in `count` metrics. The structure's layout is tested.
-        let result = unsafe { (later.gpm.metrics)(&raw mut *request) };
-        self.check("nvmlGpmMetricsGet", result)?;
-        let rate = |metric: &GpmMetric| {
-            // a sample that is too close to the other gives no number
-            (metric.result == SUCCESS && metric.value.is_finite()).then_some(metric.value * MIB)
-        };
-        let link = |(link, pair): (c_uint, &[GpmMetric])| match pair {
-            [received, sent] => Some((link, Ways { sent: rate(sent)?, received: rate(received)? })),
-            _ => None,
-        };
-        Ok((0..GPM_LINKS).zip(request.metrics.chunks(2)).filter_map(link).collect())
     }
 }

@@ -4,9 +4,12 @@
 //! NVML's calls may take long, and may hang where a GPU has failed. So the library calls them on a thread of its own,
 //! for which nobody waits without a deadline.
 
+mod function;
 pub mod gpm;
 mod layout;
+mod rates;
 
+use function::{Handle, function};
 use gpm::Gpm;
 use layout::{
     ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_COUNT, NVLINK_DATA, NVLINK_RAW, NVLINK_SPEED, NVLINK_STATE, PCIE,
@@ -22,9 +25,6 @@ const LIBRARY: &CStr = c"libnvidia-ml.so.1";
 const KIB: u64 = 1024;
 /// Most links that a GPU has. Larger numbers are not asked for.
 const MOST_LINKS: c_uint = 36;
-
-/// A handle of NVML's, as wide as a pointer and never used as one.
-type Handle = usize;
 
 /// Why NVML does not tell something, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,24 +67,6 @@ pub struct NvLink {
     pub data: Ways<u64>,
     /// The data with the protocol's headers, if NVML counts them.
     pub raw: Option<Ways<u64>>,
-}
-
-/// Returns the function of that name in the library.
-///
-/// # Errors
-/// Names the function if the library lacks it.
-///
-/// # Safety
-/// `library` is a handle of `dlopen`'s, and `T` is the type of a pointer to that function.
-unsafe fn function<T: Copy>(library: *mut c_void, name: &CStr) -> Result<T, String> {
-    const { assert!(size_of::<T>() == size_of::<*mut c_void>()) };
-    // SAFETY: the caller guarantees the handle.
-    let found = unsafe { libc::dlsym(library, name.as_ptr()) };
-    if found.is_null() {
-        return Err(format!("this driver's NVML has no {}", name.to_string_lossy()));
-    }
-    // SAFETY: the pointer is a function of the type that the caller guarantees.
-    Ok(unsafe { std::mem::transmute_copy::<*mut c_void, T>(&found) })
 }
 
 impl Nvml {

@@ -1,13 +1,14 @@
 //! Contexts: the data of a communicator that its callbacks need. NCCL gets a context's number, never its address.
 
 mod stamping;
+mod stamps;
 pub mod switching;
 
 use crate::base::mapping::{Mapping, Zeroed};
 use crate::base::sync::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::event::handle::{GENERATION_BITS, Handle};
 use crate::record::window::{WINDOWS, Window, WindowState};
-use stamping::Stamping;
+use stamps::Stamping;
 use std::io;
 use std::sync::PoisonError;
 

@@ -1,31 +1,11 @@
 //! How a communicator's operations are timed: what its NCCL is asked for, and whose stamps are trusted.
 
 use super::Context;
+use super::stamps::{STAMPED_FUNCTIONS, Stamping};
 use super::switching::Switched;
-use crate::base::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::base::sync::{AtomicU64, Ordering};
 use crate::event::name::FunctionName;
 use crate::event::{Mask, TimingOptions};
-
-/// State of the stamps of a communicator's kernels.
-#[derive(Debug)]
-#[cfg_attr(loom, derive(Default))]
-pub(super) struct Stamping {
-    /// For each function, a bit for each size class: whether stamps time such kernels.
-    believed: [AtomicU64; STAMPED_FUNCTIONS],
-    /// Set when stamps may belong to other operations.
-    doubt: AtomicBool,
-    counts_self: AtomicBool,
-    silent_broadcasts: AtomicBool,
-    /// Whether NCCL was asked for kernel events when the communicator was made.
-    kernel_events: AtomicBool,
-    /// The mask of its NCCL, as [`Switched`] has it.
-    mask: AtomicU32,
-    /// Number of the pool of its launches plus one; 0 for none.
-    pool: AtomicU32,
-}
-
-/// Number of functions that are told apart. All further functions share the last place.
-const STAMPED_FUNCTIONS: usize = 8;
 
 impl Context {
     /// Sets how the communicator's operations are timed, and whether NCCL was asked for kernel events.
