@@ -61,6 +61,8 @@ struct Reading {
     paths: Vec<Named>,
     handed_on: Vec<(String, Named)>,
     test_lines: usize,
+    /// Modules within the file around the place that is read.
+    within: usize,
 }
 
 impl Reading {
@@ -78,12 +80,22 @@ impl Reading {
         }
     }
 
+    /// Takes the modules within the file out of a path that goes up from one of them.
+    fn leave(&self, segments: &mut Vec<String>) {
+        let up = segments.iter().take_while(|segment| *segment == "super").count().min(self.within);
+        if up > 0 {
+            let goes_further = segments.get(up).is_some_and(|next| next == "super");
+            segments.splice(..up, (!goes_further).then(|| "self".to_owned()));
+        }
+    }
+
     fn keep(&mut self, before: &[String], last: &str, renamed: Option<String>, tree: &UseTree, is_handed_on: bool) {
         let mut segments = before.to_vec();
         if last != "self" {
             segments.push(last.to_owned());
         }
         let name = renamed.or_else(|| segments.last().cloned()).unwrap();
+        self.leave(&mut segments);
         let named = Named { segments, line: tree.span().start().line };
         if is_handed_on {
             self.handed_on.push((name, named));
@@ -135,7 +147,9 @@ impl<'ast> Visit<'ast> for Reading {
         if module.content.is_none() {
             self.children.push((module.ident.to_string(), path_of(&module.attrs)));
         }
+        self.within += 1;
         visit::visit_item_mod(self, module);
+        self.within -= 1;
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
@@ -147,7 +161,8 @@ impl<'ast> Visit<'ast> for Reading {
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.segments.len() > 1 {
-            let segments = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            let mut segments = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            self.leave(&mut segments);
             self.paths.push(Named { segments, line: path.span().start().line });
         }
         visit::visit_path(self, path);

@@ -4,6 +4,7 @@
 //! If one symbol is missing, no function of the library is called. In a release that was not tried ([`release`]), none
 //! is called before a child process has called them ([`trial`]).
 
+mod look_up;
 mod memory;
 pub mod release;
 mod symbols;
@@ -12,8 +13,6 @@ mod trial;
 use crate::stand_ins;
 use crate::sys::measurement::*;
 use crate::sys::*;
-use common::config::{self, LaneChoice};
-use common::{log, notes};
 use once_cell::sync::OnceCell;
 use release::MeasurementLibrary;
 use std::ffi::{CStr, CString};
@@ -56,45 +55,6 @@ impl Measurement {
             return None;
         }
         Self::find().ok()
-    }
-
-    fn look_up() -> Result<Self, String> {
-        if stand_ins::are_there() {
-            // SAFETY: the program that passed the stand-ins guarantees their types.
-            let symbols = unsafe { Symbols::find(stand_ins::find) };
-            return symbols.map(Self).map_err(|lacking| format!("nothing stands in for {lacking}"));
-        }
-        let library = MeasurementLibrary::loaded()?;
-        // SAFETY: in a release that was tried the symbols have these types; in another one they are called after a
-        // trial, or because the user forces it (NCCL_SCOREP_LANES=always).
-        let found = unsafe { Symbols::find(address) };
-        let measurement = found.map(Self).map_err(|lacking| format!("{library} does not export {lacking}"))?;
-        if !library.was_tried() {
-            measurement.may_be_used(&library)?;
-        }
-        Ok(measurement)
-    }
-
-    /// Decides whether a release that nobody has tried is used.
-    ///
-    /// # Errors
-    /// The reason why not, in words.
-    fn may_be_used(&self, library: &MeasurementLibrary) -> Result<(), String> {
-        match config::settings().lanes {
-            LaneChoice::Tried | LaneChoice::Off => {
-                return Err(format!(
-                    "{library} was not tried; NCCL_SCOREP_LANES=on tries it when the measurement begins"
-                ));
-            }
-            LaneChoice::Always => {}
-            LaneChoice::On => trial::run(self).map_err(|flaw| {
-                format!("{library} was not tried before, and a trial failed: {flaw} (docs/score-p.md, Releases)")
-            })?,
-        }
-        let line = format!("{library} was not tried before. NCCL's lanes are written into it (NCCL_SCOREP_LANES)");
-        log::info(&line);
-        notes::add(line);
-        Ok(())
     }
 
     /// Returns when the measurement began, in ticks.

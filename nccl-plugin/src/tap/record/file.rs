@@ -8,6 +8,7 @@
 
 use common::files::{self, Earlier, FileName, Growing, NewFile};
 use common::host_name;
+use common::log;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -170,4 +171,9 @@ fn write_member<T>(out: &mut dyn Write, lines: impl FnOnce(&mut dyn Write) -> io
 /// Returns this host's name, as part of a file name.
 fn host() -> String {
     String::from_utf8_lossy(&host_name::of_machine()).replace('/', "-")
+}
+
+/// Says that there is no recording, and why.
+pub(super) fn complain(directory: &Path, error: &io::Error) {
+    log::warn(&format!("no recording in {}: {error}", directory.display()));
 }

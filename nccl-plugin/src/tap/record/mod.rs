@@ -10,6 +10,8 @@
 //! file holds all callbacks up to that moment and counts the other ones. A callback of a thread without a cell (too
 //! many threads, or no memory for the cell) is lost alone, and counted too.
 
+mod begun;
+mod end;
 mod event;
 mod file;
 mod grace;
@@ -24,23 +26,21 @@ mod writer;
 use crate::interface::descriptor::Descriptor;
 use crate::interface::introduction::Introduction;
 use common::clock::{CLOCK, nanoseconds};
-use common::config::Settings;
-use common::guard::contain;
 use common::launch::Anchor;
-use common::launch::{self, KernelTime};
+use common::launch::KernelTime;
 use common::origin::{self, Origin};
-use common::{control, files, log, missing, patience, process, shortage};
+use common::{control, log, missing, patience, shortage};
+use end::{LAST, RecordingEnd};
 use event::{CallbackFields, EventFields, Record};
-use file::{FileParts, Head};
+use file::{FileParts, Head, complain};
 use line::RecordedInit;
 use memory::{InsideCallback, Memory};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use strings::RecordedStrings;
-use thread::{LAST, RecordingEnd};
 use writer::{RecordWriter, Span};
 
 /// The name of the file in warnings.
@@ -48,8 +48,6 @@ const WRITTEN: &str = "the recording";
 
 /// How long the end of the process waits for GPU times of the last kernels.
 const PATIENCE: Duration = Duration::from_millis(500);
-
-static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
 
 /// The time of a callback and its place among all callbacks. Once this is dropped, the callback's record is in memory
 /// or never will be.
@@ -85,28 +83,6 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins the recording, which ends when the process exits. If that fails, writes one line and returns `None`.
-    ///
-    /// The file system is left to a thread of the library: it may not answer.
-    pub fn begin(directory: &Path, settings: &Settings, version: u32) -> Option<&'static Self> {
-        let recording = RECORDING.get_or_init(|| {
-            let directory = files::expand(directory);
-            let made = Self::new(&directory, settings.record_bytes, version).and_then(|made| at_exit().map(|()| made));
-            launch::watch(|number, time| {
-                if let Some(recording) = RECORDING.get().and_then(Option::as_ref) {
-                    recording.kernel(number, time);
-                }
-            });
-            made.map_err(|error| complain(&directory, &error)).ok()
-        });
-        // after the recording: the thread uses it
-        static ONCE: Once = Once::new();
-        if let Some(recording) = recording {
-            ONCE.call_once(|| thread::begin(recording, settings.record_interval()));
-        }
-        recording.as_ref()
-    }
-
     fn new(directory: &Path, bytes: usize, version: u32) -> io::Result<Self> {
         Ok(Self {
             writer: Mutex::new(RecordWriter::new(FileParts::new(directory)?)),
@@ -312,18 +288,6 @@ impl Recording {
     fn write_last(&self, RecordingEnd { callbacks, time }: RecordingEnd) {
         self.write(callbacks, Some(time));
     }
-}
-
-fn complain(directory: &Path, error: &io::Error) {
-    log::warn(&format!("no recording in {}: {error}", directory.display()));
-}
-
-/// Registers the recording to be written when the process exits.
-fn at_exit() -> io::Result<()> {
-    extern "C" fn finish() {
-        contain("exit", None, || RECORDING.get().and_then(Option::as_ref).map(Recording::finish));
-    }
-    process::at_exit(finish)
 }
 
 #[cfg(test)]

@@ -1,21 +1,12 @@
 //! The thread that writes parts of the recording while the process runs.
 
 use super::Recording;
+use super::end::{LAST, RecordingEnd};
 use super::grace::TapGrace;
-use common::last_work::{LastWork, Promise};
+use common::last_work::Promise;
 use common::pause::pause;
 use common::{log, own_thread};
 use std::time::{Duration, Instant};
-
-/// The end of the recording, for the thread.
-pub(super) static LAST: LastWork<RecordingEnd> = LastWork::new();
-
-/// The end of a recording: the number of callbacks with a place in the order, and the time since it began, nanoseconds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RecordingEnd {
-    pub(super) callbacks: u64,
-    pub(super) time: u64,
-}
 
 /// Time between two checks of how full the memory is.
 const LOOK: Duration = Duration::from_millis(250);
