@@ -16,7 +16,7 @@ pub(crate) struct Meta {
     pub(crate) pid: i32,
     /// `CLOCK_REALTIME` in nanoseconds, read at the same moment as `mono0`; 0 where the recorder did not know it.
     pub(crate) real0: u64,
-    /// `CLOCK_MONOTONIC` in nanoseconds; every [`super::Call::t`] counts from this time.
+    /// `CLOCK_MONOTONIC` in nanoseconds; every [`super::Callback::t`] counts from this time.
     pub(crate) mono0: u64,
     /// Number of callbacks that the recorder lost. If it is not 0, figures from this capture are lower bounds.
     pub(crate) dropped: u64,
