@@ -62,10 +62,10 @@ impl InterfaceTable {
     pub(crate) fn load(path: &Path, versions: std::ops::RangeInclusive<u32>) -> Result<(Library, Self), HostError> {
         let library = open(path)?;
         for api in versions.clone().rev() {
+            let name = format!("ncclProfiler_v{api}");
             // SAFETY: a symbol of this name is a table of that version: six pointers.
-            if let Ok(symbol) =
-                unsafe { symbol::<*const TableFunctions>(&library, path, &format!("ncclProfiler_v{api}")) }
-            {
+            let found = unsafe { symbol::<*const TableFunctions>(&library, path, &name) };
+            if let Ok(symbol) = found {
                 // SAFETY: as above; the caller keeps the library open as long as it uses the table.
                 let functions = unsafe { **symbol };
                 return Ok((library, Self { api, functions }));

@@ -36,7 +36,7 @@ struct ReservedRegion {
 #[repr(align(64))]
 struct Bytes(UnsafeCell<[u8; FIRST]>);
 
-// SAFETY: `Region::take` hands out every piece to one caller alone.
+// SAFETY: `ReservedRegion::take` hands out every piece to one caller alone.
 unsafe impl Sync for Bytes {}
 
 static START: Bytes = Bytes(UnsafeCell::new([0; FIRST]));

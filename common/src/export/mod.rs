@@ -1,8 +1,8 @@
 //! Exporters: receivers of the figures, at intervals while the job runs, and once more at its end.
 //!
-//! Each exporter has a thread of its own, which asks the collector for the [`crate::figures::snapshot::Sums`] and makes
-//! [`Family`]s of them. The collector never waits for an exporter, and the job only in `last`. Exported figures are
-//! sums since the start: an exporter that cannot send loses points in time, but no figures.
+//! Each exporter has a thread of its own, which asks the collector for the [`crate::figures::snapshot::ProcessSums`]
+//! and makes [`Family`]s of them. The collector never waits for an exporter, and the job only in `last`. Exported
+//! figures are sums since the start: an exporter that cannot send loses points in time, but no figures.
 
 mod exporter;
 mod families;

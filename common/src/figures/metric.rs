@@ -30,7 +30,7 @@ pub struct Counter {
 /// A series: values over time.
 #[derive(Debug, Clone, Copy)]
 pub struct SeriesMetric {
-    /// Name. A series' full name has the communicator and peer behind it (`series::Token`).
+    /// Name. A series' full name has the communicator and peer behind it (`series::SeriesName`).
     pub name: &'static str,
     /// One sentence.
     pub description: &'static CStr,

@@ -89,8 +89,8 @@ impl Pool {
         Some(Box::new(Launch::new(LaunchSource::Events { pool: number, generation, first, last })))
     }
 
-    /// Takes a free launch. While the collector forgets a generation, its launches are still among the free ones, though
-    /// the generation has ended: they are not returned.
+    /// Takes a free launch. While the collector forgets a generation, its launches are still among the free ones,
+    /// though the generation has ended: they are not returned.
     pub(super) fn take(&self) -> Option<Box<Launch>> {
         while let Some(launch) = self.free.pop() {
             if matches!(launch.source, LaunchSource::Events { generation, .. } if generation == self.generation()) {

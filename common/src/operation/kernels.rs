@@ -49,8 +49,8 @@ impl Firsts {
         *first = distance.min(*first);
     }
 
-    /// Returns the smallest distance among the wanted functions. `wanted` gets [`FunctionName::none`] for the functions without
-    /// a counter of their own.
+    /// Returns the smallest distance among the wanted functions. `wanted` gets [`FunctionName::none`] for the functions
+    /// without a counter of their own.
     fn among(&self, wanted: impl Fn(FunctionName) -> bool) -> Option<u16> {
         let names = (0..FUNCTIONS.len()).map(FunctionName::of_function).chain([FunctionName::none()]);
         let of_wanted = self.0.iter().zip(names).filter(|&(&first, name)| first != NONE_YET && wanted(name));

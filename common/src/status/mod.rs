@@ -82,8 +82,8 @@ pub struct StatusCommunicator {
     pub opened: u64,
     /// Time of its end.
     pub ended: Option<u64>,
-    /// Whether [`StatusCommunicator::entered`] counts from the communicator's begin without a gap. If not, ranks cannot be
-    /// compared by number.
+    /// Whether [`StatusCommunicator::entered`] counts from the communicator's begin without a gap. If not, ranks cannot
+    /// be compared by number.
     pub counts_all: bool,
     /// Whether NCCL reports when the GPU begins and ends operations. If not, `begun` and `finished` are unknown.
     pub sees_gpu: bool,

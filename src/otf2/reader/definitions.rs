@@ -133,12 +133,13 @@ unsafe fn of<'a>(data: *mut c_void) -> &'a mut Unresolved {
     unsafe { &mut *data.cast::<Unresolved>() }
 }
 
-/// Defines a callback that notes a definition. OTF2 calls it with the data that `Reader::definitions` registered.
+/// Defines a callback that notes a definition. OTF2 calls it with the data that `ArchiveReader::definitions`
+/// registered.
 macro_rules! notes {
     ($($(#[$doc:meta])* $name:ident($definitions:ident $(, $argument:ident: $type:ty)*) $body:block)*) => {$(
         $(#[$doc])*
         pub(super) extern "C" fn $name(data: *mut c_void $(, $argument: $type)*) -> abi::CallbackCode {
-            // SAFETY: OTF2 passes the data that `Reader::definitions` registered, while that function waits.
+            // SAFETY: OTF2 passes the data that `ArchiveReader::definitions` registered, while that function waits.
             let $definitions = unsafe { of(data) };
             $body
             abi::GO_ON

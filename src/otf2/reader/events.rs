@@ -139,7 +139,7 @@ unsafe fn pass(
 }
 
 /// # Safety
-/// `data` is that of `Events::read`, `list` an attribute list of OTF2.
+/// `data` is that of `LocationEvents::read`, `list` an attribute list of OTF2.
 unsafe extern "C" fn enter(
     _location: u64,
     time: u64,
@@ -153,7 +153,7 @@ unsafe extern "C" fn enter(
 }
 
 /// # Safety
-/// `data` is that of `Events::read`.
+/// `data` is that of `LocationEvents::read`.
 unsafe extern "C" fn leave(
     _location: u64,
     time: u64,
@@ -167,7 +167,7 @@ unsafe extern "C" fn leave(
 }
 
 /// # Safety
-/// `data` is that of `Events::read`, `values` points to `count` values of 64 bits.
+/// `data` is that of `LocationEvents::read`, `values` points to `count` values of 64 bits.
 unsafe extern "C" fn metric(
     _location: u64,
     time: u64,

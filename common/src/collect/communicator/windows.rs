@@ -21,8 +21,8 @@ const PRESSED: u64 = 1_000_000_000;
 const LINGER: f64 = 120.0;
 
 impl FollowedCommunicator {
-    /// Goes on with closing windows. Must follow [`FollowedCommunicator::read`], which decides whether an event is still waited
-    /// for; is called again when a grace period has begun.
+    /// Goes on with closing windows. Must follow [`FollowedCommunicator::read`], which decides whether an event is
+    /// still waited for; is called again when a grace period has begun.
     pub(crate) fn close(&mut self, course: Course<'_>, graces: &mut Graces, figures: &mut Figures) {
         let recorder = course.recorder;
         let (Some(context), Some(rank)) = (recorder.contexts.at(self.id.index()), self.known()) else { return };

@@ -107,8 +107,8 @@ impl WindowReader {
         self.read_blocks(pool, window, most, false, listener)
     }
 
-    /// Reads as [`WindowReader::read`]. With `to_the_end`, no callback starts an event in the window any more: an empty place
-    /// before others belongs to a callback that a signal handler has left, and the places behind it count.
+    /// Reads as [`WindowReader::read`]. With `to_the_end`, no callback starts an event in the window any more: an empty
+    /// place before others belongs to a callback that a signal handler has left, and the places behind it count.
     fn read_blocks(
         &mut self,
         pool: &Pool,
@@ -206,9 +206,9 @@ impl WindowReader {
         self.open.is_empty() && !self.behind
     }
 
-    /// Goes on with closing the window, after [`WindowReader::read`]. Returns whether it is done, with the window READY.
-    /// Gives up events that have not stopped `patience` nanoseconds after the closing began; at once, with a patience
-    /// of 0. Must be called again when a grace period that it has asked for has begun.
+    /// Goes on with closing the window, after [`WindowReader::read`]. Returns whether it is done, with the window
+    /// READY. Gives up events that have not stopped `patience` nanoseconds after the closing began; at once, with a
+    /// patience of 0. Must be called again when a grace period that it has asked for has begun.
     pub(crate) fn close(
         &mut self,
         pool: &Pool,

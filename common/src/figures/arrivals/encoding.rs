@@ -5,10 +5,10 @@
 //! version, left out, names, {length, bytes}, ranks, {comm, rank, log2(numbers), log2(operations), arrivals,
 //!     {name and what is known, sequence, occurrence, bytes, [length, [time, earlier, later, ahead]]}}
 //! ```
-//! `numbers` and `operations` are those of the rank's [`ArrivalShare`]. `comm` has eight bytes, little-endian. All other numbers have seven bits per byte, the least first. Sequence
-//! numbers, bytes, times, and how much times may be earlier or later are differences to the last arrival that has them.
-//! A name's number has four bits behind it: two for what is known and whether anchors have placed the begin, one for CUDA
-//! events as the source, one for a shared kernel.
+//! `numbers` and `operations` are those of the rank's [`ArrivalShare`]. `comm` has eight bytes, little-endian. All
+//! other numbers have seven bits per byte, the least first. Sequence numbers, bytes, times, and how much times may be
+//! earlier or later are differences to the last arrival that has them. A name's number has four bits behind it: two for
+//! what is known and whether anchors have placed the begin, one for CUDA events as the source, one for a shared kernel.
 
 use super::{Arrival, ArrivalShare, Arrivals, KnownTime, RankArrivals};
 use crate::event::name::{FunctionName, UNKNOWN};

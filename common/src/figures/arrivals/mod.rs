@@ -2,7 +2,8 @@
 //!
 //! Ranks of two processes mean the same operation if communicator, function, sequence number and occurrence are the
 //! same. If there are more than can be sent, every process leaves out the same operations without asking the others
-//! ([`ArrivalShare`]). Operations that the GPU has not timed are sent, too, since figures must cover nearly all operations.
+//! ([`ArrivalShare`]). Operations that the GPU has not timed are sent, too, since figures must cover nearly all
+//! operations.
 
 mod encoding;
 mod share;

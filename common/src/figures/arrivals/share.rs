@@ -76,8 +76,8 @@ fn is_one_in(number: u64, one_in: u32) -> bool {
     number & u64::from(one_in.saturating_sub(1)) == 0
 }
 
-/// Returns a number for a communicator's function that is the same in every process. The number of a [`FunctionName`] may
-/// differ between processes.
+/// Returns a number for a communicator's function that is the same in every process. The number of a [`FunctionName`]
+/// may differ between processes.
 pub(crate) fn seed(RankSums { comm, .. }: RankSums, function: FunctionName) -> u64 {
     function.text().bytes().fold(comm, |sum, byte| mixed(sum ^ u64::from(byte)))
 }

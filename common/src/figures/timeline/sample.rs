@@ -1,9 +1,9 @@
 //! The collectives that a process keeps for its summary: some of them, evenly spread over a run of any length.
 //!
 //! Ranks can be compared only if all processes keep the same collectives. So a collective is chosen by its communicator,
-//! function, sequence number and occurrence ([`ArrivalShare`]), and once there are too many, every other one is left out: of
-//! the rank with the most. Occurrences are counted of those sequence numbers that are left, so that the counts are
-//! bounded, too.
+//! function, sequence number and occurrence ([`ArrivalShare`]), and once there are too many, every other one is left
+//! out: of the rank with the most. Occurrences are counted of those sequence numbers that are left, so that the counts
+//! are bounded, too.
 
 use super::TimelineEntry;
 use crate::event::name::FunctionName;

@@ -128,8 +128,8 @@ impl Slot {
     }
 
     /// Writes a stop without a time, for kinds whose start is not timed either: the stop equals the start
-    /// ([`SlotContent::timed_stop`]). A timed stop in the same tick counts as untimed, too; its time is lost, but no wrong
-    /// time takes its place.
+    /// ([`SlotContent::timed_stop`]). A timed stop in the same tick counts as untimed, too; its time is lost, but no
+    /// wrong time takes its place.
     #[inline(always)]
     pub fn stop_untimed(&self, generation: u32) {
         self.stop(generation, self.words[2].load(Ordering::Relaxed));

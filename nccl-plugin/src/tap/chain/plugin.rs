@@ -147,7 +147,7 @@ impl Plugin {
 
     /// Stops an event.
     pub(super) fn stop(&self, handle: u64) -> c_int {
-        // SAFETY: the handle is the plugin's own; `Events::end` returns it to one caller only.
+        // SAFETY: the handle is the plugin's own; `ChainEvents::end` returns it to one caller only.
         unsafe { (self.stop)(handle as *mut c_void) }
     }
 
