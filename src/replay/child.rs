@@ -2,8 +2,8 @@
 //! The library itself writes the summary, to the file that the environment names.
 
 use crate::capture::{self, CaptureSurvey, KeptRecording};
-use crate::host::HostError;
 use crate::host::play::{self, PlayOptions, PlayedCapture};
+use crate::replay::failure::ReplayFailure;
 use crate::{offspring, output};
 use std::io::Write;
 use std::path::PathBuf;
@@ -30,14 +30,14 @@ pub(crate) struct ReplayChildArguments {
     interface: Option<u32>,
 }
 
-/// Replays one capture. Errors go to standard error, the numbers of calls to standard output.
+/// Replays one capture. The numbers of calls go to standard output, and the failure behind them.
 pub(crate) fn run(arguments: &ReplayChildArguments) -> ExitCode {
     offspring::leave_signals_to_parent();
     match replay_one(arguments) {
         Ok(false) => ExitCode::SUCCESS,
         Ok(true) => ExitCode::from(NOT_EXPORTED),
-        Err(message) => {
-            output::line(message);
+        Err(failure) => {
+            failure.pass_on();
             ExitCode::FAILURE
         }
     }
@@ -67,9 +67,8 @@ pub(crate) fn tell(number: usize) {
 }
 
 /// Returns whether the library could not export figures as asked.
-fn replay_one(arguments: &ReplayChildArguments) -> Result<bool, String> {
-    let at = |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let mut recording = KeptRecording::open(&arguments.capture).map_err(|error| error.to_string())?;
+fn replay_one(arguments: &ReplayChildArguments) -> Result<bool, ReplayFailure> {
+    let mut recording = KeptRecording::open(&arguments.capture)?;
     say_skipped(&recording);
     play_as_recorded(&recording.survey);
     tell(recording.survey.calls);
@@ -83,13 +82,10 @@ fn replay_one(arguments: &ReplayChildArguments) -> Result<bool, String> {
     };
     let name = capture::process_name(&arguments.capture);
     let PlayedCapture { trace, exports_failed } =
-        play::play(&mut recording, &name, &plan).map_err(|error| match error {
-            HostError::Capture(error) => error.to_string(),
-            error => at(&arguments.capture, &error),
-        })?;
+        play::play(&mut recording, &name, &plan).map_err(|error| ReplayFailure::of_play(&arguments.capture, error))?;
     if let Some(path) = &arguments.trace {
-        let text = serde_json::to_vec(&trace).map_err(|error| at(path, &error))?;
-        std::fs::write(path, text).map_err(|error| at(path, &error))?;
+        let text = serde_json::to_vec(&trace).map_err(|error| ReplayFailure::at(path, error))?;
+        std::fs::write(path, text).map_err(|error| ReplayFailure::at(path, error))?;
     }
     Ok(exports_failed)
 }

@@ -4,7 +4,9 @@ use crate::capture::ENDING;
 use crate::installed::library;
 use crate::otf2;
 use crate::output::place;
+use crate::replay::failure::ReplayFailure;
 use crate::replay::recordings::RepeatedRecording;
+use report::job::Unreadable;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +19,8 @@ pub(crate) enum ReplayError {
     NoCapture(PathBuf),
     #[error(transparent)]
     Library(#[from] library::NotFound),
-    #[error("{0}")]
-    Child(String),
+    #[error(transparent)]
+    Recording(#[from] ReplayFailure),
     /// An output is an input; with both.
     #[error("{0}")]
     Replaced(String),
@@ -45,5 +47,14 @@ fn lines(errors: &[ReplayError]) -> String {
 impl ReplayError {
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.into(), source }
+    }
+
+    /// Returns the recording that it leaves out as one that cannot be read.
+    pub(crate) fn unreadable(&self) -> Unreadable {
+        match self {
+            Self::Recording(failure) => failure.unreadable(),
+            Self::Io { path, source } => ReplayFailure::at(path, source).unreadable(),
+            error => Unreadable { file: String::new(), place: None, cause: error.to_string() },
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The replay of one capture: starts the child process, and collects its messages and files.
 
 use super::error::ReplayError;
+use super::failure::ReplayFailure;
 use super::request::ReplayRequest;
 use crate::inherited::Inherited;
 use crate::replay::child;
@@ -54,19 +55,19 @@ impl ReplayJob<'_> {
         let said = tempfile::tempfile_in(self.scratch).and_then(|file| Ok((file.try_clone()?, file)));
         let (mut said, stderr) = said.map_err(|error| ReplayError::io(self.scratch, error))?;
         let mut child = self.spawn(&summary, trace.as_deref(), stderr)?;
-        follow(&mut child, self.bar);
+        let failure = follow(&mut child, self.bar);
         let status = child.wait().map_err(|error| ReplayError::io(self.capture, error))?;
         let message = message(&mut said).map_err(|error| ReplayError::io(self.scratch, error))?;
         match status.code() {
             Some(0) => {}
             Some(code) if code == i32::from(child::NOT_EXPORTED) => self.unsent.store(true, Ordering::Relaxed),
-            _ => return Err(failed(self.capture, &message, status)),
+            _ => return Err(failed(self.capture, failure, &message, status)),
         }
         // all children may say the same
         message.lines().for_each(output::once);
         if !summary.exists() {
-            let message = format!("{}: the library wrote no summary\n{message}", self.capture.display());
-            return Err(ReplayError::Child(message));
+            let cause = format!("the library wrote no summary\n{message}");
+            return Err(ReplayFailure::at(self.capture, cause).into());
         }
         let trace = trace.map(|path| read(&path)).transpose()?;
         Ok((read(&summary)?, trace))
@@ -128,26 +129,35 @@ pub(crate) fn settings(command: &mut Command, summary: &Path, window_seconds: f6
     command.env("NCCL_SCOREP_TRUST_NCCL", "on");
 }
 
-/// Moves the progress bar by the child's output: first its number of calls, then how many calls are made.
-pub(crate) fn follow(child: &mut Child, bar: &ProgressBar) {
-    let Some(stdout) = child.stdout.take() else { return };
-    let mut made = 0;
-    let numbers = BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| line.parse::<u64>().ok());
-    for (place, number) in numbers.enumerate() {
-        if place == 0 {
-            bar.inc_length(number);
-        } else {
-            bar.inc(number.saturating_sub(made));
-            made = number;
+/// Moves the progress bar by the child's output: first its number of calls, then how many calls are made. Returns the
+/// failure, if the child passes one on.
+pub(crate) fn follow(child: &mut Child, bar: &ProgressBar) -> Option<ReplayFailure> {
+    let (mut before, mut failure) = (None, None);
+    for line in BufReader::new(child.stdout.take()?).lines().map_while(Result::ok) {
+        match (line.parse::<u64>(), before) {
+            (Ok(all), None) => {
+                bar.inc_length(all);
+                before = Some(0);
+            }
+            (Ok(made), Some(before_it)) => {
+                bar.inc(made.saturating_sub(before_it));
+                before = Some(made);
+            }
+            (Err(_), _) => failure = ReplayFailure::read(&line).or(failure),
         }
     }
+    failure
 }
 
-/// Returns the error for a failed child: the child's own message, or how it ended.
-pub(crate) fn failed(capture: &Path, message: &str, status: ExitStatus) -> ReplayError {
-    match message.trim_end() {
-        said if status.code() == Some(1) && !said.is_empty() => ReplayError::Child(said.into()),
-        said => ReplayError::Child(format!("{}: the replay process ended with {status}\n{said}", capture.display())),
+/// Returns the error for a failed child: the failure that it has passed on, or how it ended, with what it said.
+pub(crate) fn failed(capture: &Path, failure: Option<ReplayFailure>, message: &str, status: ExitStatus) -> ReplayError {
+    let message = message.trim_end();
+    match failure {
+        Some(failure) if status.code() == Some(1) => {
+            message.lines().for_each(output::once);
+            failure.into()
+        }
+        _ => ReplayFailure::at(capture, format_args!("the replay process ended with {status}\n{message}")).into(),
     }
 }
 

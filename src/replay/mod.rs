@@ -5,6 +5,7 @@ pub(crate) mod child;
 pub(crate) mod clocks;
 pub(crate) mod command;
 mod error;
+pub(crate) mod failure;
 pub(crate) mod hosts;
 pub(crate) mod job;
 pub(crate) mod recordings;

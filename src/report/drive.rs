@@ -19,6 +19,7 @@ use crate::otf2::SUMMARY;
 use crate::output::leftovers;
 use crate::output::progress::Progress;
 use crate::output::scratch::Scratch;
+use crate::replay::ReplayError;
 use crate::table::{self, TableOptions};
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::onlooker::Onlooker;
@@ -239,21 +240,7 @@ fn write_tables(
 ) -> Result<(Option<String>, Vec<Unreadable>), String> {
     let how = TableOptions { jobs: None, library: request.facts.library.clone() };
     let written = table::write(recordings, directory, &how).map_err(words)?;
-    let bad = written.left_out.iter().map(|error| of_recording(recordings, &error.to_string()));
-    Ok((written.lacking, bad.collect()))
-}
-
-/// Takes the error of a recording, `FILE:LINE: CAUSE` or `FILE: CAUSE`, apart.
-fn of_recording(recordings: &[PathBuf], text: &str) -> Unreadable {
-    let of_file = |path: &PathBuf| {
-        let file = path.display().to_string();
-        let rest = text.strip_prefix(&file)?.strip_prefix(':')?;
-        let line = rest.split_once(": ").filter(|(line, _)| line.parse::<u64>().is_ok());
-        let (place, cause) = line.map_or((None, rest), |(line, cause)| (Some(format!("line {line}")), cause));
-        Some(Unreadable { file, place, cause: cause.trim_start().into() })
-    };
-    let unknown = || Unreadable { file: String::new(), place: None, cause: text.into() };
-    recordings.iter().find_map(of_file).unwrap_or_else(unknown)
+    Ok((written.lacking, written.left_out.iter().map(ReplayError::unreadable).collect()))
 }
 
 /// Returns the user's facts as the analysis takes them.

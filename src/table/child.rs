@@ -5,16 +5,17 @@ use super::join::JoinedOperations;
 use super::lines::OperationLines;
 use super::sorter::Sorter;
 use crate::capture::{self, Content, KeptRecording, Meta};
+use crate::host::OperationFiles;
 use crate::host::play::{self, PlayOptions};
-use crate::host::{HostError, OperationFiles};
 use crate::replay::child::{play_as_recorded, say_skipped, tell};
+use crate::replay::failure::ReplayFailure;
 use crate::replay::hosts;
 use crate::{offspring, output};
 use common::summary::Summary;
 use report::job::Process;
 use report::table::{About, MadeCommunicator, TableWriter};
-use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -34,22 +35,22 @@ pub(crate) struct TableChildArguments {
     dataset: PathBuf,
 }
 
-/// Plays one recording. Errors go to standard error, the numbers of calls to standard output.
+/// Plays one recording. The numbers of calls go to standard output, and the failure behind them.
 pub(crate) fn run(arguments: &TableChildArguments) -> ExitCode {
     offspring::leave_signals_to_parent();
     match table_one(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            output::line(message);
+        Err(failure) => {
+            failure.pass_on();
             ExitCode::FAILURE
         }
     }
 }
 
-fn table_one(arguments: &TableChildArguments) -> Result<(), String> {
+fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
     let TableChildArguments { library, scratch, capture, summary, dataset } = arguments;
-    let at = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
-    let mut recording = KeptRecording::open(capture).map_err(|error| error.to_string())?;
+    let in_scratch = |error: io::Error| ReplayFailure::at(scratch, error);
+    let mut recording = KeptRecording::open(capture)?;
     say_skipped(&recording);
     play_as_recorded(&recording.survey);
     tell(recording.survey.calls);
@@ -68,22 +69,19 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), String> {
         progress: &tell,
     };
     let name = capture::process_name(capture);
-    play::play(&mut recording, &name, &plan).map_err(|error| match error {
-        HostError::Capture(error) => error.to_string(),
-        error => at(capture, &error),
-    })?;
+    play::play(&mut recording, &name, &plan).map_err(|error| ReplayFailure::of_play(capture, error))?;
 
     let mut lines = OperationLines::new(&recording.survey);
     let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
-    let mut contents = recording.contents().map_err(|error| error.to_string())?;
-    while let Some(content) = contents.next().map_err(|error| error.to_string())? {
+    let mut contents = recording.contents()?;
+    while let Some(content) = contents.next()? {
         let Content::Call(call) = content else { continue };
         if let Some(started) = lines.take(&call) {
             let record = started.facts.record(started.start, started.rank, started.order);
-            facts.push(record).map_err(|error| at(scratch, &error))?;
+            facts.push(record).map_err(in_scratch)?;
         }
     }
-    let mut joined = JoinedOperations::of(&files.settled, facts, scratch).map_err(|error| at(scratch, &error))?;
+    let mut joined = JoinedOperations::of(&files.settled, facts, scratch).map_err(in_scratch)?;
     let path = capture.display();
     if joined.left_out > 0 {
         let left_out = joined.left_out;
@@ -98,12 +96,13 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), String> {
              line of them"
         ));
     }
-    let about = about(&recording, lines.into_made(), summary, joined.left_out).map_err(|error| at(capture, &error))?;
-    let mut writer = TableWriter::create(dataset, &about.process.id).map_err(|error| error.to_string())?;
-    while let Some(operation) = joined.next().map_err(|error| at(scratch, &error))? {
-        writer.push(&operation).map_err(|error| error.to_string())?;
+    let about = about(&recording, lines.into_made(), summary, joined.left_out)
+        .map_err(|cause| ReplayFailure::at(capture, cause))?;
+    let mut writer = TableWriter::create(dataset, &about.process.id)?;
+    while let Some(operation) = joined.next().map_err(in_scratch)? {
+        writer.push(&operation)?;
     }
-    writer.finish(&about).map_err(|error| error.to_string())?;
+    writer.finish(&about)?;
     Ok(())
 }
 

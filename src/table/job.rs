@@ -56,11 +56,11 @@ impl TableJob<'_> {
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
         let mut child = command.spawn().map_err(on_capture)?;
-        follow(&mut child, self.bar);
+        let failure = follow(&mut child, self.bar);
         let status = child.wait().map_err(on_capture)?;
         let message = message(&mut said).map_err(|error| ReplayError::io(own, error))?;
         if !status.success() {
-            return Err(failed(self.capture, &message, status));
+            return Err(failed(self.capture, failure, &message, status));
         }
         // all children may say the same
         message.lines().for_each(output::once);
