@@ -56,6 +56,11 @@ impl<T> HandleTable<T> {
         (0..).zip(self.iter()).filter(move |(_, entry)| wanted(entry))
     }
 
+    /// Iterates over the handles of the wanted entries.
+    pub(crate) fn handles(&self, wanted: impl Fn(&T) -> bool) -> impl Iterator<Item = u64> {
+        self.entries.iter().filter(move |(_, entry)| wanted(entry)).map(|(handle, _)| *handle)
+    }
+
     /// Returns the entry at this place.
     #[inline]
     pub(crate) fn at(&mut self, place: u32) -> Option<&mut T> {

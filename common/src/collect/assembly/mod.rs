@@ -81,8 +81,10 @@ pub(crate) struct Assembly {
     switched: Switched,
     /// Handles of the operations heard of since they were last looked at, each once.
     touched: Vec<u64>,
-    /// Handles among them whose operations were complete then; kept only if many operations are under way.
+    /// Handles of operations that were complete when they were last looked at; kept only if many operations are under way.
     complete: Vec<u64>,
+    /// Whether `complete` is kept.
+    keeps_complete: bool,
     /// Times at which operations completed, each with the largest order completed by then.
     completed: VecDeque<(u64, u64)>,
     /// All works that started before this order have had their time on the GPU.
@@ -216,7 +218,11 @@ impl Assembly {
         if !many {
             complete.clear();
             complete.shrink_to(FEW);
+        } else if !self.keeps_complete {
+            // nothing more may be heard of those from before, and they must not be settled behind later ones
+            complete.extend(operations.handles(|operation| operation.is_complete(operation.kernel(kernels))));
         }
+        self.keeps_complete = many;
         for &handle in touched.iter() {
             pulse::beat();
             if let Some(operation) = operations.get_mut(handle) {
