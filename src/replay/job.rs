@@ -139,8 +139,8 @@ pub(crate) fn follow(child: &mut Child, bar: &ProgressBar) -> Option<ReplayFailu
                 bar.inc_length(all);
                 before = Some(0);
             }
-            (Ok(made), Some(before_it)) => {
-                bar.inc(made.saturating_sub(before_it));
+            (Ok(made), Some(earlier)) => {
+                bar.inc(made.saturating_sub(earlier));
                 before = Some(made);
             }
             (Err(_), _) => failure = ReplayFailure::read(&line).or(failure),

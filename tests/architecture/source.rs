@@ -26,8 +26,10 @@ pub(crate) struct Module {
     pub(crate) paths: Vec<Named>,
     /// Re-exports: the item's name in this module, and its path.
     pub(crate) handed_on: Vec<(String, Named)>,
-    /// Lines of the file's tests.
-    pub(crate) test_lines: usize,
+    /// Lines of the file without its tests.
+    pub(crate) lines: usize,
+    /// Names of the types that the file declares.
+    pub(crate) types: Vec<String>,
 }
 
 /// Reads all modules of a crate, beginning with the file of its root.
@@ -48,8 +50,8 @@ pub(crate) fn modules(root: &Path) -> BTreeMap<Name, Module> {
             let file = file.unwrap_or_else(|| panic!("{}: no file of the module {child}", directory.display()));
             open.push(([name.clone(), vec![child.clone()]].concat(), file, directory.join(&child)));
         }
-        let Reading { paths, handed_on, test_lines, .. } = reading;
-        found.insert(name, Module { file, paths, handed_on, test_lines });
+        let Reading { paths, handed_on, test_lines, types, .. } = reading;
+        found.insert(name, Module { file, paths, handed_on, lines: text.lines().count() - test_lines, types });
     }
     found
 }
@@ -61,6 +63,7 @@ struct Reading {
     paths: Vec<Named>,
     handed_on: Vec<(String, Named)>,
     test_lines: usize,
+    types: Vec<String>,
     /// Modules within the file around the place that is read.
     within: usize,
 }
@@ -138,9 +141,18 @@ impl<'ast> Visit<'ast> for Reading {
         if is_for_tests(attributes(item)) {
             let span = item.span();
             self.test_lines += span.end().line - span.start().line + 1;
-        } else {
-            visit::visit_item(self, item);
+            return;
         }
+        let declared = match item {
+            Item::Struct(of) => Some(&of.ident),
+            Item::Enum(of) => Some(&of.ident),
+            Item::Union(of) => Some(&of.ident),
+            Item::Trait(of) => Some(&of.ident),
+            Item::Type(of) => Some(&of.ident),
+            _ => None,
+        };
+        self.types.extend(declared.map(ToString::to_string));
+        visit::visit_item(self, item);
     }
 
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
@@ -173,7 +185,7 @@ impl<'ast> Visit<'ast> for Reading {
     }
 }
 
-pub(crate) fn attributes(item: &Item) -> &[Attribute] {
+fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Mod(item) => &item.attrs,
         Item::Use(item) => &item.attrs,
@@ -187,7 +199,7 @@ pub(crate) fn attributes(item: &Item) -> &[Attribute] {
 }
 
 /// Returns whether an item exists in tests only.
-pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
+fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
             let condition = list.tokens.to_string();

@@ -41,6 +41,11 @@ pub(super) struct Pool {
     pub(super) generation: AtomicU32,
 }
 
+/// Returns whether a launch's events were made in that generation of its pool.
+fn is_of(launch: &Launch, generation: u32) -> bool {
+    matches!(launch.source, LaunchSource::Events { generation: of, .. } if of == generation)
+}
+
 impl Pool {
     pub(super) fn new(context: CudaContext) -> Self {
         let [made, captured, communicators] = [const { AtomicUsize::new(0) }; 3];
@@ -93,7 +98,7 @@ impl Pool {
     /// though the generation has ended: they are not returned.
     pub(super) fn take(&self) -> Option<Box<Launch>> {
         while let Some(launch) = self.free.pop() {
-            if matches!(launch.source, LaunchSource::Events { generation, .. } if generation == self.generation()) {
+            if is_of(&launch, self.generation()) {
                 return Some(launch);
             }
             self.made.fetch_sub(1, Ordering::Relaxed);
@@ -116,11 +121,9 @@ impl Pool {
         if let Some(own) = self.own.pop().filter(|own| own.generation != generation) {
             let _ = self.own.push(own);
         }
-        let of_generation =
-            |launch: &Launch| matches!(launch.source, LaunchSource::Events { generation: of, .. } if of == generation);
         let free: Vec<_> = self.take_all().collect();
         for launch in free {
-            if of_generation(&launch) {
+            if is_of(&launch, generation) {
                 self.made.fetch_sub(1, Ordering::Relaxed);
             } else {
                 let _ = self.free.push(launch);
