@@ -79,7 +79,7 @@ scenarios! {
 }
 
 /// Scenarios with a test of their own, below, in cuda_failures.rs or in graph_events.rs.
-const OTHERS: [&str; 40] = [
+const OTHERS: [&str; 41] = [
     "context_goes",
     "copy_engine",
     "destroy_fails",
@@ -91,6 +91,7 @@ const OTHERS: [&str; 40] = [
     "graph_and_old_driver",
     "graph_and_reset",
     "graph_launch_without_end",
+    "graph_replays_beside_late_looks",
     "graph_never_over",
     "graph_of_two_launches",
     "graph_read_amidst",

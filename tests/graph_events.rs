@@ -45,6 +45,13 @@ fn replays_are_timed_where_nothing_is_launched_outside_of_graphs() {
 }
 
 #[test]
+fn replays_are_timed_beside_launches_that_are_looked_at_late() {
+    for version in WITH_EVENTS {
+        one_in(1, "graph_replays_beside_late_looks", version).gpu_time("events").play().check();
+    }
+}
+
+#[test]
 fn one_captured_launch_in_so_many_is_timed_and_without_the_setting_none() {
     for every in [0, 2, 3, 1000] {
         one_in(every, "graph_replays", 7).play().check();

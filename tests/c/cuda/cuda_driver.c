@@ -203,15 +203,23 @@ API int cuEventRecordWithFlags(void *handle, void *of, unsigned flags) {
 }
 #endif
 
-static _Atomic bool is_held;
-static void hold(bool held) { is_held = held; }
+static _Atomic bool is_held, is_waiting;
+
+static void hold(bool held) {
+  is_waiting = false;
+  is_held = held;
+}
+
+static void await_held(void) {
+  while (!is_waiting) usleep(100);
+}
 
 static bool has_happened(const struct event *event) {
   return event->happens <= now || (event->is_own && event->happens <= own_time());
 }
 
 API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
-  while (is_held) usleep(1000);
+  for (; is_held; usleep(1000)) is_waiting = true;
   int error = enter(OF_cuEventElapsedTime);
   if (breaks_a_capture()) wrong(OF_cuEventElapsedTime, "breaks a capture");
   const struct event *events[] = {event_of(OF_cuEventElapsedTime, first), event_of(OF_cuEventElapsedTime, last)};
@@ -485,7 +493,7 @@ API const struct driver_control *driver_control(void) {
   static const struct driver_control control = {
     set_time,    make_context, set_current,   destroy_context, reset_context,      reset_before_a_look, make_stream, set_busy,
     begin_capture, end_capture, graph_records, execute_record, execute_when_asked, mode,                forbid,      fail,
-    deinitialize, hold,        calls_of,      own_streams,     other_records,     delay_own,          made_events,         recorded_while_pending};
+    deinitialize, hold, await_held, calls_of,      own_streams,     other_records,     delay_own,          made_events,         recorded_while_pending};
   owner = getpid();
   return &control;
 }

@@ -64,6 +64,8 @@ struct driver_control {
   void (*deinitialize)(void);
   /* Whoever asks for the time between events gets no answer as long as that holds. */
   void (*hold)(bool held);
+  /* Returns when somebody waits for that answer. */
+  void (*await_held)(void);
   uint64_t (*calls)(enum driver_function function);
   /* Streams that were made by cuStreamCreate and are not destroyed. */
   uint64_t (*own_streams)(void);

@@ -33,6 +33,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(graph_replays), SCENARIO(graph_replay_at_the_end), SCENARIO(graphs_of_communicators), SCENARIO(graph_replays_unread),
   SCENARIO(graph_of_two_launches), SCENARIO(graph_with_many_launches), SCENARIO(graph_record_fails), SCENARIO(graph_and_old_driver),
   SCENARIO(graph_and_reset), SCENARIO(graph_replays_alone), SCENARIO(graph_never_over), SCENARIO(graph_read_amidst), SCENARIO(graph_launch_without_end),
+  SCENARIO(graph_replays_beside_late_looks),
   /* failures.h */
   SCENARIO(fails), SCENARIO(fails_once), SCENARIO(fails_without_a_name), SCENARIO(unknown_error), SCENARIO(destroy_fails), SCENARIO(never_over),
   SCENARIO(destroyed_never_over), SCENARIO(context_goes), SCENARIO(context_goes_at_the_end), SCENARIO(driver_goes_at_the_end),

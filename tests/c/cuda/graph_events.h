@@ -209,6 +209,28 @@ static void graph_read_amidst(void) {
   end(&of);
 }
 
+/* Launches of other streams, which ended nine seconds ago, are looked at only when the first replay is. Its times are measured from a
+ * later event than theirs: CUDA's numbers of so long a time have too few bits. */
+static void graph_replays_beside_late_looks(void) {
+  enum { OTHERS = 7 };
+  struct communicator of = communicator_alone(0xab, 0, 2), others[OTHERS];
+  for (int i = 0; i < OTHERS; i++) others[i] = communicator(0xac + (uint64_t)i, 0, 2, of.gpu, driver->make_stream());
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  struct captured captured = capture_one(&of, all_reduce("TREE"));
+  driver->hold(true);
+  enqueue_alone(&of, all_reduce("TREE"), 1, 100 * MICROSECONDS);
+  driver->await_held();
+  for (int i = 0; i < OTHERS; i++) enqueue_alone(&others[i], all_reduce("TREE"), 1, 100 * MICROSECONDS);
+  pass(9 * SECONDS);
+  replay(&captured, 20 * MICROSECONDS, UNREAD);
+  pass(100 * MICROSECONDS);
+  driver->hold(false);
+  for (int i = 0; i < 3; i++) flush();
+  for (uint64_t i = 0; i < 10; i++) replay(&captured, (20 + 7 * i) * MICROSECONDS, READ);
+  end(&of);
+  for (int i = 0; i < OTHERS; i++) end(&others[i]);
+}
+
 /* NCCL never tells that a captured launch has returned. Its event is in the graph all the same, and in no launch of later. */
 static void graph_launch_without_end(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);

@@ -22,29 +22,52 @@ fn drift(from: u64, to: u64, scale: f64) -> u64 {
     (from.abs_diff(to) as f64 * scale * DRIFT) as u64 + RESOLUTION
 }
 
+impl HostMoment {
+    /// Returns the latest time that the events' clock may have shown at `ticks`, if it showed at most this time.
+    fn latest(self, ticks: u64, scale: f64) -> u64 {
+        self.at(ticks, scale).saturating_add(drift(self.ticks, ticks, scale))
+    }
+
+    /// Returns the earliest time that the events' clock may have shown at `ticks`, if it showed at least this time.
+    fn earliest(self, ticks: u64, scale: f64) -> u64 {
+        self.at(ticks, scale).saturating_sub(drift(self.ticks, ticks, scale))
+    }
+}
+
 impl Bounds {
-    /// Takes in an event that happened at `time` on the events' clock, after `ticks`.
+    /// Takes in an event that happened at `time` on the events' clock, after `ticks`. What says more of the later one of
+    /// two moments is kept, whichever is heard of first.
     pub(super) fn happened_after(&mut self, ticks: u64, time: u64, scale: f64) {
-        if self.latest(ticks, scale).is_none_or(|latest| time < latest) {
-            self.latest = Some(HostMoment { ticks, time });
+        let moment = HostMoment { ticks, time };
+        let says_more = |of: HostMoment| {
+            let at = ticks.max(of.ticks);
+            moment.latest(at, scale) < of.latest(at, scale)
+        };
+        if self.latest.is_none_or(says_more) {
+            self.latest = Some(moment);
         }
     }
 
-    /// Takes in an event that happened at `time` on the events' clock, before `ticks`.
+    /// Takes in an event that happened at `time` on the events' clock, before `ticks`; keeps what says more, as above.
     pub(super) fn happened_before(&mut self, ticks: u64, time: u64, scale: f64) {
-        if self.earliest(ticks, scale).is_none_or(|earliest| time > earliest) {
-            self.earliest = Some(HostMoment { ticks, time });
+        let moment = HostMoment { ticks, time };
+        let says_more = |of: HostMoment| {
+            let at = ticks.max(of.ticks);
+            moment.earliest(at, scale) > of.earliest(at, scale)
+        };
+        if self.earliest.is_none_or(says_more) {
+            self.earliest = Some(moment);
         }
     }
 
     /// Returns the latest time that the events' clock may have shown at `ticks`; `None` where nothing is known.
     pub(super) fn latest(&self, ticks: u64, scale: f64) -> Option<u64> {
-        self.latest.map(|pair| pair.at(ticks, scale).saturating_add(drift(pair.ticks, ticks, scale)))
+        self.latest.map(|moment| moment.latest(ticks, scale))
     }
 
     /// Returns the earliest time that the events' clock may have shown at `ticks`; `None` where nothing is known.
     pub(super) fn earliest(&self, ticks: u64, scale: f64) -> Option<u64> {
-        self.earliest.map(|pair| pair.at(ticks, scale).saturating_sub(drift(pair.ticks, ticks, scale)))
+        self.earliest.map(|moment| moment.earliest(ticks, scale))
     }
 }
 
@@ -69,5 +92,24 @@ mod tests {
         // ten seconds later, the clocks may be 300 us apart
         bounds.happened_after(10_001_000_000, 10_005_200_000, 1.0);
         assert_eq!(bounds.latest(10_001_000_000, 1.0), Some(10_005_201_000));
+    }
+
+    /// Launches may be looked at long after they ended, and behind later ones.
+    #[test]
+    fn an_old_moment_takes_the_place_of_no_later_one_that_says_more_of_now() {
+        let mut bounds = Bounds::default();
+        bounds.happened_after(70_000_000_000, 75_010_000_000, 1.0);
+        bounds.happened_before(70_000_000_000, 74_990_000_000, 1.0);
+        let known = [Some(75_010_001_000), Some(74_989_999_000)];
+        for old in [5_009_990_000, 5_009_000_000] {
+            bounds.happened_after(0, old, 1.0);
+            bounds.happened_before(0, 10_000_000_000 - old, 1.0);
+            assert_eq!([bounds.latest(70_000_000_000, 1.0), bounds.earliest(70_000_000_000, 1.0)], known, "{old}");
+        }
+        // an old one that is much closer says more of now, too
+        bounds.happened_after(0, 5_000_000_000, 1.0);
+        bounds.happened_before(0, 5_000_000_000, 1.0);
+        let known = [Some(75_002_101_000), Some(74_997_899_000)];
+        assert_eq!([bounds.latest(70_000_000_000, 1.0), bounds.earliest(70_000_000_000, 1.0)], known);
     }
 }

@@ -1,9 +1,9 @@
 //! The collector's side of launches: it asks whether their events have happened, and when.
 //!
-//! CUDA gives the time between two events, not the time of an event. So each event is placed behind the one before. The
-//! first event is placed at the system's real time of its record. The result is a clock of its own, the clock of CUDA's
-//! events: it is the GPU's clock with another epoch than the stamps (on H200s, no drift between the two within a
-//! microsecond).
+//! CUDA gives the time between two events, not the time of an event. So each event is placed by an event whose time is
+//! known (`references`). The first event is placed at the system's real time of its record. The result is a clock of its
+//! own, the clock of CUDA's events: it is the GPU's clock with another epoch than the stamps (on H200s, no drift between
+//! the two within a microsecond).
 //!
 //! Launches in CUDA graphs have their replays' times: see `graphs`.
 
@@ -12,6 +12,7 @@ mod bounds;
 mod graphs;
 mod host_clock;
 mod news;
+mod references;
 
 pub(crate) use begins::{BEHIND_EVENT, SHORTEST};
 pub use graphs::Replay;
@@ -23,24 +24,12 @@ use super::own_stream::OwnStream;
 use super::{KernelId, KernelTime, Launch, LaunchSource, Recorded, Starts, Untimed};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
-use crate::launch::cuda::CudaEvent;
 use begins::{begin, launched};
 use graphs::Graphs;
 use host_clock::{HostClock, HostMoment};
+use references::{ReferenceEvent, ReferenceEvents};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
-
-/// The event of a context behind which the next events are placed.
-#[derive(Debug)]
-struct ReferenceEvent {
-    /// The event's launch, which nobody else may use meanwhile; `None` for an anchor's event.
-    launch: Option<Box<Launch>>,
-    /// Generation of the pool when the event was made.
-    generation: u32,
-    event: CudaEvent,
-    /// Time of the event, nanoseconds of the events' clock.
-    time: u64,
-}
 
 /// Result of a launch.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +56,7 @@ impl LaunchOutcome {
 pub struct LaunchTimes {
     /// By pool and stream, in the order of the launches: the events of a stream happen one after the other.
     under_way: FxHashMap<(usize, usize), VecDeque<Box<Launch>>>,
-    references: FxHashMap<usize, ReferenceEvent>,
+    references: ReferenceEvents,
     /// Launches of a recording, in the order in which the recorder learnt their times.
     recorded: VecDeque<Box<Launch>>,
     /// The system's real time at a time in ticks: the epoch of the events' clocks.
@@ -121,7 +110,7 @@ impl LaunchTimes {
             return;
         }
         let Some(driver) = launches.driver() else { return };
-        let look = driver.look();
+        let (look, begun) = (driver.look(), CLOCK.now());
         // once for each context, however many streams it has
         let of_graphs: BTreeSet<usize> = self.graphs.pools(scale).collect();
         let pools: BTreeSet<usize> = self.under_way.keys().map(|&(pool, _)| pool).chain(of_graphs.clone()).collect();
@@ -133,16 +122,22 @@ impl LaunchTimes {
             let epoch = *self.epoch.get_or_insert_with(|| HostMoment { ticks: CLOCK.now(), time: real_time() });
             for pool in pools {
                 anchors.look(pool, launches, &calls, scale);
-                if of_graphs.contains(&pool) {
-                    let of = references.get(&pool).filter(|of| !launches.is_of_before(pool, of.generation));
+                if !of_graphs.contains(&pool) {
+                    continue;
+                }
+                // a context makes no anchor while one is to be taken in, and that one may be old
+                for is_last in [false, true] {
+                    let of = references.latest(pool, launches);
                     let kept = anchors.keep(pool, |event, from, until| match of {
                         Some(of) => calls.elapsed(of.event, event).map(|after| of.time.saturating_add_signed(after)),
                         None => Some(epoch.at(from.midpoint(until), scale)),
                     });
                     if let Some((anchor, event, generation)) = kept {
                         graphs.saw((pool, generation), (anchor.from, anchor.time), (anchor.until, anchor.time), scale);
-                        let reference = ReferenceEvent { launch: None, generation, event, time: anchor.time };
-                        refer(references, pool, reference, launches);
+                        references.anchored(pool, ReferenceEvent { generation, event, time: anchor.time }, launches);
+                    }
+                    if !is_last {
+                        anchors.look(pool, launches, &calls, scale);
                     }
                 }
             }
@@ -164,8 +159,7 @@ impl LaunchTimes {
                         break;
                     };
                     let learnt = CLOCK.now();
-                    let of_now = |reference: &&ReferenceEvent| !launches.is_of_before(pool, reference.generation);
-                    let stopped = match references.get(&pool).filter(of_now) {
+                    let stopped = match references.last(pool, launches) {
                         Some(of) => calls.elapsed(of.event, last).map(|after| of.time.saturating_add_signed(after)),
                         None => Some(epoch.at(launch.before, scale).saturating_add(lasted.max(0).cast_unsigned())),
                     };
@@ -181,22 +175,18 @@ impl LaunchTimes {
                         let time = begin(host, &launch, events, (learnt, anchor), scale);
                         each(LaunchOutcome { kernel, number: launch.number, time, is_over: true });
                     }
-                    let reference = ReferenceEvent { launch: Some(launch), generation, event: last, time: stopped };
-                    refer(references, pool, reference, launches);
+                    references.ended(pool, ReferenceEvent { generation, event: last, time: stopped }, launch, launches);
                 }
             }
             under_way.retain(|_, queue| !queue.is_empty());
             graphs.read(
                 &calls,
-                scale,
+                (begun, scale),
                 |pool, launch| {
                     launches.find_again(pool, look);
                     !launches.are_of_before(launch)
                 },
-                |pool| {
-                    let reference = references.get(&pool)?;
-                    (!launches.is_of_before(pool, reference.generation)).then_some((reference.event, reference.time))
-                },
+                |pool| references.latest(pool, launches).map(|of| (of.event, of.time)),
             );
         }
         if driver.is_over() {
@@ -286,8 +276,7 @@ impl LaunchTimes {
         mut each: impl FnMut(LaunchOutcome),
     ) -> (Vec<Box<Launch>>, Option<OwnStream>) {
         let pool = pool as usize;
-        let mut left: Vec<Box<Launch>> =
-            self.references.remove(&pool).and_then(|reference| reference.launch).into_iter().collect();
+        let mut left: Vec<Box<Launch>> = self.references.close(pool).into_iter().collect();
         let of_pool: Vec<(usize, usize)> = self.under_way.keys().copied().filter(|(of, _)| *of == pool).collect();
         for launch in of_pool.into_iter().filter_map(|key| self.under_way.remove(&key)).flatten() {
             if let Some(kernel) = launch.kernel {
@@ -311,18 +300,6 @@ impl LaunchTimes {
     pub fn forget(&mut self, context: Handle) {
         self.hosts.remove(&context.raw());
         self.graphs.forget_all(context);
-    }
-}
-
-/// Measures the times of a pool's events from this one on.
-fn refer(
-    references: &mut FxHashMap<usize, ReferenceEvent>,
-    pool: usize,
-    reference: ReferenceEvent,
-    launches: &Launches,
-) {
-    if let Some(launch) = references.insert(pool, reference).and_then(|before| before.launch) {
-        launches.give_back(launch);
     }
 }
 

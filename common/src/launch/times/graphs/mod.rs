@@ -64,8 +64,9 @@ struct GraphReading {
     since: u64,
     /// Times of both events, if they are new and of one replay.
     times: Option<(u64, u64)>,
-    /// Whether there is no event to measure times from.
-    is_hopeless: bool,
+    /// There was no event to measure times from: replays that were reported before this time, ticks, get none; 0 for
+    /// no replay.
+    hopeless_before: u64,
 }
 
 /// A captured launch.
@@ -95,17 +96,17 @@ pub(super) struct Graphs {
 }
 
 impl Captured {
-    /// Reads the events, and measures their times from an event with a known time.
-    fn read(&mut self, calls: &Relaxed<'_>, reference: Option<(CudaEvent, u64)>) {
+    /// Reads the events, and measures their times from an event with a known time, which was looked for since `begun`.
+    fn read(&mut self, calls: &Relaxed<'_>, reference: Option<(CudaEvent, u64)>, begun: u64) {
         let from = CLOCK.now();
-        let mut reading = GraphReading { from, until: 0, since: self.read, times: None, is_hopeless: true };
+        let mut reading = GraphReading { from, until: 0, since: self.read, times: None, hopeless_before: begun };
         if let Some((reference, time)) = reference {
             let [first, last] = self.events;
             let after = |event| calls.elapsed_in_graph(reference, event);
             let at = |after| time.saturating_add_signed(after);
-            reading.is_hopeless = false;
+            reading.hopeless_before = 0;
             match after(last) {
-                Some(after) if after.abs() > OLDEST => reading.is_hopeless = true,
+                Some(after) if after.abs() > OLDEST => reading.hopeless_before = begun,
                 Some(now) if self.last.is_none_or(|before| at(now).abs_diff(before) > SAME) => {
                     // the first event on both sides of the last one: a replay in between would have changed it
                     if let (Some(begin), Some(end)) = (after(first), after(last))
@@ -177,9 +178,7 @@ impl Captured {
         // those that a later one had followed when the events were read
         let followed = self.replays.partition_point(|replay| replay.reported < reading.from).saturating_sub(1);
         over = over.max(followed);
-        if reading.is_hopeless {
-            over = known;
-        }
+        over = over.max(self.replays.partition_point(|replay| replay.reported < reading.hopeless_before));
         over = over.max(self.replays.len().saturating_sub(MOST_WAITING));
         for (place, replay) in self.replays.drain(..over).enumerate() {
             each(replay, time.filter(|_| owner == Some(place)));
@@ -263,18 +262,18 @@ impl Graphs {
     /// and a launch of it with it; `reference` returns an event of a pool with its time.
     ///
     /// Each launch's context is looked at right before its events: no driver tells of a reset, and these events are
-    /// read for as long as replays come.
+    /// read for as long as replays come. The look for such an event has `begun` at that time, ticks.
     pub(super) fn read(
         &mut self,
         calls: &Relaxed<'_>,
-        scale: f64,
+        (begun, scale): (u64, f64),
         is_there: impl Fn(usize, &Launch) -> bool,
         reference: impl Fn(usize) -> Option<(CudaEvent, u64)>,
     ) {
         let now = CLOCK.now();
         for captured in self.captured.values_mut().filter(|captured| captured.is_watched(now, scale)) {
             if is_there(captured.clock.0, &captured.launch) {
-                captured.read(calls, reference(captured.clock.0));
+                captured.read(calls, reference(captured.clock.0), begun);
             } else {
                 captured.give_up();
             }
@@ -343,7 +342,7 @@ impl Captured {
     fn give_up(&mut self) {
         if !self.replays.is_empty() {
             let now = CLOCK.now();
-            let reading = GraphReading { from: now, until: now, since: 0, times: None, is_hopeless: true };
+            let reading = GraphReading { from: now, until: now, since: 0, times: None, hopeless_before: now };
             self.readings.push_back(reading);
         }
     }

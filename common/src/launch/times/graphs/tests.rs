@@ -30,7 +30,7 @@ fn known_to(slack: u64) -> Bounds {
 /// A reading of these times of the host's clock, with the time before the last reading that had other times.
 fn reading(from: u64, until: u64, since: u64, times: Option<(u64, u64)>) -> GraphReading {
     let times = times.map(|(first, last)| (first + AHEAD, last + AHEAD));
-    GraphReading { from, until, since, times, is_hopeless: false }
+    GraphReading { from, until, since, times, hopeless_before: 0 }
 }
 
 /// Takes in a reading. Returns the replays of which something was decided, each with whether it has the time.
@@ -83,7 +83,10 @@ fn a_replay_that_another_one_followed_before_a_reading_without_its_times_has_non
     let mut bounds = known_to(1_000);
     assert_eq!(take(&mut captured, &mut bounds, reading(1_900_000, 2_500_000, 0, None)), []);
     assert_eq!(take(&mut captured, &mut bounds, reading(2_900_000, 3_500_000, 0, None)), [(1_000_000, false)]);
-    let hopeless = GraphReading { is_hopeless: true, ..reading(2_950_000, 2_960_000, 0, None) };
+    // one that was reported while an event to measure from was looked for is read once more
+    let hopeless = GraphReading { hopeless_before: 2_000_000, ..reading(2_950_000, 2_960_000, 0, None) };
+    assert_eq!(take(&mut captured, &mut bounds, hopeless), []);
+    let hopeless = GraphReading { hopeless_before: 2_000_001, ..hopeless };
     assert_eq!(take(&mut captured, &mut bounds, hopeless), [(2_000_000, false)]);
     assert_eq!(captured.replays.len(), 1);
 }
