@@ -79,7 +79,8 @@ scenarios! {
 }
 
 /// Scenarios with a test of their own, below, in cuda_failures.rs or in graph_events.rs.
-const OTHERS: [&str; 41] = [
+const OTHERS: [&str; 42] = [
+    "closed_unanswered",
     "context_goes",
     "copy_engine",
     "destroy_fails",
@@ -129,6 +130,16 @@ fn every_scenario_of_the_host_is_played() {
     let listed: BTreeSet<&str> = listed.lines().collect();
     let played: BTreeSet<&str> = SCENARIOS.iter().chain(&OTHERS).copied().collect();
     assert_eq!(listed, played);
+}
+
+#[test]
+fn a_gpu_may_go_though_the_collector_has_not_answered_and_the_next_one_is_timed() {
+    for number in [0, 1] {
+        for version in WITH_EVENTS {
+            of("closed_unanswered", version).number(number).gpu_time("events").play().check();
+        }
+        of("closed_unanswered", 7).number(number).gpu_time("events").under_score_p().play().check();
+    }
 }
 
 /// The stand-in answers as CUDA's driver does, and detects harmful calls.

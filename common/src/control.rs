@@ -82,18 +82,22 @@ pub fn series(series: SeriesName) -> Vec<Point> {
 }
 
 /// Ends the launches of a CUDA context whose last communicator has ended. After the return, no CUDA call is made about
-/// its events. NCCL's destruction of the communicator waits for it, for one look of the collector.
+/// its events. NCCL's destruction of the communicator waits for it, for one look of the collector. A collector that gets
+/// no processor in time loses the last launches' times; one that is held up within CUDA loses all later ones, too.
 pub(crate) fn close_launches(pool: u32) {
-    let closed = ask(|done| Question::Close { pool, done }, |answer| answer.wait(LAST_LOOK).ok());
-    if let (None, Some(recorder)) = (closed, recorder::begun()) {
-        if recorder.is_of_this_process() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
-            log::warn(
-                "the collector did not answer in 200 ms when a GPU's last communicator ended: CUDA events time nothing from here on; \
-                 NCCL_SCOREP_GPU_TIME=stamps does without them",
-            );
-        }
-        recorder.launches.end();
+    let Some(recorder) = recorder::begun() else { return };
+    let generation = recorder.launches.generation(pool);
+    let closed = ask(|done| Question::Close { pool, generation, done }, |answer| answer.wait(LAST_LOOK).ok());
+    if closed.is_some() || recorder.is_of_this_process() && recorder.launches.abandon(pool, generation, LAST_LOOK) {
+        return;
     }
+    if recorder.is_of_this_process() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
+        log::warn(
+            "a call of CUDA's driver took more than 200 ms when a GPU's last communicator ended: CUDA events time nothing \
+             from here on; NCCL_SCOREP_GPU_TIME=stamps does without them",
+        );
+    }
+    recorder.launches.end();
 }
 
 /// Asks the collector, even if the plugin is off after a fault: what was recorded before counts.

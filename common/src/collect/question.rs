@@ -34,6 +34,8 @@ pub(crate) enum Question {
     Close {
         /// The pool of its launches.
         pool: u32,
+        /// The pool's generation. When another one has begun, whoever asked waits no longer.
+        generation: u32,
         /// Receives the answer.
         done: Reply<()>,
     },
@@ -97,7 +99,7 @@ mod tests {
         let (done, _) = answer::pair();
         put(Question::Flush { last: true, done });
         let (done, _) = answer::pair();
-        put(Question::Close { pool: 3, done });
+        put(Question::Close { pool: 3, generation: 0, done });
         let (asked, _answer) = answer::pair();
         put(Question::Timeline { answer: asked });
         assert!(matches!(next(), Some(Question::Flush { last: true, .. })));

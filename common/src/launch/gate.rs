@@ -1,8 +1,9 @@
 //! A gate that one thread passes for a while, and that any thread may shut. Once it is shut and nobody is inside,
 //! nobody will be.
 //!
-//! The collector's calls of CUDA are behind a gate. When the process ends, or a program may take a context down, the
-//! gate is shut first. CUDA's state goes when the collector has come out.
+//! The collector's calls of CUDA are behind a gate. When the process ends, the gate is shut first. CUDA's state goes when
+//! the collector has come out. When a program may take one context down, the context's events are given up first: who
+//! enters later sees that they are.
 
 use crate::base::pause::pause;
 use crate::base::sync::{AtomicBool, Ordering, fence};
@@ -39,8 +40,8 @@ impl Gate {
     pub fn enter(&self) -> Option<InsideGate<'_>> {
         self.occupied.store(true, Ordering::Relaxed);
         let inside = InsideGate(self);
-        // pairs with the fence in `is_empty`: either the entering thread sees that the gate is shut, or the asking
-        // thread sees that it is occupied
+        // pairs with the fence in `is_empty`: either the entering thread sees that the gate is shut, and all that the
+        // asking thread has stored, or the asking thread sees that it is occupied
         fence(Ordering::SeqCst);
         (!self.shut.load(Ordering::Relaxed)).then_some(inside)
     }
@@ -56,7 +57,8 @@ impl Gate {
         self.shut.load(Ordering::Relaxed)
     }
 
-    /// Returns whether no thread is inside. After [`Gate::shut`], true is final.
+    /// Returns whether no thread is inside. After [`Gate::shut`], true is final. A thread that enters later sees all
+    /// that the calling thread has stored before.
     pub fn is_empty(&self) -> bool {
         fence(Ordering::SeqCst);
         !self.occupied.load(Ordering::Acquire)

@@ -8,6 +8,7 @@ use crate::launch::cuda::{CudaCalls, CudaContext, Driver, Look};
 use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Most captured launches with events, for each context. Events of a graph are never given back.
 const MOST_CAPTURED: usize = 256;
@@ -77,17 +78,31 @@ impl Launches {
         pool.is_some_and(|pool| pool.communicators.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 
-    /// Destroys a pool's events and its own stream, and those that are `left`. The collector calls this, after which it
-    /// asks about none of them.
-    pub fn close(&self, number: u32, (left, own): (Vec<Box<Launch>>, Option<OwnStream>)) {
+    /// Returns the present generation of a pool.
+    pub fn generation(&self, pool: u32) -> u32 {
+        self.pools.get(pool as usize).and_then(OnceLock::get).map_or(0, Pool::generation)
+    }
+
+    /// Gives up a pool's events of a generation, and waits until the collector has left its look at events. Returns
+    /// whether it has: then it asks CUDA about none of them any more. Otherwise it is within a call of CUDA's.
+    pub fn abandon(&self, pool: u32, generation: u32, patience: Duration) -> bool {
+        if let Some(pool) = self.pools.get(pool as usize).and_then(OnceLock::get) {
+            pool.forget(generation);
+        }
+        self.driver().is_none_or(|driver| driver.wait_for_look(patience))
+    }
+
+    /// Destroys a pool's events of a generation and its own stream, and those that are `left`. The collector calls this,
+    /// after which it asks about none of them.
+    pub fn close(&self, number: u32, generation: u32, (left, own): (Vec<Box<Launch>>, Option<OwnStream>)) {
         let Some(pool) = self.pools.get(number as usize).and_then(OnceLock::get) else { return };
-        if pool.communicators.load(Ordering::Acquire) > 0 {
-            // a communicator has begun there meanwhile
+        // before the generation is read: who abandons it waits for this look
+        let look = self.driver().and_then(Driver::look);
+        if pool.communicators.load(Ordering::Acquire) > 0 || pool.generation() != generation {
+            // a communicator has begun there meanwhile, or the generation was abandoned
             own.into_iter().for_each(|own| self.give_back_own(number as usize, own));
             return left.into_iter().for_each(|launch| self.give_back(launch));
         }
-        let generation = pool.generation();
-        let look = self.driver().and_then(Driver::look);
         if !look.as_ref().is_some_and(|look| look.is_there(pool.context, pool.id())) {
             let left = left.len();
             pool.made.fetch_sub(left, Ordering::Relaxed);

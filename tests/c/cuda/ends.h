@@ -71,6 +71,27 @@ static void reset_and_closed(void) {
   flush();
 }
 
+/* The collector has no processor while the last communicator of a GPU ends and the program does away with the context, or (NUMBER 1)
+ * resets it and begins another communicator there. Nobody asks about events of before, and those of later have their times. */
+static void closed_unanswered(void) {
+  void *gpu = driver->make_context(0);
+  struct communicator of = communicator(0xab, 0, 2, gpu, driver->make_stream());
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  for (int i = 0; i < 3; i++) flush();
+  goes_on = are_others_stopped = true;
+  has_events = false;
+  enqueue_alone(&of, all_reduce("TREE"), 3, 100 * MICROSECONDS);
+  finalize(of.context);
+  if (number) driver->reset_context(gpu);
+  else driver->destroy_context(gpu);
+  has_events = true;
+  if (number) of = communicator(0xac, 0, 2, gpu, driver->make_stream());
+  are_others_stopped = false;
+  if (number) enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  if (number) end(&of);
+  flush();
+}
+
 /* The program resets its GPU though a communicator lives there, as one that does not clean up, and makes another one NUMBER times. */
 static void reset_amidst(void) {
   void *gpu = driver->make_context(0);

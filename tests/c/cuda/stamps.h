@@ -18,10 +18,20 @@ static inline void true_time_is(uint64_t time) {
   pthread_mutex_unlock(&lock);
 }
 
+/* While this holds, the library's threads stop where they look at the clock, as if they had no processor. Threads of the program that
+ * are to go on say so. */
+static _Atomic bool are_others_stopped;
+static _Thread_local bool goes_on;
+
+static uint64_t ticks_of_the_host(void) {
+  while (are_others_stopped && !goes_on) usleep(100);
+  return score_p_ticks();
+}
+
 /* The library's times are true times from here on. */
 static inline void keep_true_time(void) {
   true_time_is(now());
-  metric_plugin("nccl_plugin").set_clock_function(score_p_ticks);
+  metric_plugin("nccl_plugin").set_clock_function(ticks_of_the_host);
 }
 
 /* The begin or the end of a kernel channel. */

@@ -78,6 +78,26 @@ impl Collector {
         self.hand_on();
     }
 
+    /// Ends the launches of a pool's generation: looks at them for the last time, and destroys their events.
+    pub(super) fn close_launches(&mut self, pool: u32, generation: u32) {
+        // may come before the first round
+        self.know_scale();
+        self.look_at_launches();
+        if self.launches.have_readings() {
+            // reads the replays that the times belong to
+            self.round(false);
+        }
+        // whoever asked gave the generation up and went on; a look drops its launches
+        if self.recorder.launches.is_of_before(pool as usize, generation) {
+            return;
+        }
+        let heard = &mut self.heard;
+        let left = self.launches.close(pool, &self.recorder.launches, |outcome| heard.push(LaunchReport::of(outcome)));
+        self.close_graphs(pool);
+        self.hand_on();
+        self.recorder.launches.close(pool, generation, left);
+    }
+
     /// Gives up the replays of a CUDA context's graphs that have no time yet.
     pub(super) fn close_graphs(&mut self, pool: u32) {
         for (context, replay) in self.launches.close_graphs(pool) {

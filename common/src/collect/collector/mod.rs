@@ -189,20 +189,8 @@ impl Collector {
     fn answer(&mut self, question: Question) {
         match question {
             Question::Flush { last, done } => self.flush(last, done),
-            Question::Close { pool, done } => {
-                // may come before the first round
-                self.know_scale();
-                self.look_at_launches();
-                if self.launches.have_readings() {
-                    // reads the replays that the times belong to
-                    self.round(false);
-                }
-                let left = self
-                    .launches
-                    .close(pool, &self.recorder.launches, |outcome| self.heard.push(LaunchReport::of(outcome)));
-                self.close_graphs(pool);
-                self.hand_on();
-                self.recorder.launches.close(pool, left);
+            Question::Close { pool, generation, done } => {
+                self.close_launches(pool, generation);
                 done.give(());
             }
             Question::Summary { answer } => {

@@ -190,6 +190,13 @@ impl Driver {
         self.gate.wait(PATIENCE);
     }
 
+    /// Waits until the collector has left its look, at most for `patience`. Returns whether it has: a look that begins
+    /// later sees what the calling thread did before this call.
+    pub fn wait_for_look(&self, patience: Duration) -> bool {
+        self.gate.wait(patience);
+        self.gate.is_empty()
+    }
+
     /// Returns whether Score-P watches: only threads that launch may record events (`at_launch`).
     pub fn is_watched(&self) -> bool {
         self.unseen.is_score_p_there()

@@ -110,9 +110,16 @@ impl LaunchTimes {
             return;
         }
         let Some(driver) = launches.driver() else { return };
-        let (look, begun) = (driver.look(), CLOCK.now());
+        let (begun, look) = (CLOCK.now(), driver.look());
+        // no call is made about a context that has only these: it may be gone
+        for queue in self.under_way.values_mut() {
+            while queue.front().is_some_and(|launch| launches.are_of_before(launch)) {
+                lose(queue.pop_front(), launches, &mut each);
+            }
+        }
+        self.under_way.retain(|_, queue| !queue.is_empty());
         // once for each context, however many streams it has
-        let of_graphs: BTreeSet<usize> = self.graphs.pools(scale).collect();
+        let of_graphs = self.graphs.pools(scale, |pool, generation| !launches.is_of_before(pool, generation));
         let pools: BTreeSet<usize> = self.under_way.keys().map(|&(pool, _)| pool).chain(of_graphs.clone()).collect();
         if let Some(look) = &look {
             pools.iter().for_each(|&pool| launches.find_again(pool, look));
@@ -183,7 +190,9 @@ impl LaunchTimes {
                 &calls,
                 (begun, scale),
                 |pool, launch| {
-                    launches.find_again(pool, look);
+                    if !launches.are_of_before(launch) {
+                        launches.find_again(pool, look);
+                    }
                     !launches.are_of_before(launch)
                 },
                 |pool| references.latest(pool, launches).map(|of| (of.event, of.time)),

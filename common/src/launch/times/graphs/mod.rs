@@ -22,7 +22,7 @@ use crate::event::handle::Handle;
 use crate::launch::cuda::{CudaEvent, Relaxed};
 use crate::launch::{KernelId, KernelTime, Launch, LaunchSource};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Nanoseconds that the event may be old that times are measured from. CUDA's numbers have 24 bits: at this distance
 /// they are half a microsecond apart.
@@ -252,10 +252,11 @@ impl Graphs {
         }
     }
 
-    /// Iterates over the pools whose events are to be read now.
-    pub(super) fn pools(&self, scale: f64) -> impl Iterator<Item = usize> + '_ {
+    /// Returns the pools whose events are to be read now. `is_there` tells of a pool's generation whether it has not ended.
+    pub(super) fn pools(&self, scale: f64, is_there: impl Fn(usize, u32) -> bool) -> BTreeSet<usize> {
         let now = CLOCK.now();
-        self.captured.values().filter(move |captured| captured.is_watched(now, scale)).map(|captured| captured.clock.0)
+        let of_now = self.captured.values().filter(|captured| is_there(captured.clock.0, captured.clock.1));
+        of_now.filter(|captured| captured.is_watched(now, scale)).map(|captured| captured.clock.0).collect()
     }
 
     /// Reads the events of the launches that are replayed. `is_there` looks whether the context of a pool still exists,
