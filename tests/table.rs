@@ -43,8 +43,7 @@ fn made(run: &str, environment: &[(&str, &str)]) -> Vec<Vec<RankOperation>> {
 }
 
 fn rows(opened: &OpenedTables) -> Vec<Vec<RankOperation>> {
-    let problems: Vec<_> = opened.inputs.iter().filter_map(|input| input.problem.as_ref()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(opened.left_out, []);
     let of_process = |process| opened.tables.operations(process).unwrap().map(Result::unwrap).collect();
     (0..opened.job.processes.len()).map(of_process).collect()
 }
@@ -179,7 +178,7 @@ fn the_rows_of_synthetic_runs_are_those_that_the_summary_counts() {
 fn an_operation_has_what_it_was_called_with() {
     let rows = made("nodes2x2_train", &[]).remove(0);
     let first = rows[0];
-    let names = [first.function, first.datatype, first.algorithm, first.protocol].map(common::name::FunctionName::text);
+    let names = [first.function, first.datatype, first.algorithm, first.protocol].map(common::name::NcclName::text);
     assert_eq!(names, ["AllReduce", "ncclBfloat16", "RING", "SIMPLE"]);
     assert_eq!((first.comm, first.rank, first.order, first.sequence), (0x6a35_4bfa_7336_b7a5, 0, 1, Some(0)));
     assert_eq!((first.count, first.bytes, first.channels, first.root), (Some(4_194_304), 8_388_608, 24, None));

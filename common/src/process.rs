@@ -11,7 +11,7 @@ use crate::record::callbacks::NO_CONTEXT;
 use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::thread::ThreadCell;
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use crate::{control, export, links, nvlink, origin, status_file, summary_file};
 use std::io;
 use std::sync::{Once, OnceLock};
@@ -59,7 +59,9 @@ pub fn open(communicator: InitCommunicator) -> u64 {
     let Some(recorder) = begin() else { return NO_CONTEXT };
     let has_launches = communicator.timed.launches;
     if recorder.is_of_this_process() {
-        nvlink::open(communicator.introduced.then_some(RankSums { comm: communicator.id, rank: communicator.rank }));
+        nvlink::open(
+            communicator.introduced.then_some(CommunicatorRank { comm: communicator.id, rank: communicator.rank }),
+        );
     }
     let context = recorder.init(communicator);
     if has_launches && recorder.launches.are_timed() {

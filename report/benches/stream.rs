@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
-use common::name::FunctionName;
+use common::name::NcclName;
 use report::job::{
     Communicator, Gpu, Job, Member, OperationTables, Process, ProcessOperations, RankOperation, Time, TimedBy,
     Unreadable,
@@ -19,7 +19,7 @@ const NODE: usize = 8;
 #[derive(Debug)]
 struct Rows {
     count: u64,
-    names: [FunctionName; 3],
+    names: [NcclName; 3],
 }
 
 fn job(ranks: usize) -> Job {
@@ -96,7 +96,7 @@ fn main() {
     let mut numbers = std::env::args().filter_map(|text| text.parse().ok());
     let (ranks, count) = (numbers.next().unwrap_or(256_u64), numbers.next().unwrap_or(10_000));
     let job = job(ranks as usize);
-    let rows = Rows { count, names: [c"AllReduce", c"Send", c"Recv"].map(|name| FunctionName::of(Some(name))) };
+    let rows = Rows { count, names: [c"AllReduce", c"Send", c"Recv"].map(|name| NcclName::of(Some(name))) };
     let all = (ranks * count) as f64;
     let each = |begin: Instant| begin.elapsed().as_nanos() as f64 / all;
     let begin = Instant::now();

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! recordings, archives ──► table ──► clocks, stream ──► analysis ──► answer ──► output
-//!                          (Parquet)  (all ranks together)            (figures)   (terminal, files, page)
+//!            (the tool)    (Parquet)  (all ranks together)            (figures)   (terminal, files, page)
 //! ```
 //! A [`table`] has one row for each operation and rank. The `stream` reads the tables of all processes at once, matches
 //! operations over ranks and compares their times on one clock. Each part of `analysis` listens to that stream and makes

@@ -9,7 +9,7 @@ use crate::sys::measurement::{EnterRegion, GetInMeasurement, MeasurementPhase, P
 use crate::sys::{REGION_FUNCTION, RegionHandle};
 use common::config::LaneChoice;
 use common::host_region::{HostRegion, RegionWatcher, watch};
-use common::name::{FUNCTIONS, FunctionName};
+use common::name::{FUNCTIONS, NcclName};
 use common::{config, log};
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
@@ -76,7 +76,7 @@ impl Regions {
         let [enter, exit] = [address(c"SCOREP_EnterRegion")?, address(c"SCOREP_ExitRegion")?];
         let in_measurement = address(c"scorep_get_in_measurement")?;
         let handles = FUNCTIONS.map(|function| {
-            let name = FunctionName::of(CString::new(function).ok().as_deref());
+            let name = NcclName::of(CString::new(function).ok().as_deref());
             measurement.region(&format!("nccl{function}"), kind(name))
         });
         let group_end = measurement.region("ncclGroupEnd", REGION_FUNCTION);

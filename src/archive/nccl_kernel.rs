@@ -1,6 +1,6 @@
 //! Names of NCCL's own kernels.
 
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Begins of NCCL's names: kernels of collectives, sends and receives, as NCCL has named them since 2.4; and those on
 /// symmetric memory (`src/device/generate.py` and `src/device/symmetric/generate.py` of NCCL).
@@ -10,7 +10,7 @@ const PREFIXES: [&str; 4] = ["ncclDevKernel_", "ncclKernel_", "ncclSymkDevKernel
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
     /// Operations of this function; others may share the kernel.
-    Function(FunctionName),
+    Function(NcclName),
     /// Sends and receives.
     Messages,
     /// The name does not say.
@@ -25,7 +25,7 @@ impl Runs {
         Some(match word {
             "SendRecv" => Self::Messages,
             "AllReduce" | "AllGather" | "ReduceScatter" | "Broadcast" | "Reduce" => {
-                Self::Function(FunctionName::of_text(word))
+                Self::Function(NcclName::of_text(word))
             }
             // `Generic`, and those of releases to come
             _ => Self::Any,
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn names_say_what_kernels_run() {
-        let function = |name: &str| Some(Runs::Function(FunctionName::of_text(name)));
+        let function = |name: &str| Some(Runs::Function(NcclName::of_text(name)));
         let storage = "(ncclDevKernelArgsStorage<4096ul>)";
         assert_eq!(Runs::of(&format!("ncclDevKernel_AllReduce_Sum_f32_RING_LL{storage}")), function("AllReduce"));
         assert_eq!(Runs::of(&format!("ncclDevKernel_SendRecv{storage}")), Some(Runs::Messages));

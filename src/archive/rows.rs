@@ -3,7 +3,7 @@
 use super::lane;
 use crate::otf2::Otf2Error;
 use crate::otf2::reader::{ArchiveEvent, ArchiveReader, Definitions, LocationEvents};
-use common::name::FunctionName;
+use common::name::NcclName;
 use report::job::{RankOperation, Time, TimedBy};
 use std::collections::{HashMap, VecDeque};
 
@@ -43,7 +43,7 @@ pub(crate) struct ArchiveRows<'a> {
     /// Operations of each communicator and rank so far, and their kernels: the GPU time of the last one.
     seen: HashMap<(u64, i32), RankRows>,
     /// Operations with one communicator, rank, function and number so far.
-    replays: HashMap<(u64, i32, FunctionName, u64), u32>,
+    replays: HashMap<(u64, i32, NcclName, u64), u32>,
 }
 
 /// The operations of a rank so far.
@@ -133,14 +133,13 @@ impl LaneReading<'_> {
                     *open = lane::function(region).map(|function| {
                         let source = text(attributes.string(numbers.timing)).and_then(|text| TimedBy::of(text));
                         let named = |number| {
-                            text(attributes.string(number))
-                                .map_or(FunctionName::none(), |text| FunctionName::of_text(text))
+                            text(attributes.string(number)).map_or(NcclName::none(), |text| NcclName::of_text(text))
                         };
                         let peer = attributes.number(numbers.peer).and_then(|peer| i32::try_from(peer).ok());
                         RankOperation {
                             comm: *comm,
                             rank: *rank,
-                            function: FunctionName::of_text(function),
+                            function: NcclName::of_text(function),
                             sequence: attributes.number(numbers.sequence),
                             peer,
                             algorithm: named(numbers.algorithm),

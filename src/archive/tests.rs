@@ -5,7 +5,7 @@ use crate::otf2;
 use crate::trace::{
     Attribute, LaneEvent, LaneRecord, LaneRegion, LaneTrace, Metric, ProcessTrace, ThreadTrace, TraceLanes, TraceMoment,
 };
-use common::name::FunctionName;
+use common::name::NcclName;
 use report::job::{RankOperation, TimedBy};
 
 const BEGIN: u64 = 5_000;
@@ -120,11 +120,11 @@ fn lanes_become_operations_in_the_order_of_their_begins() {
     assert_eq!(
         all.iter().map(shown).collect::<Vec<_>>(),
         [
-            (0xaa, FunctionName::of(Some(c"AllReduce")), Some(7), None, 64, TimedBy::Stamps, 50),
-            (0xbb, FunctionName::of(Some(c"AllReduce")), Some(7), None, 4, TimedBy::Stamps, 5),
-            (0xaa, FunctionName::of(Some(c"Send")), None, Some(0), 32, TimedBy::Events, 75),
-            (0xaa, FunctionName::of(Some(c"Recv")), None, Some(0), 16, TimedBy::Events, 75),
-            (0xaa, FunctionName::of(Some(c"AllReduce")), Some(0), None, 8, TimedBy::Proxy, 50),
+            (0xaa, NcclName::of(Some(c"AllReduce")), Some(7), None, 64, TimedBy::Stamps, 50),
+            (0xbb, NcclName::of(Some(c"AllReduce")), Some(7), None, 4, TimedBy::Stamps, 5),
+            (0xaa, NcclName::of(Some(c"Send")), None, Some(0), 32, TimedBy::Events, 75),
+            (0xaa, NcclName::of(Some(c"Recv")), None, Some(0), 16, TimedBy::Events, 75),
+            (0xaa, NcclName::of(Some(c"AllReduce")), Some(0), None, 8, TimedBy::Proxy, 50),
         ]
     );
     // a tick is half a nanosecond

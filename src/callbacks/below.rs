@@ -4,7 +4,7 @@ use super::steps::OpenProxyStep;
 use crate::capture::{self, Callback, CallbackKind, CaptureError, CaptureSurvey, CapturedEvent, Content};
 use crate::table::facts::OperationFacts;
 use crate::table::lines::{LineOperation, OperationLines};
-use common::run_sums::RankSums;
+use common::run_sums::CommunicatorRank;
 use report::answer::{KernelChannel, ProxyOperation, RankCallbacks};
 use report::job::Job;
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ const STEPS: usize = 64;
 /// A call whose callbacks are wanted. Times are nanoseconds of the process' clock.
 #[derive(Debug)]
 pub(super) struct WantedCall {
-    rank: RankSums,
+    rank: CommunicatorRank,
     enqueued: u64,
     stop: u64,
     is_exchange: bool,
@@ -41,7 +41,7 @@ impl WantedCall {
         let call = &rank.call;
         let length = (1e3 * (call.stop_us - call.enqueued_us)).max(0.0) as u64;
         Some(Self {
-            rank: RankSums { comm, rank: member.rank },
+            rank: CommunicatorRank { comm, rank: member.rank },
             enqueued: call.enqueued_ns,
             stop: call.enqueued_ns.saturating_add(length),
             is_exchange: call.sequence.is_none(),
@@ -51,13 +51,13 @@ impl WantedCall {
     }
 
     /// Returns whether an operation of this rank is the call's first.
-    fn begins_with(&self, rank: RankSums, enqueued: u64) -> bool {
+    fn begins_with(&self, rank: CommunicatorRank, enqueued: u64) -> bool {
         self.rank == rank && self.enqueued == enqueued
     }
 
     /// Returns whether an operation of this rank may be another one of the call's. The group decides, which is known
     /// once its first operation has come.
-    fn may_have(&self, rank: RankSums, enqueued: u64) -> bool {
+    fn may_have(&self, rank: CommunicatorRank, enqueued: u64) -> bool {
         let last = self.enqueued.saturating_add(BEHIND);
         self.is_exchange && self.rank == rank && (self.enqueued..=last).contains(&enqueued)
     }
@@ -177,7 +177,7 @@ impl CallbackReading<'_> {
 
     fn operation(&mut self, h: u64, started: &LineOperation) {
         let OperationFacts { enqueued, group, stream, .. } = started.facts;
-        let of = |is_of: fn(&WantedCall, RankSums, u64) -> bool| {
+        let of = |is_of: fn(&WantedCall, CommunicatorRank, u64) -> bool| {
             self.wanted.iter().position(|it| is_of(it, started.rank, enqueued))
         };
         let (first, team) = (of(WantedCall::begins_with), (group, stream));

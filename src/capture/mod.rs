@@ -20,7 +20,7 @@
 //! | `text.rs` | gzip, and the text cut into lines |
 //! | `line.rs` | one line of JSON, field by field |
 //! | `lines.rs` | one line after the other |
-//! | `recording.rs` | a capture that is played, and so read twice |
+//! | `recording.rs` | a capture that is checked, and then played |
 //! | `survey.rs` | what the player must know before the first call |
 //! | `value.rs` | the kinds of value in a line |
 //! | `seen.rs` | checks that handles and contexts were given out before they are used |

@@ -59,8 +59,8 @@ impl KeptRecording {
         Ok(Self { path: path.into(), file, survey, kept })
     }
 
-    /// Returns the lines of the capture. If they are read a second time, the file may have changed: a line may be wrong
-    /// then, or name a handle that was not given out.
+    /// Returns the lines of the capture: those that were kept the first time, those of the file every other time. The file
+    /// may have changed: a line may be wrong then, or name a handle that was not given out.
     ///
     /// # Errors
     /// When the file cannot be read again.

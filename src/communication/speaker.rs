@@ -1,7 +1,7 @@
 //! One lane: which communication each of its events stands for.
 
 use crate::archive::lane;
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// An event of a lane.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub(super) fn number(function: &str) -> Option<u8> {
 /// A collective: its function, and OTF2's number for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SpokenCollective {
-    pub(super) function: FunctionName,
+    pub(super) function: NcclName,
     pub(super) number: u8,
 }
 
@@ -79,7 +79,7 @@ impl Speaker {
                     ("Send", Some(peer)) => Some(OpenOperation::Send(peer)),
                     ("Recv", Some(peer)) => Some(OpenOperation::Receive(peer, 0)),
                     (function, root) => {
-                        let (function, number) = (FunctionName::of_text(function), number(function)?);
+                        let (function, number) = (NcclName::of_text(function), number(function)?);
                         let collective = SpokenCollective { function, number };
                         Some(OpenOperation::Collective(collective, root.filter(|_| function.has_root()), 0))
                     }
@@ -120,10 +120,8 @@ mod tests {
             let events = [SpokenEvent::Enter { region, other }, SpokenEvent::Bytes(bytes), SpokenEvent::Leave];
             events.map(|seen| speaker.see(seen))
         };
-        let of = |function| SpokenCollective {
-            function: FunctionName::of_text(function),
-            number: number(function).unwrap(),
-        };
+        let of =
+            |function| SpokenCollective { function: NcclName::of_text(function), number: number(function).unwrap() };
         let begin = |function, root| Some(SpokenMoment::Begin { collective: of(function), root });
         let end = |function, root, bytes| Some(SpokenMoment::End { collective: of(function), root, bytes });
         assert_eq!(say("ncclSend", Some(3), 8), [None, Some(SpokenMoment::Send { to: 3, bytes: 8 }), None]);

@@ -7,7 +7,7 @@
 
 use super::own::{KernelLane, OwnKernel};
 use crate::archive::nccl_kernel::Runs;
-use common::name::FunctionName;
+use common::name::NcclName;
 use report::job::{ProcessOperations, RankOperation, Time, TimedBy};
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,7 +28,7 @@ struct LaunchedKernel {
     span: [u64; 2],
     source: TimedBy,
     stream: u64,
-    functions: Vec<FunctionName>,
+    functions: Vec<NcclName>,
     has_messages: bool,
 }
 

@@ -4,7 +4,7 @@ use super::matching::MatchedTimes;
 use super::own::KernelLane;
 use super::*;
 use crate::archive::nccl_kernel::Runs;
-use common::name::FunctionName;
+use common::name::NcclName;
 use report::job::{RankOperation, Time, TimedBy};
 
 fn process(rank: u32) -> Process {
@@ -68,7 +68,7 @@ fn traces_without_a_place_are_refused() {
 fn operation(order: u64, function: &str, [start, stop]: [u64; 2]) -> RankOperation {
     RankOperation {
         comm: 1,
-        function: FunctionName::of_text(function),
+        function: NcclName::of_text(function),
         order,
         kernel: order,
         source: TimedBy::Stamps,

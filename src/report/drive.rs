@@ -53,7 +53,7 @@ pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
         of_operations(request, &mut left_out, notes)?
     };
     if let (Some((name, baseline)), Part::Known(speed)) = (&request.facts.baseline, &mut report.speed) {
-        baseline.expect(speed, name);
+        baseline.add_to(speed, name);
     }
     report.answers = sentences::answers(&report);
     Ok(FinishedReport { report, asked, left_out })
@@ -101,9 +101,11 @@ fn of_summaries(
     };
     let mut progress = Progress::new("reading", "summaries", paths.len() as u64);
     let paths = paths.into_iter().inspect(|_| progress.add(1));
-    let problems = |inputs: &[Input]| inputs.iter().filter_map(|input| input.problem.clone()).collect::<Vec<_>>();
-    let mut jobs =
-        summaries::report(paths, &dimensions, &options.links).map_err(|inputs| problems(&inputs).join("\n"))?;
+    let (mut jobs, bad) = summaries::report(paths, &dimensions, &options.links);
+    left_out.extend(bad);
+    if jobs.is_empty() {
+        return Err(lines(left_out));
+    }
     let told = |job: &summaries::OfJob| ToldJob {
         name: job.name.clone(),
         processes: job.report.gpus.len() as u64,
@@ -111,8 +113,6 @@ fn of_summaries(
     };
     let told: Vec<ToldJob> = jobs.iter().map(told).collect();
     let mut report = jobs.swap_remove(jobs::chosen(&told, request.job)?).report;
-    let bad = report.complete.inputs.iter().filter_map(|input| Some((input.path.clone(), input.problem.clone()?)));
-    left_out.extend(bad.map(|(file, cause)| without_file(file, &cause)));
     report.complete.inputs.extend(request.inputs.left_out.iter().map(problem));
     if let Part::Known(speed) = &mut report.speed {
         speed.link = request.facts.link.clone().or(speed.link.take());
@@ -120,12 +120,9 @@ fn of_summaries(
     Ok(report)
 }
 
-/// Returns a problem that names its file itself.
-fn without_file(file: String, problem: &str) -> Unreadable {
-    let behind = problem.strip_prefix(&file);
-    let cause =
-        behind.and_then(|rest| rest.strip_prefix(": ").or(rest.strip_prefix(", "))).unwrap_or(problem).to_owned();
-    Unreadable { file, place: None, cause }
+/// Returns the causes, a line each.
+fn lines(left_out: &[Unreadable]) -> String {
+    left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 fn problem(error: &Unreadable) -> Input {
@@ -166,12 +163,11 @@ fn of_operations(
     let made = scratch.iter().filter(|scratch| scratch.path().read_dir().is_ok_and(|mut made| made.next().is_some()));
     places.extend(made.map(|scratch| scratch.path().to_path_buf()));
     let opened = Tables::open(&places);
-    let (OpenedTables { job, tables: opened, inputs: of_tables, notes: of_job }, others) =
+    let (OpenedTables { job, tables: opened, inputs: of_tables, left_out: bad, notes: of_job }, others) =
         jobs::one(opened, request.job)?;
-    left_out
-        .extend(of_tables.iter().filter_map(|input| Some(without_file(input.path.clone(), input.problem.as_ref()?))));
+    left_out.extend(bad);
     if job.processes.is_empty() {
-        return Err(left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+        return Err(lines(left_out));
     }
     notes.extend(of_job);
     notes.append(&mut archived.notes);
@@ -288,7 +284,7 @@ fn all_kernels(mut kernels: Kernels, job: &Job, mut archived: Archived) -> Optio
 /// Returns the inputs for the report, with those that are left out. The files of `others` are of another job.
 fn inputs(
     request: &ReportRequest,
-    of_tables: &[Input],
+    of_tables: &[(PathBuf, u64)],
     left_out: &[Unreadable],
     others: &BTreeSet<String>,
 ) -> Vec<Input> {
@@ -299,7 +295,7 @@ fn inputs(
         left_out.iter().map(|error| Input { kind: kind(&error.file), ..problem(error) }).collect();
     for found in &request.inputs.found {
         let path = found.path.display().to_string();
-        let processes = of_tables.iter().find(|input| input.path == path).map_or(1, |input| input.processes);
+        let processes = of_tables.iter().find(|input| input.0 == found.path).map_or(1, |input| input.1);
         if !is_bad(&path) && !others.contains(&path) && found.kind != InputKind::Summary {
             all.push(Input { path, kind: found.kind.text().into(), processes, problem: None });
         }

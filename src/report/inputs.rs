@@ -8,14 +8,13 @@ use crate::otf2::{ANCHOR, SUMMARY};
 use crate::replay::captures::natural;
 use flate2::bufread::MultiGzDecoder;
 use report::job::Unreadable;
+use report::table;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Number of a file's first bytes that its kind is told by.
 const HEAD: u64 = 1 << 14;
-/// Name of a process' table in a dataset.
-const TABLE: &str = "operations.parquet";
 
 /// What an input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +87,8 @@ impl Inputs {
         for ReportInput { path, kind } in &self.found {
             match kind {
                 InputKind::Table if path.is_dir() => {
-                    let within = entries(path).unwrap_or_default().into_iter().map(|entry| entry.join(TABLE));
-                    files.extend(within.chain([path.join(TABLE)]).filter(|table| table.is_file()));
+                    let within = entries(path).unwrap_or_default().into_iter().map(|entry| entry.join(table::FILE));
+                    files.extend(within.chain([path.join(table::FILE)]).filter(|table| table.is_file()));
                 }
                 InputKind::Archive => {
                     files.extend(entries(&path.with_extension("")).unwrap_or_default());
@@ -119,7 +118,7 @@ fn of_directory(directory: &Path) -> Result<Vec<ReportInput>, Unreadable> {
     let mut entries = entries(directory).map_err(wrong)?;
     let is_table = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name == TABLE || (name.starts_with("process=") && path.join(TABLE).is_file())
+        name == table::FILE || (name.starts_with("process=") && path.join(table::FILE).is_file())
     };
     if entries.iter().any(is_table) {
         found.push(ReportInput { path: directory.into(), kind: InputKind::Table });

@@ -89,7 +89,8 @@ pub(super) fn one(opened: OpenedTables, choice: Option<usize>) -> Result<(Opened
     )];
     all.extend(notes);
     let others = others.into_iter().filter_map(file).collect();
-    Ok((OpenedTables { job, tables, inputs: opened.inputs, notes: all }, others))
+    let OpenedTables { inputs, left_out, .. } = opened;
+    Ok((OpenedTables { job, tables, inputs, left_out, notes: all }, others))
 }
 
 /// Returns the jobs with the begin of each, in the order of their begins; `None` where the tables do not tell. A process

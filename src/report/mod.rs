@@ -6,6 +6,7 @@
 //! | `compare.rs` | the arguments of `compare`, and its exit status |
 //! | `facts.rs` | the arguments of both that add facts to a job |
 //! | `inputs.rs` | the inputs, told apart by content |
+//! | `jobs.rs` | the jobs that the inputs are of, and the choice of one |
 //! | `links.rs` | rates of links |
 //! | `step_times.rs` | the user's file of steps |
 //! | `text_file.rs` | files of facts, read whole |
@@ -16,7 +17,6 @@
 //! | `archive_child.rs` | the process that reads an archive |
 //! | `traced.rs` | the file of Perfetto's trace |
 //! | `watched.rs` | tables with a progress bar, as far as they can be read |
-//! | `progress.rs` | a bar for work that takes longer than a second |
 
 pub(crate) mod archive_child;
 pub(crate) mod archives;

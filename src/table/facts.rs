@@ -1,7 +1,7 @@
 //! Facts of operations that the recording's own lines have and the library does not give out.
 
-use common::name::FunctionName;
-use common::run_sums::RankSums;
+use common::name::NcclName;
+use common::run_sums::CommunicatorRank;
 use common::timeline::Settled;
 
 /// Facts of an operation.
@@ -15,7 +15,7 @@ pub(crate) struct OperationFacts {
     /// Root, if the function has one.
     pub(super) root: Option<i32>,
     /// Type of the elements.
-    pub(super) datatype: FunctionName,
+    pub(super) datatype: NcclName,
     /// Number of the group of API calls.
     pub(crate) group: Option<u64>,
     /// Number of its stream; 0 where it is unknown.
@@ -31,7 +31,7 @@ impl OperationFacts {
     pub(super) const RECORD: usize = Settled::KEY + Self::BYTES;
 
     /// Returns the record of the operation that starts at this time, in nanoseconds of the process' clock.
-    pub(super) fn record(&self, start: u64, rank: RankSums, order: u64) -> [u8; Self::RECORD] {
+    pub(super) fn record(&self, start: u64, rank: CommunicatorRank, order: u64) -> [u8; Self::RECORD] {
         let mut record = [0; Self::RECORD];
         let (key, facts) = record.split_at_mut(Settled::KEY);
         key.copy_from_slice(&Settled::key(start, rank, order));
@@ -61,7 +61,7 @@ impl OperationFacts {
             enqueued: long(0),
             count: long(8),
             root: (flags & 1 != 0).then_some(int(17).cast_signed()),
-            datatype: FunctionName::from_bits(bytes[21]),
+            datatype: NcclName::from_bits(bytes[21]),
             group: (flags & 2 != 0).then_some(long(22)),
             stream: int(30),
             replay: int(34),
@@ -79,7 +79,7 @@ mod tests {
             enqueued: 1 << 40,
             count: 2,
             root: Some(-3),
-            datatype: FunctionName::of(Some(c"ncclBfloat16")),
+            datatype: NcclName::of(Some(c"ncclBfloat16")),
             group: Some(4),
             stream: 5,
             replay: 6,
@@ -87,6 +87,6 @@ mod tests {
         for facts in [known, OperationFacts::default()] {
             assert_eq!(OperationFacts::decode(&facts.encode()), facts);
         }
-        assert_eq!(known.record(7, RankSums { comm: 8, rank: 9 }, 10)[Settled::KEY..], known.encode());
+        assert_eq!(known.record(7, CommunicatorRank { comm: 8, rank: 9 }, 10)[Settled::KEY..], known.encode());
     }
 }

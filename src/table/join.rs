@@ -2,7 +2,7 @@
 
 use super::facts::OperationFacts;
 use super::sorter::{Sorted, Sorter};
-use common::name::FunctionName;
+use common::name::NcclName;
 use common::timeline::{Head, Settled};
 use report::job::{RankOperation, Time, TimedBy};
 use std::fs::File;
@@ -17,7 +17,7 @@ const JOINED: usize = TIME + Settled::BYTES + OperationFacts::BYTES;
 /// The operations of a process with their facts.
 pub(super) struct JoinedOperations {
     sorted: Sorted<JOINED>,
-    names: Vec<FunctionName>,
+    names: Vec<NcclName>,
     /// Operations that the library has left out.
     pub(super) left_out: u64,
     /// Operations that no line of the recording has started.
@@ -103,7 +103,7 @@ fn operation(settled: &Settled, facts: &OperationFacts) -> RankOperation {
         order: settled.order,
         peer: is_message.then_some(settled.peer),
         root: facts.root,
-        count: (facts.datatype != FunctionName::none()).then_some(facts.count),
+        count: (facts.datatype != NcclName::none()).then_some(facts.count),
         datatype: facts.datatype,
         bytes: settled.bytes,
         algorithm: settled.algorithm,

@@ -6,8 +6,8 @@
 use super::facts::OperationFacts;
 use super::replays::Replays;
 use crate::capture::{Callback, CallbackKind, CaptureSurvey, CapturedEvent};
-use common::name::FunctionName;
-use common::run_sums::RankSums;
+use common::name::NcclName;
+use common::run_sums::CommunicatorRank;
 use report::table::MadeCommunicator;
 use std::collections::{HashMap, VecDeque};
 
@@ -31,7 +31,7 @@ struct Api {
 /// A living communicator of the recording.
 #[derive(Debug, Clone, Copy)]
 struct LivingCommunicator {
-    rank: RankSums,
+    rank: CommunicatorRank,
     /// Number of operations and API calls so far.
     next: u64,
 }
@@ -49,7 +49,7 @@ pub(crate) struct OperationLines {
     groups: HashMap<(u32, u32), u64>,
     streams: HashMap<u64, u32>,
     replays: Replays,
-    names: HashMap<String, FunctionName>,
+    names: HashMap<String, NcclName>,
 }
 
 /// An operation of the lines.
@@ -57,7 +57,7 @@ pub(crate) struct OperationLines {
 pub(crate) struct LineOperation {
     /// When it started, nanoseconds of the process' clock.
     pub(crate) start: u64,
-    pub(crate) rank: RankSums,
+    pub(crate) rank: CommunicatorRank,
     /// Place in the communicator's order of starts.
     pub(super) order: u64,
     pub(crate) facts: OperationFacts,
@@ -99,7 +99,8 @@ impl OperationLines {
         let time = self.mono0.saturating_add(call.t);
         match &call.what {
             CallbackKind::Init { ctx, comm, name, nnodes, nranks, rank } => {
-                self.contexts.insert(*ctx, LivingCommunicator { rank: RankSums { comm: *comm, rank: *rank }, next: 0 });
+                self.contexts
+                    .insert(*ctx, LivingCommunicator { rank: CommunicatorRank { comm: *comm, rank: *rank }, next: 0 });
                 let (comm, name) = (format!("{comm:016x}"), name.as_deref().unwrap_or_default().to_owned());
                 self.made.push(MadeCommunicator {
                     comm,
@@ -177,7 +178,7 @@ impl OperationLines {
         let order = context.next;
         context.next += 1;
         // up to v3, NCCL gives the rank with the operations alone
-        let rank = if self.api > 3 { context.rank } else { RankSums { rank, ..context.rank } };
+        let rank = if self.api > 3 { context.rank } else { CommunicatorRank { rank, ..context.rank } };
         let is_call = matches!(event, CapturedEvent::CollApi { .. });
         let called = self.calls.get(if is_call { &h } else { &parent }).copied();
         let facts = self.facts(&arguments, rank, called, (ctx, tid, time), stream);
@@ -187,7 +188,7 @@ impl OperationLines {
     fn facts(
         &mut self,
         arguments: &CallArguments<'_>,
-        rank: RankSums,
+        rank: CommunicatorRank,
         called: Option<Api>,
         (ctx, tid, time): (u32, u32, u64),
         stream: Option<u32>,
@@ -238,12 +239,12 @@ impl OperationLines {
         }
     }
 
-    fn name(&mut self, text: Option<&str>) -> FunctionName {
-        let Some(text) = text else { return FunctionName::none() };
+    fn name(&mut self, text: Option<&str>) -> NcclName {
+        let Some(text) = text else { return NcclName::none() };
         if let Some(&name) = self.names.get(text) {
             return name;
         }
-        let name = FunctionName::of_text(text);
+        let name = NcclName::of_text(text);
         self.names.insert(text.to_owned(), name);
         name
     }
@@ -310,7 +311,7 @@ mod tests {
         );
         let reduce = start(&mut lines, 40, (4, 2), coll(0)).unwrap();
         let send = start(&mut lines, 50, (5, 3), p2p()).unwrap();
-        assert_eq!((reduce.start, reduce.rank, reduce.order), (1040, RankSums { comm: 7, rank: 5 }, 2));
+        assert_eq!((reduce.start, reduce.rank, reduce.order), (1040, CommunicatorRank { comm: 7, rank: 5 }, 2));
         let facts =
             |facts: OperationFacts| (facts.enqueued, facts.count, facts.root, facts.group, facts.stream, facts.replay);
         assert_eq!(facts(reduce.facts), (1020, 10, Some(3), Some(1), 1, 0));

@@ -1,12 +1,12 @@
 //! Numbers the replays of collectives: those of a CUDA graph have one sequence number.
 
-use common::name::FunctionName;
-use common::run_sums::RankSums;
+use common::name::NcclName;
+use common::run_sums::CommunicatorRank;
 use std::collections::{BTreeMap, HashMap};
 
 /// The sequence numbers of each rank's functions so far. Numbers of one run of numbers take the memory of one.
 #[derive(Debug, Default)]
-pub(super) struct Replays(BTreeMap<(RankSums, FunctionName), NumberRun>);
+pub(super) struct Replays(BTreeMap<(CommunicatorRank, NcclName), NumberRun>);
 
 #[derive(Debug, Default)]
 struct NumberRun {
@@ -18,7 +18,7 @@ struct NumberRun {
 
 impl Replays {
     /// Returns the number of earlier collectives with the same number.
-    pub(super) fn next(&mut self, rank: RankSums, function: FunctionName, sequence: u64) -> u32 {
+    pub(super) fn next(&mut self, rank: CommunicatorRank, function: NcclName, sequence: u64) -> u32 {
         self.0.entry((rank, function)).or_default().next(sequence)
     }
 }
@@ -51,7 +51,7 @@ mod tests {
         let replays: Vec<u32> = [3, 5, 4, 4, 3, 4, 0, 1, 2, 2, u64::MAX, 6].map(|it| numbers.next(it)).into();
         assert_eq!(replays, [0, 0, 0, 1, 1, 2, 0, 0, 0, 1, 0, 0]);
         assert_eq!(numbers.runs.into_iter().collect::<Vec<_>>(), [(0, 6), (u64::MAX, u64::MAX)]);
-        let (rank, function) = (|rank| RankSums { comm: 1, rank }, FunctionName::of(Some(c"AllReduce")));
+        let (rank, function) = (|rank| CommunicatorRank { comm: 1, rank }, NcclName::of(Some(c"AllReduce")));
         let mut replays = Replays::default();
         assert_eq!([0, 1, 0].map(|it| replays.next(rank(it), function, 7)), [0, 0, 1]);
     }

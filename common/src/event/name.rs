@@ -52,9 +52,9 @@ static SEEN: [OnceLock<[u8; LENGTH]>; ROOM] = [const { OnceLock::new() }; ROOM];
 
 /// A name as a number; 0 is [`UNKNOWN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct FunctionName(u8);
+pub struct NcclName(u8);
 
-impl FunctionName {
+impl NcclName {
     /// Returns the number of a name. Names longer than 63 bytes are cut.
     #[inline(always)]
     pub fn of<'a>(name: Option<impl Into<CText<'a>>>) -> Self {
@@ -159,17 +159,17 @@ mod tests {
             let text = CString::new(*name).unwrap();
             assert_eq!(
                 (
-                    FunctionName::of(Some(text.as_c_str())).bits() as usize,
-                    FunctionName::of(Some(text.as_c_str())).text().as_str()
+                    NcclName::of(Some(text.as_c_str())).bits() as usize,
+                    NcclName::of(Some(text.as_c_str())).text().as_str()
                 ),
                 (number + 1, *name)
             );
         }
-        assert!((0..FUNCTIONS.len()).all(|index| FunctionName::of_function(index).function() == Some(index)));
-        assert_eq!(FunctionName::of(Some(c"AllReduce")).function(), Some(0));
-        assert_eq!(FunctionName::of(Some(c"Recv")).text(), "Recv");
-        assert_eq!(FunctionName::of(Some(c"LL128")).text(), "LL128");
-        assert_eq!(FunctionName::of(Some(c"LL128")).function(), None);
+        assert!((0..FUNCTIONS.len()).all(|index| NcclName::of_function(index).function() == Some(index)));
+        assert_eq!(NcclName::of(Some(c"AllReduce")).function(), Some(0));
+        assert_eq!(NcclName::of(Some(c"Recv")).text(), "Recv");
+        assert_eq!(NcclName::of(Some(c"LL128")).text(), "LL128");
+        assert_eq!(NcclName::of(Some(c"LL128")).function(), None);
     }
 
     #[test]
@@ -186,14 +186,14 @@ mod tests {
 
     #[test]
     fn missing_odd_and_too_many_names_are_survived() {
-        assert_eq!(FunctionName::default().text(), UNKNOWN);
-        let long = FunctionName::of(Some(c"AFunctionWithANameThatIsLongerThanSixtyThreeBytesWhichNoneOfNcclIs"));
+        assert_eq!(NcclName::default().text(), UNKNOWN);
+        let long = NcclName::of(Some(c"AFunctionWithANameThatIsLongerThanSixtyThreeBytesWhichNoneOfNcclIs"));
         assert_eq!(long.text(), "AFunctionWithANameThatIsLongerThanSixtyThreeBytesWhichNoneOfNcc");
-        assert_eq!(FunctionName::of(Some(c"\xff!")).text(), "\u{fffd}!");
+        assert_eq!(NcclName::of(Some(c"\xff!")).text(), "\u{fffd}!");
         let names: Vec<_> = (0..100).map(|n| CString::new(format!("new{n}")).unwrap()).collect();
-        let numbers: Vec<FunctionName> = names.iter().map(|name| FunctionName::of(Some(name.as_c_str()))).collect();
+        let numbers: Vec<NcclName> = names.iter().map(|name| NcclName::of(Some(name.as_c_str()))).collect();
         assert_eq!(numbers[0].text(), "new0");
-        assert_eq!(FunctionName::of(Some(names[0].as_c_str())), numbers[0]);
+        assert_eq!(NcclName::of(Some(names[0].as_c_str())), numbers[0]);
         assert_eq!(numbers[99].text(), UNKNOWN);
     }
 }

@@ -4,7 +4,7 @@
 use super::family::{Family, Histogram, LabelledPoint, Labels, Value};
 use super::identity::ProcessIdentity;
 use super::peer_labels::PeerLabels;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::figures::board;
 use crate::figures::metric::{self, Fixed};
 use crate::figures::snapshot::{PairTransfers, ProcessSums};
@@ -12,7 +12,7 @@ use crate::nvlink;
 use crate::operation::{TimeSource, bus_bytes};
 use crate::sums::histograms::Buckets;
 use crate::sums::run_sums::hexadecimal;
-use crate::sums::run_sums::{ChannelSum, OperationSum, RankSums};
+use crate::sums::run_sums::{ChannelSum, CommunicatorRank, OperationSum};
 use std::collections::BTreeMap;
 
 /// Nanoseconds in a microsecond.
@@ -183,7 +183,7 @@ impl FamilyView<'_> {
     }
 
     /// Returns the labels of a rank's operations of one function.
-    fn of_operations(&self, rank: RankSums, comm_type: &str, function: FunctionName) -> Labels {
+    fn of_operations(&self, rank: CommunicatorRank, comm_type: &str, function: NcclName) -> Labels {
         let rank_text = rank.rank.to_string();
         let labels = [("comm_type", comm_type.into()), ("operation", function.text()), ("rank", rank_text)];
         self.labels(rank.comm, labels)
@@ -191,7 +191,7 @@ impl FamilyView<'_> {
 
     /// Makes the families of collectives and of sends and receives. Sends and receives are summed over the peers.
     fn operations(&self) -> Vec<Family> {
-        let mut sums: BTreeMap<(RankSums, bool, FunctionName), OperationSum> = BTreeMap::new();
+        let mut sums: BTreeMap<(CommunicatorRank, bool, NcclName), OperationSum> = BTreeMap::new();
         for ((rank, is_coll, function, _), sum) in &self.sums.operations {
             sums.entry((*rank, *is_coll, *function)).or_default().merge(sum);
         }
@@ -221,7 +221,7 @@ impl FamilyView<'_> {
         vec![bytes, time]
     }
 
-    fn of_transfers(&self, rank: RankSums, peer: Option<i32>, channel: Option<u8>) -> Labels {
+    fn of_transfers(&self, rank: CommunicatorRank, peer: Option<i32>, channel: Option<u8>) -> Labels {
         let peer = peer.map_or_else(|| "other".into(), |peer| peer.to_string());
         let others = [("source_rank", rank.rank.to_string()), ("dest_rank", peer)];
         let channel = channel.map(|channel| ("channel", channel.to_string()));
@@ -229,7 +229,7 @@ impl FamilyView<'_> {
     }
 
     fn pairs(&self, peers: &PeerLabels) -> Vec<Family> {
-        let mut sums: BTreeMap<(RankSums, Option<i32>), PairTransfers> = BTreeMap::new();
+        let mut sums: BTreeMap<(CommunicatorRank, Option<i32>), PairTransfers> = BTreeMap::new();
         for ((rank, peer), pair) in &self.sums.pairs {
             sums.entry((*rank, peers.label(*rank, *peer))).or_default().merge(pair);
         }
@@ -253,7 +253,7 @@ impl FamilyView<'_> {
     }
 
     fn channels(&self, peers: &PeerLabels) -> Vec<Family> {
-        let mut sums: BTreeMap<(RankSums, Option<i32>, u8), ChannelSum> = BTreeMap::new();
+        let mut sums: BTreeMap<(CommunicatorRank, Option<i32>, u8), ChannelSum> = BTreeMap::new();
         for ((rank, peer, channel), sum) in &self.sums.channels {
             sums.entry((*rank, peers.label(*rank, *peer), *channel)).or_default().merge(sum);
         }

@@ -1,11 +1,11 @@
 //! The rank pairs that have labels of their own: the first ones up to a limit. A pair among the others stays there,
 //! since a sum must never fall.
 
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use std::collections::BTreeSet;
 
 /// A rank, and a rank that it sends to.
-pub(crate) type PeerPair = (RankSums, i32);
+pub(crate) type PeerPair = (CommunicatorRank, i32);
 
 /// The pairs with labels of their own.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl PeerLabels {
     }
 
     /// Returns the peer for its label; `None` for a pair among the others.
-    pub(crate) fn label(&self, rank: RankSums, peer: i32) -> Option<i32> {
+    pub(crate) fn label(&self, rank: CommunicatorRank, peer: i32) -> Option<i32> {
         self.own.contains(&(rank, peer)).then_some(peer)
     }
 }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn those_that_come_first_have_labels_of_their_own_for_good() {
-        let rank = RankSums { comm: 1, rank: 0 };
+        let rank = CommunicatorRank { comm: 1, rank: 0 };
         let pair = |peer| (rank, peer);
         let mut peers = PeerLabels::new(2);
         peers.meet([pair(5), pair(3)].into_iter());

@@ -1,7 +1,7 @@
 //! The communicators that NCCL introduced.
 
 use crate::event::InitCommunicator;
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The introduced communicators by id, each with its ranks in this process.
@@ -26,8 +26,8 @@ impl Introductions {
     }
 
     /// Forgets ranks whose communicators no longer have figures of their own.
-    pub(crate) fn forget(&mut self, ranks: Vec<RankSums>) {
-        for RankSums { comm, rank } in ranks {
+    pub(crate) fn forget(&mut self, ranks: Vec<CommunicatorRank>) {
+        for CommunicatorRank { comm, rank } in ranks {
             if let Some((_, known)) = self.0.get_mut(&comm) {
                 known.remove(&rank);
                 if known.is_empty() {

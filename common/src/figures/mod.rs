@@ -27,7 +27,7 @@ use crate::sums::histograms;
 use crate::sums::intervals::{self, Intervals};
 use crate::sums::rate::Rate;
 use crate::sums::round_sums::ToPeer;
-use crate::sums::run_sums::{OverNvlink, RankSums, Totals};
+use crate::sums::run_sums::{CommunicatorRank, OverNvlink, Totals};
 use crate::sums::window_sums::Traffic;
 
 /// Largest number of disjoint times that the process keeps. It adds the times of all communicators, some long after
@@ -100,7 +100,7 @@ impl Figures {
     }
 
     /// Adds the transfers of a window.
-    pub fn transfers(&mut self, rank: RankSums, sent: Vec<ToPeer>, window: &mut Traffic) {
+    pub fn transfers(&mut self, rank: CommunicatorRank, sent: Vec<ToPeer>, window: &mut Traffic) {
         let already = self.net_now.len();
         for ToPeer { peer, sum, channels, mut under_way } in sent {
             under_way.sort_unstable();
@@ -121,7 +121,7 @@ impl Figures {
     }
 
     /// Adds the service times of a window's transfers.
-    pub fn served(&mut self, rank: RankSums, served: &Served, window: &mut Traffic) {
+    pub fn served(&mut self, rank: CommunicatorRank, served: &Served, window: &mut Traffic) {
         let Served { peer, channel, services, .. } = served;
         self.totals.pairs.entry((rank, *peer)).or_default().services.merge(services);
         window.to(*peer).services.merge(services);
@@ -131,7 +131,7 @@ impl Figures {
     }
 
     /// Adds the rate of a pair's window to its histograms.
-    pub fn window(&mut self, rank: RankSums, peer: i32, rate: Rate) {
+    pub fn window(&mut self, rank: CommunicatorRank, peer: i32, rate: Rate) {
         if let Some(pair) = self.totals.pairs.get_mut(&(rank, peer)) {
             histograms::keep(&mut pair.windows, |windows| {
                 windows.add(rate.sustained_mb_s, rate.fit.and_then(|fit| fit.latency_us))
@@ -140,7 +140,7 @@ impl Figures {
     }
 
     /// Adds the latency of a channel's window to its histogram.
-    pub fn channel_window(&mut self, (rank, peer, channel): (RankSums, i32, u8), latency_us: f64) {
+    pub fn channel_window(&mut self, (rank, peer, channel): (CommunicatorRank, i32, u8), latency_us: f64) {
         if let Some(channel) = self.totals.channels.get_mut(&(rank, peer, channel)) {
             histograms::keep(&mut channel.spread, |spread| spread.window(latency_us));
         }
@@ -176,7 +176,7 @@ impl Figures {
     }
 
     /// Takes in an operation of which nothing more will come. `place` is its rank's place on the timeline.
-    pub fn settle(&mut self, rank: RankSums, place: Option<u8>, operation: &mut Operation, judged: JudgedTime) {
+    pub fn settle(&mut self, rank: CommunicatorRank, place: Option<u8>, operation: &mut Operation, judged: JudgedTime) {
         self.credit(operation, judged);
         let timing = judged.timing(operation);
         if timing.source().is_gpu() {
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_gpu_is_busy_for_the_longest_time_of_an_operation_once_and_for_no_other_time() {
-        let algorithm = crate::event::name::FunctionName::of(Some(c"RING"));
+        let algorithm = crate::event::name::NcclName::of(Some(c"RING"));
         let mut operation =
             recorded(EventKind::Coll, 1000, OfOperation { bytes: 8, algorithm, channels: 1, ..OfOperation::default() });
         operation.stop = crate::operation::moment(4000);

@@ -4,7 +4,7 @@ use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
 use crate::sums::histograms::IfHistograms;
 use crate::sums::histograms::OfWindows;
-use crate::sums::run_sums::{ChannelSum, OTHERS, OperationKey, OperationSum, OverNvlink, RankSums};
+use crate::sums::run_sums::{ChannelSum, CommunicatorRank, OTHERS, OperationKey, OperationSum, OverNvlink};
 use std::collections::BTreeMap;
 
 /// Sums of the process since its start. Communicators that will be merged into [`OTHERS`] when they end are counted
@@ -16,9 +16,9 @@ pub(crate) struct ProcessSums {
     /// Operation sums, as in [`crate::sums::run_sums::Totals`].
     pub operations: Vec<(OperationKey, OperationSum)>,
     /// Transfers by rank and peer.
-    pub pairs: Vec<((RankSums, i32), PairTransfers)>,
+    pub pairs: Vec<((CommunicatorRank, i32), PairTransfers)>,
     /// Transfers by rank, peer and channel.
-    pub channels: Vec<((RankSums, i32, u8), ChannelSum)>,
+    pub channels: Vec<((CommunicatorRank, i32, u8), ChannelSum)>,
     /// Bytes that operations should have moved over NVLink.
     pub moved: OverNvlink,
 }
@@ -35,7 +35,7 @@ pub(crate) struct PairTransfers {
 impl ProcessSums {
     pub(crate) fn of(figures: &Figures, introductions: &Introductions) -> Self {
         let totals = &figures.totals;
-        let of = |rank| if totals.has_sums_of_its_own(rank) { rank } else { RankSums { comm: OTHERS, ..rank } };
+        let of = |rank| if totals.has_sums_of_its_own(rank) { rank } else { CommunicatorRank { comm: OTHERS, ..rank } };
         Self {
             communicators: introductions.sizes(),
             operations: totals

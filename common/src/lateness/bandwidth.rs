@@ -5,7 +5,7 @@
 //! so operations whose begins are unknown count, too.
 
 use super::matched::MatchedOperation;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::operation::bus_bytes;
 use crate::summary::{Bandwidth, SummaryCommunicator};
 use crate::sums::enough::speaks_for_all;
@@ -29,7 +29,7 @@ struct BandwidthSum {
 /// Sums of all operations that have the same bytes on all ranks. The class of a size is the binary logarithm of its
 /// bytes.
 #[derive(Debug, Default)]
-pub(super) struct Bandwidths(BTreeMap<(u64, FunctionName, u32), BandwidthSum>);
+pub(super) struct Bandwidths(BTreeMap<(u64, NcclName, u32), BandwidthSum>);
 
 impl Bandwidths {
     pub(super) fn add(&mut self, matched: &MatchedOperation) {
@@ -87,7 +87,7 @@ mod tests {
     use crate::lateness::causality::TOGETHER;
     use crate::lateness::clock_tree::ClockTree;
     use crate::lateness::lateness;
-    use crate::sums::run_sums::RankSums;
+    use crate::sums::run_sums::CommunicatorRank;
 
     /// Returns the rows of a communicator of two ranks. Each rank is in a process of its own, whose clock was compared
     /// with no other. Of 100 all-reduces of 4 KiB, each takes 20 us on the second rank and 30 us on the first.
@@ -97,10 +97,10 @@ mod tests {
                 let length = if rank == 0 { 30_000 } else { 20_000 };
                 let mut arrival = Arrival { length, bytes: 4096, known: KnownTime::Length, ..Arrival::default() };
                 change(rank, at, &mut arrival);
-                Collective { function: FunctionName::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
+                Collective { function: NcclName::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
             };
             let mut arrivals = Arrivals {
-                ranks: vec![RankArrivals::new(RankSums { comm: 5, rank }, (0..100).map(collective).collect())],
+                ranks: vec![RankArrivals::new(CommunicatorRank { comm: 5, rank }, (0..100).map(collective).collect())],
                 ..Arrivals::default()
             };
             arrivals.thin(ArrivalShare::of_operations(one_in));
@@ -154,7 +154,7 @@ mod tests {
         let with = FUNCTIONS
             .map(text)
             .into_iter()
-            .filter(|name| bus_bytes(FunctionName::of(Some(name.as_c_str())), 8, 2).is_some());
+            .filter(|name| bus_bytes(NcclName::of(Some(name.as_c_str())), 8, 2).is_some());
         // the copy engine does these three between two barriers
         let by_copy_engine = [c"AlltoAll", c"Gather", c"Scatter"];
         let all: Vec<_> = TOGETHER.into_iter().chain(by_copy_engine).map(std::ffi::CStr::to_owned).collect();

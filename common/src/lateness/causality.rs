@@ -6,7 +6,7 @@
 
 use super::matching::BeginEnd;
 use crate::clock::gpu_track::{Corridor, GpuTrack};
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use std::ffi::CStr;
 
 /// Functions that no rank ends before all have begun.
@@ -18,14 +18,14 @@ type OfMember<T> = [[T; 2]; 2];
 /// The operations' bounds of the members' clocks, as they are collected.
 #[derive(Debug)]
 pub(super) struct ClockBounds {
-    together: [FunctionName; 3],
+    together: [NcclName; 3],
     tracks: Vec<OfMember<GpuTrack>>,
 }
 
 impl ClockBounds {
     /// Makes an empty collection for this number of members.
     pub(super) fn new(members: usize) -> Self {
-        let together = TOGETHER.map(|name| FunctionName::of(Some(name)));
+        let together = TOGETHER.map(|name| NcclName::of(Some(name)));
         Self { together, tracks: (0..members).map(|_| OfMember::default()).collect() }
     }
 
@@ -66,7 +66,7 @@ impl ClockBounds {
 
 /// Returns whether no rank ends the operation before all have begun it.
 pub(super) fn is_together(moment: &BeginEnd) -> bool {
-    TOGETHER.map(|name| FunctionName::of(Some(name))).contains(&moment.operation.0)
+    TOGETHER.map(|name| NcclName::of(Some(name))).contains(&moment.operation.0)
 }
 
 /// Returns a time at which the member had not begun yet, on its own clock.

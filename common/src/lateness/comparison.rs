@@ -31,9 +31,9 @@ pub struct Waits {
 /// A member's time in an operation. It waits from its begin to the latest begin of all members.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wait {
-    /// Most likely begin, ticks of process 0.
+    /// Most likely begin, ticks of process 0; nanoseconds of the common clock in a report.
     pub start: i64,
-    /// The end that belongs to that begin, ticks of process 0.
+    /// The end that belongs to that begin, in the same unit.
     pub stop: i64,
     /// Error of the wait that 19 of 20 operations do not exceed, nanoseconds.
     pub likely: f64,
@@ -117,16 +117,16 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
     use crate::figures::arrivals::{ArrivalShare, Arrivals, RankArrivals};
     use crate::lateness::clock_tree::{ClockOffset, ParentLink};
-    use crate::sums::run_sums::RankSums;
+    use crate::sums::run_sums::CommunicatorRank;
     use std::ffi::CStr;
 
     /// Returns an arrival of 10 us, known to 100 us, or to 30 us more or less than what it shows.
     fn arrival(function: &CStr, sequence: u64, time: u64, shown_late: bool) -> Arrival {
         let time = if shown_late { time + 30_000 } else { time };
-        let function = FunctionName::of(Some(function));
+        let function = NcclName::of(Some(function));
         Arrival { function, sequence, time, length: 10_000, clock: [100_000; 2], ..Arrival::default() }
     }
 
@@ -139,14 +139,14 @@ mod tests {
                 let arrival = arrival(c"Send", to as u64, (at + 1) * 1_000_000, rank == 2);
                 Arrival { occurrence: at as u32, ..arrival }
             };
-            let received = |at: u64, from: i32| Arrival { function: FunctionName::of(Some(c"Recv")), ..sent(at, from) };
+            let received = |at: u64, from: i32| Arrival { function: NcclName::of(Some(c"Recv")), ..sent(at, from) };
             let arrivals = if together {
                 (0..100).map(reduce).collect()
             } else {
                 let others = (0..3).filter(|&other| other != rank);
                 others.flat_map(|it| (0..100).flat_map(move |at| [sent(at, it), received(at, it)])).collect()
             };
-            let rank = RankArrivals { rank: RankSums { comm: 1, rank }, share: ArrivalShare::ALL, arrivals };
+            let rank = RankArrivals { rank: CommunicatorRank { comm: 1, rank }, share: ArrivalShare::ALL, arrivals };
             Arrivals { ranks: vec![rank], ..Arrivals::default() }
         };
         let link = ParentLink { parent: 0, begin: None, end: ClockOffset { own: 0, parents: 0, error: 0 } };

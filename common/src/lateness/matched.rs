@@ -1,6 +1,6 @@
 //! An operation that all ranks of its communicator reported.
 
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::figures::arrivals::{Arrival, KnownTime};
 
 /// The ranks' begins and durations of an operation.
@@ -9,7 +9,7 @@ pub struct MatchedOperation {
     /// Communicator id.
     pub comm: u64,
     /// Function, NCCL's sequence number, and the number of earlier operations with the same number.
-    pub operation: (FunctionName, u64, u32),
+    pub operation: (NcclName, u64, u32),
     /// Lateness of each rank, in the order of ranks; empty unless all ranks' begins are known.
     pub ranks: Vec<LateRank>,
     /// The rank that is later than every other rank by more than the likely error.

@@ -1,6 +1,6 @@
 //! Matches the operations that all ranks of a communicator have.
 
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::figures::arrivals::Arrival;
 use crate::lateness::clock_tree::Uncertainty;
 
@@ -8,7 +8,7 @@ use crate::lateness::clock_tree::Uncertainty;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct BeginEnd {
     /// Function, sequence number and occurrence.
-    pub(super) operation: (FunctionName, u64, u32),
+    pub(super) operation: (NcclName, u64, u32),
     /// Most likely begin.
     pub(super) time: u64,
     /// End.
@@ -54,12 +54,12 @@ impl ArrivalsOfMember {
     }
 
     /// Returns its arrival at an operation.
-    pub(super) fn part_in(&self, operation: (FunctionName, u64, u32)) -> Option<&Arrival> {
+    pub(super) fn part_in(&self, operation: (NcclName, u64, u32)) -> Option<&Arrival> {
         self.arrivals.get(self.arrivals.binary_search_by_key(&operation, Arrival::operation).ok()?)
     }
 
     /// Returns its arrival at an operation if it has exactly one. Must be called with ascending operations.
-    fn arrival(&mut self, operation: (FunctionName, u64, u32)) -> Option<Arrival> {
+    fn arrival(&mut self, operation: (NcclName, u64, u32)) -> Option<Arrival> {
         self.next += self.arrivals[self.next..].iter().take_while(|arrival| arrival.operation() < operation).count();
         match self.arrivals[self.next..] {
             [arrival, another, ..] if arrival.operation() == operation && another.operation() == operation => None,
@@ -88,7 +88,7 @@ pub(super) fn for_each(members: &mut [ArrivalsOfMember], mut each: impl FnMut(&[
 /// Passes the places of sender and receiver, and their arrivals, of each send and its receive to `each`. The k-th send
 /// to a rank belongs to that rank's k-th receive from the sender.
 pub(super) fn for_each_message(members: &[ArrivalsOfMember], mut each: impl FnMut([usize; 2], [&Arrival; 2])) {
-    let [send, receive] = [c"Send", c"Recv"].map(|name| FunctionName::of(Some(name)));
+    let [send, receive] = [c"Send", c"Recv"].map(|name| NcclName::of(Some(name)));
     for (place, sender) in members.iter().enumerate() {
         for sent in sender.arrivals().iter().filter(|arrival| arrival.function == send) {
             let peer = i32::try_from(sent.sequence).ok();

@@ -1,16 +1,16 @@
 use super::*;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::figures::arrivals::{Arrival, ArrivalShare, Collective, KnownTime, RankArrivals};
 use crate::lateness::clock_tree::{ClockOffset, ParentLink};
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use crate::sums::run_sums::hexadecimal;
 
-fn reduce() -> FunctionName {
-    FunctionName::of(Some(c"AllReduce"))
+fn reduce() -> NcclName {
+    NcclName::of(Some(c"AllReduce"))
 }
 
 /// Returns an operation that began at `time`, known to `error` ticks, and lasted long.
-fn collective(function: FunctionName, sequence: u64, time: u64, error: u64) -> Collective {
+fn collective(function: NcclName, sequence: u64, time: u64, error: u64) -> Collective {
     let arrival = Arrival { time, length: 1 << 50, clock: [error; 2], ..Arrival::default() };
     Collective { function, sequence, order: 0, arrival }
 }
@@ -23,7 +23,7 @@ fn nothing() -> Arrival {
 /// Returns a rank with arrivals of (sequence number, ticks).
 fn rank(comm: u64, rank: i32, error: u64, times: impl IntoIterator<Item = (u64, u64)>) -> RankArrivals {
     let collectives = times.into_iter().map(|(sequence, time)| collective(reduce(), sequence, time, error));
-    RankArrivals::new(RankSums { comm, rank }, collectives.collect())
+    RankArrivals::new(CommunicatorRank { comm, rank }, collectives.collect())
 }
 
 fn process(ranks: Vec<RankArrivals>) -> Arrivals {
@@ -66,7 +66,7 @@ fn causal(late: impl Fn(u64) -> u64, by_events: bool) -> Vec<Arrivals> {
     };
     let of = |number| {
         RankArrivals::new(
-            RankSums { comm: 1, rank: number as i32 },
+            CommunicatorRank { comm: 1, rank: number as i32 },
             (0..200).map(|at| collective(at, number)).collect(),
         )
     };
@@ -97,7 +97,7 @@ fn anchors_make_the_likely_error_smaller() {
             let arrival = Arrival { time: 1 << 30, length: 100_000, clock: [40_000; 2], ..Arrival::default() };
             let arrival = Arrival { is_anchored: anchored[rank], ..arrival };
             let collective = Collective { function: reduce(), sequence: 0, order: 0, arrival };
-            process(vec![RankArrivals::new(RankSums { comm: 1, rank: rank as i32 }, vec![collective])])
+            process(vec![RankArrivals::new(CommunicatorRank { comm: 1, rank: rank as i32 }, vec![collective])])
         };
         matched(vec![of(0), of(1)], &one_clock(2), 1.0, |operation| {
             assert_eq!(operation.ranks[1].likely.round(), (likely * 1e6).sqrt().round(), "{anchored:?}");
@@ -115,7 +115,10 @@ fn growing(seconds: u64, [first, last]: [f64; 2]) -> Vec<Arrivals> {
         Collective { function: reduce(), sequence: at, order: at as u32, arrival }
     };
     let of = |number| {
-        process(vec![RankArrivals::new(RankSums { comm: 1, rank: number }, (0..count).map(collective).collect())])
+        process(vec![RankArrivals::new(
+            CommunicatorRank { comm: 1, rank: number },
+            (0..count).map(collective).collect(),
+        )])
     };
     vec![of(0), of(1)]
 }
@@ -148,10 +151,10 @@ fn the_root_of_a_broadcast_may_end_before_the_others_have_begun() {
                 // the other rank begins 60 us after the root, which takes 20 us
                 let time = (at + 1) * 1_000_000 + 60_000 * number;
                 let arrival = Arrival { time, length: 20_000, clock: [50_000; 2], ..Arrival::default() };
-                Collective { function: FunctionName::of(Some(function)), sequence: at, order: at as u32, arrival }
+                Collective { function: NcclName::of(Some(function)), sequence: at, order: at as u32, arrival }
             };
             process(vec![RankArrivals::new(
-                RankSums { comm: 1, rank: number as i32 },
+                CommunicatorRank { comm: 1, rank: number as i32 },
                 (0..100).map(collective).collect(),
             )])
         };
@@ -173,12 +176,12 @@ fn clocks_are_bounded_by_where_a_begin_may_lie() {
             let (function, time, length, ahead) = match (at % 2, first) {
                 (0, true) => (reduce(), begin + 18_000, 7_000, 20_000),
                 (0, false) => (reduce(), begin, 5_000, 0),
-                _ => (FunctionName::of(Some(c"Broadcast")), begin, 2_000, 0),
+                _ => (NcclName::of(Some(c"Broadcast")), begin, 2_000, 0),
             };
             let arrival = Arrival { time, length, clock: [50_000; 2], ahead, by_events: true, ..Arrival::default() };
             Collective { function, sequence: at, order: at as u32, arrival }
         };
-        process(vec![RankArrivals::new(RankSums { comm: 1, rank: number }, (0..100).map(collective).collect())])
+        process(vec![RankArrivals::new(CommunicatorRank { comm: 1, rank: number }, (0..100).map(collective).collect())])
     };
     for first in [true, false] {
         matched(vec![of(first, 0), of(!first, 1)], &one_clock(2), 1.0, |operation| {
@@ -231,7 +234,7 @@ fn a_mean_is_of_nearly_all_operations_or_not_there() {
                 },
                 ..collective(reduce(), at, 0, 0)
             };
-            RankArrivals::new(RankSums { comm: 1, rank: number as i32 }, (0..10).map(collective).collect())
+            RankArrivals::new(CommunicatorRank { comm: 1, rank: number as i32 }, (0..10).map(collective).collect())
         };
         let row = lateness(vec![process(vec![of(0), of(1)])], &one_clock(1), 1.0, &[]).0.remove(1);
         assert_eq!((row.count, row.timed, row.operations), (10, (timed + 1).min(10), timed));
@@ -257,10 +260,10 @@ fn operations_count_that_every_member_has_once() {
 
 #[test]
 fn functions_are_matched_by_what_they_are() {
-    let gather = FunctionName::of(Some(c"AllGather"));
+    let gather = NcclName::of(Some(c"AllGather"));
     let of = |number, function| {
         RankArrivals::new(
-            RankSums { comm: 1, rank: number },
+            CommunicatorRank { comm: 1, rank: number },
             vec![collective(function, 0, 5, 0), collective(reduce(), 1, 10, 0)],
         )
     };
@@ -307,7 +310,7 @@ fn what_cannot_be_compared_is_left_out() {
     let clocks = ClockTree::new(&[None, None, compared(0, 0, 1)]);
     let of = |comm, number| rank(comm, number, 0, [(0, 0)]);
     let unknown = RankArrivals::new(
-        RankSums { comm: 3, rank: 0 },
+        CommunicatorRank { comm: 3, rank: 0 },
         vec![Collective { arrival: nothing(), ..collective(reduce(), 0, 0, 0) }],
     );
     let processes =
@@ -340,7 +343,7 @@ fn what_one_process_has_left_out_all_leave_out() {
 /// waits.
 #[test]
 fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
-    let collective = |function: FunctionName, sequence: u64, number: u64, bytes: u64| {
+    let collective = |function: NcclName, sequence: u64, number: u64, bytes: u64| {
         let (late, lasts) = (number * 300_000, 20_000 + sequence % 2 * 5_000);
         let time = sequence * 10_000_000 + late;
         let arrival = Arrival { time, length: 300_000 - late + lasts, bytes, clock: [50; 2], ..Arrival::default() };
@@ -350,8 +353,11 @@ fn bandwidth_is_by_the_rank_that_waits_for_nobody() {
         let reduces = (0..10).map(|at| collective(reduce(), at, number, 1_000_000 + at % 2 * 500_000));
         // without known bytes, with other bytes on the other rank, and of a function without a bus bandwidth
         let others = [collective(reduce(), 10, number, 0), collective(reduce(), 11, number, 4096 + number)];
-        let foreign = collective(FunctionName::of(Some(c"Permute")), 0, number, 4096);
-        RankArrivals::new(RankSums { comm: 5, rank: number as i32 }, reduces.chain(others).chain([foreign]).collect())
+        let foreign = collective(NcclName::of(Some(c"Permute")), 0, number, 4096);
+        RankArrivals::new(
+            CommunicatorRank { comm: 5, rank: number as i32 },
+            reduces.chain(others).chain([foreign]).collect(),
+        )
     };
     let rows = |nranks| {
         let communicator =

@@ -7,7 +7,7 @@
 use crate::base::lock;
 use crate::base::unseen::Unseen;
 use crate::hardware::nvml::place;
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, OnceLock};
@@ -21,7 +21,7 @@ const LONGEST: usize = 32;
 #[derive(Debug)]
 struct KnownGpus {
     gpus: Vec<String>,
-    ranks: BTreeMap<RankSums, usize>,
+    ranks: BTreeMap<CommunicatorRank, usize>,
 }
 
 static KNOWN: Mutex<KnownGpus> = Mutex::new(KnownGpus { gpus: Vec::new(), ranks: BTreeMap::new() });
@@ -78,7 +78,7 @@ impl Driver {
 
 /// Notes the current GPU of the calling thread, as the GPU of a new communicator. `rank` is the rank in it, where NCCL
 /// has said it already. Returns whether the GPU was not known before.
-pub(super) fn note(rank: Option<RankSums>) -> bool {
+pub(super) fn note(rank: Option<CommunicatorRank>) -> bool {
     static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
     let Some(gpu) = DRIVER.get_or_init(Driver::look_up).as_ref().and_then(Driver::current) else { return false };
     let Some(mut known) = lock::hold(&KNOWN) else { return false };
@@ -94,7 +94,7 @@ pub(super) fn note(rank: Option<RankSums>) -> bool {
 }
 
 /// Forgets a rank, whose communicator has ended.
-pub(super) fn forget(rank: RankSums) {
+pub(super) fn forget(rank: CommunicatorRank) {
     if let Some(mut known) = lock::hold(&KNOWN) {
         known.ranks.remove(&rank);
     }
@@ -106,7 +106,7 @@ pub(super) fn all() -> Vec<String> {
 }
 
 /// Returns the GPU of a rank: the one that it was noted with, or the only one of the process.
-pub(super) fn of(rank: RankSums) -> Option<String> {
+pub(super) fn of(rank: CommunicatorRank) -> Option<String> {
     let known = lock::hold(&KNOWN)?;
     let only = (known.gpus.len() == 1).then_some(0);
     known.ranks.get(&rank).copied().or(only).and_then(|index| known.gpus.get(index).cloned())

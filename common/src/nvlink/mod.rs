@@ -18,7 +18,7 @@ use crate::hardware::Ways;
 use crate::hardware::nics::{self, SYSFS};
 use crate::hardware::nvml::Nvml;
 use crate::launch::gate::Gate;
-use crate::sums::run_sums::{MovedBytes, OverNvlink, RankSums};
+use crate::sums::run_sums::{CommunicatorRank, MovedBytes, OverNvlink};
 use crate::{links, origin};
 pub use bytes::{AbsenceReason, AdapterBytes, GpuBytes, PcieRate};
 use crossbeam_queue::ArrayQueue;
@@ -95,7 +95,7 @@ pub(crate) fn begin(settings: &Settings) {
 }
 
 /// Notes the GPU of a new communicator, on NCCL's thread, whose current GPU it is. Not for the hot path.
-pub(crate) fn open(rank: Option<RankSums>) {
+pub(crate) fn open(rank: Option<CommunicatorRank>) {
     let runs = RUNS.load(Ordering::Relaxed);
     let is_new = (runs || links::are_wanted()) && gpus::note(rank);
     if runs && is_new {
@@ -116,7 +116,7 @@ pub(crate) fn gpus() -> Vec<String> {
 }
 
 /// Returns the GPU of a rank whose communicator has ended, and forgets the rank.
-pub(crate) fn close(rank: RankSums) -> Option<String> {
+pub(crate) fn close(rank: CommunicatorRank) -> Option<String> {
     let gpu = gpus::of(rank);
     gpus::forget(rank);
     gpu

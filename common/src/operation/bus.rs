@@ -11,11 +11,11 @@
 //! engine begin and end with a barrier of all ranks (`ncclMemOpSync` in NCCL's ce_coll.cc), so this holds for these
 //! three, too.
 
-use crate::event::name::{FUNCTIONS, FunctionName};
+use crate::event::name::{FUNCTIONS, NcclName};
 
 /// Returns nccl-tests' S of a collective over the bytes that NCCL reports. `None` where the number of ranks `n` is
 /// unknown.
-pub fn size_factor(function: FunctionName, n: i32) -> Option<f64> {
+pub fn size_factor(function: NcclName, n: i32) -> Option<f64> {
     let n = f64::from(Some(n).filter(|&n| n > 0)?);
     Some(if is_of_one_rank(function) { n } else { 1.0 })
 }
@@ -25,7 +25,7 @@ pub fn size_factor(function: FunctionName, n: i32) -> Option<f64> {
 ///
 /// `None` where `n` is not known, and for functions without a bus bandwidth: the root of a broadcast and the senders of
 /// a reduce fill buffers and leave, so they time a copy, not a transfer.
-pub fn bus_factor(function: FunctionName, n: i32) -> Option<f64> {
+pub fn bus_factor(function: NcclName, n: i32) -> Option<f64> {
     let size = size_factor(function, n)?;
     let others = f64::from(n - 1) / f64::from(n);
     match text(function) {
@@ -36,16 +36,16 @@ pub fn bus_factor(function: FunctionName, n: i32) -> Option<f64> {
 }
 
 /// Returns the bytes for nccl-tests' bus bandwidth, see [`bus_factor`].
-pub fn bus_bytes(function: FunctionName, bytes: u64, n: i32) -> Option<f64> {
+pub fn bus_bytes(function: NcclName, bytes: u64, n: i32) -> Option<f64> {
     bus_factor(function, n).map(|factor| bytes as f64 * factor)
 }
 
 /// Returns whether a function's count is that of one rank.
-fn is_of_one_rank(function: FunctionName) -> bool {
+fn is_of_one_rank(function: NcclName) -> bool {
     matches!(text(function), Some("AllGather" | "ReduceScatter" | "AlltoAll" | "Gather" | "Scatter"))
 }
 
-fn text(function: FunctionName) -> Option<&'static str> {
+fn text(function: NcclName) -> Option<&'static str> {
     FUNCTIONS.get(function.function()?).copied()
 }
 
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn factors_are_those_of_nccl_tests() {
         let of = |function: &str| {
-            let function = FunctionName::of_text(function);
+            let function = NcclName::of_text(function);
             (size_factor(function, 4), bus_factor(function, 4))
         };
         assert_eq!(of("AllReduce"), (Some(1.0), Some(1.5)));
@@ -67,7 +67,7 @@ mod tests {
         for function in ["Broadcast", "Reduce", "AllGatherV", "Send"] {
             assert_eq!(of(function), (Some(1.0), None), "{function}");
         }
-        let [all_reduce, all_to_all] = ["AllReduce", "AlltoAll"].map(FunctionName::of_text);
+        let [all_reduce, all_to_all] = ["AllReduce", "AlltoAll"].map(NcclName::of_text);
         assert_eq!(bus_bytes(all_to_all, 1 << 20, 8), Some(7.0 * 1_048_576.0));
         assert_eq!([1, 0, -1].map(|n| bus_factor(all_reduce, n)), [Some(0.0), None, None]);
         assert_eq!([1, 0, -1].map(|n| size_factor(all_to_all, n)), [Some(1.0), None, None]);

@@ -3,7 +3,7 @@
 //! A kernel is named by the order of its first operation. Most kernels run a single operation, which stamps time:
 //! nothing is kept of them.
 
-use crate::event::name::{FUNCTIONS, FunctionName};
+use crate::event::name::{FUNCTIONS, NcclName};
 use crate::launch::{KernelTime, Untimed};
 use crate::record::context::switching::ChannelsAsked;
 use std::collections::BTreeMap;
@@ -44,15 +44,15 @@ impl Firsts {
     /// No operation of any function has begun.
     pub const NONE: Self = Self([NONE_YET; FUNCTIONS.len() + 1]);
 
-    fn begun(&mut self, function: FunctionName, distance: u16) {
+    fn begun(&mut self, function: NcclName, distance: u16) {
         let first = &mut self.0[function.function().unwrap_or(FUNCTIONS.len())];
         *first = distance.min(*first);
     }
 
-    /// Returns the smallest distance among the wanted functions. `wanted` gets [`FunctionName::none`] for the functions
+    /// Returns the smallest distance among the wanted functions. `wanted` gets [`NcclName::none`] for the functions
     /// without a counter of their own.
-    fn among(&self, wanted: impl Fn(FunctionName) -> bool) -> Option<u16> {
-        let names = (0..FUNCTIONS.len()).map(FunctionName::of_function).chain([FunctionName::none()]);
+    fn among(&self, wanted: impl Fn(NcclName) -> bool) -> Option<u16> {
+        let names = (0..FUNCTIONS.len()).map(NcclName::of_function).chain([NcclName::none()]);
         let of_wanted = self.0.iter().zip(names).filter(|&(&first, name)| first != NONE_YET && wanted(name));
         of_wanted.map(|(&first, _)| first).min()
     }
@@ -85,13 +85,13 @@ pub struct Kernel {
 impl Kernel {
     /// Returns which sums count the kernel at an operation of this function, `distance` starts behind the kernel's
     /// first. All events that began before the operation must have been read.
-    pub fn counted(&self, distance: u16, function: FunctionName) -> CountedKernels {
-        let same = |of: FunctionName| of.function() == function.function();
+    pub fn counted(&self, distance: u16, function: NcclName) -> CountedKernels {
+        let same = |of: NcclName| of.function() == function.function();
         CountedKernels { in_function: self.is_first(distance, same), at_all: self.is_first(distance, |_| true) }
     }
 
     /// Returns whether the operation at this distance is the kernel's first recorded one among the wanted functions.
-    pub fn is_first(&self, distance: u16, wanted: impl Fn(FunctionName) -> bool) -> bool {
+    pub fn is_first(&self, distance: u16, wanted: impl Fn(NcclName) -> bool) -> bool {
         // nothing may be kept of a kernel that runs a single operation
         distance == self.firsts.among(wanted).unwrap_or(0)
     }
@@ -163,7 +163,7 @@ impl CommunicatorKernels {
     /// Adds an operation of a kernel, `distance` starts behind the kernel's first. `function` is `None` for an
     /// operation too small to be recorded.
     #[inline]
-    pub fn begun(&mut self, first: u64, distance: u16, handle: u64, function: Option<FunctionName>) {
+    pub fn begun(&mut self, first: u64, distance: u16, handle: u64, function: Option<NcclName>) {
         if distance > 0 || self.may_report {
             let kept = self.kept.entry(first).or_default();
             kept.kernel.shared |= distance > 0;
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_kernels_first_operation_is_known_that_began_before_any_launch_was_heard_of() {
-        let [send, recv] = [c"Send", c"Recv"].map(|name| FunctionName::of(Some(name)));
+        let [send, recv] = [c"Send", c"Recv"].map(|name| NcclName::of(Some(name)));
         let mut kernels = CommunicatorKernels::default();
         kernels.may_report_launches();
         kernels.begun(5, 0, 70, Some(send));
@@ -285,7 +285,7 @@ mod tests {
     fn the_first_recorded_of_each_function_and_of_some_are_known_whatever_is_read_first() {
         let mut kernels = CommunicatorKernels::default();
         kernels.expect_launches();
-        let [send, recv, other] = [c"Send", c"Recv", c"Other"].map(|name| FunctionName::of(Some(name)));
+        let [send, recv, other] = [c"Send", c"Recv", c"Other"].map(|name| NcclName::of(Some(name)));
         // the first operation is too small to be recorded
         for (distance, function) in
             [(3, Some(recv)), (0, None), (4, Some(other)), (1, Some(send)), (2, Some(recv)), (5, Some(send))]

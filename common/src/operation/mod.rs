@@ -10,7 +10,7 @@ pub(crate) mod timing;
 pub(crate) mod verdict;
 
 use crate::event::kind::EventKind;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::launch::Untimed;
 pub use crate::operation::bus::{bus_bytes, bus_factor, size_factor};
 use crate::operation::kernels::{CommunicatorKernels, Kernel, KernelTiming};
@@ -86,11 +86,11 @@ pub struct Operation {
     /// The other rank of a P2p; the root of another kind, or -1.
     other: i32,
     /// Function.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// Algorithm of a collective.
-    pub algorithm: FunctionName,
+    pub algorithm: NcclName,
     /// Protocol of a collective.
-    pub protocol: FunctionName,
+    pub protocol: NcclName,
     /// Whether the counters have counted it, with the time in `credited`.
     pub counted: bool,
 }

@@ -4,11 +4,11 @@
 //!
 //! They say what is exchanged, not what crosses a link: an algorithm may move more or less ([`super::nvlink`]).
 
-use crate::event::name::{FUNCTIONS, FunctionName};
+use crate::event::name::{FUNCTIONS, NcclName};
 
 /// Returns the bytes that a rank sends and receives in an operation of so many bytes, as NCCL reports them, among
 /// `ranks` ranks. `None` where the number of ranks is unknown, and for functions that this library does not know.
-pub fn moved(function: FunctionName, bytes: u64, ranks: i32, is_root: bool) -> Option<(u64, u64)> {
+pub fn moved(function: NcclName, bytes: u64, ranks: i32, is_root: bool) -> Option<(u64, u64)> {
     let text = FUNCTIONS.get(function.function()?).copied()?;
     match text {
         "Send" => return Some((bytes, 0)),
@@ -32,14 +32,14 @@ mod tests {
     #[test]
     fn all_that_is_sent_is_received() {
         for function in FUNCTIONS.iter().filter(|function| !["Send", "Recv"].contains(function)) {
-            let name = FunctionName::of_text(function);
+            let name = NcclName::of_text(function);
             let moved = (0..4).map(|rank| moved(name, 10, 4, rank == 2).unwrap());
             let (sent, received) = moved.fold((0, 0), |sum, moved| (sum.0 + moved.0, sum.1 + moved.1));
             assert_eq!((sent, received), if name.has_root() { (40, 40) } else { (160, 160) }, "{function}");
         }
-        let [send, receive] = ["Send", "Recv"].map(|function| moved(FunctionName::of_text(function), 10, 0, false));
+        let [send, receive] = ["Send", "Recv"].map(|function| moved(NcclName::of_text(function), 10, 0, false));
         assert_eq!([send, receive], [Some((10, 0)), Some((0, 10))]);
-        assert_eq!(moved(FunctionName::of_text("AllReduce"), 10, 0, false), None);
-        assert_eq!(moved(FunctionName::of_text("AllGatherV"), 10, 4, false), None);
+        assert_eq!(moved(NcclName::of_text("AllReduce"), 10, 0, false), None);
+        assert_eq!(moved(NcclName::of_text("AllGatherV"), 10, 4, false), None);
     }
 }

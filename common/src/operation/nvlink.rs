@@ -8,7 +8,7 @@
 use super::Operation;
 use super::bus::bus_factor;
 use crate::event::kind::EventKind;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::hardware::Ways;
 
 /// Why the bytes of an operation are not known.
@@ -21,9 +21,9 @@ pub enum UnknownBytes {
     /// The copy engine moves its bytes.
     CopyEngine,
     /// Its algorithm is not a ring.
-    Algorithm(FunctionName),
+    Algorithm(NcclName),
     /// In a ring, the bytes of this function depend on the rank's place.
-    Function(FunctionName),
+    Function(NcclName),
 }
 
 impl UnknownBytes {
@@ -41,7 +41,7 @@ impl UnknownBytes {
 
 /// Returns the bytes over the links for one byte of data: NCCL's protocols send flags beside the data. LL sends 4 bytes
 /// of flag with 4 of data; LL128 sends 8 with 120.
-fn with_flags(protocol: FunctionName) -> f64 {
+fn with_flags(protocol: NcclName) -> f64 {
     match protocol.text().as_str() {
         "LL" => 2.0,
         "LL128" => 128.0 / 120.0,
@@ -85,7 +85,7 @@ mod tests {
     const ALL: (i32, i32) = (4, 1);
 
     fn coll(function: &str, algorithm: &str, protocol: &str) -> Operation {
-        let [function, algorithm, protocol] = [function, algorithm, protocol].map(FunctionName::of_text);
+        let [function, algorithm, protocol] = [function, algorithm, protocol].map(NcclName::of_text);
         recorded(
             EventKind::Coll,
             1,
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_has_a_reason() {
-        let [nvls, broadcast] = ["NVLS", "Broadcast"].map(FunctionName::of_text);
+        let [nvls, broadcast] = ["NVLS", "Broadcast"].map(NcclName::of_text);
         let ring = coll("AllReduce", "RING", "SIMPLE");
         assert_eq!(moved(&coll("AllReduce", "NVLS", "SIMPLE"), 0, ALL), Err(UnknownBytes::Algorithm(nvls)));
         assert_eq!(moved(&coll("Broadcast", "RING", "SIMPLE"), 0, ALL), Err(UnknownBytes::Function(broadcast)));

@@ -25,7 +25,7 @@ const ALONE: Kernel = Kernel {
 };
 
 fn operation(kind: EventKind, channels: u8) -> Operation {
-    let [function, algorithm] = [c"AllGather", c"RING"].map(|name| FunctionName::of(Some(name)));
+    let [function, algorithm] = [c"AllGather", c"RING"].map(|name| NcclName::of(Some(name)));
     let (place, since_launch) = (StartOrder::new(5, 0), 30);
     let number = match kind {
         EventKind::P2p => OperationWord::of_peer(3, Datatype::default()),

@@ -1,6 +1,6 @@
 //! What is known of an operation's GPU time: whether its stamps are believed, and whether events have timed its kernel.
 
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::launch::Untimed;
 use crate::operation::kernels::{Kernel, KernelTiming};
 use crate::operation::{Operation, Timing};
@@ -23,7 +23,7 @@ pub enum Cause {
     /// A send or receive to the own rank got no kernel channel.
     ToOneself,
     /// No operation followed a call of this function.
-    Unfollowed(FunctionName),
+    Unfollowed(NcclName),
     /// An operation was launched beside a CUDA graph of its communicator.
     BesideGraph,
     /// A stamp lies clearly before its operation's enqueue.

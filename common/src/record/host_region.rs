@@ -1,7 +1,7 @@
 //! Calls of NCCL's API as regions of the calling thread, for a watcher that wants to know when a thread enters and
 //! leaves. Without a watcher, a callback pays one load.
 
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use once_cell::sync::OnceCell;
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use std::cell::Cell;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostRegion {
     /// A call of that function.
-    Call(FunctionName),
+    Call(NcclName),
     /// The end of a group, or the launch of its kernels.
     GroupEnd,
 }

@@ -2,7 +2,7 @@
 //! collector unpacks them. This module alone defines the bits of each field.
 
 use crate::event::datatype::Datatype;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 
 /// Words 4 to 7 of a slot.
 pub(crate) type Payload = [u64; 4];
@@ -44,11 +44,11 @@ pub(crate) struct OfOperation {
     /// The peer of a P2p, or the sequence number and the root of another kind; the type of its elements.
     pub number: OperationWord,
     /// Function.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// Algorithm, of a collective.
-    pub algorithm: FunctionName,
+    pub algorithm: NcclName,
     /// Protocol, of a collective.
-    pub protocol: FunctionName,
+    pub protocol: NcclName,
     /// Number of channels that NCCL announced.
     pub channels: u8,
     /// Ticks since the launch of the kernel, below 2^32; 0 where that is not known.
@@ -74,7 +74,7 @@ impl OfOperation {
 
     pub(crate) fn unpack([bytes, number, shape, place]: Payload) -> Self {
         let [function, algorithm, protocol, channels] = (shape as u32).to_le_bytes();
-        let [function, algorithm, protocol] = [function, algorithm, protocol].map(FunctionName::from_bits);
+        let [function, algorithm, protocol] = [function, algorithm, protocol].map(NcclName::from_bits);
         let place = StartOrder::unpack(place);
         let number = OperationWord(number);
         Self { bytes, number, function, algorithm, protocol, channels, since_launch: shape >> 32, place }
@@ -141,7 +141,7 @@ pub(crate) struct OfCall {
     /// Elements times their size.
     pub bytes: u64,
     /// Function.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// Type of the elements.
     pub datatype: Datatype,
     /// Root of a collective; `None` if it is negative.
@@ -172,8 +172,7 @@ impl OfCall {
 
     pub(crate) fn unpack([bytes, flags, contents, place]: Payload) -> Self {
         let [captured, silent] = [flags & 1 != 0, flags & 2 != 0];
-        let (function, datatype) =
-            (FunctionName::from_bits(contents as u8), Datatype::from_bits((contents >> 8) as u8));
+        let (function, datatype) = (NcclName::from_bits(contents as u8), Datatype::from_bits((contents >> 8) as u8));
         let root = Some(((contents >> 32) as u32).cast_signed()).filter(|&root| root >= 0);
         Self { bytes, function, datatype, root, captured, silent, place: StartOrder::unpack(place) }
     }
@@ -315,8 +314,7 @@ mod tests {
 
     #[test]
     fn what_was_packed_is_there() {
-        let [function, algorithm, protocol] =
-            [c"AllGather", c"RING", c"LL128"].map(|name| FunctionName::of(Some(name)));
+        let [function, algorithm, protocol] = [c"AllGather", c"RING", c"LL128"].map(|name| NcclName::of(Some(name)));
         let (channels, since_launch, place) = (255, u32::MAX.into(), StartOrder { order: 7, distance: 3 });
         let datatype = Datatype::of(Some(c"ncclFloat64"));
         let number = OperationWord::of_peer(-2, datatype);

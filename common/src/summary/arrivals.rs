@@ -79,16 +79,16 @@ fn clock() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
     use crate::figures::arrivals::{Arrival, Collective, KnownTime, RankArrivals};
-    use crate::sums::run_sums::RankSums;
+    use crate::sums::run_sums::CommunicatorRank;
 
     fn kept(known: KnownTime) -> arrivals::Arrivals {
         let collective = |sequence: u64| {
             let arrival = Arrival { time: sequence * 1_000_000, length: 5, known, ..Arrival::default() };
-            Collective { function: FunctionName::of(Some(c"AllReduce")), sequence, order: sequence as u32, arrival }
+            Collective { function: NcclName::of(Some(c"AllReduce")), sequence, order: sequence as u32, arrival }
         };
-        let rank = RankArrivals::new(RankSums { comm: 1, rank: 0 }, (0..1000).map(collective).collect());
+        let rank = RankArrivals::new(CommunicatorRank { comm: 1, rank: 0 }, (0..1000).map(collective).collect());
         arrivals::Arrivals { ranks: vec![rank], ..arrivals::Arrivals::default() }
     }
 

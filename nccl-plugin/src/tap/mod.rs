@@ -63,8 +63,7 @@ fn tap() -> Option<&'static Tap> {
 
 /// Opens a communicator for the core and the listeners. `asked` are the event types that the core asks for; `core`
 /// opens the core's context, given the event types that NCCL is asked for in the end and those among them for the second
-/// plugin. Returns NCCL's context and these
-/// types.
+/// plugin. Returns NCCL's context and these types.
 ///
 /// # Safety
 /// The logger is NULL or NCCL's.

@@ -1,7 +1,7 @@
 //! Bytes of calls over which S and the bytes on the bus are known.
 
 use crate::stream::{Call, CallKind};
-use common::name::FunctionName;
+use common::name::NcclName;
 use common::operation::{bus_factor, size_factor};
 
 /// Returns the bytes of a call that its bandwidths are proportional to: of a collective, the bytes that NCCL reports;
@@ -20,7 +20,7 @@ pub fn moved(call: &Call) -> u64 {
 /// Returns S and the bytes on the bus over [`moved`], for a kind of call and a function.
 ///
 /// What an all-to-all of sends and receives moves is S (n - 1) / n already. The factor of any other exchange is 1.
-pub fn factors(kind: CallKind, function: FunctionName, nranks: i32) -> (Option<f64>, Option<f64>) {
+pub fn factors(kind: CallKind, function: NcclName, nranks: i32) -> (Option<f64>, Option<f64>) {
     match kind {
         CallKind::Collective => (size_factor(function, nranks), bus_factor(function, nranks)),
         CallKind::Exchange => (Some(1.0), Some(1.0)),
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn what_sends_move_is_without_the_own_part() {
-        let [reduce, all_to_all, exchange] = ["AllReduce", "AlltoAll", "Exchange"].map(FunctionName::of_text);
+        let [reduce, all_to_all, exchange] = ["AllReduce", "AlltoAll", "Exchange"].map(NcclName::of_text);
         assert_eq!(factors(CallKind::Collective, reduce, 4), (Some(1.0), Some(1.5)));
         // by copy engine, the bytes are those for one rank; of sends, those for all others
         assert_eq!(factors(CallKind::Collective, all_to_all, 4), (Some(4.0), Some(3.0)));

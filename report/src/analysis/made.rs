@@ -2,10 +2,10 @@
 
 use crate::job::{Communicator, Gpu, Job, Member, Process, TimedBy};
 use crate::stream::{Call, CallKind, ComparedRanks, JudgedCall, Listener, Message, Occurrence, RankPart};
-use common::name::FunctionName;
+use common::name::NcclName;
 
-pub(super) fn name(text: &str) -> FunctionName {
-    FunctionName::of_text(text)
+pub(super) fn name(text: &str) -> NcclName {
+    NcclName::of_text(text)
 }
 
 /// Returns a job of GPUs on these nodes, a process each, with communicators of these GPUs. Their ids are 1, 2 and so

@@ -5,11 +5,11 @@ use crate::job::{
     Unreadable,
 };
 use crate::stream::{Call, CallKind, JudgedCall, Message, RankPart};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Returns the number of a name.
-pub(crate) fn name(text: &str) -> FunctionName {
-    FunctionName::of_text(text)
+pub(crate) fn name(text: &str) -> NcclName {
+    NcclName::of_text(text)
 }
 
 /// Returns a job of communicators with these ids and GPUs. Each GPU has a process of its own; all are on one node.
@@ -30,7 +30,7 @@ pub(crate) fn job(communicators: &[(u64, &[usize])]) -> Job {
     job
 }
 
-/// A call under way to being judged.
+/// A call that is being put together for a test, as the stream would have judged it.
 pub(crate) struct Made(JudgedCall);
 
 fn made(job: &Job, comm: u64, gpu: usize, call: Call) -> Made {
@@ -47,15 +47,15 @@ fn blank() -> Call {
         rank: 0,
         gpu: 0,
         kind: CallKind::Collective,
-        function: FunctionName::none(),
+        function: NcclName::none(),
         sequence: None,
         bytes: 0,
         count: None,
-        datatype: FunctionName::none(),
+        datatype: NcclName::none(),
         root: None,
         messages: Box::default(),
-        algorithm: FunctionName::none(),
-        protocol: FunctionName::none(),
+        algorithm: NcclName::none(),
+        protocol: NcclName::none(),
         enqueued: 0,
         enqueued_own: 0,
         source: TimedBy::Enqueue,

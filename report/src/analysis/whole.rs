@@ -1,8 +1,8 @@
-//! All parts of the answer in one pass over the stream.
+//! All parts of the answer. The tables are read three times ([`Pass`]), the last time for all parts at once.
 //!
 //! ```text
-//! tables ──► Survey (one process after the other) ──► Plan, Dimensions ──┐
-//! tables ──► Clocks (a sample of all) ───────────────────────────────────┴──► stream ──► parts ──► Report
+//! tables ──► Clocks (a sample of all) ───────────────────────────────────┐
+//! tables ──► Survey (one process after the other) ──► Plan, Dimensions ──┴──► stream ──► parts ──► Report
 //! ```
 
 use super::communicators::Usage;

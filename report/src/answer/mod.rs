@@ -1,4 +1,4 @@
-//! The answer: the figures of a report, in eight parts. All forms of output read these and nothing else.
+//! The answer: the figures of a report, in parts. All forms of output read these and nothing else.
 //!
 //! Times are in nanoseconds (`_ns`) or microseconds (`_us`), rates in GB/s (10^9 bytes per second). A part that the
 //! inputs cannot give is absent, with the reason.
@@ -107,7 +107,7 @@ pub struct Report {
     pub communicators: Part<Communicators>,
     /// Operations that are not over.
     pub unfinished: Part<Unfinished>,
-    /// One step in detail.
+    /// Two steps in detail: a usual one and the slowest.
     pub swim: Part<Swim>,
     /// NCCL's callbacks below operations of that step.
     pub callbacks: Part<Callbacks>,

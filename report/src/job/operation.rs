@@ -1,6 +1,6 @@
 //! An operation of one rank: a row of the operations' table.
 
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// The source of an operation's time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,7 +62,7 @@ pub struct RankOperation {
     /// Rank in the communicator.
     pub rank: i32,
     /// Function: `AllReduce`, `Send` and so on.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// NCCL's number of a collective among those of its communicator and function; `None` for a send or receive.
     pub sequence: Option<u64>,
     /// Number of earlier operations of the rank with the same communicator, function and number: replays of a CUDA graph
@@ -76,14 +76,14 @@ pub struct RankOperation {
     pub root: Option<i32>,
     /// Number of elements, where it is known.
     pub count: Option<u64>,
-    /// Type of the elements (`ncclBfloat16`); `Name::none()` where it is unknown.
-    pub datatype: FunctionName,
+    /// Type of the elements (`ncclBfloat16`); `NcclName::none()` where it is unknown.
+    pub datatype: NcclName,
     /// Number of elements times their size, as NCCL reports them.
     pub bytes: u64,
     /// Algorithm of a collective.
-    pub algorithm: FunctionName,
+    pub algorithm: NcclName,
     /// Protocol of a collective.
-    pub protocol: FunctionName,
+    pub protocol: NcclName,
     /// Number of channels that NCCL announced; 0 where it is unknown.
     pub channels: u32,
     /// Begin of the enqueue on the host, nanoseconds of the process' clock. In a replay of a CUDA graph: when NCCL

@@ -1,7 +1,7 @@
 //! Jobs that lack something, or have something twice.
 
 use super::{MS, MadeJob, Maker, Start, US};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Makes `count` all-reduces of 4 ranks, 1 ms apart, that take 30 us.
 fn reduces(count: u64) -> MadeJob {
@@ -67,7 +67,7 @@ pub fn foreign_rank(count: u64) -> MadeJob {
 pub fn graph_replays(count: u32) -> MadeJob {
     let mut maker = Maker::new(4, 4);
     let world = maker.communicator("world", &[0, 1, 2, 3]);
-    let function = FunctionName::of(Some(c"AllReduce"));
+    let function = NcclName::of(Some(c"AllReduce"));
     for replay in 0..count {
         let time = MS * u64::from(replay + 1);
         for sequence in [0, 1] {

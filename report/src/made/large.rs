@@ -4,7 +4,7 @@ use crate::job::{
     Communicator, Gpu, Job, Member, OperationTables, Process, ProcessOperations, RankOperation, Time, TimedBy,
     Unreadable,
 };
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Ranks of a node, and of a communicator of its neighbours.
 const NODE: usize = 8;
@@ -23,13 +23,13 @@ pub struct Large {
     /// The job.
     pub job: Job,
     rows: u64,
-    names: [FunctionName; 5],
+    names: [NcclName; 5],
 }
 
 impl Large {
     /// Makes a job of that many ranks with that many rows each.
     pub fn new(ranks: usize, rows: u64) -> Self {
-        let names = [c"AllReduce", c"Send", c"Recv", c"RING", c"SIMPLE"].map(|name| FunctionName::of(Some(name)));
+        let names = [c"AllReduce", c"Send", c"Recv", c"RING", c"SIMPLE"].map(|name| NcclName::of(Some(name)));
         Self { job: job(ranks, rows), rows, names }
     }
 }
@@ -104,7 +104,7 @@ impl OperationTables for Large {
                 alone: true,
                 bytes,
                 count: Some(bytes / 4),
-                datatype: FunctionName::of(Some(c"ncclFloat")),
+                datatype: NcclName::of(Some(c"ncclFloat")),
                 algorithm: ring,
                 protocol: simple,
                 channels: 16,
@@ -120,7 +120,7 @@ impl OperationTables for Large {
             }
             let is_send = at % 2 == 0;
             let peer = if is_send { (place + 1) % NODE } else { (place + NODE - 1) % NODE };
-            let unknown = FunctionName::none();
+            let unknown = NcclName::none();
             RankOperation {
                 function: if is_send { send } else { receive },
                 sequence: None,

@@ -3,7 +3,7 @@
 use super::DriftingClock;
 use crate::job::{Communicator, Gpu, Job, Member, Process, RankOperation, Time, TimedBy};
 use crate::stream::InMemory;
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// True time of day at true time 0, nanoseconds since 1970.
 const DAY: u64 = 1_800_000_000_000_000_000;
@@ -66,15 +66,15 @@ pub struct Maker {
     /// Number of operations so far, by communicator and rank in it.
     orders: Vec<Vec<u64>>,
     /// Number of collectives so far, by communicator and function.
-    sequences: Vec<Vec<(FunctionName, u64)>>,
+    sequences: Vec<Vec<(NcclName, u64)>>,
     /// Number of groups so far, by process.
     groups: Vec<u64>,
     /// Uncertainty of all begins and ends, nanoseconds.
     uncertain: u64,
 }
 
-fn name(text: &str) -> FunctionName {
-    FunctionName::of_text(text)
+fn name(text: &str) -> NcclName {
+    NcclName::of_text(text)
 }
 
 impl Maker {
@@ -150,7 +150,7 @@ impl Maker {
         &mut self,
         comm: Comm,
         rank: usize,
-        function: FunctionName,
+        function: NcclName,
         elements: u64,
         [start, stop]: [u64; 2],
     ) -> RankOperation {
@@ -196,7 +196,7 @@ impl Maker {
     pub fn replay(
         &mut self,
         comm: Comm,
-        (function, sequence, replay): (FunctionName, u64, u32),
+        (function, sequence, replay): (NcclName, u64, u32),
         elements: u64,
         start: Start<'_>,
         transfer: u64,

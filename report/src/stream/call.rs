@@ -4,7 +4,7 @@ use super::places::MatchingPlace;
 pub use crate::job::CallKind;
 use crate::job::{RankOperation, Time, TimedBy};
 use common::arrivals::{Arrival, KnownTime};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// A send or receive of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Call {
     /// Kind.
     pub kind: CallKind,
     /// Function of a collective; `Exchange` or `AlltoAll` of an exchange; `Send` or `Recv` of a lone one.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// NCCL's number of a collective, and the number of its earlier replays.
     pub sequence: Option<(u64, u32)>,
     /// Bytes of a collective as NCCL reports them; of an exchange, the larger of the bytes that this rank sends and
@@ -41,15 +41,15 @@ pub struct Call {
     /// Number of elements and their type, where they are known.
     pub count: Option<u64>,
     /// Type of the elements.
-    pub datatype: FunctionName,
+    pub datatype: NcclName,
     /// Root, where it is known.
     pub root: Option<i32>,
     /// Messages of an exchange; empty for a collective.
     pub messages: Box<[Message]>,
     /// Algorithm of a collective.
-    pub algorithm: FunctionName,
+    pub algorithm: NcclName,
     /// Protocol of a collective.
-    pub protocol: FunctionName,
+    pub protocol: NcclName,
     /// Begin of the enqueue, nanoseconds of the common clock.
     pub enqueued: i64,
     /// The same on its process' own clock.

@@ -5,7 +5,7 @@
 //! no receive ends before its send has begun. These inequalities over a sample of the operations bound the difference
 //! of two clocks from both sides, also where clocks drift; half of the bounds' distance is the error.
 
-use super::day::Day;
+use super::boot_clocks::BootClocks;
 use super::places::Places;
 use super::sample::ClockSample;
 use crate::job::{Job, OperationTables, Unreadable};
@@ -20,9 +20,9 @@ const LOOKS: u64 = 16;
 /// The common clock of a job: that of the process whose machine booted first. Times are nanoseconds.
 #[derive(Debug)]
 pub struct CommonClock {
-    day: Day,
+    boots: BootClocks,
     /// By the time of day alone, for processes that nothing connects.
-    by_day: ClockTree,
+    by_time_of_day: ClockTree,
     tree: Arc<ClockTree>,
     /// By place of the communicator; `None` where members' clocks are not connected, and for a single member.
     comparisons: Vec<Option<Comparison>>,
@@ -36,16 +36,16 @@ impl CommonClock {
     /// A table cannot be read.
     pub fn of(job: &Job, table: &dyn OperationTables) -> Result<Self, Unreadable> {
         let places = Places::of(job);
-        let day = Day::of(&job.processes);
-        let by_day = ClockTree::new(&day.links);
-        let mut tree = Arc::new(by_day.clone());
+        let boots = BootClocks::of(&job.processes);
+        let by_time_of_day = ClockTree::new(&boots.links);
+        let mut tree = Arc::new(by_time_of_day.clone());
         let mut comparisons: Vec<Option<Comparison>> = job.communicators.iter().map(|_| None).collect();
         let mut spans = Vec::new();
         if places.teams.iter().any(|team| team.members.len() > 1) {
-            let sample = ClockSample::of(job, table, &places, &day)?;
+            let sample = ClockSample::of(job, table, &places, &boots)?;
             let mut gathered = Gathered::of(sample.arrivals);
-            if day.clocks > 1 {
-                tree = Arc::new(gathered.aligned(&day.links, &sample.spans, 1.0));
+            if boots.clocks > 1 {
+                tree = Arc::new(gathered.aligned(&boots.links, &sample.spans, 1.0));
             }
             for (comm, comparison) in gathered.comparisons(&tree, 1.0) {
                 if let Some(known) = job.places.get(&comm).and_then(|&place| comparisons.get_mut(place)) {
@@ -54,8 +54,8 @@ impl CommonClock {
             }
             spans = sample.spans;
         }
-        let mut clocks = Self { day, by_day, tree, comparisons, errors: Vec::new() };
-        let span = |process| spans.get(clocks.day.swapped(process)).copied().unwrap_or_default();
+        let mut clocks = Self { boots, by_time_of_day, tree, comparisons, errors: Vec::new() };
+        let span = |process| spans.get(clocks.boots.swapped(process)).copied().unwrap_or_default();
         clocks.errors = (0..job.processes.len()).map(|process| clocks.error_over(process, span(process))).collect();
         Ok(clocks)
     }
@@ -70,14 +70,14 @@ impl CommonClock {
     }
 
     fn place(&self, process: usize) -> u32 {
-        u32::try_from(self.day.swapped(process)).unwrap_or(u32::MAX)
+        u32::try_from(self.boots.swapped(process)).unwrap_or(u32::MAX)
     }
 
     /// Returns the time of the common clock at which a process' own clock showed `own`. Of a process that no operation
     /// connects with the others, by the time of day.
     pub fn time(&self, process: usize, own: u64) -> i64 {
         let place = self.place(process);
-        let common = self.tree.to_root(place, own).or_else(|| self.by_day.to_root(place, own));
+        let common = self.tree.to_root(place, own).or_else(|| self.by_time_of_day.to_root(place, own));
         i64::try_from(common.map_or(own, |(time, _)| time)).unwrap_or(i64::MAX)
     }
 
@@ -94,7 +94,7 @@ impl CommonClock {
 
     /// Returns the number of clocks that the processes read.
     pub fn count(&self) -> usize {
-        self.day.clocks
+        self.boots.clocks
     }
 
     /// Compares the begins of an operation's ranks, in ascending order. `None` if clocks are not connected.

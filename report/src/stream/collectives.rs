@@ -2,7 +2,7 @@
 
 use super::held::{CallGroup, HeldCall, Next};
 use super::places::CommunicatorMembers;
-use common::name::FunctionName;
+use common::name::NcclName;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct CollectiveKey {
     communicator: usize,
-    function: FunctionName,
+    function: NcclName,
     sequence: u64,
     replay: u32,
 }
@@ -35,7 +35,7 @@ pub(super) struct Collectives {
     /// Ages and keys, oldest first. An operation that was decided stays here until it comes to the front.
     oldest: VecDeque<(u64, CollectiveKey)>,
     /// Largest number that each member has reached, by communicator, member and function.
-    reached: FxHashMap<(usize, usize, FunctionName), u64>,
+    reached: FxHashMap<(usize, usize, NcclName), u64>,
 }
 
 impl Collectives {

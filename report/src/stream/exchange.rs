@@ -4,21 +4,21 @@ use super::call::{Call, CallKind, Message};
 use super::places::MatchingPlace;
 use super::together::Together;
 use crate::job::{RankOperation, Time};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// The names of sends, receives and exchanges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExchangeNames {
-    pub(super) send: FunctionName,
-    pub(super) receive: FunctionName,
-    exchange: FunctionName,
-    pub(super) all_to_all: FunctionName,
+    pub(super) send: NcclName,
+    pub(super) receive: NcclName,
+    exchange: NcclName,
+    pub(super) all_to_all: NcclName,
 }
 
 impl ExchangeNames {
     pub(super) fn new() -> Self {
         let [send, receive, exchange, all_to_all] =
-            [c"Send", c"Recv", c"Exchange", c"AlltoAll"].map(|name| FunctionName::of(Some(name)));
+            [c"Send", c"Recv", c"Exchange", c"AlltoAll"].map(|name| NcclName::of(Some(name)));
         Self { send, receive, exchange, all_to_all }
     }
 }
@@ -99,7 +99,7 @@ impl Exchange {
         let call = &mut self.call;
         call.count = call.count.filter(|&count| operation.count == Some(count));
         if call.datatype != operation.datatype {
-            call.datatype = FunctionName::none();
+            call.datatype = NcclName::none();
         }
         call.source = call.source.max(operation.source);
         call.duration = call.duration.max(operation.duration);

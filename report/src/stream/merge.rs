@@ -1,6 +1,6 @@
 //! One pass over the operations of all processes.
 //!
-//! The next row is read from the process that the oldest incomplete operation lacks. No clock decides that, so wrong
+//! The next row is read from the process whose call the oldest incomplete operation lacks. No clock decides that, so wrong
 //! clocks cannot make memory grow: it holds the calls between the processes' places in the order of the program. An
 //! operation that will never be complete is decided once the lacking rank has passed it, or its table has ended, or
 //! more calls wait than memory should hold.

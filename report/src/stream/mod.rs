@@ -15,11 +15,11 @@
 //! Nothing here keeps more than a bounded sample for the clocks, the calls whose occurrences are not complete yet, and
 //! two numbers for each pair of ranks that exchange messages.
 
+mod boot_clocks;
 mod call;
 mod clocks;
 mod collectives;
 mod counts;
-mod day;
 mod exchange;
 mod exchanges;
 mod held;
@@ -34,10 +34,10 @@ mod reading;
 mod sample;
 mod together;
 
+pub(crate) use boot_clocks::BootClocks;
 pub use call::{Call, CallKind, Message};
 pub use clocks::CommonClock;
 pub use counts::{Errors, StreamCounts};
-pub(crate) use day::Day;
 pub use in_memory::InMemory;
 pub use listener::{JudgedCall, Listener};
 pub use merge::run;

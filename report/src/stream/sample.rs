@@ -1,12 +1,12 @@
 //! A bounded sample of the operations of all processes, by which their clocks are compared.
 
+use super::boot_clocks::BootClocks;
 use super::call::arrival;
-use super::day::Day;
 use super::places::{MatchingPlace, Places};
 use crate::job::{Job, OperationTables, RankOperation, Unreadable};
 use common::arrivals::{Arrival, ArrivalShare, Arrivals, RankArrivals, is_kept};
-use common::name::FunctionName;
-use common::run_sums::RankSums;
+use common::name::NcclName;
+use common::run_sums::CommunicatorRank;
 use rustc_hash::FxHashMap;
 
 /// Most arrivals of a sample, of all processes.
@@ -30,8 +30,13 @@ impl ClockSample {
     ///
     /// # Errors
     /// A table cannot be read.
-    pub(super) fn of(job: &Job, table: &dyn OperationTables, places: &Places, day: &Day) -> Result<Self, Unreadable> {
-        Self::of_at_most(MOST, job, table, places, day)
+    pub(super) fn of(
+        job: &Job,
+        table: &dyn OperationTables,
+        places: &Places,
+        boots: &BootClocks,
+    ) -> Result<Self, Unreadable> {
+        Self::of_at_most(MOST, job, table, places, boots)
     }
 
     fn of_at_most(
@@ -39,14 +44,14 @@ impl ClockSample {
         job: &Job,
         table: &dyn OperationTables,
         places: &Places,
-        day: &Day,
+        boots: &BootClocks,
     ) -> Result<Self, Unreadable> {
         let ranks = job.processes.iter().map(|_| Vec::new()).collect();
-        let names = [c"Send", c"Recv"].map(|name| FunctionName::of(Some(name)));
+        let names = [c"Send", c"Recv"].map(|name| NcclName::of(Some(name)));
         let mut sampling = Sampling { places, names, ranks, one_in: 1, count: 0, most };
         let mut spans = vec![[0; 2]; job.processes.len()];
         for (process, of_process) in job.processes.iter().enumerate() {
-            let place = day.swapped(process);
+            let place = boots.swapped(process);
             let known = Some(of_process.span).filter(|span| span[1] > 0);
             let span = sampling.read(process, place, table, known)?;
             if let Some((known, span)) = spans.get_mut(place).zip(span) {
@@ -71,7 +76,7 @@ impl ClockSample {
 struct Sampling<'a> {
     places: &'a Places,
     /// Send and receive.
-    names: [FunctionName; 2],
+    names: [NcclName; 2],
     /// By place of the process in the clock tree.
     ranks: Vec<Vec<SampledRank>>,
     one_in: u32,
@@ -117,7 +122,7 @@ impl Sampling<'_> {
         let members = self.places.teams.get(communicator)?.members.len();
         let ranks = self.ranks.get_mut(place).filter(|_| member.is_some() && members > 1)?;
         ranks.push(SampledRank {
-            rank: RankSums { comm, rank },
+            rank: CommunicatorRank { comm, rank },
             is_timed: false,
             arrivals: Vec::new(),
             messages: FxHashMap::default(),
@@ -136,7 +141,7 @@ impl Sampling<'_> {
 /// The arrivals of a rank.
 #[derive(Debug)]
 struct SampledRank {
-    rank: RankSums,
+    rank: CommunicatorRank,
     /// Whether it has any begin. Else it is in no comparison, which the other ranks can do without it.
     is_timed: bool,
     arrivals: Vec<Arrival>,
@@ -146,8 +151,8 @@ struct SampledRank {
 
 impl SampledRank {
     /// Returns whether an operation is one of those that stay: with a message, its other end stays, too.
-    fn keeps(&self, operation: (FunctionName, u64, u32), one_in: u32, [send, receive]: [FunctionName; 2]) -> bool {
-        let RankSums { comm, rank } = self.rank;
+    fn keeps(&self, operation: (NcclName, u64, u32), one_in: u32, [send, receive]: [NcclName; 2]) -> bool {
+        let CommunicatorRank { comm, rank } = self.rank;
         let (function, sequence, occurrence) = operation;
         if function != send && function != receive {
             return is_kept(comm ^ u64::from(function.bits()) << 56, sequence, occurrence, one_in);
@@ -157,7 +162,7 @@ impl SampledRank {
         is_kept(comm ^ MESSAGES, from << 32 | to, occurrence, one_in)
     }
 
-    fn thin(&mut self, one_in: u32, names: [FunctionName; 2]) {
+    fn thin(&mut self, one_in: u32, names: [NcclName; 2]) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.retain(|arrival| self.keeps(arrival.operation(), one_in, names));
         // the first processes of a long job would keep room for all of their operations
@@ -166,13 +171,7 @@ impl SampledRank {
     }
 
     /// Adds the arrival at an operation, if it has one, and is one of those that stay.
-    fn add(
-        &mut self,
-        operation: &RankOperation,
-        arrival: Option<Arrival>,
-        one_in: u32,
-        names: [FunctionName; 2],
-    ) -> bool {
+    fn add(&mut self, operation: &RankOperation, arrival: Option<Arrival>, one_in: u32, names: [NcclName; 2]) -> bool {
         let (function, sequence, occurrence) = match operation.peer {
             Some(peer) => {
                 let number = self.messages.entry((peer, operation.function == names[0])).or_default();
@@ -200,8 +199,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn sample(made: &MadeJob, most: usize) -> Vec<Vec<Arrival>> {
-        let (places, day) = (Places::of(&made.job), Day::of(&made.job.processes));
-        let sample = ClockSample::of_at_most(most, &made.job, &made.table, &places, &day).unwrap();
+        let (places, boots) = (Places::of(&made.job), BootClocks::of(&made.job.processes));
+        let sample = ClockSample::of_at_most(most, &made.job, &made.table, &places, &boots).unwrap();
         sample.arrivals.into_iter().map(|of| of.ranks.into_iter().flat_map(|rank| rank.arrivals).collect()).collect()
     }
 
@@ -223,9 +222,9 @@ mod tests {
         let mut made = made::exchanged(4, 400, |_, _| 1000);
         // an end without a time has a number, too
         made.table.0[0][3].time = None;
-        let [send, receive] = [c"Send", c"Recv"].map(|name| FunctionName::of(Some(name)));
+        let [send, receive] = [c"Send", c"Recv"].map(|name| NcclName::of(Some(name)));
         let kept = sample(&made, 2000);
-        let ends = |function: FunctionName| -> BTreeSet<(u64, u64, u32)> {
+        let ends = |function: NcclName| -> BTreeSet<(u64, u64, u32)> {
             let of = (0..).zip(&kept).flat_map(|(own, of)| of.iter().map(move |it| (own, it)));
             let of = of.filter(|(_, it)| it.function == function);
             let way = |own, peer| if function == send { (own, peer) } else { (peer, own) };

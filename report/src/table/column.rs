@@ -2,7 +2,7 @@
 
 use crate::job::{RankOperation, Time, TimedBy};
 use common::moments;
-use common::name::{FunctionName, UNKNOWN};
+use common::name::{NcclName, UNKNOWN};
 
 /// How a column stores its values.
 #[derive(Debug, Clone, Copy)]
@@ -167,20 +167,20 @@ fn time(operation: &mut RankOperation) -> &mut Time {
     operation.time.get_or_insert_default()
 }
 
-fn number(name: FunctionName) -> i64 {
+fn number(name: NcclName) -> i64 {
     name.bits().into()
 }
 
-fn known(name: FunctionName) -> Option<i64> {
-    (name != FunctionName::none()).then(|| number(name))
+fn known(name: NcclName) -> Option<i64> {
+    (name != NcclName::none()).then(|| number(name))
 }
 
-fn of_bits(number: i64) -> FunctionName {
-    FunctionName::from_bits(u8::try_from(number).unwrap_or_default())
+fn of_bits(number: i64) -> NcclName {
+    NcclName::from_bits(u8::try_from(number).unwrap_or_default())
 }
 
-fn named(text: &str) -> FunctionName {
-    if text == UNKNOWN { FunctionName::none() } else { FunctionName::of_text(text) }
+fn named(text: &str) -> NcclName {
+    if text == UNKNOWN { NcclName::none() } else { NcclName::of_text(text) }
 }
 
 fn of_source(source: TimedBy) -> i64 {

@@ -3,7 +3,6 @@
 use super::assembly::{assemble, by_rank};
 use super::rows::{FileRows, footer};
 use super::{About, FILE};
-use crate::answer::Input;
 use crate::job::{Job, OperationTables, ProcessOperations, Unreadable};
 use common::summary::Summary;
 use std::collections::BTreeMap;
@@ -23,8 +22,10 @@ pub struct OpenedTables {
     pub job: Job,
     /// Its tables.
     pub tables: Tables,
-    /// The paths as they were given, and behind them the files of datasets that were left out, with their problems.
-    pub inputs: Vec<Input>,
+    /// The paths as they were given, each with the number of its processes that are in the job.
+    pub inputs: Vec<(PathBuf, u64)>,
+    /// The paths and files that were left out.
+    pub left_out: Vec<Unreadable>,
     /// Remarks for people, a sentence each.
     pub notes: Vec<String>,
 }
@@ -39,10 +40,10 @@ impl Tables {
         let mut rows = 0_u64;
         for path in paths {
             let before = files.len();
-            let (found, mut problem) = match files_of(path) {
-                Ok(found) => (found, None),
-                Err(error) => (Vec::new(), Some(error.to_string())),
-            };
+            let found = files_of(path).unwrap_or_else(|error| {
+                left_out.push(error);
+                Vec::new()
+            });
             for file in found {
                 match about(&file, &seen) {
                     Ok((about, of_file)) => {
@@ -51,18 +52,16 @@ impl Tables {
                         abouts.push(about);
                         files.push(file);
                     }
-                    Err(error) if file == *path => problem = Some(error.to_string()),
-                    Err(error) => left_out.push(input(&file, 0, Some(error.to_string()))),
+                    Err(error) => left_out.push(error),
                 }
             }
-            inputs.push(input(path, files.len() - before, problem));
+            inputs.push((path.clone(), (files.len() - before) as u64));
         }
-        inputs.append(&mut left_out);
         let order = by_rank(&abouts);
         let abouts: Vec<About> = order.iter().filter_map(|&place| abouts.get(place).cloned()).collect();
         let files = order.iter().filter_map(|&place| files.get(place).cloned()).collect();
         let (job, notes) = assemble(&abouts);
-        OpenedTables { job, tables: Self { files, rows }, inputs, notes }
+        OpenedTables { job, tables: Self { files, rows }, inputs, left_out, notes }
     }
 
     /// Returns the number of operations in all tables.
@@ -108,10 +107,6 @@ fn about(file: &Path, seen: &BTreeMap<String, PathBuf>) -> Result<(About, u64), 
             Err(Unreadable { file: name, place: None, cause })
         }
     }
-}
-
-fn input(path: &Path, processes: usize, problem: Option<String>) -> Input {
-    Input { path: path.display().to_string(), kind: "table".into(), processes: processes as u64, problem }
 }
 
 fn unknown(process: usize) -> Unreadable {

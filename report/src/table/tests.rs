@@ -3,7 +3,7 @@
 use super::rows::footer;
 use super::*;
 use crate::job::{OperationTables, Process, RankOperation, Time, TimedBy, Unreadable};
-use common::name::FunctionName;
+use common::name::NcclName;
 use parquet::column::page::PageReader;
 use parquet::file::reader::SerializedPageReader;
 use std::fs;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-fn name(text: &std::ffi::CStr) -> FunctionName {
-    FunctionName::of(Some(text))
+fn name(text: &std::ffi::CStr) -> NcclName {
+    NcclName::of(Some(text))
 }
 
 /// Returns an all-reduce of which everything is known.
@@ -100,7 +100,7 @@ fn a_table_without_rows_has_a_process() {
     let path = written(dataset.path(), &about("1", vec![]), &[]);
     assert_eq!(read(&path).unwrap(), []);
     let opened = Tables::open(&[dataset.path().into()]);
-    assert_eq!((opened.job.processes.len(), opened.job.gpus.len(), opened.inputs[0].processes), (1, 1, 1));
+    assert_eq!((opened.job.processes.len(), opened.job.gpus.len(), opened.inputs[0].1), (1, 1, 1));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_damaged_file_is_an_error_that_names_it() {
         }
         let opened = Tables::open(std::slice::from_ref(&damaged));
         assert_eq!(opened.inputs.len(), 1);
-        assert_eq!(opened.inputs[0].problem.is_none(), opened.job.processes.len() == 1);
+        assert_eq!((opened.left_out.len(), opened.job.processes.len()), if result.is_err() { (1, 0) } else { (0, 1) });
         result.is_err()
     };
     // a file that is cut off anywhere has no footer
@@ -188,9 +188,9 @@ fn a_newer_format_is_refused_by_name() {
     let digit = bytes[place..].iter().position(|&it| it == b'1').unwrap();
     bytes[place + digit] = b'2';
     fs::write(&path, bytes).unwrap();
-    let problem = Tables::open(&[dataset.path().into()]).inputs[1].problem.clone().unwrap();
-    assert!(problem.contains("format 2 is newer than format 1"), "{problem}");
-    assert!(problem.starts_with(&path.display().to_string()), "{problem}");
+    let problem = Tables::open(&[dataset.path().into()]).left_out.remove(0);
+    assert!(problem.cause.contains("format 2 is newer than format 1"), "{problem}");
+    assert_eq!(problem.file, path.display().to_string());
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn processes_become_a_job() {
     for about in [&one, &two, &three] {
         written(dataset.path(), about, &[full(1)]);
     }
-    let OpenedTables { job, tables, inputs, notes } = Tables::open(&[dataset.path().into()]);
+    let OpenedTables { job, tables, inputs, left_out, notes } = Tables::open(&[dataset.path().into()]);
     let gpus: Vec<_> = job.gpus.iter().map(|gpu| (gpu.process, gpu.index, gpu.name.as_str(), gpu.node)).collect();
     let expected = [(0, 0, "rank 0 GPU 0", 0), (0, 1, "rank 0 GPU 1", 0), (1, 0, "rank 1", 0), (2, 0, "process 2", 1)];
     assert_eq!(gpus, expected);
@@ -241,7 +241,7 @@ fn processes_become_a_job() {
         notes,
         ["rank 1 of communicator 0000000000000008 is in 2.jsonl.gz and in 3.jsonl.gz: leave all but one of them out"]
     );
-    assert_eq!(inputs.iter().map(|it| (it.processes, it.problem.clone())).collect::<Vec<_>>(), [(3, None)]);
+    assert_eq!((inputs, left_out), (vec![(dataset.path().into(), 3)], vec![]));
     assert_eq!(tables.operations(1).unwrap().count(), 1);
     assert!(tables.operations(3).is_err());
 }
@@ -253,12 +253,11 @@ fn a_process_counts_once_and_others_jobs_are_noted() {
         written(place.path(), &about(id, vec![made(comm, 0, 1)]), &[full(1)]);
     }
     let paths = [dataset.path().into(), other.path().join("process=1/operations.parquet"), "absent".into()];
-    let OpenedTables { job, inputs, notes, .. } = Tables::open(&paths);
+    let OpenedTables { job, inputs, left_out, notes, .. } = Tables::open(&paths);
     assert_eq!(job.processes.len(), 2);
-    assert_eq!(inputs.iter().map(|it| it.processes).collect::<Vec<_>>(), [2, 0, 0]);
-    let problems: Vec<_> = inputs.iter().filter_map(|it| it.problem.as_deref()).collect();
-    assert!(problems[0].contains("is of process 1, as "), "{problems:?}");
-    assert!(problems[1].starts_with("absent: "), "{problems:?}");
+    assert_eq!(inputs.iter().map(|it| it.1).collect::<Vec<_>>(), [2, 0, 0]);
+    assert!(left_out[0].cause.contains("is of process 1, as "), "{left_out:?}");
+    assert_eq!(left_out[1].file, "absent");
     assert_eq!(
         notes,
         ["the processes fall into 2 parts that share no communicator, so nothing is compared between these: \

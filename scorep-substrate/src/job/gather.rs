@@ -183,8 +183,8 @@ impl GatherParts {
 mod tests {
     use super::*;
     use common::arrivals::{Arrival, Collective, RankArrivals};
-    use common::name::FunctionName;
-    use common::run_sums::RankSums;
+    use common::name::NcclName;
+    use common::run_sums::CommunicatorRank;
     use common::summary::{Channel, SummaryOperations};
 
     /// Returns the part and the arrivals of a process with many rows of each kind.
@@ -211,9 +211,9 @@ mod tests {
         summary.operations = vec![row; 20];
         let collective = |at: u64| {
             let arrival = Arrival { time: at << 20, length: 1000, ..Arrival::default() };
-            Collective { function: FunctionName::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
+            Collective { function: NcclName::of(Some(c"AllReduce")), sequence: at, order: at as u32, arrival }
         };
-        let rank = RankArrivals::new(RankSums { comm: 0xab, rank: 0 }, (0..10_000).map(collective).collect());
+        let rank = RankArrivals::new(CommunicatorRank { comm: 0xab, rank: 0 }, (0..10_000).map(collective).collect());
         let arrivals = Arrivals { ranks: vec![rank], ..Arrivals::default() };
         (GatherPart { summary: Some(summary), link: None, nanoseconds_per_tick: 1.0 }, arrivals)
     }

@@ -1,4 +1,5 @@
-//! The processes of a job together: roll call, clocks, gathering and files.
+//! The processes of a job together: roll call, clocks, gathering and files; and what a replay of one process takes in
+//! their place (`replayed`).
 
 pub(crate) mod gather;
 pub(crate) mod ipc;

@@ -1,5 +1,6 @@
 //! Functions for programs that replay recorded callbacks: lanes without Score-P, the arrivals and the operations of the
-//! process, and whether its figures were exported.
+//! process, and whether its figures were exported. The recorder's own functions for them are those of
+//! `nccl-plugin/src/replayed.rs`.
 
 use crate::run;
 use crate::stand_ins::{self, Lookup};

@@ -119,14 +119,14 @@ fn in_turn(mut windows: Vec<PairWindow>) -> Vec<PairWindow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::name::FunctionName;
+    use common::name::NcclName;
     use common::operation::TimeSource;
     use common::rate::Rate;
-    use common::run_sums::{PairSum, RankSums};
+    use common::run_sums::{CommunicatorRank, PairSum};
     use common::timeline::{NO_ROOT, RankHistory, TimelineEntry};
 
     fn history(operations: &[(u8, u64, u64)], windows: &[(u8, i32, u64, u64, u64)]) -> History {
-        let name = FunctionName::default();
+        let name = NcclName::default();
         let source = TimeSource::Stamps;
         let entry = |&(place, start, stop): &(u8, u64, u64)| TimelineEntry {
             start,
@@ -146,7 +146,7 @@ mod tests {
         };
         let rate = Rate::of(&PairSum::default(), common::config::Regression::Median, 1.0);
         let window = |&(place, peer, start, stop, bytes): &_| PairWindow { place, peer, start, stop, bytes, rate };
-        let ranks = (0..3).map(|comm| RankHistory { rank: RankSums { comm, rank: 0 }, nranks: 2 });
+        let ranks = (0..3).map(|comm| RankHistory { rank: CommunicatorRank { comm, rank: 0 }, nranks: 2 });
         History {
             ranks: ranks.collect(),
             operations: operations.iter().map(entry).collect(),

@@ -13,7 +13,7 @@ use crate::sys::{
     REGION_COLL_ONE2ALL, REGION_COLL_OTHER, REGION_POINT2POINT, RegionHandle, RegionType, SamplingSetHandle,
     StringHandle,
 };
-use common::name::{FUNCTIONS, FunctionName};
+use common::name::{FUNCTIONS, NcclName};
 use common::operation::{bus_bytes, moved};
 use common::rate::Rate;
 use common::timeline::{History, NO_ROOT, RankHistory, TimelineEntry};
@@ -25,7 +25,7 @@ pub(super) struct LaneWriter<'a> {
     history: &'a History,
     regions: BTreeMap<RegionKey, RegionHandle>,
     strings: BTreeMap<&'static str, StringHandle>,
-    names: BTreeMap<FunctionName, StringHandle>,
+    names: BTreeMap<NcclName, StringHandle>,
     sequence: AttributeHandle,
     algorithm: AttributeHandle,
     protocol: AttributeHandle,
@@ -62,14 +62,14 @@ struct PairDefinitions {
 
 /// A region's function, and whether the GPU has timed its operations. GPU times and other times have separate regions,
 /// so that a profile does not add them.
-type RegionKey = (FunctionName, bool);
+type RegionKey = (NcclName, bool);
 
 fn region_key(operation: &TimelineEntry) -> RegionKey {
     (operation.function, operation.source.is_gpu())
 }
 
 /// Returns Score-P's kind of communication of a function.
-pub(crate) fn kind(function: FunctionName) -> RegionType {
+pub(crate) fn kind(function: NcclName) -> RegionType {
     match function.function().map(|index| FUNCTIONS[index]) {
         Some("AllReduce" | "AllGather" | "ReduceScatter" | "AlltoAll") => REGION_COLL_ALL2ALL,
         Some("Broadcast" | "Scatter") => REGION_COLL_ONE2ALL,
@@ -216,7 +216,7 @@ impl<'a> LaneWriter<'a> {
             measurement.say_number(location, self.root, operation.root.into());
         }
         for (attribute, name) in [(self.algorithm, operation.algorithm), (self.protocol, operation.protocol)] {
-            if name != FunctionName::default() {
+            if name != NcclName::default() {
                 let string = *self.names.entry(name).or_insert_with(|| measurement.string(&name.text()));
                 measurement.say(location, attribute, string);
             }

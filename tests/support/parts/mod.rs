@@ -5,8 +5,8 @@
 
 use common::arrivals::{Arrival, Arrivals, Collective, RankArrivals};
 use common::clock_tree::{ClockOffset, ParentLink, binomial};
-use common::name::FunctionName;
-use common::run_sums::RankSums;
+use common::name::NcclName;
+use common::run_sums::CommunicatorRank;
 use common::summary::{Channel, RankPlace, Summary, SummaryCommunicator, SummaryOperations, SummaryProcess, Transfers};
 use serde::Serialize;
 use std::ffi::CStr;
@@ -125,10 +125,10 @@ impl Parts {
                     bytes: 25 << 20,
                     ..Arrival::default()
                 };
-                let function = FunctionName::of(Some(functions[place]));
+                let function = NcclName::of(Some(functions[place]));
                 Collective { function, sequence: at, order: at as u32, arrival }
             };
-            RankArrivals::new(RankSums { comm, rank: rank as i32 }, (0..count).map(collective).collect())
+            RankArrivals::new(CommunicatorRank { comm, rank: rank as i32 }, (0..count).map(collective).collect())
         };
         Arrivals { ranks: counts.into_iter().enumerate().map(of_rank).collect(), ..Arrivals::default() }
     }

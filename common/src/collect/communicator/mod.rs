@@ -24,7 +24,7 @@ use crate::origin;
 use crate::record::context::Context;
 use crate::record::context::switching::Switched;
 use crate::record::window::{WINDOWS, WindowState};
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use listening::Listeners;
 use taking::take;
 use transfers::WindowTransfers;
@@ -45,7 +45,7 @@ pub struct FollowedCommunicator {
     nranks: i32,
     nnodes: i32,
     /// Known from the start or, with interface v1 to v3, from the first operation on.
-    rank: Option<RankSums>,
+    rank: Option<CommunicatorRank>,
     readers: [WindowReader; WINDOWS as usize],
     /// Transfers of each window.
     transfers: WindowTransfers,
@@ -138,7 +138,7 @@ impl FollowedCommunicator {
 
     /// Sets its id and rank, when they are known.
     pub fn tell(&mut self, comm: u64, rank: i32) {
-        self.rank = Some(RankSums { comm, rank });
+        self.rank = Some(CommunicatorRank { comm, rank });
         self.assembly.set_rank(rank);
     }
 
@@ -154,8 +154,8 @@ impl FollowedCommunicator {
 
     /// Returns its id and rank. If it ends before they are known, a placeholder stands for them. Until then, nothing of
     /// it is taken in.
-    fn known(&self) -> Option<RankSums> {
-        self.rank.or(self.ended.map(|_| RankSums { comm: 0, rank: -1 }))
+    fn known(&self) -> Option<CommunicatorRank> {
+        self.rank.or(self.ended.map(|_| CommunicatorRank { comm: 0, rank: -1 }))
     }
 
     /// Takes in what was recorded, the oldest windows first, and only so many events that the memory for them stays
@@ -285,7 +285,13 @@ impl FollowedCommunicator {
         self.readers.iter().all(WindowReader::is_idle) && self.assembly.looks_done()
     }
 
-    fn settle(&mut self, rank: RankSums, now: u64, (settings, context): (&Settings, &Context), figures: &mut Figures) {
+    fn settle(
+        &mut self,
+        rank: CommunicatorRank,
+        now: u64,
+        (settings, context): (&Settings, &Context),
+        figures: &mut Figures,
+    ) {
         let quiet = settings.settle_seconds;
         let horizon = self.horizon;
         // counted from the horizon: not all events after it have been read, so silence after it means nothing
@@ -329,13 +335,13 @@ impl FollowedCommunicator {
     }
 
     /// Warns once an operation has stamps that are not used, unless events time operations without stamps.
-    fn tell_out_of_step(&self, rank: RankSums, cause: Cause, figures: &mut Figures) {
+    fn tell_out_of_step(&self, rank: CommunicatorRank, cause: Cause, figures: &mut Figures) {
         if figures.totals.out_of_step > 0 && !self.assembly.expects_launches() {
             figures.out_of_step(rank.comm, cause);
         }
     }
 
-    fn settle_all(&mut self, rank: RankSums, figures: &mut Figures) {
+    fn settle_all(&mut self, rank: CommunicatorRank, figures: &mut Figures) {
         let place = self.place.flatten();
         let Self { assembly, series, nranks, .. } = self;
         assembly.end(|operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures));
@@ -347,7 +353,7 @@ impl FollowedCommunicator {
     }
 
     /// Takes a place on the timeline, if there is one, before anything is read or heard.
-    fn take_place(&mut self, rank: RankSums, figures: &mut Figures) {
+    fn take_place(&mut self, rank: CommunicatorRank, figures: &mut Figures) {
         if self.place.is_none() {
             let place = figures.timeline.as_mut().and_then(|timeline| timeline.open(rank, self.nranks));
             self.assembly.follow_clocks(place.is_some());

@@ -4,7 +4,7 @@ use crate::figures::Figures;
 use crate::figures::series::{SeriesTarget, WindowTotals};
 use crate::operation::verdict::JudgedTime;
 use crate::operation::{Operation, bus_bytes};
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 
 /// Adds a collective to the series, in the window in which it was enqueued.
 fn show(operation: &Operation, judged: JudgedTime, (place, nranks): (SeriesTarget, i32), figures: &mut Figures) {
@@ -30,7 +30,7 @@ pub(super) fn take(
     operation: &mut Operation,
     judged: JudgedTime,
     (series, nranks): (Option<SeriesTarget>, i32),
-    (rank, place): (RankSums, Option<u8>),
+    (rank, place): (CommunicatorRank, Option<u8>),
     figures: &mut Figures,
 ) {
     if operation.is_invisible(judged.timing(operation)) {
@@ -47,7 +47,7 @@ pub(super) fn take(
 mod tests {
     use super::*;
     use crate::event::kind::EventKind;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
     use crate::figures::series::{Of, SeriesName, want};
     use crate::launch::{KernelTime, Untimed};
     use crate::operation::kernels::{CommunicatorKernels, KernelTiming};
@@ -58,7 +58,7 @@ mod tests {
 
     /// Returns an operation `distance` starts behind the first operation of the only kernel.
     fn operation(function: &CStr, distance: u64, kernels: &mut CommunicatorKernels) -> Operation {
-        let function = FunctionName::of(Some(function));
+        let function = NcclName::of(Some(function));
         kernels.begun(0, distance as u16, distance + 1, Some(function));
         let payload = OfOperation {
             bytes: 1 << 20,

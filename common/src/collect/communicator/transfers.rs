@@ -4,7 +4,7 @@ use crate::figures::Figures;
 use crate::record::window::WINDOWS;
 use crate::sums::connections::{Connections, WindowNumber};
 use crate::sums::round_sums::Sent;
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use crate::sums::window_sums::Traffic;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Default for WindowTransfers {
 
 impl WindowTransfers {
     /// Adds the transfers read from the window at this place. Their service times become known later.
-    pub(super) fn read(&mut self, rank: RankSums, place: usize, sent: Sent, figures: &mut Figures) {
+    pub(super) fn read(&mut self, rank: CommunicatorRank, place: usize, sent: Sent, figures: &mut Figures) {
         let (peers, transfers) = sent.into_parts();
         if !transfers.is_empty() {
             let window = self.open[place];
@@ -51,7 +51,7 @@ impl WindowTransfers {
 
     /// Serves the transfers that stopped before `horizon`: all of them were read. Returns the traffic of the windows
     /// that were read to their end and have no transfer waiting, each with its opening time.
-    pub(super) fn serve(&mut self, rank: RankSums, horizon: u64, figures: &mut Figures) -> Vec<(Traffic, u64)> {
+    pub(super) fn serve(&mut self, rank: CommunicatorRank, horizon: u64, figures: &mut Figures) -> Vec<(Traffic, u64)> {
         let Self { connections, closed, traffic, .. } = self;
         connections.serve(horizon, |served| figures.served(rank, served, traffic.entry(served.window).or_default()));
         let over = closed.extract_if(.., |(window, _)| !connections.awaits(*window));
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_window_is_over_when_all_of_its_transfers_were_served() {
-        let rank = RankSums { comm: 7, rank: 0 };
+        let rank = CommunicatorRank { comm: 7, rank: 0 };
         let sent = |stop: u64| {
             let mut sent = Sent::default();
             sent.add(&TransferKey { start: 10, stop, bytes: 8, peer: 1, channel: 0 }, 1.0);

@@ -10,7 +10,7 @@ use crate::record::grace::Graces;
 use crate::record::recorder::Recorder;
 use crate::record::window::{WINDOWS, WindowState};
 use crate::sums::rate::{FittedLine, Rate};
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use crate::sums::window_sums::Traffic;
 
 /// Number of blocks from which on a window is closed when memory runs short.
@@ -72,7 +72,7 @@ impl FollowedCommunicator {
     }
 
     /// Finishes the windows that were read to their end and whose transfers were all served.
-    pub(super) fn finish_windows(&mut self, rank: RankSums, regression: Regression, figures: &mut Figures) {
+    pub(super) fn finish_windows(&mut self, rank: CommunicatorRank, regression: Regression, figures: &mut Figures) {
         let horizon = if self.over { u64::MAX } else { self.horizon };
         for (traffic, opened) in self.transfers.serve(rank, horizon, figures) {
             self.finish_window(rank, (traffic, opened), regression, figures);
@@ -82,7 +82,7 @@ impl FollowedCommunicator {
     /// Fits the traffic of a window, opened at `opened`, and adds it to the figures, the timeline and the series.
     fn finish_window(
         &mut self,
-        rank: RankSums,
+        rank: CommunicatorRank,
         (mut traffic, opened): (Traffic, u64),
         regression: Regression,
         figures: &mut Figures,

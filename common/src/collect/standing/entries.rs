@@ -223,7 +223,7 @@ impl Entries {
 mod tests {
     use super::*;
     use crate::event::datatype::Datatype;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
 
     fn entry(order: u64, first: u64) -> StandingEntry {
         StandingEntry {
@@ -231,7 +231,7 @@ mod tests {
             order,
             first,
             is_followed: true,
-            ..StandingEntry::new(FunctionName::none(), 1, Datatype::default(), None, 0)
+            ..StandingEntry::new(NcclName::none(), 1, Datatype::default(), None, 0)
         }
     }
 

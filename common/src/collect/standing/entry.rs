@@ -2,7 +2,7 @@
 
 use crate::clock::wall::Wall;
 use crate::event::datatype::Datatype;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::status;
 
 /// See the module. Times are ticks.
@@ -19,7 +19,7 @@ pub(super) struct StandingEntry {
     /// Order of its kernel's first operation.
     pub first: u64,
     pub number: Option<u64>,
-    pub function: FunctionName,
+    pub function: NcclName,
     pub bytes: u64,
     /// Type of the elements, as the caller passes it.
     pub datatype: Datatype,
@@ -44,7 +44,7 @@ pub(super) struct StandingEntry {
 }
 
 impl StandingEntry {
-    pub(super) fn new(function: FunctionName, bytes: u64, datatype: Datatype, root: Option<i32>, entered: u64) -> Self {
+    pub(super) fn new(function: NcclName, bytes: u64, datatype: Datatype, root: Option<i32>, entered: u64) -> Self {
         Self {
             call: 0,
             operation: 0,

@@ -11,8 +11,8 @@
 //! what is known and whether anchors have placed the begin, one for CUDA events as the source, one for a shared kernel.
 
 use super::{Arrival, ArrivalShare, Arrivals, KnownTime, RankArrivals};
-use crate::event::name::{FunctionName, UNKNOWN};
-use crate::sums::run_sums::RankSums;
+use crate::event::name::{NcclName, UNKNOWN};
+use crate::sums::run_sums::CommunicatorRank;
 use std::ffi::CString;
 
 /// Value of the first byte.
@@ -86,13 +86,13 @@ impl<'a> ByteReader<'a> {
         (count <= self.0.len() / least).then_some(count)
     }
 
-    fn name(&mut self) -> Option<FunctionName> {
+    fn name(&mut self) -> Option<NcclName> {
         let length = self.count(1)?;
         let text = CString::new(self.take(length)?).ok()?;
         Some(if text.as_bytes() == UNKNOWN.as_bytes() {
-            FunctionName::default()
+            NcclName::default()
         } else {
-            FunctionName::of(Some(text.as_c_str()))
+            NcclName::of(Some(text.as_c_str()))
         })
     }
 
@@ -106,9 +106,11 @@ impl<'a> ByteReader<'a> {
         Some(before.wrapping_add_signed(unfolded(self.number()?)))
     }
 
-    fn rank(&mut self, names: &[FunctionName]) -> Option<RankArrivals> {
-        let rank =
-            RankSums { comm: u64::from_le_bytes(self.eight()?), rank: unfolded(self.number()?).try_into().ok()? };
+    fn rank(&mut self, names: &[NcclName]) -> Option<RankArrivals> {
+        let rank = CommunicatorRank {
+            comm: u64::from_le_bytes(self.eight()?),
+            rank: unfolded(self.number()?).try_into().ok()?,
+        };
         let share = ArrivalShare { numbers: self.power()?, operations: self.power()? };
         let count = self.count(LEAST[1])?;
         let mut arrivals = Vec::with_capacity(count);
@@ -144,7 +146,7 @@ impl<'a> ByteReader<'a> {
 impl Arrivals {
     /// Encodes the arrivals, for [`Arrivals::decode`] in any process.
     pub fn encode(&self) -> Vec<u8> {
-        let mut names: Vec<FunctionName> = Vec::new();
+        let mut names: Vec<NcclName> = Vec::new();
         let mut places = [None; 256];
         for arrival in self.ranks.iter().flat_map(|rank| &rank.arrivals) {
             let place = &mut places[usize::from(arrival.function.bits())];
@@ -156,7 +158,7 @@ impl Arrivals {
         let mut bytes = vec![VERSION];
         put(&mut bytes, self.left_out);
         put(&mut bytes, names.len() as u64);
-        for text in names.into_iter().map(FunctionName::text) {
+        for text in names.into_iter().map(NcclName::text) {
             put(&mut bytes, text.len() as u64);
             bytes.extend(text.bytes());
         }
@@ -200,7 +202,7 @@ impl Arrivals {
             return None;
         }
         let left_out = reader.number()?;
-        let names: Vec<FunctionName> = (0..reader.count(1)?).map(|_| reader.name()).collect::<Option<_>>()?;
+        let names: Vec<NcclName> = (0..reader.count(1)?).map(|_| reader.name()).collect::<Option<_>>()?;
         let ranks = (0..reader.count(LEAST[0])?).map(|_| reader.rank(&names)).collect::<Option<_>>()?;
         reader.0.is_empty().then_some(Self { ranks, left_out })
     }
@@ -222,20 +224,20 @@ mod tests {
         Arrival { by_events, is_fused, known, is_anchored, ..arrival }.cleared()
     }
 
-    fn collective(function: FunctionName, sequence: u64, arrival: Arrival) -> Collective {
+    fn collective(function: NcclName, sequence: u64, arrival: Arrival) -> Collective {
         Collective { function, sequence, order: 0, arrival }
     }
 
     /// Returns arbitrary arrivals.
     fn arbitrary(random: &mut Rng) -> Arrivals {
-        let names = [c"AllReduce", c"Broadcast", c"a function of tomorrow"].map(|name| FunctionName::of(Some(name)));
-        let names = [FunctionName::default(), names[0], names[1], names[2]];
+        let names = [c"AllReduce", c"Broadcast", c"a function of tomorrow"].map(|name| NcclName::of(Some(name)));
+        let names = [NcclName::default(), names[0], names[1], names[2]];
         let rank = |random: &mut Rng| {
             let collectives: Vec<_> = (0..random.usize(..40))
                 .map(|_| collective(names[random.usize(..4)], random.u64(..) >> random.u32(..64), arrival(random)))
                 .collect();
             let share = ArrivalShare { numbers: 1 << random.u32(..32), operations: 1 << random.u32(..32) };
-            let rank = RankSums { comm: random.u64(..), rank: random.i32(..) };
+            let rank = CommunicatorRank { comm: random.u64(..), rank: random.i32(..) };
             RankArrivals { share, ..RankArrivals::new(rank, collectives) }
         };
         let ranks = (0..random.usize(..6)).map(|_| rank(random)).collect();
@@ -262,8 +264,8 @@ mod tests {
             bytes: 25 << 20,
             ..Arrival::default()
         };
-        let collectives = (0..180_000).map(|at| collective(FunctionName::of(Some(c"AllReduce")), at, arrival(at)));
-        let rank = RankArrivals::new(RankSums { comm: u64::MAX, rank: 0 }, collectives.collect());
+        let collectives = (0..180_000).map(|at| collective(NcclName::of(Some(c"AllReduce")), at, arrival(at)));
+        let rank = RankArrivals::new(CommunicatorRank { comm: u64::MAX, rank: 0 }, collectives.collect());
         let length = Arrivals { ranks: vec![rank], ..Arrivals::default() }.encode().len();
         assert!(length < 18 * 180_000, "{length}");
     }
@@ -283,8 +285,8 @@ mod tests {
             assert!((0..bytes.len()).all(|length| Arrivals::decode(&bytes[..length]).is_none()));
             assert!(Arrivals::decode(&[&bytes[..], &[0]].concat()).is_none());
             let collectives =
-                (0..20).map(|_| collective(FunctionName::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
-            let rank = RankArrivals::new(RankSums { comm: 1, rank: 1 }, collectives.collect());
+                (0..20).map(|_| collective(NcclName::of(Some(c"Send")), random.u64(..), arrival(&mut random)));
+            let rank = RankArrivals::new(CommunicatorRank { comm: 1, rank: 1 }, collectives.collect());
             let bytes = Arrivals { ranks: vec![rank.clone(), rank], ..Arrivals::default() }.encode();
             assert!(bytes.starts_with(&names));
             for _ in 0..200 {

@@ -8,8 +8,8 @@
 mod encoding;
 mod share;
 
-use crate::event::name::FunctionName;
-use crate::sums::run_sums::RankSums;
+use crate::event::name::NcclName;
+use crate::sums::run_sums::CommunicatorRank;
 
 pub(crate) use share::seed;
 pub use share::{ArrivalShare, is_kept};
@@ -30,7 +30,7 @@ pub enum KnownTime {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// Function.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// NCCL's number of the operation among those of its communicator and function.
     pub sequence: u64,
     /// Number of earlier operations of the rank with the same number: replays of a CUDA graph have one number.
@@ -57,7 +57,7 @@ pub struct Arrival {
 
 impl Arrival {
     /// Returns what distinguishes it from the rank's other arrivals, in the order in which they are kept.
-    pub fn operation(&self) -> (FunctionName, u64, u32) {
+    pub fn operation(&self) -> (NcclName, u64, u32) {
         (self.function, self.sequence, self.occurrence)
     }
 
@@ -78,7 +78,7 @@ impl Arrival {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collective {
     /// Function.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// NCCL's number of the operation among those of its communicator and function.
     pub sequence: u64,
     /// Place in the order of starts of the rank's operations.
@@ -91,7 +91,7 @@ pub struct Collective {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankArrivals {
     /// Communicator and rank.
-    pub rank: RankSums,
+    pub rank: CommunicatorRank,
     /// Which of its collectives are here.
     pub share: ArrivalShare,
     /// Sorted by function, sequence number and occurrence.
@@ -101,7 +101,7 @@ pub struct RankArrivals {
 impl RankArrivals {
     /// Makes the arrivals of a rank from all its collectives, in any order. Occurrences are counted in the order of
     /// starts, also over collectives whose begin is unknown.
-    pub fn new(rank: RankSums, mut collectives: Vec<Collective>) -> Self {
+    pub fn new(rank: CommunicatorRank, mut collectives: Vec<Collective>) -> Self {
         collectives.sort_unstable_by_key(|it| (it.function, it.sequence, it.order));
         let mut arrivals = Vec::new();
         for same in collectives.chunk_by(|a, b| (a.function, a.sequence) == (b.function, b.sequence)) {
@@ -219,15 +219,15 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn name(name: &std::ffi::CStr) -> FunctionName {
-        FunctionName::of(Some(name))
+    fn name(name: &std::ffi::CStr) -> NcclName {
+        NcclName::of(Some(name))
     }
 
-    fn rank(comm: u64, rank: i32) -> RankSums {
-        RankSums { comm, rank }
+    fn rank(comm: u64, rank: i32) -> CommunicatorRank {
+        CommunicatorRank { comm, rank }
     }
 
-    fn collective(function: FunctionName, sequence: u64, order: u32, time: Option<u64>) -> Collective {
+    fn collective(function: NcclName, sequence: u64, order: u32, time: Option<u64>) -> Collective {
         let nothing = Arrival { known: KnownTime::Nothing, ..Arrival::default() };
         let arrival =
             time.map_or(nothing, |time| Arrival { time, length: 1000, clock: [500, 500], ..Arrival::default() });

@@ -1,8 +1,8 @@
 //! Which of a rank's collectives are left where there is no room for all. Every process leaves out the same ones without
 //! asking the others.
 
-use crate::event::name::FunctionName;
-use crate::sums::run_sums::RankSums;
+use crate::event::name::NcclName;
+use crate::sums::run_sums::CommunicatorRank;
 
 /// The collectives that are left: one sequence number in `numbers`, and of the operations with such a number one in
 /// `operations`. Both are powers of two.
@@ -76,9 +76,9 @@ fn is_one_in(number: u64, one_in: u32) -> bool {
     number & u64::from(one_in.saturating_sub(1)) == 0
 }
 
-/// Returns a number for a communicator's function that is the same in every process. The number of a [`FunctionName`]
+/// Returns a number for a communicator's function that is the same in every process. The number of a [`NcclName`]
 /// may differ between processes.
-pub(crate) fn seed(RankSums { comm, .. }: RankSums, function: FunctionName) -> u64 {
+pub(crate) fn seed(CommunicatorRank { comm, .. }: CommunicatorRank, function: NcclName) -> u64 {
     function.text().bytes().fold(comm, |sum, byte| mixed(sum ^ u64::from(byte)))
 }
 

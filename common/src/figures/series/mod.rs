@@ -14,7 +14,7 @@ use crate::base::notes;
 use crate::figures::metric::Figure;
 use crate::hardware::Ways;
 use crate::nvlink;
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use line::{OwnWindows, Windows};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,7 +107,7 @@ impl SeriesStore {
     }
 
     /// Notes the id and rank of a communicator.
-    pub fn name(&mut self, place: SeriesTarget, RankSums { comm, rank }: RankSums) {
+    pub fn name(&mut self, place: SeriesTarget, CommunicatorRank { comm, rank }: CommunicatorRank) {
         if let Some(line) = self.line(place) {
             line.name.get_or_insert_with(|| format!("NCCL {comm:016x} rank {rank}"));
         }

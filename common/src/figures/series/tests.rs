@@ -81,7 +81,7 @@ fn a_communicator_with_a_series_is_called_as_its_lane() {
     want(Of::Communicator(30));
     let place = communicators_up_to(&mut store, 30).unwrap();
     assert!(store.names().is_empty());
-    store.name(place, RankSums { comm: 0x1a2b, rank: 3 });
+    store.name(place, CommunicatorRank { comm: 0x1a2b, rank: 3 });
     assert_eq!(
         store.names().into_iter().collect::<Vec<_>>(),
         [("#30".to_owned(), "NCCL 0000000000001a2b rank 3".to_owned())]

@@ -126,15 +126,15 @@ pub(super) fn arrival(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
     use crate::figures::timeline::NO_ROOT;
-    use crate::sums::run_sums::RankSums;
+    use crate::sums::run_sums::CommunicatorRank;
 
     /// Returns a timeline of replays of one sequence number. The GPU's clock shows the same as the events' clock;
     /// callbacks report stamps 3 us late, and calls come 20 us before.
     fn timeline(entries: &[TimelineEntry]) -> Timeline {
         let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
-        timeline.open(RankSums { comm: 7, rank: 3 }, 4);
+        timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
         let clocks = timeline.clocks(0).unwrap();
         for clock in [&mut clocks.stamps, &mut clocks.events] {
             for stamp in (0..100).map(|number| 10_000_000 + number * 100_000) {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn entry(order: u32, start: u64, source: TimeSource) -> TimelineEntry {
-        let name = FunctionName::default();
+        let name = NcclName::default();
         // half a microsecond before the event
         let launched = if source == TimeSource::Events { 2 * start - 1_000 } else { 0 };
         let [function, algorithm, protocol] = [name; 3];

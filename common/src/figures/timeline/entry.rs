@@ -1,6 +1,6 @@
 //! An operation on the timeline.
 
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::operation::TimeSource;
 
 /// The place of no rank.
@@ -30,11 +30,11 @@ pub struct TimelineEntry {
     /// it.
     pub launched: u64,
     /// Function.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// Algorithm of a collective.
-    pub algorithm: FunctionName,
+    pub algorithm: NcclName,
     /// Protocol of a collective.
-    pub protocol: FunctionName,
+    pub protocol: NcclName,
     /// Source of its time.
     pub source: TimeSource,
     /// Whether it is alone in its kernel, as far as is known.

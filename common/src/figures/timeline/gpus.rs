@@ -27,7 +27,7 @@ pub(super) fn mappings(ranks: &[RankLine], nanoseconds_per_tick: f64) -> Vec<[Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sums::run_sums::RankSums;
+    use crate::sums::run_sums::CommunicatorRank;
 
     /// Returns a rank whose GPU's clock is ahead by `ahead`, with callbacks `late` after the stamps.
     fn line(comm: u64, rank: i32, ahead: u64, late: u64) -> RankLine {
@@ -36,7 +36,7 @@ mod tests {
             clocks.stamps.told(time + late, time + ahead);
             clocks.stamps.enqueued(time - 20_000, time + ahead);
         }
-        RankLine { rank: RankSums { comm, rank }, nranks: 2, clocks }
+        RankLine { rank: CommunicatorRank { comm, rank }, nranks: 2, clocks }
     }
 
     /// Returns the uncertainties of stamps in the middle, microseconds.

@@ -6,13 +6,13 @@ use super::in_turn::InTurn;
 use super::kernel_begin::KernelBegin;
 use super::{PairWindow, Timeline};
 use crate::operation::TimeSource;
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 
 /// A rank of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankHistory {
     /// Communicator and rank.
-    pub rank: RankSums,
+    pub rank: CommunicatorRank,
     /// Number of ranks of its communicator; 0 if unknown.
     pub nranks: i32,
 }
@@ -98,11 +98,11 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
     use crate::figures::timeline::NO_ROOT;
 
     fn entry(place: u8, start: u64, stop: u64, source: TimeSource) -> TimelineEntry {
-        let name = FunctionName::default();
+        let name = NcclName::default();
         TimelineEntry {
             start,
             stop,
@@ -124,7 +124,7 @@ mod tests {
     fn timeline(entries: &[TimelineEntry]) -> Timeline {
         let mut timeline = Timeline { nanoseconds_per_tick: 0.5, ..Timeline::new(1 << 20) };
         for comm in 0..2 {
-            timeline.open(RankSums { comm, rank: 0 }, 2);
+            timeline.open(CommunicatorRank { comm, rank: 0 }, 2);
         }
         timeline.chunks.push(entries.to_vec());
         timeline.count = entries.len();

@@ -58,14 +58,14 @@ impl<'a> InTurn<'a> {
 mod tests {
     use super::*;
     use crate::clock::gpu_track::GpuTrack;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
     use crate::figures::timeline::NO_ROOT;
     use crate::operation::TimeSource;
 
     const BEGIN: u64 = 5_000_000_000;
 
     fn operation(start: u64, length: u64) -> TimelineEntry {
-        let (name, start) = (FunctionName::default(), BEGIN + start);
+        let (name, start) = (NcclName::default(), BEGIN + start);
         TimelineEntry {
             start,
             stop: start + length,

@@ -58,7 +58,7 @@ impl KernelBegin {
 mod tests {
     use super::*;
     use crate::clock::gpu_track::GpuTrack;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
     use crate::figures::timeline::NO_ROOT;
     use crate::operation::TimeSource;
 
@@ -82,7 +82,7 @@ mod tests {
     /// Returns the begin of a kernel between events that are `length` apart, launched that long after the first one:
     /// its distance from the first one, and whether it is known.
     fn begin(mapping: &GpuMapping, length: u64, launched: i64) -> (u64, bool) {
-        let [function, algorithm, protocol] = [FunctionName::default(); 3];
+        let [function, algorithm, protocol] = [NcclName::default(); 3];
         let entry = TimelineEntry {
             start: FIRST + AHEAD,
             stop: FIRST + AHEAD + length,

@@ -5,7 +5,7 @@
 //! collective takes little memory.
 
 use super::entry::TimelineEntry;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::operation::Operation;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct LeftOut {
     first: BTreeMap<u8, u64>,
     /// A bit for each sequence number with a collective left out, by place of the rank and function; `None` if there
     /// were more than are kept.
-    numbers: BTreeMap<(u8, FunctionName), Option<Vec<u64>>>,
+    numbers: BTreeMap<(u8, NcclName), Option<Vec<u64>>>,
     words: usize,
 }
 
@@ -72,10 +72,10 @@ mod tests {
     use crate::operation::tests::recorded;
     use crate::operation::{TimeSource, Timing};
     use crate::record::payload::{OfOperation, OperationWord, StartOrder};
-    use crate::sums::run_sums::RankSums;
+    use crate::sums::run_sums::CommunicatorRank;
 
     fn operation(function: &std::ffi::CStr, order: u64, sequence: u64) -> Operation {
-        let (function, place) = (FunctionName::of(Some(function)), StartOrder::new(order, 0));
+        let (function, place) = (NcclName::of(Some(function)), StartOrder::new(order, 0));
         let number = OperationWord::of_collective(sequence, None, Datatype::default());
         let payload = OfOperation { bytes: 4096, number, function, channels: 1, place, ..OfOperation::default() };
         recorded(EventKind::Coll, 1000, payload)
@@ -85,7 +85,7 @@ mod tests {
     fn timeline(room: usize, operations: &[(u64, u64)]) -> Timeline {
         let mut timeline = Timeline::new(room * size_of::<TimelineEntry>());
         timeline.nanoseconds_per_tick = 1.0;
-        let place = timeline.open(RankSums { comm: 7, rank: 3 }, 4);
+        let place = timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
         for &(order, sequence) in operations {
             timeline.operation(place, &operation(c"AllReduce", order, sequence), Timing::Enqueue(1), true);
         }
@@ -130,7 +130,7 @@ mod tests {
             for entry in timeline.entries() {
                 let others = [
                     TimelineEntry { place: 1, ..*entry },
-                    TimelineEntry { function: FunctionName::of(Some(c"AllGather")), ..*entry },
+                    TimelineEntry { function: NcclName::of(Some(c"AllGather")), ..*entry },
                 ];
                 assert!(others.iter().all(|entry| entry.source == TimeSource::Enqueue && !left_out.may_precede(entry)));
             }

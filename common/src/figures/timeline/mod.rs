@@ -19,7 +19,7 @@ use crate::config::Settings;
 use crate::launch::KernelTime;
 use crate::operation::{Operation, Timing};
 use crate::sums::rate::Rate;
-use crate::sums::run_sums::{PairSum, RankSums};
+use crate::sums::run_sums::{CommunicatorRank, PairSum};
 use entry::NO_PLACE;
 use left_out::LeftOut;
 use sample::TimelineSample;
@@ -53,7 +53,7 @@ pub struct PairWindow {
 #[derive(Debug, Clone)]
 pub struct RankLine {
     /// Communicator and rank.
-    pub rank: RankSums,
+    pub rank: CommunicatorRank,
     /// Number of ranks of its communicator; 0 if unknown.
     pub nranks: i32,
     /// Its GPU's clocks.
@@ -72,7 +72,7 @@ const CHUNK: usize = 4096;
 pub struct Timeline {
     /// The ranks, by their place.
     pub ranks: Vec<RankLine>,
-    places: BTreeMap<RankSums, u8>,
+    places: BTreeMap<CommunicatorRank, u8>,
     chunks: Vec<Vec<TimelineEntry>>,
     count: usize,
     most: usize,
@@ -130,7 +130,7 @@ impl Timeline {
     }
 
     /// Adds a rank of a communicator. Returns its place; `None` if there are too many ranks.
-    pub fn open(&mut self, rank: RankSums, nranks: i32) -> Option<u8> {
+    pub fn open(&mut self, rank: CommunicatorRank, nranks: i32) -> Option<u8> {
         if let Some(&place) = self.places.get(&rank) {
             return Some(place);
         }
@@ -224,14 +224,13 @@ mod tests {
     use super::*;
     use crate::event::datatype::Datatype;
     use crate::event::kind::EventKind;
-    use crate::event::name::FunctionName;
+    use crate::event::name::NcclName;
     use crate::operation::TimeSource;
     use crate::operation::tests::recorded;
     use crate::record::payload::{OfOperation, OperationWord, StartOrder};
 
     fn operation() -> Operation {
-        let [function, algorithm, protocol] =
-            [c"AllReduce", c"RING", c"SIMPLE"].map(|name| FunctionName::of(Some(name)));
+        let [function, algorithm, protocol] = [c"AllReduce", c"RING", c"SIMPLE"].map(|name| NcclName::of(Some(name)));
         let (place, since_launch) = (StartOrder::new(5, 0), 0);
         let number = OperationWord::of_collective(77, None, Datatype::default());
         let payload =
@@ -242,8 +241,8 @@ mod tests {
     #[test]
     fn keeps_operations_with_what_timed_them() {
         let mut timeline = Timeline::new(1 << 20);
-        let place = timeline.open(RankSums { comm: 7, rank: 3 }, 4);
-        assert_eq!(timeline.open(RankSums { comm: 7, rank: 3 }, 4), place);
+        let place = timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
+        assert_eq!(timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4), place);
         for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
             timeline.operation(place, &operation(), timing, true);
         }
@@ -254,7 +253,7 @@ mod tests {
         );
         let first = timeline.entries().next().unwrap();
         assert_eq!((first.bytes, first.sequence, first.peer), (4096, 77, -1));
-        assert_eq!([first.algorithm, first.protocol].map(FunctionName::text), ["RING", "SIMPLE"]);
+        assert_eq!([first.algorithm, first.protocol].map(NcclName::text), ["RING", "SIMPLE"]);
     }
 
     /// The last summary is written more than once, and the operations are taken in between.
@@ -262,7 +261,7 @@ mod tests {
     fn a_summary_behind_the_operations_still_has_the_sample() {
         let sample = TimelineSample::of_bytes(1 << 16);
         let mut timeline = Timeline { sample, ..Timeline::new(10 * size_of::<TimelineEntry>()) };
-        let place = timeline.open(RankSums { comm: 7, rank: 3 }, 4);
+        let place = timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
         timeline.operation(place, &operation(), Timing::Stamps { start: 1, stop: 2 }, true);
         let sampled = |timeline: &Timeline| timeline.sampled(true, 1.0).map(|(arrivals, _)| arrivals);
         let before = sampled(&timeline).unwrap();
@@ -275,14 +274,14 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_counted() {
         let mut timeline = Timeline::new(10 * size_of::<TimelineEntry>());
-        let place = timeline.open(RankSums { comm: 7, rank: 3 }, 4);
+        let place = timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
         for _ in 0..13 {
             timeline.operation(place, &operation(), Timing::Enqueue(1), true);
         }
         timeline.operation(None, &operation(), Timing::Enqueue(1), true);
         assert_eq!((timeline.entries().count(), timeline.left_out), (10, 4));
         for rank in 0..300 {
-            timeline.open(RankSums { comm: 8, rank }, 4);
+            timeline.open(CommunicatorRank { comm: 8, rank }, 4);
         }
         assert_eq!(timeline.ranks.len(), MOST_RANKS);
     }

@@ -6,10 +6,10 @@
 //! are bounded, too.
 
 use super::TimelineEntry;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::figures::arrivals::{ArrivalShare, seed};
 use crate::operation::Operation;
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use rustc_hash::FxHashMap;
 
 /// Bytes of a summary for each collective: a collective takes some 17, and four of a text for each three.
@@ -36,8 +36,8 @@ struct SampledNumber {
 struct RankSample {
     share: ArrivalShare,
     /// Seeds of the functions seen so far.
-    seeds: Vec<(FunctionName, u64)>,
-    numbers: FxHashMap<(FunctionName, u64), SampledNumber>,
+    seeds: Vec<(NcclName, u64)>,
+    numbers: FxHashMap<(NcclName, u64), SampledNumber>,
     kept: Vec<SampledCollective>,
 }
 
@@ -53,12 +53,12 @@ pub(super) struct TimelineSample {
 }
 
 impl RankSample {
-    fn seed(&self, function: FunctionName) -> Option<u64> {
+    fn seed(&self, function: NcclName) -> Option<u64> {
         self.seeds.iter().find(|(known, _)| *known == function).map(|&(_, seed)| seed)
     }
 
     /// Adds a collective.
-    fn add(&mut self, rank: RankSums, entry: TimelineEntry) {
+    fn add(&mut self, rank: CommunicatorRank, entry: TimelineEntry) {
         let function = entry.function;
         let seed = self.seed(function).unwrap_or_else(|| {
             let seed = seed(rank, function);
@@ -88,8 +88,7 @@ impl RankSample {
     fn thin(&mut self, share: ArrivalShare) {
         self.share = share;
         let Self { seeds, numbers, kept, .. } = self;
-        let seed =
-            |function: FunctionName| seeds.iter().find(|(known, _)| *known == function).map_or(0, |&(_, seed)| seed);
+        let seed = |function: NcclName| seeds.iter().find(|(known, _)| *known == function).map_or(0, |&(_, seed)| seed);
         numbers.retain(|&(function, sequence), _| share.has_number(seed(function), sequence));
         kept.retain(|SampledCollective { entry, occurrence }| {
             let seed = seed(entry.function);
@@ -119,7 +118,7 @@ impl TimelineSample {
     }
 
     /// Adds a collective of a rank.
-    pub(super) fn add(&mut self, rank: RankSums, entry: TimelineEntry) {
+    pub(super) fn add(&mut self, rank: CommunicatorRank, entry: TimelineEntry) {
         let place = usize::from(entry.place);
         if self.lines.len() <= place {
             self.lines.resize_with(place + 1, RankSample::default);
@@ -154,10 +153,10 @@ mod tests {
     use crate::figures::timeline::NO_ROOT;
     use crate::operation::TimeSource;
 
-    const RANK: RankSums = RankSums { comm: 7, rank: 3 };
+    const RANK: CommunicatorRank = CommunicatorRank { comm: 7, rank: 3 };
 
     fn entry(place: u8, order: u32, sequence: u64) -> TimelineEntry {
-        let function = FunctionName::of(Some(c"AllReduce"));
+        let function = NcclName::of(Some(c"AllReduce"));
         TimelineEntry {
             start: u64::from(order) * 1000,
             stop: u64::from(order) * 1000 + 10,
@@ -191,7 +190,7 @@ mod tests {
     /// Returns the same of all collectives, thinned as one.
     fn of_all(orders: impl Iterator<Item = (u32, u64)>, share: ArrivalShare) -> Vec<(u64, u32, u32)> {
         let collectives = orders.map(|(order, sequence)| Collective {
-            function: FunctionName::of(Some(c"AllReduce")),
+            function: NcclName::of(Some(c"AllReduce")),
             sequence,
             order,
             arrival: Arrival { bytes: order.into(), known: KnownTime::Nothing, ..Arrival::default() },
@@ -230,7 +229,7 @@ mod tests {
         for order in 0..100_000 {
             sample.add(RANK, entry(0, order, order.into()));
             if order % 1000 == 0 {
-                sample.add(RankSums { comm: 8, rank: 0 }, entry(1, order / 1000, (order / 1000).into()));
+                sample.add(CommunicatorRank { comm: 8, rank: 0 }, entry(1, order / 1000, (order / 1000).into()));
             }
         }
         assert_eq!((sample.of(1).0, sample.of(1).1.len()), (ArrivalShare::ALL, 100));

@@ -9,10 +9,10 @@ use super::Timeline;
 use super::arrivals::arrival;
 use super::gpus::mappings;
 use super::spool::Spooled;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::figures::arrivals::KnownTime;
 use crate::operation::TimeSource;
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufWriter, Read, Write};
@@ -44,7 +44,7 @@ pub struct Settled {
     /// Begin of the enqueue, on the clock of the process.
     pub enqueued: u64,
     /// Communicator and rank.
-    pub rank: RankSums,
+    pub rank: CommunicatorRank,
     /// Place in the communicator's order of starts. The order counts operations, and calls of NCCL's API.
     pub order: u64,
     /// NCCL's sequence number of a collective.
@@ -60,11 +60,11 @@ pub struct Settled {
     /// The other rank of a P2p; -1 for a collective.
     pub peer: i32,
     /// Function.
-    pub function: FunctionName,
+    pub function: NcclName,
     /// Algorithm of a collective.
-    pub algorithm: FunctionName,
+    pub algorithm: NcclName,
     /// Protocol of a collective.
-    pub protocol: FunctionName,
+    pub protocol: NcclName,
     /// Source of its time.
     pub source: TimeSource,
     /// Number of channels that NCCL announced.
@@ -84,7 +84,7 @@ impl Settled {
     pub const KEY: usize = 28;
 
     /// Returns the key of the operation with this begin of the enqueue.
-    pub fn key(enqueued: u64, rank: RankSums, order: u64) -> [u8; Self::KEY] {
+    pub fn key(enqueued: u64, rank: CommunicatorRank, order: u64) -> [u8; Self::KEY] {
         let mut key = [0; Self::KEY];
         key[..8].copy_from_slice(&enqueued.to_be_bytes());
         key[8..16].copy_from_slice(&rank.comm.to_be_bytes());
@@ -115,13 +115,13 @@ impl Settled {
         bytes[92..96].copy_from_slice(&self.peer.to_be_bytes());
         let source = SOURCES.iter().position(|it| *it == self.source).unwrap_or_default() as u8;
         let flags = u8::from(self.alone) | u8::from(self.unfinished) << 1 | u8::from(self.begin.is_some()) << 2;
-        let [function, algorithm, protocol] = [self.function, self.algorithm, self.protocol].map(FunctionName::bits);
+        let [function, algorithm, protocol] = [self.function, self.algorithm, self.protocol].map(NcclName::bits);
         bytes[96..].copy_from_slice(&[function, algorithm, protocol, source, self.channels, flags]);
         bytes
     }
 
     /// Reads a record. `names` are the names of the head, as numbers of this process.
-    pub fn decode(bytes: &[u8; Self::BYTES], names: &[FunctionName]) -> Self {
+    pub fn decode(bytes: &[u8; Self::BYTES], names: &[NcclName]) -> Self {
         let long = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let int = |at: usize| i32::from_be_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let name = |at: usize| names.get(usize::from(bytes[at])).copied().unwrap_or_default();
@@ -130,7 +130,7 @@ impl Settled {
         let flags = bytes[101];
         Self {
             enqueued: long(0),
-            rank: RankSums { comm: long(8), rank: int(16) },
+            rank: CommunicatorRank { comm: long(8), rank: int(16) },
             order: long(20),
             sequence,
             kernel,
@@ -154,16 +154,16 @@ impl Head {
     ///
     /// # Errors
     /// The file cannot be read, or has no such line.
-    pub fn read(file: &mut impl BufRead) -> io::Result<(Self, Vec<FunctionName>)> {
+    pub fn read(file: &mut impl BufRead) -> io::Result<(Self, Vec<NcclName>)> {
         let mut line = Vec::new();
         file.take(1 << 20).read_until(b'\n', &mut line)?;
         let head: Self = serde_json::from_slice(&line)?;
         let number = |text: &String| {
             let text = std::ffi::CString::new(text.as_str()).unwrap_or_default();
             if text.as_bytes() == crate::event::name::UNKNOWN.as_bytes() {
-                FunctionName::none()
+                NcclName::none()
             } else {
-                FunctionName::of(Some(text.as_c_str()))
+                NcclName::of(Some(text.as_c_str()))
             }
         };
         let names = head.names.iter().map(number).collect();
@@ -179,7 +179,7 @@ impl Timeline {
     pub fn write_settled(&mut self, path: &Path) -> io::Result<()> {
         let spool = self.spool.take().ok_or_else(|| io::Error::other("operations were not kept"))?;
         let mut file = BufWriter::new(File::create(path)?);
-        let names = (0..=u8::MAX).map(|number| FunctionName::from_bits(number).text()).collect();
+        let names = (0..=u8::MAX).map(|number| NcclName::from_bits(number).text()).collect();
         let head = Head { names, left_out: self.left_out };
         writeln!(file, "{}", serde_json::to_string(&head)?)?;
         let mappings = mappings(&self.ranks, self.nanoseconds_per_tick);
@@ -198,7 +198,12 @@ impl Timeline {
         file.flush()
     }
 
-    fn settled(&self, spooled: &Spooled, rank: RankSums, (on_gpu, begin): (Option<u64>, Option<Begin>)) -> Settled {
+    fn settled(
+        &self,
+        spooled: &Spooled,
+        rank: CommunicatorRank,
+        (on_gpu, begin): (Option<u64>, Option<Begin>),
+    ) -> Settled {
         let Spooled { entry, enqueued, order, distance, channels, unfinished } = *spooled;
         let duration = on_gpu.unwrap_or_else(|| self.nanoseconds(entry.stop.saturating_sub(entry.start)));
         Settled {
@@ -233,12 +238,11 @@ mod tests {
 
     #[test]
     fn records_come_back_and_compare_by_their_keys() {
-        let [function, algorithm, protocol] =
-            [c"AllReduce", c"RING", c"SIMPLE"].map(|name| FunctionName::of(Some(name)));
-        let names: Vec<FunctionName> = (0..=u8::MAX).map(FunctionName::from_bits).collect();
+        let [function, algorithm, protocol] = [c"AllReduce", c"RING", c"SIMPLE"].map(|name| NcclName::of(Some(name)));
+        let names: Vec<NcclName> = (0..=u8::MAX).map(NcclName::from_bits).collect();
         let settled = |enqueued, comm, rank, order, source| Settled {
             enqueued,
-            rank: RankSums { comm, rank },
+            rank: CommunicatorRank { comm, rank },
             order,
             sequence: 1,
             kernel: 2,

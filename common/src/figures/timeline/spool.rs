@@ -1,8 +1,8 @@
-//! Operations that leave memory for a file, for a replay whose result does not fit into memory. A job's library keeps no
-//! spool: its timeline is bounded.
+//! Operations kept in a file instead of memory, for a replay whose result does not fit into memory. A job's library has
+//! no such file: its timeline is bounded.
 
 use super::entry::TimelineEntry;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::operation::{Operation, TimeSource};
 use once_cell::sync::OnceCell;
 use std::fs::{File, OpenOptions};
@@ -61,7 +61,7 @@ impl Spooled {
         put(&distance.to_le_bytes());
         let source = SOURCES.iter().position(|it| *it == entry.source).unwrap_or_default() as u8;
         let flags = u8::from(entry.alone) | u8::from(unfinished) << 1;
-        let names = [entry.function, entry.algorithm, entry.protocol].map(FunctionName::bits);
+        let names = [entry.function, entry.algorithm, entry.protocol].map(NcclName::bits);
         put(&names);
         put(&[entry.place, source, channels, flags]);
         bytes
@@ -71,7 +71,7 @@ impl Spooled {
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte]));
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let [start, stop, of_bytes, sequence, launched, enqueued, order] = std::array::from_fn(long);
-        let name = |at: usize| FunctionName::from_bits(bytes[at]);
+        let name = |at: usize| NcclName::from_bits(bytes[at]);
         let (source, flags) = (SOURCES.get(usize::from(bytes[68])).copied(), bytes[70]);
         let entry = TimelineEntry {
             start,
@@ -141,8 +141,7 @@ mod tests {
 
     #[test]
     fn what_leaves_memory_comes_back() {
-        let [function, algorithm, protocol] =
-            [c"AllReduce", c"TREE", c"LL128"].map(|name| FunctionName::of(Some(name)));
+        let [function, algorithm, protocol] = [c"AllReduce", c"TREE", c"LL128"].map(|name| NcclName::of(Some(name)));
         let spooled = |number: u64, source| Spooled {
             entry: TimelineEntry {
                 start: number,

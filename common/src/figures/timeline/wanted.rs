@@ -1,4 +1,4 @@
-//! Whether Score-P will show the timeline, and why it will not.
+//! Whether anybody will ask for the timeline (Score-P, a job's gather, a replay), and why Score-P will not show it.
 
 use once_cell::sync::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};

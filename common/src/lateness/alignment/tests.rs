@@ -1,7 +1,7 @@
 use super::*;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::figures::arrivals::{Arrival, Collective, KnownTime, RankArrivals};
-use crate::sums::run_sums::RankSums;
+use crate::sums::run_sums::CommunicatorRank;
 use std::ffi::CStr;
 
 /// Returns what a process' clock shows when the first one shows `time`. By the time of day, the other clocks are 5
@@ -18,7 +18,7 @@ fn told() -> Vec<Option<ParentLink>> {
 
 /// Returns an operation from 10 us to 60 us after `time`, known to 2 us.
 fn operation(process: usize, function: &CStr, sequence: u64, order: u32, time: u64) -> Collective {
-    let function = FunctionName::of(Some(function));
+    let function = NcclName::of(Some(function));
     let arrival = Arrival {
         known: KnownTime::Begin,
         time: shown(process, time + 10_000),
@@ -30,8 +30,10 @@ fn operation(process: usize, function: &CStr, sequence: u64, order: u32, time: u
 }
 
 fn arrivals(ranks: Vec<(u64, i32, Vec<Collective>)>) -> Arrivals {
-    let ranks =
-        ranks.into_iter().map(|(comm, rank, of_rank)| RankArrivals::new(RankSums { comm, rank }, of_rank)).collect();
+    let ranks = ranks
+        .into_iter()
+        .map(|(comm, rank, of_rank)| RankArrivals::new(CommunicatorRank { comm, rank }, of_rank))
+        .collect();
     Arrivals { ranks, ..Arrivals::default() }
 }
 
@@ -107,7 +109,7 @@ fn reduced(late: impl Fn(u64) -> u64, gain: f64) -> Vec<Arrivals> {
             (time + process * late(number), time + late(number) + 1_000_000 + (number * 7 + process * 3) % 11 * 500);
         let [begin, end] = [begin, end].map(|time| shown(process, time));
         let arrival = Arrival { known: KnownTime::Begin, time: begin, length: end - begin, ..Arrival::default() };
-        Collective { function: FunctionName::of(Some(c"AllReduce")), sequence: number, order: number as u32, arrival }
+        Collective { function: NcclName::of(Some(c"AllReduce")), sequence: number, order: number as u32, arrival }
     };
     let of = |process: u64| each(|number, time| operation(process, number, time));
     vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))])]
@@ -154,7 +156,7 @@ fn messages_both_ways_end_apart_by_as_much() {
             ..Arrival::default()
         };
         let peer = 1 - process as u64;
-        Collective { function: FunctionName::of(Some(function)), sequence: peer, order: number as u32, arrival }
+        Collective { function: NcclName::of(Some(function)), sequence: peer, order: number as u32, arrival }
     };
     let of = |process: usize| each(|number, time| end(process, number, time));
     let tree = aligned(vec![arrivals(vec![(7, 0, of(0))]), arrivals(vec![(7, 1, of(1))])], &told()[..2], &[], 1.0);

@@ -5,7 +5,7 @@ use crate::base::sync::Ordering;
 use crate::event::datatype::Datatype;
 use crate::event::handle::Handle;
 use crate::event::kind::EventKind;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::event::{ApiCall, CommunicatorIdentity, StartedOperation};
 use crate::launch::KernelId;
 use crate::record::context::{Context, switching};
@@ -40,11 +40,8 @@ impl Recorder {
         // show
         let skipped = bytes < self.settings.min_bytes && (operation.peer.is_none() || operation.peer != context.rank());
         let kind = if skipped { EventKind::Skipped } else { kind };
-        let [function, algorithm, protocol] = [
-            FunctionName::of(operation.function),
-            FunctionName::of(operation.algorithm),
-            FunctionName::of(operation.protocol),
-        ];
+        let [function, algorithm, protocol] =
+            [NcclName::of(operation.function), NcclName::of(operation.algorithm), NcclName::of(operation.protocol)];
         // not within the closure below: the whole operation would have to be in memory for it
         let (channels, since_launch, place) = (operation.channels, 0, StartOrder::default());
         let words = OfOperation { bytes, number, function, algorithm, protocol, channels, since_launch, place }.pack();
@@ -89,7 +86,7 @@ impl Recorder {
         cell.enqueued_ops.add(1);
         cell.enqueued_bytes.add(bytes);
         let Some(Home { context, index, raw }) = self.home(started) else { return 0 };
-        let (function, captured, root) = (FunctionName::of(call.function), call.captured, call.root);
+        let (function, captured, root) = (NcclName::of(call.function), call.captured, call.root);
         let words = OfCall { bytes, function, datatype, root, captured, ..OfCall::default() }.pack();
         // made anew for each call, as in `operation`
         let origin = || (Started { cell, kind, context: raw, parent }, Home { context, index, raw });
@@ -192,7 +189,7 @@ impl Recorder {
         home: Home<'_>,
         (handle, order): (u64, u64),
         peer: Option<i32>,
-        algorithm: FunctionName,
+        algorithm: NcclName,
     ) {
         // of the replay of a graph a recording has the time here, since it has no launch
         let replayed = if self.launches.are_replayed() { cell.launching.take_recorded() } else { None };

@@ -14,7 +14,7 @@ use crate::base::log;
 use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
 use crate::event::kind::EventKind;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::event::{ApiCall, Event, InitCommunicator, StateChange};
 use crate::launch::Anchor;
 use crate::launch::Recorded;
@@ -40,7 +40,7 @@ pub fn start(context: u64, parent: u64, event: &Event<'_>) -> u64 {
         Event::CollApi(ApiCall { function, .. }) | Event::P2pApi(ApiCall { function, .. }) => {
             // by value: by reference, the whole event would have to be in memory
             let function = *function;
-            host_region::started(handle, move || HostRegion::Call(FunctionName::of(function)))
+            host_region::started(handle, move || HostRegion::Call(NcclName::of(function)))
         }
         Event::KernelLaunch { .. } | Event::Group => launch::started(handle),
         _ => {}

@@ -4,7 +4,7 @@ use super::Context;
 use super::stamps::{STAMPED_FUNCTIONS, Stamping};
 use super::switching::Switched;
 use crate::base::sync::{AtomicU64, Ordering};
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::event::{Mask, TimingOptions};
 
 impl Context {
@@ -79,19 +79,19 @@ impl Context {
         self.stamping.doubt.load(Ordering::Relaxed)
     }
 
-    fn believed(&self, function: FunctionName) -> &AtomicU64 {
+    fn believed(&self, function: NcclName) -> &AtomicU64 {
         let index = function.function().unwrap_or(STAMPED_FUNCTIONS).min(STAMPED_FUNCTIONS - 1);
         &self.stamping.believed[index]
     }
 
     /// Returns whether stamps have timed the last kernel that ran only this function, on data of this size class (0 to
     /// 64).
-    pub fn believes(&self, function: FunctionName, class: u8) -> bool {
+    pub fn believes(&self, function: NcclName, class: u8) -> bool {
         self.believed(function).load(Ordering::Relaxed) >> class.min(63) & 1 == 1
     }
 
     /// Notes whether stamps time a kernel that ran only this function, on data of this size class.
-    pub fn learn(&self, function: FunctionName, class: u8, believed: bool) {
+    pub fn learn(&self, function: NcclName, class: u8, believed: bool) {
         let classes = self.believed(function);
         let (bit, known) = (1 << class.min(63), classes.load(Ordering::Relaxed));
         // two threads that learn at once may forget one class, which costs an event

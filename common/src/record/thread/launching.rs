@@ -5,7 +5,7 @@
 //! kernel will most likely run.
 
 use crate::event::handle::Handle;
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::launch::Anchor;
 use crate::launch::{KernelId, Launch, Recorded, Untimed};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -183,7 +183,7 @@ impl Launching {
     }
 
     /// Notes an API call.
-    pub(crate) fn call(&self, context: u32, function: FunctionName, bytes: u64) {
+    pub(crate) fn call(&self, context: u32, function: NcclName, bytes: u64) {
         let GroupCalls { context: of, count, function: last, class, .. } = &self.calls;
         let before = count.load(Ordering::Relaxed);
         let other = before > 0 && of.load(Ordering::Relaxed) != u64::from(context);
@@ -195,10 +195,10 @@ impl Launching {
 
     /// Returns the only call of the group, if the group has one call and it is of that context: its function, and its
     /// size class (0 for no bytes, else one more than the binary logarithm).
-    pub(crate) fn only_call(&self, context: u32) -> Option<(FunctionName, u8)> {
+    pub(crate) fn only_call(&self, context: u32) -> Option<(NcclName, u8)> {
         let GroupCalls { context: of, count, function, class, .. } = &self.calls;
         let only = count.load(Ordering::Relaxed) == 1 && of.load(Ordering::Relaxed) == u64::from(context);
-        only.then(|| (FunctionName::from_bits(function.load(Ordering::Relaxed)), class.load(Ordering::Relaxed)))
+        only.then(|| (NcclName::from_bits(function.load(Ordering::Relaxed)), class.load(Ordering::Relaxed)))
     }
 
     /// Stores the handle of the last call, if the call is the group's first one.

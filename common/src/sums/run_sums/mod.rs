@@ -5,7 +5,7 @@ mod moved;
 mod operations;
 mod transfers;
 
-use crate::event::name::FunctionName;
+use crate::event::name::NcclName;
 use crate::launch::Untimed;
 use crate::operation::Operation;
 use crate::operation::verdict::JudgedTime;
@@ -18,7 +18,7 @@ pub use transfers::{ChannelSum, PairSum, TransferKey};
 
 /// One rank of one communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RankSums {
+pub struct CommunicatorRank {
     /// Communicator id.
     pub comm: u64,
     /// Rank in it.
@@ -26,7 +26,7 @@ pub struct RankSums {
 }
 
 /// The key that an operation is summed under: (communicator and rank, whether it is a collective, function, peer).
-pub type OperationKey = (RankSums, bool, FunctionName, Option<i32>);
+pub type OperationKey = (CommunicatorRank, bool, NcclName, Option<i32>);
 
 /// All sums of the process.
 #[derive(Debug, Clone, Default)]
@@ -34,9 +34,9 @@ pub struct Totals {
     /// Sums of operations by rank, kind, function and peer.
     pub operations: BTreeMap<OperationKey, OperationSum>,
     /// Sums of transfers by rank and peer.
-    pub pairs: BTreeMap<(RankSums, i32), PairSum>,
+    pub pairs: BTreeMap<(CommunicatorRank, i32), PairSum>,
     /// Sums of transfers by rank, peer and channel.
-    pub channels: BTreeMap<(RankSums, i32, u8), ChannelSum>,
+    pub channels: BTreeMap<(CommunicatorRank, i32, u8), ChannelSum>,
     /// Bytes that operations should have moved over NVLink, if they are wanted.
     pub moved: Option<OverNvlink>,
     /// Number of operations of which something never ended.
@@ -54,8 +54,8 @@ pub struct Totals {
     /// Number of communicators' ranks that are summed up as [`OTHERS`].
     pub others: u64,
     /// Ranks that keep sums of their own after their communicator has ended.
-    own: BTreeSet<RankSums>,
-    handed_over: Vec<RankSums>,
+    own: BTreeSet<CommunicatorRank>,
+    handed_over: Vec<CommunicatorRank>,
     /// Sums of the latest operations, which go to `operations` together.
     late: Vec<(OperationKey, OperationSum)>,
 }
@@ -74,28 +74,28 @@ const LATE: usize = 8;
 
 impl Totals {
     /// Notes a rank of a communicator. The first hundred keep sums of their own for good.
-    pub fn meet(&mut self, rank: RankSums) {
+    pub fn meet(&mut self, rank: CommunicatorRank) {
         if self.own.len() < KEPT {
             self.own.insert(rank);
         }
     }
 
     /// Notes the numbers of ranks and nodes of a rank's communicator, for [`Totals::moved`].
-    pub fn count_members(&mut self, rank: RankSums, members: (i32, i32)) {
+    pub fn count_members(&mut self, rank: CommunicatorRank, members: (i32, i32)) {
         if let Some(moved) = &mut self.moved {
             moved.count_members(rank, members);
         }
     }
 
     /// Returns whether the rank keeps sums of its own after its communicator has ended.
-    pub fn has_sums_of_its_own(&self, rank: RankSums) -> bool {
+    pub fn has_sums_of_its_own(&self, rank: CommunicatorRank) -> bool {
         self.own.contains(&rank)
     }
 
     /// Notes that a communicator has ended. Of its transfers' intervals, only the total length is kept. Unless it is
     /// among the first hundred, its sums are merged into the others', since a job may make communicators for as long as
     /// it runs. `gpu` is its GPU, if that is known.
-    pub fn close(&mut self, rank: RankSums, gpu: Option<String>) {
+    pub fn close(&mut self, rank: CommunicatorRank, gpu: Option<String>) {
         self.sum_up();
         for pair in self.pairs.range_mut((rank, i32::MIN)..=(rank, i32::MAX)).map(|(_, pair)| pair) {
             pair.active.close();
@@ -107,8 +107,8 @@ impl Totals {
         if self.own.contains(&rank) {
             return;
         }
-        let others = RankSums { comm: OTHERS, ..rank };
-        let first = (rank, false, FunctionName::from_bits(0), None);
+        let others = CommunicatorRank { comm: OTHERS, ..rank };
+        let first = (rank, false, NcclName::from_bits(0), None);
         hand_over(
             &mut self.operations,
             first,
@@ -124,7 +124,7 @@ impl Totals {
     }
 
     /// Takes the ranks whose sums were merged into the others' since the last call.
-    pub fn take_handed_over(&mut self) -> Vec<RankSums> {
+    pub fn take_handed_over(&mut self) -> Vec<CommunicatorRank> {
         std::mem::take(&mut self.handed_over)
     }
 
@@ -135,7 +135,13 @@ impl Totals {
     }
 
     /// Adds an operation with its final time; see [`Totals::sum_up`].
-    pub fn operation(&mut self, rank: RankSums, operation: &Operation, judged: JudgedTime, nanoseconds_per_tick: f64) {
+    pub fn operation(
+        &mut self,
+        rank: CommunicatorRank,
+        operation: &Operation,
+        judged: JudgedTime,
+        nanoseconds_per_tick: f64,
+    ) {
         let key = (rank, operation.is_collective(), operation.function, operation.peer());
         let place = self.late.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
             if self.late.len() >= LATE {
@@ -184,14 +190,14 @@ mod tests {
     #[test]
     fn ended_communicators_past_those_kept_are_summed_up_as_others() {
         let mut totals = Totals::default();
-        let ranks = (0..KEPT as u64 + 20).map(|comm| RankSums { comm, rank: 1 });
+        let ranks = (0..KEPT as u64 + 20).map(|comm| CommunicatorRank { comm, rank: 1 });
         for rank in ranks {
             let transfer = TransferKey { start: rank.comm, stop: rank.comm + 10, bytes: 8, peer: 0, channel: 3 };
             let pair = totals.pairs.entry((rank, 0)).or_default();
             pair.add(&transfer);
             pair.services.add(Service { bytes: 8, ticks: 10, in_flight: 1 });
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
-            let key = (rank, true, FunctionName::of(Some(c"AllReduce")), None);
+            let key = (rank, true, NcclName::of(Some(c"AllReduce")), None);
             totals.meet(rank);
             totals.moved.get_or_insert_default().count_members(rank, (4, 1));
             let counted = CountedKernels { in_function: true, at_all: true };
@@ -203,14 +209,14 @@ mod tests {
             );
             totals.close(rank, Some(format!("gpu {}", rank.comm % 2)));
         }
-        let others = RankSums { comm: OTHERS, rank: 1 };
+        let others = CommunicatorRank { comm: OTHERS, rank: 1 };
         let pair = &totals.pairs[&(others, 0)];
         assert_eq!((pair.transfers, pair.bytes, pair.active.total(), pair.services.count()), (20, 160, 200, 20));
         assert_eq!(
             totals.channels[&(others, 0, 3)],
             ChannelSum { transfers: 20, bytes: 160, ticks: 200, spread: None }
         );
-        let operations = &totals.operations[&(others, true, FunctionName::of(Some(c"AllReduce")), None)];
+        let operations = &totals.operations[&(others, true, NcclName::of(Some(c"AllReduce")), None)];
         assert_eq!((operations.count, operations.min, operations.max), (20, Some(100), Some(119)));
         assert_eq!(
             (totals.pairs.len(), totals.channels.len(), totals.operations.len()),

@@ -1,6 +1,6 @@
 //! Bytes that NCCL's operations should have moved over NVLink.
 
-use super::RankSums;
+use super::CommunicatorRank;
 use super::adding::grow;
 use crate::hardware::Ways;
 use crate::operation::Operation;
@@ -10,30 +10,30 @@ use std::collections::BTreeMap;
 /// What the operations of each rank should have moved; after its communicator's end, by the GPU that the rank was on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OverNvlink {
-    ranks: BTreeMap<RankSums, MovedBytes>,
+    ranks: BTreeMap<CommunicatorRank, MovedBytes>,
     ended: BTreeMap<Option<String>, MovedBytes>,
 }
 
 impl OverNvlink {
     /// Returns the sums of a rank.
-    pub(super) fn of(&mut self, rank: RankSums) -> &mut MovedBytes {
+    pub(super) fn of(&mut self, rank: CommunicatorRank) -> &mut MovedBytes {
         self.ranks.entry(rank).or_default()
     }
 
     /// Notes the numbers of ranks and nodes of a rank's communicator. The first ones hold.
-    pub(super) fn count_members(&mut self, rank: RankSums, members: (i32, i32)) {
+    pub(super) fn count_members(&mut self, rank: CommunicatorRank, members: (i32, i32)) {
         self.ranks.entry(rank).or_insert_with(|| MovedBytes { members, ..MovedBytes::default() });
     }
 
     /// Keeps the sums of a rank, whose communicator has ended, under its GPU alone.
-    pub(super) fn close(&mut self, rank: RankSums, gpu: Option<String>) {
+    pub(super) fn close(&mut self, rank: CommunicatorRank, gpu: Option<String>) {
         if let Some(moved) = self.ranks.remove(&rank) {
             self.ended.entry(gpu).or_default().merge(&moved);
         }
     }
 
     /// Returns the sums of each GPU; `gpu` names that of a rank. Ranks whose GPU is not known stand under `None`.
-    pub fn by_gpu(&self, gpu: impl Fn(RankSums) -> Option<String>) -> BTreeMap<Option<String>, MovedBytes> {
+    pub fn by_gpu(&self, gpu: impl Fn(CommunicatorRank) -> Option<String>) -> BTreeMap<Option<String>, MovedBytes> {
         let mut sums = self.ended.clone();
         self.ranks.iter().for_each(|(&rank, moved)| sums.entry(gpu(rank)).or_default().merge(moved));
         sums

@@ -1,7 +1,7 @@
 //! A recording (`NCCL_SCOREP_RECORD`): every callback of this process, in the format of captures, for replay elsewhere.
 //!
 //! ```text
-//! callbacks ──► event (88 bytes) ──► memory (chunks, one thread each) ──► every ten seconds, and at exit: file (lines in true order, gzip)
+//! callbacks ──► event (88 bytes) ──► memory (chunks, one thread each) ──► at intervals, and at exit: file (lines in true order, gzip)
 //! ```
 //! A callback takes its place in the order from one shared counter and keeps its arguments in memory. A thread of the
 //! library writes them to the file, part by part, and frees the memory. No callback waits for it.
@@ -197,7 +197,7 @@ impl Recording {
         }
     }
 
-    /// Ends the recording because the memory is full. The callback writes no line; the collector does so soon.
+    /// Ends the recording because the memory is full. The callback logs nothing; the collector does so soon.
     #[cold]
     fn end(&self, time: u64) {
         self.over.store(true, Ordering::Relaxed);

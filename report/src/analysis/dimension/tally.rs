@@ -1,13 +1,13 @@
 //! What is done in a communicator.
 
-use common::name::FunctionName;
+use common::name::NcclName;
 use std::collections::BTreeMap;
 
 /// Operations of all ranks of a communicator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Number and bytes of the collectives by function.
-    pub collectives: BTreeMap<FunctionName, [u64; 2]>,
+    pub collectives: BTreeMap<NcclName, [u64; 2]>,
     /// Number of exchanges: sends and receives of one group.
     pub exchanges: u64,
     /// Those of `exchanges` that go to every other rank.

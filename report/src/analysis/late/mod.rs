@@ -5,6 +5,9 @@
 //! So a delay is charged once, to the rank where it began. The call before is the one of the GPU that ended last before
 //! this one began. A wait is known within its error, which counts in favour of "propagated"; a wait that is unknown
 //! explains nothing. Calls of one kernel have one time: the kernel waits once, and delays others once.
+//!
+//! Where there are steps, `stragglers` follows each delay through all calls of a step: a GPU's own share of its cost is
+//! that of `stragglers`, in place of the one by the call before.
 
 mod map;
 mod recent;
@@ -202,7 +205,7 @@ impl Listener for WaitListener {
         }
     }
 
-    /// Takes a call of a recording without steps.
+    /// Takes a call where there are no steps. The whole report calls [`WaitListener::add`], which is given the step.
     fn call(&mut self, _job: &Job, judged: &JudgedCall) {
         self.add(judged, false);
     }

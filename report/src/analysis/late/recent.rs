@@ -4,7 +4,7 @@
 //! call is judged only when some more calls are known.
 
 use crate::stream::JudgedCall;
-use common::name::FunctionName;
+use common::name::NcclName;
 use std::collections::VecDeque;
 
 /// Number of calls behind a late one that are waited for, and of calls ahead of it that are kept.
@@ -17,7 +17,7 @@ pub(super) struct Delay {
     pub(super) lateness: i64,
     pub(super) occurrence: u64,
     pub(super) communicator: usize,
-    pub(super) function: FunctionName,
+    pub(super) function: NcclName,
     pub(super) sequence: Option<(u64, u32)>,
     pub(super) bytes: u64,
     /// Its begin, which is the latest of all ranks.
@@ -47,7 +47,7 @@ impl Delay {
 /// The call before a late one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallBefore {
-    pub(super) function: FunctionName,
+    pub(super) function: NcclName,
     pub(super) communicator: usize,
     /// How long it waited, nanoseconds.
     pub(super) wait: i64,

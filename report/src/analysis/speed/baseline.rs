@@ -50,7 +50,7 @@ impl Baseline {
     }
 
     /// Lets a report expect these rates; `name` is for people. Operations that the baseline lacks expect nothing.
-    pub fn expect(&self, speed: &mut Speed, name: &str) {
+    pub fn add_to(&self, speed: &mut Speed, name: &str) {
         speed.baseline = Some(name.to_owned());
         for row in &mut speed.rows {
             row.expected = self.rates.get(&key(row, row.nnodes)).copied();

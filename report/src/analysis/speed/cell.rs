@@ -4,14 +4,14 @@ use crate::analysis::factor::moved;
 use crate::analysis::sizes::Merge;
 use crate::analysis::sketch::TimeSketch;
 use crate::stream::Occurrence;
-use common::name::FunctionName;
+use common::name::NcclName;
 use std::collections::BTreeMap;
 
 /// How NCCL does an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Algorithm {
-    pub(super) algorithm: FunctionName,
-    pub(super) protocol: FunctionName,
+    pub(super) algorithm: NcclName,
+    pub(super) protocol: NcclName,
 }
 
 /// Sums of operations. Bytes are those of `factor::moved`.

@@ -1,13 +1,13 @@
 //! The functions that speeds are told apart by.
 
 use crate::stream::{Call, CallKind, Occurrence};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// The function of an occurrence: a collective's, or one of sends and receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::analysis) enum OccurrenceFunction {
     /// A collective of this name.
-    Collective(FunctionName),
+    Collective(NcclName),
     /// A send and its receive, each alone.
     SendRecv,
     /// Sends and receives in groups.

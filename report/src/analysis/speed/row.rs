@@ -5,7 +5,7 @@ use super::function::OccurrenceFunction;
 use crate::analysis::factor::factors;
 use crate::answer::SpeedRow;
 use crate::job::Communicator;
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Most of a link's rate that its calls reach. A machine's link with more than that is not the one that they use.
 const MOST: f64 = 1.1;
@@ -39,7 +39,7 @@ pub(super) struct RowKeys<'a> {
 /// Returns a row. Bytes over nanoseconds are GB/s.
 pub(super) fn of(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
     let (function, communicator) = (known.function.text(), known.communicator);
-    let (size, bus) = factors(known.function.kind(), FunctionName::of_text(&function), communicator.nranks);
+    let (size, bus) = factors(known.function.kind(), NcclName::of_text(&function), communicator.nranks);
     let times = &cell.transfers;
     let microseconds = |nanoseconds: f64| nanoseconds / 1e3;
     let over = |bytes: u64, time: u64, factor: Option<f64>| {
@@ -77,6 +77,6 @@ pub(super) fn of(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
 }
 
 /// Returns a name; an empty text where it is unknown.
-fn text(name: FunctionName) -> String {
-    if name == FunctionName::none() { String::new() } else { name.text() }
+fn text(name: NcclName) -> String {
+    if name == NcclName::none() { String::new() } else { name.text() }
 }

@@ -6,7 +6,7 @@
 use crate::analysis::steps::median;
 use crate::answer::{RankPair, SlowCommunicator, SpeedRow};
 use crate::job::Job;
-use common::name::FunctionName;
+use common::name::NcclName;
 use common::operation::{bus_factor, size_factor};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,10 +44,10 @@ fn bytes(row: &SpeedRow) -> f64 {
 }
 
 /// Returns a factor of a collective. Bytes of sends and receives are what a rank moves already.
-fn factor(row: &SpeedRow, of: fn(FunctionName, i32) -> Option<f64>) -> f64 {
+fn factor(row: &SpeedRow, of: fn(NcclName, i32) -> Option<f64>) -> f64 {
     match row.function.as_str() {
         "SendRecv" | "Exchange" | "AlltoAll" => 1.0,
-        function => of(FunctionName::of_text(function), row.nranks).unwrap_or(1.0),
+        function => of(NcclName::of_text(function), row.nranks).unwrap_or(1.0),
     }
 }
 

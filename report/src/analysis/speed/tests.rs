@@ -3,7 +3,7 @@
 use super::*;
 use crate::analysis::made::{call, collective, exchange, job, occurrence, play};
 use crate::stream::{Call, CallKind, Occurrence};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 fn rows(job: &Job, links: &Links, occurrences: &[Occurrence]) -> Vec<SpeedRow> {
     let mut speeds = Speeds::new();
@@ -139,7 +139,7 @@ fn many_sizes_are_powers_of_two_and_algorithms_stay_apart() {
     let mut all: Vec<Occurrence> =
         (0..16).map(|number| collective(&job, number, 0, "AllReduce", 1024 + number, &[0, 0], 100)).collect();
     for part in &mut all[3].parts {
-        part.call.algorithm = FunctionName::of(Some(c"TREE"));
+        part.call.algorithm = NcclName::of(Some(c"TREE"));
     }
     let rows = plain(&job, &all);
     let found: Vec<_> = rows.iter().map(|row| (row.from_bytes, row.to_bytes, &*row.algorithm, row.count)).collect();
@@ -197,7 +197,7 @@ fn a_baseline_is_joined_by_shape_function_and_size() {
     };
     let baseline = Baseline::of_json(&serde_json::to_string(&earlier).unwrap()).unwrap();
     let mut speed = Speed { rows: vec![row(22.0), SpeedRow { nnodes: 4, ..row(22.0) }], ..Speed::default() };
-    baseline.expect(&mut speed, "a.json");
+    baseline.add_to(&mut speed, "a.json");
     assert_eq!(speed.rows.iter().map(|row| row.expected).collect::<Vec<_>>(), [Some(44.0), None]);
     assert_eq!(speed.baseline.as_deref(), Some("a.json"));
     let error = Baseline::of_json("{}").unwrap_err();

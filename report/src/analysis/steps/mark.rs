@@ -1,7 +1,7 @@
 //! What a call says of the optimizer.
 
 use crate::job::RankOperation;
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Most bytes of a small call: norms, losses and flags are numbers, one or a few.
 pub(super) const SMALL: u64 = 1 << 10;
@@ -20,16 +20,13 @@ pub(super) enum Mark {
 /// The functions that calls are marked by.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MarkedFunctions {
-    reduce_scatter: FunctionName,
-    all_reduce: FunctionName,
+    reduce_scatter: NcclName,
+    all_reduce: NcclName,
 }
 
 impl Default for MarkedFunctions {
     fn default() -> Self {
-        Self {
-            reduce_scatter: FunctionName::of(Some(c"ReduceScatter")),
-            all_reduce: FunctionName::of(Some(c"AllReduce")),
-        }
+        Self { reduce_scatter: NcclName::of(Some(c"ReduceScatter")), all_reduce: NcclName::of(Some(c"AllReduce")) }
     }
 }
 

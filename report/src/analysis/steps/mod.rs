@@ -1,7 +1,7 @@
 //! The steps of the job: the user's regions, or what repeats.
 //!
-//! Three passes: a [`Survey`] looks at the tables' beginnings, a [`StepPlan`] decides what the steps are, and in the
-//! stream a follower finds each of them. A GPU's steps follow one another without a gap: a step ends with the begin of
+//! A [`Survey`] reads the tables' beginnings, a [`StepPlan`] decides what the steps are, and in the stream a follower
+//! finds each of them. A GPU's steps follow one another without a gap: a step ends with the begin of
 //! the next one's first call, the last step with the end of its own last call.
 
 mod accumulation;

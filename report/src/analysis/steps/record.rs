@@ -5,7 +5,7 @@ use super::follow::Follower;
 use super::per_step::{MergeStep, PerStep};
 use crate::analysis::series::ThinnedSeries;
 use crate::answer::{Part, SlowStep, Steps};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Longest list of lengths in the answer.
 const LENGTHS: usize = 1000;
@@ -21,7 +21,7 @@ struct Record {
     wait: i64,
     is_compared: bool,
     /// The GPU that others waited longest for, their waits, and the function in which most of them were.
-    worst: Option<(usize, i64, FunctionName)>,
+    worst: Option<(usize, i64, NcclName)>,
 }
 
 impl MergeStep for Record {
@@ -39,7 +39,7 @@ impl MergeStep for Record {
 struct Cost {
     step: Option<u64>,
     sum: i64,
-    by_function: Vec<(FunctionName, i64)>,
+    by_function: Vec<(NcclName, i64)>,
 }
 
 /// The steps behind the warm-up.
@@ -59,7 +59,7 @@ impl Records {
     }
 
     /// Takes in what others waited for a call of a GPU, in a step behind the warm-up or outside.
-    pub(crate) fn call(&mut self, gpu: usize, step: Option<u64>, function: FunctionName, cost: i64, is_compared: bool) {
+    pub(crate) fn call(&mut self, gpu: usize, step: Option<u64>, function: NcclName, cost: i64, is_compared: bool) {
         let (Some(of_gpu), Some(has_calls)) = (self.costs.get_mut(gpu), self.has_calls.get_mut(gpu)) else { return };
         *has_calls = true;
         if of_gpu.step != step {

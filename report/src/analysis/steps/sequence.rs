@@ -5,7 +5,7 @@ use super::token::{CallToken, Exchange, of_row};
 use crate::analysis::dimension::Tallies;
 use crate::job::{Job, RankOperation};
 use crate::stream::{MOST_BETWEEN, Together};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// An exchange to which more messages may come.
 #[derive(Debug)]
@@ -36,14 +36,14 @@ pub(super) struct Sequence {
     pub(super) is_cut: bool,
     rows: usize,
     open: Vec<OpenExchange>,
-    send: FunctionName,
+    send: NcclName,
     functions: MarkedFunctions,
 }
 
 impl Default for Sequence {
     fn default() -> Self {
         let (tokens, times, bytes, marks) = (Default::default(), vec![], vec![], vec![]);
-        let (open, send, functions) = (vec![], FunctionName::of(Some(c"Send")), MarkedFunctions::default());
+        let (open, send, functions) = (vec![], NcclName::of(Some(c"Send")), MarkedFunctions::default());
         Self { tokens, times, bytes, marks, is_cut: false, rows: 0, open, send, functions }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::job::{Job, RankOperation};
 use crate::stream::{Call, CallKind};
-use common::name::FunctionName;
+use common::name::NcclName;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
@@ -65,7 +65,7 @@ fn token(hash: u64) -> CallToken {
     ((hash >> 32) as u32 ^ hash as u32).min(u32::MAX - 1)
 }
 
-fn collective(own: u32, function: FunctionName, datatype: FunctionName, size: u64) -> [CallToken; 2] {
+fn collective(own: u32, function: NcclName, datatype: NcclName, size: u64) -> [CallToken; 2] {
     let what = u64::from(own) << 16 | u64::from(function.bits()) << 8 | u64::from(datatype.bits());
     [token(mix([what, 1, size])), token(mix([what, 2]))]
 }

@@ -1,4 +1,4 @@
-//! All parts of the answer that are counted by step: steps, budget, phases, and one step in detail.
+//! All parts of the answer that are counted by step: steps, budget, phases, stragglers, and steps in detail.
 
 use super::budget::Budgets;
 use super::dimension::Dimensions;
@@ -45,7 +45,7 @@ pub struct Stepwise<'a> {
     records: Records,
     /// Time without NCCL of each GPU's steps, microseconds.
     outside: Vec<ThinnedSeries>,
-    windows: JobPhases,
+    phases: JobPhases,
     costs: Costs,
     detail: SwimDetail,
     top: usize,
@@ -80,7 +80,7 @@ impl<'a> Stepwise<'a> {
             follower: Follower::new(job, plan),
             records: Records::new(job.gpus.len()),
             outside: vec![ThinnedSeries::default(); job.gpus.len()],
-            windows: JobPhases::new(job.gpus.len()),
+            phases: JobPhases::new(job.gpus.len()),
             detail: SwimDetail::new(job.gpus.len(), shown, usual, warm_up),
             top: options.top,
             shown,
@@ -138,7 +138,7 @@ impl<'a> Stepwise<'a> {
         ByStep {
             steps,
             budget,
-            phases: self.windows.answer(self.dimensions),
+            phases: self.phases.answer(self.dimensions),
             detail: self.detail,
             stragglers,
             own_shares,
@@ -190,7 +190,7 @@ impl Listener for Stepwise<'_> {
         self.records.call(call.gpu, counted, call.function, cost, judged.part.wait.is_some());
         self.budgets.call(job, judged, counted, dimension);
         self.end(call.gpu);
-        self.windows.call(judged, dimension, counted.is_some());
+        self.phases.call(judged, dimension, counted.is_some());
         self.detail.call(judged, step);
     }
 }

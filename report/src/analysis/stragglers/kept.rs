@@ -6,7 +6,7 @@
 
 use crate::analysis::steps::{CallToken, InStep};
 use crate::stream::{Call, CallKind, JudgedCall, Message};
-use common::name::FunctionName;
+use common::name::NcclName;
 use rustc_hash::FxHasher;
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -82,13 +82,13 @@ pub(super) enum Joins {
 /// Names of the collectives whose ranks all wait for each other.
 #[derive(Debug)]
 struct AllWaitNames {
-    together: [FunctionName; 3],
-    all_to_all: FunctionName,
+    together: [NcclName; 3],
+    all_to_all: NcclName,
 }
 
 impl AllWaitNames {
     fn new() -> Self {
-        let name = |text| FunctionName::of(Some(text));
+        let name = |text| NcclName::of(Some(text));
         Self { together: [c"AllReduce", c"AllGather", c"ReduceScatter"].map(name), all_to_all: name(c"AlltoAll") }
     }
 

@@ -2,7 +2,7 @@
 //! with clocks that nobody compared while the job ran.
 
 use crate::job;
-use crate::stream::Day;
+use crate::stream::BootClocks;
 use common::arrivals::Arrivals;
 use common::clock_tree::ClockTree;
 use common::lateness::{aligned, lateness};
@@ -76,13 +76,15 @@ impl Arrived {
             ));
         }
         scale(&mut own);
-        let day = Day::of(&own.iter().enumerate().map(process).collect::<Vec<_>>());
+        let boots = BootClocks::of(&own.iter().enumerate().map(process).collect::<Vec<_>>());
         let by_place: Vec<Arrivals> = (0..own.len())
-            .map(|place| own.get_mut(day.swapped(place)).map(|it| std::mem::take(&mut it.arrivals)).unwrap_or_default())
+            .map(|place| {
+                own.get_mut(boots.swapped(place)).map(|it| std::mem::take(&mut it.arrivals)).unwrap_or_default()
+            })
             .collect();
-        let tree = match day.clocks {
-            0 | 1 => ClockTree::new(&day.links),
-            _ => aligned(by_place.clone(), &day.links, &[], 1.0),
+        let tree = match boots.clocks {
+            0 | 1 => ClockTree::new(&boots.links),
+            _ => aligned(by_place.clone(), &boots.links, &[], 1.0),
         };
         let apart = (0..).take(own.len()).filter(|&place| tree.to_root(place, 0).is_none()).count();
         if apart > 0 {

@@ -6,7 +6,7 @@ use super::sums::{FunctionSums, is_others};
 use super::{parts, read};
 use crate::analysis::pairs;
 use crate::answer::Input;
-use crate::job::Links;
+use crate::job::{Links, Unreadable};
 use common::summary::{Summary, SummaryCommunicator, SummaryProcess, Transfers};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,8 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct Gathered {
     inputs: Vec<Input>,
+    /// Files that were left out.
+    unreadable: Vec<Unreadable>,
     /// The inputs by the processes in them.
     seen: FxHashMap<String, usize>,
     /// Each process by itself, without its operations, transfers and counters.
@@ -43,6 +45,7 @@ impl Gathered {
     pub(super) fn of_files(count: usize) -> Self {
         Self {
             inputs: vec![],
+            unreadable: vec![],
             seen: FxHashMap::default(),
             processes: vec![],
             sums: BTreeMap::new(),
@@ -57,22 +60,26 @@ impl Gathered {
     /// Adds a file.
     pub(super) fn add(&mut self, path: &Path) {
         let path_text = path.display().to_string();
-        let read = read::read(path).map_err(|error| error.to_string());
-        let read = read.and_then(|summary| self.check_processes(summary, &path_text));
+        let read = read::read(path).and_then(|summary| self.check_processes(summary, &path_text));
         let (processes, problem) = match read {
             Ok(summary) => (self.take(summary), None),
-            Err(problem) => (0, Some(problem)),
+            Err(error) => {
+                let problem = error.to_string();
+                self.unreadable.push(error);
+                (0, Some(problem))
+            }
         };
         self.inputs.push(Input { path: path_text, kind: "summary".into(), processes, problem });
     }
 
     /// Refuses a summary with a process of an earlier one.
-    fn check_processes(&mut self, summary: Summary, path: &str) -> Result<Summary, String> {
+    fn check_processes(&mut self, summary: Summary, path: &str) -> Result<Summary, Unreadable> {
         let identities: Vec<String> = summary.processes.iter().filter_map(identity).collect();
         for (identity, process) in identities.iter().zip(&summary.processes) {
             if let Some(earlier) = self.seen.get(identity).and_then(|&place| self.inputs.get(place)) {
                 let rank = process.origin.rank.map_or_else(String::new, |rank| format!(" (rank {rank})"));
-                return Err(format!("{path}: its process {}{rank} is already in {}", process.process, earlier.path));
+                let cause = format!("its process {}{rank} is already in {}", process.process, earlier.path);
+                return Err(Unreadable { file: path.to_owned(), place: None, cause });
             }
         }
         let place = self.inputs.len();
@@ -133,10 +140,10 @@ impl Gathered {
         count
     }
 
-    /// Returns the reports.
-    pub(super) fn finish(mut self, dimensions: &Dimensions<'_>, links: &Links) -> Result<Vec<OfJob>, Vec<Input>> {
+    /// Returns the reports, and the files that were left out.
+    pub(super) fn finish(mut self, dimensions: &Dimensions<'_>, links: &Links) -> (Vec<OfJob>, Vec<Unreadable>) {
         if self.processes.is_empty() {
-            return Err(self.inputs);
+            return (vec![], self.unreadable);
         }
         let merged = Summary::merge(self.processes.clone());
         let mut jobs = merged.apart(std::mem::take(&mut self.processes));
@@ -177,6 +184,6 @@ impl Gathered {
             };
             reports.push(OfJob { name, report: of_summaries.report(dimensions) });
         }
-        Ok(reports)
+        (reports, self.unreadable)
     }
 }

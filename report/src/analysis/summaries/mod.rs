@@ -14,24 +14,20 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::Input;
-use crate::job::Links;
+use crate::job::{Links, Unreadable};
 use gathered::Gathered;
 pub use of_job::{Dimensions, OfJob};
 use std::path::PathBuf;
 
 /// Reads summaries and returns a report for each job that they are of. Processes are of one job as `Summary` has it.
 ///
-/// A file that cannot be read, and one with a process that an earlier file has already, is left out:
-/// [`crate::answer::Complete::inputs`] has the reason.
-///
-/// # Errors
-/// The inputs with their problems, if none of them is a summary.
+/// A file that cannot be read, and one with a process that an earlier file has already, is left out, and returned
+/// beside the reports. Without any summary there is no report.
 pub fn report(
     paths: impl ExactSizeIterator<Item = PathBuf>,
     dimensions: &Dimensions<'_>,
     links: &Links,
-) -> Result<Vec<OfJob>, Vec<Input>> {
+) -> (Vec<OfJob>, Vec<Unreadable>) {
     let mut gathered = Gathered::of_files(paths.len());
     paths.for_each(|path| gathered.add(&path));
     gathered.finish(dimensions, links)

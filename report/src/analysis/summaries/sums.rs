@@ -1,7 +1,7 @@
 //! Sums of the operations of a communicator.
 
 use crate::answer::SpeedRow;
-use common::name::FunctionName;
+use common::name::NcclName;
 use common::operation::bus_factor;
 use common::summary::SummaryOperations;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl RankSum {
         let timed_bytes = self.bytes as f64 * self.timed as f64 / self.count as f64;
         // bytes per microsecond are 10^-3 GB/s
         let bandwidth = |factor: f64| timed_bytes * factor / self.kernel_time / 1e3;
-        let factor = bus_factor(FunctionName::of_text(function), nranks)
+        let factor = bus_factor(NcclName::of_text(function), nranks)
             .filter(|_| self.is_collective && enough && self.kernel_time > 0.0);
         SpeedRow {
             function: function.to_owned(),

@@ -3,7 +3,7 @@
 use super::path::{self, PathCall};
 use crate::answer::{Stretch, SwimBar};
 use crate::stream::JudgedCall;
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Most calls of all GPUs, some 40 MB.
 const CALLS: usize = 400_000;
@@ -12,7 +12,7 @@ const CALLS: usize = 400_000;
 #[derive(Debug)]
 struct SwimCall {
     communicator: u32,
-    function: FunctionName,
+    function: NcclName,
     sequence: Option<u64>,
     bytes: u64,
     occurrence: u64,

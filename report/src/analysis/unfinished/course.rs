@@ -2,7 +2,7 @@
 
 use crate::answer::Difference;
 use crate::stream::Call;
-use common::name::FunctionName;
+use common::name::NcclName;
 use std::collections::VecDeque;
 
 /// Most collectives between the first and the last rank that are kept for comparison. A stream of CUDA's takes some
@@ -12,9 +12,9 @@ const KEPT: usize = 1 << 14;
 /// A collective as ranks must agree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct AgreedCollective {
-    function: FunctionName,
+    function: NcclName,
     count: Option<u64>,
-    datatype: FunctionName,
+    datatype: NcclName,
 }
 
 impl AgreedCollective {
@@ -24,8 +24,7 @@ impl AgreedCollective {
 
     /// Returns whether the two are known to differ. Ranks of `AllGatherV` have counts of their own.
     fn differs(&self, other: &Self) -> bool {
-        let is_known =
-            |one: FunctionName, other: FunctionName| one != FunctionName::none() && other != FunctionName::none();
+        let is_known = |one: NcclName, other: NcclName| one != NcclName::none() && other != NcclName::none();
         let counts = self.count.zip(other.count).is_some_and(|(one, other)| one != other);
         self.function != other.function
             || (counts && self.function.text() != "AllGatherV")
@@ -36,7 +35,7 @@ impl AgreedCollective {
     fn text(&self) -> String {
         let function = self.function.text();
         let count = self.count.map(|count| count.to_string());
-        let datatype = (self.datatype != FunctionName::none()).then(|| self.datatype.text());
+        let datatype = (self.datatype != NcclName::none()).then(|| self.datatype.text());
         let of: Vec<String> = count.into_iter().chain(datatype).collect();
         if of.is_empty() { function } else { format!("{function} of {}", of.join(" ")) }
     }

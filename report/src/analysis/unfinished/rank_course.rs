@@ -1,11 +1,11 @@
 //! Where a rank of a communicator stands.
 
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// An operation by which people recognise where a rank stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stand {
-    pub(super) function: FunctionName,
+    pub(super) function: NcclName,
     pub(super) sequence: Option<u64>,
     pub(super) bytes: u64,
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::analysis::made::{call, exchange, job, judged, name, occurrence};
 use crate::stream::Call;
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// Plays these calls, one by one.
 fn unfinished(job: &Job, calls: impl IntoIterator<Item = Call>) -> Unfinished {
@@ -74,7 +74,7 @@ fn messages_may_differ_and_so_may_unknown_counts() {
         exchange(&job, 0, 0, &[(1, true, 16)]),
         exchange(&job, 0, 1, &[(0, false, 8)]),
         numbered(&job, 0, 0),
-        Call { count: None, datatype: FunctionName::none(), ..numbered(&job, 1, 0) },
+        Call { count: None, datatype: NcclName::none(), ..numbered(&job, 1, 0) },
     ];
     assert_eq!(unfinished(&job, calls).over, 1);
     let stuck = Call { unfinished: true, ..exchange(&job, 0, 1, &[(0, false, 8)]) };

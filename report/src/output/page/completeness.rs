@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 /// Writes the section.
 pub(super) fn of(complete: &Complete, names: &ReportNames<'_>) -> Markup {
-    let unread: Vec<_> = complete.inputs.iter().filter_map(|input| Some((input, input.problem.as_ref()?))).collect();
+    let unread: Vec<_> = complete.inputs.iter().filter_map(|input| input.problem.as_ref()).collect();
     section(
         "complete",
         "Is all there?",
@@ -18,7 +18,7 @@ pub(super) fn of(complete: &Complete, names: &ReportNames<'_>) -> Markup {
             @if !unread.is_empty() {
                 h3 { "Inputs that were left out" }
                 ul.problems {
-                @for (input, problem) in unread.iter().take(50) { li { b { (input.path) } ": " (problem) } }
+                @for problem in unread.iter().take(50) { li { (problem) } }
             }
                 @if unread.len() > 50 { p.note { "And " (count(unread.len() as u64 - 50)) " more." } }
             }

@@ -11,7 +11,7 @@
 //! | `timeline.rs`, `lanes.rs` | two steps in detail with the critical path |
 //! | `excess.rs`, `gains.rs` | what ranks cost a step |
 //! | `steps.rs`, `budget.rs`, `speed.rs`, `pairs.rs` | further pictures |
-//! | `phases.rs` to `completeness.rs` | sections for the other parts of the report |
+//! | `phases.rs`, `late.rs`, `communicators.rs`, `unfinished.rs`, `completeness.rs` | sections for other parts |
 //! | `costs.rs` | delay costs by GPU, in the section on waits |
 //! | `callbacks.rs`, `below.rs` | charts of the callbacks below operations of the step in detail |
 //! | `strip.rs` | a column for each GPU or node |

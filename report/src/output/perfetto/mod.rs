@@ -185,7 +185,7 @@ fn annotations(judged: &JudgedCall) -> Vec<Annotation> {
         all.extend([unsigned("sequence", sequence), unsigned("replay", replay.into())]);
     }
     for (name, value) in [("algorithm", call.algorithm), ("protocol", call.protocol)] {
-        if value != common::name::FunctionName::none() {
+        if value != common::name::NcclName::none() {
             all.push(text(name, value.text().to_string()));
         }
     }

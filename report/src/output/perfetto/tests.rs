@@ -3,7 +3,7 @@
 use super::*;
 use crate::job::{Communicator, Gpu, Member, TimedBy};
 use crate::stream::{Call, CallKind, RankPart};
-use common::name::FunctionName;
+use common::name::NcclName;
 
 /// `Trace`.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -28,15 +28,15 @@ fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judge
         rank: gpu as i32,
         gpu,
         kind: CallKind::Collective,
-        function: FunctionName::of(Some(c"AllReduce")),
+        function: NcclName::of(Some(c"AllReduce")),
         sequence: Some((7, 0)),
         bytes: 64,
         count: None,
-        datatype: FunctionName::none(),
+        datatype: NcclName::none(),
         root: None,
         messages: Box::default(),
-        algorithm: FunctionName::of(Some(c"RING")),
-        protocol: FunctionName::none(),
+        algorithm: NcclName::of(Some(c"RING")),
+        protocol: NcclName::none(),
         enqueued: 1_100,
         enqueued_own: 1_100,
         source: if span.is_some() { TimedBy::Stamps } else { TimedBy::Enqueue },

@@ -7,7 +7,7 @@ use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
 use crate::part_file::Unwritten;
 use crate::stream::{CallKind, JudgedCall};
-use common::name::FunctionName;
+use common::name::NcclName;
 use std::path::Path;
 
 /// Name of the operations' table.
@@ -98,7 +98,7 @@ impl<W: SheetWriter> Onlooker for OperationSheet<W> {
 }
 
 fn sheet(rows: &[CallRow]) -> Sheet {
-    let name = |name: FunctionName| (name != FunctionName::none()).then(|| name.text());
+    let name = |name: NcclName| (name != NcclName::none()).then(|| name.text());
     let span = |row: &CallRow, place: usize| row.judged.part.span.map(|span| span[place]);
     ColumnRows::new(NAME, rows)
         .count("occurrence", |row| row.judged.occurrence)
@@ -165,15 +165,15 @@ mod tests {
             rank: 3,
             gpu: 0,
             kind: CallKind::Collective,
-            function: FunctionName::of(Some(c"AllReduce")),
+            function: NcclName::of(Some(c"AllReduce")),
             sequence: Some((number, 0)),
             bytes: 64,
             count: None,
-            datatype: FunctionName::none(),
+            datatype: NcclName::none(),
             root: None,
             messages: [].into(),
-            algorithm: FunctionName::of(Some(c"RING")),
-            protocol: FunctionName::none(),
+            algorithm: NcclName::of(Some(c"RING")),
+            protocol: NcclName::none(),
             enqueued: -5,
             enqueued_own: 0,
             source: TimedBy::Stamps,

@@ -13,7 +13,7 @@ const UNKNOWN: u64 = 36_525 * TIME_OF_DAY;
 
 /// The links of processes to the process whose machine booted first, so that no time lies before 0.
 #[derive(Debug)]
-pub(crate) struct Day {
+pub(crate) struct BootClocks {
     /// Links by place in the clock tree.
     pub(crate) links: Vec<Option<ParentLink>>,
     /// The process that has the tree's first place; process 0 has this process' place.
@@ -22,19 +22,19 @@ pub(crate) struct Day {
     pub(crate) clocks: usize,
 }
 
-impl Day {
+impl BootClocks {
     /// Relates the clocks of these processes.
     pub(crate) fn of(processes: &[Process]) -> Self {
         // without a time of day the clock is taken for that of the first boot
         let known: Vec<Option<i128>> = processes.iter().map(boot).collect();
         let root = (0..processes.len()).min_by_key(|&it| known[it].unwrap_or(i128::MAX)).unwrap_or(0);
-        let mut day = Self { links: Vec::new(), root, clocks: 0 };
+        let mut boots = Self { links: Vec::new(), root, clocks: 0 };
         // clocks found so far: a process that reads each, and its place
         let mut clocks: Vec<usize> = Vec::new();
         for own in 0..processes.len() {
-            let process = day.swapped(own);
+            let process = boots.swapped(own);
             let first = clocks.iter().copied().find(|&other| {
-                let other = day.swapped(other);
+                let other = boots.swapped(other);
                 is_one([&processes[other], &processes[process]], [known[other], known[process]])
             });
             let (parent, parents, error) = match (first, known[process].zip(known[root])) {
@@ -46,10 +46,10 @@ impl Day {
                 clocks.push(own);
             }
             let link = |parent| ParentLink { parent, begin: None, end: ClockOffset { own: 0, parents, error } };
-            day.links.push(u32::try_from(parent).ok().map(link));
+            boots.links.push(u32::try_from(parent).ok().map(link));
         }
-        day.clocks = clocks.len();
-        day
+        boots.clocks = clocks.len();
+        boots
     }
 
     /// Returns the place of a process in the clock tree, and the process of a place.
@@ -97,12 +97,12 @@ mod tests {
             process(None, "n", 103 * second, 93 * second - 5),
             process(None, "o", 0, 7),
         ];
-        let day = Day::of(&processes);
-        assert_eq!(day.clocks, 3);
+        let boots = BootClocks::of(&processes);
+        assert_eq!(boots.clocks, 3);
         // process 2 booted first: it and process 0 change places
         let links: Vec<_> =
-            day.links.iter().flatten().map(|link| (link.parent, link.end.parents, link.end.error)).collect();
+            boots.links.iter().flatten().map(|link| (link.parent, link.end.parents, link.end.error)).collect();
         assert_eq!(links, [(0, 0, TIME_OF_DAY), (0, 40 * second, TIME_OF_DAY), (1, 0, 0), (0, 0, 0), (0, 0, UNKNOWN)]);
-        assert_eq!([0, 1, 2, 3].map(|process| day.swapped(process)), [2, 1, 0, 3]);
+        assert_eq!([0, 1, 2, 3].map(|process| boots.swapped(process)), [2, 1, 0, 3]);
     }
 }
