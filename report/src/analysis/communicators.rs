@@ -108,7 +108,7 @@ impl Listener for Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{collective, exchange, job, occurrence, play};
+    use crate::analysis::tests::occurrences::{collective, exchange, job, occurrence, play};
     use crate::answer::Origin;
 
     #[test]

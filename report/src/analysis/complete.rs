@@ -173,7 +173,7 @@ impl Listener for Incompleteness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{collective, exchange, job, occurrence, play};
+    use crate::analysis::tests::occurrences::{collective, exchange, job, occurrence, play};
     use crate::job::TimedBy;
 
     #[test]

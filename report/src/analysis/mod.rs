@@ -6,10 +6,6 @@ pub mod complete;
 pub mod dimension;
 pub mod factor;
 pub mod late;
-#[cfg(test)]
-mod made;
-#[cfg(test)]
-pub(crate) mod maker;
 pub mod onlooker;
 pub mod pairs;
 pub mod phases;
@@ -23,7 +19,8 @@ pub mod stepwise;
 pub mod stragglers;
 pub mod summaries;
 pub mod swim;
-#[cfg(test)]
-mod through;
 pub mod unfinished;
 pub mod whole;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -32,7 +32,7 @@ fn are_distinct(ranks: &[u32]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::maker::job;
+    use crate::analysis::tests::calls::job;
 
     #[test]
     fn the_launcher_or_the_world_numbers_the_ranks() {

@@ -1,7 +1,7 @@
 //! Guesses of whole jobs.
 
 use super::*;
-use crate::analysis::maker::{job, name};
+use crate::analysis::tests::calls::{job, name};
 
 fn collectives(function: &str, count: u64, bytes: u64) -> Tally {
     Tally { collectives: [(name(function), [count, count * bytes])].into(), ..Tally::default() }

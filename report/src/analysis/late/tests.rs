@@ -1,7 +1,7 @@
 //! Jobs of known delays.
 
 use super::*;
-use crate::analysis::made::{collective, job, judged, play};
+use crate::analysis::tests::occurrences::{collective, job, judged, play};
 use crate::stream::Occurrence;
 
 fn late(job: &Job, occurrences: &[Occurrence]) -> Late {

@@ -1,7 +1,7 @@
 //! Pairs of known times and rates.
 
 use super::*;
-use crate::analysis::made::{exchange, job, occurrence, play};
+use crate::analysis::tests::occurrences::{exchange, job, occurrence, play};
 use crate::answer::PartKind;
 
 fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f64>) -> Transfers {

@@ -203,7 +203,7 @@ impl DimensionTransfers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{collective, job, judged};
+    use crate::analysis::tests::occurrences::{collective, job, judged};
     use crate::stream::Occurrence;
 
     fn add(transfers: &mut StepTransfers, job: &Job, occurrence: &Occurrence, step: Option<u64>) {

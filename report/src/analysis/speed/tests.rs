@@ -1,7 +1,7 @@
 //! Rows of known times.
 
 use super::*;
-use crate::analysis::made::{call, collective, exchange, job, occurrence, play};
+use crate::analysis::tests::occurrences::{call, collective, exchange, job, occurrence, play};
 use crate::stream::{Call, CallKind, Occurrence};
 use common::name::NcclName;
 

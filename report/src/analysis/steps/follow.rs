@@ -211,8 +211,8 @@ impl GpuState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::maker::{collective, job};
     use crate::analysis::steps::Survey;
+    use crate::analysis::tests::calls::{collective, job};
     use crate::job::StepRegions;
 
     /// Regions without calls begin when the host enters them, others with their first call on the GPU.

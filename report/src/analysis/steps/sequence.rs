@@ -130,8 +130,8 @@ fn close(open: &OpenExchange, job: &Job, tallies: &mut Tallies) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::maker::{collective, exchange, job, name, rows};
     use crate::analysis::steps::token::{OwnCommunicators, of_call};
+    use crate::analysis::tests::calls::{collective, exchange, job, name, rows};
 
     /// Two exchanges of one group whose rows mix, a collective among them, and two lone sends.
     #[test]

@@ -1,7 +1,7 @@
 //! Jobs that stand still, and jobs that do not.
 
 use super::*;
-use crate::analysis::made::{call, exchange, job, judged, name, occurrence};
+use crate::analysis::tests::occurrences::{call, exchange, job, judged, name, occurrence};
 use crate::stream::Call;
 use common::name::NcclName;
 

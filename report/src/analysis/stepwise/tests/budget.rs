@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{answer, two};
-use crate::analysis::maker::collective;
+use crate::analysis::tests::calls::collective;
 use crate::answer::GpuBudget;
 
 /// Steps of 1,000 ns on one GPU of two, each: `tp` from 0 to 300, waiting until 100; `dp` from 200 to 500, waiting

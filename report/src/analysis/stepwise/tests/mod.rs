@@ -5,8 +5,8 @@ mod steps;
 mod stream;
 
 use super::*;
-use crate::analysis::maker::{Rows, collective, job};
 use crate::analysis::steps::Survey;
+use crate::analysis::tests::calls::{Rows, collective, job};
 use crate::answer::Swim;
 use crate::job::{Links, StepRegions};
 

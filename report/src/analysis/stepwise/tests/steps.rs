@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{answer, both, swim, training, two};
-use crate::analysis::maker::{collective, exchange, job};
+use crate::analysis::tests::calls::{collective, exchange, job};
 use crate::answer::StepSource;
 use crate::job::StepRegions;
 

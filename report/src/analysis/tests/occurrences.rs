@@ -4,13 +4,13 @@ use crate::job::{Communicator, Gpu, Job, Member, Process, TimedBy};
 use crate::stream::{Call, CallKind, ComparedRanks, JudgedCall, Listener, Message, Occurrence, RankPart};
 use common::name::NcclName;
 
-pub(super) fn name(text: &str) -> NcclName {
+pub(in crate::analysis) fn name(text: &str) -> NcclName {
     NcclName::of_text(text)
 }
 
 /// Returns a job of GPUs on these nodes, a process each, with communicators of these GPUs. Their ids are 1, 2 and so
 /// on.
-pub(super) fn job(nodes: &[usize], communicators: &[&[usize]]) -> Job {
+pub(in crate::analysis) fn job(nodes: &[usize], communicators: &[&[usize]]) -> Job {
     let process = |(rank, node): (usize, &usize)| Process {
         id: format!("{rank:016x}"),
         file: format!("rank{rank}.bin"),
@@ -37,7 +37,7 @@ pub(super) fn job(nodes: &[usize], communicators: &[&[usize]]) -> Job {
 }
 
 /// Returns a call of a rank of a communicator, enqueued at time 0.
-pub(super) fn call(job: &Job, communicator: usize, rank: usize, function: &str, bytes: u64) -> Call {
+pub(in crate::analysis) fn call(job: &Job, communicator: usize, rank: usize, function: &str, bytes: u64) -> Call {
     Call {
         communicator,
         rank: rank as i32,
@@ -64,7 +64,12 @@ pub(super) fn call(job: &Job, communicator: usize, rank: usize, function: &str, 
 }
 
 /// Returns a call that sends and receives these messages: peer, whether it sends, bytes.
-pub(super) fn exchange(job: &Job, communicator: usize, rank: usize, messages: &[(i32, bool, u64)]) -> Call {
+pub(in crate::analysis) fn exchange(
+    job: &Job,
+    communicator: usize,
+    rank: usize,
+    messages: &[(i32, bool, u64)],
+) -> Call {
     let sum = |is_send| messages.iter().filter(|message| message.1 == is_send).map(|message| message.2).sum::<u64>();
     let function = match messages {
         [(_, true, _)] => "Send",
@@ -78,7 +83,7 @@ pub(super) fn exchange(job: &Job, communicator: usize, rank: usize, messages: &[
 }
 
 /// Returns the occurrence of these calls with their begins and ends, compared with an error of `likely`.
-pub(super) fn occurrence(number: u64, calls: Vec<(Call, [i64; 2])>, likely: i64) -> Occurrence {
+pub(in crate::analysis) fn occurrence(number: u64, calls: Vec<(Call, [i64; 2])>, likely: i64) -> Occurrence {
     let latest_start = calls.iter().map(|(_, span)| span[0]).max().unwrap();
     let latest_stop = calls.iter().map(|(_, span)| span[1]).max().unwrap();
     let mut order: Vec<usize> = (0..calls.len()).collect();
@@ -100,7 +105,7 @@ pub(super) fn occurrence(number: u64, calls: Vec<(Call, [i64; 2])>, likely: i64)
 }
 
 /// Returns a collective of all ranks of a communicator, with their begins and the common end.
-pub(super) fn collective(
+pub(in crate::analysis) fn collective(
     job: &Job,
     number: u64,
     communicator: usize,
@@ -117,7 +122,7 @@ pub(super) fn collective(
 }
 
 /// Returns the calls of an occurrence with the verdicts on them.
-pub(super) fn judged(occurrence: &Occurrence) -> Vec<JudgedCall> {
+pub(in crate::analysis) fn judged(occurrence: &Occurrence) -> Vec<JudgedCall> {
     let of = |(place, part): (usize, &RankPart)| {
         let compared = occurrence.compared;
         let last = compared.and_then(|compared| compared.last) == Some(place);
@@ -136,7 +141,7 @@ pub(super) fn judged(occurrence: &Occurrence) -> Vec<JudgedCall> {
 }
 
 /// Plays occurrences to a listener: each of them, and then its calls.
-pub(super) fn play(listener: &mut impl Listener, job: &Job, occurrences: &[Occurrence]) {
+pub(in crate::analysis) fn play(listener: &mut impl Listener, job: &Job, occurrences: &[Occurrence]) {
     for occurrence in occurrences {
         listener.occurrence(job, occurrence);
         judged(occurrence).iter().for_each(|judged| listener.call(job, judged));

@@ -1,10 +1,10 @@
 //! Made jobs through the stream, with closed-form answers.
 
-use super::complete::{Incompleteness, MachineClocks};
-use super::late::WaitListener;
-use super::pairs::Messages;
-use super::speed::Speeds;
-use super::unfinished::Courses;
+use crate::analysis::complete::{Incompleteness, MachineClocks};
+use crate::analysis::late::WaitListener;
+use crate::analysis::pairs::Messages;
+use crate::analysis::speed::Speeds;
+use crate::analysis::unfinished::Courses;
 use crate::answer::{Complete, Late, Part, RankPair, SpeedRow, Unfinished};
 use crate::job::Links;
 use crate::made::{self, MS, MadeJob, Maker, Start, US};
