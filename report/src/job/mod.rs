@@ -9,6 +9,7 @@ mod options;
 mod ranks;
 mod spans;
 mod table;
+mod unreadable;
 
 pub use communicator::{Communicator, Member};
 pub use gpu::{Gpu, Process};
@@ -17,7 +18,8 @@ pub use links::{Links, OfMachine, reduces_in_network};
 pub use operation::{RankOperation, Time, TimedBy};
 pub use options::{DimensionRule, Options};
 pub use spans::{Kernels, StepRegions};
-pub use table::{OperationTables, ProcessOperations, Unreadable};
+pub use table::{OperationTables, ProcessOperations};
+pub use unreadable::Unreadable;
 
 use std::collections::{BTreeMap, BTreeSet};
 

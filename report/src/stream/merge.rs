@@ -43,7 +43,7 @@ pub fn run(
         names,
         collectives: Collectives::default(),
         exchanges: Exchanges::default(),
-        counts: StreamCounts { clock_error: clocks.error(), ..StreamCounts::default() },
+        counts: StreamCounts::default(),
         age: 0,
         occurrences: 0,
         listeners,
@@ -54,9 +54,8 @@ pub fn run(
         let Some(reading) = readings.get_mut(process) else { continue };
         let row =
             reading.read((&places, clocks, &names), &mut order, |order, place, held| merge.add(order, place, held))?;
-        if let TableRow::Operation(operation, is_known) = row {
+        if let TableRow::Operation(_, is_known) = row {
             merge.counts.operations += 1;
-            merge.counts.untimed += u64::from(!operation.source.is_gpu());
             merge.counts.foreign += u64::from(!is_known);
         }
     }
@@ -149,11 +148,6 @@ impl MergedOperations<'_, '_> {
     fn count(&mut self, occurrence: &Occurrence) {
         let counts = &mut self.counts;
         *if occurrence.is_whole { &mut counts.matched } else { &mut counts.unmatched } += 1;
-        if occurrence.compared.is_some() {
-            counts.compared += 1;
-            for part in occurrence.parts.iter().filter(|part| part.wait.is_some_and(|wait| wait > 0)) {
-                counts.wait_errors.add(part.likely.unsigned_abs());
-            }
-        }
+        counts.compared += u64::from(occurrence.compared.is_some());
     }
 }

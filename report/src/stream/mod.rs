@@ -37,7 +37,7 @@ mod together;
 pub(crate) use boot_clocks::BootClocks;
 pub use call::{Call, CallKind, Message};
 pub use clocks::CommonClock;
-pub use counts::{Errors, StreamCounts};
+pub use counts::StreamCounts;
 pub use in_memory::InMemory;
 pub use listener::{JudgedCall, Listener};
 pub use merge::run;

@@ -3,18 +3,18 @@
 
 use super::memory::Memory;
 
-/// A thread's lane and its mark inside one callback.
-type LaneMark = (usize, u64);
+/// A thread's list and its mark inside one callback.
+type ListMark = (usize, u64);
 
 /// Threads that were inside a callback when the period began and have not been seen outside since.
 ///
 /// When no thread is left, memory holds all records whose places in the order were given out before the period.
 #[derive(Debug, Default)]
 pub(super) struct TapGrace {
-    inside: Vec<LaneMark>,
+    inside: Vec<ListMark>,
     /// Callbacks that are no longer waited for. Mostly a signal handler has left the callback (siglongjmp), and the
     /// thread has made no other callback since.
-    given_up: Vec<LaneMark>,
+    given_up: Vec<ListMark>,
 }
 
 impl TapGrace {
@@ -40,8 +40,8 @@ impl TapGrace {
     }
 }
 
-fn is_inside(memory: &Memory, &(lane, mark): &LaneMark) -> bool {
-    memory.mark(lane) == Some(mark)
+fn is_inside(memory: &Memory, &(list, mark): &ListMark) -> bool {
+    memory.mark(list) == Some(mark)
 }
 
 #[cfg(test)]

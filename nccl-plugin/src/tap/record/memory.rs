@@ -29,7 +29,7 @@ struct Chunk {
 // SAFETY: the chunk consists of atomics, valid as zeros, and of records that are read only once written; none needs
 // drop.
 unsafe impl Zeroed for Chunk {}
-// SAFETY: the thread that owns the lane writes a record before it raises `used` above it, and others read records below
+// SAFETY: the thread that owns the list writes a record before it raises `used` above it, and others read records below
 // `used` only. A chunk is written again after the only reader, which has read it, has put it into the free list.
 unsafe impl Sync for Chunk {}
 
@@ -42,7 +42,7 @@ struct ChunkList {
     mark: AtomicU64,
 }
 
-// SAFETY: the lane consists of atomic integers, which are valid as zeros and need no drop.
+// SAFETY: the list consists of atomic integers, which are valid as zeros and need no drop.
 unsafe impl Zeroed for ChunkList {}
 
 /// All chunks of the recording.
@@ -55,22 +55,22 @@ pub(super) struct Memory {
     /// given back between a load and the exchange (ABA).
     free: AtomicU64,
     in_use: AtomicU32,
-    lanes: Mapping<ChunkList>,
+    lists: Mapping<ChunkList>,
 }
 
 /// Marks the calling thread as inside a callback until this is dropped.
 #[derive(Debug)]
 pub(super) struct InsideCallback<'a> {
     memory: &'a Memory,
-    lane: &'a ChunkList,
+    list: &'a ChunkList,
     thread: u32,
 }
 
 impl Drop for InsideCallback<'_> {
     fn drop(&mut self) {
-        let mark = self.lane.mark.load(Ordering::Relaxed);
+        let mark = self.list.mark.load(Ordering::Relaxed);
         // even also if a signal handler has made a callback inside this one
-        self.lane.mark.store(mark & !1, Ordering::Release);
+        self.list.mark.store(mark & !1, Ordering::Release);
     }
 }
 
@@ -83,11 +83,11 @@ impl InsideCallback<'_> {
     /// Keeps a record. Returns false if there is no memory.
     #[inline]
     pub(super) fn push(&self, record: Record) -> bool {
-        let Self { memory, lane, .. } = self;
-        let last = memory.chunk(lane.last.load(Ordering::Relaxed));
+        let Self { memory, list, .. } = self;
+        let last = memory.chunk(list.last.load(Ordering::Relaxed));
         let Some(chunk) = last
             .filter(|chunk| (chunk.used.load(Ordering::Relaxed) as usize) < RECORDS)
-            .or_else(|| memory.extend(lane))
+            .or_else(|| memory.extend(list))
         else {
             return false;
         };
@@ -110,7 +110,7 @@ impl Memory {
             fresh,
             free: AtomicU64::new(0),
             in_use,
-            lanes: Mapping::new(MOST_THREADS)?,
+            lists: Mapping::new(MOST_THREADS)?,
         })
     }
 
@@ -118,28 +118,28 @@ impl Memory {
     /// place in the order after this call.
     #[inline]
     pub(super) fn enter(&self) -> Option<InsideCallback<'_>> {
-        // a cell belongs to one thread at a time, and so does the lane with its number
+        // a cell belongs to one thread at a time, and so does the list with its number
         let (cell, number) = ThreadCell::current()?;
-        let lane = self.lanes.get(number)?;
+        let list = self.lists.get(number)?;
         // odd also after a callback that a signal handler has left by siglongjmp, whose mark is still odd
-        let mark = lane.mark.load(Ordering::Relaxed);
-        lane.mark.store(mark.wrapping_add(2) | 1, Ordering::Release);
-        Some(InsideCallback { memory: self, lane, thread: cell.thread() })
+        let mark = list.mark.load(Ordering::Relaxed);
+        list.mark.store(mark.wrapping_add(2) | 1, Ordering::Release);
+        Some(InsideCallback { memory: self, list, thread: cell.thread() })
     }
 
     /// Returns the marks of all threads that have entered so far: odd inside a callback, different in each callback.
     pub(super) fn marks(&self) -> impl Iterator<Item = u64> {
-        self.lanes().iter().map(|lane| lane.mark.load(Ordering::Acquire))
+        self.lists().iter().map(|list| list.mark.load(Ordering::Acquire))
     }
 
-    /// Returns the mark of a thread, by its lane.
-    pub(super) fn mark(&self, lane: usize) -> Option<u64> {
-        Some(self.lanes.get(lane)?.mark.load(Ordering::Acquire))
+    /// Returns the mark of a thread, by its list.
+    pub(super) fn mark(&self, list: usize) -> Option<u64> {
+        Some(self.lists.get(list)?.mark.load(Ordering::Acquire))
     }
 
-    /// Returns the lanes of all threads that have entered so far, and perhaps more.
-    fn lanes(&self) -> &[ChunkList] {
-        &self.lanes[..ThreadCell::all().count().min(self.lanes.len())]
+    /// Returns the lists of all threads that have entered so far, and perhaps more.
+    fn lists(&self) -> &[ChunkList] {
+        &self.lists[..ThreadCell::all().count().min(self.lists.len())]
     }
 
     /// Returns whether more than half of the chunks are in use.
@@ -147,32 +147,32 @@ impl Memory {
         self.in_use.load(Ordering::Relaxed) as usize > self.chunks.len() / 2
     }
 
-    /// Appends a chunk to the lane.
+    /// Appends a chunk to the list.
     #[cold]
-    fn extend(&self, lane: &ChunkList) -> Option<&Chunk> {
+    fn extend(&self, list: &ChunkList) -> Option<&Chunk> {
         let number = self.take()?;
         let chunk = self.chunk(number)?;
         chunk.next.store(0, Ordering::Relaxed);
         chunk.used.store(0, Ordering::Relaxed);
-        self.go_on(lane, number, || {});
+        self.go_on(list, number, || {});
         Some(chunk)
     }
 
-    /// Makes `number` the lane's last chunk. Tests pass `amid`: it runs at the point at which a signal handler that
+    /// Makes `number` the list's last chunk. Tests pass `amid`: it runs at the point at which a signal handler that
     /// leaves the callback does most harm.
     #[inline]
-    fn go_on(&self, lane: &ChunkList, number: u32, amid: impl FnOnce()) {
-        let before = self.chunk(lane.last.load(Ordering::Relaxed));
+    fn go_on(&self, list: &ChunkList, number: u32, amid: impl FnOnce()) {
+        let before = self.chunk(list.last.load(Ordering::Relaxed));
         // `last` comes first: if a signal handler leaves the callback, the thread must not go on in a chunk with a
         // successor, which the reader may give back. A thread that left right after this store goes on in chunks that
         // nobody reads; their records count as lost.
-        lane.last.store(number, Ordering::Relaxed);
+        list.last.store(number, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
         amid();
         match before {
             // from here on the reader may give back the chunk before
             Some(before) => before.next.store(number, Ordering::Release),
-            None => lane.first.store(number, Ordering::Release),
+            None => list.first.store(number, Ordering::Release),
         }
     }
 
@@ -216,25 +216,25 @@ impl Memory {
     }
 }
 
-/// The position up to which each lane was read: the number of its chunk and the next record there. There is one reader
+/// The position up to which each list was read: the number of its chunk and the next record there. There is one reader
 /// at a time.
 #[derive(Debug, Default)]
 pub(super) struct ChunkReader(Vec<(u32, u32)>);
 
 impl ChunkReader {
-    /// Returns the number of lanes known by now.
-    pub(super) fn lanes(&mut self, memory: &Memory) -> usize {
-        let lanes = memory.lanes().len();
-        self.0.resize(lanes.max(self.0.len()), (0, 0));
-        lanes
+    /// Returns the number of lists known by now.
+    pub(super) fn lists(&mut self, memory: &Memory) -> usize {
+        let lists = memory.lists().len();
+        self.0.resize(lists.max(self.0.len()), (0, 0));
+        lists
     }
 
-    /// Returns the next record of a lane, in the order in which the thread made them. It remains the next one until
+    /// Returns the next record of a list, in the order in which the thread made them. It remains the next one until
     /// [`ChunkReader::pass`].
-    pub(super) fn next(&mut self, memory: &Memory, lane: usize) -> Option<Record> {
-        let (number, next) = self.0.get_mut(lane)?;
+    pub(super) fn next(&mut self, memory: &Memory, list: usize) -> Option<Record> {
+        let (number, next) = self.0.get_mut(list)?;
         if *number == 0 {
-            *number = memory.lanes.get(lane)?.first.load(Ordering::Acquire);
+            *number = memory.lists.get(list)?.first.load(Ordering::Acquire);
         }
         loop {
             let chunk = memory.chunk(*number)?;
@@ -253,8 +253,8 @@ impl ChunkReader {
     }
 
     /// Goes past the record that [`ChunkReader::next`] returned last.
-    pub(super) fn pass(&mut self, lane: usize) {
-        if let Some((_, next)) = self.0.get_mut(lane) {
+    pub(super) fn pass(&mut self, list: usize) {
+        if let Some((_, next)) = self.0.get_mut(list) {
             *next += 1;
         }
     }
@@ -269,18 +269,18 @@ mod tests {
         Record { sequence, time: 0, thread: 1, rank: 0, what: CallbackFields::Stop { handle: sequence } }
     }
 
-    /// Returns the records of all lanes.
+    /// Returns the records of all lists.
     fn read(memory: &Memory, reader: &mut ChunkReader) -> Vec<Vec<u64>> {
-        let lanes = reader.lanes(memory);
-        let mut all = |lane| {
+        let lists = reader.lists(memory);
+        let mut all = |list| {
             std::iter::from_fn(|| {
-                let record = reader.next(memory, lane)?;
-                reader.pass(lane);
+                let record = reader.next(memory, list)?;
+                reader.pass(list);
                 Some(record.sequence)
             })
             .collect()
         };
-        (0..lanes).map(&mut all).collect()
+        (0..lists).map(&mut all).collect()
     }
 
     #[test]
@@ -298,10 +298,10 @@ mod tests {
         while push(0) {}
         assert!(!push(0));
         let mut reader = ChunkReader::default();
-        let lanes = read(&memory, &mut reader);
-        assert!(lanes.iter().map(Vec::len).sum::<usize>() >= 2 * (RECORDS * 2 + 5));
+        let lists = read(&memory, &mut reader);
+        assert!(lists.iter().map(Vec::len).sum::<usize>() >= 2 * (RECORDS * 2 + 5));
         assert!(
-            lanes.iter().all(|lane| lane.windows(2).all(|pair| pair[0] + 1 == pair[1] || pair[1] % 1_000_000 == 0))
+            lists.iter().all(|list| list.windows(2).all(|pair| pair[0] + 1 == pair[1] || pair[1] % 1_000_000 == 0))
         );
         // four chunks were read to their ends and have a successor
         assert!(!memory.is_pressed() && push(7));
@@ -337,12 +337,12 @@ mod tests {
         let memory = Memory::new(4 * 16 * 1024).unwrap();
         let inside = memory.enter().unwrap();
         assert!(inside.push(record(0)));
-        let first = inside.lane.last.load(Ordering::Relaxed);
+        let first = inside.list.last.load(Ordering::Relaxed);
         let number = memory.take().unwrap();
-        memory.go_on(inside.lane, number, || {
+        memory.go_on(inside.list, number, || {
             let behind = memory.chunk(first).unwrap().next.load(Ordering::Relaxed);
             assert_eq!(
-                (behind, inside.lane.last.load(Ordering::Relaxed)),
+                (behind, inside.list.last.load(Ordering::Relaxed)),
                 (0, number),
                 "it goes on in a chunk that may be given back"
             );

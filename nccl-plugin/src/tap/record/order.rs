@@ -17,8 +17,8 @@ pub(super) struct ReadOrder {
 impl ReadOrder {
     /// Returns whether there is a record with a place below `horizon`.
     pub(super) fn has(&mut self, memory: &Memory, horizon: u64) -> bool {
-        let mut lanes = 0..self.reader.lanes(memory);
-        lanes.any(|lane| self.reader.next(memory, lane).is_some_and(|record| record.sequence < horizon))
+        let mut lists = 0..self.reader.lists(memory);
+        lists.any(|list| self.reader.next(memory, list).is_some_and(|record| record.sequence < horizon))
     }
 
     /// Takes all records with places below `horizon`, and says of each whether it is late: an earlier call has taken
@@ -34,15 +34,15 @@ impl ReadOrder {
     ) -> io::Result<()> {
         let Self { reader, horizon: before } = self;
         let head =
-            |reader: &mut ChunkReader, lane| reader.next(memory, lane).map(|record| Reverse((record.sequence, lane)));
-        let mut order: BinaryHeap<_> = (0..reader.lanes(memory)).filter_map(|lane| head(reader, lane)).collect();
-        while let Some(Reverse((sequence, lane))) = order.pop() {
+            |reader: &mut ChunkReader, list| reader.next(memory, list).map(|record| Reverse((record.sequence, list)));
+        let mut order: BinaryHeap<_> = (0..reader.lists(memory)).filter_map(|list| head(reader, list)).collect();
+        while let Some(Reverse((sequence, list))) = order.pop() {
             if sequence >= horizon {
                 break;
             }
-            let Some(record) = reader.next(memory, lane) else { break };
-            reader.pass(lane);
-            order.extend(head(reader, lane));
+            let Some(record) = reader.next(memory, list) else { break };
+            reader.pass(list);
+            order.extend(head(reader, list));
             take(record, sequence < *before)?;
         }
         *before = horizon.max(*before);

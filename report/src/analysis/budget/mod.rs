@@ -2,12 +2,12 @@
 //! nanoseconds, and add up to the steps' length.
 
 mod computation;
-mod lane;
+mod gpu_queue;
 mod longest;
 mod shares;
 mod sweep;
 
-pub(crate) use lane::EndedGpuStep;
+pub(crate) use gpu_queue::EndedGpuStep;
 
 use crate::analysis::dimension::Dimensions;
 use crate::analysis::factor::{factors, moved};
@@ -16,7 +16,7 @@ use crate::answer::{Budget, GpuBudget, Part};
 use crate::job::{Job, Kernels, Links};
 use crate::stream::{Call, JudgedCall};
 use computation::Computation;
-use lane::GpuQueue;
+use gpu_queue::GpuQueue;
 use longest::Longest;
 use shares::{CountedCall, DimensionShares};
 
@@ -32,7 +32,7 @@ struct Total {
 /// The budgets of all GPUs on their way.
 #[derive(Debug)]
 pub(crate) struct Budgets {
-    lanes: Vec<GpuQueue>,
+    queues: Vec<GpuQueue>,
     totals: Vec<Total>,
     shares: DimensionShares,
     longest: Longest,
@@ -57,9 +57,9 @@ impl Budgets {
         common: &dyn Fn(usize, u64) -> i64,
     ) -> Self {
         let computations = Computation::of(job, kernels, common);
-        let lane = |computation| GpuQueue::new(dimensions.distinct().len(), computation);
+        let queue = |computation| GpuQueue::new(dimensions.distinct().len(), computation);
         Self {
-            lanes: computations.into_iter().map(lane).collect(),
+            queues: computations.into_iter().map(queue).collect(),
             totals: vec![Total::default(); job.gpus.len()],
             shares: DimensionShares::default(),
             longest: Longest::default(),
@@ -75,8 +75,8 @@ impl Budgets {
 
     /// Takes in what happens to a GPU's step.
     pub(crate) fn event(&mut self, gpu: usize, event: StepEvent) {
-        if let Some(lane) = self.lanes.get_mut(gpu) {
-            lane.event(event, &mut self.ended);
+        if let Some(queue) = self.queues.get_mut(gpu) {
+            queue.event(event, &mut self.ended);
         }
     }
 
@@ -96,15 +96,15 @@ impl Budgets {
             let at_full_rate = rated.map(|(rate, bytes)| bytes / rate);
             self.shares.call(step, dimension, CountedCall { bytes: call.bytes, is_timed, is_compared, at_full_rate });
         }
-        if let (Some(span), Some(lane)) = (part.span, self.lanes.get_mut(call.gpu)) {
-            lane.call(span, part.wait, dimension, &mut self.ended);
+        if let (Some(span), Some(queue)) = (part.span, self.queues.get_mut(call.gpu)) {
+            queue.call(span, part.wait, dimension, &mut self.ended);
         }
     }
 
     /// Ends a GPU's way.
     pub(crate) fn finish(&mut self, gpu: usize) {
-        if let Some(lane) = self.lanes.get_mut(gpu) {
-            lane.finish(&mut self.ended);
+        if let Some(queue) = self.queues.get_mut(gpu) {
+            queue.finish(&mut self.ended);
         }
     }
 
@@ -117,7 +117,7 @@ impl Budgets {
     pub(crate) fn end(&mut self, gpu: usize, step: u64, ended: &EndedGpuStep) {
         self.shares.end(step, ended);
         self.longest.add(gpu, step, &ended.budget);
-        if self.lanes.get(gpu).is_some_and(|lane| lane.computation.is_known()) {
+        if self.queues.get(gpu).is_some_and(|queue| queue.computation.is_known()) {
             self.with_kernels += 1;
             self.computed += u64::from(ended.budget.computing_ns + ended.budget.overlapped_ns > 0);
         }
@@ -136,7 +136,7 @@ impl Budgets {
         steps: u64,
         paused: &[u64],
     ) -> (Part<Budget>, Vec<String>) {
-        let late: u64 = self.lanes.iter().map(|lane| lane.late).sum();
+        let late: u64 = self.queues.iter().map(|queue| queue.late).sum();
         let timed = self.timed.saturating_sub(late);
         if timed == 0 || steps == 0 {
             return (Part::Absent("no operation that counts has a begin and an end on the GPU".into()), vec![]);
@@ -158,10 +158,10 @@ impl Budgets {
         let left_out = known.len() as u64;
         let mut whole = GpuBudget::default();
         gpus.iter().for_each(|gpu| whole.add(gpu));
-        let known = || self.lanes.iter().zip(&gpus).filter(|(lane, _)| lane.computation.is_known());
+        let known = || self.queues.iter().zip(&gpus).filter(|(queue, _)| queue.computation.is_known());
         let in_nccl: u64 = known().map(|(_, gpu)| gpu.waiting_ns + gpu.transferring_ns + gpu.overlapped_ns).sum();
         let overlapped: u64 = known().map(|(_, gpu)| gpu.overlapped_ns).sum();
-        let (with, all) = (known().count(), self.lanes.len());
+        let (with, all) = (known().count(), self.queues.len());
         let has_links = self.links.are_known();
         let budget = Budget {
             of_steps,

@@ -1,6 +1,6 @@
 //! What each dimension of parallelism has of the steps.
 
-use super::lane::EndedGpuStep;
+use super::gpu_queue::EndedGpuStep;
 use crate::analysis::dimension::Dimensions;
 use crate::analysis::steps::{MergeStep, PerStep, quantile};
 use crate::answer::{DimensionShare, Utilisation};

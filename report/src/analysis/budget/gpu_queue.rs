@@ -217,37 +217,37 @@ mod tests {
     /// Calls whose times go backwards by less than 128 calls lose nothing; one that comes later counts from then on.
     #[test]
     fn calls_wait_for_their_place_in_time() {
-        let mut lane = GpuQueue::new(1, Computation::default());
+        let mut queue = GpuQueue::new(1, Computation::default());
         let mut ended = vec![];
-        lane.event(StepEvent::Begin(0, 0), &mut ended);
+        queue.event(StepEvent::Begin(0, 0), &mut ended);
         for call in (0..1000i64).map(|number| number ^ 63) {
-            lane.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended);
+            queue.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended);
         }
-        lane.event(StepEvent::Begin(1, 10_500), &mut ended);
-        lane.event(StepEvent::Begin(2, 11_000), &mut ended);
-        (1100..1400).for_each(|call| lane.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended));
-        lane.call([10_400, 10_404], Some(1), 0, &mut ended);
-        lane.event(StepEvent::Complete(2, 13_994), &mut ended);
-        lane.finish(&mut ended);
+        queue.event(StepEvent::Begin(1, 10_500), &mut ended);
+        queue.event(StepEvent::Begin(2, 11_000), &mut ended);
+        (1100..1400).for_each(|call| queue.call([10 * call, 10 * call + 4], Some(1), 0, &mut ended));
+        queue.call([10_400, 10_404], Some(1), 0, &mut ended);
+        queue.event(StepEvent::Complete(2, 13_994), &mut ended);
+        queue.finish(&mut ended);
         let budgets: Vec<_> =
             ended.iter().map(|of| (of.length, of.budget.waiting_ns, of.budget.transferring_ns)).collect();
         assert_eq!(budgets, [(10_500, 1000, 3000), (500, 0, 0), (2994, 300, 900)]);
-        assert_eq!((lane.late, ended[0].dimensions[0]), (1, Spent { time: 4000, wait: 1000 }));
+        assert_eq!((queue.late, ended[0].dimensions[0]), (1, Spent { time: 4000, wait: 1000 }));
         assert!(ended.iter().all(|of| of.budget.total_ns == of.length as u64));
     }
 
     /// What belongs to no complete step is in no figure.
     #[test]
     fn a_step_that_is_not_complete_does_not_count() {
-        let (mut lane, mut ended) = (GpuQueue::new(1, Computation::default()), vec![]);
-        lane.call([0, 50], None, 0, &mut ended);
-        lane.event(StepEvent::Begin(0, 100), &mut ended);
-        lane.call([100, 150], None, 0, &mut ended);
-        lane.event(StepEvent::Leave(200), &mut ended);
-        lane.call([200, 250], None, 0, &mut ended);
-        lane.event(StepEvent::Begin(1, 300), &mut ended);
-        lane.call([300, 350], None, 0, &mut ended);
-        lane.finish(&mut ended);
+        let (mut queue, mut ended) = (GpuQueue::new(1, Computation::default()), vec![]);
+        queue.call([0, 50], None, 0, &mut ended);
+        queue.event(StepEvent::Begin(0, 100), &mut ended);
+        queue.call([100, 150], None, 0, &mut ended);
+        queue.event(StepEvent::Leave(200), &mut ended);
+        queue.call([200, 250], None, 0, &mut ended);
+        queue.event(StepEvent::Begin(1, 300), &mut ended);
+        queue.call([300, 350], None, 0, &mut ended);
+        queue.finish(&mut ended);
         let [only] = &ended[..] else { panic!("one step: {ended:?}") };
         assert_eq!(
             (only.step, only.length, only.budget.transferring_ns, only.budget.not_compared_ns),
@@ -258,13 +258,13 @@ mod tests {
     /// The last call of a step may end behind the next step's begin: the next step is not complete by that.
     #[test]
     fn a_step_is_complete_by_its_own_calls() {
-        let (mut lane, mut ended) = (GpuQueue::new(1, Computation::default()), vec![]);
-        lane.event(StepEvent::Begin(0, 0), &mut ended);
-        lane.call([0, 200], None, 0, &mut ended);
-        lane.event(StepEvent::Complete(0, 200), &mut ended);
-        lane.event(StepEvent::Begin(1, 100), &mut ended);
-        lane.call([100, 300], None, 0, &mut ended);
-        lane.finish(&mut ended);
+        let (mut queue, mut ended) = (GpuQueue::new(1, Computation::default()), vec![]);
+        queue.event(StepEvent::Begin(0, 0), &mut ended);
+        queue.call([0, 200], None, 0, &mut ended);
+        queue.event(StepEvent::Complete(0, 200), &mut ended);
+        queue.event(StepEvent::Begin(1, 100), &mut ended);
+        queue.call([100, 300], None, 0, &mut ended);
+        queue.finish(&mut ended);
         assert_eq!(ended.iter().map(|of| (of.step, of.length)).collect::<Vec<_>>(), [(0, 100)]);
     }
 }
