@@ -54,10 +54,8 @@ pub fn run(
         let Some(reading) = readings.get_mut(process) else { continue };
         let row =
             reading.read((&places, clocks, &names), &mut order, |order, place, held| merge.add(order, place, held))?;
-        if let TableRow::Operation(_, is_known) = row {
-            merge.counts.operations += 1;
-            merge.counts.foreign += u64::from(!is_known);
-        }
+        merge.counts.operations += u64::from(!matches!(row, TableRow::End));
+        merge.counts.foreign += u64::from(matches!(row, TableRow::Foreign));
     }
     merge.counts.most_held = order.most as u64;
     Ok(merge.counts)

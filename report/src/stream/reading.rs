@@ -21,8 +21,10 @@ pub(super) struct TableReading<'a> {
 
 /// A row, or the end of a table.
 pub(super) enum TableRow {
-    /// An operation; `false` if the job does not know its communicator.
-    Operation(RankOperation, bool),
+    /// An operation.
+    Operation,
+    /// An operation of a communicator that the job does not know. It is in no call.
+    Foreign,
     /// There are no more.
     End,
 }
@@ -54,7 +56,7 @@ impl<'a> TableReading<'a> {
         let row = row?;
         self.count += 1;
         let Some(place) = places.of_operation(self.process, row.comm, row.rank) else {
-            return Ok(TableRow::Operation(row, false));
+            return Ok(TableRow::Foreign);
         };
         let count = self.count;
         if !self.open.is_empty() {
@@ -82,7 +84,7 @@ impl<'a> TableReading<'a> {
             let call: Call = call::call(place, &row, clocks.time(self.process, row.enqueued));
             each(order, place, HeldCall { call, process: self.process, number });
         }
-        Ok(TableRow::Operation(row, true))
+        Ok(TableRow::Operation)
     }
 }
 
