@@ -7,7 +7,7 @@ use super::held::HeldCall;
 use super::order::Order;
 use super::places::{MatchingPlace, Places};
 use super::together::MOST_BETWEEN;
-use crate::job::{ProcessOperations, RankOperation, Unreadable};
+use crate::job::{ProcessOperations, Unreadable};
 
 /// The operations of a process that were not read yet.
 pub(super) struct TableReading<'a> {
