@@ -125,11 +125,11 @@ pub(super) fn verdicts(occurrence: Occurrence) -> impl Iterator<Item = JudgedCal
     let shared = if last.is_none() { shared(&parts, latest) } else { vec![] };
     let begin = |place: usize| parts.get(place).and_then(|part| part.span).map(|[start, _]| start);
     let next = last.and_then(|last| waits(last).filter_map(|(other, _)| begin(other)).max());
-    let lateness = last.and_then(begin).zip(next).map_or(0, |(last, next)| last - next);
+    let margin = last.and_then(begin).zip(next).map_or(0, |(last, next)| last - next);
     parts.into_iter().enumerate().map(move |(place, part)| {
         let is_last = last == Some(place);
-        let (cost, lateness) = if is_last { (cost, lateness) } else { (None, 0) };
+        let (cost, margin) = if is_last { (cost, margin) } else { (None, 0) };
         let shared = shared.get(place).copied().unwrap_or(0);
-        JudgedCall { part, occurrence: number, latest, cost, shared, lateness }
+        JudgedCall { part, occurrence: number, latest, cost, shared, margin }
     })
 }

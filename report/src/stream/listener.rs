@@ -21,7 +21,7 @@ pub struct JudgedCall {
     /// otherwise.
     pub shared: i64,
     /// How much later than the next-latest rank it began, if it came last by more than the error; 0 otherwise.
-    pub lateness: i64,
+    pub margin: i64,
 }
 
 impl JudgedCall {

@@ -76,7 +76,7 @@ impl WaitTally {
     }
 
     fn charge(&mut self, gpu: usize, delay: &Delay, before: Option<CallBefore>) {
-        let is_propagated = before.is_some_and(|before| before.explains(delay.lateness));
+        let is_propagated = before.is_some_and(|before| before.explains(delay.margin));
         if let Some(sums) = self.sums.get_mut(gpu) {
             sums.last += 1;
             sums.cost = sums.cost.saturating_add(delay.cost);

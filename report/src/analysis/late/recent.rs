@@ -14,7 +14,7 @@ const AROUND: usize = 32;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Delay {
     pub(super) cost: u64,
-    pub(super) lateness: i64,
+    pub(super) margin: i64,
     pub(super) occurrence: u64,
     pub(super) communicator: usize,
     pub(super) function: NcclName,
@@ -32,7 +32,7 @@ impl Delay {
         let call = judged.call();
         Some(Self {
             cost: u64::try_from(judged.cost?).unwrap_or(0),
-            lateness: judged.lateness,
+            margin: judged.margin,
             occurrence: judged.occurrence,
             communicator: call.communicator,
             function: call.function,
@@ -57,8 +57,8 @@ pub(super) struct CallBefore {
 
 impl CallBefore {
     /// Returns whether its wait is the cause of this lateness.
-    pub(super) fn explains(&self, lateness: i64) -> bool {
-        self.wait > 0 && self.wait.saturating_add(self.likely) >= lateness
+    pub(super) fn explains(&self, margin: i64) -> bool {
+        self.wait > 0 && self.wait.saturating_add(self.likely) >= margin
     }
 }
 

@@ -52,7 +52,7 @@ impl Worst {
                 bytes: delay.bytes,
                 time_us: (delay.start - first) as f64 / 1e3,
                 gpu: entry.gpu,
-                late_us: delay.lateness as f64 / 1e3,
+                late_us: delay.margin as f64 / 1e3,
                 cost_us: delay.cost as f64 / 1e3,
                 propagated: entry.is_propagated,
                 before: entry

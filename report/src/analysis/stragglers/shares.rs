@@ -25,17 +25,17 @@ pub(super) fn own_shares(runs: &[CallRun], owns: &[Owns], gpus: usize) -> Vec<Op
                 continue;
             };
             let released = |call: u32| begin(call) - owns.own[call as usize];
-            let lateness = begin(last) - begin(next);
+            let margin = begin(last) - begin(next);
             let waits: i64 = party.iter().map(|&call| begin(last) - begin(call)).sum();
             let is_known = party.iter().all(|&call| run.before(call as usize).is_some());
-            if lateness <= 0 || !is_known {
+            if margin <= 0 || !is_known {
                 continue;
             }
             let waited = run.before(last as usize).map_or(0, |before| run.wait(before));
-            let passed_on = (released(last) - released(next)).clamp(0, lateness).min(waited);
+            let passed_on = (released(last) - released(next)).clamp(0, margin).min(waited);
             let gpu = run.gpus[last as usize] as usize;
             cost[gpu] += waits as f64;
-            own[gpu] += waits as f64 * (1.0 - passed_on as f64 / lateness as f64);
+            own[gpu] += waits as f64 * (1.0 - passed_on as f64 / margin as f64);
         }
     }
     cost.iter().zip(own).map(|(&cost, own)| (cost > 0.0).then(|| own / cost)).collect()

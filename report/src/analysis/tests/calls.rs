@@ -38,7 +38,7 @@ fn made(job: &Job, comm: u64, gpu: usize, call: Call) -> Made {
     let member = job.communicators[communicator].members.iter().find(|member| member.gpu == gpu).unwrap();
     let call = Call { communicator, gpu, rank: member.rank, ..call };
     let part = RankPart { call, span: None, wait: None, likely: 0, error: 0 };
-    Made(JudgedCall { part, occurrence: 0, latest: None, cost: None, shared: 0, lateness: 0 })
+    Made(JudgedCall { part, occurrence: 0, latest: None, cost: None, shared: 0, margin: 0 })
 }
 
 fn blank() -> Call {

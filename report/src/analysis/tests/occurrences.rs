@@ -134,7 +134,7 @@ pub(in crate::analysis) fn judged(occurrence: &Occurrence) -> Vec<JudgedCall> {
             latest: compared.map(|compared| [compared.latest_start, compared.latest_stop]),
             cost: last.then(|| others().filter_map(|part| part.wait).sum()),
             shared: 0,
-            lateness: if last { part.span.unwrap()[0] - next } else { 0 },
+            margin: if last { part.span.unwrap()[0] - next } else { 0 },
         }
     };
     occurrence.parts.iter().enumerate().map(of).collect()

@@ -48,7 +48,7 @@ fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judge
     };
     let wait = latest.zip(span).map(|([latest, _], [start, _])| latest - start);
     let part = RankPart { call, span, wait, likely: 10, error: 20 };
-    JudgedCall { part, occurrence: 4, latest, cost: None, shared: 0, lateness: 0 }
+    JudgedCall { part, occurrence: 4, latest, cost: None, shared: 0, margin: 0 }
 }
 
 const OUTSIDE: Placed<'_> = Placed { step: None, dimension: "unknown" };

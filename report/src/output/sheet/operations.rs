@@ -129,7 +129,7 @@ fn sheet(rows: &[CallRow]) -> Sheet {
         .integer("wait_error_ns", |row| row.judged.part.wait.map(|_| row.judged.part.likely))
         .integer("transfer_ns", |row| row.judged.latest.map(|[start, stop]| (stop - start).max(0)))
         .integer("cost_ns", |row| row.judged.cost)
-        .integer("lateness_ns", |row| row.judged.latest.map(|_| row.judged.lateness))
+        .integer("lateness_ns", |row| row.judged.latest.map(|_| row.judged.margin))
         .flag("fused", |row| row.judged.call().is_fused)
         .flag("unfinished", |row| row.judged.call().unfinished)
         .sheet()
@@ -186,7 +186,7 @@ mod tests {
         let span = [100 * number as i64, 100 * number as i64 + 90];
         let part = RankPart { call, span: Some(span), wait: Some(30), likely: 4, error: 9 };
         let latest = Some([span[0] + 30, span[0] + 95]);
-        JudgedCall { part, occurrence: number, latest, cost: None, shared: 0, lateness: 0 }
+        JudgedCall { part, occurrence: number, latest, cost: None, shared: 0, margin: 0 }
     }
 
     #[test]

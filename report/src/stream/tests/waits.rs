@@ -27,7 +27,7 @@ fn the_others_wait_for_a_rank_that_is_late() {
     let costs: Vec<_> = heard.calls.iter().filter_map(|judged| Some((judged.call().rank, judged.cost?))).collect();
     assert_eq!(costs.len(), 10);
     assert!(costs.iter().all(|&(rank, cost)| rank == 5 && (cost - 2_800_000).abs() < 60_000), "{costs:?}");
-    let late: Vec<_> = heard.calls.iter().map(|judged| judged.lateness).filter(|&lateness| lateness > 0).collect();
+    let late: Vec<_> = heard.calls.iter().map(|judged| judged.margin).filter(|&margin| margin > 0).collect();
     assert!(late.len() == 10 && late.iter().all(|late| (late - 400_000).abs() < 10_000), "{late:?}");
 }
 
@@ -41,14 +41,14 @@ fn a_delay_that_is_passed_on_costs_twice() {
     }
     // rank 1 waits for rank 0, and is late then by no more than it has waited
     let of_1: Vec<_> = heard.calls.iter().filter(|it| it.call().gpu == 1).collect();
-    assert!(of_1.chunks(2).all(|pair| (pair[0].part.wait.unwrap() - pair[1].lateness).abs() < 5_000));
+    assert!(of_1.chunks(2).all(|pair| (pair[0].part.wait.unwrap() - pair[1].margin).abs() < 5_000));
 }
 
 #[test]
 fn a_delay_within_the_error_has_no_last_rank() {
     let (heard, ..) = hear(&made::delayed(4, 1, 2 * US));
     assert!(heard.occurrences.iter().all(|it| it.compared.is_some_and(|compared| compared.last.is_none())));
-    assert!(heard.calls.iter().all(|judged| judged.cost.is_none() && judged.lateness == 0));
+    assert!(heard.calls.iter().all(|judged| judged.cost.is_none() && judged.margin == 0));
 }
 
 #[test]
