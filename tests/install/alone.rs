@@ -7,11 +7,16 @@ use std::process::Command;
 
 const LIBRARY: &str = "libnccl_profiler.so";
 
+/// Builds beside what other tests build. The builds here share what they have in common, one at a time.
+fn beside_others(build: &mut Build) {
+    build.environment.push(("CARGO_TARGET_DIR".into(), target().join("tmp/install-alone").into()));
+    build.environment.push(("CARGO_PROFILE_DEV_DEBUG".into(), "0".into()));
+}
+
 #[test]
 fn alone_it_is_a_plugin_of_nccl_and_nothing_of_score_p() {
     let mut build = Build::new();
-    // cargo's dev, beside what other tests build
-    build.environment.push(("CARGO_TARGET_DIR".into(), target().join("tmp/install-alone").into()));
+    beside_others(&mut build);
     build.configure(&["-DSCOREP_NCCL_ONLY=ON", "-DCMAKE_BUILD_TYPE=Debug"]);
     build.make("all");
     build.make("install");
@@ -44,7 +49,7 @@ fn an_archive_is_installed_with_the_flags_to_link_it() {
         return tool::skip("no pkg-config");
     }
     let mut build = Build::new();
-    build.environment.push(("CARGO_TARGET_DIR".into(), target().join("tmp/install-alone").into()));
+    beside_others(&mut build);
     build.configure(&["-DSCOREP_NCCL_ONLY=ON", "-DSCOREP_NCCL_STATIC=ON", "-DCMAKE_BUILD_TYPE=Debug"]);
     build.make("all");
     build.make("install/strip");
@@ -78,7 +83,7 @@ fn with_opentelemetry_it_sends_its_figures() {
 
 fn sends_its_figures(option: &str, protocol: &str) {
     let mut build = Build::new();
-    build.environment.push(("CARGO_TARGET_DIR".into(), target().join("tmp/install-otel").into()));
+    beside_others(&mut build);
     build.configure(&["-DSCOREP_NCCL_ONLY=ON", option, "-DCMAKE_BUILD_TYPE=Debug"]);
     build.make("all");
     build.make("install");
