@@ -88,14 +88,19 @@ pub(crate) fn close_launches(pool: u32) {
     let Some(recorder) = recorder::begun() else { return };
     let generation = recorder.launches.generation(pool);
     let closed = ask(|done| Question::Close { pool, generation, done }, |answer| answer.wait(LAST_LOOK).ok());
-    if closed.is_some() || recorder.is_of_this_process() && recorder.launches.abandon(pool, generation, LAST_LOOK) {
+    if closed.is_some() {
         return;
     }
-    if recorder.is_of_this_process() && recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
-        log::warn(
-            "a call of CUDA's driver took more than 200 ms when a GPU's last communicator ended: CUDA events time nothing \
-             from here on; NCCL_SCOREP_GPU_TIME=stamps does without them",
-        );
+    if recorder.is_of_this_process() {
+        if recorder.launches.abandon(pool, generation, LAST_LOOK) {
+            return;
+        }
+        if recorder.launches.driver().is_some_and(|driver| !driver.is_over()) {
+            log::warn(
+                "a call of CUDA's driver took more than 200 ms when a GPU's last communicator ended: CUDA events time \
+                 nothing from here on; NCCL_SCOREP_GPU_TIME=stamps does without them",
+            );
+        }
     }
     recorder.launches.end();
 }

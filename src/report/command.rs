@@ -83,7 +83,7 @@ pub(super) fn inputs_of(paths: &[PathBuf]) -> Result<Inputs, String> {
 
 fn some(inputs: Inputs) -> Result<Inputs, String> {
     if inputs.found.is_empty() {
-        return Err(inputs.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+        return Err(drive::lines(&inputs.left_out));
     }
     Ok(inputs)
 }

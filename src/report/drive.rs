@@ -121,7 +121,7 @@ fn of_summaries(
 }
 
 /// Returns the causes, a line each.
-fn lines(left_out: &[Unreadable]) -> String {
+pub(super) fn lines(left_out: &[Unreadable]) -> String {
     left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

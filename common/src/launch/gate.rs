@@ -64,12 +64,17 @@ impl Gate {
         !self.occupied.load(Ordering::Acquire)
     }
 
-    /// Waits until no thread is inside, at most for `patience`. A thread inside must not call this.
-    pub fn wait(&self, patience: Duration) {
+    /// Waits until no thread is inside, at most for `patience`. Returns whether none was, as [`Gate::is_empty`]. A thread
+    /// inside must not call this.
+    pub fn wait(&self, patience: Duration) -> bool {
         let begun = Instant::now();
-        while !self.is_empty() && begun.elapsed() < patience {
+        while !self.is_empty() {
+            if begun.elapsed() >= patience {
+                return false;
+            }
             pause(LOOK);
         }
+        true
     }
 }
 

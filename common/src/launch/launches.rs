@@ -74,19 +74,24 @@ impl Launches {
     /// Handles the end of a communicator with that pool. Returns true if it was the pool's last communicator: then the
     /// pool is to be closed.
     pub fn leave(&self, pool: u32) -> bool {
-        let pool = self.pools.get(pool as usize).and_then(OnceLock::get);
+        let pool = self.at(pool as usize);
         pool.is_some_and(|pool| pool.communicators.fetch_sub(1, Ordering::AcqRel) == 1)
+    }
+
+    /// Returns the pool with that number.
+    fn at(&self, number: usize) -> Option<&Pool> {
+        self.pools.get(number)?.get()
     }
 
     /// Returns the present generation of a pool.
     pub fn generation(&self, pool: u32) -> u32 {
-        self.pools.get(pool as usize).and_then(OnceLock::get).map_or(0, Pool::generation)
+        self.at(pool as usize).map_or(0, Pool::generation)
     }
 
     /// Gives up a pool's events of a generation, and waits until the collector has left its look at events. Returns
     /// whether it has: then it asks CUDA about none of them any more. Otherwise it is within a call of CUDA's.
     pub fn abandon(&self, pool: u32, generation: u32, patience: Duration) -> bool {
-        if let Some(pool) = self.pools.get(pool as usize).and_then(OnceLock::get) {
+        if let Some(pool) = self.at(pool as usize) {
             pool.forget(generation);
         }
         self.driver().is_none_or(|driver| driver.wait_for_look(patience))
@@ -95,7 +100,7 @@ impl Launches {
     /// Destroys a pool's events of a generation and its own stream, and those that are `left`. The collector calls this,
     /// after which it asks about none of them.
     pub fn close(&self, number: u32, generation: u32, (left, own): (Vec<Box<Launch>>, Option<OwnStream>)) {
-        let Some(pool) = self.pools.get(number as usize).and_then(OnceLock::get) else { return };
+        let Some(pool) = self.at(number as usize) else { return };
         // before the generation is read: who abandons it waits for this look
         let look = self.driver().and_then(Driver::look);
         if pool.communicators.load(Ordering::Acquire) > 0 || pool.generation() != generation {
@@ -131,25 +136,25 @@ impl Launches {
 
     /// Takes the library's own stream in the context of a pool, if it has one.
     pub fn take_own(&self, pool: usize) -> Option<OwnStream> {
-        self.pools.get(pool)?.get()?.own.pop()
+        self.at(pool)?.own.pop()
     }
 
     /// Returns the anchor of a pool that a launching thread is to make.
     pub(super) fn at_launch(&self, pool: usize) -> Option<&AtLaunch> {
-        Some(&self.pools.get(pool)?.get()?.at_launch)
+        Some(&self.at(pool)?.at_launch)
     }
 
     /// Makes the anchor in the context of a pool, if one is wanted. The calling thread has launched there.
     #[inline]
     pub fn make_anchor(&self, pool: usize, calls: &CudaCalls<'_>) {
-        if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get) {
+        if let Some(pool) = self.at(pool) {
             pool.at_launch.make(pool.generation(), calls);
         }
     }
 
     /// Takes it back, unless the pool was closed or its context reset since it was made.
     fn give_back_own(&self, pool: usize, own: OwnStream) {
-        if let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
+        if let Some(pool) = self.at(pool)
             && pool.generation() == own.generation
         {
             let _ = pool.own.push(own);
@@ -159,13 +164,13 @@ impl Launches {
     /// Returns whether the pool was closed or its context reset since it had that generation. CUDA must not be asked
     /// about events and streams from before.
     pub fn is_of_before(&self, pool: usize, generation: u32) -> bool {
-        let pool = self.pools.get(pool).and_then(OnceLock::get);
+        let pool = self.at(pool);
         pool.is_none_or(|pool| pool.generation() != generation)
     }
 
     /// Checks that the context of a pool is still the same. If not, the pool forgets its launches.
     pub fn find_again(&self, pool: usize, look: &Look<'_>) {
-        let Some(pool) = self.pools.get(pool).and_then(OnceLock::get) else { return };
+        let Some(pool) = self.at(pool) else { return };
         // read before the context's number: a communicator that begins there meanwhile makes a later generation
         let generation = pool.generation();
         if !look.is_there(pool.context, pool.id()) {
@@ -270,7 +275,7 @@ impl Launches {
         (launch.kernel, launch.number, launch.after, launch.starts) = (None, 0, 0, Starts::AtReturn);
         launch.is_reached = false;
         if let LaunchSource::Events { pool, generation, .. } = launch.source
-            && let Some(pool) = self.pools.get(pool).and_then(OnceLock::get)
+            && let Some(pool) = self.at(pool)
         {
             if pool.generation() == generation {
                 let _ = pool.free.push(launch);

@@ -99,7 +99,7 @@ impl Collector {
     }
 
     /// Gives up the replays of a CUDA context's graphs that have no time yet.
-    pub(super) fn close_graphs(&mut self, pool: u32) {
+    fn close_graphs(&mut self, pool: u32) {
         for (context, replay) in self.launches.close_graphs(pool) {
             let kernel = KernelId { context, order: replay.first };
             self.heard.push(LaunchReport { kernel, news: OfKernel::Missed });

@@ -193,8 +193,7 @@ impl Driver {
     /// Waits until the collector has left its look, at most for `patience`. Returns whether it has: a look that begins
     /// later sees what the calling thread did before this call.
     pub fn wait_for_look(&self, patience: Duration) -> bool {
-        self.gate.wait(patience);
-        self.gate.is_empty()
+        self.gate.wait(patience)
     }
 
     /// Returns whether Score-P watches: only threads that launch may record events (`at_launch`).

@@ -111,16 +111,12 @@ impl LaunchTimes {
         }
         let Some(driver) = launches.driver() else { return };
         let (begun, look) = (CLOCK.now(), driver.look());
-        // no call is made about a context that has only these: it may be gone
-        for queue in self.under_way.values_mut() {
-            while queue.front().is_some_and(|launch| launches.are_of_before(launch)) {
-                lose(queue.pop_front(), launches, &mut each);
-            }
-        }
-        self.under_way.retain(|_, queue| !queue.is_empty());
-        // once for each context, however many streams it has
+        // once for each context, however many streams it has. A context that has only launches of before may be gone: no
+        // call is made about it
         let of_graphs = self.graphs.pools(scale, |pool, generation| !launches.is_of_before(pool, generation));
-        let pools: BTreeSet<usize> = self.under_way.keys().map(|&(pool, _)| pool).chain(of_graphs.clone()).collect();
+        let is_there = |queue: &VecDeque<Box<Launch>>| queue.iter().any(|launch| !launches.are_of_before(launch));
+        let under_way = self.under_way.iter().filter(|(_, queue)| is_there(queue)).map(|(&(pool, _), _)| pool);
+        let pools: BTreeSet<usize> = under_way.chain(of_graphs.iter().copied()).collect();
         if let Some(look) = &look {
             pools.iter().for_each(|&pool| launches.find_again(pool, look));
         }
