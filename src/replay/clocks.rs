@@ -8,16 +8,11 @@ use crate::capture::{self, Meta};
 use crate::replay::hosts::{self, RecordingMachine};
 use crate::trace::ProcessTrace;
 use common::arrivals::{self, Arrivals};
-use common::clock_tree::{ClockOffset, ClockTree, ParentLink};
+use common::clock_tree::ClockTree;
+use common::lateness::{Boot, BootClocks};
 use common::summary::{self, Summary};
 use std::path::PathBuf;
 
-/// Largest difference between the times of day at boot, nanoseconds, by which recordings still count as of one boot.
-/// The system slews the time of day between the recordings.
-const ONE_BOOT: i128 = 1_000_000_000;
-/// Largest assumed difference between two machines' times of day, nanoseconds: a day. Shared operations bound the
-/// clocks much closer.
-const TIME_OF_DAY: u64 = 86_400_000_000_000;
 /// Number of evenly spaced moments of a recording at which the clock's error is read.
 const LOOKS: u64 = 16;
 
@@ -34,10 +29,10 @@ pub(crate) fn bring_together(
     let mut clocks = RecordingClocks::of(recordings);
     let decoded =
         |path: &PathBuf| std::fs::read(path).ok().and_then(|bytes| Arrivals::decode(&bytes)).unwrap_or_default();
-    let arrivals = |clocks: &RecordingClocks| clocks.in_order(arrivals.iter().map(decoded).collect());
+    let arrivals = |clocks: &RecordingClocks| clocks.boots.by_place(arrivals.iter().map(decoded).collect());
     if clocks.are_several() {
-        let spans = clocks.in_order(traces.iter().map(|trace| [trace.begin, trace.end]).collect());
-        clocks.tree = common::lateness::aligned(arrivals(&clocks), &clocks.told, &spans, 1.0);
+        let spans = clocks.boots.by_place(traces.iter().map(|trace| [trace.begin, trace.end]).collect());
+        clocks.tree = common::lateness::aligned(arrivals(&clocks), &clocks.boots.links, &spans, 1.0);
     }
     if lateness {
         let arrivals = arrivals(&clocks);
@@ -49,17 +44,14 @@ pub(crate) fn bring_together(
     hosts::place(traces, &clocks.machines);
 }
 
-/// The clocks of recordings, by their place in the clock tree. The machine that booted first has the tree's first
-/// place, so that no time lies before 0.
+/// The clocks of recordings, by their place in the clock tree.
 #[derive(Debug)]
 struct RecordingClocks {
-    /// Recording that has the first place; the first recording has this recording's place.
-    root: usize,
+    boots: BootClocks,
     /// Machines by recording.
     machines: Vec<RecordingMachine>,
-    /// Clock links by the time of day, by place.
-    told: Vec<Option<ParentLink>>,
-    day: ClockTree,
+    /// Tree with the links by the time of day alone.
+    by_time_of_day: ClockTree,
     /// Tree with the links by shared operations.
     tree: ClockTree,
 }
@@ -68,59 +60,18 @@ impl RecordingClocks {
     /// Relates the clocks of recordings by the time of day alone.
     fn of(recordings: &[PathBuf]) -> Self {
         let metas: Vec<Option<Meta>> = recordings.iter().map(|recording| capture::read_meta(recording).ok()).collect();
-        let boot =
-            |meta: &Option<Meta>| meta.as_ref().map_or(i128::MAX, |it| i128::from(it.real0) - i128::from(it.mono0));
-        let boots: Vec<i128> = metas.iter().map(boot).collect();
         let host = |(recording, meta): (&PathBuf, &Option<Meta>)| hosts::of_recording(recording, meta.as_ref()?);
         let hosts: Vec<Option<String>> = recordings.iter().zip(&metas).map(host).collect();
-        // the kernel's id of the boot, where the recording has it
-        let number = |recording: usize| metas[recording].as_ref().and_then(|meta| meta.origin.boot.as_ref());
-        let is_one = |one: usize, other: usize| match (number(one), number(other)) {
-            (Some(one), Some(other)) => one == other,
-            _ => hosts[one] == hosts[other] && boots[one].saturating_sub(boots[other]).saturating_abs() < ONE_BOOT,
-        };
-        let root = (0..boots.len()).min_by_key(|&place| boots[place]).unwrap_or(0);
-        let place = |recording: usize| {
-            if recording == root {
-                0
-            } else if recording == 0 {
-                root
-            } else {
-                recording
-            }
-        };
-        let link = |own: usize| {
-            // the swap that maps recordings to places also maps places to recordings
-            let first = (0..boots.len()).find(|&other| is_one(place(other), place(own))).unwrap_or(own);
-            let (parent, parents, error) = if first == own {
-                (0, u64::try_from(boots[place(own)].checked_sub(boots[root])?).ok()?, TIME_OF_DAY)
-            } else {
-                (first, 0, 0)
-            };
-            Some(ParentLink {
-                parent: u32::try_from(parent).ok()?,
-                begin: None,
-                end: ClockOffset { own: 0, parents, error },
-            })
-        };
-        let told: Vec<Option<ParentLink>> = (0..boots.len()).map(link).collect();
-        let first = |own: usize| (0..boots.len()).find(|&other| is_one(other, own)).unwrap_or(own);
-        let machines = (0..boots.len()).map(|own| (hosts[own].clone(), first(own))).collect();
-        let day = ClockTree::new(&told);
-        Self { root, machines, tree: day.clone(), day, told }
+        let boots: Vec<Boot<'_>> = metas.iter().zip(&hosts).map(|(meta, host)| boot(meta.as_ref(), host)).collect();
+        let boots = BootClocks::of(&boots);
+        let by_time_of_day = ClockTree::new(&boots.links);
+        let machines = hosts.iter().cloned().zip(boots.clocks()).collect();
+        Self { machines, tree: by_time_of_day.clone(), by_time_of_day, boots }
     }
 
     /// Returns whether there is more than one clock.
     fn are_several(&self) -> bool {
-        self.day.clocks(1.0).is_some()
-    }
-
-    /// Reorders a list by recording into a list by place.
-    fn in_order<T>(&self, mut items: Vec<T>) -> Vec<T> {
-        if self.root < items.len() {
-            items.swap(0, self.root);
-        }
-        items
+        self.by_time_of_day.clocks(1.0).is_some()
     }
 
     /// Converts the traces to one clock, and adds the clock's accuracy to the summary.
@@ -130,7 +81,7 @@ impl RecordingClocks {
         }
         let (mut error, mut unknown) = (0, Vec::new());
         let all = traces.len();
-        let places = self.in_order((0..).take(self.told.len()).collect::<Vec<u32>>());
+        let places = self.boots.by_place((0..).take(self.boots.links.len()).collect::<Vec<u32>>());
         for (trace, place) in traces.iter_mut().zip(places) {
             let (begin, length) = (trace.begin, trace.end.saturating_sub(trace.begin));
             let look = |number: u64| self.tree.to_root(place, begin + length / LOOKS * number);
@@ -138,7 +89,7 @@ impl RecordingClocks {
                 Some(looks) => error = looks.into_iter().map(|(_, error)| error).fold(error, u64::max),
                 None => unknown.push(trace.name.clone()),
             }
-            let moved = |ticks| self.tree.to_root(place, ticks).or_else(|| self.day.to_root(place, ticks));
+            let moved = |ticks| self.tree.to_root(place, ticks).or_else(|| self.by_time_of_day.to_root(place, ticks));
             trace.move_to(|ticks| moved(ticks).map_or(ticks, |(ticks, _)| ticks));
         }
         summary.clocks = self
@@ -153,5 +104,14 @@ impl RecordingClocks {
                 if unknown.len() > 1 { " and so on" } else { "" }
             ));
         }
+    }
+}
+
+/// Returns what a recording tells of its machine and the machine's boot.
+fn boot<'a>(meta: Option<&'a Meta>, host: &'a Option<String>) -> Boot<'a> {
+    Boot {
+        id: meta.and_then(|meta| meta.origin.boot.as_deref()),
+        host: host.as_deref(),
+        time: meta.map(|meta| i128::from(meta.real0) - i128::from(meta.mono0)),
     }
 }

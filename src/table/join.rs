@@ -4,7 +4,7 @@ use super::facts::OperationFacts;
 use super::sorter::{Sorted, Sorter};
 use common::name::NcclName;
 use common::timeline::{Head, Settled};
-use report::job::{RankOperation, Time, TimedBy};
+use report::job::{RankOperation, Time};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -86,7 +86,6 @@ fn next(file: &mut impl Read) -> io::Result<Option<[u8; Settled::BYTES]>> {
 
 /// Returns an operation of the table. Without a line, facts have no type.
 fn operation(settled: &Settled, facts: &OperationFacts) -> RankOperation {
-    use common::operation::TimeSource;
     let time = settled.begin.map(|begin| Time {
         start: begin.start,
         stop: begin.start.saturating_add(settled.duration),
@@ -110,12 +109,7 @@ fn operation(settled: &Settled, facts: &OperationFacts) -> RankOperation {
         protocol: settled.protocol,
         channels: settled.channels.into(),
         enqueued: facts.enqueued,
-        source: match settled.source {
-            TimeSource::Stamps => TimedBy::Stamps,
-            TimeSource::Events => TimedBy::Events,
-            TimeSource::Proxy => TimedBy::Proxy,
-            TimeSource::Enqueue => TimedBy::Enqueue,
-        },
+        source: settled.source.into(),
         duration: settled.duration,
         time,
         kernel: settled.kernel,

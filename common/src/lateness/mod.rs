@@ -11,6 +11,7 @@
 mod alignment;
 mod bandwidth;
 mod begins;
+mod boot_clocks;
 mod causality;
 pub mod clock_tree;
 mod compared;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 use sums::LatenessSums;
 
 pub use alignment::aligned;
+pub use boot_clocks::{Boot, BootClocks};
 pub use comparison::{Comparison, Wait, Waits};
 pub use gathered::Gathered;
 pub use matched::{LateRank, MatchedOperation};

@@ -1,5 +1,6 @@
 //! Processes and their GPUs.
 
+use common::lateness::Boot;
 use common::links::ProcessLinks;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,14 @@ pub struct Process {
     /// Rates of its machine's links, as far as it has read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<ProcessLinks>,
+}
+
+impl Process {
+    /// Returns what it tells of its machine and the machine's boot.
+    pub fn boot(&self) -> Boot<'_> {
+        let time = (self.real0 > 0).then(|| i128::from(self.real0) - i128::from(self.mono0));
+        Boot { id: self.boot.as_deref(), host: self.host.as_deref(), time }
+    }
 }
 
 /// A GPU of a process: the unit that waits, transfers and computes.

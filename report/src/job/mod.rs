@@ -21,6 +21,7 @@ pub use spans::{Kernels, StepRegions};
 pub use table::{OperationTables, ProcessOperations};
 pub use unreadable::Unreadable;
 
+use common::lateness::BootClocks;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Processes, GPUs and communicators of a job. All lists are referred to by place.
@@ -37,6 +38,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// Returns the clocks of the processes by their machines' boots.
+    pub fn boot_clocks(&self) -> BootClocks {
+        BootClocks::of(&self.processes.iter().map(Process::boot).collect::<Vec<_>>())
+    }
+
     /// Returns the communicator with this id.
     pub fn communicator(&self, comm: u64) -> Option<&Communicator> {
         self.communicators.get(*self.places.get(&comm)?)

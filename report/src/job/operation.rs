@@ -1,6 +1,7 @@
 //! An operation of one rank: a row of the operations' table.
 
 use common::name::NcclName;
+use common::operation::TimeSource;
 
 /// The source of an operation's time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +19,21 @@ pub enum TimedBy {
     Enqueue,
 }
 
+impl From<TimeSource> for TimedBy {
+    fn from(source: TimeSource) -> Self {
+        match source {
+            TimeSource::Stamps => Self::Stamps,
+            TimeSource::Events => Self::Events,
+            TimeSource::Proxy => Self::Proxy,
+            TimeSource::Enqueue => Self::Enqueue,
+        }
+    }
+}
+
 impl TimedBy {
+    /// All sources, in the order of their numbers in tables.
+    pub const ALL: [Self; 5] = [Self::Stamps, Self::Events, Self::Kernels, Self::Proxy, Self::Enqueue];
+
     /// Returns whether a time of this source is the GPU's own.
     pub fn is_gpu(self) -> bool {
         matches!(self, Self::Stamps | Self::Events | Self::Kernels)
@@ -37,7 +52,7 @@ impl TimedBy {
 
     /// Returns the source of a name.
     pub fn of(text: &str) -> Option<Self> {
-        [Self::Stamps, Self::Events, Self::Kernels, Self::Proxy, Self::Enqueue].into_iter().find(|it| it.text() == text)
+        Self::ALL.into_iter().find(|it| it.text() == text)
     }
 }
 

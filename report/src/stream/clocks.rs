@@ -5,13 +5,12 @@
 //! no receive ends before its send has begun. These inequalities over a sample of the operations bound the difference
 //! of two clocks from both sides, also where clocks drift; half of the bounds' distance is the error.
 
-use super::boot_clocks::BootClocks;
 use super::places::Places;
 use super::sample::ClockSample;
 use crate::job::{Job, OperationTables, Unreadable};
 use common::arrivals::Arrival;
 use common::clock_tree::ClockTree;
-use common::lateness::{Comparison, Gathered, Waits};
+use common::lateness::{BootClocks, Comparison, Gathered, Waits};
 use std::sync::Arc;
 
 /// Number of evenly spaced moments of a process at which its clock's error is read.
@@ -36,7 +35,7 @@ impl CommonClock {
     /// A table cannot be read.
     pub fn of(job: &Job, table: &dyn OperationTables) -> Result<Self, Unreadable> {
         let places = Places::of(job);
-        let boots = BootClocks::of(&job.processes);
+        let boots = job.boot_clocks();
         let by_time_of_day = ClockTree::new(&boots.links);
         let mut tree = Arc::new(by_time_of_day.clone());
         let mut comparisons: Vec<Option<Comparison>> = job.communicators.iter().map(|_| None).collect();
@@ -44,7 +43,7 @@ impl CommonClock {
         if places.teams.iter().any(|team| team.members.len() > 1) {
             let sample = ClockSample::of(job, table, &places, &boots)?;
             let mut gathered = Gathered::of(sample.arrivals);
-            if boots.clocks > 1 {
+            if boots.count > 1 {
                 tree = Arc::new(gathered.aligned(&boots.links, &sample.spans, 1.0));
             }
             for (comm, comparison) in gathered.comparisons(&tree, 1.0) {
@@ -94,7 +93,7 @@ impl CommonClock {
 
     /// Returns the number of clocks that the processes read.
     pub fn count(&self) -> usize {
-        self.boots.clocks
+        self.boots.count
     }
 
     /// Compares the begins of an operation's ranks, in ascending order. `None` if clocks are not connected.

@@ -15,7 +15,6 @@
 //! Nothing here keeps more than a bounded sample for the clocks, the calls whose occurrences are not complete yet, and
 //! two numbers for each pair of ranks that exchange messages.
 
-mod boot_clocks;
 mod call;
 mod clocks;
 mod collectives;
@@ -34,7 +33,6 @@ mod reading;
 mod sample;
 mod together;
 
-pub(crate) use boot_clocks::BootClocks;
 pub use call::{Call, CallKind, Message};
 pub use clocks::CommonClock;
 pub use counts::StreamCounts;

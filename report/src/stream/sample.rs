@@ -1,10 +1,10 @@
 //! A bounded sample of the operations of all processes, by which their clocks are compared.
 
-use super::boot_clocks::BootClocks;
 use super::call::arrival;
 use super::places::{MatchingPlace, Places};
 use crate::job::{Job, OperationTables, RankOperation, Unreadable};
 use common::arrivals::{Arrival, ArrivalShare, Arrivals, RankArrivals, is_kept};
+use common::lateness::BootClocks;
 use common::name::NcclName;
 use common::run_sums::CommunicatorRank;
 use rustc_hash::FxHashMap;
@@ -199,7 +199,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn sample(made: &MadeJob, most: usize) -> Vec<Vec<Arrival>> {
-        let (places, boots) = (Places::of(&made.job), BootClocks::of(&made.job.processes));
+        let (places, boots) = (Places::of(&made.job), made.job.boot_clocks());
         let sample = ClockSample::of_at_most(most, &made.job, &made.table, &places, &boots).unwrap();
         sample.arrivals.into_iter().map(|of| of.ranks.into_iter().flat_map(|rank| rank.arrivals).collect()).collect()
     }

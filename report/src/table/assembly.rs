@@ -2,11 +2,8 @@
 
 use super::{About, MadeCommunicator};
 use crate::job::{Communicator, Gpu, Job, Member, Process};
+use common::lateness::Boot;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Largest difference between two machines' times of day at boot with which they count as one machine, where neither
-/// the boot's number nor the host is known. The system slews the time of day while it runs.
-const ONE_BOOT: i128 = 1_000_000_000;
 
 /// A rank as a process has made it.
 #[derive(Clone, Copy)]
@@ -142,43 +139,18 @@ fn name(rank: Option<u32>, process: usize, index: usize, gpus: usize) -> String 
     if gpus > 1 { format!("{name} GPU {index}") } else { name }
 }
 
-/// Returns the place of each process' machine: by the boot's number, else by the host; where neither is known, by the
-/// time of day at boot.
+/// Returns the place of each process' machine.
 fn nodes(processes: &[Process], notes: &mut Vec<String>) -> Vec<usize> {
-    #[derive(PartialEq)]
-    enum AssembledMachine {
-        Boot(String),
-        Host(String),
-        BootTime(i128),
-    }
-    let machine = |process: &Process| match (&process.boot, &process.host) {
-        (Some(boot), _) => AssembledMachine::Boot(boot.clone()),
-        (None, Some(host)) => AssembledMachine::Host(host.clone()),
-        (None, None) => AssembledMachine::BootTime(i128::from(process.real0) - i128::from(process.mono0)),
+    let mut machines: Vec<Boot<'_>> = Vec::new();
+    let place = |process| {
+        let own = Process::boot(process);
+        let known = machines.iter().position(|other| other.is_machine_of(&own));
+        known.unwrap_or_else(|| {
+            machines.push(own);
+            machines.len() - 1
+        })
     };
-    let is_one = |one: &AssembledMachine, other: &AssembledMachine| match (one, other) {
-        (AssembledMachine::BootTime(one), AssembledMachine::BootTime(other)) => (one - other).abs() < ONE_BOOT,
-        (one, other) => one == other,
-    };
-    let mut machines: Vec<AssembledMachine> = Vec::new();
-    let mut exact: BTreeMap<String, usize> = BTreeMap::new();
-    let mut nodes = Vec::new();
-    for machine in processes.iter().map(machine) {
-        let key = match &machine {
-            AssembledMachine::Boot(key) | AssembledMachine::Host(key) => Some(key.clone()),
-            AssembledMachine::BootTime(_) => None,
-        };
-        let known = match &key {
-            Some(key) => exact.get(key).copied(),
-            None => machines.iter().position(|it| is_one(it, &machine)),
-        };
-        let node = known.unwrap_or(machines.len());
-        if node == machines.len() {
-            exact.extend(key.map(|key| (key, node)));
-            machines.push(machine);
-        }
-        nodes.push(node);
-    }
+    let nodes = processes.iter().map(place).collect();
     let unknown = processes.iter().filter(|it| it.boot.is_none() && it.host.is_none()).count();
     if unknown > 0 {
         notes.push(format!(

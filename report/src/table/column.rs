@@ -50,7 +50,6 @@ const KIND: TextNumbers = TextNumbers {
     show: |is_message| if is_message == 0 { "Coll" } else { "P2p" }.into(),
     parse: |text| ["Coll", "P2p"].iter().zip(0..).find_map(|(kind, number)| (*kind == text).then_some(number)),
 };
-const SOURCES: [TimedBy; 5] = [TimedBy::Stamps, TimedBy::Events, TimedBy::Kernels, TimedBy::Proxy, TimedBy::Enqueue];
 const SOURCE: TextNumbers = TextNumbers {
     show: |source| source_of(source).unwrap_or_default().text().into(),
     parse: |text| TimedBy::of(text).map(of_source),
@@ -184,9 +183,9 @@ fn named(text: &str) -> NcclName {
 }
 
 fn of_source(source: TimedBy) -> i64 {
-    SOURCES.iter().zip(0..).find_map(|(it, number)| (*it == source).then_some(number)).unwrap_or_default()
+    TimedBy::ALL.iter().zip(0..).find_map(|(it, number)| (*it == source).then_some(number)).unwrap_or_default()
 }
 
 fn source_of(number: i64) -> Option<TimedBy> {
-    SOURCES.get(usize::try_from(number).ok()?).copied()
+    TimedBy::ALL.get(usize::try_from(number).ok()?).copied()
 }

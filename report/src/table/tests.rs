@@ -220,7 +220,8 @@ fn processes_become_a_job() {
     let one = at("1", Some("x"), Some(0), vec![made(8, 0, 10), made(9, 1, 40), made(9, 0, 30)]);
     let two = at("2", Some("x"), Some(1), vec![made(8, 1, 20)]);
     // claims a rank that is taken, from a clock that began later
-    let three = at("3", None, None, vec![made(8, 1, 5), made(9, 2, 90)]);
+    let mut three = at("3", None, None, vec![made(8, 1, 5), made(9, 2, 90)]);
+    three.process.host = Some("another".into());
     for about in [&one, &two, &three] {
         written(dataset.path(), about, &[full(1)]);
     }

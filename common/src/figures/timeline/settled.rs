@@ -75,8 +75,6 @@ pub struct Settled {
     pub unfinished: bool,
 }
 
-const SOURCES: [TimeSource; 4] = [TimeSource::Stamps, TimeSource::Events, TimeSource::Proxy, TimeSource::Enqueue];
-
 impl Settled {
     /// Bytes of a record.
     pub const BYTES: usize = 102;
@@ -113,10 +111,9 @@ impl Settled {
             place.copy_from_slice(&long.to_be_bytes());
         }
         bytes[92..96].copy_from_slice(&self.peer.to_be_bytes());
-        let source = SOURCES.iter().position(|it| *it == self.source).unwrap_or_default() as u8;
         let flags = u8::from(self.alone) | u8::from(self.unfinished) << 1 | u8::from(self.begin.is_some()) << 2;
         let [function, algorithm, protocol] = [self.function, self.algorithm, self.protocol].map(NcclName::bits);
-        bytes[96..].copy_from_slice(&[function, algorithm, protocol, source, self.channels, flags]);
+        bytes[96..].copy_from_slice(&[function, algorithm, protocol, self.source.number(), self.channels, flags]);
         bytes
     }
 
@@ -141,7 +138,7 @@ impl Settled {
             function: name(96),
             algorithm: name(97),
             protocol: name(98),
-            source: SOURCES.get(usize::from(bytes[99])).copied().unwrap_or(TimeSource::Enqueue),
+            source: TimeSource::of_number(bytes[99]).unwrap_or(TimeSource::Enqueue),
             channels: bytes[100],
             alone: flags & 1 != 0,
             unfinished: flags & 2 != 0,

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of an operation in the file.
 const BYTES: usize = 72;
-const SOURCES: [TimeSource; 4] = [TimeSource::Stamps, TimeSource::Events, TimeSource::Proxy, TimeSource::Enqueue];
 
 static WANTED: OnceCell<PathBuf> = OnceCell::new();
 
@@ -59,7 +58,7 @@ impl Spooled {
         put(&entry.peer.to_le_bytes());
         put(&entry.root.to_le_bytes());
         put(&distance.to_le_bytes());
-        let source = SOURCES.iter().position(|it| *it == entry.source).unwrap_or_default() as u8;
+        let source = entry.source.number();
         let flags = u8::from(entry.alone) | u8::from(unfinished) << 1;
         let names = [entry.function, entry.algorithm, entry.protocol].map(NcclName::bits);
         put(&names);
@@ -72,7 +71,7 @@ impl Spooled {
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let [start, stop, of_bytes, sequence, launched, enqueued, order] = std::array::from_fn(long);
         let name = |at: usize| NcclName::from_bits(bytes[at]);
-        let (source, flags) = (SOURCES.get(usize::from(bytes[68])).copied(), bytes[70]);
+        let (source, flags) = (TimeSource::of_number(bytes[68]), bytes[70]);
         let entry = TimelineEntry {
             start,
             stop,
@@ -165,7 +164,8 @@ mod tests {
             channels: 24,
             unfinished: number.is_multiple_of(3),
         };
-        let all: Vec<Spooled> = (0..9).map(|number| spooled(number << 33, SOURCES[number as usize % 4])).collect();
+        let all: Vec<Spooled> =
+            (0..9).map(|number| spooled(number << 33, TimeSource::ALL[number as usize % 4])).collect();
         let path = std::env::temp_dir().join(format!("scorep-nccl-spool-{:016x}", crate::base::files::random()));
         let mut spool = Spool::at(&path);
         std::fs::remove_file(path).unwrap();

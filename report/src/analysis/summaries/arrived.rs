@@ -1,11 +1,9 @@
 //! Who was late, by the arrivals in the summaries of processes: the computation of a job's summary (`common::lateness`),
 //! with clocks that nobody compared while the job ran.
 
-use crate::job;
-use crate::stream::BootClocks;
 use common::arrivals::Arrivals;
 use common::clock_tree::ClockTree;
-use common::lateness::{aligned, lateness};
+use common::lateness::{Boot, BootClocks, aligned, lateness};
 use common::summary::{ClockComparison, Summary, SummaryProcess};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -76,13 +74,9 @@ impl Arrived {
             ));
         }
         scale(&mut own);
-        let boots = BootClocks::of(&own.iter().enumerate().map(process).collect::<Vec<_>>());
-        let by_place: Vec<Arrivals> = (0..own.len())
-            .map(|place| {
-                own.get_mut(boots.swapped(place)).map(|it| std::mem::take(&mut it.arrivals)).unwrap_or_default()
-            })
-            .collect();
-        let tree = match boots.clocks {
+        let boots = boot_clocks(&own);
+        let by_place = boots.by_place(own.iter_mut().map(|it| std::mem::take(&mut it.arrivals)).collect());
+        let tree = match boots.count {
             0 | 1 => ClockTree::new(&boots.links),
             _ => aligned(by_place.clone(), &boots.links, &[], 1.0),
         };
@@ -113,14 +107,14 @@ fn scale(processes: &mut [ArrivedProcess]) {
     }
 }
 
-/// Returns what tells the clock of a process from others.
-fn process((place, of): (usize, &ArrivedProcess)) -> job::Process {
-    job::Process {
-        boot: Some(of.clock.clone().unwrap_or_else(|| format!("of process {place}"))),
-        real0: of.at.unwrap_or_default(),
-        mono0: of.ticks,
-        ..job::Process::default()
-    }
+/// Returns the clocks of processes by their names. A clock without a name is one process' own.
+fn boot_clocks(processes: &[ArrivedProcess]) -> BootClocks {
+    let own_name =
+        |(place, of): (usize, &ArrivedProcess)| of.clock.clone().unwrap_or_else(|| format!("of process {place}"));
+    let names: Vec<String> = processes.iter().enumerate().map(own_name).collect();
+    let time = |of: &ArrivedProcess| of.at.map(|at| i128::from(at) - i128::from(of.ticks));
+    let boot = |(name, of)| Boot { id: Some(String::as_str(name)), host: None, time: time(of) };
+    BootClocks::of(&names.iter().zip(processes).map(boot).collect::<Vec<_>>())
 }
 
 /// Says of how many operations the comparison is.
