@@ -3,10 +3,13 @@
 use common::config::SETTINGS;
 use common::metric::{DEFAULT, GENERAL, Owner, SERIES, counters};
 use common::name::FUNCTIONS;
+use report::table::COLUMNS;
 
 const METRICS: &str = include_str!("../docs/metrics.md");
 const SETTINGS_PAGE: &str = include_str!("../docs/settings.md");
 const LANES: &str = include_str!("../scorep-substrate/src/lanes/writer.rs");
+const REPORT: &str = include_str!("../docs/report.md");
+const CALLS: &str = include_str!("../report/src/output/sheet/operations.rs");
 
 #[test]
 fn every_general_counter_is_among_the_metrics_as_the_code_tells_it() {
@@ -57,4 +60,35 @@ fn every_setting_is_among_the_settings_as_the_code_tells_it() {
     let code =
         SETTINGS.iter().map(|setting| format!("| `{}` | {} | {} |", setting.name, setting.default, setting.meaning));
     assert!(rows.eq(code), "docs/settings.md has not the rows of common/src/config/table.rs");
+}
+
+/// Returns the names in the first column of the first table behind these words.
+fn first_column<'a>(page: &'a str, words: &str) -> Vec<&'a str> {
+    let (_, rest) = page.split_once(words).unwrap();
+    let rows = rest.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|')).skip(2);
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
+}
+
+#[test]
+fn every_column_of_the_operations_table_is_in_the_page_of_the_report() {
+    let mut documented = first_column(REPORT, "## Large jobs");
+    let mut columns: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+    documented.sort_unstable();
+    columns.sort_unstable();
+    assert_eq!(documented, columns);
+}
+
+/// The names are in the source that makes the rows, each the first argument of a call.
+#[test]
+fn every_column_of_the_calls_table_is_in_the_page_of_the_report() {
+    let (_, rows) = CALLS.split_once("ColumnRows::new(NAME, rows)").unwrap();
+    let (rows, _) = rows.split_once(".sheet()").unwrap();
+    let names = rows.split("(\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let mut columns: Vec<&str> = names.filter(|name| !name.contains('{')).collect();
+    let mut documented = first_column(REPORT, "`operations` has one row a call of a rank");
+    documented.sort_unstable();
+    columns.sort_unstable();
+    assert!(columns.len() > 20);
+    assert_eq!(documented, columns);
 }

@@ -68,8 +68,7 @@ impl MatchedTimes {
             return operation;
         };
         let clock = time.clock.map(|clock| clock.saturating_add(start.abs_diff(time.start)));
-        let time = Some(Time { start, stop, clock, ahead: 0 });
-        RankOperation { source: TimedBy::Kernels, duration: stop.saturating_sub(start), time, ..operation }
+        operation.with_time(TimedBy::Kernels, Time { start, stop, clock, ahead: 0 })
     }
 }
 

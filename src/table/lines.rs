@@ -3,30 +3,14 @@
 //! The library numbers the operations and API calls of a communicator in the order of their starts. The same is counted
 //! here, so that an operation of the library is found again among the lines, also if the library leaves others out.
 
+use super::api_calls::{ApiCall, ApiCalls};
 use super::facts::OperationFacts;
 use super::replays::Replays;
 use crate::capture::{Callback, CallbackKind, CaptureSurvey, CapturedEvent};
 use common::name::NcclName;
 use common::run_sums::CommunicatorRank;
 use report::table::MadeCommunicator;
-use std::collections::{HashMap, VecDeque};
-
-/// API calls that are kept in case an operation names them as its parent. Operations of calls that were captured in a
-/// CUDA graph may come at any time, so these calls are kept besides.
-const CALLS: usize = 1 << 16;
-/// Streams that get a number.
-const STREAMS: usize = 1 << 16;
-
-/// An API call, or a group of them.
-#[derive(Debug, Clone, Copy)]
-struct Api {
-    /// Handle of the group that it belongs to.
-    group: Option<u64>,
-    stream: u32,
-    /// Nanoseconds of the process' clock.
-    time: u64,
-    is_captured: bool,
-}
+use std::collections::HashMap;
 
 /// A living communicator of the recording.
 #[derive(Debug, Clone, Copy)]
@@ -42,12 +26,9 @@ pub(crate) struct OperationLines {
     api: u32,
     contexts: HashMap<u32, LivingCommunicator>,
     made: Vec<MadeCommunicator>,
-    calls: HashMap<u64, Api>,
-    /// The calls that are forgotten one day, the oldest first.
-    passing: VecDeque<u64>,
+    calls: ApiCalls,
     /// The group that a thread has started and not stopped, by context and thread.
     groups: HashMap<(u32, u32), u64>,
-    streams: HashMap<u64, u32>,
     replays: Replays,
     names: HashMap<String, NcclName>,
 }
@@ -80,10 +61,8 @@ impl OperationLines {
             api: survey.meta.api,
             contexts: HashMap::new(),
             made: Vec::new(),
-            calls: HashMap::new(),
-            passing: VecDeque::new(),
+            calls: ApiCalls::default(),
             groups: HashMap::new(),
-            streams: HashMap::new(),
             replays: Replays::default(),
             names: HashMap::new(),
         }
@@ -140,19 +119,17 @@ impl OperationLines {
                 return None;
             }
             CapturedEvent::GroupApi { graph, .. } => {
-                self.remember(h, Api { group: Some(h), stream: 0, time, is_captured: *graph });
+                self.calls.add_group(h, time, *graph);
                 return None;
             }
             CapturedEvent::CollApi { func, count, dtype, root, stream, graph } => {
-                let stream = self.stream(*stream);
-                self.api_call(h, parent, Api { group: None, stream, time, is_captured: *graph });
+                let stream = self.calls.add_call(h, parent, (*stream, time, *graph));
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
                 // NCCL may report a broadcast no further, so the call itself is the library's operation
                 (CallArguments { function, count: *count, datatype, root: Some(*root), sequence: None }, Some(stream))
             }
             CapturedEvent::P2pApi { stream, graph, .. } => {
-                let stream = self.stream(*stream);
-                self.api_call(h, parent, Api { group: None, stream, time, is_captured: *graph });
+                self.calls.add_call(h, parent, (*stream, time, *graph));
                 self.contexts.get_mut(&ctx)?.next += 1;
                 return None;
             }
@@ -162,7 +139,7 @@ impl OperationLines {
             }
             CapturedEvent::CeColl { seq, func, count, dtype, root, stream } => {
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
-                let stream = self.stream(*stream);
+                let stream = self.calls.stream(*stream);
                 (
                     CallArguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) },
                     Some(stream),
@@ -180,7 +157,7 @@ impl OperationLines {
         // up to v3, NCCL gives the rank with the operations alone
         let rank = if self.api > 3 { context.rank } else { CommunicatorRank { rank, ..context.rank } };
         let is_call = matches!(event, CapturedEvent::CollApi { .. });
-        let called = self.calls.get(if is_call { &h } else { &parent }).copied();
+        let called = self.calls.called(if is_call { h } else { parent });
         let facts = self.facts(&arguments, rank, called, (ctx, tid, time), stream);
         Some(LineOperation { start: time, rank, order, facts })
     }
@@ -189,7 +166,7 @@ impl OperationLines {
         &mut self,
         arguments: &CallArguments<'_>,
         rank: CommunicatorRank,
-        called: Option<Api>,
+        called: Option<ApiCall>,
         (ctx, tid, time): (u32, u32, u64),
         stream: Option<u32>,
     ) -> OperationFacts {
@@ -206,36 +183,6 @@ impl OperationLines {
             group: called.and_then(|called| called.group).or_else(|| self.groups.get(&(ctx, tid)).copied()),
             stream: called.map(|called| called.stream).or(stream).unwrap_or_default(),
             replay,
-        }
-    }
-
-    /// Notes a call within its group.
-    fn api_call(&mut self, h: u64, parent: u64, api: Api) {
-        let parent = self.calls.get(&parent).copied();
-        let is_captured = api.is_captured || parent.is_some_and(|parent| parent.is_captured);
-        self.remember(h, Api { group: parent.and_then(|parent| parent.group), is_captured, ..api });
-    }
-
-    fn remember(&mut self, h: u64, api: Api) {
-        self.calls.insert(h, api);
-        if api.is_captured {
-            return;
-        }
-        self.passing.push_back(h);
-        if self.passing.len() > CALLS
-            && let Some(oldest) = self.passing.pop_front()
-        {
-            self.calls.remove(&oldest);
-        }
-    }
-
-    /// Returns the number of a stream: 1, 2, ... in the order in which they occur, the default stream included.
-    fn stream(&mut self, address: u64) -> u32 {
-        let next = u32::try_from(self.streams.len() + 1).unwrap_or_default();
-        match self.streams.get(&address) {
-            Some(&number) => number,
-            None if self.streams.len() < STREAMS => *self.streams.entry(address).or_insert(next),
-            None => 0,
         }
     }
 
@@ -352,16 +299,9 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_forgotten_one_day_and_captured_ones_never() {
+    fn nothing_starts_in_a_communicator_that_is_over() {
         let mut lines = lines(5);
         init(&mut lines);
-        for h in 1..=CALLS as u64 + 2 {
-            start(&mut lines, h, (h, 0), api(1, h == 2));
-        }
-        assert_eq!(
-            (lines.calls.len(), lines.calls.contains_key(&1), lines.calls.contains_key(&2)),
-            (CALLS + 1, false, true)
-        );
         lines.take(&Callback { t: 1, tid: 1, line: 1, what: CallbackKind::Finalize { ctx: 1 } });
         assert!(start(&mut lines, 1, (1 << 40, 0), coll(0)).is_none());
     }

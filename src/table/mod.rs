@@ -9,6 +9,7 @@
 //!          └─► lines: facts ─────────────────────────► sorted ─┴► joined ─► sorted by enqueue ─► Parquet
 //! ```
 
+mod api_calls;
 pub(crate) mod child;
 pub(crate) mod command;
 pub(crate) mod facts;

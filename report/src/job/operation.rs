@@ -124,6 +124,11 @@ pub struct RankOperation {
 }
 
 impl RankOperation {
+    /// Returns the operation with another time, and all that follows from it.
+    pub fn with_time(self, source: TimedBy, time: Time) -> Self {
+        Self { source, duration: time.stop.saturating_sub(time.start), time: Some(time), ..self }
+    }
+
     /// Returns whether it is a send or receive.
     pub fn is_message(&self) -> bool {
         self.peer.is_some()

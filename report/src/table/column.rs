@@ -55,8 +55,9 @@ const SOURCE: TextNumbers = TextNumbers {
     parse: |text| TimedBy::of(text).map(of_source),
 };
 
-/// The columns, in the order of the file.
-pub static COLUMNS: [Column; 28] = [
+/// The columns, in the order of the file. Times are nanoseconds of the process' clock, so their names have no unit.
+/// Only an optional column may be absent from a file, so only such a one is added without a new [`super::FORMAT`].
+pub static COLUMNS: &[Column] = &[
     text("comm", HEX, |it| Some(it.comm.cast_signed()), |it, value| put(&mut it.comm, Some(value.cast_unsigned()))),
     int("rank", |it| Some(it.rank.into()), |it, value| put(&mut it.rank, value.try_into().ok())),
     text("function", NAME, |it| Some(number(it.function)), |it, value| put(&mut it.function, Some(of_bits(value)))),

@@ -28,7 +28,8 @@ pub use rows::FileRows;
 pub use tables::{OpenedTables, Tables};
 pub use writer::{TableWriter, directory};
 
-/// Number of the format. A file with a larger one is refused.
+/// Number of the format. A file with a larger one is refused. A column that readers cannot do without raises it; an
+/// optional one does not.
 pub const FORMAT: u32 = 1;
 /// Name of the file of a process.
 pub const FILE: &str = "operations.parquet";

@@ -44,7 +44,7 @@ impl FileRows {
         let (source, metadata) = footer(path)?;
         let schema = metadata.file_metadata().schema_descr();
         let mut places = Vec::new();
-        for column in &COLUMNS {
+        for column in COLUMNS {
             let place = schema.columns().iter().position(|it| it.path().string() == column.name);
             let is_right = place.and_then(|place| schema.columns().get(place)).map_or(column.is_optional, |it| {
                 it.physical_type() == physical(column.form) && it.max_rep_level() == 0 && it.max_def_level() <= 1

@@ -90,7 +90,7 @@ impl TableWriter {
 }
 
 fn write(mut group: SerializedRowGroupWriter<'_, File>, rows: &[RankOperation]) -> Result<(), ParquetError> {
-    for column in &COLUMNS {
+    for column in COLUMNS {
         let Some(mut writer) = group.next_column()? else { break };
         let values = rows.iter().filter_map(column.get);
         let levels: Option<Vec<i16>> =
