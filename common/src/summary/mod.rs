@@ -4,7 +4,7 @@
 mod arrivals;
 mod believable;
 mod jobs;
-mod launched;
+mod launcher_ranks;
 mod nvlink;
 mod of_job;
 mod of_process;

@@ -1,6 +1,6 @@
 //! The ranks of communicators that are here. The communicators themselves have their numbers of ranks.
 
-use super::launched::LaunchedRanks;
+use super::launcher_ranks::LauncherRanks;
 use super::{Summary, SummaryCommunicator};
 use crate::base::ranks::missing_in_words;
 use crate::base::visible::visible;
@@ -63,7 +63,7 @@ impl Summary {
             count if complete == count => String::new(),
             count => format!("; all ranks of {complete} of {count} communicators"),
         };
-        let said = LaunchedRanks::of_one_job(self).filter(|said| {
+        let said = LauncherRanks::of_one_job(self).filter(|said| {
             // a process may have several ranks of its communicator
             largest.is_none_or(|((here, all), _)| said.all > *all || said.here.len() < said.all && here >= all)
         });
@@ -117,7 +117,7 @@ impl Summary {
             });
         }
         notes.extend(
-            self.jobs.iter().filter_map(|job| LaunchedRanks::of(self, &job.processes)?.note(job.name.as_deref())),
+            self.jobs.iter().filter_map(|job| LauncherRanks::of(self, &job.processes)?.note(job.name.as_deref())),
         );
         notes.extend(self.jobs.iter().filter_map(|job| self.note_of_releases(&job.processes)));
         notes

@@ -41,7 +41,7 @@ const KNOWN_PART: u64 = 10;
 const LAST_PART: u64 = 4;
 
 /// Returns the time at which a launch most likely launched its kernel, ticks.
-pub(super) fn launched(&Launch { before, after, starts, .. }: &Launch) -> u64 {
+pub(super) fn likely_launch(&Launch { before, after, starts, .. }: &Launch) -> u64 {
     match starts {
         Starts::AtOnce => before,
         Starts::Within => after - after.saturating_sub(before) / LAST_PART,
@@ -69,7 +69,7 @@ pub(super) fn begin(
     }
     // how late an event happens that has waited says nothing of the launch, unless something else shows the clocks
     let has_waited = host.learn(before, (first, last), scale) && !host.is_anchored(before, scale);
-    let launched = launched(launch);
+    let launched = likely_launch(launch);
     let waited = first.saturating_add(BEHIND_EVENT).min(last);
     let [latest_launch, latest_return] =
         [launched, after].map(|ticks| if has_waited { waited } else { host.latest(ticks, scale).max(waited) });

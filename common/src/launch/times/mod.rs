@@ -24,7 +24,7 @@ use super::own_stream::OwnStream;
 use super::{KernelId, KernelTime, Launch, LaunchSource, Recorded, Starts, Untimed};
 use crate::clock::CLOCK;
 use crate::event::handle::Handle;
-use begins::{begin, launched};
+use begins::{begin, likely_launch};
 use graphs::Graphs;
 use host_clock::{HostClock, HostMoment};
 use references::{ReferenceEvent, ReferenceEvents};
@@ -215,7 +215,7 @@ impl LaunchTimes {
                 // the recorder knew the host's times better; no kernel begins outside of its events
                 let time = match times.begin {
                     Some(start) if (first..=stop).contains(&start) => {
-                        let (before, launched) = (launch.before, launched(&launch));
+                        let (before, launched) = (launch.before, likely_launch(&launch));
                         Ok(KernelTime { start, stop, first, before, launched, learnt, anchor })
                     }
                     Some(_) => Err(Untimed::NotBelieved),

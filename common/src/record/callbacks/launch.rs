@@ -33,7 +33,7 @@ impl Recorder {
     pub(super) fn launch_begins(&self, cell: &ThreadCell, context: u64, stream: usize) -> u64 {
         // also where launches are not timed
         let now = cell.now();
-        cell.launching.launched(context, now);
+        cell.launching.note_launch(context, now);
         let is_nested = cell.begin_launch(now);
         let is_timed = self.launches.are_timed() && self.begin_events(cell, context, stream);
         match (is_nested, is_timed) {

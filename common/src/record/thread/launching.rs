@@ -105,7 +105,7 @@ pub(crate) struct Launching {
 
 impl Launching {
     /// Notes that a kernel is about to be launched for a context.
-    pub(crate) fn launched(&self, context: u64, ticks: u64) {
+    pub(crate) fn note_launch(&self, context: u64, ticks: u64) {
         for (place, value) in self.launched.iter().zip([context, ticks]) {
             place.store(value, Ordering::Relaxed);
         }
@@ -158,7 +158,7 @@ impl Launching {
     /// left.
     pub(crate) fn forget(&self) -> [Option<Box<Launch>>; 2] {
         self.first.store(NO_GROUP, Ordering::Relaxed);
-        self.launched(0, 0);
+        self.note_launch(0, 0);
         self.untimed.store(0, Ordering::Relaxed);
         self.recorded[1].store(0, Ordering::Relaxed);
         self.group(UNKNOWN);
@@ -377,12 +377,12 @@ mod tests {
     fn a_launch_is_known_to_the_operations_of_its_context() {
         let launching = Launching::default();
         assert_eq!(launching.since_launch(7, 100), 0);
-        launching.launched(7, 100);
+        launching.note_launch(7, 100);
         assert_eq!(
             [launching.since_launch(7, 130), launching.since_launch(7, 135), launching.since_launch(8, 140)],
             [30, 35, 0]
         );
-        launching.launched(8, 200);
+        launching.note_launch(8, 200);
         assert_eq!([launching.since_launch(7, 210), launching.since_launch(8, 210)], [0, 10]);
         let far = 200 + u64::from(u32::MAX);
         assert_eq!([far, far + 1, 199].map(|now| launching.since_launch(8, now)), [u32::MAX.into(), 0, 0]);

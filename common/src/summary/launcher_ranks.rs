@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// The ranks of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LaunchedRanks {
+pub(super) struct LauncherRanks {
     /// The ranks that are here.
     pub(super) here: BTreeSet<u32>,
     /// Number of all ranks.
@@ -16,7 +16,7 @@ pub(super) struct LaunchedRanks {
     variables: BTreeSet<&'static str>,
 }
 
-impl LaunchedRanks {
+impl LauncherRanks {
     /// Returns the ranks of a job from its processes' numbers. `None` unless every process knows its rank and the
     /// number of ranks.
     pub(super) fn of(summary: &Summary, processes: &[u32]) -> Option<Self> {
