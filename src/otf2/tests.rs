@@ -1,5 +1,9 @@
 //! Archives of two small processes: errors, plans, and the resulting directory.
 
+#[path = "../../tests/support/skip/mod.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod skip;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -58,7 +62,7 @@ fn skipped() -> bool {
     match library::opened() {
         Ok(_) => false,
         Err(reason) => {
-            println!("skipped: {reason}");
+            skip::skip(&reason.to_string());
             true
         }
     }

@@ -1,5 +1,6 @@
 //! The Score-P that is installed: its tools, and the application compiled with it.
 
+use crate::tool;
 use scorep_substrate::{LANE_SYMBOLS, release};
 use std::ffi::OsString;
 use std::io::Write;
@@ -31,7 +32,8 @@ pub(crate) fn is_there(model: Model) -> bool {
         assert!(config.is_file(), "SCOREP_PREFIX names a Score-P that is not there: {}", config.display());
     }
     if !has("scorep-config") {
-        tell("skipped: no Score-P");
+        static SKIPPED: Once = Once::new();
+        SKIPPED.call_once(|| tool::leave_out("no Score-P on PATH, and SCOREP_PREFIX names none"));
         return false;
     }
     let [version, prefix] = ["--version", "--prefix"].map(|what| say(command("scorep-config").arg(what)));

@@ -26,7 +26,7 @@ pub(crate) fn pythons() -> Vec<PathBuf> {
         [] => tool::skip("no Python 3.9 or later with venv"),
         [(OLDEST, _), ..] => {}
         // no package of Debian's has it
-        [(oldest, _), ..] => tool::say(&format!("skipped: no Python 3.{OLDEST}: 3.{oldest} is the oldest")),
+        [(oldest, _), ..] => tool::leave_out(&format!("no Python 3.{OLDEST}: 3.{oldest} is the oldest")),
     }
     let ends = if found.len() > 1 { vec![0, found.len() - 1] } else { (0..found.len()).collect() };
     ends.into_iter().map(|end| found[end].1.clone()).collect()

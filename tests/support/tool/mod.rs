@@ -1,12 +1,16 @@
 //! The command-line tool, as tests run it.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
+#![allow(dead_code, unused_imports, reason = "each test target uses a part of its own")]
+
+#[path = "../skip/mod.rs"]
+mod skip;
 
 use serde_json::Value;
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 use std::time::{Duration, Instant};
+
+pub(crate) use skip::{leave_out, say, skip};
 
 /// Returns the tool, without the caller's settings of the library in its environment.
 pub(crate) fn tool() -> Command {
@@ -163,16 +167,4 @@ pub(crate) fn shipped(name: &str) -> Result<PathBuf, String> {
         Some(newer) => Err(format!("{} is older than {newer} (`make library tool`)", path.display())),
         None => Ok(path),
     }
-}
-
-/// Reports that a test is skipped because something is not installed. Fails if the environment says that everything is,
-/// as in continuous integration.
-pub(crate) fn skip(what: &str) {
-    assert!(std::env::var_os("SCOREP_NCCL_TEST_ALL").is_none(), "{what}");
-    say(&format!("skipped: {what}"));
-}
-
-/// Writes a line about a test that passes; `println` would not show it.
-pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
