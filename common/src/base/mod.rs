@@ -20,6 +20,7 @@ pub(crate) mod random;
 pub mod rank;
 pub mod ranks;
 pub(crate) mod reserve;
+pub mod shelf;
 pub mod shortage;
 pub(crate) mod signal;
 pub mod switch;

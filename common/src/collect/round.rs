@@ -108,8 +108,8 @@ mod tests {
         let mut communicators: Vec<(u64, FollowedCommunicator)> = (1..4).map(|id| made(&recorder, id)).collect();
         for (context, _) in &communicators {
             (0..10).for_each(|_| operation(&recorder, *context));
-            let (context, index) = recorder.contexts.find(*context).unwrap();
-            recorder.close(context, index, 0, CLOCK.now());
+            let (context, _) = recorder.contexts.find(*context).unwrap();
+            recorder.close(context, 0, CLOCK.now());
             assert_eq!(context.window(0).state(), WindowState::Closing);
         }
         let (mut graces, mut figures) = (Graces::default(), Figures::default());

@@ -4,8 +4,8 @@ use super::at_launch::AtLaunch;
 use super::own_stream::OwnStream;
 use super::pool::{MOST, Pool};
 use super::{Launch, LaunchSource, News, Recorded, Starts};
+use crate::base::shelf::Shelf;
 use crate::launch::cuda::{CudaCalls, CudaContext, Driver, Look};
-use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const BATCH: usize = 64;
 /// Most CUDA contexts: one for each GPU that the process uses.
 const CONTEXTS: usize = 64;
 /// Most news on their way to the collector.
-const NEWS: usize = 4 * MOST;
+const NEWS: u32 = 4 * MOST;
 
 /// All launches of the process: their pools, and the queue to the collector.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Launches {
     /// Captured launches so far that events could time.
     captures: AtomicU64,
     /// News for the collector.
-    news: ArrayQueue<News>,
+    news: Shelf<News>,
 }
 
 impl Default for Launches {
@@ -45,7 +45,7 @@ impl Default for Launches {
             pools: (0..CONTEXTS).map(|_| OnceLock::new()).collect(),
             lost: AtomicBool::new(false),
             captures: AtomicU64::new(0),
-            news: ArrayQueue::new(NEWS),
+            news: Shelf::new(NEWS),
         }
     }
 }
@@ -127,7 +127,7 @@ impl Launches {
                 relaxed.destroy(last);
             }
         }
-        if let (Some(own), Some(relaxed)) = (own.or_else(|| pool.own.pop()), &relaxed)
+        if let (Some(own), Some(relaxed)) = (own.or_else(|| pool.own.take()), &relaxed)
             && is_there(own.generation)
         {
             own.destroy(relaxed);
@@ -136,7 +136,7 @@ impl Launches {
 
     /// Takes the library's own stream in the context of a pool, if it has one.
     pub fn take_own(&self, pool: usize) -> Option<OwnStream> {
-        self.at(pool)?.own.pop()
+        self.at(pool)?.own.take()
     }
 
     /// Returns the anchor of a pool that a launching thread is to make.
@@ -157,7 +157,7 @@ impl Launches {
         if let Some(pool) = self.at(pool)
             && pool.generation() == own.generation
         {
-            let _ = pool.own.push(own);
+            let _ = pool.own.put(own);
         }
     }
 
@@ -255,14 +255,14 @@ impl Launches {
     #[cold]
     fn make(&self, calls: &CudaCalls<'_>, context: CudaContext) {
         let Some((number, pool)) = self.pool(context) else { return };
-        if pool.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST {
+        if pool.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST as usize {
             pool.made.fetch_sub(BATCH, Ordering::Relaxed);
             return;
         }
         let Some(relaxed) = calls.relaxed() else { return };
         for _ in 0..BATCH {
             let Some(launch) = pool.make(number, &relaxed) else { return };
-            let _ = pool.free.push(launch);
+            let _ = pool.free.put(launch);
         }
     }
 
@@ -278,7 +278,7 @@ impl Launches {
             && let Some(pool) = self.at(pool)
         {
             if pool.generation() == generation {
-                let _ = pool.free.push(launch);
+                let _ = pool.free.put(launch);
             } else {
                 // its context may be gone, and its events with it
                 pool.made.fetch_sub(1, Ordering::Relaxed);
@@ -295,7 +295,7 @@ impl Launches {
     /// Passes news to the collector. If the collector takes none for long, news are lost, and their operations get no
     /// time.
     pub fn tell(&self, news: News) {
-        let Err(news) = self.news.push(news) else { return };
+        let Err(news) = self.news.put(news) else { return };
         self.lose_news();
         if let News::Launched(launch) = news {
             self.give_back(launch);
@@ -313,7 +313,7 @@ impl Launches {
     }
 
     /// Takes the news that the collector has not taken yet.
-    pub fn heard(&self) -> impl Iterator<Item = News> {
-        std::iter::from_fn(|| self.news.pop())
+    pub fn heard(&self) -> Vec<News> {
+        self.news.take_all()
     }
 }

@@ -11,12 +11,15 @@
 use super::at_launch::AtLaunch;
 use super::own_stream::OwnStream;
 use super::{Launch, LaunchSource};
+use crate::base::shelf::Shelf;
 use crate::launch::cuda::{CudaCalls, CudaContext, Relaxed};
-use crossbeam_queue::ArrayQueue;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// About the most launches of a context under way. Launches beyond that get no time.
-pub(super) const MOST: usize = 4096;
+pub(super) const MOST: u32 = if cfg!(loom) { 2 } else { 4096 };
+
+/// Places for what there is once: a handler that leaves a callback may cost one.
+pub(super) const FEW: u32 = 4;
 
 /// The free launches of a CUDA context.
 #[derive(Debug)]
@@ -24,9 +27,9 @@ pub(super) struct Pool {
     pub(super) context: CudaContext,
     /// The context's number plus one, from the last begin of a communicator there; 0 where the driver gives none.
     pub(super) id: AtomicU64,
-    pub(super) free: ArrayQueue<Box<Launch>>,
+    pub(super) free: Shelf<Box<Launch>>,
     /// The library's own stream there, with the events for it, while the collector does not have it.
-    pub(super) own: ArrayQueue<OwnStream>,
+    pub(super) own: Shelf<OwnStream>,
     /// The generation plus one for which that stream was made last; 0 for none.
     own_of: AtomicU64,
     /// The anchor that a launching thread is to make.
@@ -52,8 +55,8 @@ impl Pool {
         Self {
             context,
             id: AtomicU64::new(0),
-            free: ArrayQueue::new(MOST),
-            own: ArrayQueue::new(1),
+            free: Shelf::new(MOST),
+            own: Shelf::new(FEW),
             own_of: AtomicU64::new(0),
             at_launch: AtLaunch::new(),
             made,
@@ -97,7 +100,7 @@ impl Pool {
     /// Takes a free launch. While the collector forgets a generation, its launches are still among the free ones,
     /// though the generation has ended: they are not returned.
     pub(super) fn take(&self) -> Option<Box<Launch>> {
-        while let Some(launch) = self.free.pop() {
+        while let Some(launch) = self.free.take() {
             if is_of(&launch, self.generation()) {
                 return Some(launch);
             }
@@ -108,7 +111,7 @@ impl Pool {
 
     /// Takes all free launches, whatever their generations.
     pub(super) fn take_all(&self) -> impl Iterator<Item = Box<Launch>> {
-        std::iter::from_fn(|| self.free.pop())
+        std::iter::from_fn(|| self.free.take())
     }
 
     /// Forgets the events of a generation, unless another thread has: they are not used, asked about or destroyed any
@@ -118,15 +121,15 @@ impl Pool {
         if self.generation.compare_exchange(generation, next, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return;
         }
-        if let Some(own) = self.own.pop().filter(|own| own.generation != generation) {
-            let _ = self.own.push(own);
+        if let Some(own) = self.own.take().filter(|own| own.generation != generation) {
+            let _ = self.own.put(own);
         }
         let free: Vec<_> = self.take_all().collect();
         for launch in free {
             if is_of(&launch, generation) {
                 self.made.fetch_sub(1, Ordering::Relaxed);
             } else {
-                let _ = self.free.push(launch);
+                let _ = self.free.put(launch);
             }
         }
     }
@@ -140,7 +143,8 @@ impl Pool {
         }
         if let Some(own) = calls.relaxed().and_then(|relaxed| OwnStream::make(&relaxed, self.context, generation)) {
             // one that is still there went with its context
-            let _ = self.own.force_push(own);
+            self.own.take();
+            let _ = self.own.put(own);
         }
     }
 }
@@ -162,7 +166,7 @@ mod tests {
         let pool = Pool::new(CudaContext(1));
         for generation in [0, 0, 1] {
             pool.made.fetch_add(1, Ordering::Relaxed);
-            pool.free.push(free(generation)).unwrap();
+            assert!(pool.free.put(free(generation)).is_ok());
         }
         pool.generation.store(1, Ordering::Release);
         let taken = pool.take().unwrap();

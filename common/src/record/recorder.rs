@@ -10,13 +10,10 @@ use crate::record::news::News;
 use crate::record::pool::{BLOCK_SLOTS, Pool};
 use crate::record::thread::ThreadCell;
 use crate::record::window::{Spare, WINDOWS};
-use crossbeam_queue::{ArrayQueue, SegQueue};
+use crossbeam_queue::SegQueue;
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-
-/// Most closed windows on their way to the collector.
-const CLOSED_WINDOWS: usize = 1024;
 
 /// Blocks that get memory before the first event, because a burst of events may be faster than the collector's start.
 const FIRST_BLOCKS: u32 = 256;
@@ -33,8 +30,8 @@ pub struct Recorder {
     pub(crate) pid: i64,
     /// News for the collector.
     pub(crate) news: SegQueue<News>,
-    /// Numbers of closed windows, for the collector.
-    pub(crate) closed: ArrayQueue<u32>,
+    /// Set once a window was closed, until the collector knows.
+    pub(crate) has_closed: AtomicBool,
     /// Set while the collector sleeps for a long time, and while event types are to be switched.
     pub(crate) asleep: AtomicBool,
     /// Wakes the collector.
@@ -82,7 +79,7 @@ impl Recorder {
             settings,
             pid: i64::from(std::process::id()),
             news: SegQueue::new(),
-            closed: ArrayQueue::new(CLOSED_WINDOWS),
+            has_closed: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
             bell: Bell::default(),
             launches: Launches::default(),
@@ -113,7 +110,7 @@ impl Recorder {
         }
         let Some(block) = self.pool.take() else {
             // the full window is read and its blocks are given back the sooner
-            self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
+            self.close(context, window % WINDOWS, cell.now());
             self.wake();
             return None;
         };
@@ -125,7 +122,7 @@ impl Recorder {
         self.keep(cell, window, Spare { block, place: 0, generation: entry.generation() });
         // the full window still takes this event; the next event goes to the window's successor
         if blocks.saturating_mul(BLOCK_SLOTS) >= self.settings.window_events {
-            self.close(context, window / WINDOWS, window % WINDOWS, cell.now());
+            self.close(context, window % WINDOWS, cell.now());
         }
         cell.blocks.place(&self.pool, window)
     }
@@ -145,12 +142,10 @@ impl Recorder {
         block.is_some_and(|block| block.generation() == spare.generation && block.window() == window)
     }
 
-    /// Closes a window, if it is still filling, and hands it to the collector.
-    pub(crate) fn close(&self, context: &Context, index: u32, window: u32, now: u64) {
+    /// Closes a window, if it is still filling. The collector finds it by its state.
+    pub(crate) fn close(&self, context: &Context, window: u32, now: u64) {
         if context.filling() == window && context.rotate(window, now) {
-            // the queue never blocks and does not allocate; if it is full, the collector still finds the window by its
-            // state
-            let _ = self.closed.push(index * WINDOWS + window);
+            self.has_closed.store(true, Ordering::Release);
         }
     }
 

@@ -13,6 +13,7 @@
 mod blocks;
 mod gate;
 mod hand_over;
+mod shelf;
 
 use common::clock::CLOCK;
 use common::communicator::FollowedCommunicator;

@@ -115,7 +115,7 @@ impl Collector {
             let Round { events, .. } = self.round(false);
             let now = ThreadCell::all_callbacks();
             // another round follows at once if a window has filled during this one
-            let busy = news || now != callbacks || !self.recorder.closed.is_empty();
+            let busy = news || now != callbacks || self.recorder.has_closed.load(Ordering::Relaxed);
             callbacks = now;
             idle = if busy { 0 } else { idle + 1 };
             // operations and launches under way end without waking the collector
@@ -141,7 +141,7 @@ impl Collector {
 
     /// Takes in the news and answers the questions. Returns whether there were any.
     fn listen(&mut self) -> bool {
-        let mut heard = std::iter::from_fn(|| self.recorder.closed.pop()).count() > 0;
+        let mut heard = self.recorder.has_closed.swap(false, Ordering::Acquire);
         loop {
             // first, so that all news from before the question are taken in before the answer
             let question = question::next();

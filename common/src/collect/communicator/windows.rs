@@ -59,7 +59,7 @@ impl FollowedCommunicator {
     /// Closes the window that fills if it is old, or if memory runs short. Callbacks close full and old windows, but no
     /// callback may come for a while.
     pub fn close_old_window(&self, recorder: &Recorder, now: u64, most_ticks: u64) {
-        let Some((context, index)) = recorder.contexts.find(self.id.raw()) else { return };
+        let Some((context, _)) = recorder.contexts.find(self.id.raw()) else { return };
         // asked once: a callback may go on to the next window meanwhile, which is not old
         let filling = context.filling();
         let window = context.window(filling);
@@ -67,7 +67,7 @@ impl FollowedCommunicator {
         // many communicators that fill their windows could take up all memory before any window is full
         let is_held_back = window.blocks() >= SOME_BLOCKS && recorder.pool.is_pressed();
         if is_old || is_held_back {
-            recorder.close(context, index, filling, now);
+            recorder.close(context, filling, now);
         }
     }
 

@@ -151,7 +151,7 @@ impl Recorder {
         let mut filling = context.filling();
         let window = context.window(filling);
         if now.saturating_sub(window.opened()) > self.window_ticks() && window.blocks() > 0 {
-            self.close(context, index, filling, now);
+            self.close(context, filling, now);
             filling = context.filling();
         }
         // numbered only once there is room: the collector would wait for a number without an event
