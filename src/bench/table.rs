@@ -29,7 +29,7 @@ const DISPENSABLE: [&str; 10] =
 
 /// Returns the table for a terminal of this width in characters.
 pub(super) fn of(rows: &[BenchRow], width: Option<u16>) -> String {
-    let mut table = TextTable::new(HEADER, 2, &DISPENSABLE);
+    let mut table = TextTable::new(&HEADER, 2, &DISPENSABLE);
     for row in rows {
         let name = Path::new(&row.plugin)
             .file_stem()

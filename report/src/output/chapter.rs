@@ -1,4 +1,4 @@
-//! The tables of a report, by name: the same on the terminal, in CSV and in Parquet.
+//! The tables of a report, by name: the same on the terminal, on the page, in CSV and in Parquet.
 
 /// A table of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,8 @@
 //! Tables as CSV (RFC 4180, UTF-8): the first line has the names of the columns, an absent value is empty. A text that a
 //! spreadsheet would run as a formula has an apostrophe before it.
 
-use super::sheet::{OPERATIONS, OperationSheet, Sheet, SheetWriter, Values, sheets};
+use super::sheet::{OPERATIONS, OperationSheet, Sheet, SheetWriter, Values};
+use super::tables::sheets;
 use crate::answer::Report;
 use crate::part_file::{PartFilePlace, Unwritten};
 use std::path::Path;

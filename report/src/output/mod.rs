@@ -1,4 +1,24 @@
 //! The forms of a report for people and programs.
+//!
+//! A table is stated once, in `tables`: columns with heading and text for people, name and value for programs, and the
+//! order of rows. `terminal` and `page` lay it out beside their sentences and charts; `csv` and `parquet` write its
+//! sheet.
+//!
+//! | chapter | `answer` | `analysis` | `tables` | `terminal` | `page` |
+//! |---|---|---|---|---|---|
+//! | complete | `Complete` | `complete.rs` | `members.rs` | `chapters.rs` | `completeness.rs` |
+//! | steps | `Steps` | `steps` | `time.rs` | `chapters.rs` | `steps.rs` |
+//! | budget, dimensions | `Budget` | `budget` | `time.rs` | `chapters.rs` | `budget.rs` |
+//! | phases | `Phases` | `phases` | `time.rs` | `chapters.rs` | `phases.rs` |
+//! | ranks, events | `Stragglers` | `stragglers` | `ranks.rs` | `chapters.rs` | `excess.rs` |
+//! | late, worst | `Late` | `late` | `ranks.rs` | `chapters.rs` | `late.rs`, `delay_costs.rs` |
+//! | speed | `Speed` | `speed` | `network.rs` | `chapters.rs` | `speed.rs` |
+//! | pairs | `Pairs` | `pairs` | `network.rs` | `chapters.rs` | `pairs.rs` |
+//! | communicators | `Communicators` | `communicators.rs` | `members.rs` | `chapters.rs` | `communicators.rs` |
+//! | unfinished | `Unfinished` | `unfinished` | `members.rs` | `chapters.rs` | `unfinished.rs` |
+//!
+//! The answers to the three questions are laid out apart: in `terminal/questions.rs`, and in `page/answers.rs` and
+//! `gains.rs`.
 
 mod chapter;
 pub mod csv;
@@ -8,8 +28,10 @@ mod pace;
 pub mod page;
 pub mod parquet;
 pub mod perfetto;
+mod resolved;
 pub mod sentences;
 pub mod sheet;
+mod tables;
 pub mod terminal;
 mod units;
 

@@ -1,6 +1,6 @@
 //! Names of GPUs and communicators for people.
 
-use crate::answer::{Report, ReportedCommunicator};
+use crate::answer::{Origin, Report, ReportedCommunicator};
 use rustc_hash::FxHashMap;
 
 /// Least number of first digits of a communicator's id, of 16; they distinguish the communicators of most jobs.
@@ -63,9 +63,14 @@ impl<'a> ReportNames<'a> {
         self.gpus
     }
 
+    /// Returns the name of the GPU at this place, if there is one.
+    pub(crate) fn known(&self, place: usize) -> Option<&'a str> {
+        self.gpus.get(place).map(String::as_str)
+    }
+
     /// Returns the name of the GPU at this place.
     pub(crate) fn gpu(&self, place: usize) -> String {
-        self.gpus.get(place).cloned().unwrap_or_else(|| format!("GPU {place}"))
+        self.known(place).map_or_else(|| format!("GPU {place}"), str::to_owned)
     }
 
     /// Returns the names of neighbouring GPUs from this place on: one name, or the first and the last.
@@ -78,6 +83,16 @@ impl<'a> ReportNames<'a> {
     /// name, or else its id.
     pub(crate) fn communicator(&self, comm: &str) -> String {
         self.communicators.get(comm).cloned().unwrap_or_else(|| first(comm, self.digits).to_owned())
+    }
+}
+
+/// Returns where a dimension is from.
+pub(crate) fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::File => "file",
+        Origin::Name => "name",
+        Origin::Guessed => "guessed",
+        Origin::Unknown => "unknown",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables as Parquet: one file a table, all columns optional, compressed with Snappy.
 
-use super::sheet::{Column, OPERATIONS, OperationSheet, Sheet, SheetWriter, Values, sheets};
+use super::sheet::{OPERATIONS, OperationSheet, Sheet, SheetColumn, SheetWriter, Values};
+use super::tables::sheets;
 use crate::answer::Report;
 use crate::part_file::{PartFilePlace, Unwritten};
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -106,7 +107,7 @@ impl SheetWriter for ParquetFile {
     }
 }
 
-fn write_column(writer: &mut ColumnWriter<'_>, column: &Column) -> Result<()> {
+fn write_column(writer: &mut ColumnWriter<'_>, column: &SheetColumn) -> Result<()> {
     fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
         values.iter().map(|value| value.is_some().into()).collect()
     }
@@ -130,7 +131,7 @@ fn write_column(writer: &mut ColumnWriter<'_>, column: &Column) -> Result<()> {
 }
 
 fn schema(sheet: &Sheet) -> Result<Type> {
-    let field = |column: &Column| {
+    let field = |column: &SheetColumn| {
         let physical = match column.values {
             Values::Text(_) => Physical::BYTE_ARRAY,
             Values::Integer(_) => Physical::INT64,

@@ -64,6 +64,11 @@ pub(crate) fn rate(gb_s: f64) -> String {
     format!("{} GB/s", number(gb_s))
 }
 
+/// Writes a rate in GB/s without its unit, for a column of such rates.
+pub(crate) fn gb_s(rate: f64) -> String {
+    if rate < 0.1 { format!("{rate:.3}") } else { format!("{rate:.1}") }
+}
+
 /// Writes a share, 0 to 1, in percent. A share that is neither nothing nor all is never rounded to 0 or 100.
 pub(crate) fn share(share: f64) -> String {
     match 100.0 * share {

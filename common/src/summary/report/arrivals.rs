@@ -62,7 +62,7 @@ fn lateness(summary: &Summary, view: &View) -> String {
             "at most us",
         ];
         let dispensable = ["at most us", "resolved", "of", "p99 us", "known %", "last"];
-        let mut table = TextTable::new(header, 1, &dispensable).by_communicator(summary);
+        let mut table = TextTable::new(&header, 1, &dispensable).by_communicator(summary);
         for row in late.iter().take(view.rows) {
             table.add_row([
                 row.comm.clone(),

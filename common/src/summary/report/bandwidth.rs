@@ -17,7 +17,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     }
     let header = ["communicator", "function", "from", "operations", "GPU-timed %", "alone", "least us", "busbw GB/s"];
     let dispensable = ["alone", "operations", "GPU-timed %", "least us"];
-    let mut table = TextTable::new(header, 2, &dispensable).by_communicator(summary);
+    let mut table = TextTable::new(&header, 2, &dispensable).by_communicator(summary);
     for row in rows.iter().take(view.rows) {
         let least_us = |row: &Bandwidth| row.least_us / row.operations as f64;
         table.add_row([

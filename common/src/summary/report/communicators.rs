@@ -33,7 +33,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     let mut communicators: Vec<_> = summary.communicators.iter().collect();
     communicators.sort_by_key(|row| std::cmp::Reverse(of(&row.comm).bytes));
     let header = ["communicator", "name", "ranks", "nodes", "operations", "bytes", "GPU time ms"];
-    let mut table = TextTable::new(header, 2, &["nodes", "operations", "name", "ranks"]).by_communicator(summary);
+    let mut table = TextTable::new(&header, 2, &["nodes", "operations", "name", "ranks"]).by_communicator(summary);
     for row in communicators.iter().take(view.rows) {
         let sum = of(&row.comm);
         table.add_row([

@@ -26,7 +26,7 @@ fn nvlink(processes: &[&SummaryProcess], view: &View) -> String {
         let header =
             ["process", "GPU", "sent", "NCCL sent", "ratio sent", "received", "NCCL received", "ratio received"];
         let dispensable = ["NCCL received", "ratio received", "received", "process"];
-        let mut table = TextTable::new(header, 2, &dispensable);
+        let mut table = TextTable::new(&header, 2, &dispensable);
         for (process, gpu) in gpus.iter().take(view.rows) {
             let shown = |value: Option<u64>| value.map_or_else(|| "-".into(), bytes);
             table.add_row([
@@ -111,7 +111,7 @@ fn adapters(processes: &[&SummaryProcess], view: &View) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut table = TextTable::new(["host", "adapter", "sent", "received"], 2, &["host"]);
+    let mut table = TextTable::new(&["host", "adapter", "sent", "received"], 2, &["host"]);
     for ((host, adapter), [sent, received]) in all.iter().take(view.rows) {
         table.add_row([visible(host), visible(adapter), bytes(*sent), bytes(*received)]);
     }

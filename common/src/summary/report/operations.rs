@@ -55,7 +55,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
         return String::new();
     }
     let header = ["kind", "function", "count", "bytes", "GPU-timed %", "min us", "mean us", "max us"];
-    let mut table = TextTable::new(header, 2, &["min us", "kind", "bytes", "GPU-timed %", "count"]);
+    let mut table = TextTable::new(&header, 2, &["min us", "kind", "bytes", "GPU-timed %", "count"]);
     for ((kind, function), sum) in &sums {
         let mean = sum.is_timed().then(|| sum.time_us / sum.gpu_timed as f64);
         table.add_row([
@@ -92,7 +92,7 @@ fn by_host(sums: &BTreeMap<(&str, &str), FunctionSum>, view: &View) -> String {
         return String::new();
     }
     let header = ["kind", "function", "by proxy", "proxy mean us", "by enqueue", "enqueue mean us"];
-    let mut table = TextTable::new(header, 2, &["kind", "by enqueue", "enqueue mean us"]);
+    let mut table = TextTable::new(&header, 2, &["kind", "by enqueue", "enqueue mean us"]);
     let mean = |time_us: f64, timed: u64| number((timed > 0).then(|| time_us / timed as f64), 1);
     for ((kind, function), sum) in untimed {
         table.add_row([

@@ -35,15 +35,14 @@ impl Default for View {
 
 /// Rows of cells under distinct headings.
 #[derive(Debug)]
-pub struct TextTable<const N: usize> {
-    header: [&'static str; N],
-    /// Number of text columns, which come first. The columns behind them are numbers.
-    texts: usize,
+pub struct TextTable {
+    /// Headings, and whether the cells below are texts; else they are numbers.
+    columns: Vec<(&'static str, bool)>,
     /// Headings of the columns that may be left out, in this order.
     dispensable: Vec<&'static str>,
     /// Whether the first column is a communicator's id that may be shortened.
     is_shortened: bool,
-    rows: Vec<[String; N]>,
+    rows: Vec<Vec<String>>,
 }
 
 /// The steps taken to narrow a table.
@@ -54,11 +53,16 @@ struct NarrowTable {
     left_out: usize,
 }
 
-impl<const N: usize> TextTable<N> {
+impl TextTable {
     /// Makes a table without rows. The first `texts` columns are texts. `dispensable` has the headings of columns that
     /// may be left out, in this order.
-    pub fn new(header: [&'static str; N], texts: usize, dispensable: &[&'static str]) -> Self {
-        Self { header, texts, dispensable: dispensable.to_vec(), is_shortened: false, rows: vec![] }
+    pub fn new(header: &[&'static str], texts: usize, dispensable: &[&'static str]) -> Self {
+        Self::of(header.iter().enumerate().map(|(place, heading)| (*heading, place < texts)), dispensable)
+    }
+
+    /// Makes a table without rows of columns with a heading each, and whether the cells below are texts.
+    pub fn of(columns: impl Iterator<Item = (&'static str, bool)>, dispensable: &[&'static str]) -> Self {
+        Self { columns: columns.collect(), dispensable: dispensable.to_vec(), is_shortened: false, rows: vec![] }
     }
 
     /// Declares the first column as a communicator's id.
@@ -77,8 +81,10 @@ impl<const N: usize> TextTable<N> {
         self
     }
 
-    /// Adds a row.
-    pub fn add_row(&mut self, row: [String; N]) {
+    /// Adds a row. A cell that it lacks is empty.
+    pub fn add_row(&mut self, row: impl Into<Vec<String>>) {
+        let mut row = row.into();
+        row.resize(self.columns.len(), String::new());
         self.rows.push(row);
     }
 
@@ -111,8 +117,9 @@ impl<const N: usize> TextTable<N> {
 
     fn laid_out(&self, shape: NarrowTable) -> String {
         let gone = &self.dispensable[..shape.left_out];
-        let shown: Vec<usize> = (0..N).filter(|&column| !gone.contains(&self.header[column])).collect();
-        let cell = |row: &[String; N], column: usize| match column {
+        let shown: Vec<usize> =
+            (0..self.columns.len()).filter(|&column| !gone.contains(&self.columns[column].0)).collect();
+        let cell = |row: &[String], column: usize| match column {
             0 if shape.has_short_communicators => shortened(&row[column]).to_owned(),
             _ => row[column].clone(),
         };
@@ -121,8 +128,8 @@ impl<const N: usize> TextTable<N> {
             match column {
                 // a single word, longer than the digits
                 0 if shape.has_short_communicators => "comm".to_owned(),
-                _ if shape.has_broken_headings => broken(self.header[column], width),
-                _ => self.header[column].to_owned(),
+                _ if shape.has_broken_headings => broken(self.columns[column].0, width),
+                _ => self.columns[column].0.to_owned(),
             }
         };
         let mut table = comfy_table::Table::new();
@@ -131,7 +138,7 @@ impl<const N: usize> TextTable<N> {
             table.add_row(shown.iter().map(|&column| cell(row, column)));
         }
         for (column, shown) in table.column_iter_mut().zip(shown) {
-            if shown >= self.texts {
+            if !self.columns[shown].1 {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
@@ -179,9 +186,9 @@ mod tests {
         Summary { communicators: comms.iter().map(communicator).collect(), ..Summary::merge(vec![]) }
     }
 
-    fn table(comms: &[&str]) -> TextTable<4> {
+    fn table(comms: &[&str]) -> TextTable {
         let mut table =
-            TextTable::new(["communicator", "R2", "sustained MB/s", "fit MB/s"], 1, &["R2", "sustained MB/s"]);
+            TextTable::new(&["communicator", "R2", "sustained MB/s", "fit MB/s"], 1, &["R2", "sustained MB/s"]);
         comms
             .iter()
             .for_each(|comm| table.add_row([(*comm).to_owned(), "0.999".into(), "3367.6".into(), "3883 ± 747".into()]));

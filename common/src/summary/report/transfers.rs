@@ -38,7 +38,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
 const DISPENSABLE: [&str; 9] =
     ["R2", "sizes", "transfers", "in flight", "channels", "bytes", "sustained MB/s", "latency us", "typical MB/s"];
 
-fn pairs(summary: &Summary, view: &View) -> TextTable<12> {
+fn pairs(summary: &Summary, view: &View) -> TextTable {
     let header = [
         "communicator",
         "ranks",
@@ -54,7 +54,7 @@ fn pairs(summary: &Summary, view: &View) -> TextTable<12> {
         "R2",
     ];
     let sorted_by = view.order.and_then(PairOrder::heading);
-    let mut table = TextTable::new(header, 2, &DISPENSABLE).by_communicator(summary).keeping(sorted_by);
+    let mut table = TextTable::new(&header, 2, &DISPENSABLE).by_communicator(summary).keeping(sorted_by);
     let mut rows: Vec<_> = summary.transfers.iter().collect();
     if let Some(order) = view.order.or((rows.len() > view.rows).then_some(PairOrder::Bytes)) {
         rows.sort_by(|one, other| order.compare(one, other));

@@ -42,24 +42,14 @@ pub(in crate::analysis) fn call(job: &Job, communicator: usize, rank: usize, fun
         communicator,
         rank: rank as i32,
         gpu: job.communicators[communicator].members[rank].gpu,
-        kind: CallKind::Collective,
         function: name(function),
-        sequence: None,
         bytes,
         count: Some(bytes / 4),
         datatype: name("ncclFloat"),
-        root: None,
-        messages: Box::new([]),
         algorithm: name("RING"),
         protocol: name("SIMPLE"),
-        enqueued: 0,
-        enqueued_own: 0,
         source: TimedBy::Stamps,
-        duration: 0,
-        time: None,
-        stream: 0,
-        is_fused: false,
-        unfinished: false,
+        ..Call::blank()
     }
 }
 

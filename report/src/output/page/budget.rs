@@ -2,11 +2,12 @@
 
 use super::super::names::ReportNames;
 use super::super::sentences::unplaced;
-use super::super::units::{bytes, counted, known, number, part_of, share, time};
+use super::super::tables::{self, BudgetKind, kinds};
+use super::super::units::{counted, part_of, share};
 use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, bars_beside, margin, upright};
 use super::section::part;
 use super::table::PageTable;
-use crate::answer::{Budget, DimensionShare, GpuBudget, Origin, Part, Utilisation};
+use crate::answer::{Budget, GpuBudget, Report};
 use maud::{Markup, html};
 
 /// Largest number of GPUs that have a bar each; of more, each has a column.
@@ -14,47 +15,31 @@ const BARS: usize = 32;
 /// Largest number of columns; of more GPUs, neighbours share one.
 const COLUMNS: usize = 1024;
 
-/// The kinds of time: class, name, and the field.
-type BudgetKind = (&'static str, &'static str, fn(&GpuBudget) -> u64);
-
-/// Returns the kinds of time that the budget tells apart.
-fn kinds(budget: &Budget) -> Vec<BudgetKind> {
-    let (nothing, all): (&str, [BudgetKind; 4]) = (
-        if budget.with_kernels { "idle" } else { "no NCCL under way" },
-        [
-            ("waiting", "waiting in NCCL", |gpu| gpu.waiting_ns),
-            ("transferring", "transferring in NCCL", |gpu| gpu.transferring_ns),
-            ("overlapped", "NCCL beside computation", |gpu| gpu.overlapped_ns),
-            ("computing", "computing alone", |gpu| gpu.computing_ns),
-        ],
-    );
-    let known = all.into_iter().take(if budget.with_kernels { 4 } else { 2 });
-    known.chain([("idle", nothing, (|gpu: &GpuBudget| gpu.idle_ns) as fn(&GpuBudget) -> u64)]).collect()
-}
-
 /// Writes the section.
-pub(super) fn of(budget: &Part<Budget>, names: &ReportNames<'_>) -> Markup {
-    part("budget", "Where the time goes", budget, |budget| {
+pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
+    part("budget", "Where the time goes", &report.budget, |budget| {
         let kinds = kinds(budget);
         html! {
             @if !budget.of_steps { p { "There are no steps, so this is the whole recording." } }
-            (chart(budget, &kinds, names))
+            (chart(budget, &kinds, report, names))
         }
     })
 }
 
 fn of_total(gpu: &GpuBudget, kind: &BudgetKind) -> f64 {
-    part_of(kind.2(gpu) as f64, gpu.total_ns as f64)
+    part_of((kind.of)(gpu) as f64, gpu.total_ns as f64)
 }
 
-/// Returns the whole in words: `waiting in NCCL 3.1 %, ...`.
+/// Returns the whole in words: `waiting 3.1 %, ...`.
 fn whole(budget: &Budget, kinds: &[BudgetKind]) -> String {
     let texts: Vec<_> =
-        kinds.iter().map(|kind| format!("{} {}", kind.1, share(of_total(&budget.whole, kind)))).collect();
+        kinds.iter().map(|kind| format!("{} {}", kind.heading, share(of_total(&budget.whole, kind)))).collect();
     texts.join(", ")
 }
 
-fn chart(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Chart<'static> {
+fn chart(budget: &Budget, kinds: &[BudgetKind], report: &Report, names: &ReportNames<'_>) -> Chart<'static> {
+    let of = if budget.of_steps { "a step" } else { "the recording" };
+    let caption = format!("Budget of {of} by GPU, least waiting first");
     let (size, drawing, note) =
         if budget.gpus.len() <= BARS { bars(budget, kinds, names) } else { columns(budget, kinds, names) };
     Chart {
@@ -79,7 +64,9 @@ fn chart(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Char
             @if budget.timed < 1.0 { p { (unplaced(budget).trim()) } }
         },
         below: html! {
-            (table(budget, kinds, names)) (dimensions(budget))
+            (PageTable::of(caption, &tables::by_gpu(budget, names, true)).without_unknown())
+            (PageTable::of("Dimensions of parallelism, means of a GPU and step", &tables::dimensions(budget, report))
+                .without_unknown())
         },
     }
 }
@@ -122,8 +109,8 @@ pub(super) fn proof(budget: &Budget, names: &ReportNames<'_>) -> ([f64; 2], Mark
 
 /// Draws a key of the kinds of time with their shares of the whole.
 pub(super) fn key(budget: &Budget) -> Markup {
-    let text = |kind: &BudgetKind| format!("{}, {}", kind.1, share(of_total(&budget.whole, kind)));
-    let key = |kind: BudgetKind| LegendEntry { class: kind.0, mark: Mark::Box, text: text(&kind) };
+    let text = |kind: &BudgetKind| format!("{}, {}", kind.heading, share(of_total(&budget.whole, kind)));
+    let key = |kind: BudgetKind| LegendEntry { class: kind.class(), mark: Mark::Box, text: text(&kind) };
     LegendEntry::draw(&kinds(budget).into_iter().map(key).collect::<Vec<_>>())
 }
 
@@ -142,11 +129,11 @@ fn stack(rows: &[(String, &GpuBudget)], kinds: &[BudgetKind], row: f64, right: f
             @for (left, kind) in stacked(gpu, kinds) {
                 @let part = of_total(gpu, kind);
                 @let (x, width) = (area.left + left * area.width(), part * area.width());
-                rect class=(kind.0) x=(Px(x)) y=(Px(y)) width=(Px(width)) height=(Px(row * 0.76)) {
-                    title { (name) ": " (kind.1) " " (share(part)) }
+                rect class=(kind.class()) x=(Px(x)) y=(Px(y)) width=(Px(width)) height=(Px(row * 0.76)) {
+                    title { (name) ": " (kind.heading) " " (share(part)) }
                 }
                 @if width > 46.0 {
-                    text class={ "inside on-" (kind.0) } text-anchor="middle"
+                    text class={ "inside on-" (kind.class()) } text-anchor="middle"
                         x=(Px(x + width / 2.0)) y=(Px(y + row * 0.38 + 4.0)) { (share(part)) }
                 }
             }
@@ -188,7 +175,7 @@ fn columns(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Dr
         (across(area, &x, "GPU, in the order of ranks", marks.map(|it| (it, names.gpu(it as usize)))))
         (upright(area, &y, share_of(budget), y.numbers(5)))
         g.columns stroke-width=(Px(width + 0.1)) {
-            @for (path, kind) in paths.into_iter().zip(kinds) { path class=(kind.0) d=(path.data()) {} }
+            @for (path, kind) in paths.into_iter().zip(kinds) { path class=(kind.class()) d=(path.data()) {} }
         }
     };
     let note = (gpus_in_column > 1).then(|| format!("Each column is the sum of {gpus_in_column} neighbouring GPUs."));
@@ -205,65 +192,4 @@ fn sum(gpus: &[GpuBudget]) -> GpuBudget {
         idle_ns: sum.idle_ns.saturating_add(gpu.idle_ns),
         not_compared_ns: sum.not_compared_ns.saturating_add(gpu.not_compared_ns),
     })
-}
-
-fn table(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> PageTable {
-    let per_step = |ns: u64| time(ns as f64 / 1e3 / budget.steps.max(1) as f64);
-    let mut order: Vec<(usize, &GpuBudget)> = budget.gpus.iter().enumerate().collect();
-    order.sort_by_key(|(_, gpu)| gpu.waiting_ns);
-    let rows = order.into_iter().map(|(place, gpu)| {
-        let figures = kinds.iter().map(|kind| format!("{} ({})", per_step(kind.2(gpu)), share(of_total(gpu, kind))));
-        [names.gpu(place), per_step(gpu.total_ns)]
-            .into_iter()
-            .chain(figures)
-            .chain([per_step(gpu.not_compared_ns)])
-            .collect()
-    });
-    let columns: Vec<_> = ["GPU", "length"]
-        .into_iter()
-        .chain(kinds.iter().map(|kind| kind.1))
-        .chain(["of which waits unknown"])
-        .collect();
-    let of = if budget.of_steps { "a step" } else { "the recording" };
-    PageTable::new(format!("Budget of {of} by GPU, least waiting first"), &columns, 1, rows)
-}
-
-fn dimensions(budget: &Budget) -> PageTable {
-    let row = |it: &DimensionShare| {
-        let used = |share_of_link: Option<Utilisation>| {
-            known(share_of_link, |it| format!("{} ({})", share(it.mean), share(it.p95)))
-        };
-        vec![
-            it.dimension.clone(),
-            origin(it.origin).to_owned(),
-            time(it.time_us),
-            known(it.wait_us, time),
-            bytes(it.bytes.round()),
-            number(it.operations),
-            used(it.while_active),
-            used(it.of_step),
-        ]
-    };
-    let columns = [
-        "dimension",
-        "known from",
-        "time with its operations",
-        "of which waiting",
-        "bytes",
-        "operations",
-        "link used while it transfers, mean (p95)",
-        "link used of the step, mean (p95)",
-    ];
-    let rows = budget.dimensions.iter().map(row);
-    PageTable::new("Dimensions of parallelism, means of a GPU and step", &columns, 2, rows).without_unknown()
-}
-
-/// Returns where a dimension is from, in words.
-fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::File => "the user's file",
-        Origin::Name => "the communicator's name",
-        Origin::Guessed => "structure (guessed)",
-        Origin::Unknown => "unknown",
-    }
 }

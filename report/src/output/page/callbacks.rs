@@ -3,7 +3,7 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{bytes, count, counted, known, time};
-use super::below::{Below, class, way};
+use super::callbacks_below::{Below, class, way};
 use super::draw::{Chart, LegendEntry, Mark};
 use super::section::{absent, part};
 use super::table::PageTable;

@@ -1,6 +1,7 @@
 //! The section on the inputs: ranks and operations that are here or missing, and how well clocks are known.
 
 use super::super::names::ReportNames;
+use super::super::tables;
 use super::super::units::{count, known, time};
 use super::section::section;
 use super::table::PageTable;
@@ -26,8 +27,8 @@ pub(super) fn of(complete: &Complete, names: &ReportNames<'_>) -> Markup {
                 h3 { "Remarks" }
                 ul.problems { @for note in &complete.notes { li { (note) } } }
             }
-            (lacking(complete, names).open())
-            (inputs(complete))
+            (PageTable::of("Communicators that lack ranks or have one twice", &tables::lacking(complete, names)).open())
+            (PageTable::of("Inputs", &tables::inputs(complete)))
         },
     )
 }
@@ -62,21 +63,4 @@ fn counts(complete: &Complete) -> Markup {
             div.lack[is_lack] { dt { (meaning) } dd { (figure) @if is_lack { span.flag { " !" } } } }
         } }
     }
-}
-
-fn lacking(complete: &Complete, names: &ReportNames<'_>) -> PageTable {
-    let rows = complete.communicators.iter().map(|it| {
-        let text = |ranks: &str| if ranks.is_empty() { "none".into() } else { ranks.to_owned() };
-        vec![names.communicator(&it.comm), text(&it.missing), text(&it.repeated), count(it.here), it.nranks.to_string()]
-    });
-    let columns = ["communicator", "missing ranks", "ranks in two processes", "ranks here", "ranks"];
-    PageTable::new("Communicators that lack ranks or have one twice", &columns, 3, rows)
-}
-
-fn inputs(complete: &Complete) -> PageTable {
-    let rows = complete.inputs.iter().map(|input| {
-        let state = if input.problem.is_some() { "left out" } else { "read" };
-        vec![input.path.clone(), input.kind.clone(), state.to_owned(), count(input.processes)]
-    });
-    PageTable::new("Inputs", &["path", "kind", "state", "processes"], 3, rows)
 }

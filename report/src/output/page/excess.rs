@@ -1,7 +1,8 @@
 //! The section on what ranks cost a step: own excess by rank and step, gains, and nodes.
 
 use super::super::names::ReportNames;
-use super::super::units::{TimeUnit, count, counted, known, number, part_of, round, share, time};
+use super::super::tables;
+use super::super::units::{TimeUnit, count, counted, part_of, round, share, time};
 use super::draw::{Area, Cells, Chart, LegendEntry, Mark, Plot, Px, Scale, across, bars_beside, digits, margin};
 use super::gains;
 use super::section::{absent, part};
@@ -25,7 +26,7 @@ pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
             (map(stragglers, names))
             (gains::ranks(stragglers, names))
             (gains::nodes(stragglers, &report.nodes))
-            (account(stragglers, names))
+            (own_times(stragglers, names))
         }
     })
 }
@@ -143,14 +144,8 @@ fn table(rows: &[Vec<f32>], steps: u64, gpus: usize, names: &ReportNames<'_>) ->
 }
 
 fn events(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
-    let rows = stragglers
-        .events
-        .iter()
-        .map(|event| vec![names.gpu(event.gpu), count(event.step), time(event.excess_us), known(event.cost_us, time)]);
-    let table =
-        PageTable::new("Pauses, longest first", &["GPU", "step", "longer than usual", "the step took longer"], 1, rows);
     html! {
-        (table)
+        (PageTable::of("Pauses, longest first", &tables::events(stragglers, names)))
         @if stragglers.event_count > stragglers.events.len() as u64 {
             p.note {
                 (counted(stragglers.event_count, "pause")) " of " (counted(stragglers.event_ranks, "rank"))
@@ -160,24 +155,10 @@ fn events(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
     }
 }
 
-/// Says how good the model is, and writes the figures of all ranks.
-fn account(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
+/// Says how good the model is, and writes the own times of all ranks.
+fn own_times(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
     let off = part_of((stragglers.reenacted_us - stragglers.step_us).abs(), stragglers.step_us);
     let share_of_step = |us: f64| format!("{} ({} of a step)", time(us), share(part_of(us, stragglers.step_us)));
-    let mut order: Vec<_> = stragglers.ranks.iter().enumerate().collect();
-    let excess = |place: &usize| stragglers.ranks.get(*place).and_then(|rank| rank.excess_us).unwrap_or(f64::MIN);
-    order.sort_by(|(a, _), (b, _)| excess(b).total_cmp(&excess(a)));
-    let rows = order.into_iter().map(|(place, rank)| {
-        vec![
-            names.gpu(place),
-            count(rank.peers),
-            time(rank.own_us),
-            known(rank.excess_us, time),
-            known(rank.z, number),
-            known(rank.gain_us, time),
-        ]
-    });
-    let columns = ["GPU", "peer group", "own time a step", "beyond its peers", "robust z", "a step gains"];
     html! {
         details.help {
             summary { "How the gains are computed" }
@@ -194,6 +175,7 @@ fn account(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
                 p { "The ranks' random differences cost " (share_of_step(jitter)) "." }
             }
         }
-        (PageTable::new("Own time by rank, largest excess first", &columns, 1, rows).without_unknown())
+        (PageTable::of("Own time by rank, largest excess first", &tables::own_times(stragglers, names))
+            .without_unknown())
     }
 }

@@ -1,7 +1,7 @@
 //! What a step gains: a bar for each rank or group that stands out, and own excess by node.
 
 use super::super::names::ReportNames;
-use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, number, part_of, share, time};
+use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, part_of, share, time};
 use super::draw::{Area, Chart, Px, Scale, across, bars_beside, margin};
 use super::strip::{SMALL, Strip};
 use super::table::PageTable;
@@ -97,22 +97,11 @@ fn table(stragglers: &Stragglers, names: &ReportNames<'_>) -> PageTable {
             time(one.own_us),
             time(one.excess_us),
             count(one.peers),
-            number(one.z),
+            format!("{:.1}", one.z),
         ]
     };
-    let columns = [
-        "name",
-        "what",
-        "GPUs",
-        "when",
-        "why",
-        "a step gains",
-        "of a step",
-        "own time a step",
-        "beyond its peers",
-        "peers",
-        "robust z",
-    ];
+    let columns =
+        ["name", "what", "GPUs", "when", "why", "gain", "of a step", "own time", "beyond peers", "peers", "z"];
     PageTable::new("Ranks and groups that stand out", &columns, 5, stragglers.found.iter().map(row)).without_unknown()
 }
 

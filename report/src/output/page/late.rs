@@ -1,13 +1,13 @@
 //! The section on who is late: delay costs by GPU, waits over time, and the worst operations.
 
 use super::super::names::ReportNames;
-use super::super::pace::Pace;
-use super::super::units::{TimeUnit, UNKNOWN, bytes, count, share, time};
-use super::costs::costs;
+use super::super::tables;
+use super::super::units::{TimeUnit, count, share, time};
+use super::delay_costs::delay_costs;
 use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin};
 use super::section::{absent, part};
 use super::table::PageTable;
-use crate::answer::{Late, Part, WaitMap, WorstOperation};
+use crate::answer::{Report, WaitMap};
 use maud::{Markup, Render, html};
 
 /// Lower bounds of the heat map's levels, percent. They are the same in each report, so that two can be compared.
@@ -16,8 +16,8 @@ const BOUNDS: [f32; 8] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 70.0];
 const COLUMNS: usize = 200;
 
 /// Writes the section.
-pub(super) fn of(late: &Part<Late>, names: &ReportNames<'_>, pace: &Pace) -> Markup {
-    part("late", "Waits and delay costs", late, |late| {
+pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
+    part("late", "Waits and delay costs", &report.late, |late| {
         html! {
             details.help {
                 summary { "How these are known" }
@@ -27,9 +27,10 @@ pub(super) fn of(late: &Part<Late>, names: &ReportNames<'_>, pace: &Pace) -> Mar
                      the sum of the others' waits, so it says who came last, and not what a step would gain."
                 }
             }
-            (costs(late, names, pace))
+            (delay_costs(late, report, names))
             (map(&late.map, names))
-            (worst(&late.worst, names))
+            (PageTable::of("The operations that others waited in longest", &tables::worst(late, report, names))
+                .without_unknown())
         }
     })
 }
@@ -98,41 +99,4 @@ fn map_table(rows: &[Vec<f32>], bin_us: f64, gpus: usize, names: &ReportNames<'_
         vec![names.gpus(row * gpus, gpus), share(mean), share(most), time(when as f64 * bin_us)]
     });
     PageTable::new("Waits over time", &["GPU", "mean share", "largest share of a bin", "begin of that bin"], 1, rows)
-}
-
-fn worst(worst: &[WorstOperation], names: &ReportNames<'_>) -> Markup {
-    let rows = worst.iter().map(|it| {
-        let sequence = match it.sequence {
-            Some((number, 0)) => format!(" {number}"),
-            Some((number, replay)) => format!(" {number}, replay {replay}"),
-            None => String::new(),
-        };
-        let before = it.before.as_ref().map_or_else(
-            || UNKNOWN.into(),
-            |(function, comm, us)| format!("{function} of {}, waited {}", names.communicator(comm), time(*us)),
-        );
-        vec![
-            format!("{}{sequence}", it.function),
-            names.communicator(&it.comm),
-            names.gpu(it.gpu),
-            if it.propagated { "passed on" } else { "own" }.to_owned(),
-            before,
-            bytes(it.bytes as f64),
-            time(it.time_us),
-            time(it.late_us),
-            time(it.cost_us),
-        ]
-    });
-    let columns = [
-        "operation",
-        "communicator",
-        "last GPU",
-        "delay",
-        "its call before",
-        "bytes",
-        "at",
-        "late by",
-        "others waited",
-    ];
-    html! { (PageTable::new("The operations that others waited in longest", &columns, 5, rows)) }
 }

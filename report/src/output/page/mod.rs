@@ -12,8 +12,8 @@
 //! | `excess.rs`, `gains.rs` | what ranks cost a step |
 //! | `steps.rs`, `budget.rs`, `speed.rs`, `pairs.rs` | further pictures |
 //! | `phases.rs`, `late.rs`, `communicators.rs`, `unfinished.rs`, `completeness.rs` | sections for other parts |
-//! | `costs.rs` | delay costs by GPU, in the section on waits |
-//! | `callbacks.rs`, `below.rs` | charts of the callbacks below operations of the step in detail |
+//! | `delay_costs.rs` | delay costs by GPU, in the section on waits |
+//! | `callbacks.rs`, `callbacks_below.rs` | charts of the callbacks below operations of the step in detail |
 //! | `strip.rs` | a column for each GPU or node |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
 //! | `unbroken.rs` | keeps a number and its unit on one line |
@@ -22,12 +22,12 @@
 //! | `style.css`, `script.js` | all colours and sizes; hover, zoom and filters |
 
 mod answers;
-mod below;
 mod budget;
 mod callbacks;
+mod callbacks_below;
 mod communicators;
 mod completeness;
-mod costs;
+mod delay_costs;
 mod draw;
 mod excess;
 mod gains;
@@ -52,7 +52,6 @@ mod unfinished;
 pub use two_runs::two_runs;
 
 use super::names::ReportNames;
-use super::pace::Pace;
 use super::units::{UNKNOWN, counted};
 use crate::answer::Report;
 use common::visible;
@@ -125,10 +124,10 @@ fn whole(report: &Report) -> String {
                     (timeline::of(report, &names))
                     (excess::of(report, &names))
                     (steps::of(report, &names))
-                    (budget::of(&report.budget, &names))
-                    (speed::of(&report.speed, &names))
-                    (pairs::of(&report.pairs, &names, &report.nodes))
-                    (late::of(&report.late, &names, &Pace::of(report)))
+                    (budget::of(report, &names))
+                    (speed::of(report, &names))
+                    (pairs::of(report, &names))
+                    (late::of(report, &names))
                     (phases::of(&report.phases))
                     (callbacks::of(&report.callbacks, &names))
                     (communicators::of(&report.communicators, &names))

@@ -3,11 +3,12 @@
 
 use super::super::names::ReportNames;
 use super::super::sentences;
-use super::super::units::{bytes, count, counted, known, number, rate, time};
+use super::super::tables;
+use super::super::units::{bytes, count, counted, number, rate};
 use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin, shortened};
 use super::section::{absent, part};
 use super::table::PageTable;
-use crate::answer::{Pairs, Part, RankPair};
+use crate::answer::{Pairs, RankPair, Report};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -90,13 +91,15 @@ impl Side {
 }
 
 /// Writes the section.
-pub(super) fn of(pairs: &Part<Pairs>, names: &ReportNames<'_>, nodes: &[String]) -> Markup {
-    part("pairs", "Network, from rank to rank", pairs, |pairs| {
+pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
+    part("pairs", "Network, from rank to rank", &report.pairs, |pairs| {
+        let table = &tables::pairs(pairs, report, names);
+        let table = PageTable::of("Pairs, slow ones first, then those with most bytes", table).without_unknown();
         let measure = MEASURES.iter().find(|measure| pairs.rows.iter().any(|pair| (measure.value)(pair).is_some()));
         html! {
             @match measure {
-                Some(measure) => (chart(pairs, measure, names, nodes)),
-                None => { (absent("no pair has a rate or bytes.")) (table(pairs, names)) }
+                Some(measure) => (chart(pairs, measure, names, &report.nodes, &table)),
+                None => { (absent("no pair has a rate or bytes.")) (table) }
             }
         }
     })
@@ -118,7 +121,13 @@ fn cells(pairs: &Pairs, measure: &PairFigure, side: &Side) -> BTreeMap<(usize, u
     cells
 }
 
-fn chart(pairs: &Pairs, measure: &PairFigure, names: &ReportNames<'_>, nodes: &[String]) -> Chart<'static> {
+fn chart(
+    pairs: &Pairs,
+    measure: &PairFigure,
+    names: &ReportNames<'_>,
+    nodes: &[String],
+    table: &PageTable,
+) -> Chart<'static> {
     let beyond = pairs.rows.iter().filter_map(gpus_of).map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
     let gpus = names.len().max(beyond);
     let matrix = Side::of(gpus, nodes, names);
@@ -181,7 +190,7 @@ fn chart(pairs: &Pairs, measure: &PairFigure, names: &ReportNames<'_>, nodes: &[
             }
             @if slow > MARKS { p { "Of " (count(slow as u64)) " slow pairs " (MARKS) " are marked." } }
         },
-        below: html! { (slowest(pairs, names)) (table(pairs, names)) },
+        below: html! { (table) },
     }
 }
 
@@ -226,57 +235,6 @@ impl Levels {
     fn texts(&self, text: impl Fn(f64) -> String) -> Vec<String> {
         (1..=8).map(|level| format!("≥ {}", text(self.bound(level)))).collect()
     }
-}
-
-const COLUMNS: [&str; 14] = [
-    "pair",
-    "communicator",
-    "class",
-    "z",
-    "sustained, GB/s",
-    "typical, GB/s",
-    "fitted, GB/s",
-    "fitted latency",
-    "transfers",
-    "bytes",
-    "messages",
-    "bytes of messages",
-    "late sender",
-    "late receiver",
-];
-
-fn row(pair: &RankPair, names: &ReportNames<'_>) -> Vec<String> {
-    let some = |number: u64, text: fn(u64) -> String| known((number > 0).then_some(number), text);
-    vec![
-        sentences::pair(pair, names),
-        names.communicator(&pair.comm),
-        pair.class.clone(),
-        known(pair.z, |z| format!("{z:.1}")),
-        known(pair.sustained, number),
-        known(pair.typical, number),
-        known(pair.fitted, number),
-        known(pair.latency_us, time),
-        some(pair.transfers, count),
-        some(pair.bytes, |it| bytes(it as f64)),
-        some(pair.messages, count),
-        some(pair.message_bytes, |it| bytes(it as f64)),
-        known(pair.late_sender_us, time),
-        known(pair.late_receiver_us, time),
-    ]
-}
-
-fn slowest(pairs: &Pairs, names: &ReportNames<'_>) -> PageTable {
-    let mut slow: Vec<&RankPair> = pairs.rows.iter().filter(|pair| pair.slow).collect();
-    slow.sort_by(|a, b| a.z.partial_cmp(&b.z).unwrap_or(std::cmp::Ordering::Equal));
-    let rows = slow.into_iter().take(20).map(|pair| row(pair, names));
-    PageTable::new("Slow pairs, slowest first", &COLUMNS, 3, rows).without_unknown()
-}
-
-fn table(pairs: &Pairs, names: &ReportNames<'_>) -> PageTable {
-    let mut order: Vec<&RankPair> = pairs.rows.iter().collect();
-    order.sort_by_key(|pair| std::cmp::Reverse(pair.bytes.max(pair.message_bytes)));
-    PageTable::new("All pairs, most bytes first", &COLUMNS, 3, order.into_iter().map(|pair| row(pair, names)))
-        .without_unknown()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The section on windows between phases: a distribution for each two dimensions.
 
-use super::super::units::{TimeUnit, count, counted, number, share, time};
+use super::super::tables;
+use super::super::units::{TimeUnit, counted, number, share, time};
 use super::draw::{Area, Chart, Px, Scale, across, upright};
 use super::section::{absent, part};
 use super::table::PageTable;
@@ -17,8 +18,8 @@ const AREA: Area = Area { left: 72.0, top: 34.0, right: 406.0, bottom: 180.0 };
 /// Writes the section.
 pub(super) fn of(phases: &Part<Phases>) -> Markup {
     part("phases", "Windows between phases", phases, |phases| {
-        let mut order: Vec<&PhaseWindow> = phases.windows.iter().collect();
-        order.sort_by(|a, b| (b.mean_us * b.count as f64).total_cmp(&(a.mean_us * a.count as f64)));
+        let table = tables::windows(&phases.windows);
+        let order = table.ordered();
         html! {
             @if order.is_empty() { (absent("no rank has two phases of different dimensions.")) }
             p {
@@ -29,7 +30,7 @@ pub(super) fn of(phases: &Part<Phases>) -> Markup {
                 (chart(window, &format!("phases-chart-{}", place + 1)))
             } }
             @if order.len() > CHARTS { p.note { "The other " (order.len() - CHARTS) " are in the table alone." } }
-            (table(&order))
+            (PageTable::of("Windows between phases", &table))
         }
     })
 }
@@ -98,20 +99,4 @@ fn chart(window: &PhaseWindow, id: &str) -> Markup {
         below: html! {},
     }
     .render()
-}
-
-fn table(order: &[&PhaseWindow]) -> PageTable {
-    let rows = order.iter().map(|window| {
-        vec![
-            window.from.clone(),
-            window.to.clone(),
-            count(window.count),
-            time(window.mean_us),
-            time(window.median_us),
-            time(window.p95_us),
-            share(window.negative),
-        ]
-    });
-    let columns = ["from", "to", "windows", "mean", "median", "p95", "negative"];
-    PageTable::new("Windows between phases", &columns, 2, rows)
 }

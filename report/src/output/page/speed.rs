@@ -1,11 +1,12 @@
 //! The section on how fast operations are: bus bandwidth over size, and all figures by size, algorithm and protocol.
 
 use super::super::names::ReportNames;
-use super::super::units::{UNKNOWN, bytes, count, counted, known, number, rate, share, sizes, time};
+use super::super::tables;
+use super::super::units::{bytes, counted, rate};
 use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, marker, upright};
 use super::section::{absent, part};
 use super::table::PageTable;
-use crate::answer::{Part, Speed, SpeedRow};
+use crate::answer::{Report, Speed, SpeedRow};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -28,12 +29,13 @@ struct Curve {
 }
 
 /// Writes the section.
-pub(super) fn of(speed: &Part<Speed>, names: &ReportNames<'_>) -> Markup {
-    part("speed", "How fast operations are", speed, |speed| {
+pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
+    part("speed", "How fast operations are", &report.speed, |speed| {
+        let table = table(speed, report, names);
         let (curves, more) = curves(&speed.rows, names);
         html! {
-            @if curves.is_empty() { (absent("no operation has a bus bandwidth.")) (table(speed, names)) }
-            @else { (chart(speed, &curves, more, names)) }
+            @if curves.is_empty() { (absent("no operation has a bus bandwidth.")) (table) }
+            @else { (chart(speed, &curves, more, &table)) }
         }
     })
 }
@@ -99,7 +101,7 @@ fn links(speed: &Speed) -> Vec<f64> {
     links
 }
 
-fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &ReportNames<'_>) -> Chart<'static> {
+fn chart(speed: &Speed, curves: &[Curve], more: usize, table: &PageTable) -> Chart<'static> {
     let links = links(speed);
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let most = points().map(|(_, _, [_, most])| *most).chain(links.iter().copied()).fold(0.0, f64::max);
@@ -174,7 +176,7 @@ fn chart(speed: &Speed, curves: &[Curve], more: usize, names: &ReportNames<'_>) 
                 }
             }
         },
-        below: html! { (table(speed, names)) },
+        below: html! { (table) },
     }
 }
 
@@ -193,50 +195,7 @@ fn ranges(curve: &Curve, x: &Scale, y: &Scale) -> Markup {
     path.data()
 }
 
-fn table(speed: &Speed, names: &ReportNames<'_>) -> PageTable {
-    let row = |row: &SpeedRow| {
-        let text = |text: &str| if text.is_empty() { UNKNOWN.to_owned() } else { text.to_owned() };
-        vec![
-            row.function.clone(),
-            names.communicator(&row.comm),
-            row.nranks.to_string(),
-            sizes(row.from_bytes, row.to_bytes),
-            text(&row.algorithm),
-            text(&row.protocol),
-            count(row.count),
-            count(row.compared),
-            known(row.min_us, time),
-            known(row.median_us, time),
-            known(row.p95_us, time),
-            known(row.max_us, time),
-            known(row.algbw, number),
-            known(row.busbw, number),
-            known(row.busbw_mean, number),
-            known(row.utilisation, share),
-            known(row.busiest, number),
-            known(row.imbalance, number),
-        ]
-    };
-    let columns = [
-        "function",
-        "communicator",
-        "ranks",
-        "size",
-        "algorithm",
-        "protocol",
-        "operations",
-        "compared",
-        "least",
-        "median",
-        "p95",
-        "longest",
-        "algbw, GB/s",
-        "busbw, GB/s",
-        "busbw with waits, GB/s",
-        "of the link",
-        "busiest rank, GB/s",
-        "largest rank over mean",
-    ];
-    PageTable::new("Transfers by function, communicator and size", &columns, 2, speed.rows.iter().map(row))
-        .without_unknown()
+fn table(speed: &Speed, report: &Report, names: &ReportNames<'_>) -> PageTable {
+    let table = tables::speed(speed, report, names);
+    PageTable::of("Transfers by function, communicator and size", &table).without_unknown()
 }

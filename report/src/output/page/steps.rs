@@ -2,7 +2,8 @@
 //! the slowest ones.
 
 use super::super::names::ReportNames;
-use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, share, time};
+use super::super::tables;
+use super::super::units::{TimeUnit, count, counted, share, time};
 use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, upright};
 use super::section::{absent, part};
 use super::table::PageTable;
@@ -18,7 +19,7 @@ const BINS: usize = 36;
 /// Writes the section.
 pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
     let events = report.stragglers.known().map_or(&[][..], |stragglers| &stragglers.events);
-    part("steps", "How long steps take", &report.steps, |steps| lengths(steps, events, names))
+    part("steps", "How long steps take", &report.steps, |steps| lengths(steps, events, report, names))
 }
 
 /// Says how the steps were found.
@@ -46,7 +47,7 @@ fn found(steps: &Steps) -> String {
     )
 }
 
-fn lengths(steps: &Steps, events: &[StragglerPause], names: &ReportNames<'_>) -> Markup {
+fn lengths(steps: &Steps, events: &[StragglerPause], report: &Report, names: &ReportNames<'_>) -> Markup {
     if steps.lengths_us.is_empty() {
         return html! { (absent("no step has a length.")) p { (found(steps)) } };
     }
@@ -56,7 +57,7 @@ fn lengths(steps: &Steps, events: &[StragglerPause], names: &ReportNames<'_>) ->
     let unit = TimeUnit::of(top);
     let y = Scale::linear([0.0, top / unit.us], [AREA.bottom, AREA.top]);
     let x = Scale::linear([0.0, steps.count.max(2) as f64 - 1.0], [AREA.left + 6.0, AREA.right - 6.0]);
-    let in_bin = (steps.count as f64 / steps.lengths_us.len() as f64).ceil().max(1.0);
+    let in_bin = tables::steps_in_length(steps) as f64;
     let at = |place: usize| place as f64 * in_bin;
     let height = |step: u64| steps.lengths_us.get((step as f64 / in_bin) as usize).copied();
     let point = |(place, us): (usize, &f64)| (x.at(at(place)), y.at(us / unit.us));
@@ -136,7 +137,11 @@ fn lengths(steps: &Steps, events: &[StragglerPause], names: &ReportNames<'_>) ->
                 }
             }
         },
-        below: html! { (slowest(steps, names)) (shifts(steps)) (table(steps, in_bin)) },
+        below: html! {
+            (PageTable::of("The slowest steps", &tables::slowest(steps, report, names)).without_unknown())
+            (shifts(steps))
+            (PageTable::of("Length of the steps", &tables::lengths(steps)).without_unknown())
+        },
     }
     .render()
 }
@@ -166,22 +171,6 @@ fn distribution(steps: &Steps, top: f64, y: &Scale) -> Markup {
     }
 }
 
-fn slowest(steps: &Steps, names: &ReportNames<'_>) -> PageTable {
-    let rows = steps.slowest.iter().map(|slow| {
-        vec![
-            count(slow.step),
-            slow.waited_for
-                .as_ref()
-                .map_or_else(|| UNKNOWN.into(), |(gpu, function)| format!("{}, {function}", names.gpu(*gpu))),
-            time(slow.length_us),
-            known(slow.wait_us, time),
-            known(slow.cost_us, time),
-        ]
-    });
-    let columns = ["step", "waited for most", "length", "mean wait of a GPU", "waits for that GPU"];
-    PageTable::new("The slowest steps", &columns, 2, rows)
-}
-
 fn shifts(steps: &Steps) -> PageTable {
     let rows = steps.shifts.iter().map(|shift| {
         let change = shift.to_us / shift.from_us - 1.0;
@@ -194,17 +183,4 @@ fn shifts(steps: &Steps) -> PageTable {
         0,
         rows,
     )
-}
-
-fn table(steps: &Steps, in_bin: f64) -> PageTable {
-    let rows = steps.lengths_us.iter().enumerate().map(|(place, us)| {
-        let first = (place as f64 * in_bin) as u64;
-        let kind = if steps.outliers.iter().any(|step| (first..first + in_bin as u64).contains(step)) {
-            "outlier"
-        } else {
-            ""
-        };
-        vec![count(first), kind.to_owned(), time(*us)]
-    });
-    PageTable::new("Length of the steps", &["step", "kind", "length"], 2, rows)
 }

@@ -1,5 +1,6 @@
 //! A table behind a chart, closed at first.
 
+use super::super::sheet::ReportTable;
 use super::super::units::{UNKNOWN, count, counted};
 use super::unbroken::unbroken;
 use maud::{Markup, Render, html};
@@ -14,9 +15,8 @@ const LONG: usize = 28;
 #[derive(Debug, Clone)]
 pub(super) struct PageTable {
     caption: String,
-    columns: Vec<&'static str>,
-    /// Number of columns at the left that are text; the others are numbers.
-    texts: usize,
+    /// Headings, and whether the cells below are texts; else they are numbers.
+    columns: Vec<(&'static str, bool)>,
     rows: Vec<Vec<String>>,
     /// Number of rows that did not fit.
     more: usize,
@@ -31,16 +31,19 @@ impl PageTable {
         texts: usize,
         rows: impl IntoIterator<Item = Vec<String>>,
     ) -> Self {
+        let columns = columns.iter().enumerate().map(|(place, heading)| (*heading, place < texts));
+        Self::with(caption.into(), columns.collect(), rows)
+    }
+
+    /// Takes a table of the report.
+    pub(super) fn of<'a, T: Copy + 'a>(caption: impl Into<String>, table: &ReportTable<'a, T>) -> Self {
+        Self::with(caption.into(), table.headings().map(|it| (it.text, it.is_name)).collect(), table.rows())
+    }
+
+    fn with(caption: String, columns: Vec<(&'static str, bool)>, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
         let mut rows = rows.into_iter();
         let kept = rows.by_ref().take(ROWS).collect();
-        Self {
-            caption: caption.into(),
-            columns: columns.to_vec(),
-            texts,
-            rows: kept,
-            more: rows.count(),
-            is_open: false,
-        }
+        Self { caption, columns, rows: kept, more: rows.count(), is_open: false }
     }
 
     /// Leaves out the columns in which no row has anything.
@@ -49,19 +52,12 @@ impl PageTable {
             self.rows.iter().filter_map(|row| row.get(column)).any(|cell| !matches!(cell.as_str(), "" | UNKNOWN))
         };
         let kept: Vec<bool> = (0..self.columns.len()).map(is_known).collect();
-        let keep = |column: usize| kept.get(column).copied().unwrap_or(true);
-        let texts = (0..self.texts).filter(|column| keep(*column)).count();
-        self.columns =
-            self.columns.into_iter().enumerate().filter(|(column, _)| keep(*column)).map(|(_, it)| it).collect();
-        for row in &mut self.rows {
-            *row = std::mem::take(row)
-                .into_iter()
-                .enumerate()
-                .filter(|(column, _)| keep(*column))
-                .map(|(_, it)| it)
-                .collect();
+        fn keep<C>(row: &mut Vec<C>, kept: &[bool]) {
+            let mut kept = kept.iter();
+            row.retain(|_| kept.next().copied().unwrap_or(true));
         }
-        self.texts = texts;
+        keep(&mut self.columns, &kept);
+        self.rows.iter_mut().for_each(|row| keep(row, &kept));
         self
     }
 
@@ -78,14 +74,16 @@ impl Render for PageTable {
             div.scroll role="region" aria-label={ "Table: " (self.caption) } tabindex="0" {
                 table {
                     caption { (self.caption) }
-                    thead { tr { @for (column, heading) in self.columns.iter().enumerate() {
-                        th.t[column < self.texts] scope="col" { (heading) }
+                    thead { tr { @for (heading, is_text) in &self.columns {
+                        th.t[*is_text] scope="col" { (heading) }
                     } } }
-                    tbody { @for row in &self.rows { tr { @for (column, cell) in row.iter().enumerate() {
-                        @if column == 0 { th.t[self.texts > 0] scope="row" { (cell) } }
-                        @else if column < self.texts { td.t.wide[cell.chars().count() > LONG] { (unbroken(cell)) } }
-                        @else { td { (cell) } }
-                    } } } }
+                    tbody { @for row in &self.rows { tr {
+                        @for (place, (cell, (_, is_text))) in row.iter().zip(&self.columns).enumerate() {
+                            @if place == 0 { th.t[*is_text] scope="row" { (cell) } }
+                            @else if *is_text { td.t.wide[cell.chars().count() > LONG] { (unbroken(cell)) } }
+                            @else { td { (cell) } }
+                        }
+                    } } }
                 }
             }
             @if self.more > 0 {

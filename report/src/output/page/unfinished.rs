@@ -1,11 +1,13 @@
 //! The section on operations that are not over.
 
 use super::super::names::ReportNames;
-use super::super::units::{bytes, count, counted};
+use super::super::tables;
+use super::super::units::{count, counted};
 use super::section::part;
 use super::table::PageTable;
-use crate::answer::{Behind, Part, Unfinished, Whereabouts};
+use crate::answer::{Behind, Part, Unfinished};
 use maud::{Markup, html};
+use std::slice::from_ref;
 
 /// Largest number of communicators that are described.
 const COMMUNICATORS: usize = 50;
@@ -34,6 +36,8 @@ pub(super) fn of(unfinished: &Part<Unfinished>, names: &ReportNames<'_>) -> Mark
 
 fn one(behind: &Behind, names: &ReportNames<'_>) -> Markup {
     let name = names.communicator(&behind.comm);
+    let caption = format!("Where the ranks of {name} stand");
+    let table = PageTable::of(caption, &tables::whereabouts(from_ref(behind), names));
     html! {
         h3 { "Communicator " (name) }
         @if !behind.behind.is_empty() { p { "Behind the others: rank " (behind.behind) "." } }
@@ -44,28 +48,6 @@ fn one(behind: &Behind, names: &ReportNames<'_>) -> Markup {
                 ", rank " (differs.other.0) " has " b { (differs.other.1) } "."
             }
         }
-        @if behind.ranks.len() <= OPEN { (table(behind, &name, names).open()) } @else { (table(behind, &name, names)) }
+        @if behind.ranks.len() <= OPEN { (table.open()) } @else { (table) }
     }
-}
-
-fn table(behind: &Behind, name: &str, names: &ReportNames<'_>) -> PageTable {
-    let operation = |operation: &Option<(String, Option<u64>, u64)>| match operation {
-        Some((function, number, size)) => {
-            let number = number.map_or_else(String::new, |number| format!(" {number}"));
-            format!("{function}{number} of {}", bytes(*size as f64))
-        }
-        None => "none".into(),
-    };
-    let row = |at: &Whereabouts| {
-        vec![
-            at.rank.to_string(),
-            names.gpu(at.gpu),
-            operation(&at.last_begun),
-            operation(&at.last_ended),
-            count(at.begun),
-            count(at.ended),
-        ]
-    };
-    let columns = ["rank", "GPU", "last begun", "last ended", "begun", "ended"];
-    PageTable::new(format!("Where the ranks of {name} stand"), &columns, 4, behind.ranks.iter().map(row))
 }

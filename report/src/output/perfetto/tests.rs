@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::job::{Communicator, Gpu, Member, TimedBy};
-use crate::stream::{Call, CallKind, RankPart};
+use crate::stream::{Call, RankPart};
 use common::name::NcclName;
 
 /// `Trace`.
@@ -24,27 +24,16 @@ fn job() -> Job {
 
 fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> JudgedCall {
     let call = Call {
-        communicator: 0,
         rank: gpu as i32,
         gpu,
-        kind: CallKind::Collective,
         function: NcclName::of(Some(c"AllReduce")),
         sequence: Some((7, 0)),
         bytes: 64,
-        count: None,
-        datatype: NcclName::none(),
-        root: None,
-        messages: Box::default(),
         algorithm: NcclName::of(Some(c"RING")),
-        protocol: NcclName::none(),
         enqueued: 1_100,
         enqueued_own: 1_100,
         source: if span.is_some() { TimedBy::Stamps } else { TimedBy::Enqueue },
-        duration: 0,
-        time: None,
-        stream: 0,
-        is_fused: false,
-        unfinished: false,
+        ..Call::blank()
     };
     let wait = latest.zip(span).map(|([latest, _], [start, _])| latest - start);
     let part = RankPart { call, span, wait, likely: 10, error: 20 };

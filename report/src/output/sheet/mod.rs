@@ -1,15 +1,12 @@
 //! Tables for programs: named columns of one type each, written as CSV or as Parquet.
 
-mod chapters;
-mod names;
-mod network;
 mod operations;
-mod rows;
+mod report_table;
 
 use crate::part_file::Unwritten;
 
-pub use chapters::sheets;
 pub use operations::{NAME as OPERATIONS, OperationSheet};
+pub(in crate::output) use report_table::{Heading, ReportTable};
 
 /// A table, or some rows of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +14,7 @@ pub struct Sheet {
     /// Name of the table, which its file is named after.
     pub name: &'static str,
     /// The columns, all of one length.
-    pub columns: Vec<Column>,
+    pub columns: Vec<SheetColumn>,
 }
 
 impl Sheet {
@@ -34,7 +31,7 @@ impl Sheet {
 
 /// A column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct SheetColumn {
     /// Its name, with the unit of its values at the end.
     pub name: &'static str,
     /// Its values, by row.

@@ -1,7 +1,7 @@
 //! The operations' table: one row a call of a rank, with its place on the common clock and what the comparison of the
 //! ranks says about it.
 
-use super::rows::ColumnRows;
+use super::report_table::ReportTable;
 use super::{Sheet, SheetWriter};
 use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
@@ -100,38 +100,38 @@ impl<W: SheetWriter> Onlooker for OperationSheet<W> {
 fn sheet(rows: &[CallRow]) -> Sheet {
     let name = |name: NcclName| (name != NcclName::none()).then(|| name.text());
     let span = |row: &CallRow, place: usize| row.judged.part.span.map(|span| span[place]);
-    ColumnRows::new(NAME, rows)
-        .count("occurrence", |row| row.judged.occurrence)
-        .known_text("communicator", |row| Some(format!("{:016x}", row.comm)))
-        .integer("rank", |row| Some(row.judged.call().rank.into()))
-        .text("gpu", |row| &row.gpu)
-        .known_count("job_rank", |row| row.rank.map(u64::from))
-        .text("host", |row| &row.host)
-        .text("dimension", |row| &row.dimension)
-        .known_count("step", |row| row.step)
-        .known_text("function", |row| Some(row.judged.call().function.text()))
-        .text("kind", |row| kind(row.judged.call().kind))
-        .known_count("sequence", |row| row.judged.call().sequence.map(|(number, _)| number))
-        .known_count("replay", |row| row.judged.call().sequence.map(|(_, replay)| replay.into()))
-        .count("messages", |row| row.judged.call().messages.len() as u64)
-        .count("bytes", |row| row.judged.call().bytes)
-        .known_count("count", |row| row.judged.call().count)
-        .known_text("type", |row| name(row.judged.call().datatype))
-        .integer("root", |row| row.judged.call().root.map(i64::from))
-        .known_text("algorithm", |row| name(row.judged.call().algorithm))
-        .known_text("protocol", |row| name(row.judged.call().protocol))
-        .text("source", |row| row.judged.call().source.text())
-        .integer("enqueued_ns", |row| Some(row.judged.call().enqueued))
-        .integer("start_ns", |row| span(row, 0))
-        .integer("stop_ns", |row| span(row, 1))
-        .count("duration_ns", |row| row.judged.call().duration)
-        .integer("wait_ns", |row| row.judged.part.wait)
-        .integer("wait_error_ns", |row| row.judged.part.wait.map(|_| row.judged.part.likely))
-        .integer("transfer_ns", |row| row.judged.latest.map(|[start, stop]| (stop - start).max(0)))
-        .integer("cost_ns", |row| row.judged.cost)
-        .integer("lateness_ns", |row| row.judged.latest.map(|_| row.judged.margin))
-        .flag("fused", |row| row.judged.call().is_fused)
-        .flag("unfinished", |row| row.judged.call().unfinished)
+    ReportTable::new(NAME, rows)
+        .value("occurrence", |row| row.judged.occurrence)
+        .value("communicator", |row| format!("{:016x}", row.comm))
+        .value("rank", |row| i64::from(row.judged.call().rank))
+        .value("gpu", |row| row.gpu.as_str())
+        .value("job_rank", |row| row.rank.map(u64::from))
+        .value("host", |row| row.host.as_str())
+        .value("dimension", |row| row.dimension.as_str())
+        .value("step", |row| row.step)
+        .value("function", |row| row.judged.call().function.text())
+        .value("kind", |row| kind(row.judged.call().kind))
+        .value("sequence", |row| row.judged.call().sequence.map(|(number, _)| number))
+        .value("replay", |row| row.judged.call().sequence.map(|(_, replay)| u64::from(replay)))
+        .value("messages", |row| row.judged.call().messages.len() as u64)
+        .value("bytes", |row| row.judged.call().bytes)
+        .value("count", |row| row.judged.call().count)
+        .value("type", |row| name(row.judged.call().datatype))
+        .value("root", |row| row.judged.call().root.map(i64::from))
+        .value("algorithm", |row| name(row.judged.call().algorithm))
+        .value("protocol", |row| name(row.judged.call().protocol))
+        .value("source", |row| row.judged.call().source.text())
+        .value("enqueued_ns", |row| row.judged.call().enqueued)
+        .value("start_ns", |row| span(row, 0))
+        .value("stop_ns", |row| span(row, 1))
+        .value("duration_ns", |row| row.judged.call().duration)
+        .value("wait_ns", |row| row.judged.part.wait)
+        .value("wait_error_ns", |row| row.judged.part.wait.map(|_| row.judged.part.likely))
+        .value("transfer_ns", |row| row.judged.latest.map(|[start, stop]| (stop - start).max(0)))
+        .value("cost_ns", |row| row.judged.cost)
+        .value("lateness_ns", |row| row.judged.latest.map(|_| row.judged.margin))
+        .value("fused", |row| row.judged.call().is_fused)
+        .value("unfinished", |row| row.judged.call().unfinished)
         .sheet()
 }
 
@@ -161,27 +161,15 @@ mod tests {
 
     fn judged(number: u64) -> JudgedCall {
         let call = Call {
-            communicator: 0,
             rank: 3,
-            gpu: 0,
-            kind: CallKind::Collective,
             function: NcclName::of(Some(c"AllReduce")),
             sequence: Some((number, 0)),
             bytes: 64,
-            count: None,
-            datatype: NcclName::none(),
-            root: None,
-            messages: [].into(),
             algorithm: NcclName::of(Some(c"RING")),
-            protocol: NcclName::none(),
             enqueued: -5,
-            enqueued_own: 0,
             source: TimedBy::Stamps,
             duration: 90,
-            time: None,
-            stream: 0,
-            is_fused: false,
-            unfinished: false,
+            ..Call::blank()
         };
         let span = [100 * number as i64, 100 * number as i64 + 90];
         let part = RankPart { call, span: Some(span), wait: Some(30), likely: 4, error: 9 };

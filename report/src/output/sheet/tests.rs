@@ -1,8 +1,9 @@
 //! Tests of the report's tables: their columns, and that CSV and Parquet give them back.
 
 use super::super::{Chapter, csv, json, parquet};
-use super::{Sheet, Values, sheets};
+use super::{Sheet, Values};
 use crate::answer::{Part, Report, sample::sample};
+use crate::output::tables::sheets;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::RowAccessor;
 use std::collections::BTreeSet;

@@ -1,6 +1,8 @@
 //! A table of the report, with what its width and its number of rows leave out.
 
+use super::super::sheet::{Heading, ReportTable};
 use super::super::units::count;
+use super::cell;
 use crate::answer::Part;
 use common::report::TextTable;
 use common::visible::visible;
@@ -51,11 +53,19 @@ fn firm(line: &str) -> String {
     text
 }
 
+/// Lays out the first rows of a report's table.
+pub(super) fn chapter<'a, T: Copy + 'a>(table: &ReportTable<'a, T>, view: &TableRoom, more: &str) -> String {
+    let columns = table.headings().map(|heading| (heading.text, heading.is_name));
+    let fit = |(text, heading): (String, Heading)| if heading.is_name { cell::name(&text) } else { visible(&text) };
+    let rows = table.rows().map(|row| row.into_iter().zip(table.headings()).map(fit).collect::<Vec<_>>());
+    fitted(TextTable::of(columns, table.dispensable()), rows, view, more)
+}
+
 /// Lays out the first rows, with a line that says how many more there are, and one that names columns left out.
 /// `more` is how to see the rest.
-pub(super) fn fitted<const N: usize>(
-    table: TextTable<N>,
-    rows: impl ExactSizeIterator<Item = [String; N]>,
+pub(super) fn fitted(
+    table: TextTable,
+    rows: impl ExactSizeIterator<Item = impl Into<Vec<String>>>,
     view: &TableRoom,
     more: &str,
 ) -> String {
@@ -91,7 +101,7 @@ mod tests {
     #[test]
     fn the_rest_is_counted_and_named() {
         let rows = || (0..7).map(|row| [row.to_string(), "a".repeat(12)]);
-        let table = || TextTable::new(["row", "letters"], 1, &["letters"]);
+        let table = || TextTable::new(&["row", "letters"], 1, &["letters"]);
         let text = fitted(table(), rows(), &TableRoom { width: 80, top: 5 }, ": --top 7");
         assert!(text.ends_with("\n2 more: --top 7\n") && text.lines().count() == 10, "{text}");
         let text = fitted(table(), rows(), &TableRoom { width: 12, top: 7 }, "");

@@ -4,28 +4,23 @@
 //! |---|---|
 //! | `questions.rs` | the three questions, each in at most 15 lines |
 //! | `grouped.rs` | rows of speed put together over communicators, for the third question |
-//! | `ranks.rs` | own times of ranks, those that stand out, pauses |
-//! | `waits.rs` | tables about time: steps, budget, phases, late ranks |
-//! | `network.rs` | tables about the network: speed, pairs |
-//! | `members.rs` | tables about ranks: what is missing, communicators, what is not over |
+//! | `chapters.rs` | the tables of the chapters, with the sentences above them |
 //! | `fitted.rs` | a table in the room for it, with a line about the rest |
 //! | `two_runs.rs` | a comparison of two runs |
-//! | `cell.rs` | texts that fit a cell, and times that the clocks resolve |
+//! | `cell.rs` | foreign texts that fit a cell |
 
 mod cell;
+mod chapters;
 mod fitted;
 mod grouped;
-mod members;
-mod network;
 mod questions;
-mod ranks;
 mod two_runs;
-mod waits;
 
+pub use chapters::chapters;
 pub use two_runs::two_runs;
 
+use super::sentences;
 use super::units::counted;
-use super::{Chapter, sentences};
 use crate::answer::Report;
 use fitted::{TableRoom, prose};
 
@@ -43,28 +38,6 @@ pub fn tables(report: &Report, width: usize, top: usize) -> String {
         text += &question(report, &view);
     }
     text
-}
-
-/// Writes tables of the report, each with a heading. Of a table with more than `top` rows, the line below says how many
-/// more there are.
-pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter]) -> String {
-    let view = TableRoom { width, top };
-    let table = |chapter: &Chapter| match chapter {
-        Chapter::Complete => members::complete(report, &view),
-        Chapter::Steps => waits::steps(report, &view),
-        Chapter::Budget => waits::budget(report, &view),
-        Chapter::Dimensions => waits::dimensions(report, &view),
-        Chapter::Phases => waits::phases(report, &view),
-        Chapter::Ranks => ranks::ranks(report, &view),
-        Chapter::Events => ranks::events(report, &view),
-        Chapter::Late => waits::late(report, &view),
-        Chapter::Worst => waits::worst(report, &view),
-        Chapter::Speed => network::speed(report, &view),
-        Chapter::Pairs => network::pairs(report, &view),
-        Chapter::Communicators => members::communicators(report, &view),
-        Chapter::Unfinished => members::unfinished(report, &view),
-    };
-    chapters.iter().map(|chapter| format!("\n{}\n{}", chapter.title(), table(chapter))).collect()
 }
 
 #[cfg(test)]

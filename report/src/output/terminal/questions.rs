@@ -1,13 +1,14 @@
 //! The three questions, each answered in at most 15 lines of 80 characters, whatever the number of ranks.
 
 use super::super::names::ReportNames;
+use super::super::resolved::{is_resolved, resolved};
 use super::super::sentences;
-use super::super::units::{UNKNOWN, part_of, share, time};
-use super::cell::{self, NOT_RESOLVED};
+use super::super::tables::{BudgetKind, kinds};
+use super::super::units::{UNKNOWN, counted, gb_s, known, part_of, share, sizes, time};
+use super::cell;
 use super::fitted::{TableRoom, fitted, prose};
 use super::grouped::groups;
-use super::ranks;
-use crate::answer::{Budget, GpuBudget, Report};
+use crate::answer::{Budget, CostsWhen, GpuBudget, RankGroup, Report, Straggler};
 use common::report::TextTable;
 
 /// Largest number of lines of an answer.
@@ -26,27 +27,43 @@ fn answered(question: &str, answer: &str, view: &TableRoom, table: impl Fn(&Tabl
 
 /// Answers which rank is late.
 pub(super) fn late(report: &Report, view: &TableRoom) -> String {
-    answered("Which rank is late?", &sentences::late(report), view, |view| ranks::found(report, view))
+    answered("Which rank is late?", &sentences::late(report), view, |view| found(report, view))
 }
 
-/// Writes a wait a step, unless the mean wait of a call is below the clocks' error.
-pub(super) fn wait(report: &Report, calls: u64, sum_us: f64, shown_us: f64) -> String {
-    let is_resolved = calls > 0 && cell::is_resolved(sum_us / calls as f64, &report.complete);
-    if is_resolved { time(shown_us) } else { NOT_RESOLVED.into() }
+/// Writes those that stand out, for the first answer.
+fn found(report: &Report, view: &TableRoom) -> String {
+    let Some(stragglers) = report.stragglers.known().filter(|it| !it.found.is_empty()) else {
+        return String::new();
+    };
+    let names = ReportNames::of(report);
+    let rows = stragglers.found.iter().map(|it| {
+        [
+            cell::name(&name(&names, it)),
+            time(it.own_us),
+            time(it.excess_us),
+            known(it.gain_us, time),
+            known(it.gain_us, |gain| share(part_of(gain.max(0.0), stragglers.step_us))),
+            when(it.when),
+        ]
+    });
+    let heading = ["slow", "own time", "beyond peers", "gain", "of a step", "when"];
+    fitted(TextTable::new(&heading, 1, &["when", "own time"]), rows, view, ": --part ranks")
 }
 
-/// A line of the budget: its name, and its time.
-type BudgetLine = (&'static str, fn(&GpuBudget) -> u64);
+fn name(names: &ReportNames<'_>, it: &Straggler) -> String {
+    match (it.group, &it.gpus[..]) {
+        (RankGroup::Stage, [gpu]) => names.gpu(*gpu),
+        _ => it.name.clone(),
+    }
+}
 
-const WITH_KERNELS: [BudgetLine; 5] = [
-    ("waiting", |gpu| gpu.waiting_ns),
-    ("transferring", |gpu| gpu.transferring_ns),
-    ("beside computing", |gpu| gpu.overlapped_ns),
-    ("computing", |gpu| gpu.computing_ns),
-    ("neither", |gpu| gpu.idle_ns),
-];
-const WITHOUT_KERNELS: [BudgetLine; 3] =
-    [("waiting", |gpu| gpu.waiting_ns), ("transferring", |gpu| gpu.transferring_ns), ("no NCCL", |gpu| gpu.idle_ns)];
+fn when(when: CostsWhen) -> String {
+    match when {
+        CostsWhen::Always => "always".into(),
+        CostsWhen::Since(step) => format!("since {step}"),
+        CostsWhen::Sometimes { steps, .. } => counted(steps, "step"),
+    }
+}
 
 /// Answers what communication costs a step.
 pub(super) fn cost(report: &Report, view: &TableRoom) -> String {
@@ -55,16 +72,16 @@ pub(super) fn cost(report: &Report, view: &TableRoom) -> String {
         let Some(budget) = report.budget.known().filter(|budget| budget.whole.total_ns > 0) else {
             return String::new();
         };
-        let entries: &[BudgetLine] = if budget.with_kernels { &WITH_KERNELS } else { &WITHOUT_KERNELS };
         let heading = if budget.of_steps { "a step" } else { "in all" };
         let heading = ["time", heading, "share", "least", "least of", "most", "most of"];
-        let rows = entries.iter().map(|&(name, of)| entry(budget, &names, name, of));
-        fitted(TextTable::new(heading, 1, &["least of", "least", "most of"]), rows, view, "")
+        let kinds = kinds(budget);
+        let rows = kinds.iter().map(|kind| entry(budget, &names, kind));
+        fitted(TextTable::new(&heading, 1, &["least of", "least", "most of"]), rows, view, "")
     };
     answered("What does communication cost a step?", &sentences::cost(report), view, table)
 }
 
-fn entry(budget: &Budget, names: &ReportNames<'_>, name: &str, of: fn(&GpuBudget) -> u64) -> [String; 7] {
+fn entry(budget: &Budget, names: &ReportNames<'_>, BudgetKind { heading: name, of, .. }: &BudgetKind) -> [String; 7] {
     let steps = budget.steps.max(1) as f64;
     let text = |ns: u64, gpus: usize| time(ns as f64 / 1e3 / steps / gpus.max(1) as f64);
     let least = budget.gpus.iter().enumerate().min_by_key(|(_, gpu)| of(gpu));
@@ -75,11 +92,11 @@ fn entry(budget: &Budget, names: &ReportNames<'_>, name: &str, of: fn(&GpuBudget
         gpu.map_or_else(|| UNKNOWN.into(), |(place, _)| cell::name(&names.gpu(place)))
     };
     // waits that are unknown are in the time of transfers
-    if !sentences::waits_are_known(budget) && matches!(name, "waiting" | "transferring") {
-        return [name, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN].map(str::to_owned);
+    if !sentences::waits_are_known(budget) && matches!(*name, "waiting" | "transferring") {
+        return [*name, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN].map(str::to_owned);
     }
     [
-        name.to_owned(),
+        (*name).to_owned(),
         text(of(&budget.whole), budget.gpus.len()),
         share(part_of(of(&budget.whole) as f64, budget.whole.total_ns as f64)),
         time_of(least),
@@ -97,19 +114,19 @@ pub(super) fn network(report: &Report, view: &TableRoom) -> String {
             return String::new();
         }
         let rows = groups.iter().map(|group| {
-            let is_resolved = group.median_us.is_none_or(|[least, _]| cell::is_resolved(least, &report.complete));
+            let is_resolved = group.median_us.is_none_or(|[least, _]| is_resolved(least, &report.complete));
             let [least, most] = group.busbw.filter(|_| is_resolved).map_or([None, None], |range| range.map(Some));
-            let median = |[_, most]: [f64; 2]| cell::resolved(most, &report.complete);
+            let median = |[_, most]: [f64; 2]| resolved(most, &report.complete);
             [
                 cell::name(&group.function),
                 cell::name(&group.dimension),
                 group.nranks.to_string(),
-                cell::size(group.bytes[0], group.bytes[1]),
+                sizes(group.bytes[0], group.bytes[1]),
                 group.communicators.to_string(),
-                group.median_us.map_or_else(|| UNKNOWN.into(), median),
-                cell::rate(least),
-                cell::rate(most),
-                cell::part(group.utilisation.filter(|_| is_resolved)),
+                known(group.median_us, median),
+                known(least, gb_s),
+                known(most, gb_s),
+                known(group.utilisation.filter(|_| is_resolved), share),
             ]
         });
         let heading = [
@@ -124,7 +141,7 @@ pub(super) fn network(report: &Report, view: &TableRoom) -> String {
             "of link",
         ];
         let of_no_use = ["dimension", "comms", "median", "ranks"];
-        fitted(TextTable::new(heading, 2, &of_no_use), rows, view, ": --part speed")
+        fitted(TextTable::new(&heading, 2, &of_no_use), rows, view, ": --part speed")
     };
     answered("Is the network as fast as it should be?", &sentences::network(report), view, table)
 }

@@ -4,8 +4,8 @@ use super::super::sentences::{
     capital,
     two_runs::{answer, communicators, more, own_time, percent, range, text},
 };
-use super::super::units::{UNKNOWN, counted, time};
-use super::cell::{self, size};
+use super::super::units::{UNKNOWN, counted, sizes, time};
+use super::cell;
 use super::fitted::{TableRoom, fitted, prose};
 use crate::compare::{ChangeVerdict, ComparedTransfers, Comparison, RankChanged, Ranks};
 use common::report::TextTable;
@@ -53,7 +53,7 @@ fn of_ranks(ranks: &Ranks, view: &TableRoom) -> String {
     let all = counted(ranks.rows.len() as u64, "rank");
     let title = capital(own_time(ranks.time));
     format!("\n{title} a step: {} of {all} changed beyond the others\n", changed.len())
-        + &fitted(TextTable::new(heading, 3, &["node", "others' %"]), rows, view, ": --top")
+        + &fitted(TextTable::new(&heading, 3, &["node", "others' %"]), rows, view, ": --top")
 }
 
 fn transfers(comparison: &Comparison, view: &TableRoom) -> String {
@@ -61,7 +61,7 @@ fn transfers(comparison: &Comparison, view: &TableRoom) -> String {
         return String::new();
     }
     let heading = ["transfer of", "function", "verdict", "bytes", "before", "now", "change %", "95 % interval"];
-    "\n".to_owned() + &fitted(TextTable::new(heading, 3, &[]), comparison.rows.iter().map(cells), view, ": --top")
+    "\n".to_owned() + &fitted(TextTable::new(&heading, 3, &[]), comparison.rows.iter().map(cells), view, ": --top")
 }
 
 fn cells(row: &ComparedTransfers) -> [String; 8] {
@@ -71,7 +71,7 @@ fn cells(row: &ComparedTransfers) -> [String; 8] {
         cell::name(&communicators(subject)),
         cell::name(&subject.function),
         transfer.verdict.text().to_owned(),
-        size(subject.from_bytes, subject.to_bytes),
+        sizes(subject.from_bytes, subject.to_bytes),
         before,
         now,
         transfer.change.map_or_else(|| UNKNOWN.into(), percent),

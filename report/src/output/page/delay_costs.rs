@@ -3,10 +3,11 @@
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::sentences::latest;
-use super::super::units::{TimeUnit, count, counted, share, time};
+use super::super::tables;
+use super::super::units::{TimeUnit, counted, share, time};
 use super::draw::{Area, Chart, LegendEntry, Mark, Px, Scale, across, bars_beside, margin};
 use super::table::PageTable;
-use crate::answer::{Late, RankLate};
+use crate::answer::{Late, RankLate, Report};
 use maud::{Markup, Render, html};
 
 /// Largest number of GPUs in the chart.
@@ -15,9 +16,14 @@ const TOP: usize = 12;
 const ROW: f64 = 24.0;
 
 /// Writes the chart and its table.
-pub(super) fn costs(late: &Late, names: &ReportNames<'_>, pace: &Pace) -> Markup {
+pub(super) fn delay_costs(late: &Late, report: &Report, names: &ReportNames<'_>) -> Markup {
+    let pace = &Pace::of(report);
     let order = latest(late);
-    let below = table(late, names, pace).render();
+    let caption = format!(
+        "Delay cost and waits {}, largest own cost first; a cost is the sum of the others' waits",
+        period(pace)
+    );
+    let below = PageTable::of(caption, &tables::waits(late, report, names)).without_unknown().render();
     // bars that could not be seen only take room
     let visible = order.iter().map(|(_, rank)| rank.cost_us).fold(0.0, f64::max) / 500.0;
     let shown: Vec<(usize, &RankLate)> =
@@ -91,26 +97,4 @@ fn bars(shown: &[(usize, &RankLate)], names: &ReportNames<'_>, pace: &Pace) -> M
             text x=(Px(end + 6.0)) y=(Px(y + ROW * 0.36 + 4.0)) { (facts(cost_us)) }
         }
     }
-}
-
-fn table(late: &Late, names: &ReportNames<'_>, pace: &Pace) -> PageTable {
-    let mut order: Vec<(usize, &RankLate)> = late.ranks.iter().enumerate().collect();
-    order.sort_by(|(_, a), (_, b)| b.own_us.total_cmp(&a.own_us).then(b.cost_us.total_cmp(&a.cost_us)));
-    let rows = order.into_iter().map(|(place, rank)| {
-        vec![
-            names.gpu(place),
-            time(pace.a_step(rank.own_us)),
-            time(pace.a_step(rank.propagated_us)),
-            time(pace.a_step(rank.cost_us)),
-            time(pace.a_step(rank.wait_us)),
-            count(rank.last),
-            count(rank.calls),
-        ]
-    });
-    let columns = ["GPU", "own delay cost", "passed on", "delay cost", "its own waits", "times last", "calls compared"];
-    let caption = format!(
-        "Delay cost and waits {}, largest own cost first; a cost is the sum of the others' waits",
-        period(pace)
-    );
-    PageTable::new(caption, &columns, 1, rows)
 }

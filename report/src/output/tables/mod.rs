@@ -1,0 +1,107 @@
+//! The tables of the chapters, each stated once: the terminal and the page show the columns for people, CSV and Parquet
+//! the same figures under the names for programs.
+//!
+//! | file | tables |
+//! |---|---|
+//! | `time.rs` | steps, budget, windows between phases |
+//! | `ranks.rs` | own times, pauses, waits, operations that others waited for |
+//! | `network.rs` | speed, pairs |
+//! | `members.rs` | inputs, communicators, where their ranks stand |
+
+mod members;
+mod network;
+mod ranks;
+mod time;
+
+pub(super) use members::{communicators, inputs, lacking, whereabouts};
+pub(super) use network::{pairs, speed};
+pub(super) use ranks::{events, own_times, waits, worst};
+pub(super) use time::{BudgetKind, by_gpu, dimensions, kinds, lengths, slowest, steps_in_length, windows};
+
+use super::Chapter;
+use super::names::ReportNames;
+use super::sheet::{ReportTable, Sheet};
+use crate::answer::Report;
+
+/// Makes the tables of a report for programs. An absent part has none; the table `absent` says why.
+pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
+    let names = &ReportNames::of(report);
+    let mut sheets = vec![inputs(&report.complete).sheet()];
+    if let Some(steps) = report.steps.known() {
+        sheets.extend([lengths(steps).sheet(), slowest(steps, report, names).sheet()]);
+    }
+    if let Some(budget) = report.budget.known() {
+        sheets.extend([by_gpu(budget, names, false).sheet(), dimensions(budget, report).sheet()]);
+    }
+    if let Some(phases) = report.phases.known() {
+        sheets.extend([windows(&phases.windows).sheet(), time::bins(&phases.windows).sheet()]);
+    }
+    if let Some(stragglers) = report.stragglers.known() {
+        sheets.extend([own_times(stragglers, names).sheet(), events(stragglers, names).sheet()]);
+    }
+    if let Some(late) = report.late.known() {
+        sheets.extend([waits(late, report, names).sheet(), worst(late, report, names).sheet()]);
+    }
+    sheets.extend(report.speed.known().map(|part| speed(part, report, names).sheet()));
+    sheets.extend(report.pairs.known().map(|part| pairs(part, report, names).sheet()));
+    sheets.extend(report.communicators.known().map(|part| communicators(part, names).sheet()));
+    sheets.extend(report.unfinished.known().map(|part| whereabouts(&part.communicators, names).sheet()));
+    sheets.extend(Some(absent(report)).filter(|sheet| !sheet.is_empty()));
+    sheets
+}
+
+fn absent(report: &Report) -> Sheet {
+    let reasons = [
+        (Chapter::Steps, report.steps.absent()),
+        (Chapter::Budget, report.budget.absent()),
+        (Chapter::Phases, report.phases.absent()),
+        (Chapter::Ranks, report.stragglers.absent()),
+        (Chapter::Late, report.late.absent()),
+        (Chapter::Speed, report.speed.absent()),
+        (Chapter::Pairs, report.pairs.absent()),
+        (Chapter::Communicators, report.communicators.absent()),
+        (Chapter::Unfinished, report.unfinished.absent()),
+    ];
+    let rows = reasons.into_iter().filter_map(|(chapter, reason)| Some((chapter.name(), reason?)));
+    ReportTable::new("absent", rows).value("part", |(part, _)| part).value("reason", |(_, reason)| reason).sheet()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::sample::sample;
+    use std::collections::BTreeSet;
+
+    fn check<'a, T: Copy + 'a>(table: &ReportTable<'a, T>) {
+        let headings: Vec<&str> = table.headings().map(|heading| heading.text).collect();
+        let distinct: BTreeSet<&str> = headings.iter().copied().collect();
+        assert_eq!(distinct.len(), headings.len(), "{headings:?}");
+        let missing: Vec<_> = table.dispensable().iter().filter(|heading| !distinct.contains(**heading)).collect();
+        assert!(missing.is_empty(), "{missing:?} of {headings:?}");
+    }
+
+    #[test]
+    fn headings_are_distinct_and_those_that_may_be_left_out_are_there() {
+        let report = &sample(4);
+        let names = &ReportNames::of(report);
+        check(&inputs(&report.complete));
+        check(&lacking(&report.complete, names));
+        let steps = report.steps.known().unwrap();
+        check(&slowest(steps, report, names));
+        check(&lengths(steps));
+        let budget = report.budget.known().unwrap();
+        check(&by_gpu(budget, names, true));
+        check(&dimensions(budget, report));
+        check(&windows(&report.phases.known().unwrap().windows));
+        let stragglers = report.stragglers.known().unwrap();
+        check(&own_times(stragglers, names));
+        check(&events(stragglers, names));
+        let late = report.late.known().unwrap();
+        check(&waits(late, report, names));
+        check(&worst(late, report, names));
+        check(&speed(report.speed.known().unwrap(), report, names));
+        check(&pairs(report.pairs.known().unwrap(), report, names));
+        check(&communicators(report.communicators.known().unwrap(), names));
+        check(&whereabouts(&report.unfinished.known().unwrap().communicators, names));
+    }
+}
