@@ -84,7 +84,7 @@ fn every_column_of_the_operations_table_is_in_the_page_of_the_report() {
 /// The names are in the source that makes the rows, each the first argument of a call.
 #[test]
 fn every_column_of_the_calls_table_is_in_the_page_of_the_report() {
-    let (_, rows) = CALLS.split_once("ColumnRows::new(NAME, rows)").unwrap();
+    let (_, rows) = CALLS.split_once("ReportTable::new(NAME, rows)").unwrap();
     let (rows, _) = rows.split_once(".sheet()").unwrap();
     let names = rows.split("(\"").skip(1).filter_map(|rest| rest.split('"').next());
     let mut columns: Vec<&str> = names.filter(|name| !name.contains('{')).collect();

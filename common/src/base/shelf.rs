@@ -12,6 +12,9 @@ use crate::base::sync::{AtomicU32, AtomicU64, Ordering};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
+/// Places of a shelf for what there is once: a handler that leaves a callback may cost one.
+pub const FEW: u32 = 4;
+
 /// The number of no place.
 const NONE: u32 = u32::MAX;
 
@@ -210,7 +213,8 @@ mod tests {
                             item = back;
                             std::thread::yield_now();
                         }
-                        let some = if item.is_multiple_of(16) { shelf.take_all() } else { shelf.take().into_iter().collect() };
+                        let some =
+                            if item.is_multiple_of(16) { shelf.take_all() } else { shelf.take().into_iter().collect() };
                         let mut taken = taken.lock().unwrap();
                         some.into_iter().for_each(|item: usize| taken[item] += 1);
                     }

@@ -8,8 +8,7 @@
 //! The event and the stream pass from the collector to one launching thread and back.
 
 use super::cuda::{CudaCalls, CudaEvent, Stream};
-use super::pool::FEW;
-use crate::base::shelf::Shelf;
+use crate::base::shelf::{FEW, Shelf};
 
 /// Looks of a launching thread at one event, 0.2 to 0.5 us each: an event in a free queue happens within 10 us.
 const LOOKS: usize = 40;

@@ -11,15 +11,12 @@
 use super::at_launch::AtLaunch;
 use super::own_stream::OwnStream;
 use super::{Launch, LaunchSource};
-use crate::base::shelf::Shelf;
+use crate::base::shelf::{FEW, Shelf};
 use crate::launch::cuda::{CudaCalls, CudaContext, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// About the most launches of a context under way. Launches beyond that get no time.
 pub(super) const MOST: u32 = if cfg!(loom) { 2 } else { 4096 };
-
-/// Places for what there is once: a handler that leaves a callback may cost one.
-pub(super) const FEW: u32 = 4;
 
 /// The free launches of a CUDA context.
 #[derive(Debug)]
