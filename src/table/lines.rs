@@ -7,6 +7,7 @@ use super::api_calls::{ApiCall, ApiCalls};
 use super::facts::OperationFacts;
 use super::replays::Replays;
 use crate::capture::{Callback, CallbackKind, CaptureSurvey, CapturedEvent};
+use common::event::datatype::type_name;
 use common::name::NcclName;
 use common::run_sums::CommunicatorRank;
 use report::table::MadeCommunicator;
@@ -179,7 +180,7 @@ impl OperationLines {
             enqueued: called.map_or(time, |called| called.time),
             count: arguments.count,
             root: arguments.root.filter(|_| has_root),
-            datatype: self.name(arguments.datatype),
+            datatype: self.name(arguments.datatype.map(type_name)),
             group: called.and_then(|called| called.group).or_else(|| self.groups.get(&(ctx, tid)).copied()),
             stream: called.map(|called| called.stream).or(stream).unwrap_or_default(),
             replay,

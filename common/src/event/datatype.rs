@@ -1,6 +1,7 @@
 //! NCCL's data types by NCCL's names for them, as small numbers that have the size of an element in them.
 
 use crate::event::text::{CText, WordTable};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The types of nccl.h, with the size of an element in bytes. Their order is of no meaning outside this process.
 const TYPES: [(&str, u8); 12] = [
@@ -20,6 +21,13 @@ const TYPES: [(&str, u8); 12] = [
 /// The other names that nccl.h has for some of them, with their place among the types.
 const ALIASES: [(&str, usize); 5] =
     [("ncclChar", 0), ("ncclHalf", 4), ("ncclInt", 6), ("ncclFloat", 8), ("ncclDouble", 11)];
+/// What NCCL calls `ncclUint8`, the type of PyTorch's bytes and truth values: from 2.23 to 2.32, NCCL has a name for each
+/// type of its nccl.h but this one.
+const UNNAMED: &str = "Unknown";
+/// Its place among the types.
+const UNNAMED_IS: usize = 1;
+/// Set when a newer NCCL calls, which may have further types without a name.
+static DOUBTED: AtomicBool = AtomicBool::new(false);
 /// Number of bits for the size of an element in a [`Datatype`].
 const SIZE_BITS: u32 = 4;
 const SIZE_MASK: u8 = (1 << SIZE_BITS) - 1;
@@ -40,6 +48,16 @@ const NAMES: [(&str, u8); TYPES.len() + ALIASES.len()] = {
 /// The types' bits, to be looked up by name.
 static BITS: WordTable = WordTable::new(NAMES);
 
+/// Takes the type that NCCL has no name for as unknown from now on.
+pub fn doubt_unnamed_type() {
+    DOUBTED.store(true, Ordering::Relaxed);
+}
+
+/// Returns the name in nccl.h of the type that NCCL calls so.
+pub fn type_name(name: &str) -> &str {
+    if name == UNNAMED && !DOUBTED.load(Ordering::Relaxed) { TYPES[UNNAMED_IS].0 } else { name }
+}
+
 /// The type of an operation's elements: its place among NCCL's types, and the size of an element. All bits are zero for
 /// a type of which neither is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,13 +73,16 @@ impl Datatype {
         let name = name.into();
         match BITS.number(name) {
             Some(bits) => Self(bits),
-            None => Self::without_prefix(name.c_str().to_bytes()),
+            None => Self::of_other_name(name.c_str().to_bytes()),
         }
     }
 
-    /// Looks the name up without the common prefix `nccl`.
+    /// Takes the name as that of the type without a name, or looks it up without the common prefix `nccl`.
     #[cold]
-    fn without_prefix(name: &[u8]) -> Self {
+    fn of_other_name(name: &[u8]) -> Self {
+        if name == UNNAMED.as_bytes() && !DOUBTED.load(Ordering::Relaxed) {
+            return Self(NAMES[UNNAMED_IS].1);
+        }
         let found = NAMES.iter().find(|(known, _)| known.as_bytes().strip_prefix(b"nccl") == Some(name));
         Self(found.map_or(0, |(_, bits)| *bits))
     }
@@ -127,8 +148,20 @@ mod tests {
     }
 
     #[test]
+    fn the_type_without_a_name_is_uint8_unless_the_release_is_newer() {
+        let found = || Datatype::of(Some(c"Unknown"));
+        assert_eq!(
+            (found().element_bytes(), found().name(), type_name("Unknown")),
+            (1, Some("ncclUint8"), "ncclUint8")
+        );
+        doubt_unnamed_type();
+        assert_eq!((found().element_bytes(), found().name(), type_name("Unknown")), (0, None, "Unknown"));
+        DOUBTED.store(false, Ordering::Relaxed);
+    }
+
+    #[test]
     fn unknown_names_have_neither_size_nor_name() {
-        for unknown in [None, Some(c"Unknown"), Some(c""), Some(c"ncclFloat4e2m1")] {
+        for unknown in [None, Some(c"unknown"), Some(c""), Some(c"ncclFloat4e2m1")] {
             let found = Datatype::of(unknown);
             assert_eq!((found.element_bytes(), found.name(), found.bits()), (0, None, 0), "{unknown:?}");
         }

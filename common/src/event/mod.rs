@@ -1,7 +1,7 @@
 //! NCCL's events in the library's own types, independent of the version of the profiler interface. The plugin decodes
 //! NCCL's descriptors into these types and does nothing else with them.
 
-pub(crate) mod datatype;
+pub mod datatype;
 pub mod handle;
 pub mod kind;
 pub mod name;

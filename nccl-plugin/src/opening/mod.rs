@@ -11,10 +11,11 @@ use crate::interface::kind::event;
 use crate::opening::asked::AskedTypes;
 use crate::opening::image::Copies;
 use crate::opening::logger::{LogLine, Logger};
-use crate::opening::release::Caller;
+use crate::opening::release::{Caller, NEWEST_KNOWN};
 use crate::opening::shared_memory::LEAST;
 use common::clock::CLOCK;
 use common::config::{GpuTime, Settings};
+use common::event::datatype;
 use common::{log, notes, origin, process};
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
@@ -35,6 +36,9 @@ pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> (u64, Option<L
     if release::is_rccl(logger.address()) {
         warn_of_no_cuda(&settings);
         settings.gpu_time = settings.gpu_time.without_events();
+    }
+    if caller.release > NEWEST_KNOWN {
+        datatype::doubt_unnamed_type();
     }
     let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
     origin::met(caller.known.then(|| caller.release.to_string()), caller.version);

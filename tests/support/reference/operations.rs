@@ -136,7 +136,8 @@ fn row((comm, rank, kind, func, peer): Key, operations: &[Operation]) -> Operati
 /// Returns the bytes of an element.
 fn type_size(name: &str) -> Result<i64, Box<dyn Error>> {
     match name.trim_start_matches("nccl") {
-        "Int8" | "Uint8" | "Char" | "Float8e4m3" | "Float8e5m2" => Ok(1),
+        // NCCL's only type without a name is ncclUint8
+        "Unknown" | "Int8" | "Uint8" | "Char" | "Float8e4m3" | "Float8e5m2" => Ok(1),
         "Float16" | "Half" | "Bfloat16" => Ok(2),
         "Int32" | "Int" | "Uint32" | "Float32" | "Float" => Ok(4),
         "Int64" | "Uint64" | "Float64" | "Double" => Ok(8),

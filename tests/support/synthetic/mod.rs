@@ -82,6 +82,9 @@ fn named(line: &Value) -> Value {
     if line.get("func").is_some_and(Value::is_null) {
         line["func"] = json!("unknown");
     }
+    if line.get("dtype").is_some_and(|dtype| dtype == "Unknown") {
+        line["dtype"] = json!("ncclUint8");
+    }
     if line.get("dtype").is_some_and(|dtype| !process::TYPES.iter().any(|name| dtype == name)) {
         line["dtype"] = json!("ncclInt8");
         line["count"] = json!(0);
