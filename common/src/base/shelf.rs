@@ -18,7 +18,7 @@ pub const FEW: u32 = 4;
 /// The number of no place.
 const NONE: u32 = u32::MAX;
 
-/// A number of a place, and the number below it in its stack.
+/// A place: its item, and the number of the place below it in its stack.
 #[derive(Debug)]
 struct Place<T> {
     below: AtomicU32,
