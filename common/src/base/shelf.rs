@@ -8,21 +8,28 @@
 //! Two stacks hold the numbers of the empty and of the full places. The thread that takes a number from a stack has the
 //! place to itself until it puts the number on a stack again.
 
-use crate::base::sync::{AtomicU32, AtomicU64, Ordering};
-use std::cell::UnsafeCell;
+use crate::base::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
 use std::mem::MaybeUninit;
 
 /// Places of a shelf for what there is once: a handler that leaves a callback may cost one.
-pub const FEW: u32 = 4;
+pub const FEW: u16 = 4;
 
+/// Bits of a stack for a place.
+const PLACE_BITS: u32 = u16::BITS;
 /// The number of no place.
-const NONE: u32 = u32::MAX;
+const NONE: u16 = u16::MAX;
 
 /// A place: its item, and the number of the place below it in its stack.
 #[derive(Debug)]
 struct Place<T> {
     below: AtomicU32,
     item: UnsafeCell<MaybeUninit<T>>,
+}
+
+impl<T> Place<T> {
+    fn below(&self) -> u16 {
+        self.below.load(Ordering::Relaxed) as u16
+    }
 }
 
 /// Items on their way between threads.
@@ -40,8 +47,8 @@ unsafe impl<T: Send> Sync for Shelf<T> {}
 
 impl<T> Shelf<T> {
     /// Makes an empty shelf with this number of places.
-    pub fn new(places: u32) -> Self {
-        let place = |_| Place { below: AtomicU32::new(NONE), item: UnsafeCell::new(MaybeUninit::uninit()) };
+    pub fn new(places: u16) -> Self {
+        let place = |_| Place { below: AtomicU32::new(NONE.into()), item: UnsafeCell::new(MaybeUninit::uninit()) };
         let shelf = Self { places: (0..places).map(place).collect(), empty: Stack::new(), full: Stack::new() };
         (0..places).rev().for_each(|place| shelf.empty.put(&shelf.places, place));
         shelf
@@ -59,7 +66,7 @@ impl<T> Shelf<T> {
     pub fn put(&self, item: T) -> Result<(), T> {
         let Some((number, place)) = self.empty.take(&self.places) else { return Err(item) };
         // SAFETY: this thread has taken the place's number, so nobody else touches its item.
-        unsafe { (*place.item.get()).write(item) };
+        place.item.with_mut(|place| unsafe { (*place).write(item) });
         self.full.put(&self.places, number);
         Ok(())
     }
@@ -68,7 +75,7 @@ impl<T> Shelf<T> {
     pub fn take(&self) -> Option<T> {
         let (number, place) = self.full.take(&self.places)?;
         // SAFETY: this thread has taken the place's number. It was on the stack of full places, so an item was written.
-        let item = unsafe { (*place.item.get()).assume_init_read() };
+        let item = place.item.with_mut(|item| unsafe { (*item).assume_init_read() });
         self.empty.put(&self.places, number);
         Some(item)
     }
@@ -77,11 +84,11 @@ impl<T> Shelf<T> {
     pub fn take_all(&self) -> Vec<T> {
         let mut items = Vec::new();
         let mut number = self.full.take_chain();
-        while let Some(place) = self.places.get(number as usize) {
+        while let Some(place) = self.places.get(usize::from(number)) {
             // read before the number is put back
-            let below = place.below.load(Ordering::Relaxed);
+            let below = place.below();
             // SAFETY: this thread has taken the number with all below it, and the stack had full places only.
-            items.push(unsafe { (*place.item.get()).assume_init_read() });
+            items.push(place.item.with_mut(|item| unsafe { (*item).assume_init_read() }));
             self.empty.put(&self.places, number);
             number = below;
         }
@@ -96,8 +103,8 @@ impl<T> Drop for Shelf<T> {
     }
 }
 
-/// A stack of places: the number of its changes, and the first place. With the number of changes, a thread that was
-/// away for a while never takes a stack for unchanged because the same place is first again.
+/// A stack of places: the number of its changes, 48 bits, and the first place. With the number of changes, a thread that
+/// was away for a while does not take a stack for unchanged because the same place is first again.
 #[derive(Debug)]
 struct Stack(AtomicU64);
 
@@ -106,15 +113,15 @@ impl Stack {
         Self(AtomicU64::new(NONE.into()))
     }
 
-    fn first(&self) -> u32 {
+    fn first(&self) -> u16 {
         first(self.0.load(Ordering::Acquire))
     }
 
-    fn put<T>(&self, places: &[Place<T>], number: u32) {
-        let Some(place) = places.get(number as usize) else { return };
+    fn put<T>(&self, places: &[Place<T>], number: u16) {
+        let Some(place) = places.get(usize::from(number)) else { return };
         let mut stack = self.0.load(Ordering::Relaxed);
         loop {
-            place.below.store(first(stack), Ordering::Relaxed);
+            place.below.store(first(stack).into(), Ordering::Relaxed);
             // whoever takes the number sees what was done before: all changes are exchanges, which go on what this
             // one has released
             match self.0.compare_exchange_weak(stack, changed(stack, number), Ordering::Release, Ordering::Relaxed) {
@@ -124,13 +131,17 @@ impl Stack {
         }
     }
 
-    fn take<'a, T>(&self, places: &'a [Place<T>]) -> Option<(u32, &'a Place<T>)> {
+    fn take<'a, T>(&self, places: &'a [Place<T>]) -> Option<(u16, &'a Place<T>)> {
         let mut stack = self.0.load(Ordering::Acquire);
         loop {
             let number = first(stack);
-            let place = places.get(number as usize)?;
-            let below = place.below.load(Ordering::Relaxed);
-            match self.0.compare_exchange_weak(stack, changed(stack, below), Ordering::Acquire, Ordering::Acquire) {
+            let place = places.get(usize::from(number))?;
+            match self.0.compare_exchange_weak(
+                stack,
+                changed(stack, place.below()),
+                Ordering::Acquire,
+                Ordering::Acquire,
+            ) {
                 Ok(_) => return Some((number, place)),
                 Err(other) => stack = other,
             }
@@ -138,7 +149,7 @@ impl Stack {
     }
 
     /// Takes all numbers: returns the first one, from which `below` leads on.
-    fn take_chain(&self) -> u32 {
+    fn take_chain(&self) -> u16 {
         let mut stack = self.0.load(Ordering::Acquire);
         while first(stack) != NONE {
             match self.0.compare_exchange_weak(stack, changed(stack, NONE), Ordering::Acquire, Ordering::Acquire) {
@@ -150,13 +161,13 @@ impl Stack {
     }
 }
 
-fn first(stack: u64) -> u32 {
-    stack as u32
+fn first(stack: u64) -> u16 {
+    stack as u16
 }
 
 /// Returns a stack with another first place, one change later.
-fn changed(stack: u64, first: u32) -> u64 {
-    (stack >> 32).wrapping_add(1) << 32 | u64::from(first)
+fn changed(stack: u64, first: u16) -> u64 {
+    (stack >> PLACE_BITS).wrapping_add(1) << PLACE_BITS | u64::from(first)
 }
 
 #[cfg(all(test, not(loom)))]

@@ -21,8 +21,8 @@ const TYPES: [(&str, u8); 12] = [
 /// The other names that nccl.h has for some of them, with their place among the types.
 const ALIASES: [(&str, usize); 5] =
     [("ncclChar", 0), ("ncclHalf", 4), ("ncclInt", 6), ("ncclFloat", 8), ("ncclDouble", 11)];
-/// What NCCL calls `ncclUint8`, the type of PyTorch's bytes and truth values: from 2.23 to 2.32, NCCL has a name for each
-/// type of its nccl.h but this one.
+/// What NCCL calls `ncclUint8`, the type of PyTorch's bytes and truth values: NCCL 2.23 to 2.32.3 has a name for
+/// each type of its nccl.h except this one.
 const UNNAMED: &str = "Unknown";
 /// Its place among the types.
 const UNNAMED_IS: usize = 1;

@@ -7,7 +7,7 @@ use super::{Launch, LaunchSource, News, Recorded, Starts};
 use crate::base::shelf::Shelf;
 use crate::launch::cuda::{CudaCalls, CudaContext, Driver, Look};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Most captured launches with events, for each context. Events of a graph are never given back.
@@ -17,7 +17,7 @@ const BATCH: usize = 64;
 /// Most CUDA contexts: one for each GPU that the process uses.
 const CONTEXTS: usize = 64;
 /// Most news on their way to the collector.
-const NEWS: u32 = 4 * MOST;
+const NEWS: u16 = 4 * MOST;
 
 /// All launches of the process: their pools, and the queue to the collector.
 #[derive(Debug)]
@@ -27,7 +27,8 @@ pub struct Launches {
     on: AtomicBool,
     /// Set once a recording gives the times of kernels, instead of events.
     replays: AtomicBool,
-    pools: Box<[OnceLock<Pool>]>,
+    /// NULL where there is none yet.
+    pools: Box<[AtomicPtr<Pool>]>,
     /// Set once news of a launch were lost.
     lost: AtomicBool,
     /// Captured launches so far that events could time.
@@ -42,7 +43,7 @@ impl Default for Launches {
             driver: OnceLock::new(),
             on: AtomicBool::new(false),
             replays: AtomicBool::new(false),
-            pools: (0..CONTEXTS).map(|_| OnceLock::new()).collect(),
+            pools: (0..CONTEXTS).map(|_| AtomicPtr::default()).collect(),
             lost: AtomicBool::new(false),
             captures: AtomicU64::new(0),
             news: Shelf::new(NEWS),
@@ -80,7 +81,8 @@ impl Launches {
 
     /// Returns the pool with that number.
     fn at(&self, number: usize) -> Option<&Pool> {
-        self.pools.get(number)?.get()
+        // SAFETY: NULL, or a pool that `publish` has made, which lives as long as `self`.
+        unsafe { self.pools.get(number)?.load(Ordering::Acquire).as_ref() }
     }
 
     /// Returns the present generation of a pool.
@@ -212,10 +214,23 @@ impl Launches {
 
     /// Returns the context's pool and its number; `None` when there are too many contexts.
     fn pool(&self, context: CudaContext) -> Option<(usize, &Pool)> {
-        self.pools.iter().enumerate().find_map(|(number, place)| {
-            let pool = place.get_or_init(|| Pool::new(context));
+        (0..self.pools.len()).find_map(|number| {
+            let pool = self.at(number).or_else(|| self.publish(number, Pool::new(context)))?;
             (pool.context == context).then_some((number, pool))
         })
+    }
+
+    /// Makes a pool the one with that number, and returns it, or the one that another thread has made meanwhile. Nobody
+    /// waits for a thread that a signal handler has taken out of this.
+    #[cold]
+    fn publish(&self, number: usize, pool: Pool) -> Option<&Pool> {
+        let pool = Box::into_raw(Box::new(pool));
+        let place = self.pools.get(number)?;
+        if place.compare_exchange(std::ptr::null_mut(), pool, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // SAFETY: it comes from the box above, and nobody else has it.
+            drop(unsafe { Box::from_raw(pool) });
+        }
+        self.at(number)
     }
 
     /// Takes a free launch of the calling thread's context, or makes some. `None` when too many are under way.
@@ -255,7 +270,7 @@ impl Launches {
     #[cold]
     fn make(&self, calls: &CudaCalls<'_>, context: CudaContext) {
         let Some((number, pool)) = self.pool(context) else { return };
-        if pool.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST as usize {
+        if pool.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST.into() {
             pool.made.fetch_sub(BATCH, Ordering::Relaxed);
             return;
         }
@@ -315,5 +330,17 @@ impl Launches {
     /// Takes the news that the collector has not taken yet.
     pub fn heard(&self) -> Vec<News> {
         self.news.take_all()
+    }
+}
+
+impl Drop for Launches {
+    fn drop(&mut self) {
+        for place in &mut self.pools {
+            let pool = std::mem::replace(place.get_mut(), std::ptr::null_mut());
+            if !pool.is_null() {
+                // SAFETY: `publish` has made it from a box, and nobody has `self` any more.
+                drop(unsafe { Box::from_raw(pool) });
+            }
+        }
     }
 }

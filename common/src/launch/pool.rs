@@ -16,7 +16,7 @@ use crate::launch::cuda::{CudaCalls, CudaContext, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// About the most launches of a context under way. Launches beyond that get no time.
-pub(super) const MOST: u32 = if cfg!(loom) { 2 } else { 4096 };
+pub(super) const MOST: u16 = if cfg!(loom) { 2 } else { 4096 };
 
 /// The free launches of a CUDA context.
 #[derive(Debug)]

@@ -106,6 +106,16 @@ pub fn of_figures() -> (u32, Origin) {
 }
 
 impl Origin {
+    /// Returns the releases of the NCCLs that have called, in NCCL's numbering: 22907 is 2.29.7.
+    pub fn releases(&self) -> impl Iterator<Item = i32> + '_ {
+        let number = |release: &str| {
+            let mut parts = release.split('.').map(str::parse::<i32>);
+            let [major, minor, patch] = std::array::from_fn(|_| parts.next().and_then(Result::ok));
+            Some(major? * 10_000 + minor? * 100 + patch?)
+        };
+        self.nccl.iter().flat_map(|releases| releases.split(", ")).filter_map(number)
+    }
+
     /// Returns the time at which the figures were taken, nanoseconds since 1970; `None` where it is not known.
     pub fn ended_ns(&self) -> Option<i128> {
         Some(OffsetDateTime::parse(self.ended.as_deref()?, &Rfc3339).ok()?.unix_timestamp_nanos())

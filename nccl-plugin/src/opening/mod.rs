@@ -11,7 +11,7 @@ use crate::interface::kind::event;
 use crate::opening::asked::AskedTypes;
 use crate::opening::image::Copies;
 use crate::opening::logger::{LogLine, Logger};
-use crate::opening::release::{Caller, NEWEST_KNOWN};
+use crate::opening::release::Caller;
 use crate::opening::shared_memory::LEAST;
 use common::clock::CLOCK;
 use common::config::{GpuTime, Settings};
@@ -37,7 +37,7 @@ pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> (u64, Option<L
         warn_of_no_cuda(&settings);
         settings.gpu_time = settings.gpu_time.without_events();
     }
-    if caller.release > NEWEST_KNOWN {
+    if !release::knows_types(caller.release) {
         datatype::doubt_unnamed_type();
     }
     let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());

@@ -72,6 +72,11 @@ pub const TROUBLES: [Trouble; 1] = [Trouble {
     what: "kernel events can hang a job that broadcasts",
 }];
 
+/// Returns whether each type of a release's nccl.h is known here. NCCL's callbacks have no name for one of them.
+pub fn knows_types(release: Release) -> bool {
+    release <= NEWEST_KNOWN
+}
+
 /// Returns the oldest release that uses a version of the interface, for callers of unknown release.
 pub fn of_interface(version: u32) -> Release {
     Release(origin::first_release(version))

@@ -66,7 +66,7 @@ pub(crate) fn rate(gb_s: f64) -> String {
 
 /// Writes a rate in GB/s without its unit, for a column of such rates.
 pub(crate) fn gb_s(rate: f64) -> String {
-    if rate < 0.1 { format!("{rate:.3}") } else { format!("{rate:.1}") }
+    if rate < 1.0 { format!("{rate:.3}") } else { format!("{rate:.1}") }
 }
 
 /// Writes a share, 0 to 1, in percent. A share that is neither nothing nor all is never rounded to 0 or 100.
@@ -110,9 +110,14 @@ pub(crate) fn bytes(bytes: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0} {unit}") } else { format!("{} {unit}", number(value)) }
 }
 
-/// Writes a range of sizes: one size, or `from` up to `to`.
+/// Writes a range of sizes: one size, or `from` up to `to`, which is named by its bound if that is a power of two.
 pub(crate) fn sizes(from: u64, to: u64) -> String {
-    if from == to { bytes(from as f64) } else { format!("{} to {}", bytes(from as f64), bytes(to as f64)) }
+    let [first, last] = [from, to].map(|it| bytes(it as f64));
+    match to.checked_add(1).filter(|bound| bound.is_power_of_two()) {
+        _ if from == to => first,
+        Some(bound) => format!("{first} to < {}", bytes(bound as f64)),
+        None => format!("{first} to {last}"),
+    }
 }
 
 /// Writes a figure that may be unknown.
@@ -144,7 +149,7 @@ mod tests {
         assert_eq!([0.0, 0.0312, 3.1, 182.4].map(rate), ["0 GB/s", "31.2 MB/s", "3.10 GB/s", "182 GB/s"]);
         let texts = [0.0, 1023.0, 1024.0, 1536.0, 536_870_912.0].map(bytes);
         assert_eq!(texts, ["0 B", "1023 B", "1 KiB", "1.50 KiB", "512 MiB"]);
-        assert_eq!(sizes(1024, 2047), "1 KiB to 2.00 KiB");
+        assert_eq!([sizes(1024, 2047), sizes(0, 5)], ["1 KiB to < 2 KiB", "0 B to 5 B"]);
         assert_eq!(sizes(64, 64), "64 B");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!([counted(1, "rank"), counted(2, "delay"), counted(0, "entry")], ["1 rank", "2 delays", "0 entries"]);

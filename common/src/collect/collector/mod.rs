@@ -114,7 +114,7 @@ impl Collector {
             let news = self.listen();
             let Round { events, .. } = self.round(false);
             let now = ThreadCell::all_callbacks();
-            // another round follows at once if a window has filled during this one
+            // one more round follows before the long sleep if a window has filled during this one
             let busy = news || now != callbacks || self.recorder.has_closed.load(Ordering::Relaxed);
             callbacks = now;
             idle = if busy { 0 } else { idle + 1 };

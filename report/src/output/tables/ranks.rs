@@ -17,14 +17,14 @@ pub(in crate::output) fn own_times<'a>(
     let excess = |row: &RankOwn| row.excess_us.unwrap_or(f64::MIN);
     ReportTable::new(Chapter::Ranks.name(), stragglers.ranks.iter().enumerate())
         .column("GPU", "gpu", |(place, _)| names.known(place), str::to_owned)
-        .column("peers", "peers", |(_, row)| row.peers, count)
+        .column("peer group", "peers", |(_, row)| row.peers, count)
         .column("own time", "own_us", |(_, row)| row.own_us, time)
         .column("beyond peers", "excess_us", |(_, row)| row.excess_us, time)
         .column("z", "z", |(_, row)| row.z, |z| format!("{z:.1}"))
         .value("slow", move |(place, _)| is_found(place))
         .column("gain", "gain_us", |(_, row)| row.gain_us, time)
         .in_order(|(_, a), (_, b)| excess(b).total_cmp(&excess(a)))
-        .without(["peers"])
+        .without(["peer group"])
 }
 
 /// The pauses, the longest first.

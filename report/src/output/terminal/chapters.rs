@@ -153,7 +153,7 @@ fn about_own_times(stragglers: &Stragglers) -> String {
     let period = if stragglers.steps > 0 { "a step" } else { "the recording" };
     let mut text = format!(
         "Own time outside of NCCL, median of {period}, and its part beyond the median of the peers: the ranks with the \
-         same number under peers, which run the same program. Played again unchanged, {period} takes {} instead of {}.",
+         same number under peer group, which run the same program. Played again unchanged, {period} takes {} instead of {}.",
         time(stragglers.reenacted_us),
         time(stragglers.step_us)
     );
