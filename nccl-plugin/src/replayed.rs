@@ -1,8 +1,7 @@
 //! The functions that a program calls which replays recorded callbacks, and one for programs that read the figures
 //! themselves. NCCL and Score-P never call them.
 
-use crate::opening::release::{Release, knows_types};
-use common::event::datatype;
+use crate::opening::release::{Release, learn_types};
 use common::guard::guard;
 use common::{callbacks, origin};
 use std::ffi::{CStr, c_char, c_int};
@@ -48,9 +47,7 @@ pub unsafe extern "C" fn scorep_nccl_recorded_process(pid: u32, process: *const 
         let text = (!process.is_null()).then(|| unsafe { CStr::from_ptr(process) });
         if let Some(text) = text {
             origin::replay(pid, text.to_bytes());
-            if origin::of_figures().1.releases().any(|release| !knows_types(Release(release))) {
-                datatype::doubt_unnamed_type();
-            }
+            learn_types(origin::of_figures().1.releases().map(Release));
         }
     });
 }

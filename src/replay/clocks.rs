@@ -112,6 +112,6 @@ fn boot<'a>(meta: Option<&'a Meta>, host: &'a Option<String>) -> Boot<'a> {
     Boot {
         id: meta.and_then(|meta| meta.origin.boot.as_deref()),
         host: host.as_deref(),
-        time: meta.filter(|meta| meta.real0 > 0).map(|meta| i128::from(meta.real0) - i128::from(meta.mono0)),
+        time: meta.and_then(|meta| Boot::time_of(meta.real0, meta.mono0)),
     }
 }

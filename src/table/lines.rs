@@ -7,10 +7,10 @@ use super::api_calls::{ApiCall, ApiCalls};
 use super::facts::OperationFacts;
 use super::replays::Replays;
 use crate::capture::{Callback, CallbackKind, CaptureSurvey, CapturedEvent};
-use common::event::datatype::{self, type_name};
+use common::event::datatype::type_name;
 use common::name::NcclName;
 use common::run_sums::CommunicatorRank;
-use nccl_plugin::release::{Release, knows_types};
+use nccl_plugin::release::{Release, learn_types};
 use report::table::MadeCommunicator;
 use std::collections::HashMap;
 
@@ -58,9 +58,7 @@ struct CallArguments<'a> {
 
 impl OperationLines {
     pub(crate) fn new(survey: &CaptureSurvey) -> Self {
-        if survey.meta.origin.releases().any(|release| !knows_types(Release(release))) {
-            datatype::doubt_unnamed_type();
-        }
+        learn_types(survey.meta.origin.releases().map(Release));
         Self {
             mono0: survey.meta.mono0,
             api: survey.meta.api,

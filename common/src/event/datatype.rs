@@ -55,7 +55,12 @@ pub fn doubt_unnamed_type() {
 
 /// Returns the name in nccl.h of the type that NCCL calls so.
 pub fn type_name(name: &str) -> &str {
-    if name == UNNAMED && !DOUBTED.load(Ordering::Relaxed) { TYPES[UNNAMED_IS].0 } else { name }
+    if is_unnamed(name.as_bytes()) { TYPES[UNNAMED_IS].0 } else { name }
+}
+
+/// Returns whether NCCL calls the one type so that it has no name for.
+fn is_unnamed(name: &[u8]) -> bool {
+    name == UNNAMED.as_bytes() && !DOUBTED.load(Ordering::Relaxed)
 }
 
 /// The type of an operation's elements: its place among NCCL's types, and the size of an element. All bits are zero for
@@ -80,7 +85,7 @@ impl Datatype {
     /// Takes the name as that of the type without a name, or looks it up without the common prefix `nccl`.
     #[cold]
     fn of_other_name(name: &[u8]) -> Self {
-        if name == UNNAMED.as_bytes() && !DOUBTED.load(Ordering::Relaxed) {
+        if is_unnamed(name) {
             return Self(NAMES[UNNAMED_IS].1);
         }
         let found = NAMES.iter().find(|(known, _)| known.as_bytes().strip_prefix(b"nccl") == Some(name));

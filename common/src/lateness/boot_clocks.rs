@@ -22,6 +22,12 @@ pub struct Boot<'a> {
 }
 
 impl Boot<'_> {
+    /// Returns the time of day at which a clock showed 0 that showed `mono0` at `real0`, both nanoseconds; `None` where
+    /// that is 0, which stands for an unknown time.
+    pub fn time_of(real0: u64, mono0: u64) -> Option<i128> {
+        (real0 > 0).then(|| i128::from(real0) - i128::from(mono0))
+    }
+
     /// Returns whether both processes read one clock: they ran under one boot of one machine.
     pub fn is_clock_of(&self, other: &Self) -> bool {
         match (self.id, other.id) {

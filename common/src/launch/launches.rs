@@ -120,7 +120,7 @@ impl Launches {
         // those of an earlier generation went with their context
         let is_there = |of: u32| is_closed && of == generation;
         let relaxed = look.as_ref().and_then(Look::relaxed);
-        for launch in pool.take_all().chain(left) {
+        for launch in pool.free.take_all().into_iter().chain(left) {
             pool.made.fetch_sub(1, Ordering::Relaxed);
             if let (LaunchSource::Events { generation: of, first, last, .. }, Some(relaxed)) = (launch.source, &relaxed)
                 && is_there(of)

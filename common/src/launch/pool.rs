@@ -106,11 +106,6 @@ impl Pool {
         None
     }
 
-    /// Takes all free launches, whatever their generations.
-    pub(super) fn take_all(&self) -> impl Iterator<Item = Box<Launch>> {
-        std::iter::from_fn(|| self.free.take())
-    }
-
     /// Forgets the events of a generation, unless another thread has: they are not used, asked about or destroyed any
     /// more. A communicator may begin in the context meanwhile; its events are of a later generation and stay.
     pub(super) fn forget(&self, generation: u32) {
@@ -121,8 +116,7 @@ impl Pool {
         if let Some(own) = self.own.take().filter(|own| own.generation != generation) {
             let _ = self.own.put(own);
         }
-        let free: Vec<_> = self.take_all().collect();
-        for launch in free {
+        for launch in self.free.take_all() {
             if is_of(&launch, generation) {
                 self.made.fetch_sub(1, Ordering::Relaxed);
             } else {

@@ -15,7 +15,6 @@ use crate::opening::release::Caller;
 use crate::opening::shared_memory::LEAST;
 use common::clock::CLOCK;
 use common::config::{GpuTime, Settings};
-use common::event::datatype;
 use common::{log, notes, origin, process};
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
@@ -37,9 +36,7 @@ pub(crate) fn mask(caller: Caller, known: u64, logger: Logger) -> (u64, Option<L
         warn_of_no_cuda(&settings);
         settings.gpu_time = settings.gpu_time.without_events();
     }
-    if !release::knows_types(caller.release) {
-        datatype::doubt_unnamed_type();
-    }
+    release::learn_types([caller.release]);
     let asked = asked::types(&settings, caller.release, known, |name| std::env::var(name).ok());
     origin::met(caller.known.then(|| caller.release.to_string()), caller.version);
     let line = introduction(caller, &settings, &asked);

@@ -2,6 +2,7 @@
 
 use crate::interface::kind::event;
 use crate::opening::image::{base_of, containing};
+use common::event::datatype;
 use common::origin;
 use std::ffi::{c_int, c_void};
 
@@ -72,9 +73,12 @@ pub const TROUBLES: [Trouble; 1] = [Trouble {
     what: "kernel events can hang a job that broadcasts",
 }];
 
-/// Returns whether each type of a release's nccl.h is known here. NCCL's callbacks have no name for one of them.
-pub fn knows_types(release: Release) -> bool {
-    release <= NEWEST_KNOWN
+/// Notes which releases call, or have called in a recording. NCCL's callbacks have no name for one type of its nccl.h: of
+/// a release that is not known here, that may be another one.
+pub fn learn_types(releases: impl IntoIterator<Item = Release>) {
+    if releases.into_iter().any(|release| release > NEWEST_KNOWN) {
+        datatype::doubt_unnamed_type();
+    }
 }
 
 /// Returns the oldest release that uses a version of the interface, for callers of unknown release.

@@ -44,7 +44,7 @@ pub struct Process {
 impl Process {
     /// Returns what it tells of its machine and the machine's boot.
     pub fn boot(&self) -> Boot<'_> {
-        let time = (self.real0 > 0).then(|| i128::from(self.real0) - i128::from(self.mono0));
+        let time = Boot::time_of(self.real0, self.mono0);
         Boot { id: self.boot.as_deref(), host: self.host.as_deref(), time }
     }
 }
