@@ -180,10 +180,11 @@ fn check(what: &str, made: &HashMap<&str, u64>, summary: &Value, Setting { megab
     let launches = if driver { 2 * MIB } else { 0 };
     // of 255 ranks, the pairs of host time and stamp that place a GPU's clock: of both sides, in room for twice as many
     let pairs = 64 * made["kernels"].min(255 * 1024);
+    // a row of the operations has some 200 bytes, and a B-tree's nodes are at least half full
     let kept = launches
         + pairs
         + MIB
-        + 320 * rows("operations")
+        + 2 * 200 * rows("operations")
         + 2 * KIB * rows("transfers")
         + 64 * transfers
         + 128 * found("windows");

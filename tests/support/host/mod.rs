@@ -107,6 +107,7 @@ impl Run {
             "transfer_bytes" => sum(&summary(0)["transfers"], "bytes"),
             "communicators" => summary(0)["communicators"].as_array().unwrap().len() as u64,
             "rank" => summary(0)["operations"][0]["rank"].as_u64().unwrap(),
+            "refused" => self.found("dropped") + self.found("ignored_handles"),
             "saturated" => u64::from(sum(&summary(0)["operations"], "bytes") == u64::MAX),
             _ => summary(0)["processes"][0][name].as_u64().unwrap(),
         }
