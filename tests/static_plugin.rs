@@ -60,14 +60,16 @@ fn the_page_has_the_flags_of_the_installed_file() {
     assert_eq!(plain(there), plain(&flags("libscorep_substrate_nccl.a")));
 }
 
-/// Compiles a host and links it with these flags.
+/// Compiles a host and links it with these flags. Another run of this test may be at the same: the program appears whole.
 fn linked(source: &str, archive: &Path) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
     let flags = flags(archive.to_str().unwrap());
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(Path::new(source).file_stem().unwrap());
+    let made = program.with_extension(std::process::id().to_string());
     let mut compiler = Command::new("cc");
-    compiler.args(["-std=gnu11", "-O1", "-g"]).arg(sources.join(source)).arg("-o").arg(&program);
+    compiler.args(["-std=gnu11", "-O1", "-g"]).arg(sources.join(source)).arg("-o").arg(&made);
     tool::succeed(compiler.args(flags.split(' ')));
+    std::fs::rename(made, &program).unwrap();
     program
 }
 

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -70,10 +71,19 @@ fn last_line(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default().lines().last().unwrap_or("it wrote nothing").to_owned()
 }
 
-/// Ports that nobody has.
+/// Ports that nobody has. The system gives none of these to programs that leave the choice to it, and another process
+/// that runs this test begins elsewhere.
 fn ports() -> [u16; 3] {
-    let listeners = [(); 3].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    [(); 3].map(|()| {
+        loop {
+            let tried = TRIED.fetch_add(1, Ordering::Relaxed);
+            let port = 10_000 + (std::process::id().wrapping_mul(101).wrapping_add(tried) % 20_000) as u16;
+            if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+                return port;
+            }
+        }
+    })
 }
 
 fn configure(directory: &Path, state: &Path, files: &[(&str, &str)]) {

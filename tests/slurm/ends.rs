@@ -39,12 +39,12 @@ fn a_job_that_is_ended_leaves_nothing() {
         (job, number)
     });
     let [(_, cancelled), (_, limited)] = &begun;
-    let succeed = |program: &str, arguments: &[&str]| {
-        assert!(cluster.command(program).args(arguments).status().unwrap().success())
-    };
-    succeed("scancel", &[cancelled]);
-    // limits count minutes; SLURM looks at them twice in one
-    succeed("scontrol", &["update", &format!("JobId={limited}"), "EndTime=now"]);
+    let succeeds =
+        |program: &str, arguments: &[&str]| cluster.command(program).args(arguments).status().unwrap().success();
+    assert!(succeeds("scancel", &[cancelled]));
+    // limits count minutes; SLURM looks at them twice in one, and takes no end that is over when it hears of it
+    let end_soon = || succeeds("scontrol", &["update", &format!("JobId={limited}"), "EndTime=now+1"]);
+    until("another end of the job", || end_soon().then_some(()));
     assert_eq!(end_of(&cluster, cancelled), "CANCELLED");
     assert_eq!(end_of(&cluster, limited), "TIMEOUT");
     for (job, _) in &begun {
