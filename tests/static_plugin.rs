@@ -60,7 +60,8 @@ fn the_page_has_the_flags_of_the_installed_file() {
     assert_eq!(plain(there), plain(&flags("libscorep_substrate_nccl.a")));
 }
 
-/// Compiles a host and links it with these flags. Another run of this test may be at the same: the program appears whole.
+/// Compiles a host and links it with these flags. The program appears whole, since another run of this test may make it,
+/// too.
 fn linked(source: &str, archive: &Path) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
     let flags = flags(archive.to_str().unwrap());
