@@ -71,6 +71,7 @@ scenarios! {
     reset_and_again;
     reset_and_closed;
     exit_amidst;
+    exit_unanswered;
     exit_unasked;
     exit_in_a_launch;
     exit_under_threads;

@@ -28,8 +28,12 @@ static WAITS: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
 /// Time between two looks at whether the collector is at work.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Time for which the end of the process waits for the last look at CUDA events. The look itself waits for no event.
+/// Time for which the end of a communicator waits for the last look at its CUDA events, and the end of the process for a
+/// call of CUDA's. The look itself waits for no event.
 const LAST_LOOK: Duration = Duration::from_millis(200);
+
+/// Time between two looks at whether the collector is within a call of CUDA's.
+const LOOK_AT_CUDA: Duration = Duration::from_millis(20);
 
 /// Set once the collector has left a question unanswered. From then on, no question is asked.
 static DEAF: AtomicBool = AtomicBool::new(false);
@@ -44,9 +48,28 @@ pub(crate) fn settle() {
     let _ = ask(|done| Question::Flush { last: true, done }, patiently);
 }
 
-/// Looks at CUDA events for the last time, without waiting for any of them.
+/// Looks at CUDA events for the last time, without waiting for any of them. A collector that gets no processor is waited
+/// for, up to [`STANDSTILL`]; one that is within CUDA, only up to [`LAST_LOOK`].
 pub(crate) fn look() {
-    flush(LAST_LOOK);
+    let driver = recorder::begun().and_then(|recorder| recorder.launches.driver());
+    let is_within_cuda = || driver.is_some_and(|driver| !driver.wait_for_look(Duration::ZERO));
+    let wait = |answer: &AnswerWait<()>| {
+        let begun = Instant::now();
+        let mut outside = begun;
+        loop {
+            match answer.wait(LOOK_AT_CUDA) {
+                Ok(()) | Err(AnswerFailure::Never) => return Some(()),
+                Err(AnswerFailure::TooLate) => {}
+            }
+            if !is_within_cuda() {
+                outside = Instant::now();
+            }
+            if outside.elapsed() >= LAST_LOOK || begun.elapsed() >= STANDSTILL {
+                return None;
+            }
+        }
+    };
+    ask(|done| Question::Flush { last: false, done }, wait);
 }
 
 /// Returns the present summary of this process; `None` if NCCL was not used or the collector does not answer.

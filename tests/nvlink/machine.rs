@@ -77,7 +77,7 @@ pub(crate) fn await_nvlink(job: &mut Job, wanted: impl Fn(&Value) -> bool) -> Va
         let text = std::fs::read(job.summary_path()).unwrap_or_default();
         let summary: Value = serde_json::from_slice(&text).unwrap_or_default();
         let found = &summary["processes"][0]["nvlink"];
-        if wanted(found) {
+        if !summary.is_null() && wanted(found) {
             return found.clone();
         }
         assert!(begun.elapsed() < PATIENCE, "{found:#}\n{}", job.said());

@@ -128,6 +128,24 @@ static void exit_unasked(void) {
   enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
 }
 
+/* The collector gets a processor only half a second after the process has begun to end, which waits for it. */
+static void *stop_others_no_longer(void *unused) {
+  goes_on = true;
+  pause_milliseconds(500);
+  are_others_stopped = false;
+  return unused;
+}
+
+static void exit_unanswered(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  for (int i = 0; i < 3; i++) flush();
+  goes_on = are_others_stopped = true;
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  pthread_t thread;
+  check(pthread_create(&thread, NULL, stop_others_no_longer, NULL) == 0, "no thread");
+}
+
 /* The end comes within a launch. */
 static void exit_in_a_launch(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);

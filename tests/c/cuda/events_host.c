@@ -42,7 +42,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(late_stamps_and_capture), SCENARIO(no_calls), SCENARIO(small_ones),
   /* ends.h */
   SCENARIO(destroyed_amidst), SCENARIO(made_again), SCENARIO(reset_at_the_end),
-  SCENARIO(reset_and_again), SCENARIO(reset_and_closed), SCENARIO(closed_unanswered), SCENARIO(reset_amidst), SCENARIO(exit_amidst), SCENARIO(exit_unasked), SCENARIO(exit_in_a_launch),
+  SCENARIO(reset_and_again), SCENARIO(reset_and_closed), SCENARIO(closed_unanswered), SCENARIO(reset_amidst), SCENARIO(exit_amidst), SCENARIO(exit_unasked), SCENARIO(exit_unanswered), SCENARIO(exit_in_a_launch),
   SCENARIO(exit_under_threads), SCENARIO(thread_dies), SCENARIO(forked),
 };
 
