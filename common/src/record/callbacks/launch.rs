@@ -1,15 +1,12 @@
 //! Launches, with CUDA events around those that the GPU's stamps will not time.
 //!
-//! Into a stream that is captured into a CUDA graph nothing is recorded, unless `NCCL_SCOREP_GRAPH_EVENTS` asks for it:
-//! then the two events become nodes of the graph, which each replay records anew.
-//!
 //! NCCL itself calls CUDA between a launch's begin and end, so the library may do so too. Two events cost some 3 us
 //! there, which is the price of a time. A launch without events costs a few instructions.
 
 use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
 use crate::launch::cuda::CudaCalls;
-use crate::launch::{KernelId, Launch, LaunchSource, News, Recorded, Starts, Untimed};
+use crate::launch::{KernelId, Launch, LaunchSource, News, Starts, Untimed};
 use crate::record::context::Context;
 use crate::record::host_region::{self, HostRegion};
 use crate::record::recorder::Recorder;
@@ -17,7 +14,7 @@ use crate::record::thread::ThreadCell;
 use crate::record::thread::launching::Silent;
 
 /// A launch with its events, or the reason why it has none. Neither, where nobody wants events.
-type BegunLaunch = (Option<Box<Launch>>, Option<Untimed>);
+pub(super) type BegunLaunch = (Option<Box<Launch>>, Option<Untimed>);
 
 /// Reports that a launch or its operations have started. For an outer group's kernel, the group ends there.
 pub(super) fn started(handle: u64) {
@@ -159,46 +156,6 @@ impl Recorder {
         }
     }
 
-    /// Begins the events around a launch into a stream that is captured. `None` if the stream is not captured.
-    #[cold]
-    fn events_in_graph(&self, cell: &ThreadCell, context: u64, index: u32, stream: usize) -> Option<BegunLaunch> {
-        let first_call = cell.launching.first_launch(index);
-        if let Some((call, context)) = cell.launching.take_captured() {
-            self.launches.tell(News::Ambiguous { context, call });
-        }
-        let driver = self.launches.driver()?;
-        let calls = driver.calls()?;
-        if !calls.captures(stream) {
-            return None;
-        }
-        let chosen = || {
-            let (call, context) = (first_call?, Handle::parse_context(context)?);
-            let is_chosen = driver.records_in_graphs() && self.launches.is_capture_chosen(self.settings.graph_events);
-            let mut launch = if is_chosen { self.launches.make_for_graph(&calls) } else { None }?;
-            // of the launching thread's current context, as the kernel is: else NCCL could not launch it
-            let LaunchSource::Events { first, .. } = launch.source else { return None };
-            calls.record_in_graph(first, stream)?;
-            (launch.stream, launch.before, launch.number) = (stream, cell.now(), call);
-            launch.kernel = Some(KernelId { context, order: 0 });
-            Some(launch)
-        };
-        Some(chosen().map_or((None, Some(Untimed::Graph)), |launch| (Some(launch), None)))
-    }
-
-    /// Ends the events around a captured launch. Nothing of the launch runs before its graph is replayed.
-    #[cold]
-    fn capture_ends(&self, cell: &ThreadCell, mut launch: Box<Launch>) {
-        cell.launching.begin(None, Some(Untimed::Graph));
-        let LaunchSource::Events { last, .. } = launch.source else { return };
-        let calls = self.launches.driver().and_then(|driver| driver.calls());
-        let is_recorded = calls.is_some_and(|calls| calls.record_in_graph(last, launch.stream).is_some());
-        if let (true, Some(KernelId { context, .. })) = (is_recorded, launch.kernel) {
-            launch.after = cell.now().max(1);
-            cell.launching.captured(launch.number, context);
-            self.launches.tell(News::Captured(launch));
-        }
-    }
-
     fn record_first(calls: &CudaCalls<'_>, launch: &Launch) -> Option<()> {
         match launch.source {
             LaunchSource::Events { first, .. } => calls.record(first, launch.stream),
@@ -238,16 +195,6 @@ impl Recorder {
         if let Some(cause) = untimed {
             self.launches.tell(News::Untimed { kernel, cause, stamps });
         }
-    }
-
-    /// Reports the time of a graph's replay from a recording, at the start of one of its operations.
-    #[cold]
-    pub(super) fn tell_replay(&self, cell: &ThreadCell, kernel: KernelId, recorded: Recorded) {
-        let now = cell.recently();
-        let mut launch = self.launches.recorded(recorded, now);
-        (launch.kernel, launch.stamps, launch.starts) = (Some(kernel), true, Starts::InGraph);
-        launch.after = now.max(1);
-        self.launches.tell(News::Launched(launch));
     }
 
     /// Learns from the start of an operation, which is a send or receive if it has a peer. Whether the stamps of a

@@ -9,6 +9,7 @@
 mod children;
 mod communicators;
 mod enqueue;
+mod graph;
 mod launch;
 
 use crate::clock::CLOCK;
