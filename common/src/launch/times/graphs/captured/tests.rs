@@ -1,7 +1,7 @@
 //! Which replay times belong to, and that they are never another one's.
 
 use super::*;
-use crate::launch::{Recorded, Starts};
+use crate::launch::{LaunchSource, Recorded, Starts};
 
 /// By how much the events' clock is ahead of the host's, nanoseconds. A tick is a nanosecond.
 const AHEAD: u64 = 70_000_000;
