@@ -1,9 +1,9 @@
 //! OTF2 archives, written through the real OTF2 library.
 //!
 //! The library is loaded when an archive is written, so that neither the build nor any other use of the tool needs
-//! OTF2. [`abi`] declares the part of it that is used, and [`library`] resolves its functions. All calls pass through
-//! [`archive`], [`definition_writer`] and [`event_writer`], which are safe to use. The modules above these three use no
-//! C:
+//! OTF2. [`abi`] declares the part of it that is used, [`functions`] lists its functions, and [`library`] resolves them. All
+//! calls pass through [`archive`], [`definition_writer`] and [`event_writer`], which are safe to use. The modules above
+//! these three use no C:
 //!
 //! 1. [`plan`] numbers the contents of the archive (locations, regions, metrics) and refuses what OTF2 would refuse.
 //! 2. [`events`] writes the locations' events, [`definitions`] the definitions of the numbers.
@@ -26,6 +26,7 @@ mod definitions;
 mod error;
 mod event_writer;
 mod events;
+mod functions;
 mod lane_definitions;
 mod lanes;
 mod library;
