@@ -1,6 +1,7 @@
 //! Plays a script against a plugin as fast as possible.
 
-use super::script::{Script, ScriptStep, Template, time_of};
+use super::script::{Script, ScriptStep, time_of};
+use super::template::Template;
 use crate::host::table::TableFunctions;
 use common::clock::{Clock, monotonic};
 use hdrhistogram::Histogram;

@@ -10,6 +10,7 @@ mod process;
 mod row;
 mod script;
 mod table;
+mod template;
 
 use crate::host::table::INTERFACES;
 use crate::inherited::Inherited;
