@@ -18,6 +18,7 @@
 //! | `handles.rs` | a value for each handle |
 //! | `strings.rs` | the different strings, each kept once |
 //! | `text.rs` | gzip, and the text cut into lines |
+//! | `field.rs` | the value of a field, in its range |
 //! | `line.rs` | one line of JSON, field by field |
 //! | `lines.rs` | one line after the other |
 //! | `recording.rs` | a capture that is checked, and then played |
@@ -30,6 +31,7 @@
 mod bounds;
 mod call;
 mod error;
+mod field;
 mod files;
 mod handles;
 mod line;
