@@ -1,0 +1,129 @@
+//! Records of communication: those that otf2-print shows on the lanes of an archive, and those that there must be.
+
+use crate::reference::operations::Operation;
+use crate::tool;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+/// Records, as texts, with how often they are there.
+pub(crate) type Records = BTreeMap<String, usize>;
+
+/// What otf2-print shows of an archive: definitions (`-G`), the anchor file (`-A`) or events.
+pub(crate) fn printed(directory: &Path, flags: &[&str]) -> String {
+    tool::succeed(Command::new("otf2-print").args(flags).arg(directory.join("traces.otf2")))
+}
+
+/// The quoted name behind a label.
+fn name<'a>(line: &'a str, label: &str) -> &'a str {
+    line.split_once(label).unwrap().1.split('"').nth(1).unwrap()
+}
+
+/// The word behind a label.
+fn word<'a>(line: &'a str, label: &str) -> &'a str {
+    line.split_once(label).unwrap().1.split([',', ' ']).next().unwrap()
+}
+
+/// Names of the locations, by number.
+pub(crate) fn locations(definitions: &str) -> BTreeMap<String, String> {
+    let lines = definitions.lines().filter(|line| line.starts_with("LOCATION "));
+    lines.map(|line| (line.split_whitespace().nth(1).unwrap().to_owned(), name(line, "Name: ").to_owned())).collect()
+}
+
+/// The lanes that say whose they are: the first ones of ranks, and all where no other rank of their communicator is in
+/// the same process. A reader knows the rank of a record by the member, or by the process.
+fn attributable(definitions: &str) -> BTreeSet<String> {
+    let lines = definitions
+        .lines()
+        .filter(|line| line.starts_with("LOCATION ") && line.contains("\"NCCL ") && line.contains(" rank "));
+    let lanes: Vec<_> = lines
+        .map(|line| {
+            let (name, process) = (name(line, "Name: "), name(line, "Group: "));
+            (line.split_whitespace().nth(1).unwrap(), rank(name), name.ends_with(')'), process)
+        })
+        .collect();
+    let is_alone = |(comm, own): (&str, &str), process: &str| {
+        lanes.iter().all(|&(_, (of, other), _, place)| of != comm || place != process || other == own)
+    };
+    let known = lanes.iter().filter(|(_, own, is_further, process)| !is_further || is_alone(*own, process));
+    known.map(|(location, ..)| (*location).to_owned()).collect()
+}
+
+/// The communicator and the rank of a lane of this name, also of a further one.
+fn rank(lane: &str) -> (&str, &str) {
+    let mut words = lane.split(' ');
+    (words.nth(1).unwrap(), words.nth(1).unwrap())
+}
+
+pub(crate) fn count(records: impl Iterator<Item = String>) -> Records {
+    let mut counted = Records::new();
+    records.for_each(|record| *counted.entry(record).or_default() += 1);
+    counted
+}
+
+/// The records of communication on lanes.
+pub(crate) fn found(directory: &Path) -> Records {
+    let definitions = printed(directory, &["-G"]);
+    let (names, attributable) = (locations(&definitions), attributable(&definitions));
+    let of_lane = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (kind, location) = (words.next()?, words.next()?);
+        let lane = names.get(location).filter(|name| name.starts_with("NCCL "))?;
+        let (comm, own) = rank(lane);
+        assert!(!kind.starts_with("MPI_") || attributable.contains(location), "whose is it? {line}");
+        let other = |label| {
+            let (of, other) = rank(name(line, label));
+            assert_eq!(of, comm, "{line}");
+            other.to_owned()
+        };
+        let is_own = || assert!(name(line, "Communicator: ").contains(comm), "{lane}: {line}");
+        match kind {
+            "MPI_SEND" => {
+                is_own();
+                Some(format!("{comm} {own} sends {} to {}", word(line, "Length: "), other("Receiver: ")))
+            }
+            "MPI_RECV" => {
+                is_own();
+                Some(format!("{comm} {own} receives {} of {}", word(line, "Length: "), other("Sender: ")))
+            }
+            "MPI_COLLECTIVE_BEGIN" => Some(format!("{comm} {own} begins")),
+            "MPI_COLLECTIVE_END" => {
+                is_own();
+                let root = if line.contains("Root: NONE") { "none".to_owned() } else { other("Root: ") };
+                let [operation, sent, received] =
+                    ["Operation: ", "Sent: ", "Received: "].map(|label| word(line, label));
+                Some(format!("{comm} {own} {operation} root {root} sent {sent} received {received}"))
+            }
+            _ => None,
+        }
+    };
+    count(printed(directory, &[]).lines().filter_map(of_lane))
+}
+
+/// The records that an operation must have, by the semantics of NCCL's function and the way MPI's adapter counts.
+pub(crate) fn expected(operation: &Operation, ranks: i64) -> Vec<String> {
+    let Operation { comm, rank, func, peer, root, bytes, .. } = operation;
+    let prefix = format!("{comm} {rank}");
+    if let Some(peer) = peer {
+        return vec![match func.as_str() {
+            "Send" => format!("{prefix} sends {bytes} to {peer}"),
+            _ => format!("{prefix} receives {bytes} of {peer}"),
+        }];
+    }
+    let is_root = *root == Some(*rank);
+    let if_root = |bytes: i64| if is_root { bytes } else { 0 };
+    let all = bytes * ranks;
+    let (operation, has_root, sent, received) = match func.as_str() {
+        "AllReduce" => ("ALLREDUCE", false, all, all),
+        "AllGather" => ("ALLGATHER", false, all, all),
+        "ReduceScatter" => ("REDUCE_SCATTER_BLOCK", false, all, all),
+        "AlltoAll" => ("ALLTOALL", false, all, all),
+        "Broadcast" => ("BCAST", true, if_root(all), *bytes),
+        "Scatter" => ("SCATTER", true, if_root(all), *bytes),
+        "Reduce" => ("REDUCE", true, *bytes, if_root(all)),
+        "Gather" => ("GATHER", true, *bytes, if_root(all)),
+        _ => return vec![],
+    };
+    let root = if has_root { root.unwrap().to_string() } else { "none".to_owned() };
+    vec![format!("{prefix} begins"), format!("{prefix} {operation} root {root} sent {sent} received {received}")]
+}
