@@ -1,5 +1,5 @@
 //! CUDA functions that fail, contexts that are destroyed, and a driver that shuts down: they end the times by events
-//! and nothing else. Played as in cuda_events.rs.
+//! and nothing else. Played as in cuda_events.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -1,4 +1,4 @@
-//! Events in CUDA graphs (`NCCL_SCOREP_GRAPH_EVENTS`), played as in cuda_events.rs: which replays have a time, whose it
+//! Events in CUDA graphs (`NCCL_SCOREP_GRAPH_EVENTS`), played as in cuda_events: which replays have a time, whose it
 //! is, and that no capture and no job is harmed. The driver's stand-in ends the process over a record that would break
 //! a capture.
 

@@ -1,6 +1,6 @@
 /* NCCL's side of times by CUDA events: events_host LIBRARY DRIVER VERSION SCENARIO [NUMBER] plays a scenario through one version of the
  * interface, with the stand-in for CUDA's driver (cuda_driver.c) in the process, or without where DRIVER is "none". It prints what the
- * summary must say (works.h); tests/cuda_events.rs and tests/cuda_failures.rs compare. Time is true time (true_time.h), of the host and
+ * summary must say (works.h); tests/cuda_events and tests/cuda_failures.rs compare. Time is true time (true_time.h), of the host and
  * of the GPUs. */
 #define _GNU_SOURCE
 #include "anchors.h"

@@ -1,4 +1,4 @@
-//! The host of tests/cuda_events.rs and tests/cuda_failures.rs (tests/c/cuda/events_host.c): one process a scenario. It
+//! The host of tests/cuda_events and tests/cuda_failures.rs (tests/c/cuda/events_host.c): one process a scenario. It
 //! prints each operation with what times it, from when to when by true time; the summary must say the same.
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 

@@ -5,11 +5,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "support/events/mod.rs"]
+#[path = "../support/events/mod.rs"]
 mod events;
-#[path = "support/host/mod.rs"]
+#[path = "../support/host/mod.rs"]
 mod host;
-#[path = "support/tool/mod.rs"]
+mod sources;
+#[path = "../support/tool/mod.rs"]
 mod tool;
 
 use events::{WITH_EVENTS, of};
@@ -79,7 +80,7 @@ scenarios! {
     forked;
 }
 
-/// Scenarios with a test of their own, below, in cuda_failures.rs or in graph_events.rs.
+/// Scenarios with a test of their own, in this target, in cuda_failures.rs or in graph_events.rs.
 const OTHERS: [&str; 42] = [
     "closed_unanswered",
     "context_goes",
@@ -173,34 +174,6 @@ fn the_stand_in_is_a_driver_that_sees_what_does_harm() {
     }
 }
 
-/// Scenarios with functions and algorithms of every kind.
-const CASES: [&str; 7] = ["ring", "tree", "sends", "lone_sends", "exchange", "all_to_all", "alternating"];
-
-#[test]
-fn with_stamps_alone_no_function_of_cudas_is_called() {
-    for version in WITH_EVENTS {
-        for scenario in CASES {
-            let played = of(scenario, version).gpu_time("stamps").play();
-            played.check();
-            assert_eq!(played.event_timed(), 0, "{}", played.what());
-        }
-        of("no_calls", version).gpu_time("stamps").play().check();
-    }
-}
-
-#[test]
-fn without_gpu_times_nothing_is_timed_by_the_gpu_and_nothing_is_missed() {
-    for version in WITH_EVENTS {
-        for settings in [("NCCL_SCOREP_GPU_TIME", "off"), ("NCCL_SCOREP_PRESET", "api")] {
-            for scenario in CASES.into_iter().chain(["no_calls"]) {
-                let played = of(scenario, version).setting(settings.0, settings.1).play();
-                played.check();
-                assert_eq!((played.gpu_timed(), played.untimed()), (0, 0), "{}", played.what());
-            }
-        }
-    }
-}
-
 /// Returns the lines of the recording in a directory.
 fn recorded(directory: &Path) -> String {
     let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();
@@ -213,27 +186,6 @@ fn a_recording_has_the_kernels_of_nested_groups() {
     let directory = tempfile::tempdir().unwrap();
     of("nested_exchange", 7).setting("NCCL_SCOREP_RECORD", directory.path().to_str().unwrap()).play().check();
     assert_eq!(recorded(directory.path()).lines().filter(|line| line.contains("\"cb\":\"kernel\"")).count(), 20);
-}
-
-/// The library must not call CUDA within NCCL's barriers.
-#[test]
-fn with_nccls_launch_mode_group_no_function_of_cudas_is_called() {
-    for version in WITH_EVENTS {
-        for gpu_time in ["auto", "events"] {
-            of("no_calls", version).gpu_time(gpu_time).setting("NCCL_LAUNCH_MODE", "GROUP").play().check();
-        }
-    }
-}
-
-#[test]
-fn without_cuda_in_the_process_there_are_stamps_alone() {
-    for version in WITH_EVENTS {
-        for gpu_time in ["auto", "events"] {
-            let played = of("no_calls", version).gpu_time(gpu_time).without_driver().play();
-            played.check();
-            assert_eq!(played.event_timed(), 0, "{}", played.what());
-        }
-    }
 }
 
 /// A host that runs ahead has no launch into a free stream: events of the library's own show the two clocks. They change
@@ -251,25 +203,6 @@ fn a_host_that_runs_ahead_has_anchors() {
             // three seconds, in which the first ones are closer together
             assert!((least..=12).contains(&anchors.len()), "{late} ms late: {anchors:?}");
         }
-    }
-}
-
-/// Without launches in the mask there are no events.
-#[test]
-fn a_mask_without_launches_is_a_mask_without_events() {
-    for version in WITH_EVENTS {
-        let played = of("no_calls", version).setting("NCCL_SCOREP_MASK", "0x746").play();
-        played.check();
-        assert_eq!(played.event_timed(), 0, "{}", played.what());
-    }
-}
-
-/// NCCL 2.29 to before 2.31.2 may hang with kernel stamps unless a variable is set. Events time every kernel without
-/// stamps.
-#[test]
-fn where_stamps_can_hang_a_job_events_are_enough() {
-    for scenario in CASES {
-        of(scenario, 6).without_setting("NCCL_ALLGATHERV_ENABLE").play().check();
     }
 }
 
@@ -368,22 +301,6 @@ fn launches_that_the_collector_is_too_late_for_are_no_graphs_replays() {
         let played = of("starved_collector", 7).number(from).gpu_time("events").play();
         played.check();
         assert!(played.untimed_for("no_event") > 0, "{}: no report was lost", played.what());
-    }
-}
-
-#[test]
-fn where_stamps_come_late_events_take_their_place_for_a_while() {
-    for version in WITH_EVENTS {
-        let played = of("late_stamps", version).play();
-        played.check();
-        assert!(played.event_timed() >= played.number("without"), "{}", played.what());
-    }
-}
-
-#[test]
-fn a_capture_asks_for_stamps_at_once() {
-    for version in WITH_EVENTS {
-        of("late_stamps_and_capture", version).play().check();
     }
 }
 
