@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Most files that are read.
 const MOST_FILES: usize = 1 << 18;
+/// Most listings of a directory. A second one finds nothing new where nobody replaces files meanwhile.
+const MOST_LISTINGS: usize = 8;
 /// Most threads that read. A network file system answers several at a time.
 const MOST_THREADS: usize = 8;
 
@@ -136,19 +138,31 @@ fn observed(statuses: Statuses, before: &BTreeMap<String, EarlierStatus>) -> Sta
     StatusReading { processes, left_out, foreign }
 }
 
+/// Returns the names and paths of a directory's status files, in the order of names. A listing may lack a file that its
+/// process replaces meanwhile (of a tmpfs it does), so the directory is listed until nothing new is found.
+fn listed(directory: &Directory) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut files = BTreeSet::new();
+    for _ in 0..MOST_LISTINGS {
+        let before = files.len();
+        for entry in directory.reach().read_dir()?.take(MOST_FILES) {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(ENDING) && !name.starts_with('.') {
+                files.insert((visible(&name), entry.path()));
+            }
+        }
+        if files.len() == before {
+            break;
+        }
+    }
+    Ok(files.into_iter().collect())
+}
+
 /// Reads each file of a directory whose name is that of a status file, in the order of names. The directory is opened
 /// once; it is no link of another user's.
 fn all<T: DeserializeOwned + Foreign + Send>(directory: &Path) -> io::Result<Vec<(String, Result<T, LeftOut>)>> {
     let directory = Directory::open(directory)?;
-    let mut files: Vec<(String, PathBuf)> = Vec::new();
-    for entry in directory.reach().read_dir()?.take(MOST_FILES) {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(ENDING) && !name.starts_with('.') {
-            files.push((visible(&name), entry.path()));
-        }
-    }
-    files.sort();
+    let files = listed(&directory)?;
     let reader = &StatusBounds::of(&directory)?;
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     let share = files.len().div_ceil(threads).max(1);
