@@ -25,15 +25,12 @@ const APART: Duration = Duration::from_secs(60);
 /// The common deadline of questions, and the time at which the last question was answered.
 static WAITS: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
 
-/// Time between two looks at whether the collector is at work.
+/// Time between two looks at whether the collector is at work, and whether it is within CUDA.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Time for which the end of a communicator waits for the last look at its CUDA events, and the end of the process for a
 /// call of CUDA's. The look itself waits for no event.
 const LAST_LOOK: Duration = Duration::from_millis(200);
-
-/// Time between two looks at whether the collector is within a call of CUDA's.
-const LOOK_AT_CUDA: Duration = Duration::from_millis(20);
 
 /// Set once the collector has left a question unanswered. From then on, no question is asked.
 static DEAF: AtomicBool = AtomicBool::new(false);
@@ -48,28 +45,18 @@ pub(crate) fn settle() {
     let _ = ask(|done| Question::Flush { last: true, done }, patiently);
 }
 
-/// Looks at CUDA events for the last time, without waiting for any of them. A collector that gets no processor is waited
-/// for, up to [`STANDSTILL`]; one that is within CUDA, only up to [`LAST_LOOK`].
+/// Looks at CUDA events for the last time, without waiting for any of them. A collector that is within CUDA is waited for
+/// only up to [`LAST_LOOK`]: the call may hang.
 pub(crate) fn look() {
     let driver = recorder::begun().and_then(|recorder| recorder.launches.driver());
-    let is_within_cuda = || driver.is_some_and(|driver| !driver.wait_for_look(Duration::ZERO));
-    let wait = |answer: &AnswerWait<()>| {
-        let begun = Instant::now();
-        let mut outside = begun;
-        loop {
-            match answer.wait(LOOK_AT_CUDA) {
-                Ok(()) | Err(AnswerFailure::Never) => return Some(()),
-                Err(AnswerFailure::TooLate) => {}
-            }
-            if !is_within_cuda() {
-                outside = Instant::now();
-            }
-            if outside.elapsed() >= LAST_LOOK || begun.elapsed() >= STANDSTILL {
-                return None;
-            }
+    let mut outside = Instant::now();
+    let is_wanted = || {
+        if driver.is_none_or(|driver| driver.wait_for_look(Duration::ZERO)) {
+            outside = Instant::now();
         }
+        outside.elapsed() < LAST_LOOK
     };
-    ask(|done| Question::Flush { last: false, done }, wait);
+    ask(|done| Question::Flush { last: false, done }, |answer| patiently_while(answer, is_wanted));
 }
 
 /// Returns the present summary of this process; `None` if NCCL was not used or the collector does not answer.
@@ -148,6 +135,11 @@ fn begin<T>(question: impl FnOnce(Reply<T>) -> Question) -> Option<AnswerWait<T>
 /// Waits for an answer while the collector is at work, until the deadline that all questions of the end share. Waits
 /// for at least one look.
 fn patiently<T>(answer: &AnswerWait<T>) -> Option<T> {
+    patiently_while(answer, || true)
+}
+
+/// The same, as long as the answer is wanted. Asks at each look.
+fn patiently_while<T>(answer: &AnswerWait<T>, mut is_wanted: impl FnMut() -> bool) -> Option<T> {
     let begun = Instant::now();
     let deadline = {
         let waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,6 +150,7 @@ fn patiently<T>(answer: &AnswerWait<T>) -> Option<T> {
         match answer.wait(LOOK) {
             Ok(answer) => break Some(answer),
             Err(AnswerFailure::Never) => break None,
+            Err(AnswerFailure::TooLate) if !is_wanted() => break None,
             Err(AnswerFailure::TooLate) => {}
         }
         let now = pulse::beats();
