@@ -80,6 +80,8 @@ fn what_a_feature_needs_is_built_with_it_alone() {
     let mut command = std::process::Command::new(env!("CARGO"));
     command.args([
         "tree",
+        // nothing of another cargo, which it waits for
+        "--quiet",
         "--locked",
         "--offline",
         "--workspace",
