@@ -1,5 +1,5 @@
 //! Checks the imports between a crate's files: no import goes up the floors of docs/architecture.md, and no imports
-//! form a circle.
+//! form a circle. Few types share a name, and no file is too long.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
@@ -12,7 +12,7 @@ mod source;
 use circles::circles;
 use floors::Floors;
 use imports::{Import, imports, room};
-use measures::{Types, product_lines};
+use measures::{MOST_LINES, Types, long_files, product_lines};
 use source::{Module, Name, modules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -70,6 +70,14 @@ fn no_circle_in_a_room_runs_through_two_files() {
         }
     }
     assert!(found.is_empty(), "{found}");
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["common", "nccl-plugin", "report", "scorep-substrate", "src", "tests"];
+    let found: Vec<_> = folders.into_iter().flat_map(|folder| long_files(&root.join(folder))).collect();
+    assert!(found.is_empty(), "files of more than {MOST_LINES} lines: {found:#?}");
 }
 
 #[test]
@@ -141,4 +149,6 @@ fn a_circle_is_found_and_a_line_named() {
     assert_eq!(found, expected.map(|(from, to, line)| (from.to_owned(), to.to_owned(), line)));
     assert_eq!(circles(of.imports.iter().map(|import| import.rooms())), [BTreeSet::from(["high", "low"])]);
     assert_eq!(circles_of_files(&of).len(), 1);
+    write("low/long.h", &"\n".repeat(MOST_LINES + 1));
+    assert_eq!(long_files(directory.path()).iter().map(|(_, lines)| *lines).collect::<Vec<_>>(), [MOST_LINES + 1]);
 }

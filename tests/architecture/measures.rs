@@ -2,6 +2,27 @@
 
 use crate::source::{Module, Name};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Most lines of a file, its tests included.
+pub(crate) const MOST_LINES: usize = 350;
+
+/// Returns the files of Rust and C under a directory that have more lines, with their numbers.
+pub(crate) fn long_files(directory: &Path) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let is_source = path.extension().is_some_and(|ending| ["rs", "c", "h"].iter().any(|it| ending == *it));
+        if path.is_dir() {
+            found.extend(long_files(&path));
+        } else if is_source {
+            let lines = fs::read_to_string(&path).unwrap().lines().count();
+            found.extend((lines > MOST_LINES).then(|| (path.display().to_string(), lines)));
+        }
+    }
+    found
+}
 
 /// Returns the lines of a crate's files, without those of tests.
 pub(crate) fn product_lines(modules: &BTreeMap<Name, Module>) -> usize {
