@@ -147,7 +147,7 @@ fn listed(directory: &Directory) -> io::Result<Vec<(String, PathBuf)>> {
         for entry in directory.reach().read_dir()?.take(MOST_FILES) {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.ends_with(ENDING) && !name.starts_with('.') {
+            if name.ends_with(ENDING) && !name.starts_with('.') && files.len() < MOST_FILES {
                 files.insert((visible(&name), entry.path()));
             }
         }

@@ -59,11 +59,7 @@ static void launches_without_operations(void) {
   end(&of);
 }
 
-static double real_seconds(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
+static double real_seconds(void) { return (double)real_nanoseconds() / 1e9; }
 
 /* As many kernels as this machine can launch, for some seconds of its own time, by which the library goes here. Prints how many were
  * launched a second, and how many of them had events, once the library knows that they are many. */

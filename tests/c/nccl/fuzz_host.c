@@ -46,12 +46,6 @@ static bool careful;
  * less than the two barriers across all processors that the collector needs before it takes a window apart. */
 enum { LATE = 200000000, LATE_STEP = 10000 };
 
-static long nanoseconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void *some_handle(struct random *random) {
   uintptr_t known = handles[below(random, HANDLES)];
   switch (below(random, 20)) {
@@ -165,13 +159,13 @@ static void start_something(struct random *random) {
     .send = (int)below(random, 3) - 1, .step = (int)below(random, 16),
     .ptimer = below(random, 4) ? gpu_clock() - below(random, 1000) : any(random)};
   if (below(random, 50) == 0) event.datatype = NULL;
-  long begun = nanoseconds_now();
+  long begun = real_nanoseconds();
   void *context = some_context(random), *handle = driver ? start_on(context, &event, some_stream(random)) : start(context, &event);
   note(&event, handle);
   if (careful && handle) {
     state(handle, KERNEL_CH_STOP, gpu_clock());
     stop(handle);
-    if (nanoseconds_now() - begun >= (event.type == PROXY_STEP ? LATE_STEP : LATE)) made.late += 2;
+    if (real_nanoseconds() - begun >= (event.type == PROXY_STEP ? LATE_STEP : LATE)) made.late += 2;
   }
   if (handle) handles[below(random, HANDLES)] = (uintptr_t)handle;
 }
@@ -244,14 +238,14 @@ int main(int count, char **arguments) {
   load();
   /* nothing is counted before the first one */
   for (int i = 0; i < CONTEXTS; i++) contexts[i] = (uintptr_t)init_as((uint64_t)i % 8, NULL, i % 8, NULL);
-  long begun = nanoseconds_now();
+  long begun = real_nanoseconds();
   do {
     pthread_t threads[3];
     uint64_t together = 1 + below(&random, 3);
     for (uint64_t i = 0; i < together; i++) check(pthread_create(&threads[i], NULL, batch, (void *)next(&random)) == 0, "no thread");
     for (uint64_t i = 0; i < together; i++) pthread_join(threads[i], NULL);
     if (below(&random, 8) == 0) flush();
-  } while (nanoseconds_now() - begun < milliseconds * 1000000);
+  } while (real_nanoseconds() - begun < milliseconds * 1000000);
   for (int i = 0; i < CONTEXTS; i++) finalize_something((void *)(uintptr_t)contexts[i]);
   printf("callbacks %ld\nevents %ld\n", (long)want.callbacks, (long)want.events);
 #define PRINT_OUTCOME(name) printf(#name " %ld\n", (long)made.name);

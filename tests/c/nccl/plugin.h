@@ -134,11 +134,14 @@ static inline void finalize(void *context) {
   want.callbacks++;
 }
 
-/* The GPU's clock, near enough to that of the callbacks. */
-static inline uint64_t gpu_clock(void) {
+/* The machine's own time, also where that of the library and of the GPUs is made. */
+static inline long real_nanoseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return 1700000000000000000u + (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+  return now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+/* The GPU's clock, near enough to that of the callbacks. */
+static inline uint64_t gpu_clock(void) { return 1700000000000000000u + (uint64_t)real_nanoseconds(); }
 
 #endif

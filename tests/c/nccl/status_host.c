@@ -137,16 +137,10 @@ static struct counts whole_by_mask(void *context, size_t count, uint8_t channels
 /* Threads that make operations without a pause, while the mask changes. */
 struct worker { pthread_t thread; void *context; long milliseconds; struct counts made; };
 
-static long milliseconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void *work(void *argument) {
   struct worker *worker = argument;
-  long end = milliseconds_now() + worker->milliseconds;
-  while (milliseconds_now() < end) {
+  long end = real_nanoseconds() + worker->milliseconds * 1000000;
+  while (real_nanoseconds() < end) {
     for (int i = 0; i < 20; i++) {
       struct counts made = whole_by_mask(worker->context, 1024, 2, shared_mask);
       worker->made.operations += made.operations;
