@@ -2,6 +2,8 @@
 
 use crate::base::{log, notes};
 use crate::config;
+use crate::figures::board;
+use crate::figures::metric::Fixed;
 use crate::record::thread::ThreadCell;
 use crate::sums::run_sums::Totals;
 use std::sync::Once;
@@ -110,6 +112,17 @@ impl Missing {
             missing.parentless += cell.parentless.get();
         }
         missing
+    }
+
+    /// Raises the counters that say what is missing to these counts.
+    pub(crate) fn show(&self, totals: &Totals) {
+        let counts = [
+            (Fixed::Dropped, self.dropped),
+            (Fixed::SkippedOps, self.skipped),
+            (Fixed::ForeignProxyOps, self.foreign_proxy_ops),
+            (Fixed::Incomplete, self.sum(totals)),
+        ];
+        counts.into_iter().for_each(|(counter, count)| board::raise(counter as usize, count));
     }
 
     /// Returns the number of all missing events, calls and operations; 0 only if none is missing. An operation

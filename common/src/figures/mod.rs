@@ -240,11 +240,7 @@ impl Figures {
         board::raise(Fixed::InvisibleOps as usize, self.totals.invisible);
         board::raise(Fixed::OutOfStep as usize, self.totals.out_of_step);
         board::raise(Fixed::UnfinishedOps as usize, self.totals.unfinished);
-        let missing = Missing::of_threads();
-        board::raise(Fixed::Dropped as usize, missing.dropped);
-        board::raise(Fixed::SkippedOps as usize, missing.skipped);
-        board::raise(Fixed::ForeignProxyOps as usize, missing.foreign_proxy_ops);
-        board::raise(Fixed::Incomplete as usize, missing.sum(&self.totals));
+        Missing::of_threads().show(&self.totals);
         let over_nvlink = nvlink::sums();
         board::raise(Fixed::NvlinkSentBytes as usize, over_nvlink.sent);
         board::raise(Fixed::NvlinkReceivedBytes as usize, over_nvlink.received);
