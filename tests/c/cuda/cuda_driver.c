@@ -51,6 +51,10 @@ static uint64_t own_time(void) {
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+static bool has_happened(const struct event *event) {
+  return event->happens <= now || (event->is_own && event->happens <= own_time());
+}
+
 API int cuEventRecord(void *handle, void *of) {
   int error = enter(OF_cuEventRecord);
   struct event *event = event_of(OF_cuEventRecord, handle);
@@ -71,7 +75,7 @@ API int cuEventRecord(void *handle, void *of) {
     event->state = NOT_RECORDED;
     return leave(error);
   }
-  pending_records += event->state == RECORDED && event->happens > now;
+  pending_records += event->state == RECORDED && !has_happened(event);
   uint64_t busy = stream ? stream->is_own ? own_time() + own_delay : stream->busy : contexts[context].busy;
   event->state = RECORDED, event->happens = busy > now ? busy : now;
   event->is_own = stream && stream->is_own;
@@ -98,10 +102,6 @@ API int cuEventRecordWithFlags(void *handle, void *of, unsigned flags) {
   return leave(ERROR_SUCCESS);
 }
 #endif
-
-static bool has_happened(const struct event *event) {
-  return event->happens <= now || (event->is_own && event->happens <= own_time());
-}
 
 API int cuEventElapsedTime(float *milliseconds, void *first, void *last) {
   for (; is_held; usleep(1000)) is_waiting = true;

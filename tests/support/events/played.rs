@@ -73,7 +73,11 @@ impl Played {
         let ours = |line: &String| line.starts_with("scorep-nccl: warning: ");
         assert!(self.lines().iter().all(ours), "{}: {:?}", self.what(), self.lines());
         if self.says("unknown") {
-            assert!(self.run.summaries.len() + self.lines().len() == 1, "{}: {:?}", self.what(), self.lines());
+            // threads at full speed may leave no room, which lines say beside the summary
+            let of_drops = ["events were dropped for want of room", "found no room in the recording memory"];
+            let is_other = |line: &&String| !of_drops.iter().any(|text| line.contains(text));
+            let others = self.lines().iter().filter(is_other).count();
+            assert!(self.run.summaries.len() + others == 1, "{}: {:?}", self.what(), self.lines());
             return;
         }
         self.run.check();

@@ -96,7 +96,8 @@ impl Run {
 
     /// The figure that the host calls `name`.
     pub(crate) fn found(&self, name: &str) -> u64 {
-        let summary = |index: usize| &self.summaries[index];
+        let none = || panic!("{}: there is no summary: {:?}", self.what, self.lines());
+        let summary = |index: usize| self.summaries.get(index).unwrap_or_else(none);
         match name {
             "warnings" => self.lines().len() as u64,
             "summaries" => self.summaries.len() as u64,
