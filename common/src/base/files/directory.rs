@@ -125,6 +125,15 @@ impl Directory {
         opened(again(|| unsafe { libc::openat(directory, name.as_ptr(), flags) }))?.metadata()
     }
 
+    /// Sets the time of a file's last change to the file system's present time.
+    pub(super) fn touch(&self, name: &OsStr) -> io::Result<()> {
+        let now = libc::timespec { tv_sec: 0, tv_nsec: libc::UTIME_NOW };
+        let (directory, name, times) = (self.descriptor()?, text(name)?, [now; 2]);
+        // SAFETY: the name is a C string, and it and the two times live as long as the call.
+        let call = || unsafe { libc::utimensat(directory, name.as_ptr(), times.as_ptr(), libc::AT_SYMLINK_NOFOLLOW) };
+        again(call).map(drop)
+    }
+
     /// Gives a file another name. What has that name is replaced.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         self.both(from, to, |directory, from, to| {

@@ -4,6 +4,7 @@
 //! nothing waits for a FIFO, and a file appears whole or not at all. A growing file appears with its first part. Where
 //! several processes of a job use the same file name, none replaces the file of another.
 
+mod begin;
 mod destination;
 mod directory;
 mod growing;

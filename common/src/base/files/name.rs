@@ -1,20 +1,14 @@
 //! The name under which the files of one process appear, without replacing a file of another process.
 
+use super::begin::{age_of_process, is_earlier};
 use super::hidden::{LONGEST, TRIES, hidden};
 use super::{Directory, random};
-use crate::base::birth;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant, SystemTime};
-
-/// Error of the begin of a process and of the time of a file: the system counts both in ticks. Within that error, a
-/// file counts as not earlier, and stays.
-const COARSE: Duration = Duration::from_millis(20);
 
 /// Treatment of a file of the wanted name that was there before this process began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,10 +67,10 @@ impl FileName {
     /// Gives a complete file in `directory` this name.
     pub(super) fn give(&mut self, directory: &Directory, file: &OsStr) -> io::Result<()> {
         // without metadata, only a free name is taken
-        let own = directory.look(file).ok();
+        let mut own = directory.look(file).ok();
         let mut taken = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
-            match self.give_once(directory, file, own.as_ref()) {
+            match self.give_once(directory, file, &mut own) {
                 Ok(()) => {
                     self.own = own.as_ref().map(identity);
                     return Ok(());
@@ -89,7 +83,7 @@ impl FileName {
         Err(taken)
     }
 
-    fn give_once(&mut self, directory: &Directory, file: &OsStr, own: Option<&Metadata>) -> io::Result<()> {
+    fn give_once(&mut self, directory: &Directory, file: &OsStr, own: &mut Option<Metadata>) -> io::Result<()> {
         let name = file_name(&self.place)?;
         let Ok(there) = directory.look(&name) else {
             let given = put_where_free(directory, file, &name);
@@ -102,11 +96,11 @@ impl FileName {
             return directory.rename(file, &name);
         }
         // the processes of a job belong to one user
-        let is_of_another = own.is_some_and(|own| own.uid() != there.uid());
+        let is_of_another = own.as_ref().is_some_and(|own| own.uid() != there.uid());
         if there.is_dir() && !is_of_another {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let is_earlier = own.is_some_and(|own| is_earlier(&there, own));
+        let is_earlier = is_earlier(&there, directory, file, own);
         let gives_way = !there.is_file() || is_of_another || is_earlier && self.earlier == Earlier::Replaced;
         // nobody removes a directory
         if gives_way && !there.is_dir() && self.take_away(directory, &name, &there).is_ok() {
@@ -143,37 +137,6 @@ type FileIdentity = [u64; 5];
 
 fn identity(file: &Metadata) -> FileIdentity {
     [file.dev(), file.ino(), file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned(), file.len()]
-}
-
-/// Returns whether a file was there before this process began, by the clock of the file system. `now` is a file that
-/// was just made.
-fn is_earlier(there: &Metadata, now: &Metadata) -> bool {
-    let times = || Some((there.modified().ok()?, now.modified().ok()?));
-    times().is_some_and(|(there, now)| is_before(there, now, age_of_process()))
-}
-
-fn is_before(there: SystemTime, now: SystemTime, age: Duration) -> bool {
-    now.checked_sub(age).is_some_and(|begin| there + COARSE < begin)
-}
-
-/// Returns the age of the process as the system gives it; where the system does not, the time since the first call.
-fn age_of_process() -> Duration {
-    static FIRST: OnceLock<(Duration, Instant)> = OnceLock::new();
-    let (age, asked) = FIRST.get_or_init(|| (told_age().unwrap_or_default(), Instant::now()));
-    *age + asked.elapsed()
-}
-
-fn told_age() -> Option<Duration> {
-    let ticks = birth::own()?;
-    // SAFETY: sysconf accepts any name.
-    let each = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|each| *each > 0)?;
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the result has a place of its own.
-    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now) } != 0 {
-        return None;
-    }
-    let now = Duration::new(u64::try_from(now.tv_sec).ok()?, u32::try_from(now.tv_nsec).ok()?);
-    now.checked_sub(Duration::from_nanos(ticks.checked_mul(1_000_000_000 / each)?))
 }
 
 /// Gives a file another name if nothing has it. If that fails, the file keeps its old name.
@@ -213,6 +176,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
     use std::sync::Barrier;
+    use std::time::{Duration, SystemTime};
 
     fn directory() -> PathBuf {
         let directory = std::env::temp_dir().join(format!("scorep-nccl-name-{:016x}", random()));
@@ -236,6 +200,31 @@ mod tests {
     fn make_old(place: &Path) {
         let file = fs::File::options().write(true).open(place).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(86_400)).unwrap();
+    }
+
+    /// A process that lost its processor between the last write and the look at its age.
+    #[test]
+    fn an_earlier_file_gives_way_to_a_process_that_was_held_up() {
+        let directory = directory();
+        let place = directory.join("all.json");
+        let begin = SystemTime::now() - age_of_process();
+        for (earlier, is_another) in [(Duration::from_millis(500), false), (Duration::ZERO, true)] {
+            fs::write(&place, "earlier").unwrap();
+            let set = |place: &Path, time| fs::File::options().write(true).open(place).unwrap().set_modified(time);
+            set(&place, begin - earlier).unwrap();
+            let mut name = FileName::new(&place, Earlier::Replaced);
+            let mut file = NewFile::beside(&place).unwrap();
+            file.write_all(b"own").unwrap();
+            let hidden = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
+            hidden.filter(|path| *path != place).for_each(|path| set(&path, begin - Duration::from_secs(1)).unwrap());
+            file.appear_as(&mut name).unwrap();
+            assert_eq!(name.is_another(), is_another, "{earlier:?}");
+            // the file is known again
+            put(&mut name, "own again");
+            assert_eq!(texts(&directory).len(), 1 + usize::from(is_another));
+            fs::remove_file(name.place()).unwrap();
+        }
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
@@ -315,13 +304,5 @@ mod tests {
             let found = of(name);
             assert!(found.starts_with(start) && found.ends_with(end) && found.len() == name.len() + 9, "{found}");
         }
-    }
-
-    #[test]
-    fn a_process_is_as_old_as_the_system_says() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
-        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        assert!(is_before(at(89), now, Duration::from_secs(10)) && !is_before(at(90), now, Duration::from_secs(10)));
-        assert!(told_age().is_some_and(|age| age < Duration::from_secs(86_400)));
     }
 }
