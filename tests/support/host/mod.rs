@@ -59,27 +59,29 @@ pub(crate) fn play_in(
     command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_SUMMARY", directory.path().join("%p.json"));
     command.envs(settings.iter().copied());
     let what = format!("{scenario}, v{version}, {settings:?}");
-    let output = output_in_time(&mut command, &directory, &what);
+    let (pid, output) = output_in_time(&mut command, &directory, &what);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{what}: {}\n{said}", output.status);
-    Run { summaries: summaries(directory.path()), what, output }
+    Run { summaries: summaries(directory.path(), pid), what, output }
 }
 
-/// As [`Command::output`], but of a process that may hang.
-fn output_in_time(command: &mut Command, directory: &TempDir, what: &str) -> Output {
+/// As [`Command::output`], but of a process that may hang, and with its number.
+fn output_in_time(command: &mut Command, directory: &TempDir, what: &str) -> (u32, Output) {
     let paths = ["stdout", "stderr"].map(|name| directory.path().join(name));
     let files = paths.each_ref().map(|path| Stdio::from(std::fs::File::create(path).unwrap()));
     let [stdout, stderr] = files;
-    let status = tool::ends(command.stdout(stdout).stderr(stderr), PATIENCE, what);
+    let child = command.stdout(stdout).stderr(stderr).spawn().unwrap();
+    let (pid, status) = (child.id(), tool::ended(child, PATIENCE, what));
     let [stdout, stderr] = paths.map(|path| std::fs::read(path).unwrap());
-    Output { status, stdout, stderr }
+    (pid, Output { status, stdout, stderr })
 }
 
-fn summaries(directory: &Path) -> Vec<Value> {
+/// The summaries, the one of the process `pid` first, and then those of its children.
+fn summaries(directory: &Path, pid: u32) -> Vec<Value> {
     let paths = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> =
         paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
-    paths.sort();
+    paths.sort_by_key(|path| (!path.ends_with(format!("{pid}.json")), path.clone()));
     paths.iter().map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect()
 }
 
@@ -96,8 +98,10 @@ impl Run {
 
     /// The figure that the host calls `name`.
     pub(crate) fn found(&self, name: &str) -> u64 {
-        let none = || panic!("{}: there is no summary: {:?}", self.what, self.lines());
-        let summary = |index: usize| self.summaries.get(index).unwrap_or_else(none);
+        let summary = |index: usize| {
+            assert!(index < self.summaries.len(), "{}: there is no summary: {:?}", self.what, self.lines());
+            &self.summaries[index]
+        };
         match name {
             "warnings" => self.lines().len() as u64,
             "summaries" => self.summaries.len() as u64,

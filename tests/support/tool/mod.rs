@@ -7,7 +7,7 @@ mod skip;
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Output};
+use std::process::{Child, Command, ExitStatus, Output};
 use std::time::{Duration, Instant};
 
 pub(crate) use skip::{leave_out, say, skip};
@@ -116,10 +116,14 @@ pub(crate) fn succeed(command: &mut Command) -> String {
     String::from_utf8(stdout).unwrap()
 }
 
-/// Waits for a process that may hang, and returns how it ends. Its output must go to files: a pipe could become full.
-#[allow(clippy::panic, reason = "a test that cannot go on should stop")]
+/// Starts a process that may hang, and returns how it ends. Its output must go to files: a pipe could become full.
 pub(crate) fn ends(command: &mut Command, patience: Duration, what: &str) -> ExitStatus {
-    let mut child = command.spawn().unwrap();
+    ended(command.spawn().unwrap(), patience, what)
+}
+
+/// Waits for a process that was started.
+#[allow(clippy::panic, reason = "a test that cannot go on should stop")]
+pub(crate) fn ended(mut child: Child, patience: Duration, what: &str) -> ExitStatus {
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
