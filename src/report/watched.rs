@@ -27,9 +27,7 @@ impl<'a> CountedTables<'a> {
     /// Begins a pass anew.
     pub(super) fn begin(&self, pass: Pass) {
         let verb = match pass {
-            Pass::Clocks => "comparing clocks",
-            Pass::Survey(0) => "looking for steps",
-            Pass::Survey(_) => return,
+            Pass::Survey => "looking over",
             Pass::Stream => "matching",
         };
         *self.progress.borrow_mut() = Progress::new(verb, "operations", self.rows);

@@ -1,8 +1,9 @@
-//! All parts of the answer. The tables are read three times ([`Pass`]), the last time for all parts at once.
+//! All parts of the answer. The tables are read twice ([`Pass`]), the second time for all parts at once.
 //!
 //! ```text
-//! tables ──► Clocks (a sample of all) ───────────────────────────────────┐
-//! tables ──► Survey (one process after the other) ──► Plan, Dimensions ──┴──► stream ──► parts ──► Report
+//!          ┌──► sample of all ──► clocks ─────────────┐
+//! tables ──┤    (one process after the other)         ├──► stream ──► parts ──► Report
+//!          └──► survey ──► plan of steps, dimensions ─┘
 //! ```
 
 use super::communicators::Usage;
@@ -18,8 +19,8 @@ use super::stepwise::Stepwise;
 use super::stragglers::SlowRow;
 use super::unfinished::Courses;
 use crate::answer::{Answers, Callbacks, Input, Pairs, Part, Report, SCHEMA, Series};
-use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable};
-use crate::stream::{self, CommonClock, JudgedCall, Listener, Occurrence};
+use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable, read_all};
+use crate::stream::{self, ClockSampling, CommonClock, JudgedCall, Listener, Occurrence};
 use common::summary;
 
 /// What is known of a job beside its operations.
@@ -52,14 +53,11 @@ pub fn report(
     onlookers: &mut [&mut dyn Onlooker],
     watch: &mut dyn FnMut(Pass),
 ) -> Result<Report, Unreadable> {
-    watch(Pass::Clocks);
-    let clocks = CommonClock::of(job, table)?;
+    watch(Pass::Survey);
+    let (mut sampling, mut survey) = (ClockSampling::new(job), Survey::new(job));
+    read_all(job.processes.len(), table, &mut [&mut sampling, &mut survey])?;
+    let clocks = CommonClock::by(job, sampling);
     let common = |process: usize, own: u64| clocks.time(process, own);
-    let mut survey = Survey::new(job);
-    for process in 0..job.processes.len() {
-        watch(Pass::Survey(process));
-        survey.read(job, table, process)?;
-    }
     let JobFacts { mut options, kernels, regions, link, inputs, transfers, notes } = facts;
     options.links = options.links.with_machines(job);
     let dimensions = Dimensions::of(job, &options.dimensions, survey.tallies());
@@ -153,10 +151,8 @@ fn slow_rows(job: &Job, pairs: &Part<Pairs>) -> (Vec<SlowRow>, usize) {
 /// A pass over the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// The clocks are compared.
-    Clocks,
-    /// The steps of a process are looked for.
-    Survey(usize),
+    /// The clocks are compared, and steps are looked for.
+    Survey,
     /// The operations are matched and counted.
     Stream,
 }

@@ -18,7 +18,7 @@ pub use links::{Links, OfMachine, reduces_in_network};
 pub use operation::{RankOperation, Time, TimedBy};
 pub use options::{DimensionRule, Options};
 pub use spans::{Kernels, StepRegions};
-pub use table::{OperationTables, ProcessOperations};
+pub use table::{OperationTables, ProcessOperations, RowListener, read_all};
 pub use unreadable::Unreadable;
 
 use common::lateness::BootClocks;

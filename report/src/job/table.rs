@@ -13,3 +13,36 @@ pub trait OperationTables {
     /// The process' table cannot be opened.
     fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable>;
 }
+
+/// What sees the operations of a job, one process after the other.
+pub trait RowListener {
+    /// The operations of this process come next.
+    fn begin(&mut self, process: usize);
+
+    /// An operation of the process.
+    fn row(&mut self, row: &RankOperation);
+
+    /// The process has no more operations.
+    fn end(&mut self);
+}
+
+/// Reads the operations of this number of processes once, for all listeners.
+///
+/// # Errors
+/// A table cannot be read.
+pub fn read_all(
+    processes: usize,
+    table: &dyn OperationTables,
+    listeners: &mut [&mut dyn RowListener],
+) -> Result<(), Unreadable> {
+    for process in 0..processes {
+        let rows = table.operations(process)?;
+        listeners.iter_mut().for_each(|listener| listener.begin(process));
+        for row in rows {
+            let row = row?;
+            listeners.iter_mut().for_each(|listener| listener.row(&row));
+        }
+        listeners.iter_mut().for_each(|listener| listener.end());
+    }
+    Ok(())
+}

@@ -5,9 +5,8 @@
 //! no receive ends before its send has begun. These inequalities over a sample of the operations bound the difference
 //! of two clocks from both sides, also where clocks drift; half of the bounds' distance is the error.
 
-use super::places::Places;
-use super::sample::ClockSample;
-use crate::job::{Job, OperationTables, Unreadable};
+use super::sample::ClockSampling;
+use crate::job::{Job, OperationTables, Unreadable, read_all};
 use common::arrivals::Arrival;
 use common::clock_tree::ClockTree;
 use common::lateness::{BootClocks, Comparison, Gathered, Waits};
@@ -34,29 +33,30 @@ impl CommonClock {
     /// # Errors
     /// A table cannot be read.
     pub fn of(job: &Job, table: &dyn OperationTables) -> Result<Self, Unreadable> {
-        let places = Places::of(job);
-        let boots = job.boot_clocks();
+        let mut sampling = ClockSampling::new(job);
+        read_all(job.processes.len(), table, &mut [&mut sampling])?;
+        Ok(Self::by(job, sampling))
+    }
+
+    /// Brings the clocks together by a sample of all operations.
+    pub fn by(job: &Job, mut sampling: ClockSampling<'_>) -> Self {
+        let mut gathered = Gathered::of(sampling.arrivals());
+        let ClockSampling { boots, spans, .. } = sampling;
         let by_time_of_day = ClockTree::new(&boots.links);
         let mut tree = Arc::new(by_time_of_day.clone());
         let mut comparisons: Vec<Option<Comparison>> = job.communicators.iter().map(|_| None).collect();
-        let mut spans = Vec::new();
-        if places.teams.iter().any(|team| team.members.len() > 1) {
-            let sample = ClockSample::of(job, table, &places, &boots)?;
-            let mut gathered = Gathered::of(sample.arrivals);
-            if boots.count > 1 {
-                tree = Arc::new(gathered.aligned(&boots.links, &sample.spans, 1.0));
+        if boots.count > 1 && !spans.is_empty() {
+            tree = Arc::new(gathered.aligned(&boots.links, &spans, 1.0));
+        }
+        for (comm, comparison) in gathered.comparisons(&tree, 1.0) {
+            if let Some(known) = job.places.get(&comm).and_then(|&place| comparisons.get_mut(place)) {
+                *known = comparison;
             }
-            for (comm, comparison) in gathered.comparisons(&tree, 1.0) {
-                if let Some(known) = job.places.get(&comm).and_then(|&place| comparisons.get_mut(place)) {
-                    *known = comparison;
-                }
-            }
-            spans = sample.spans;
         }
         let mut clocks = Self { boots, by_time_of_day, tree, comparisons, errors: Vec::new() };
         let span = |process| spans.get(clocks.boots.swapped(process)).copied().unwrap_or_default();
         clocks.errors = (0..job.processes.len()).map(|process| clocks.error_over(process, span(process))).collect();
-        Ok(clocks)
+        clocks
     }
 
     /// Returns the largest error of a process' clock over a span of its own times.

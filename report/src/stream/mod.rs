@@ -9,8 +9,8 @@
 //!                          (calls)     (matched over ranks)       (waits)   (by GPU)
 //! sample of all rows ────► clocks ──────────────────────────────────┘
 //! ```
-//! [`CommonClock::of`] reads the tables once, and [`run`] a second time; it may run several times with the same clocks.
-//! Both stop at the first table that cannot be read: it has to be left out of the job before they begin anew.
+//! A [`ClockSampling`] sees all rows once, and [`run`] reads them a second time; it may run several times with the same
+//! clocks. Both stop at the first table that cannot be read: it has to be left out of the job before they begin anew.
 //!
 //! Nothing here keeps more than a bounded sample for the clocks, the calls whose occurrences are not complete yet, and
 //! two numbers for each pair of ranks that exchange messages.
@@ -40,6 +40,7 @@ pub use in_memory::InMemory;
 pub use listener::{JudgedCall, Listener};
 pub use merge::run;
 pub use occurrence::{ComparedRanks, Occurrence, RankPart};
+pub use sample::ClockSampling;
 pub(crate) use together::{MOST_BETWEEN, Together};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::call::arrival;
 use super::places::{MatchingPlace, Places};
-use crate::job::{Job, OperationTables, RankOperation, Unreadable};
+use crate::job::{Job, RankOperation, RowListener};
 use common::arrivals::{Arrival, ArrivalShare, Arrivals, RankArrivals, is_kept};
 use common::lateness::BootClocks;
 use common::name::NcclName;
@@ -18,47 +18,57 @@ const MOST_LEFT_OUT: u32 = 1 << 31;
 /// Added to a communicator's id for its messages, so that they are chosen apart from its collectives.
 const MESSAGES: u64 = 0x5eed;
 
-/// The sample, and the first and the last time of each process, both by place in the clock tree.
+/// The sample by which the clocks of a job are compared, as it is taken: at most 2 million of the operations with a GPU
+/// begin, the same ones of all ranks.
 #[derive(Debug)]
-pub(super) struct ClockSample {
-    pub(super) arrivals: Vec<Arrivals>,
+pub struct ClockSampling<'a> {
+    job: &'a Job,
+    places: Places,
+    pub(super) boots: BootClocks,
+    /// Send and receive.
+    names: [NcclName; 2],
+    /// By place of the process in the clock tree.
+    ranks: Vec<Vec<SampledRank>>,
+    /// The first and the last time of each process, likewise; empty where no ranks are compared.
     pub(super) spans: Vec<[u64; 2]>,
+    one_in: u32,
+    /// Number of arrivals.
+    count: usize,
+    most: usize,
+    present: PresentProcess,
 }
 
-impl ClockSample {
-    /// Reads all operations once, and keeps at most 2 million of those with a GPU begin: the same ones of all ranks.
-    ///
-    /// # Errors
-    /// A table cannot be read.
-    pub(super) fn of(
-        job: &Job,
-        table: &dyn OperationTables,
-        places: &Places,
-        boots: &BootClocks,
-    ) -> Result<Self, Unreadable> {
-        Self::of_at_most(MOST, job, table, places, boots)
+/// The process whose operations are read.
+#[derive(Debug, Default)]
+struct PresentProcess {
+    process: usize,
+    /// Its place in the clock tree.
+    place: usize,
+    /// Its span together with the times of its operations.
+    span: Option<[u64; 2]>,
+    /// The place of each rank among those of the process; `None` for ranks that are compared with nobody.
+    ranks: FxHashMap<(u64, i32), Option<usize>>,
+}
+
+impl<'a> ClockSampling<'a> {
+    /// Begins the sample of a job.
+    pub fn new(job: &'a Job) -> Self {
+        Self::of_at_most(MOST, job)
     }
 
-    fn of_at_most(
-        most: usize,
-        job: &Job,
-        table: &dyn OperationTables,
-        places: &Places,
-        boots: &BootClocks,
-    ) -> Result<Self, Unreadable> {
+    fn of_at_most(most: usize, job: &'a Job) -> Self {
+        let (places, boots) = (Places::of(job), job.boot_clocks());
         let ranks = job.processes.iter().map(|_| Vec::new()).collect();
         let names = [c"Send", c"Recv"].map(|name| NcclName::of(Some(name)));
-        let mut sampling = Sampling { places, names, ranks, one_in: 1, count: 0, most };
-        let mut spans = vec![[0; 2]; job.processes.len()];
-        for (process, of_process) in job.processes.iter().enumerate() {
-            let place = boots.swapped(process);
-            let known = Some(of_process.span).filter(|span| span[1] > 0);
-            let span = sampling.read(process, place, table, known)?;
-            if let Some((known, span)) = spans.get_mut(place).zip(span) {
-                *known = span;
-            }
-        }
-        let share = ArrivalShare::of_operations(sampling.one_in);
+        let are_compared = places.teams.iter().any(|team| team.members.len() > 1);
+        let spans = vec![[0; 2]; if are_compared { job.processes.len() } else { 0 }];
+        let present = PresentProcess::default();
+        Self { job, places, boots, names, ranks, spans, one_in: 1, count: 0, most, present }
+    }
+
+    /// Returns the arrivals of each process, by place in the clock tree.
+    pub(super) fn arrivals(&mut self) -> Vec<Arrivals> {
+        let share = ArrivalShare::of_operations(self.one_in);
         let of_process = |ranks: Vec<SampledRank>| {
             let ranks = ranks
                 .into_iter()
@@ -67,57 +77,12 @@ impl ClockSample {
                 .collect();
             Arrivals { ranks, left_out: 0 }
         };
-        Ok(Self { arrivals: sampling.ranks.into_iter().map(of_process).collect(), spans })
-    }
-}
-
-/// The sample as it is taken.
-#[derive(Debug)]
-struct Sampling<'a> {
-    places: &'a Places,
-    /// Send and receive.
-    names: [NcclName; 2],
-    /// By place of the process in the clock tree.
-    ranks: Vec<Vec<SampledRank>>,
-    one_in: u32,
-    /// Number of arrivals.
-    count: usize,
-    most: usize,
-}
-
-impl Sampling<'_> {
-    /// Reads the operations of a process. Returns its span together with the times of its operations.
-    fn read(
-        &mut self,
-        process: usize,
-        place: usize,
-        table: &dyn OperationTables,
-        mut span: Option<[u64; 2]>,
-    ) -> Result<Option<[u64; 2]>, Unreadable> {
-        // the place of each rank among those of the process; `None` for ranks that are compared with nobody
-        let mut ranks: FxHashMap<(u64, i32), Option<usize>> = FxHashMap::default();
-        for operation in table.operations(process)? {
-            let operation = operation?;
-            let arrival = arrival(operation.time, operation.source);
-            if let Some(Arrival { time, length, .. }) = arrival {
-                let [begin, end] = span.unwrap_or([time; 2]);
-                span = Some([begin.min(time), end.max(time.saturating_add(length))]);
-            }
-            let rank = *ranks
-                .entry((operation.comm, operation.rank))
-                .or_insert_with(|| self.enter(process, place, operation.comm, operation.rank));
-            let of_process = self.ranks.get_mut(place);
-            let Some(rank) = of_process.zip(rank).and_then(|(ranks, rank)| ranks.get_mut(rank)) else { continue };
-            self.count += usize::from(rank.add(&operation, arrival, self.one_in, self.names));
-            while self.count > self.most && self.one_in < MOST_LEFT_OUT {
-                self.thin();
-            }
-        }
-        Ok(span)
+        std::mem::take(&mut self.ranks).into_iter().map(of_process).collect()
     }
 
     /// Enters a rank of a communicator that is compared with others.
-    fn enter(&mut self, process: usize, place: usize, comm: u64, rank: i32) -> Option<usize> {
+    fn enter(&mut self, comm: u64, rank: i32) -> Option<usize> {
+        let PresentProcess { process, place, .. } = self.present;
         let MatchingPlace { communicator, member, .. } = self.places.of_operation(process, comm, rank)?;
         let members = self.places.teams.get(communicator)?.members.len();
         let ranks = self.ranks.get_mut(place).filter(|_| member.is_some() && members > 1)?;
@@ -135,6 +100,46 @@ impl Sampling<'_> {
         self.one_in *= 2;
         self.ranks.iter_mut().flatten().for_each(|rank| rank.thin(self.one_in, self.names));
         self.count = self.ranks.iter().flatten().map(|rank| rank.arrivals.len()).sum();
+    }
+}
+
+impl RowListener for ClockSampling<'_> {
+    fn begin(&mut self, process: usize) {
+        let span = self.job.processes.get(process).map(|of_process| of_process.span).filter(|span| span[1] > 0);
+        let place = self.boots.swapped(process);
+        self.present = PresentProcess { process, place, span, ranks: FxHashMap::default() };
+    }
+
+    fn row(&mut self, row: &RankOperation) {
+        if self.spans.is_empty() {
+            return;
+        }
+        let arrival = arrival(row.time, row.source);
+        if let Some(Arrival { time, length, .. }) = arrival {
+            let [begin, end] = self.present.span.unwrap_or([time; 2]);
+            self.present.span = Some([begin.min(time), end.max(time.saturating_add(length))]);
+        }
+        let key = (row.comm, row.rank);
+        let rank = match self.present.ranks.get(&key) {
+            Some(&rank) => rank,
+            None => {
+                let rank = self.enter(row.comm, row.rank);
+                self.present.ranks.insert(key, rank);
+                rank
+            }
+        };
+        let of_process = self.ranks.get_mut(self.present.place);
+        let Some(rank) = of_process.zip(rank).and_then(|(ranks, rank)| ranks.get_mut(rank)) else { return };
+        self.count += usize::from(rank.add(row, arrival, self.one_in, self.names));
+        while self.count > self.most && self.one_in < MOST_LEFT_OUT {
+            self.thin();
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some((known, span)) = self.spans.get_mut(self.present.place).zip(self.present.span) {
+            *known = span;
+        }
     }
 }
 
@@ -195,13 +200,15 @@ impl SampledRank {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::read_all;
     use crate::made::{self, MadeJob};
     use std::collections::BTreeSet;
 
     fn sample(made: &MadeJob, most: usize) -> Vec<Vec<Arrival>> {
-        let (places, boots) = (Places::of(&made.job), made.job.boot_clocks());
-        let sample = ClockSample::of_at_most(most, &made.job, &made.table, &places, &boots).unwrap();
-        sample.arrivals.into_iter().map(|of| of.ranks.into_iter().flat_map(|rank| rank.arrivals).collect()).collect()
+        let mut sampling = ClockSampling::of_at_most(most, &made.job);
+        read_all(made.job.processes.len(), &made.table, &mut [&mut sampling]).unwrap();
+        let arrivals = sampling.arrivals().into_iter();
+        arrivals.map(|of| of.ranks.into_iter().flat_map(|rank| rank.arrivals).collect()).collect()
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod closing;
 mod figures;
 mod follow;
 mod mark;
+mod met;
 mod pattern;
 mod patterns;
 mod per_step;

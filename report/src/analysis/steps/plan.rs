@@ -38,7 +38,12 @@ pub struct StepPlan {
 impl StepPlan {
     /// Decides on the steps: the user's regions if there are any, else what repeats, else none. `common` returns a
     /// process' time on the common clock.
-    pub fn of(job: &Job, survey: Survey, regions: Option<&StepRegions>, common: &dyn Fn(usize, u64) -> i64) -> Self {
+    pub fn of(
+        job: &Job,
+        survey: Survey<'_>,
+        regions: Option<&StepRegions>,
+        common: &dyn Fn(usize, u64) -> i64,
+    ) -> Self {
         if let Some(regions) = regions {
             return match of_regions(job, regions, common) {
                 Ok((by_process, agreed)) => {

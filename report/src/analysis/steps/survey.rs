@@ -1,20 +1,24 @@
 //! A first look at the tables, before the stream: what repeats on each GPU, and what is done in each communicator.
 
-use super::pattern::{Periods, Repetition, Walk};
+use super::met::{MetCalls, MetSequences};
+use super::pattern::{Repetition, Walk};
 use super::patterns::Patterns;
 use super::sequence::Sequence;
 use super::token::{Detail, OwnCommunicators};
 use super::{accumulation, closing};
 use crate::analysis::dimension::Tallies;
-use crate::job::{Job, OperationTables, Unreadable};
+use crate::job::{Job, RankOperation, RowListener};
 use rustc_hash::FxHashMap;
 
 /// Calls of a GPU in which a repetition is looked for.
 const PREFIX: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 
-/// What the tables' beginnings say. Of each GPU the first 262,144 calls are looked at, one process after the other.
+/// What the tables' beginnings say. Of each GPU the first 262,144 calls are looked at.
 #[derive(Debug)]
-pub struct Survey {
+pub struct Survey<'a> {
+    job: &'a Job,
+    present: PresentProcess,
+    met: MetSequences,
     own: OwnCommunicators,
     pub(super) tallies: Tallies,
     /// Steps of several micro-steps.
@@ -23,79 +27,99 @@ pub struct Survey {
     pub(super) without_counts: Patterns,
 }
 
-impl Survey {
+/// The process whose operations are looked at.
+#[derive(Debug, Default)]
+struct PresentProcess {
+    /// Places of its GPUs in the job.
+    gpus: Vec<usize>,
+    /// The calls of each GPU.
+    sequences: FxHashMap<usize, Sequence>,
+    /// By communicator and rank; `None` where the job does not know the communicator.
+    places: FxHashMap<(u64, i32), Option<RankPlace>>,
+}
+
+/// Where the operations of a rank belong.
+#[derive(Debug, Clone, Copy)]
+struct RankPlace {
+    /// Place of the GPU in the job.
+    gpu: usize,
+    /// Place of the communicator in the job.
+    communicator: usize,
+    /// Place of the communicator among the GPU's own.
+    own: u32,
+}
+
+impl<'a> Survey<'a> {
     /// Prepares the survey of a job.
-    pub fn new(job: &Job) -> Self {
+    pub fn new(job: &'a Job) -> Self {
         let patterns = || Patterns::new(job.gpus.len());
         let tallies = Tallies::new(job.communicators.len());
         let (accumulated, exact, without_counts) = (patterns(), patterns(), patterns());
-        Self { own: OwnCommunicators::of(job), tallies, accumulated, exact, without_counts }
+        let (present, met) = (PresentProcess::default(), MetSequences::default());
+        Self { job, present, met, own: OwnCommunicators::of(job), tallies, accumulated, exact, without_counts }
     }
 
-    /// Looks at the operations of one process.
-    ///
-    /// # Errors
-    /// The process' table cannot be read, or not further: what was read before counts.
-    pub fn read(&mut self, job: &Job, table: &dyn OperationTables, process: usize) -> Result<(), Unreadable> {
-        let gpus: Vec<usize> = (0..job.gpus.len()).filter(|&gpu| job.gpus[gpu].process == process).collect();
-        let mut sequences: FxHashMap<usize, Sequence> = gpus.iter().map(|&gpu| (gpu, Sequence::default())).collect();
-        let mut known = FxHashMap::default();
-        let mut error = None;
-        for row in table.operations(process)? {
-            let row = match row {
-                Ok(row) => row,
-                Err(cause) => {
-                    error = Some(cause);
-                    break;
-                }
-            };
-            let key = (row.comm, row.rank);
-            let place = *known.entry(key).or_insert_with(|| {
-                let place = job.places.get(&row.comm).copied()?;
-                // a rank that two processes claim belongs to each, as in the stream
-                let members = &job.communicators.get(place)?.members;
-                let is_here = |gpu: &usize| gpus.contains(gpu);
-                let own =
-                    members.iter().filter(|member| member.rank == row.rank).map(|member| member.gpu).find(is_here);
-                let gpu = own.or(gpus.first().copied())?;
-                Some((gpu, place, self.own.place(gpu, place)))
-            });
-            let Some((gpu, place, own)) = place else { continue };
-            let Some(sequence) = sequences.get_mut(&gpu) else { continue };
-            if sequence.len() >= PREFIX {
-                sequence.is_cut = true;
-                if sequences.values().all(|sequence| sequence.is_cut) {
-                    break;
-                }
-                continue;
-            }
-            sequence.add(&row, place, own, job, &mut self.tallies);
-        }
-        for gpu in gpus {
-            let Some(mut sequence) = sequences.remove(&gpu) else { continue };
-            sequence.finish(job, &mut self.tallies);
-            if sequence.len() == 0 {
-                continue;
-            }
-            let periods = |detail: Detail| Periods::of(&sequence.tokens[detail as usize], &sequence.bytes);
-            let exact = periods(Detail::Exact);
-            let accumulated = accumulation::steps(&sequence, &exact);
-            look(&mut self.accumulated, gpu, Detail::Exact, &sequence, accumulated);
-            let whole = closing::period(&sequence, &exact).and_then(|period| period.repetition(None));
-            look(&mut self.exact, gpu, Detail::Exact, &sequence, whole);
-            drop(exact);
-            // without counts, calls of one function and of any size would each be a step
-            let least = if self.exact.has(gpu) { 1 } else { 2 };
-            let without = periods(Detail::WithoutCounts).best().and_then(|period| period.repetition(None));
-            let without = without.filter(|found| found.pattern.len() >= least);
-            look(&mut self.without_counts, gpu, Detail::WithoutCounts, &sequence, without);
-        }
-        error.map_or(Ok(()), Err)
+    fn place(&self, comm: u64, rank: i32) -> Option<RankPlace> {
+        let communicator = self.job.places.get(&comm).copied()?;
+        // a rank that two processes claim belongs to each, as in the stream
+        let members = &self.job.communicators.get(communicator)?.members;
+        let is_here = |gpu: &usize| self.present.gpus.contains(gpu);
+        let own = members.iter().filter(|member| member.rank == rank).map(|member| member.gpu).find(is_here);
+        let gpu = own.or(self.present.gpus.first().copied())?;
+        Some(RankPlace { gpu, communicator, own: self.own.place(gpu, communicator) })
     }
 
     /// Returns what is done in each communicator.
     pub fn tallies(&self) -> &Tallies {
         &self.tallies
+    }
+}
+
+impl RowListener for Survey<'_> {
+    fn begin(&mut self, process: usize) {
+        let gpus: Vec<usize> = (0..self.job.gpus.len()).filter(|&gpu| self.job.gpus[gpu].process == process).collect();
+        let sequences = gpus.iter().map(|&gpu| (gpu, Sequence::default())).collect();
+        self.present = PresentProcess { gpus, sequences, places: FxHashMap::default() };
+    }
+
+    fn row(&mut self, row: &RankOperation) {
+        let key = (row.comm, row.rank);
+        let place = match self.present.places.get(&key) {
+            Some(&place) => place,
+            None => {
+                let place = self.place(row.comm, row.rank);
+                self.present.places.insert(key, place);
+                place
+            }
+        };
+        let Some(RankPlace { gpu, communicator, own }) = place else { return };
+        let Some(sequence) = self.present.sequences.get_mut(&gpu) else { return };
+        if sequence.len() < PREFIX {
+            sequence.add(row, communicator, own, self.job, &mut self.tallies);
+        } else {
+            sequence.is_cut = true;
+        }
+    }
+
+    fn end(&mut self) {
+        let PresentProcess { gpus, mut sequences, .. } = std::mem::take(&mut self.present);
+        for gpu in gpus {
+            let Some(mut sequence) = sequences.remove(&gpu) else { continue };
+            sequence.finish(self.job, &mut self.tallies);
+            if sequence.len() == 0 {
+                continue;
+            }
+            let MetCalls { exact, without_counts, .. } = self.met.meet(&sequence);
+            let accumulated = accumulation::steps(&sequence, exact);
+            look(&mut self.accumulated, gpu, Detail::Exact, &sequence, accumulated);
+            let whole = closing::period(&sequence, exact).and_then(|period| period.repetition(None));
+            look(&mut self.exact, gpu, Detail::Exact, &sequence, whole);
+            // without counts, calls of one function and of any size would each be a step
+            let least = if self.exact.has(gpu) { 1 } else { 2 };
+            let without = without_counts.best().and_then(|period| period.repetition(None));
+            let without = without.filter(|found| found.pattern.len() >= least);
+            look(&mut self.without_counts, gpu, Detail::WithoutCounts, &sequence, without);
+        }
     }
 }
 

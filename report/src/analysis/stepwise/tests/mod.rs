@@ -8,7 +8,7 @@ use super::*;
 use crate::analysis::steps::Survey;
 use crate::analysis::tests::calls::{Rows, collective, job};
 use crate::answer::Swim;
-use crate::job::{Links, StepRegions};
+use crate::job::{Links, StepRegions, read_all};
 
 /// A clock that all processes read.
 fn common(_: usize, time: u64) -> i64 {
@@ -18,9 +18,7 @@ fn common(_: usize, time: u64) -> i64 {
 fn plan(job: &Job, calls: &[JudgedCall], regions: Option<&StepRegions>) -> StepPlan {
     let mut survey = Survey::new(job);
     let rows = Rows::of(job, calls);
-    for process in 0..job.processes.len() {
-        survey.read(job, &rows, process).unwrap();
-    }
+    read_all(job.processes.len(), &rows, &mut [&mut survey]).unwrap();
     StepPlan::of(job, survey, regions, &common)
 }
 

@@ -3,14 +3,13 @@
 use super::super::*;
 use crate::analysis::steps::Survey;
 use crate::answer::{Origin, StepSource};
+use crate::job::read_all;
 use crate::made::{self, Changes, MadeJob, random, steps, two_by_two_by_two};
 use crate::stream::{CommonClock, run};
 
 fn by_step(made: &MadeJob) -> (ByStep, Dimensions) {
     let mut survey = Survey::new(&made.job);
-    for process in 0..made.job.processes.len() {
-        survey.read(&made.job, &made.table, process).unwrap();
-    }
+    read_all(made.job.processes.len(), &made.table, &mut [&mut survey]).unwrap();
     let clocks = CommonClock::of(&made.job, &made.table).unwrap();
     let common = |process: usize, time: u64| clocks.time(process, time);
     let dimensions = Dimensions::of(&made.job, &[], survey.tallies());
