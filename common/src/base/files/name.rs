@@ -215,6 +215,7 @@ mod tests {
             let mut name = FileName::new(&place, Earlier::Replaced);
             let mut file = NewFile::beside(&place).unwrap();
             file.write_all(b"own").unwrap();
+            file.flush().unwrap();
             let hidden = directory.read_dir().unwrap().map(|entry| entry.unwrap().path());
             hidden.filter(|path| *path != place).for_each(|path| set(&path, begin - Duration::from_secs(1)).unwrap());
             file.appear_as(&mut name).unwrap();
