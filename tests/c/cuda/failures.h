@@ -124,7 +124,7 @@ static void destroyed_never_over(void) {
   for (int i = 0; i < 10; i++) enqueue_work(&of, all_reduce("TREE"), FOR_EVER);
   for (int i = 0; i < CAUSE_COUNT; i++) untimed[i] = ANY;
   want.unfinished = ANY;
-  finalize(of.context);
+  end_at_once(&of);
   flush();
 }
 

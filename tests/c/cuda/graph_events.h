@@ -47,7 +47,7 @@ static void graph_replay_at_the_end(void) {
   replay(&captured, 80 * MICROSECONDS, UNREAD);
   pthread_t thread;
   check(pthread_create(&thread, NULL, lets_time_go_on, NULL) == 0, "no thread");
-  if (number) finalize(of.context);
+  if (number) end_at_once(&of);
 }
 
 /* Two communicators of a GPU and one of another, in turn. */
