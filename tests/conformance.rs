@@ -107,7 +107,7 @@ scenarios! {
 }
 
 /// Scenarios with a test of their own, below or in tests/listeners.rs.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 14] = [
     "callbacks_at_exit",
     "calls_without_end",
     "communicator_among_many",
@@ -119,6 +119,7 @@ const OTHERS: [&str; 13] = [
     "score_p",
     "send_among_endless",
     "send_among_many",
+    "starved_at_the_end",
     "steps_again",
     "storm",
 ];
@@ -147,6 +148,12 @@ fn an_exit_amidst_callbacks_is_an_exit() {
     for scenario in ["exit_under_threads", "exit_of_a_thread"] {
         [3, 7].iter().for_each(|&version| play(scenario, version, &[], 0).check());
     }
+}
+
+/// On a crowded machine the collector may have no processor for longer than the end waits for one that is blocked.
+#[test]
+fn the_end_waits_for_a_collector_without_a_processor() {
+    [4, 7].iter().for_each(|&version| play("starved_at_the_end", version, &[], 0).check());
 }
 
 /// For days, a job may make nothing but API calls for which NCCL reports no operations.

@@ -2,8 +2,8 @@
 
 use crate::base::answer::{self, AnswerFailure, AnswerWait, Reply};
 use crate::base::{log, shortage};
-use crate::collect::pulse;
 use crate::collect::question::{self, Question};
+use crate::collect::standstill::Standstill;
 use crate::figures::series::{Point, SeriesName};
 #[cfg(feature = "otel")]
 use crate::figures::snapshot::ProcessSums;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time for which a question waits for a collector that does nothing.
+/// Time for which a question waits for a collector that does nothing although it has a processor.
 const STANDSTILL: Duration = Duration::from_secs(2);
 /// Time for which all questions together wait for a collector that is at work. On a crowded machine, its work may take
 /// a while, and its result is the job's figures.
@@ -145,7 +145,7 @@ fn patiently_while<T>(answer: &AnswerWait<T>, mut is_wanted: impl FnMut() -> boo
         let waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
         waits.filter(|(_, last)| begun.duration_since(*last) < APART).map_or(begun + LONGEST, |(deadline, _)| deadline)
     };
-    let (mut pulse, mut last) = (pulse::beats(), begun);
+    let mut standstill = Standstill::new();
     let answered = loop {
         match answer.wait(LOOK) {
             Ok(answer) => break Some(answer),
@@ -153,11 +153,7 @@ fn patiently_while<T>(answer: &AnswerWait<T>, mut is_wanted: impl FnMut() -> boo
             Err(AnswerFailure::TooLate) if !is_wanted() => break None,
             Err(AnswerFailure::TooLate) => {}
         }
-        let now = pulse::beats();
-        if now != pulse {
-            (pulse, last) = (now, Instant::now());
-        }
-        let stands_still = last.elapsed() >= STANDSTILL;
+        let stands_still = standstill.look() >= STANDSTILL;
         if stands_still || Instant::now() >= deadline {
             if stands_still && !DEAF.swap(true, Ordering::Relaxed) {
                 log::warn("the collector thread does not answer: figures are incomplete, and there is no summary");

@@ -42,7 +42,8 @@ fn reserved_stack() -> usize {
 /// application's.
 static RUNNING: [AtomicI64; 16] = [const { AtomicI64::new(0) }; 16];
 
-fn number() -> i64 {
+/// Returns the calling thread's id.
+pub(crate) fn number() -> i64 {
     // SAFETY: gettid takes nothing.
     unsafe { libc::syscall(libc::SYS_gettid) }
 }

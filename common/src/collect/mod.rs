@@ -13,4 +13,5 @@ pub(crate) mod question;
 pub(crate) mod reader;
 pub mod round;
 pub(crate) mod standing;
+pub(crate) mod standstill;
 pub(crate) mod table;

@@ -2,10 +2,8 @@
 #ifndef BOUNDS_H
 #define BOUNDS_H
 
+#include "../nccl/starve.h"
 #include "launches.h"
-#include <dirent.h>
-#include <sched.h>
-#include <string.h>
 
 /* More kernels in flight than there are events: those beyond have none, and later ones again. Each of them waits for less long than all
  * before. */
@@ -91,31 +89,13 @@ static void many_kernels(void) {
   end(&of);
 }
 
-/* Lets the process's other threads run on this thread's processor, and only where it leaves them time; or as before. */
-static void starve_others(bool starved) {
-  cpu_set_t here, anywhere;
-  CPU_ZERO(&here);
-  CPU_SET(sched_getcpu(), &here);
-  memset(&anywhere, 0xff, sizeof anywhere);
-  DIR *tasks = opendir("/proc/self/task");
-  check(tasks != NULL, "the threads are not to be seen");
-  for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
-    pid_t thread = atoi(task->d_name);
-    bool is_other = thread != gettid();
-    if (thread == 0) continue;
-    sched_setaffinity(thread, sizeof here, starved ? &here : &anywhere);
-    if (is_other) sched_setscheduler(thread, starved ? SCHED_IDLE : SCHED_OTHER, &(struct sched_param){0});
-  }
-  closedir(tasks);
-}
-
 /* From launch `number` on, the collector gets hardly any time: news of launches are lost, also while it reads their operations. None of
  * them was a graph's. */
 static void starved_collector(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);
   for (int i = 0; i < 150000; i++) {
-    if (i == number) starve_others(true);
-    if (i == number + 50000) starve_others(false);
+    if (i == number) starve(true);
+    if (i == number + 50000) starve(false);
     enqueue_work(&of, all_reduce("TREE"), 2 * MICROSECONDS);
     go_on_to(of.busy);
   }

@@ -1,5 +1,6 @@
 /* Every odd order in which NCCL calls a profiler plugin: nccl_host LIBRARY VERSION SCENARIO [NUMBER] plays one scenario through one
  * version of the interface and prints what the summary must say; tests/conformance.rs runs them all and compares. */
+#define _GNU_SOURCE
 #include "children.h"
 #include "contexts.h"
 #include "handles.h"
@@ -28,7 +29,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(to_oneself_without_kernel), SCENARIO(invisible_calls), SCENARIO(calls_without_end), SCENARIO(parents_of_others),
   SCENARIO(graph), SCENARIO(copy_engine),
   /* threads.h */
-  SCENARIO(finalized_under_threads), SCENARIO(two_threads), SCENARIO(stopped_by_two), SCENARIO(storm),
+  SCENARIO(finalized_under_threads), SCENARIO(starved_at_the_end), SCENARIO(two_threads), SCENARIO(stopped_by_two), SCENARIO(storm),
   SCENARIO(finalized_while_busy), SCENARIO(last_callbacks), SCENARIO(short_threads), SCENARIO(moved_between_threads), SCENARIO(small_memory),
   /* listeners.h */
   SCENARIO(send_among_many), SCENARIO(send_among_endless), SCENARIO(communicator_among_many), SCENARIO(steps_again),

@@ -13,6 +13,7 @@ use crate::collect::communicator::FollowedCommunicator;
 use crate::collect::course::{Course, Round};
 use crate::collect::question::{self, Question};
 use crate::collect::round;
+use crate::collect::standstill;
 use crate::event::{self, TimingOptions};
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
@@ -102,6 +103,7 @@ impl Collector {
     }
 
     fn run(mut self) {
+        standstill::is_here();
         let mut idle = 0;
         let mut callbacks = 0;
         let mut begun = Instant::now();
