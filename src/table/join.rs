@@ -109,6 +109,7 @@ fn operation(settled: &Settled, facts: &OperationFacts) -> RankOperation {
         protocol: settled.protocol,
         channels: settled.channels.into(),
         enqueued: facts.enqueued,
+        launched: settled.launched,
         source: settled.source.into(),
         duration: settled.duration,
         time,

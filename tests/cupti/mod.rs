@@ -22,6 +22,8 @@ pub(crate) struct Rank {
     pub(crate) collectives: BTreeMap<(String, String, u64), Span>,
     /// Kernels with sends and receives.
     pub(crate) exchanges: Vec<Span>,
+    /// When the host returned from the launch of each kernel, nanoseconds since 1970.
+    pub(crate) launched: HashMap<Span, i64>,
 }
 
 fn cupti(run: &str, rank: usize) -> (i64, Vec<(Span, String)>) {
@@ -60,7 +62,7 @@ impl Rank {
     /// The k-th launch of a recording is the k-th of NCCL's kernels; the operations that start on its thread before the
     /// next launch are in it.
     pub(crate) fn of(run: &str, rank: usize) -> Self {
-        let (_, lines) = lines::all(&tool::captures(&tool::run(run))[rank]);
+        let (meta, lines) = lines::all(&tool::captures(&tool::run(run))[rank]);
         let (_, kernels) = cupti(run, rank);
         // NCCL 2.32 reports only the calls of broadcasts
         let silent = !lines.iter().any(|line| line["type"] == "Coll" && line["func"] == "Broadcast");
@@ -71,17 +73,27 @@ impl Rank {
         let launched = spans(&|name| of_nccl(name) && !(silent && name.contains("Broadcast")));
         let (mut collectives, mut exchanges) = (BTreeMap::new(), Vec::new());
         let (mut comms, mut of_thread) = (HashMap::new(), HashMap::new());
+        let (mut under_way, mut returned) = (HashMap::new(), HashMap::new());
         let mut launches = launched.iter();
         for line in &lines {
             if line["cb"] == "init" {
                 comms.insert(number(line, "ctx"), line["comm"].as_str().unwrap().to_owned());
+            }
+            if line["cb"] == "stop"
+                && let Some(kernel) = under_way.remove(&number(line, "h"))
+            {
+                returned.insert(kernel, (number(&meta, "real0") + number(line, "t")).cast_signed());
             }
             if line["cb"] != "start" {
                 continue;
             }
             let thread = number(line, "tid");
             match line["type"].as_str().unwrap() {
-                "KernelLaunch" => drop(of_thread.insert(thread, (*launches.next().unwrap(), false))),
+                "KernelLaunch" => {
+                    let kernel = *launches.next().unwrap();
+                    under_way.insert(number(line, "h"), kernel);
+                    of_thread.insert(thread, (kernel, false));
+                }
                 "Coll" => {
                     let function = line["func"].as_str().unwrap().to_owned();
                     let key = (comms[&number(line, "ctx")].clone(), function, number(line, "seq"));
@@ -97,7 +109,8 @@ impl Rank {
             }
         }
         assert_eq!(launches.len(), 0, "{run} rank {rank}");
-        Self { nccl: spans(&of_nccl), computing: spans(&|name| !of_nccl(name)), collectives, exchanges }
+        let computing = spans(&|name| !of_nccl(name));
+        Self { nccl: spans(&of_nccl), computing, collectives, exchanges, launched: returned }
     }
 
     /// Returns the rows of this rank with their kernels. In these runs, each exchange has one kernel.

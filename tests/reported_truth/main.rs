@@ -12,6 +12,7 @@ mod archive;
 mod cupti;
 #[path = "../support/edited/mod.rs"]
 mod edited;
+mod launches;
 #[path = "../support/lines/mod.rs"]
 mod lines;
 mod overlap;

@@ -160,6 +160,12 @@ impl Operation {
         (self.kind == EventKind::P2p).then_some(self.other)
     }
 
+    /// Returns when the host had launched its kernel, ticks; `None` where the thread that reports the operation has not
+    /// launched it, as in a replay of a CUDA graph. NCCL reports an operation right behind its kernel's launch.
+    pub fn launched(&self) -> Option<u64> {
+        self.not_begun.filter(|_| self.has_kernels()).map(|_| self.start)
+    }
+
     /// Returns the root of a collective that has one, as far as it is below 65,535.
     pub fn root(&self) -> Option<u16> {
         u16::try_from(self.other).ok().filter(|_| self.kind != EventKind::P2p && self.function.has_root())

@@ -55,6 +55,9 @@ pub struct Summary {
     /// Lateness of ranks at collectives, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lateness: Vec<Lateness>,
+    /// Whether ranks' collectives waited for their launch by the host or for their GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub launches: Vec<Launches>,
     /// Bus bandwidth of collectives by the least time over the ranks, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bandwidth: Vec<Bandwidth>,
@@ -228,6 +231,28 @@ pub struct Lateness {
     pub p99_us: Option<f64>,
     /// Number of operations at which it was last.
     pub last: u64,
+}
+
+/// Whether the collectives of a rank waited for their launch by the host or for their GPU
+/// ([`crate::lateness::Later`]). Ranks of which nothing is known have no row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launches {
+    /// Communicator.
+    pub comm: String,
+    /// Rank.
+    pub rank: i32,
+    /// One collective in this many was looked at.
+    pub one_in: u32,
+    /// Number of collectives that were looked at.
+    pub operations: u64,
+    /// Number of those that began at once when the host had launched them: the GPU was free.
+    pub host_later: u64,
+    /// Number of those that the host had launched while the GPU was still busy.
+    pub gpu_later: u64,
+    /// From the launch to the begin of the latter: sum, microseconds.
+    pub queued_us: f64,
+    /// Median of these times, microseconds; `None` if there are none.
+    pub queued_median_us: Option<f64>,
 }
 
 /// Speed of the collectives of a communicator, of one function and a range of sizes. No rank ends such a function

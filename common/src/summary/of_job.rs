@@ -30,6 +30,7 @@ impl Default for Merging {
             channels: vec![],
             clocks: None,
             lateness: vec![],
+            launches: vec![],
             bandwidth: vec![],
             notes: vec![],
         })
@@ -53,6 +54,7 @@ impl Merging {
         merged.channels.extend(part.channels);
         merged.clocks = merged.clocks.or(part.clocks);
         merged.lateness.extend(part.lateness);
+        merged.launches.extend(part.launches);
         merged.bandwidth.extend(part.bandwidth);
         merged.notes.extend(part.notes);
     }
@@ -104,6 +106,7 @@ impl Summary {
         self.transfers.sort_by(|a, b| (&a.comm, a.rank, a.peer).cmp(&(&b.comm, b.rank, b.peer)));
         self.channels.sort_by(|a, b| (&a.comm, a.rank, a.peer, a.channel).cmp(&(&b.comm, b.rank, b.peer, b.channel)));
         self.lateness.sort_by(|a, b| (&a.comm, a.rank).cmp(&(&b.comm, b.rank)));
+        self.launches.sort_by(|a, b| (&a.comm, a.rank).cmp(&(&b.comm, b.rank)));
         self.bandwidth.sort_by(|a, b| (&a.comm, &a.func, a.from_bytes).cmp(&(&b.comm, &b.func, b.from_bytes)));
     }
 

@@ -1,7 +1,7 @@
 //! The summary of this process, from its figures.
 
 use super::{
-    Arrivals, Channel, GpuSource, NvLink, RankPlace, SCHEMA, Summary, SummaryCommunicator, SummaryOperations,
+    Arrivals, Channel, GpuSource, Launches, NvLink, RankPlace, SCHEMA, Summary, SummaryCommunicator, SummaryOperations,
     SummaryProcess, Transfers,
 };
 use crate::base::notes;
@@ -10,6 +10,7 @@ use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
 use crate::figures::metric::{self, Fixed};
 use crate::figures::missing::{self, Missing};
+use crate::figures::timeline::RankLaunches;
 use crate::figures::{board, metric::Owner};
 use crate::launch::Untimed;
 use crate::origin;
@@ -71,6 +72,7 @@ impl Summary {
         let operations = totals.operations.iter().map(|(key, sum)| operations(key, sum, scale));
         let timeline = figures.timeline.as_ref();
         let arrivals = timeline.and_then(|it| Arrivals::of_timeline(it, figures.nanoseconds_per_tick));
+        let launches = timeline.map(|it| it.launches(figures.nanoseconds_per_tick).iter().map(launches).collect());
         let mut summary = Self {
             schema: SCHEMA.into(),
             complete: !missing::is_cut(),
@@ -82,11 +84,27 @@ impl Summary {
             channels: channels.collect(),
             clocks: None,
             lateness: vec![],
+            launches: launches.unwrap_or_default(),
             bandwidth: vec![],
             notes: vec![],
         };
         summary.sort();
         summary
+    }
+}
+
+fn launches(of_rank: &RankLaunches) -> Launches {
+    let RankLaunches { rank, one_in, collectives, host_later, gpu_later, queued, queued_median } = *of_rank;
+    let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+    Launches {
+        comm: hexadecimal(rank.comm),
+        rank: rank.rank,
+        one_in,
+        operations: collectives,
+        host_later,
+        gpu_later,
+        queued_us: microseconds(queued),
+        queued_median_us: queued_median.map(microseconds),
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::sizes::Merge;
 use sketches_ddsketch::{Config, DDSketch};
+use std::fmt;
 
 /// Relative error of a percentile.
 const ERROR: f64 = 0.01;
@@ -26,6 +27,13 @@ impl Default for TimeSketch {
     fn default() -> Self {
         let sketch = DDSketch::new(Config::new(ERROR, BINS, SHORTEST));
         Self { sketch, count: 0, sum: 0, ends: None }
+    }
+}
+
+impl fmt::Debug for TimeSketch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, sum, ends, .. } = self;
+        f.debug_struct("TimeSketch").field("count", count).field("sum", sum).field("ends", ends).finish_non_exhaustive()
     }
 }
 

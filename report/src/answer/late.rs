@@ -65,6 +65,27 @@ pub struct RankLate {
     pub own_us: f64,
     /// The part that it passed on: its call before had waited for at least as long as it was late.
     pub propagated_us: f64,
+    /// What its calls waited for before they began; `None` where no call's launch is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launches: Option<RankLaunches>,
+}
+
+/// Whether the calls of a GPU waited for their launch by the host, or for the GPU, as far as that is known
+/// ([`common::lateness::Later`]). Times are sums in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankLaunches {
+    /// Calls that began at once when the host had launched them: the GPU was free.
+    pub host_later: u64,
+    /// Calls that the host had launched while the GPU was still busy.
+    pub gpu_later: u64,
+    /// From the launch to the begin of the latter.
+    pub queued_us: f64,
+    /// Median of these times; `None` if there are none.
+    pub queued_median_us: Option<f64>,
+    /// What others waited for calls whose launch was later: a part of the delay cost.
+    pub host_cost_us: f64,
+    /// What others waited for calls whose GPU was later: another part of it. The rest is not known.
+    pub gpu_cost_us: f64,
 }
 
 /// An operation that others waited in.

@@ -26,7 +26,7 @@ pub use callbacks::{
 };
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
-pub use late::{Late, RankLate, RankLateness, WaitMap, WorstOperation};
+pub use late::{Late, RankLate, RankLateness, RankLaunches, WaitMap, WorstOperation};
 pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
 pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};

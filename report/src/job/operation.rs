@@ -1,5 +1,6 @@
 //! An operation of one rank: a row of the operations' table.
 
+use common::lateness::Later;
 use common::name::NcclName;
 use common::operation::TimeSource;
 
@@ -69,6 +70,13 @@ pub struct Time {
     pub ahead: u64,
 }
 
+impl Time {
+    /// Returns which was later for a kernel that the host had launched at this time: its launch, or its GPU.
+    pub fn later(&self, launched: u64) -> Option<Later> {
+        Later::of(launched, self.start, self.clock, self.ahead)
+    }
+}
+
 /// An operation of one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RankOperation {
@@ -104,6 +112,8 @@ pub struct RankOperation {
     /// Begin of the enqueue on the host, nanoseconds of the process' clock. In a replay of a CUDA graph: when NCCL
     /// reported the operation.
     pub enqueued: u64,
+    /// When the host had launched its kernel, nanoseconds of the process' clock, where that is known.
+    pub launched: Option<u64>,
     /// Source of `duration`.
     pub source: TimedBy,
     /// How long it took by its source, nanoseconds.
@@ -127,6 +137,11 @@ impl RankOperation {
     /// Returns the operation with another time, and all that follows from it.
     pub fn with_time(self, source: TimedBy, time: Time) -> Self {
         Self { source, duration: time.stop.saturating_sub(time.start), time: Some(time), ..self }
+    }
+
+    /// Returns which was later, the launch of its kernel or its GPU, where that is known.
+    pub fn later(&self) -> Option<Later> {
+        self.time?.later(self.launched?)
     }
 
     /// Returns whether it is a send or receive.

@@ -4,6 +4,7 @@ use super::places::MatchingPlace;
 pub use crate::job::CallKind;
 use crate::job::{RankOperation, Time, TimedBy};
 use common::arrivals::{Arrival, KnownTime};
+use common::lateness::Later;
 use common::name::NcclName;
 
 /// A send or receive of an exchange.
@@ -54,6 +55,9 @@ pub struct Call {
     pub enqueued: i64,
     /// The same on its process' own clock.
     pub enqueued_own: u64,
+    /// When the host had launched its kernel, on its process' clock, where that is known; of an exchange, the kernel that
+    /// began first.
+    pub launched: Option<u64>,
     /// Source of its time.
     pub source: TimedBy,
     /// How long it took by its source, nanoseconds. Of an exchange, from the first begin to the last end of its
@@ -67,6 +71,18 @@ pub struct Call {
     pub is_fused: bool,
     /// Whether something of it never ended.
     pub unfinished: bool,
+}
+
+impl Call {
+    /// Returns which was later, the launch of its kernel or its GPU, where that is known.
+    pub fn later(&self) -> Option<Later> {
+        self.time?.later(self.launched?)
+    }
+
+    /// Returns how long its kernel waited for its GPU when the host had launched it, nanoseconds, where that is known.
+    pub fn queued(&self) -> Option<u64> {
+        Some(self.time?.start.saturating_sub(self.launched?))
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +105,7 @@ impl Call {
             protocol: NcclName::none(),
             enqueued: 0,
             enqueued_own: 0,
+            launched: None,
             source: TimedBy::Enqueue,
             duration: 0,
             time: None,
@@ -124,6 +141,7 @@ pub(super) fn call(place: MatchingPlace, operation: &RankOperation, enqueued: i6
         protocol: operation.protocol,
         enqueued,
         enqueued_own: operation.enqueued,
+        launched: operation.launched,
         source: operation.source,
         duration: operation.duration,
         time: operation.time,

@@ -104,6 +104,11 @@ impl Exchange {
         call.source = call.source.max(operation.source);
         call.duration = call.duration.max(operation.duration);
         call.unfinished |= operation.unfinished;
+        if let (Some(one), Some(other)) = (call.time, operation.time)
+            && other.start < one.start
+        {
+            call.launched = operation.launched;
+        }
         self.is_timed &= operation.time.is_some();
         call.time = match (call.time, operation.time) {
             (Some(one), Some(other)) => Some(united(one, other)),

@@ -91,6 +91,7 @@ pub static COLUMNS: &[Column] = &[
         |it, value| put(&mut it.channels, value.try_into().ok()),
     )),
     long("enqueued", |it| Some(whole(it.enqueued)), |it, value| put(&mut it.enqueued, moment(value))),
+    optional(long("launched", |it| it.launched.map(whole), |it, value| put(&mut it.launched, moment(value).map(Some)))),
     text("source", SOURCE, |it| Some(of_source(it.source)), |it, value| put(&mut it.source, source_of(value))),
     long("duration", |it| Some(whole(it.duration)), |it, value| put(&mut it.duration, moment(value))),
     optional(long("start", |it| Some(whole(it.time?.start)), |it, value| put(&mut time(it).start, moment(value)))),

@@ -33,6 +33,7 @@ fn full(number: u64) -> RankOperation {
         protocol: name(c"LL128"),
         channels: 24,
         enqueued: 1_000_000 + number * 1000,
+        launched: Some(1_000_400 + number * 1000),
         source: TimedBy::Stamps,
         duration: 700,
         time: Some(Time { start: 1_000_500 + number * 1000, stop: 1_001_200 + number * 1000, clock: [7, 9], ahead: 4 }),
@@ -125,6 +126,7 @@ fn a_page_of_each_column_is_small() {
                 count: Some(long()),
                 bytes: long(),
                 enqueued: long(),
+                launched: Some(long()),
                 duration: long(),
                 time,
                 ..full(number)

@@ -26,6 +26,8 @@ pub(crate) struct Row {
     pub(crate) wait_error: i64,
     pub(crate) transfer: Option<i64>,
     pub(crate) cost: Option<i64>,
+    /// The later of its launch and its GPU.
+    pub(crate) later: Option<String>,
 }
 
 /// Makes a report. Returns its JSON, and the rows of its operations.
@@ -66,5 +68,6 @@ fn row(values: &HashMap<&str, &str>) -> Row {
         wait_error: number("wait_error_ns").unwrap_or(0),
         transfer: number("transfer_ns"),
         cost: number("cost_ns"),
+        later: Some(text("later")).filter(|later| !later.is_empty()),
     }
 }

@@ -26,8 +26,8 @@ pub struct TimelineEntry {
     pub place: u8,
     /// Place in the communicator's order of starts, the lowest 32 bits.
     pub order: u32,
-    /// Time at which its kernel was launched, ticks; 0 if events have not timed it, and if the GPU itself has launched
-    /// it.
+    /// Time at which the host had launched its kernel, ticks: the end of the launch where events have timed it, the
+    /// operation's start where stamps have. 0 where it is not known, and where the GPU itself has launched the kernel.
     pub launched: u64,
     /// Function.
     pub function: NcclName,

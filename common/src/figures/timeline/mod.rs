@@ -8,6 +8,7 @@ mod gpus;
 mod history;
 mod in_turn;
 mod kernel_begin;
+mod launches;
 mod left_out;
 mod sample;
 mod settled;
@@ -28,6 +29,7 @@ use std::collections::BTreeMap;
 
 pub use entry::{NO_ROOT, TimelineEntry};
 pub use history::{History, RankHistory};
+pub(crate) use launches::RankLaunches;
 pub use settled::{Begin, Head, Settled};
 pub use spool::spool_into;
 pub use wanted::{is_wanted, object, obstacle, want};
@@ -153,7 +155,7 @@ impl Timeline {
         let Some(place) = place.filter(|_| has_room || wants_sample) else { return };
         let source = timing.source();
         let (start, stop, launched) = match timing {
-            Timing::Stamps { start, stop } => (start, stop, 0),
+            Timing::Stamps { start, stop } => (start, stop, operation.launched().unwrap_or(0)),
             Timing::Events(KernelTime { first, stop, launched, .. }) => (first, stop, launched),
             Timing::Proxy(ticks) | Timing::Enqueue(ticks) => {
                 (operation.start, operation.start.saturating_add(ticks), 0)

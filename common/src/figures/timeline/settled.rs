@@ -57,6 +57,8 @@ pub struct Settled {
     pub duration: u64,
     /// When it ran on the GPU, where that is known.
     pub begin: Option<Begin>,
+    /// When the host had launched its kernel, on the clock of the process; where the GPU has timed it, and that is known.
+    pub launched: Option<u64>,
     /// The other rank of a P2p; -1 for a collective.
     pub peer: i32,
     /// Function.
@@ -77,7 +79,7 @@ pub struct Settled {
 
 impl Settled {
     /// Bytes of a record.
-    pub const BYTES: usize = 102;
+    pub const BYTES: usize = 110;
     /// Bytes at its beginning that are its key.
     pub const KEY: usize = 28;
 
@@ -106,14 +108,16 @@ impl Settled {
             begin.clock[0],
             begin.clock[1],
             begin.ahead,
+            self.launched.unwrap_or_default(),
         ];
         for (place, long) in bytes[Self::KEY..].chunks_exact_mut(8).zip(longs) {
             place.copy_from_slice(&long.to_be_bytes());
         }
-        bytes[92..96].copy_from_slice(&self.peer.to_be_bytes());
-        let flags = u8::from(self.alone) | u8::from(self.unfinished) << 1 | u8::from(self.begin.is_some()) << 2;
+        bytes[100..104].copy_from_slice(&self.peer.to_be_bytes());
+        let flags = [self.alone, self.unfinished, self.begin.is_some(), self.launched.is_some()];
+        let flags = flags.iter().rev().fold(0, |flags, &flag| flags << 1 | u8::from(flag));
         let [function, algorithm, protocol] = [self.function, self.algorithm, self.protocol].map(NcclName::bits);
-        bytes[96..].copy_from_slice(&[function, algorithm, protocol, self.source.number(), self.channels, flags]);
+        bytes[104..].copy_from_slice(&[function, algorithm, protocol, self.source.number(), self.channels, flags]);
         bytes
     }
 
@@ -122,9 +126,9 @@ impl Settled {
         let long = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let int = |at: usize| i32::from_be_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let name = |at: usize| names.get(usize::from(bytes[at])).copied().unwrap_or_default();
-        let [sequence, kernel, of_bytes, duration, start, early, late, ahead] =
+        let [sequence, kernel, of_bytes, duration, start, early, late, ahead, launched] =
             std::array::from_fn(|number| long(Self::KEY + number * 8));
-        let flags = bytes[101];
+        let flags = bytes[109];
         Self {
             enqueued: long(0),
             rank: CommunicatorRank { comm: long(8), rank: int(16) },
@@ -134,12 +138,13 @@ impl Settled {
             bytes: of_bytes,
             duration,
             begin: (flags & 4 != 0).then_some(Begin { start, clock: [early, late], ahead }),
-            peer: int(92),
-            function: name(96),
-            algorithm: name(97),
-            protocol: name(98),
-            source: TimeSource::of_number(bytes[99]).unwrap_or(TimeSource::Enqueue),
-            channels: bytes[100],
+            launched: (flags & 8 != 0).then_some(launched),
+            peer: int(100),
+            function: name(104),
+            algorithm: name(105),
+            protocol: name(106),
+            source: TimeSource::of_number(bytes[107]).unwrap_or(TimeSource::Enqueue),
+            channels: bytes[108],
             alone: flags & 1 != 0,
             unfinished: flags & 2 != 0,
         }
@@ -212,6 +217,7 @@ impl Timeline {
             bytes: entry.bytes,
             duration,
             begin,
+            launched: (entry.launched > 0 && entry.source.is_gpu()).then(|| self.nanoseconds(entry.launched)),
             peer: entry.peer,
             function: entry.function,
             algorithm: entry.algorithm,
@@ -246,6 +252,7 @@ mod tests {
             bytes: 3,
             duration: 4,
             begin: (order > 0).then_some(Begin { start: 5, clock: [6, 7], ahead: 8 }),
+            launched: (rank > 0).then_some(10),
             peer: -1,
             function,
             algorithm,

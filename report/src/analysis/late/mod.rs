@@ -9,6 +9,7 @@
 //! Where there are steps, `stragglers` follows each delay through all calls of a step: a GPU's own share of its cost is
 //! that of `stragglers`, in place of the one by the call before.
 
+mod launches;
 mod map;
 mod recent;
 #[cfg(test)]
@@ -17,13 +18,15 @@ mod worst;
 
 use crate::answer::{Late, Part, RankLate};
 use crate::job::Job;
-use crate::stream::{JudgedCall, Listener, Occurrence};
+use crate::stream::{Call, JudgedCall, Listener, Occurrence};
+use common::lateness::Later;
+use launches::Launches;
 use map::Map;
 use recent::{CallBefore, Delay, Recent, Recently};
 use worst::Worst;
 
 /// Sums of one GPU, nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct GpuWaits {
     calls: u64,
     wait: u64,
@@ -31,6 +34,7 @@ struct GpuWaits {
     last: u64,
     cost: u64,
     propagated: u64,
+    launches: Launches,
 }
 
 impl GpuWaits {
@@ -44,6 +48,7 @@ impl GpuWaits {
             cost_us: microseconds(self.cost),
             own_us: microseconds(self.cost - self.propagated),
             propagated_us: microseconds(self.propagated),
+            launches: self.launches.row(),
         }
     }
 }
@@ -68,9 +73,11 @@ impl WaitTally {
         }
     }
 
-    /// Adds a part of waits for one of several ranks.
-    fn share(&mut self, gpu: usize, part: u64) {
-        if let Some(sums) = self.sums.get_mut(gpu) {
+    /// Adds a call with its part of waits for one of several ranks.
+    fn add(&mut self, call: &Call, later: Option<Later>, part: u64) {
+        if let Some(sums) = self.sums.get_mut(call.gpu) {
+            sums.launches.add(call, later);
+            sums.launches.charge(later, part);
             sums.cost = sums.cost.saturating_add(part);
         }
     }
@@ -80,6 +87,7 @@ impl WaitTally {
         if let Some(sums) = self.sums.get_mut(gpu) {
             sums.last += 1;
             sums.cost = sums.cost.saturating_add(delay.cost);
+            sums.launches.charge(delay.later, delay.cost);
             if is_propagated {
                 sums.propagated = sums.propagated.saturating_add(delay.cost);
             }
@@ -177,10 +185,10 @@ impl WaitListener {
             }
             self.map.add(gpu, [start, stop], wait);
         }
-        let shared = judged.shared.unsigned_abs();
-        self.whole.share(gpu, shared);
+        let (later, shared) = (call.later(), judged.shared.unsigned_abs());
+        self.whole.add(call, later, shared);
         if is_of_step {
-            self.of_steps.share(gpu, shared);
+            self.of_steps.add(call, later, shared);
         }
         let Some(recent) = self.recent.get_mut(gpu) else { return };
         let before = CallBefore {

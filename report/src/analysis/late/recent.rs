@@ -4,6 +4,7 @@
 //! call is judged only when some more calls are known.
 
 use crate::stream::JudgedCall;
+use common::lateness::Later;
 use common::name::NcclName;
 use std::collections::VecDeque;
 
@@ -24,6 +25,8 @@ pub(super) struct Delay {
     pub(super) start: i64,
     /// Whether it lies in a step behind the warm-up.
     pub(super) is_of_step: bool,
+    /// The later of its launch and its GPU.
+    pub(super) later: Option<Later>,
 }
 
 impl Delay {
@@ -40,6 +43,7 @@ impl Delay {
             bytes: call.bytes,
             start: judged.part.span?[0],
             is_of_step,
+            later: call.later(),
         })
     }
 }

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::analysis::tests::occurrences::{collective, job, judged, play};
+use crate::answer::RankLaunches;
+use crate::job::Time;
 use crate::stream::Occurrence;
 
 fn late(job: &Job, occurrences: &[Occurrence]) -> Late {
@@ -198,4 +200,32 @@ fn random_jobs_have_the_figures_of_a_plain_reference() {
             assert!((waited - sums[0] as f64 / 1e3).abs() < 0.01 * waited.max(1.0), "seed {seed}: {waited}");
         }
     }
+}
+
+/// GPU 0 is late by 100 us: in the first operation the host launched its kernel 2 us before the begin, in the second
+/// 300 us before. Nobody knows the other GPU's launches.
+#[test]
+fn delays_are_those_of_the_launch_or_of_the_gpu() {
+    let job = job(&[0; 2], &[&[0, 1]]);
+    let mut first = collective(&job, 0, 0, "AllReduce", 64, &[1_000_000, 900_000], 1_010_000);
+    let mut second = collective(&job, 1, 0, "AllReduce", 64, &[2_000_000, 1_900_000], 2_010_000);
+    for (occurrence, before) in [(&mut first, 2_000), (&mut second, 300_000)] {
+        let call = &mut occurrence.parts[0].call;
+        call.time = Some(Time { start: 9_000_000, stop: 9_010_000, clock: [1_000; 2], ahead: 0 });
+        call.launched = Some(9_000_000 - before);
+    }
+    let late = late(&job, &[first, second]);
+    let launches = late.ranks[0].launches.unwrap();
+    let close = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found / wanted - 1.0).abs() < 0.01);
+    assert!(close(launches.queued_median_us, 300.0), "{launches:?}");
+    let known = RankLaunches { queued_median_us: None, ..launches };
+    let wanted = RankLaunches {
+        host_later: 1,
+        gpu_later: 1,
+        queued_us: 300.0,
+        queued_median_us: None,
+        host_cost_us: 100.0,
+        gpu_cost_us: 100.0,
+    };
+    assert_eq!((known, late.ranks[0].cost_us, late.ranks[1].launches), (wanted, 200.0, None));
 }

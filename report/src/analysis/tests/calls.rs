@@ -102,6 +102,7 @@ pub(crate) fn rows(job: &Job, judged: &JudgedCall, group: u64) -> Vec<RankOperat
         datatype: call.datatype,
         bytes: call.bytes,
         enqueued: call.enqueued as u64,
+        launched: call.launched,
         source: call.source,
         time: call.time,
         group: Some(group),

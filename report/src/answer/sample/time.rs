@@ -3,8 +3,8 @@
 use super::groups::Groups;
 use super::scale::{CALLS, LATE, STEP_US, STEPS};
 use crate::answer::{
-    Budget, DimensionShare, GpuBudget, Late, LengthShift, Origin, PhaseWindow, Phases, RankLate, SlowStep, StepSource,
-    Steps, Utilisation, WaitMap, WorstOperation,
+    Budget, DimensionShare, GpuBudget, Late, LengthShift, Origin, PhaseWindow, Phases, RankLate, RankLaunches,
+    SlowStep, StepSource, Steps, Utilisation, WaitMap, WorstOperation,
 };
 
 /// What a rank waits in a step, microseconds.
@@ -147,6 +147,14 @@ pub(super) fn late(groups: &Groups) -> Late {
             cost_us,
             own_us: cost_us * own,
             propagated_us: cost_us * (1.0 - own),
+            launches: Some(RankLaunches {
+                host_later: STEPS * CALLS / 4,
+                gpu_later: 3 * STEPS * CALLS / 4,
+                queued_us: 240.0 * (STEPS * CALLS) as f64,
+                queued_median_us: Some(210.0 + noise(gpu)),
+                host_cost_us: cost_us * 0.3,
+                gpu_cost_us: cost_us * 0.6,
+            }),
         }
     };
     let data = groups.list.last();

@@ -7,6 +7,7 @@ use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
 use crate::part_file::Unwritten;
 use crate::stream::{CallKind, JudgedCall};
+use common::lateness::Later;
 use common::name::NcclName;
 use std::path::Path;
 
@@ -132,7 +133,16 @@ fn sheet(rows: &[CallRow]) -> Sheet {
         .value("lateness_ns", |row| row.judged.latest.map(|_| row.judged.margin))
         .value("fused", |row| row.judged.call().is_fused)
         .value("unfinished", |row| row.judged.call().unfinished)
+        .value("later", |row| row.judged.call().later().map(later))
+        .value("queued_ns", |row| row.judged.call().queued())
         .sheet()
+}
+
+fn later(later: Later) -> &'static str {
+    match later {
+        Later::Host => "launch",
+        Later::Gpu => "gpu",
+    }
 }
 
 fn kind(kind: CallKind) -> &'static str {
@@ -147,7 +157,7 @@ fn kind(kind: CallKind) -> &'static str {
 mod tests {
     use super::super::super::{csv, parquet};
     use super::*;
-    use crate::job::{Communicator, Gpu, Process, TimedBy};
+    use crate::job::{Communicator, Gpu, Process, Time, TimedBy};
     use crate::stream::{Call, RankPart};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
     use std::fs::File;
@@ -169,6 +179,8 @@ mod tests {
             enqueued: -5,
             source: TimedBy::Stamps,
             duration: 90,
+            launched: Some(1_000_000),
+            time: Some(Time { start: 1_020_000, stop: 1_020_090, ..Time::default() }),
             ..Call::blank()
         };
         let span = [100 * number as i64, 100 * number as i64 + 90];
@@ -198,7 +210,7 @@ mod tests {
         assert!(lines[0].starts_with("occurrence,communicator,rank,gpu,job_rank,host,dimension,step,"), "{}", lines[0]);
         assert!(lines[1].contains(",rank 3,3,node7,DP,,AllReduce,"), "{}", lines[1]);
         let second = "1,00000000000000ab,3,rank 3,3,node7,DP,0,AllReduce,collective,1,0,0,64,,,,RING,,stamps,\
-                      -5,100,190,90,30,4,65,,0,false,false";
+                      -5,100,190,90,30,4,65,,0,false,false,gpu,20000";
         assert_eq!(lines[2], second);
         let file = SerializedFileReader::new(File::open(place.join("operations.parquet")).unwrap()).unwrap();
         let groups: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
@@ -216,6 +228,6 @@ mod tests {
         let file = File::open(directory.path().join("operations.parquet")).unwrap();
         let meta = SerializedFileReader::new(file).unwrap();
         let meta = meta.metadata().file_metadata();
-        assert_eq!((meta.num_rows(), meta.schema_descr().num_columns()), (0, 31));
+        assert_eq!((meta.num_rows(), meta.schema_descr().num_columns()), (0, 33));
     }
 }

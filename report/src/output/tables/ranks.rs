@@ -6,7 +6,7 @@ use super::super::pace::Pace;
 use super::super::resolved::{NOT_RESOLVED, is_resolved, resolved};
 use super::super::sheet::ReportTable;
 use super::super::units::{bytes, count, known, part_of, share, time};
-use crate::answer::{Late, RankLate, RankOwn, Report, StragglerPause, Stragglers, WorstOperation};
+use crate::answer::{Late, RankLate, RankLaunches, RankOwn, Report, StragglerPause, Stragglers, WorstOperation};
 
 /// The own times of all ranks, the longest beyond those of the peers first.
 pub(in crate::output) fn own_times<'a>(
@@ -63,8 +63,20 @@ pub(in crate::output) fn waits<'a>(
         .figures("share", move |(_, row)| known(pace.share(pace.a_step(row.cost_us)), share))
         .column("own", "own_us", |(_, row)| row.own_us, a_step)
         .column("passed on", "propagated_us", |(_, row)| row.propagated_us, a_step)
+        .column("launch later", "host_cost_us", |(_, row)| Some(row.launches?.host_cost_us), a_step)
+        .column("GPU later", "gpu_cost_us", |(_, row)| Some(row.launches?.gpu_cost_us), a_step)
+        .figures("waits for its GPU in", |(_, row)| known(row.launches, |it| share(of_gpu(&it))))
+        .value("host_later", |(_, row)| Some(row.launches?.host_later))
+        .value("gpu_later", |(_, row)| Some(row.launches?.gpu_later))
+        .value("queued_us", |(_, row)| Some(row.launches?.queued_us))
+        .value("queued_median_us", |(_, row)| row.launches?.queued_median_us)
         .in_order(|(_, a), (_, b)| b.own_us.total_cmp(&a.own_us).then(b.cost_us.total_cmp(&a.cost_us)))
-        .without(["calls", "share", "last in"])
+        .without(["calls", "share", "waits for its GPU in", "last in", "GPU later", "launch later"])
+}
+
+/// Returns the share of calls whose GPU was later than their launch.
+fn of_gpu(launches: &RankLaunches) -> f64 {
+    part_of(launches.gpu_later as f64, (launches.host_later + launches.gpu_later) as f64)
 }
 
 /// The operations that others waited for longest.

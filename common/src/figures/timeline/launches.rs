@@ -1,0 +1,99 @@
+//! Whether a rank's collectives waited for their launch or for their GPU: those that are kept for the process' summary.
+
+use super::Timeline;
+use super::arrivals::arrival;
+use super::entry::TimelineEntry;
+use super::gpus::mappings;
+use crate::clock::gpu_track::GpuMapping;
+use crate::figures::arrivals::KnownTime;
+use crate::lateness::Later;
+use crate::sums::run_sums::CommunicatorRank;
+
+/// Launches and begins of a rank's collectives, as far as both are known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RankLaunches {
+    /// Communicator and rank.
+    pub(crate) rank: CommunicatorRank,
+    /// One collective in this many was looked at.
+    pub(crate) one_in: u32,
+    /// Collectives that were looked at.
+    pub(crate) collectives: u64,
+    /// Those that began at once when the host had launched them.
+    pub(crate) host_later: u64,
+    /// Those that the host had launched while the GPU was still busy.
+    pub(crate) gpu_later: u64,
+    /// From the launch to the begin of the latter, sum and median, nanoseconds.
+    pub(crate) queued: u64,
+    pub(crate) queued_median: Option<u64>,
+}
+
+impl Timeline {
+    /// Returns the launches of each rank of which some are known.
+    pub(crate) fn launches(&self, nanoseconds_per_tick: f64) -> Vec<RankLaunches> {
+        let Some(sample) = &self.sample else { return Vec::new() };
+        let mappings = mappings(&self.ranks, nanoseconds_per_tick);
+        let ranks = self.ranks.iter().zip(&mappings).enumerate();
+        let launches = ranks.filter_map(|(place, (line, mappings))| {
+            let (share, kept) = sample.of(place);
+            let begun = kept.iter().filter_map(|kept| Begun::of(&kept.entry, mappings, nanoseconds_per_tick));
+            let nothing = RankLaunches::nothing(line.rank, share.one_in(), kept.len() as u64);
+            Some(nothing.with(begun)).filter(|known| known.host_later + known.gpu_later > 0)
+        });
+        launches.collect()
+    }
+}
+
+/// A collective whose launch and begin are known.
+struct Begun {
+    later: Later,
+    /// From the launch to the begin, nanoseconds.
+    queued: u64,
+}
+
+impl Begun {
+    fn of(entry: &TimelineEntry, mappings: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Option<Self> {
+        let arrival = arrival(entry, mappings, nanoseconds_per_tick);
+        if entry.launched == 0 || arrival.known != KnownTime::Begin {
+            return None;
+        }
+        let nanoseconds = |ticks: u64| (ticks as f64 * nanoseconds_per_tick) as u64;
+        let [launched, start, ahead] = [entry.launched, arrival.time, arrival.ahead].map(nanoseconds);
+        let later = Later::of(launched, start, arrival.clock.map(nanoseconds), ahead)?;
+        Some(Self { later, queued: start.saturating_sub(launched) })
+    }
+}
+
+impl RankLaunches {
+    fn nothing(rank: CommunicatorRank, one_in: u32, collectives: u64) -> Self {
+        Self { rank, one_in, collectives, host_later: 0, gpu_later: 0, queued: 0, queued_median: None }
+    }
+
+    fn with(self, begun: impl Iterator<Item = Begun>) -> Self {
+        let (queued, at_once): (Vec<Begun>, Vec<Begun>) = begun.partition(|it| it.later == Later::Gpu);
+        let mut queued: Vec<u64> = queued.iter().map(|it| it.queued).collect();
+        let middle = queued.len() / 2;
+        Self {
+            host_later: at_once.len() as u64,
+            gpu_later: queued.len() as u64,
+            queued: queued.iter().sum(),
+            queued_median: (!queued.is_empty()).then(|| *queued.select_nth_unstable(middle).1),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_that_of_the_calls_that_waited_for_the_gpu() {
+        let rank = CommunicatorRank { comm: 7, rank: 3 };
+        let none = RankLaunches::nothing(rank, 2, 6);
+        assert_eq!(none.with(std::iter::empty()), none);
+        let begun = [(Later::Host, 900), (Later::Gpu, 70_000), (Later::Gpu, 30_000), (Later::Gpu, 50_000)];
+        let found = none.with(begun.into_iter().map(|(later, queued)| Begun { later, queued }));
+        let wanted = RankLaunches { host_later: 1, gpu_later: 3, queued: 150_000, queued_median: Some(50_000), ..none };
+        assert_eq!(found, wanted);
+    }
+}
