@@ -45,16 +45,16 @@ pub(crate) fn settle() {
     let _ = ask(|done| Question::Flush { last: true, done }, patiently);
 }
 
-/// Looks at CUDA events for the last time, without waiting for any of them. A collector that is within CUDA is waited for
-/// only up to [`LAST_LOOK`]: the call may hang.
+/// Looks at CUDA events for the last time, without waiting for any of them. A collector that stands still within CUDA is
+/// waited for only up to [`LAST_LOOK`]: the call may hang.
 pub(crate) fn look() {
     let driver = recorder::begun().and_then(|recorder| recorder.launches.driver());
-    let mut outside = Instant::now();
+    let mut within = Standstill::new();
     let is_wanted = || {
         if driver.is_none_or(|driver| driver.wait_for_look(Duration::ZERO)) {
-            outside = Instant::now();
+            within = Standstill::new();
         }
-        outside.elapsed() < LAST_LOOK
+        within.look() < LAST_LOOK
     };
     ask(|done| Question::Flush { last: false, done }, |answer| patiently_while(answer, is_wanted));
 }

@@ -72,6 +72,7 @@ scenarios! {
     reset_and_again;
     reset_and_closed;
     exit_amidst;
+    exit_starved;
     exit_unanswered;
     exit_unasked;
     exit_in_a_launch;

@@ -2,6 +2,7 @@
 #ifndef ENDS_H
 #define ENDS_H
 
+#include "../nccl/starve.h"
 #include "launches.h"
 #include <sys/wait.h>
 
@@ -144,6 +145,16 @@ static void exit_unanswered(void) {
   enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
   pthread_t thread;
   check(pthread_create(&thread, NULL, stop_others_no_longer, NULL) == 0, "no thread");
+}
+
+/* The collector has no processor for a second when it asks CUDA at the end. */
+static void exit_starved(void) {
+  struct communicator of = communicator_alone(0xab, 0, 2);
+  driver->hold(true);
+  enqueue_alone(&of, all_reduce("TREE"), 10, 100 * MICROSECONDS);
+  driver->await_held();
+  starve_for(1000);
+  driver->hold(false);
 }
 
 /* The end comes within a launch. */

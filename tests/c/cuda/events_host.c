@@ -38,7 +38,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(fails), SCENARIO(fails_once), SCENARIO(fails_without_a_name), SCENARIO(unknown_error), SCENARIO(destroy_fails), SCENARIO(never_over),
   SCENARIO(destroyed_never_over), SCENARIO(context_goes), SCENARIO(context_goes_at_the_end), SCENARIO(driver_goes_at_the_end),
   /* bounds.h */
-  SCENARIO(pool_exhausted), SCENARIO(few_events), SCENARIO(launches_without_operations), SCENARIO(many_kernels), SCENARIO(starved_collector), SCENARIO(late_stamps),
+  SCENARIO(pool_exhausted), SCENARIO(few_events), SCENARIO(launches_without_operations), SCENARIO(many_kernels), SCENARIO(starved_collector), SCENARIO(exit_starved), SCENARIO(late_stamps),
   SCENARIO(late_stamps_and_capture), SCENARIO(no_calls), SCENARIO(small_ones),
   /* ends.h */
   SCENARIO(destroyed_amidst), SCENARIO(made_again), SCENARIO(reset_at_the_end),

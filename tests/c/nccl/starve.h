@@ -4,8 +4,11 @@
 
 #include "../check.h"
 #include <dirent.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,29 @@ static void starve(bool starved) {
     if (is_of_library(thread)) sched_setscheduler(thread, starved ? SCHED_IDLE : SCHED_OTHER, &(struct sched_param){0});
   }
   closedir(tasks);
+}
+
+static _Atomic bool is_starving;
+
+static void *computes(void *unused) {
+  while (is_starving) {}
+  return unused;
+}
+
+static void *lets_go(void *milliseconds) {
+  usleep((useconds_t)(intptr_t)milliseconds * 1000);
+  is_starving = false;
+  starve(false);
+  return NULL;
+}
+
+/* The library's threads have no processor for so long. */
+static inline void starve_for(int milliseconds) {
+  pthread_t thread;
+  is_starving = true;
+  for (int i = 0; i < 8; i++) check(pthread_create(&thread, NULL, computes, NULL) == 0, "no thread");
+  check(pthread_create(&thread, NULL, lets_go, (void *)(intptr_t)milliseconds) == 0, "no thread");
+  starve(true);
 }
 
 #endif

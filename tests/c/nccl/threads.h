@@ -46,28 +46,11 @@ static void two_threads(void) {
 }
 
 /* The collector gets no processor for four seconds while the process ends. It is waited for: it is not to blame. */
-static void *computes(void *unused) {
-  (void)unused;
-  while (!over) {}
-  return NULL;
-}
-
-static void *lets_go(void *unused) {
-  (void)unused;
-  pause_milliseconds(4000);
-  over = true;
-  starve(false);
-  return NULL;
-}
-
 static void starved_at_the_end(void) {
-  pthread_t thread;
   void *context = init();
   for (int i = 0; i < 1000; i++) whole(context);
   finalize(context);
-  for (int i = 0; i < 8; i++) check(pthread_create(&thread, NULL, computes, NULL) == 0, "no thread");
-  check(pthread_create(&thread, NULL, lets_go, NULL) == 0, "no thread");
-  starve(true);
+  starve_for(4000);
 }
 
 /* The same handles stopped and changed by two threads at a time: once is right, the other is ignored. */
