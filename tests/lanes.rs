@@ -91,6 +91,7 @@ fn regions_counters_and_attributes_are_defined_as_what_they_are() {
         ["nccl_peer", "7"],
         ["nccl_root", "7"],
         ["nccl_protocol", "10"],
+        ["nccl_queued", "7"],
         ["nccl_sequence", "7"],
         ["nccl_timing", "10"],
     ];

@@ -31,6 +31,7 @@ pub(super) struct LaneWriter<'a> {
     protocol: AttributeHandle,
     peer: AttributeHandle,
     root: AttributeHandle,
+    queued: AttributeHandle,
     timing: AttributeHandle,
     bytes: SamplingSetHandle,
     /// Bytes sent and received; only in a profile without a trace, which would grow by half. A trace gets them as records
@@ -100,6 +101,7 @@ impl<'a> LaneWriter<'a> {
             protocol: string(c"nccl_protocol", c"NCCL's protocol"),
             peer: number(c"nccl_peer", c"The other rank"),
             root: number(c"nccl_root", c"The root"),
+            queued: number(c"nccl_queued", c"Nanoseconds from the kernel's launch to its begin: above some 10000 it waited for its GPU"),
             timing: string(c"nccl_timing", c"What the time was taken from: stamps, events, proxy or enqueue"),
             bytes: measurement.counter(
                 c"nccl_op_bytes",
@@ -214,6 +216,11 @@ impl<'a> LaneWriter<'a> {
         }
         if operation.root != NO_ROOT {
             measurement.say_number(location, self.root, operation.root.into());
+        }
+        if operation.launched > 0 {
+            let ticks = operation.start.saturating_sub(operation.launched);
+            let queued = ticks as f64 * self.history.nanoseconds_per_tick;
+            measurement.say_number(location, self.queued, queued as u64);
         }
         for (attribute, name) in [(self.algorithm, operation.algorithm), (self.protocol, operation.protocol)] {
             if name != NcclName::default() {

@@ -4,6 +4,7 @@ use super::entry::{NO_PLACE, TimelineEntry};
 use super::gpus::mappings;
 use super::in_turn::InTurn;
 use super::kernel_begin::KernelBegin;
+use super::launches::Begun;
 use super::{PairWindow, Timeline};
 use crate::operation::TimeSource;
 use crate::sums::run_sums::CommunicatorRank;
@@ -22,7 +23,8 @@ pub struct RankHistory {
 pub struct History {
     /// The ranks, by their place.
     pub ranks: Vec<RankHistory>,
-    /// Sorted by place of the rank, then by begin, then the longer one first.
+    /// Sorted by place of the rank, then by begin, then the longer one first. `launched` is 0 also where it is not known
+    /// whether the kernel waited for its launch or for its GPU.
     pub operations: Vec<TimelineEntry>,
     /// Transfers of each window, sorted by sender, receiver and begin.
     pub windows: Vec<PairWindow>,
@@ -53,9 +55,14 @@ impl Timeline {
         } else {
             left_out += count as u64;
         }
-        for entry in operations.iter_mut().filter(|entry| entry.source == TimeSource::Events) {
-            if let Some(mapping) = mappings.get(usize::from(entry.place)).and_then(|[_, events]| events.as_ref()) {
+        for entry in &mut operations {
+            let Some(mappings) = mappings.get(usize::from(entry.place)) else { continue };
+            let is_known = Begun::of(entry, mappings, nanoseconds_per_tick).is_some();
+            if let Some(mapping) = mappings[1].as_ref().filter(|_| entry.source == TimeSource::Events) {
                 entry.start = KernelBegin::of(entry, mapping, nanoseconds_per_tick).start;
+            }
+            if !is_known {
+                entry.launched = 0;
             }
         }
         // GPU-timed operations are placed in the order of their clock

@@ -44,16 +44,23 @@ impl Timeline {
 }
 
 /// A collective whose launch and begin are known.
-struct Begun {
+pub(super) struct Begun {
     later: Later,
     /// From the launch to the begin, nanoseconds.
     queued: u64,
 }
 
 impl Begun {
-    fn of(entry: &TimelineEntry, mappings: &[Option<GpuMapping>; 2], nanoseconds_per_tick: f64) -> Option<Self> {
+    pub(super) fn of(
+        entry: &TimelineEntry,
+        mappings: &[Option<GpuMapping>; 2],
+        nanoseconds_per_tick: f64,
+    ) -> Option<Self> {
+        if entry.launched == 0 {
+            return None;
+        }
         let arrival = arrival(entry, mappings, nanoseconds_per_tick);
-        if entry.launched == 0 || arrival.known != KnownTime::Begin {
+        if arrival.known != KnownTime::Begin {
             return None;
         }
         let nanoseconds = |ticks: u64| (ticks as f64 * nanoseconds_per_tick) as u64;
