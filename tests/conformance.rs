@@ -156,16 +156,15 @@ fn the_end_waits_for_a_collector_without_a_processor() {
     [4, 7].iter().for_each(|&version| play("starved_at_the_end", version, &[], 0).check());
 }
 
-/// For days, a job may make nothing but API calls for which NCCL reports no operations.
+/// For days, a job may make nothing but API calls for which NCCL reports no operations. Those of captures wait for a
+/// replay, a bounded number of them. Their table takes 22 MiB, or 44 where the collector reads many before it drops the
+/// older half; all calls would take 116.
 #[test]
 fn calls_that_nothing_follows_do_not_pile_up() {
-    let peak = |calls: u32| {
-        let run = play("calls_without_end", 5, &[("NCCL_SCOREP_SETTLE_SECONDS", "0.01")], calls);
-        run.check();
-        run.found("peak_memory_bytes") >> 20
-    };
-    let (fewer, more) = (peak(200_000), peak(600_000));
-    assert!(more < fewer + 20, "{fewer} MiB for 200,000 calls, {more} MiB for 600,000");
+    let run = play("calls_without_end", 5, &[("NCCL_SCOREP_SETTLE_SECONDS", "0.01")], 1_200_000);
+    run.check();
+    let peak = run.found("peak_memory_bytes") >> 20;
+    assert!(peak < 64, "{peak} MiB");
 }
 
 /// While the job runs, one line says which operations the GPU cannot time, and why.

@@ -90,6 +90,9 @@ fn replays_of_a_graph_are_not_their_capture() {
     assert_eq!((rows.len(), of_graph.len()), (23, 20));
     assert_eq!(of_graph.iter().map(|it| it.enqueued).collect::<BTreeSet<_>>().len(), 20);
     assert_eq!(rows.iter().map(|it| it.group).collect::<BTreeSet<_>>().len(), 23);
+    // the host launches a graph and not its kernels
+    assert!(rows.iter().all(|it| it.launched.is_none() || it.stream != 0));
+    assert!(rows.iter().any(|it| it.launched.is_some()));
 }
 
 /// The library leaves small operations out, except for those to oneself. The others have their places in the order of starts, and their facts.

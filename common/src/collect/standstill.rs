@@ -7,17 +7,28 @@
 use crate::base::own_thread;
 use crate::base::unseen::Unseen;
 use crate::collect::pulse;
-use std::fs::File;
-use std::io::Read;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::ffi::CString;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Id of the collector's thread; 0 before there is one.
-static COLLECTOR: AtomicI64 = AtomicI64::new(0);
+/// Time of one look that counts at most: the thread that looks may have had no processor itself, and knows of one moment.
+const MOST: Duration = Duration::from_millis(200);
+
+/// The collector's thread.
+static COLLECTOR: OnceLock<Collector> = OnceLock::new();
+
+#[derive(Debug)]
+struct Collector {
+    /// Path of its stat file.
+    stat: CString,
+    /// Looked up beforehand, since that takes the loader's lock.
+    unseen: Unseen,
+}
 
 /// Notes that the calling thread is the collector's.
 pub(crate) fn is_here() {
-    COLLECTOR.store(own_thread::number(), Ordering::Relaxed);
+    let stat = CString::new(format!("/proc/self/task/{}/stat", own_thread::number())).unwrap_or_default();
+    let _ = COLLECTOR.set(Collector { stat, unseen: Unseen::look_up() });
 }
 
 /// See the module.
@@ -49,20 +60,32 @@ impl Standstill {
 /// Returns how much of the time between two looks counts: what a runnable thread has used of a processor, and all of a
 /// thread that is blocked, or of which the system says nothing.
 fn still(passed: Duration, before: Option<Duration>, now: Option<Duration>) -> Duration {
-    match (before, now) {
+    let still = match (before, now) {
         (Some(before), Some(now)) => now.saturating_sub(before).min(passed),
         (None, Some(_)) => Duration::ZERO,
         (_, None) => passed,
-    }
+    };
+    still.min(MOST)
 }
 
-/// Returns the processor time of the collector's thread, if it has a processor or waits for one.
+/// Returns the processor time of the collector's thread, if it has a processor or waits for one. Neither allocates nor
+/// tries again.
 fn runnable() -> Option<Duration> {
+    // a thread that has not begun waits for its first processor
+    let Some(collector) = COLLECTOR.get() else { return Some(Duration::ZERO) };
     // Score-P must not record the read as the application's
-    let _hidden = Unseen::look_up().enter();
-    let mut stat = [0; 512];
-    let mut file = File::open(format!("/proc/self/task/{}/stat", COLLECTOR.load(Ordering::Relaxed))).ok()?;
-    let length = file.read(&mut stat).ok()?;
+    let _hidden = collector.unseen.enter();
+    let mut stat = [0_u8; 512];
+    // SAFETY: the path ends with a zero. The buffer is as long as said. The descriptor is this function's and is closed once.
+    let length = unsafe {
+        let file = libc::open(collector.stat.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let length = libc::read(file, stat.as_mut_ptr().cast(), stat.len());
+        libc::close(file);
+        usize::try_from(length).ok()?
+    };
     of_stat(std::str::from_utf8(stat.get(..length)?).ok()?)
 }
 
@@ -88,6 +111,7 @@ mod tests {
         let stat = |state| format!("77 (a) S b) {state} 4 5 6 7 8 9 10 11 12 13 150 250 16 17");
         assert_eq!(of_stat(&stat("R")), Some(Duration::from_secs(4)));
         assert_eq!((of_stat(&stat("S")), of_stat("77 (a) R 1"), of_stat("")), (None, None, None));
+        assert_eq!(runnable(), Some(Duration::ZERO), "it has not begun");
         // the thread that asks is the one
         is_here();
         assert!(runnable().is_some());
@@ -100,6 +124,7 @@ mod tests {
         assert_eq!(still(passed, Some(none), Some(used)), used);
         assert_eq!(still(passed, Some(none), Some(Duration::from_secs(9))), passed);
         assert_eq!(still(passed, None, Some(used)), none);
+        assert_eq!(still(Duration::from_secs(3), None, None), MOST);
         assert_eq!([still(passed, Some(used), None), still(passed, None, None)], [passed; 2]);
     }
 }

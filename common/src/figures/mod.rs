@@ -154,8 +154,7 @@ impl Figures {
             return;
         }
         let function = operation.function.function();
-        if !operation.counted {
-            operation.counted = true;
+        if operation.count() {
             board::add(Fixed::Ops as usize, 1);
             board::add(Fixed::Bytes as usize, operation.bytes);
             if let Some(function) = function {
@@ -190,7 +189,7 @@ impl Figures {
             }
         }
         if let Some(timeline) = &mut self.timeline {
-            timeline.operation(place, operation, timing, !judged.kernel.shared);
+            timeline.operation(place, operation, timing, !judged.kernel.shared, self.nanoseconds_per_tick);
         }
         self.totals.operation(rank, operation, judged, self.nanoseconds_per_tick);
     }

@@ -11,9 +11,11 @@ const AT_ONCE: u64 = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Later {
-    /// The GPU was free when the host launched the kernel: it began at once.
+    /// The GPU was free when the host launched the kernel, which began at once. By CUDA events, its stream was free: a
+    /// kernel whose processors other streams' kernels hold does not show.
     Host,
-    /// The host had launched the kernel when the GPU was still busy, with its other work or another rank's.
+    /// The host had launched the kernel when the GPU was still busy: with other work, or with a call that waited for
+    /// another rank.
     Gpu,
 }
 

@@ -79,7 +79,7 @@ pub struct Operation {
     pub sequence: u64,
     /// Last stop of its proxy operations, ticks.
     pub proxy_stop: Option<NonZeroU64>,
-    /// Nanoseconds with which the counters have counted it, see `counted`.
+    /// Nanoseconds with which the counters have counted it, see [`Operation::count`].
     pub credited: u64,
     /// Sums of its transfers over the network.
     pub sends: Option<Box<Sends>>,
@@ -91,11 +91,16 @@ pub struct Operation {
     pub algorithm: NcclName,
     /// Protocol of a collective.
     pub protocol: NcclName,
-    /// Whether the counters have counted it, with the time in `credited`.
-    pub counted: bool,
+    /// [`COUNTED`] and [`LAUNCHED`].
+    marks: u8,
 }
 
 const _: () = assert!(size_of::<(u64, Operation)>() == 128);
+
+/// The counters have counted the operation, with the time in `credited`.
+const COUNTED: u8 = 1;
+/// The thread that reported the operation had launched its kernel right before.
+const LAUNCHED: u8 = 2;
 
 impl Operation {
     /// Makes an operation from the slot of a Coll, P2p or CeColl.
@@ -138,7 +143,11 @@ impl Operation {
             proxy_stop: None,
             active: event.start,
             unfinished: false,
-            counted: false,
+            marks: if since_launch > 0 && matches!(event.kind, EventKind::Coll | EventKind::P2p) {
+                LAUNCHED
+            } else {
+                0
+            },
             credited: 0,
             sends: None,
             heard: false,
@@ -160,10 +169,18 @@ impl Operation {
         (self.kind == EventKind::P2p).then_some(self.other)
     }
 
-    /// Returns when the host had launched its kernel, ticks; `None` where the thread that reports the operation has not
-    /// launched it, as in a replay of a CUDA graph. NCCL reports an operation right behind its kernel's launch.
-    pub fn launched(&self) -> Option<u64> {
-        self.not_begun.filter(|_| self.has_kernels()).map(|_| self.start)
+    /// Returns when the host began and had ended the launch of its kernel, ticks. NCCL reports an operation right behind
+    /// the launch. `None` where NCCL reports no launches, and where the thread that reports the operation has not launched
+    /// it, as in a replay of a CUDA graph.
+    pub fn launched(&self) -> Option<[u64; 2]> {
+        self.not_begun.filter(|_| self.marks & LAUNCHED != 0).map(|begun| [begun.get(), self.start])
+    }
+
+    /// Marks it as counted by the counters. Returns whether it was not before.
+    pub fn count(&mut self) -> bool {
+        let was_counted = self.marks & COUNTED != 0;
+        self.marks |= COUNTED;
+        !was_counted
     }
 
     /// Returns the root of a collective that has one, as far as it is below 65,535.

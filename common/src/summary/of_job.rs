@@ -114,14 +114,15 @@ impl Summary {
     pub fn leave_out(&mut self, rows: RowKind, why: &str) {
         const LEFT_OUT: &str = "rows that are left out";
         self.channels.clear();
-        let mut what = "channels";
+        self.launches.clear();
+        let mut what = "channels and launches";
         if rows != RowKind::Channels {
             self.transfers.clear();
-            what = "rank pairs and channels";
+            what = "rank pairs, channels and launches";
         }
         if rows == RowKind::Operations {
             self.operations.clear();
-            what = "operations, rank pairs and channels";
+            what = "operations, rank pairs, channels and launches";
         }
         if let Some(process) = self.processes.first_mut() {
             // an earlier note's rows are contained in the new note's

@@ -218,9 +218,7 @@ impl<'a> LaneWriter<'a> {
             measurement.say_number(location, self.root, operation.root.into());
         }
         if operation.launched > 0 {
-            let ticks = operation.start.saturating_sub(operation.launched);
-            let queued = ticks as f64 * self.history.nanoseconds_per_tick;
-            measurement.say_number(location, self.queued, queued as u64);
+            measurement.say_number(location, self.queued, operation.launched);
         }
         for (attribute, name) in [(self.algorithm, operation.algorithm), (self.protocol, operation.protocol)] {
             if name != NcclName::default() {

@@ -28,6 +28,7 @@ pub struct TimelineEntry {
     pub order: u32,
     /// Time at which the host had launched its kernel, ticks: the end of the launch where events have timed it, the
     /// operation's start where stamps have. 0 where it is not known, and where the GPU itself has launched the kernel.
+    /// With [`LONG_LAUNCH`], the launch took long.
     pub launched: u64,
     /// Function.
     pub function: NcclName,
@@ -39,6 +40,24 @@ pub struct TimelineEntry {
     pub source: TimeSource,
     /// Whether it is alone in its kernel, as far as is known.
     pub alone: bool,
+}
+
+impl TimelineEntry {
+    /// Returns the time at which the host had launched its kernel, ticks; 0 where it is not known.
+    pub(super) fn launched(&self) -> u64 {
+        self.launched & !LONG_LAUNCH
+    }
+}
+
+/// Marks a launch of more than 100 us: the thread may have lost its processor within it, or in the report of it. Then the
+/// kernel was launched at any time of these. A bit that no time has.
+pub(super) const LONG_LAUNCH: u64 = 1 << 63;
+const LONG: f64 = 100_000.0;
+
+/// Returns `launched` of a launch between these times, in ticks.
+pub(super) fn launched([begun, ended]: [u64; 2], nanoseconds_per_tick: f64) -> u64 {
+    let is_long = ended.saturating_sub(begun) as f64 * nanoseconds_per_tick > LONG;
+    if is_long && ended > 0 { ended | LONG_LAUNCH } else { ended }
 }
 
 /// Of an operation without a root.

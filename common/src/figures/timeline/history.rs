@@ -23,8 +23,8 @@ pub struct RankHistory {
 pub struct History {
     /// The ranks, by their place.
     pub ranks: Vec<RankHistory>,
-    /// Sorted by place of the rank, then by begin, then the longer one first. `launched` is 0 also where it is not known
-    /// whether the kernel waited for its launch or for its GPU.
+    /// Sorted by place of the rank, then by begin, then the longer one first. `launched` is the time from the launch
+    /// to the begin, nanoseconds; 0 where it is not known whether the kernel waited for its launch or for its GPU.
     pub operations: Vec<TimelineEntry>,
     /// Transfers of each window, sorted by sender, receiver and begin.
     pub windows: Vec<PairWindow>,
@@ -57,13 +57,11 @@ impl Timeline {
         }
         for entry in &mut operations {
             let Some(mappings) = mappings.get(usize::from(entry.place)) else { continue };
-            let is_known = Begun::of(entry, mappings, nanoseconds_per_tick).is_some();
+            let begun = Begun::of(entry, mappings, nanoseconds_per_tick);
             if let Some(mapping) = mappings[1].as_ref().filter(|_| entry.source == TimeSource::Events) {
                 entry.start = KernelBegin::of(entry, mapping, nanoseconds_per_tick).start;
             }
-            if !is_known {
-                entry.launched = 0;
-            }
+            entry.launched = begun.map_or(0, |begun| begun.queued.max(1));
         }
         // GPU-timed operations are placed in the order of their clock
         operations.sort_unstable_by_key(|entry| (entry.place, entry.source, entry.start, entry.stop));

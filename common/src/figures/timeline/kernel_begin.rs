@@ -38,7 +38,7 @@ impl KernelBegin {
         let latest = last.saturating_sub(SHORTEST).max(waited);
         // the launch on the clock of events, if the event before it happened at `at`
         let launched = |at: u64| {
-            let ticks = i128::from(entry.launched) - i128::from(at);
+            let ticks = i128::from(entry.launched()) - i128::from(at);
             first.saturating_add_signed((ticks as f64 * nanoseconds_per_tick + BEHIND_LAUNCH) as i64)
         };
         let likely = launched(mapping.ticks(first)).max(waited);

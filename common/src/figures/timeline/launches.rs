@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use super::arrivals::arrival;
-use super::entry::TimelineEntry;
+use super::entry::{LONG_LAUNCH, TimelineEntry};
 use super::gpus::mappings;
 use crate::clock::gpu_track::GpuMapping;
 use crate::figures::arrivals::KnownTime;
@@ -16,7 +16,7 @@ pub(crate) struct RankLaunches {
     pub(crate) rank: CommunicatorRank,
     /// One collective in this many was looked at.
     pub(crate) one_in: u32,
-    /// Collectives that were looked at.
+    /// Collectives that were looked at, each with a kernel of its own.
     pub(crate) collectives: u64,
     /// Those that began at once when the host had launched them.
     pub(crate) host_later: u64,
@@ -35,8 +35,10 @@ impl Timeline {
         let ranks = self.ranks.iter().zip(&mappings).enumerate();
         let launches = ranks.filter_map(|(place, (line, mappings))| {
             let (share, kept) = sample.of(place);
-            let begun = kept.iter().filter_map(|kept| Begun::of(&kept.entry, mappings, nanoseconds_per_tick));
-            let nothing = RankLaunches::nothing(line.rank, share.one_in(), kept.len() as u64);
+            // the operations of one kernel have one launch
+            let alone = kept.iter().map(|kept| &kept.entry).filter(|entry| entry.alone);
+            let nothing = RankLaunches::nothing(line.rank, share.one_in(), alone.clone().count() as u64);
+            let begun = alone.filter_map(|entry| Begun::of(entry, mappings, nanoseconds_per_tick));
             Some(nothing.with(begun)).filter(|known| known.host_later + known.gpu_later > 0)
         });
         launches.collect()
@@ -45,9 +47,9 @@ impl Timeline {
 
 /// A collective whose launch and begin are known.
 pub(super) struct Begun {
-    later: Later,
+    pub(super) later: Later,
     /// From the launch to the begin, nanoseconds.
-    queued: u64,
+    pub(super) queued: u64,
 }
 
 impl Begun {
@@ -56,7 +58,8 @@ impl Begun {
         mappings: &[Option<GpuMapping>; 2],
         nanoseconds_per_tick: f64,
     ) -> Option<Self> {
-        if entry.launched == 0 {
+        let launched = entry.launched();
+        if launched == 0 {
             return None;
         }
         let arrival = arrival(entry, mappings, nanoseconds_per_tick);
@@ -64,10 +67,24 @@ impl Begun {
             return None;
         }
         let nanoseconds = |ticks: u64| (ticks as f64 * nanoseconds_per_tick) as u64;
-        let [launched, start, ahead] = [entry.launched, arrival.time, arrival.ahead].map(nanoseconds);
+        let [launched, start, ahead] = [launched, arrival.time, arrival.ahead].map(nanoseconds);
         let later = Later::of(launched, start, arrival.clock.map(nanoseconds), ahead)?;
+        if later == Later::Host && entry.launched & LONG_LAUNCH != 0 {
+            return None;
+        }
         Some(Self { later, queued: start.saturating_sub(launched) })
     }
+}
+
+/// Returns when the host had launched the kernel of an operation that the GPU has timed, ticks; not of a long launch,
+/// unless the kernel has waited for its GPU behind it.
+pub(super) fn launched(
+    entry: &TimelineEntry,
+    mappings: &[Option<GpuMapping>; 2],
+    nanoseconds_per_tick: f64,
+) -> Option<u64> {
+    let is_sure = entry.launched & LONG_LAUNCH == 0 || Begun::of(entry, mappings, nanoseconds_per_tick).is_some();
+    Some(entry.launched()).filter(|&launched| launched > 0 && is_sure && entry.source.is_gpu())
 }
 
 impl RankLaunches {

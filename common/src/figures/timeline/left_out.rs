@@ -87,7 +87,7 @@ mod tests {
         timeline.nanoseconds_per_tick = 1.0;
         let place = timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
         for &(order, sequence) in operations {
-            timeline.operation(place, &operation(c"AllReduce", order, sequence), Timing::Enqueue(1), true);
+            timeline.operation(place, &operation(c"AllReduce", order, sequence), Timing::Enqueue(1), true, 1.0);
         }
         timeline
     }

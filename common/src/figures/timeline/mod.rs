@@ -143,7 +143,14 @@ impl Timeline {
     }
 
     /// Adds an operation, with whether it is `alone` in its kernel.
-    pub fn operation(&mut self, place: Option<u8>, operation: &Operation, timing: Timing, alone: bool) {
+    pub fn operation(
+        &mut self,
+        place: Option<u8>,
+        operation: &Operation,
+        timing: Timing,
+        alone: bool,
+        nanoseconds_per_tick: f64,
+    ) {
         let wants_sample = self.sample.as_ref().is_some_and(|sample| sample.may_take(place, operation));
         let has_room = self.is_whole && place.is_some() && (self.count < self.most || self.is_spooled());
         if self.is_whole && !has_room {
@@ -155,10 +162,10 @@ impl Timeline {
         let Some(place) = place.filter(|_| has_room || wants_sample) else { return };
         let source = timing.source();
         let (start, stop, launched) = match timing {
-            Timing::Stamps { start, stop } => (start, stop, operation.launched().unwrap_or(0)),
-            Timing::Events(KernelTime { first, stop, launched, .. }) => (first, stop, launched),
+            Timing::Stamps { start, stop } => (start, stop, operation.launched()),
+            Timing::Events(KernelTime { first, stop, before, launched, .. }) => (first, stop, Some([before, launched])),
             Timing::Proxy(ticks) | Timing::Enqueue(ticks) => {
-                (operation.start, operation.start.saturating_add(ticks), 0)
+                (operation.start, operation.start.saturating_add(ticks), None)
             }
         };
         let entry = TimelineEntry {
@@ -170,7 +177,7 @@ impl Timeline {
             root: operation.root().unwrap_or(NO_ROOT),
             place,
             order: operation.order as u32,
-            launched,
+            launched: launched.map_or(0, |launched| entry::launched(launched, nanoseconds_per_tick)),
             function: operation.function,
             algorithm: operation.algorithm,
             protocol: operation.protocol,
@@ -246,7 +253,7 @@ mod tests {
         let place = timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
         assert_eq!(timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4), place);
         for timing in [Timing::Stamps { start: 5, stop: 9 }, Timing::Proxy(30), Timing::Enqueue(1)] {
-            timeline.operation(place, &operation(), timing, true);
+            timeline.operation(place, &operation(), timing, true, 1.0);
         }
         let times: Vec<_> = timeline.entries().map(|entry| (entry.source, entry.start, entry.stop)).collect();
         assert_eq!(
@@ -264,7 +271,7 @@ mod tests {
         let sample = TimelineSample::of_bytes(1 << 16);
         let mut timeline = Timeline { sample, ..Timeline::new(10 * size_of::<TimelineEntry>()) };
         let place = timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
-        timeline.operation(place, &operation(), Timing::Stamps { start: 1, stop: 2 }, true);
+        timeline.operation(place, &operation(), Timing::Stamps { start: 1, stop: 2 }, true, 1.0);
         let sampled = |timeline: &Timeline| timeline.sampled(true, 1.0).map(|(arrivals, _)| arrivals);
         let before = sampled(&timeline).unwrap();
         assert_eq!(before.count(), 1);
@@ -278,9 +285,9 @@ mod tests {
         let mut timeline = Timeline::new(10 * size_of::<TimelineEntry>());
         let place = timeline.open(CommunicatorRank { comm: 7, rank: 3 }, 4);
         for _ in 0..13 {
-            timeline.operation(place, &operation(), Timing::Enqueue(1), true);
+            timeline.operation(place, &operation(), Timing::Enqueue(1), true, 1.0);
         }
-        timeline.operation(None, &operation(), Timing::Enqueue(1), true);
+        timeline.operation(None, &operation(), Timing::Enqueue(1), true, 1.0);
         assert_eq!((timeline.entries().count(), timeline.left_out), (10, 4));
         for rank in 0..300 {
             timeline.open(CommunicatorRank { comm: 8, rank }, 4);

@@ -8,6 +8,7 @@
 use super::Timeline;
 use super::arrivals::arrival;
 use super::gpus::mappings;
+use super::launches::launched;
 use super::spool::Spooled;
 use crate::event::name::NcclName;
 use crate::figures::arrivals::KnownTime;
@@ -195,7 +196,8 @@ impl Timeline {
                 clock: arrival.clock.map(|ticks| self.nanoseconds(ticks)),
                 ahead: self.nanoseconds(arrival.ahead),
             });
-            file.write_all(&self.settled(spooled, line.rank, (on_gpu, begin)).encode())
+            let launched = launched(&spooled.entry, mappings, self.nanoseconds_per_tick);
+            file.write_all(&self.settled(spooled, line.rank, (on_gpu, begin, launched)).encode())
         })?;
         file.flush()
     }
@@ -204,7 +206,7 @@ impl Timeline {
         &self,
         spooled: &Spooled,
         rank: CommunicatorRank,
-        (on_gpu, begin): (Option<u64>, Option<Begin>),
+        (on_gpu, begin, launched): (Option<u64>, Option<Begin>, Option<u64>),
     ) -> Settled {
         let Spooled { entry, enqueued, order, distance, channels, unfinished } = *spooled;
         let duration = on_gpu.unwrap_or_else(|| self.nanoseconds(entry.stop.saturating_sub(entry.start)));
@@ -217,7 +219,7 @@ impl Timeline {
             bytes: entry.bytes,
             duration,
             begin,
-            launched: (entry.launched > 0 && entry.source.is_gpu()).then(|| self.nanoseconds(entry.launched)),
+            launched: launched.map(|launched| self.nanoseconds(launched)),
             peer: entry.peer,
             function: entry.function,
             algorithm: entry.algorithm,

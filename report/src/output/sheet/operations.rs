@@ -134,7 +134,7 @@ fn sheet(rows: &[CallRow]) -> Sheet {
         .value("fused", |row| row.judged.call().is_fused)
         .value("unfinished", |row| row.judged.call().unfinished)
         .value("later", |row| row.judged.call().later().map(later))
-        .value("queued_ns", |row| row.judged.call().queued())
+        .value("queued_ns", |row| row.judged.call().queued().filter(|_| row.judged.call().later().is_some()))
         .sheet()
 }
 

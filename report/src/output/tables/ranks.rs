@@ -65,13 +65,13 @@ pub(in crate::output) fn waits<'a>(
         .column("passed on", "propagated_us", |(_, row)| row.propagated_us, a_step)
         .column("launch later", "host_cost_us", |(_, row)| Some(row.launches?.host_cost_us), a_step)
         .column("GPU later", "gpu_cost_us", |(_, row)| Some(row.launches?.gpu_cost_us), a_step)
-        .figures("waits for its GPU in", |(_, row)| known(row.launches, |it| share(of_gpu(&it))))
+        .figures("queued in", |(_, row)| known(row.launches, |it| share(of_gpu(&it))))
         .value("host_later", |(_, row)| Some(row.launches?.host_later))
         .value("gpu_later", |(_, row)| Some(row.launches?.gpu_later))
         .value("queued_us", |(_, row)| Some(row.launches?.queued_us))
         .value("queued_median_us", |(_, row)| row.launches?.queued_median_us)
         .in_order(|(_, a), (_, b)| b.own_us.total_cmp(&a.own_us).then(b.cost_us.total_cmp(&a.cost_us)))
-        .without(["calls", "share", "waits for its GPU in", "last in", "GPU later", "launch later"])
+        .without(["calls", "share", "queued in", "last in", "GPU later", "launch later"])
 }
 
 /// Returns the share of calls whose GPU was later than their launch.
