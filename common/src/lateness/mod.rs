@@ -18,7 +18,6 @@ mod compared;
 mod comparison;
 mod ends;
 mod gathered;
-mod later;
 mod matched;
 mod matching;
 mod sums;
@@ -40,7 +39,6 @@ pub use alignment::aligned;
 pub use boot_clocks::{Boot, BootClocks};
 pub use comparison::{Comparison, Wait, Waits};
 pub use gathered::Gathered;
-pub use later::Later;
 pub use matched::{LateRank, MatchedOperation};
 
 /// Works out the rows of all communicators of which an operation was found with all ranks, from each process' arrivals.

@@ -2,6 +2,7 @@
 
 mod bus;
 pub(crate) mod kernels;
+mod later;
 mod moved;
 pub mod nvlink;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use crate::event::name::NcclName;
 use crate::launch::Untimed;
 pub use crate::operation::bus::{bus_bytes, bus_factor, size_factor};
 use crate::operation::kernels::{CommunicatorKernels, Kernel, KernelTiming};
+pub use crate::operation::later::Later;
 pub use crate::operation::moved::moved;
 pub use crate::operation::timing::{TimeSource, Timing};
 use crate::record::context::switching::ChannelsAsked;

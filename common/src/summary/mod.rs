@@ -234,7 +234,7 @@ pub struct Lateness {
 }
 
 /// Whether the collectives of a rank waited for their launch by the host or for their GPU
-/// ([`crate::lateness::Later`]). Ranks of which nothing is known have no row.
+/// ([`crate::operation::Later`]). Ranks of which nothing is known have no row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launches {
     /// Communicator.

@@ -71,7 +71,7 @@ pub struct RankLate {
 }
 
 /// Whether the calls of a GPU waited for their launch by the host, or for the GPU, as far as that is known
-/// ([`common::lateness::Later`]). Times are sums in microseconds.
+/// ([`common::operation::Later`]). Times are sums in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankLaunches {
     /// Calls that began at once when the host had launched them: the GPU was free.

@@ -1,7 +1,7 @@
 //! An operation of one rank: a row of the operations' table.
 
-use common::lateness::Later;
 use common::name::NcclName;
+use common::operation::Later;
 use common::operation::TimeSource;
 
 /// The source of an operation's time.

@@ -4,8 +4,8 @@ use super::places::MatchingPlace;
 pub use crate::job::CallKind;
 use crate::job::{RankOperation, Time, TimedBy};
 use common::arrivals::{Arrival, KnownTime};
-use common::lateness::Later;
 use common::name::NcclName;
+use common::operation::Later;
 
 /// A send or receive of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::entry::{LONG_LAUNCH, TimelineEntry};
 use super::gpus::mappings;
 use crate::clock::gpu_track::GpuMapping;
 use crate::figures::arrivals::KnownTime;
-use crate::lateness::Later;
+use crate::operation::Later;
 use crate::sums::run_sums::CommunicatorRank;
 
 /// Launches and begins of a rank's collectives, as far as both are known.

@@ -3,7 +3,7 @@
 use super::super::sketch::TimeSketch;
 use crate::answer::RankLaunches;
 use crate::stream::Call;
-use common::lateness::Later;
+use common::operation::Later;
 
 /// Calls of one GPU by the later of launch and GPU, and the delay costs of those calls, nanoseconds.
 #[derive(Debug, Clone, Default)]

@@ -19,7 +19,7 @@ mod worst;
 use crate::answer::{Late, Part, RankLate};
 use crate::job::Job;
 use crate::stream::{Call, JudgedCall, Listener, Occurrence};
-use common::lateness::Later;
+use common::operation::Later;
 use launches::Launches;
 use map::Map;
 use recent::{CallBefore, Delay, Recent, Recently};

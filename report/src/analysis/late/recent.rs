@@ -4,8 +4,8 @@
 //! call is judged only when some more calls are known.
 
 use crate::stream::JudgedCall;
-use common::lateness::Later;
 use common::name::NcclName;
+use common::operation::Later;
 use std::collections::VecDeque;
 
 /// Number of calls behind a late one that are waited for, and of calls ahead of it that are kept.

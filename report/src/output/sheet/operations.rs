@@ -7,8 +7,8 @@ use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
 use crate::part_file::Unwritten;
 use crate::stream::{CallKind, JudgedCall};
-use common::lateness::Later;
 use common::name::NcclName;
+use common::operation::Later;
 use std::path::Path;
 
 /// Name of the operations' table.
