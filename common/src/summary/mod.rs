@@ -55,7 +55,7 @@ pub struct Summary {
     /// Lateness of ranks at collectives, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lateness: Vec<Lateness>,
-    /// Whether ranks' collectives waited for their launch by the host or for their GPU.
+    /// Whether ranks' collectives waited for their launch by the host or for their GPU, in the summary of a single process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub launches: Vec<Launches>,
     /// Bus bandwidth of collectives by the least time over the ranks, if processes were gathered.

@@ -63,9 +63,10 @@ impl Merging {
     #[must_use]
     pub fn merged(self) -> Summary {
         let Self(mut merged) = self;
-        // of several processes, the summary has the result of their comparison
+        // of several processes, the summary has the result of their comparison, and nothing else of a sample
         if merged.processes.len() > 1 {
             merged.processes.iter_mut().for_each(|process| process.arrivals = None);
+            merged.launches.clear();
         }
         merged.sort();
         merged.communicators.dedup_by(|next, kept| {
