@@ -14,6 +14,7 @@ mod sources;
 mod tool;
 
 use events::{WITH_EVENTS, of};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -303,6 +304,23 @@ fn launches_that_the_collector_is_too_late_for_are_no_graphs_replays() {
         played.check();
         assert!(played.untimed_for("no_event") > 0, "{}: no report was lost", played.what());
     }
+}
+
+/// A host that runs ahead has launched all kernels when the GPU is busy; one that enqueues when the stream has nothing to
+/// do has launched none of them, as far as that is known.
+#[test]
+fn a_summary_has_the_later_of_launch_and_gpu() {
+    let launches = |scenario| of(scenario, 7).gpu_time("events").play().summary()["launches"].clone();
+    let ahead = &launches("runs_ahead")[0];
+    assert_eq!(
+        (&ahead["operations"], &ahead["host_later"], &ahead["gpu_later"]),
+        (&json!(600), &json!(0), &json!(600))
+    );
+    // 200 ms of other work, and kernels that take as long as their calls are apart
+    let median = ahead["queued_median_us"].as_f64().unwrap();
+    assert!((190_000.0..210_000.0).contains(&median), "{median}");
+    let behind = launches("no_own_stream");
+    assert!(behind.is_null() || behind[0]["gpu_later"] == 0, "{behind}");
 }
 
 #[test]
