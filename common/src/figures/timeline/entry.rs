@@ -28,7 +28,7 @@ pub struct TimelineEntry {
     pub order: u32,
     /// Time at which the host had launched its kernel, ticks: the end of the launch where events have timed it, the
     /// operation's start where stamps have. 0 where it is not known, and where the GPU itself has launched the kernel.
-    /// With [`LONG_LAUNCH`], the launch took long.
+    /// Its highest bit says that the launch took long (`LONG_LAUNCH`).
     pub launched: u64,
     /// Function.
     pub function: NcclName,
