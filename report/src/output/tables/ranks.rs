@@ -63,15 +63,15 @@ pub(in crate::output) fn waits<'a>(
         .figures("share", move |(_, row)| known(pace.share(pace.a_step(row.cost_us)), share))
         .column("own", "own_us", |(_, row)| row.own_us, a_step)
         .column("passed on", "propagated_us", |(_, row)| row.propagated_us, a_step)
-        .column("launch later", "host_cost_us", |(_, row)| Some(row.launches?.host_cost_us), a_step)
-        .column("GPU later", "gpu_cost_us", |(_, row)| Some(row.launches?.gpu_cost_us), a_step)
         .figures("queued in", |(_, row)| known(row.launches, |it| share(of_gpu(&it))))
+        .column("median queued", "queued_median_us", |(_, row)| row.launches?.queued_median_us, time)
+        .value("queued_us", |(_, row)| Some(row.launches?.queued_us))
         .value("host_later", |(_, row)| Some(row.launches?.host_later))
         .value("gpu_later", |(_, row)| Some(row.launches?.gpu_later))
-        .value("queued_us", |(_, row)| Some(row.launches?.queued_us))
-        .value("queued_median_us", |(_, row)| row.launches?.queued_median_us)
+        .value("host_cost_us", |(_, row)| Some(row.launches?.host_cost_us))
+        .value("gpu_cost_us", |(_, row)| Some(row.launches?.gpu_cost_us))
         .in_order(|(_, a), (_, b)| b.own_us.total_cmp(&a.own_us).then(b.cost_us.total_cmp(&a.cost_us)))
-        .without(["calls", "share", "queued in", "last in", "GPU later", "launch later"])
+        .without(["calls", "share", "median queued", "queued in", "last in"])
 }
 
 /// Returns the share of calls whose GPU was later than their launch.
