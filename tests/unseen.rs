@@ -88,8 +88,9 @@ fn replay(captures: &Path, short_windows: bool) -> Value {
 /// Returns the summary as text, without values that may differ.
 fn settled(summary: &Value) -> String {
     let mut summary = summary.clone();
+    // single begins of the sample of arrivals are as close as the GPU's clock was known when the collector took them
+    summary.as_object_mut().unwrap().remove("launches");
     for process in summary["processes"].as_array_mut().unwrap() {
-        // single begins of the sample of arrivals are as close as the GPU's clock was known when the collector took them
         for field in ["pid", "windows", "peak_memory_bytes", "arrivals"] {
             process.as_object_mut().unwrap().remove(field);
         }
