@@ -43,16 +43,17 @@ static void starve(bool starved) {
   closedir(tasks);
 }
 
-static _Atomic bool is_starving;
+static _Atomic bool is_computing, is_starved;
 
 static void *computes(void *unused) {
-  while (is_starving) {}
+  while (is_computing) {}
   return unused;
 }
 
 static void *lets_go(void *milliseconds) {
+  while (!is_starved) usleep(1000);
   usleep((useconds_t)(intptr_t)milliseconds * 1000);
-  is_starving = false;
+  is_computing = false;
   starve(false);
   return NULL;
 }
@@ -60,10 +61,11 @@ static void *lets_go(void *milliseconds) {
 /* The library's threads have no processor for so long. */
 static inline void starve_for(int milliseconds) {
   pthread_t thread;
-  is_starving = true;
+  is_computing = true;
   for (int i = 0; i < 8; i++) check(pthread_create(&thread, NULL, computes, NULL) == 0, "no thread");
   check(pthread_create(&thread, NULL, lets_go, (void *)(intptr_t)milliseconds) == 0, "no thread");
   starve(true);
+  is_starved = true;
 }
 
 #endif
