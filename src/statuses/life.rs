@@ -57,14 +57,13 @@ impl OwnHost {
 
 /// Returns the life from the text of /proc/PID/stat. A process that was born at another time has only the same id.
 fn of_stat(stat: &str, born: Option<u64>) -> Life {
-    // the name of the program, in parentheses, may have blanks and parentheses
-    let Some((_, fields)) = stat.rsplit_once(')') else { return Life::Gone };
+    let Some(fields) = birth::fields(stat) else { return Life::Gone };
     if born.is_some() && born != birth::of_stat(stat) {
         return Life::Gone;
     }
-    match fields.split_whitespace().next() {
+    match fields.clone().next() {
         Some("T" | "t") => Life::Stopped,
-        Some("Z" | "X") if fields.split_whitespace().nth(EXIT_CODE) == Some("0") => Life::Left,
+        Some("Z" | "X") if fields.clone().nth(EXIT_CODE) == Some("0") => Life::Left,
         Some("Z" | "X") => Life::Zombie,
         _ => Life::Runs,
     }

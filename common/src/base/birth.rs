@@ -1,5 +1,7 @@
 //! The start of a process, which distinguishes it from a later one of the same id.
 
+use std::str::SplitAsciiWhitespace;
+
 /// Fields 9 and 22 of /proc/PID/stat, counted from the first one behind the program's name.
 const FLAGS: usize = 6;
 const BORN: usize = 19;
@@ -23,8 +25,13 @@ pub fn of_stat(stat: &str) -> Option<u64> {
 }
 
 fn field(stat: &str, place: usize) -> Option<u64> {
+    fields(stat)?.nth(place)?.parse().ok()
+}
+
+/// Returns the fields of a stat file's text behind the program's name: the first one is the third, the state.
+pub fn fields(stat: &str) -> Option<SplitAsciiWhitespace<'_>> {
     // the name, in parentheses, may have blanks and parentheses
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(place)?.parse().ok()
+    Some(stat.rsplit_once(')')?.1.split_ascii_whitespace())
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! is blocked: it says so of each thread in /proc/self/task. A thread that computes for ever stands still, too: the time
 //! counts for which it has a processor.
 
-use crate::base::own_thread;
 use crate::base::unseen::Unseen;
+use crate::base::{birth, own_thread};
 use crate::collect::pulse;
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -91,8 +91,7 @@ fn runnable() -> Option<Duration> {
 
 /// Returns the processor time of a runnable thread from the text of its stat file: its fields 3, 14 and 15.
 fn of_stat(stat: &str) -> Option<Duration> {
-    // the name, in parentheses, may have blanks and parentheses
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    let mut fields = birth::fields(stat)?;
     if fields.next()? != "R" {
         return None;
     }

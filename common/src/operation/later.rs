@@ -1,15 +1,12 @@
 //! What a kernel has waited for before it began: its launch by the host, or its GPU.
 
-use serde::{Deserialize, Serialize};
-
 /// Nanoseconds behind the launch within which a kernel begins on a GPU that was free. Two H200 with NCCL 2.28.9: of 602
 /// all-reduces, each into a stream that had been idle for up to 2 ms, the last one began 6.1 us behind its launch by
 /// stamps, and at its launch by CUDA events. Behind other kernels of the stream, begins were 20 us to 380 ms behind it.
 const AT_ONCE: u64 = 10_000;
 
 /// The later of the two that a kernel needs: its launch by the host, or a free GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Later {
     /// The GPU was free when the host launched the kernel, which began at once. By CUDA events, its stream was free: a
     /// kernel whose processors other streams' kernels hold does not show.

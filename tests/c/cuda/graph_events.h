@@ -33,6 +33,11 @@ static void graph_replays_alone(void) {
   end(&of);
 }
 
+static _Noreturn void *lets_time_go_on(void *unused) {
+  (void)unused;
+  for (;;) true_time_is(now() + MICROSECONDS);
+}
+
 /* The last replay ends with its communicator (NUMBER 1), or with the process, and nobody has looked. Time goes on meanwhile. */
 static void graph_replay_at_the_end(void) {
   struct communicator of = communicator_alone(0xab, 0, 2);

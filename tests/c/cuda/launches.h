@@ -128,12 +128,6 @@ static inline void enqueue_copies(struct communicator *of, struct work work, uin
   print_work(of, &work, is_gpu_time("stamps") || is_gpu_time("off") || !has_events ? BY_ENQUEUE : BY_EVENTS);
 }
 
-/* A thread that lets time go on. */
-static inline _Noreturn void *lets_time_go_on(void *unused) {
-  (void)unused;
-  for (;;) true_time_is(now() + MICROSECONDS);
-}
-
 /* All that is in the stream is over, and the library has heard of it. */
 static void settle(struct communicator *of) {
   if (of->busy != FOR_EVER && of->busy > now()) go_on_to(of->busy);

@@ -57,7 +57,7 @@ const LONG: f64 = 100_000.0;
 /// Returns `launched` of a launch between these times, in ticks.
 pub(super) fn launched([begun, ended]: [u64; 2], nanoseconds_per_tick: f64) -> u64 {
     let is_long = ended.saturating_sub(begun) as f64 * nanoseconds_per_tick > LONG;
-    if is_long && ended > 0 { ended | LONG_LAUNCH } else { ended }
+    if is_long { ended | LONG_LAUNCH } else { ended }
 }
 
 /// Of an operation without a root.
