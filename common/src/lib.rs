@@ -24,6 +24,7 @@ pub mod launch;
 mod record;
 
 // The figures.
+pub mod conditions;
 pub mod figures;
 pub mod links;
 pub mod nvlink;

@@ -12,7 +12,7 @@ use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::thread::ThreadCell;
 use crate::sums::run_sums::CommunicatorRank;
-use crate::{control, export, links, nvlink, origin, status_file, summary_file};
+use crate::{conditions, control, export, links, nvlink, origin, status_file, summary_file};
 use std::io;
 use std::sync::{Once, OnceLock};
 
@@ -48,6 +48,7 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     recorder.publish();
     links::begin(recorder.settings());
     nvlink::begin(recorder.settings());
+    conditions::begin(recorder.settings());
     export::begin(recorder.settings());
     summary_file::begin(recorder.settings());
     status_file::begin(recorder.settings());

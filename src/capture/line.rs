@@ -4,6 +4,7 @@
 //! callback and event type. A tagged enum would make serde copy every line into a tree first. Unknown fields are
 //! skipped, so a newer recorder may write more of them.
 
+use common::conditions::ConditionRow;
 use common::origin::{Origin, wall_clock};
 use serde::Deserialize;
 
@@ -77,6 +78,7 @@ pub(super) struct LineFields<'a> {
     until: Option<WholeNumber>,
     full: Option<WholeNumber>,
     process: Option<Box<Origin>>,
+    row: Option<Box<ConditionRow>>,
 }
 
 /// Content of a line after the first.
@@ -87,6 +89,8 @@ pub(crate) enum Content {
     Kernel(Kernel),
     /// A moment on both clocks.
     Anchor(CapturedAnchor),
+    /// What the process had of its host in an interval, which ends at the line's time.
+    Conditions(Box<ConditionRow>),
     /// The process has ended.
     End,
     /// A line of a kind that only a newer recorder writes.
@@ -198,6 +202,11 @@ impl<'a> LineFields<'a> {
                     from,
                     until,
                 }));
+            }
+            "conditions" => {
+                let until = self.time_and_thread()?.0;
+                let row = self.row.clone().ok_or(Problem::Missing("row"))?;
+                return Ok(Content::Conditions(Box::new(ConditionRow { until, ..*row })));
             }
             "end" => return self.time_and_thread().map(|_| Content::End),
             other => return self.unknown(other, line).map(Content::Unknown),

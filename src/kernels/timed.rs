@@ -2,6 +2,7 @@
 
 use super::matching::MatchedTimes;
 use super::own::OwnKernel;
+use common::conditions::ConditionRow;
 use report::job::{OperationTables, ProcessOperations, Unreadable};
 
 /// Tables whose operations have the times of their kernels, where a profiler has seen these.
@@ -46,5 +47,9 @@ impl OperationTables for Timed<'_> {
             Some(matched) => Box::new(operations.map(|operation| operation.map(|operation| matched.timed(operation)))),
             None => operations,
         })
+    }
+
+    fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
+        self.tables.conditions(process)
     }
 }

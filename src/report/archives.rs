@@ -98,7 +98,9 @@ pub(super) fn one(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Arch
         while let Some(operation) = rows.next().map_err(words)? {
             writer.push(&operation).map_err(|error| error.to_string())?;
         }
-        writer.finish(&About { process, communicators, summary: None }).map_err(|error| error.to_string())?;
+        writer
+            .finish(&About { process, communicators, summary: None, conditions: vec![] })
+            .map_err(|error| error.to_string())?;
         let of = |by_process: &[Vec<[u64; 2]>]| by_process.get(place).cloned().unwrap_or_default();
         if let Some(kernels) = &kernels {
             archived.kernels.insert(id.clone(), of(&kernels.by_process));

@@ -1,6 +1,7 @@
 //! The tables as the analysis reads them: with a progress bar, and as far as they can be read.
 
 use crate::output::progress::Progress;
+use common::conditions::ConditionRow;
 use report::analysis::whole::Pass;
 use report::job::{OperationTables, ProcessOperations, Unreadable};
 use std::cell::RefCell;
@@ -66,6 +67,11 @@ impl OperationTables for CountedTables<'_> {
             Ok(row)
         });
         Ok(Box::new(rows))
+    }
+
+    fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
+        // a damage costs the causes of this process alone
+        Ok(self.tables.conditions(process).map_err(|damage| self.note(damage)).unwrap_or_default())
     }
 }
 

@@ -11,6 +11,7 @@ use crate::replay::child::{play_as_recorded, say_skipped, tell};
 use crate::replay::failure::ReplayFailure;
 use crate::replay::hosts;
 use crate::{offspring, output};
+use common::conditions::{ConditionRow, ConditionSeries};
 use common::summary::Summary;
 use report::job::Process;
 use report::table::{About, MadeCommunicator, TableWriter};
@@ -34,6 +35,9 @@ pub(crate) struct TableChildArguments {
     /// Dataset that the table is written into.
     dataset: PathBuf,
 }
+
+/// Most rows of conditions in a table: half an hour of seconds.
+const MOST_CONDITIONS: usize = 2048;
 
 /// Plays one recording. The numbers of calls go to standard output, and the failure behind them.
 pub(crate) fn run(arguments: &TableChildArguments) -> ExitCode {
@@ -73,9 +77,17 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
 
     let mut lines = OperationLines::new(&recording.survey);
     let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
+    let mut conditions = ConditionSeries::new();
     let mut contents = recording.contents()?;
     while let Some(content) = contents.next()? {
-        let Content::Call(call) = content else { continue };
+        let call = match content {
+            Content::Call(call) => call,
+            Content::Conditions(row) => {
+                conditions.add(&row, MOST_CONDITIONS);
+                continue;
+            }
+            _ => continue,
+        };
         if let Some(started) = lines.take(&call) {
             let record = started.facts.record(started.start, started.rank, started.order);
             facts.push(record).map_err(in_scratch)?;
@@ -96,7 +108,7 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
              line of them"
         ));
     }
-    let about = about(&recording, lines.into_made(), summary, joined.left_out)
+    let about = about(&recording, lines.into_made(), conditions, summary, joined.left_out)
         .map_err(|cause| ReplayFailure::at(capture, cause))?;
     let mut writer = TableWriter::create(dataset, &about.process.id)?;
     while let Some(operation) = joined.next().map_err(in_scratch)? {
@@ -110,6 +122,7 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
 fn about(
     recording: &KeptRecording,
     communicators: Vec<MadeCommunicator>,
+    conditions: ConditionSeries,
     summary: &Path,
     left_out: u64,
 ) -> Result<About, String> {
@@ -136,7 +149,9 @@ fn about(
         complete: survey.is_complete,
         links: origin.links.clone(),
     };
-    Ok(About { process, communicators, summary: Some(summary) })
+    let on_the_clock = |row: ConditionRow| ConditionRow { until: mono0.saturating_add(row.until), ..row };
+    let conditions = conditions.into_rows().into_iter().map(on_the_clock).collect();
+    Ok(About { process, communicators, summary: Some(summary), conditions })
 }
 
 /// Returns the process' own number. For older recorders, which give none: its id and the time of day at its begin; for

@@ -64,7 +64,7 @@ impl Job {
                 })
             };
             let communicators = opened.job.communicators.iter().filter_map(of).collect();
-            About { process, communicators, summary: opened.tables.summary(place).unwrap() }
+            About { process, communicators, summary: opened.tables.summary(place).unwrap(), conditions: vec![] }
         };
         let rows = |place: usize| opened.tables.operations(place).unwrap().map(Result::unwrap).collect::<Vec<_>>();
         Self { abouts: [0, 1].map(about), rows: [0, 1].map(rows) }

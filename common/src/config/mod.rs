@@ -123,6 +123,7 @@ mod tests {
             ("NCCL_SCOREP_PROM_DIR", "/tmp/prom"),
             ("NCCL_SCOREP_NVLINK", "on"),
             ("NCCL_SCOREP_LINKS", "off"),
+            ("NCCL_SCOREP_CONDITIONS", "off"),
             ("NCCL_SCOREP_LOG", "info"),
         ];
         assert_eq!(
@@ -163,6 +164,7 @@ mod tests {
             prom_dir: Some("/tmp/prom".into()),
             nvlink: true,
             links: false,
+            conditions: false,
             verbosity: Verbosity::Info,
         };
         assert_eq!(settings, expected);

@@ -128,6 +128,8 @@ settings! {
         "on: count bytes over NVLink (NVML's), PCIe and network adapters, each second.";
     links: bool = "NCCL_SCOREP_LINKS", "on", switch, "on or off",
         "off: the rates of NVLinks, PCIe and network adapters are not read at the start.";
+    conditions: bool = "NCCL_SCOREP_CONDITIONS", "on", switch, "on or off",
+        "off: no causes of late ranks (processor time, limits) in summary and recording.";
     verbosity: Verbosity = "NCCL_SCOREP_LOG", "warn", named(verbosity), "off, warn or info",
         "Messages on standard error: off, warn or info.";
 }

@@ -65,7 +65,7 @@ impl Merging {
         let Self(mut merged) = self;
         // of several processes, the summary has the result of their comparison, and nothing else of a sample
         if merged.processes.len() > 1 {
-            merged.processes.iter_mut().for_each(|process| process.arrivals = None);
+            merged.processes.iter_mut().for_each(|process| (process.arrivals, process.conditions) = (None, vec![]));
             merged.launches.clear();
         }
         merged.sort();

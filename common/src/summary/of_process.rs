@@ -5,6 +5,7 @@ use super::{
     SummaryProcess, Transfers,
 };
 use crate::base::notes;
+use crate::conditions;
 use crate::config::{self, Regression};
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
@@ -179,6 +180,7 @@ fn process(totals: &Totals) -> SummaryProcess {
         nvlink: nvlink(totals, &missing),
         notes: notes(totals),
         arrivals: None,
+        conditions: conditions::rows(),
     }
 }
 

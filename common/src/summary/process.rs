@@ -1,6 +1,7 @@
 //! A process in the summary: its identity and its counts.
 
 use super::{Arrivals, NvLink};
+use crate::conditions::ConditionRow;
 use crate::figures::metric;
 use crate::origin::Origin;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -74,6 +75,9 @@ pub struct SummaryProcess {
     /// When its ranks began their collectives, in the summary of a single process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
+    /// What it had of its host while it ran, in the summary of a single process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ConditionRow>,
 }
 
 /// Reads counters. Names that this library has, too, are its own: ten thousand processes of a job have the same ones.

@@ -6,6 +6,7 @@
 //!          └──► survey ──► plan of steps, dimensions ─┘
 //! ```
 
+use super::causes::{self, StepBegins};
 use super::communicators::Usage;
 use super::complete::{self, Incompleteness};
 use super::dimension::Dimensions;
@@ -72,6 +73,7 @@ pub fn report(
         courses: Courses::new(job),
         stepwise: Stepwise::new(job, plan, &dimensions, &options, kernels, &common),
         series,
+        begins: StepBegins::default(),
         dimensions: &dimensions,
         onlookers,
     };
@@ -87,7 +89,10 @@ pub fn report(
     complete.early.iter_mut().for_each(|early| early.step = parts.stepwise.last_of(early.gpu));
     let mut pairs = parts.pairs.finish(job, &named, &transfers);
     let (slow, of_slow) = slow_rows(job, &pairs);
-    let by_step = parts.stepwise.finish(job, &slow, of_slow);
+    let mut by_step = parts.stepwise.finish(job, &slow, of_slow);
+    if let Part::Known(stragglers) = &mut by_step.stragglers {
+        causes::explain(job, table, &clocks, &parts.begins, stragglers);
+    }
     if let Part::Known(pairs) = &mut pairs {
         pairs.slow.iter_mut().zip(&by_step.of_network).for_each(|(part, gain)| part.gain_us = *gain);
     }
@@ -167,6 +172,7 @@ struct ListeningParts<'a, 'b> {
     courses: Courses,
     stepwise: Stepwise<'a>,
     series: StepTransfers,
+    begins: StepBegins,
     dimensions: &'a Dimensions,
     onlookers: &'a mut [&'b mut dyn Onlooker],
 }
@@ -191,6 +197,7 @@ impl Listener for ListeningParts<'_, '_> {
         self.late.add(judged, self.stepwise.step().is_some());
         let step = self.stepwise.step();
         self.series.call(job, judged, step);
+        self.begins.call(judged.call(), step);
         if !self.onlookers.is_empty() {
             let placed = Placed { step, dimension: self.dimensions.name_of(judged.call().communicator) };
             self.onlookers.iter_mut().for_each(|onlooker| onlooker.call(job, judged, &placed));

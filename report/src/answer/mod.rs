@@ -5,6 +5,7 @@
 
 mod budget;
 mod callbacks;
+mod cause;
 mod communicators;
 mod complete;
 mod late;
@@ -24,6 +25,7 @@ pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
 pub use callbacks::{
     Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase, StepState,
 };
+pub use cause::{CauseKind, SeenCause};
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, RankLaunches, WaitMap, WorstOperation};

@@ -1,5 +1,6 @@
 //! What ranks cost a step: the steps played again with one rank, or a group of them, as its peers are.
 
+use super::cause::{CauseKind, SeenCause};
 use serde::{Deserialize, Serialize};
 
 /// The ranks that stand out, and what each costs. Times are microseconds a step, over the steps behind the warm-up.
@@ -98,6 +99,10 @@ pub struct Straggler {
     pub when: CostsWhen,
     /// Why.
     pub why: Option<LateCause>,
+    /// In which conditions it differs from its peers, the largest effect first; empty if none was seen, `None` if its
+    /// conditions or those of its peers are not known.
+    #[serde(default)]
+    pub causes: Option<Vec<SeenCause>>,
 }
 
 /// A GPU's own time: between its operations.
@@ -126,6 +131,9 @@ pub struct StragglerPause {
     pub excess_us: f64,
     /// How much longer the step was for it, microseconds; `None` where that was not re-enacted.
     pub cost_us: Option<f64>,
+    /// What was different then, where that is known.
+    #[serde(default)]
+    pub cause: Option<CauseKind>,
 }
 
 /// Own excess by GPU and step. Bins have equally many steps; GPUs beyond 256 are put together.

@@ -1,6 +1,7 @@
 //! Where the operations of a process come from.
 
 use super::{RankOperation, Unreadable};
+use common::conditions::ConditionRow;
 
 /// Operations of one process, in the order in which its host enqueued them.
 pub type ProcessOperations<'a> = Box<dyn Iterator<Item = Result<RankOperation, Unreadable>> + 'a>;
@@ -12,6 +13,14 @@ pub trait OperationTables {
     /// # Errors
     /// The process' table cannot be opened.
     fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable>;
+
+    /// Returns the conditions of the process, in the order of time on its clock; none where they were not recorded.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn conditions(&self, _process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
+        Ok(vec![])
+    }
 }
 
 /// What sees the operations of a job, one process after the other.

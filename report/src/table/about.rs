@@ -2,6 +2,7 @@
 
 use super::FORMAT;
 use crate::job::{Process, Unreadable};
+use common::conditions::ConditionRow;
 use common::moments;
 use common::ranks;
 use common::summary::Summary;
@@ -10,8 +11,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The keys, in the order of [`About::entries`].
-const KEYS: [&str; 4] =
-    ["scorep-nccl.format", "scorep-nccl.process", "scorep-nccl.communicators", "scorep-nccl.summary"];
+const KEYS: [&str; 5] = [
+    "scorep-nccl.format",
+    "scorep-nccl.process",
+    "scorep-nccl.communicators",
+    "scorep-nccl.summary",
+    "scorep-nccl.conditions",
+];
 
 /// A communicator as the process made it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +45,8 @@ pub struct About {
     pub communicators: Vec<MadeCommunicator>,
     /// Its summary, where there is one.
     pub summary: Option<Summary>,
+    /// What it had of its host, in the order of time; empty where that was not recorded. Times are those of its clock.
+    pub conditions: Vec<ConditionRow>,
 }
 
 impl About {
@@ -52,11 +60,12 @@ impl About {
             serde_json::to_string(&self.process)?,
             serde_json::to_string(&self.communicators)?,
             serde_json::to_string(&self.summary)?,
+            serde_json::to_string(&self.conditions)?,
         ];
         Ok(KEYS.iter().zip(values).map(|(key, value)| KeyValue::new((*key).to_owned(), value)).collect())
     }
 
-    /// Reads the footer of a file, without the summary.
+    /// Reads the footer of a file, without the summary and the conditions.
     ///
     /// # Errors
     /// An entry is missing or damaged, or the format is newer.
@@ -86,7 +95,7 @@ impl About {
         if let Some(number) = numbers.into_iter().find(|&number| !ranks::are_possible(number)) {
             return Err(wrong(file, KEYS[2], ranks::refusal(number)));
         }
-        Ok(Self { process, communicators, summary: None })
+        Ok(Self { process, communicators, summary: None, conditions: vec![] })
     }
 
     /// Reads the summary of a file; `None` where it has none.
@@ -99,6 +108,18 @@ impl About {
             Some((field, cause)) => Err(wrong(file, KEYS[3], format!("{field}: {cause}"))),
             None => Ok(summary),
         }
+    }
+
+    /// Reads the conditions of a file's process; none where an older version has made the file.
+    ///
+    /// # Errors
+    /// The entry is damaged.
+    pub(super) fn conditions(metadata: &FileMetaData, file: &str) -> Result<Vec<ConditionRow>, Unreadable> {
+        let mut entries = metadata.key_value_metadata().into_iter().flatten();
+        let Some(value) = entries.find(|it| it.key == KEYS[4]).and_then(|it| it.value.as_deref()) else {
+            return Ok(vec![]);
+        };
+        serde_json::from_str(value).map_err(|error| wrong(file, KEYS[4], error.to_string()))
     }
 }
 

@@ -4,6 +4,7 @@ use super::assembly::{assemble, by_rank};
 use super::rows::{FileRows, footer};
 use super::{About, FILE};
 use crate::job::{Job, OperationTables, ProcessOperations, Unreadable};
+use common::conditions::ConditionRow;
 use common::summary::Summary;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,6 +89,12 @@ impl Tables {
 impl OperationTables for Tables {
     fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
         Ok(Box::new(FileRows::open(self.files.get(process).ok_or_else(|| unknown(process))?)?))
+    }
+
+    fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
+        let file = self.files.get(process).ok_or_else(|| unknown(process))?;
+        let (_, metadata) = footer(file)?;
+        About::conditions(metadata.file_metadata(), &file.display().to_string())
     }
 }
 

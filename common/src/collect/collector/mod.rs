@@ -14,6 +14,7 @@ use crate::collect::course::{Course, Round};
 use crate::collect::question::{self, Question};
 use crate::collect::round;
 use crate::collect::standstill;
+use crate::conditions::absence;
 use crate::event::{self, TimingOptions};
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
@@ -104,6 +105,7 @@ impl Collector {
 
     fn run(mut self) {
         standstill::is_here();
+        absence::is_here();
         let mut idle = 0;
         let mut callbacks = 0;
         let mut begun = Instant::now();
@@ -130,12 +132,15 @@ impl Collector {
                 begun = Instant::now();
                 if events < PLENTY / 2 {
                     self.recorder.bell.wait(pause);
+                    absence::slept(pause, begun.elapsed());
                 }
             } else {
                 self.recorder.asleep.store(true, Ordering::SeqCst);
                 // events recorded before `asleep` was set woke nobody: this round takes them in now, not a second later
                 self.round(false);
+                let since = Instant::now();
                 self.recorder.bell.wait(SLEEP);
+                absence::slept(SLEEP, since.elapsed());
                 self.recorder.asleep.store(false, Ordering::Relaxed);
             }
         }

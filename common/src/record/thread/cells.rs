@@ -3,8 +3,8 @@
 use super::ThreadCell;
 #[cfg(not(loom))]
 use super::at_hand;
-use crate::base::cancel;
 use crate::base::sync::{AtomicPtr, Ordering};
+use crate::base::{cancel, own_thread};
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -166,6 +166,7 @@ impl ThreadCell {
         let found = Self::all().find(|cell| free(cell)).inspect(|cell| cell.begin_anew()).or_else(Self::make);
         if let Some(cell) = found {
             cell.thread.store(THREADS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+            cell.system_id.store(u32::try_from(own_thread::number()).unwrap_or(0), Ordering::Relaxed);
             cell.now();
         }
         found

@@ -102,6 +102,8 @@ pub struct ThreadCell {
     number: AtomicU32,
     /// Place of the thread in the order of first callbacks, from 1 on.
     thread: AtomicU32,
+    /// The system's number of the thread; 0 before its first callback.
+    system_id: AtomicU32,
 }
 
 /// Set when the kernel cannot fence other threads, so that callbacks must fence themselves.
@@ -142,6 +144,16 @@ impl ThreadCell {
     /// Returns the thread's place in the order of first callbacks, from 1 on.
     pub fn thread(&self) -> u32 {
         self.thread.load(Ordering::Relaxed)
+    }
+
+    /// Returns the system's number of the thread, which may have ended since.
+    pub fn system_id(&self) -> Option<u32> {
+        Some(self.system_id.load(Ordering::Relaxed)).filter(|&thread| thread != 0)
+    }
+
+    /// Returns whether the thread has enqueued operations.
+    pub fn has_launched(&self) -> bool {
+        self.enqueued_ops.get() > 0
     }
 
     /// Reads the clock and returns its ticks.

@@ -8,6 +8,7 @@ use super::memory::Memory;
 use super::order::ReadOrder;
 use super::seen::FileNumbers;
 use super::strings::RecordedStrings;
+use common::conditions::{self, ConditionRow};
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
@@ -77,6 +78,7 @@ impl RecordWriter {
             *is_over = renewed.is_err();
             return renewed.map(|()| dropped);
         }
+        let mono0 = head.mono0;
         let introductions = &*communicators;
         let words = LineWords::new(strings, introductions);
         let mut introduced = Vec::new();
@@ -100,6 +102,11 @@ impl RecordWriter {
                 }
                 Ok(())
             })?;
+            // behind the callbacks: readers need neither in the order of the other
+            for row in conditions::take_new() {
+                let row = ConditionRow { until: row.until.saturating_sub(mono0), ..row };
+                writeln!(out, r#"{{"t":{},"tid":1,"cb":"conditions","row":{}}}"#, row.until, row.json())?;
+            }
             if let Some(time) = span.end {
                 writeln!(out, r#"{{"t":{time},"tid":1,"cb":"end"}}"#)?;
             }

@@ -66,6 +66,7 @@ impl WhatIf<'_> {
                 gain_us,
                 when,
                 why: self.why(division, &group.gpus, &out, pauses_alone),
+                causes: None,
             });
         }
         let together_us =

@@ -91,6 +91,7 @@ impl Pauses {
             step: u64::from(step),
             excess_us: excess / 1e3,
             cost_us: None,
+            cause: None,
         };
         let mut events: Vec<StragglerPause> = others()
             .flat_map(|(&gpu, steps)| steps.iter().map(move |(&step, &excess)| event(gpu, step, excess)))

@@ -29,6 +29,7 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         gain_us: Some(0.93 * EXCESS_US),
         when: CostsWhen::Always,
         why: Some(LateCause::Gpu),
+        causes: None,
     };
     let gpus_in_row = groups.ranks.div_ceil(256);
     let of_row = |row: usize| (0..STEPS as usize).map(move |step| (row, step));
@@ -46,7 +47,13 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         jitter_us: Some(0.012 * STEP_US),
         compared: groups.ranks as u64,
         ranks: (0..groups.ranks).map(rank).collect(),
-        events: vec![StragglerPause { gpu: 0, step: 31, excess_us: 0.3 * STEP_US, cost_us: Some(0.29 * STEP_US) }],
+        events: vec![StragglerPause {
+            gpu: 0,
+            step: 31,
+            excess_us: 0.3 * STEP_US,
+            cost_us: Some(0.29 * STEP_US),
+            cause: None,
+        }],
         event_count: 1,
         event_ranks: 1,
         events_us: 0.29 * STEP_US / STEPS as f64,

@@ -1,6 +1,7 @@
 //! What a step gains: a bar for each rank or group that stands out, and own excess by node.
 
 use super::super::names::ReportNames;
+use super::super::sentences::causes;
 use super::super::units::{TimeUnit, UNKNOWN, count, counted, known, part_of, share, time};
 use super::draw::{Area, Chart, Px, Scale, across, bars_beside, margin};
 use super::strip::{SMALL, Strip};
@@ -92,6 +93,7 @@ fn table(stragglers: &Stragglers, names: &ReportNames<'_>) -> PageTable {
             format!("{}{more}", gpus.join(", ")),
             when(&one.when),
             why(one.why).to_owned(),
+            cause(one),
             known(one.gain_us, time),
             known(one.gain_us.filter(|_| stragglers.step_us > 0.0), |us| share(us / stragglers.step_us)),
             time(one.own_us),
@@ -101,8 +103,8 @@ fn table(stragglers: &Stragglers, names: &ReportNames<'_>) -> PageTable {
         ]
     };
     let columns =
-        ["name", "what", "GPUs", "when", "why", "gain", "of a step", "own time", "beyond peers", "peers", "z"];
-    PageTable::new("Ranks and groups that stand out", &columns, 5, stragglers.found.iter().map(row)).without_unknown()
+        ["name", "what", "GPUs", "when", "why", "cause", "gain", "of a step", "own time", "beyond peers", "peers", "z"];
+    PageTable::new("Ranks and groups that stand out", &columns, 6, stragglers.found.iter().map(row)).without_unknown()
 }
 
 fn group(group: RankGroup) -> &'static str {
@@ -129,6 +131,15 @@ fn why(why: Option<LateCause>) -> &'static str {
         Some(LateCause::Host) => "calls come late",
         Some(LateCause::Gpu) => "the GPU is late",
         None => UNKNOWN,
+    }
+}
+
+/// Names the condition that explains most.
+fn cause(one: &Straggler) -> String {
+    match one.causes.as_deref() {
+        None => UNKNOWN.into(),
+        Some([]) => "none seen".into(),
+        Some([first, ..]) => causes::name(first.kind).into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{count, counted, part_of, share, time};
+use super::causes;
 use super::sums;
 use super::words::{absent, capital};
 use crate::analysis::stragglers::RESOLVED_US;
@@ -68,23 +69,37 @@ fn somebody(report: &Report, stragglers: &Stragglers, found: &[Straggler]) -> Ve
     for straggler in found.iter().take(NAMED) {
         text += " ";
         text += &excess(report, stragglers, straggler, found.len() > 1);
+        if found.len() > 1 {
+            text += &behind(&causes::causes(straggler));
+        }
     }
     let first = &found[0];
     let when = when(first.when);
-    let why = first.why.map_or("", why);
+    let why = first.why.map_or("", why).to_owned();
+    let why = if found.len() > 1 { why } else { format!("{why}{}", behind(&causes::causes(first))).trim().to_owned() };
     let next = match first.why {
         Some(LateCause::Host) => "Look at its host: processors, data loading, other processes.",
         Some(LateCause::Gpu) => "Look at its GPU: clocks, temperature, power, its share of the data.",
         None => "Look at its share of the work first, then at its host and its GPU.",
     };
-    let next = if found.len() > 1 { next.replacen("its", "their", 2) } else { next.into() };
+    let seen = first.causes.as_deref().and_then(<[_]>::first).filter(|_| found.len() == 1);
+    let next = match seen {
+        Some(cause) => causes::next(cause.kind).into(),
+        None if found.len() > 1 => next.replacen("its", "their", 2),
+        None => next.to_owned(),
+    };
     let verdict = if gain.is_none_or(|gain| gain >= MUCH) { AnswerVerdict::Bad } else { AnswerVerdict::Look };
     if !why.is_empty() {
         text += &format!(" {why}");
     }
     text += &format!(" {next}");
     text += &pauses(report, stragglers, " ");
-    Verdicted { verdict, text, gain_us, gain, when, why: why.into(), next }
+    Verdicted { verdict, text, gain_us, gain, when, why, next }
+}
+
+/// Returns a sentence as it follows another one.
+fn behind(sentence: &str) -> String {
+    if sentence.is_empty() { String::new() } else { format!(" {sentence}") }
 }
 
 /// Says by how much somebody's own time is longer.

@@ -1,5 +1,6 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
+pub(super) mod causes;
 mod clocks;
 mod early;
 mod late;

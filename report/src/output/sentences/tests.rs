@@ -50,6 +50,7 @@ fn found(place: usize, excess_us: f64, gain_us: Option<f64>) -> Straggler {
         gain_us,
         when: CostsWhen::Always,
         why: None,
+        causes: None,
     }
 }
 
@@ -117,7 +118,7 @@ fn late_names_nobody_where_nobody_stands_out() {
 fn one_pause_is_no_slow_rank() {
     let mut report = with(vec![], None);
     let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
-    stragglers.events = vec![StragglerPause { gpu: 3, step: 80, excess_us: 5e6, cost_us: None }];
+    stragglers.events = vec![StragglerPause { gpu: 3, step: 80, excess_us: 5e6, cost_us: None, cause: None }];
     (stragglers.event_count, stragglers.event_ranks, stragglers.events_us) = (1, 1, 5e6 / 57.0);
     assert_eq!(late(&report), "Rank 3 paused once, for 5.00 s, in step 80. No rank stands out otherwise.");
     let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };

@@ -4,6 +4,7 @@ use super::super::Chapter;
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::resolved::{NOT_RESOLVED, is_resolved, resolved};
+use super::super::sentences::causes;
 use super::super::sheet::ReportTable;
 use super::super::units::{bytes, count, known, part_of, share, time};
 use crate::answer::{Late, RankLate, RankLaunches, RankOwn, Report, StragglerPause, Stragglers, WorstOperation};
@@ -37,6 +38,7 @@ pub(in crate::output) fn events<'a>(
         .column("step", "step", |row| row.step, count)
         .column("longer than usual", "excess_us", |row| row.excess_us, time)
         .column("step longer by", "cost_us", |row| row.cost_us, time)
+        .column("cause", "cause", |row| row.cause.map(causes::name), str::to_owned)
         .without(["step longer by"])
 }
 

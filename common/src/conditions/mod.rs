@@ -1,0 +1,99 @@
+//! The conditions of the process while it runs: the processor time, waits and limits that it has of its host, from which
+//! the report takes the causes of late ranks (`NCCL_SCOREP_CONDITIONS`).
+//!
+//! A thread of its own reads /proc once a second, and less often where that takes more than 0.1 % of a processor. Nothing
+//! waits for this thread. Rows go to the summary and to the recording.
+
+pub(crate) mod absence;
+mod cgroup;
+mod host;
+mod near;
+mod row;
+mod series;
+mod system_file;
+mod threads;
+
+use crate::base::{lock, log, own_thread, pause, shortage};
+use crate::clock::monotonic;
+use crate::config::Settings;
+use crate::origin;
+use host::{Host, processor_time};
+pub use row::{ConditionRow, HostCondition};
+pub use series::ConditionSeries;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Shortest time between two looks.
+const PERIOD: Duration = Duration::from_secs(1);
+/// How many times its processor time a look is apart from the next one.
+const THRIFT: u32 = 1000;
+/// Most rows of a summary: ten thousand summaries are read together.
+const OF_SUMMARY: usize = 64;
+/// Most rows that wait for the recording's next part.
+const OF_RECORDING: usize = 4096;
+
+/// The rows since the process began.
+static ALL: Mutex<ConditionSeries> = Mutex::new(ConditionSeries::new());
+/// The rows that the recording has not taken yet.
+static NEW: Mutex<ConditionSeries> = Mutex::new(ConditionSeries::new());
+/// Whether a recording takes them.
+static IS_RECORDED: AtomicBool = AtomicBool::new(false);
+
+/// Begins to look, if that is wanted and there is a place for the rows. Called once, before the first event.
+pub(crate) fn begin(settings: &Settings) {
+    // a replay's operations had other conditions
+    let has_reader = settings.summary.is_some() || settings.record.is_some();
+    if !settings.conditions || !has_reader || origin::is_recorded() {
+        return;
+    }
+    IS_RECORDED.store(settings.record.is_some(), Ordering::Relaxed);
+    let guarded = || {
+        if catch_unwind(AssertUnwindSafe(watch)).is_err() {
+            log::warn("a fault in the reading of the process' conditions was stopped; they are not read from here on");
+        }
+    };
+    if let Err(error) = own_thread::spawn("scorep-nccl-con", guarded) {
+        log::warn(&format!("no thread for the process' conditions ({error}): late ranks have no causes"));
+    }
+}
+
+/// Returns the rows since the process began: at most 64, of equal length but the last.
+pub fn rows() -> Vec<ConditionRow> {
+    lock::hold(&ALL).map(|series| series.rows().to_vec()).unwrap_or_default()
+}
+
+/// Returns the rows since this was called last, for the recording.
+pub fn take_new() -> Vec<ConditionRow> {
+    let Some(mut new) = lock::hold(&NEW) else { return vec![] };
+    std::mem::replace(&mut *new, ConditionSeries::new()).into_rows()
+}
+
+/// Runs the thread.
+fn watch() {
+    system_file::take_own_descriptors();
+    let mut host = Host::find();
+    let (mut before, mut since) = (host.counts(), monotonic());
+    let mut period = PERIOD;
+    loop {
+        pause::pause(period);
+        if shortage::is_out_of_memory() {
+            own_thread::stop();
+        }
+        let begun = processor_time();
+        let (counts, until) = (host.counts(), monotonic());
+        let row =
+            ConditionRow { until, length_us: until.saturating_sub(since) / 1000, host: host.between(&before, &counts) };
+        (before, since) = (counts, until);
+        if let Some(mut all) = lock::hold(&ALL) {
+            all.add(&row, OF_SUMMARY);
+        }
+        if IS_RECORDED.load(Ordering::Relaxed)
+            && let Some(mut new) = lock::hold(&NEW)
+        {
+            new.add(&row, OF_RECORDING);
+        }
+        period = PERIOD.max(processor_time().saturating_sub(begun).saturating_mul(THRIFT));
+    }
+}

@@ -1,0 +1,101 @@
+//! The threads that NCCL's plugin is called on: how long they ran, and how long they were ready and had no processor.
+
+use super::system_file::{path, read};
+use crate::record::thread::ThreadCell;
+use std::collections::BTreeMap;
+
+/// Most threads of each kind that are looked at.
+const MOST: usize = 16;
+
+/// What the system has counted of a thread since it began, nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ThreadTimes {
+    pub(super) running: u64,
+    pub(super) waiting: u64,
+}
+
+/// Threads by their ids, with what is counted of them.
+pub(super) type ThreadsByKind = [BTreeMap<u32, ThreadTimes>; 2];
+
+/// Reads the times of the launching threads and of NCCL's own.
+pub(super) fn look() -> ThreadsByKind {
+    let mut found = ThreadsByKind::default();
+    for cell in ThreadCell::all() {
+        let Some(thread) = cell.system_id() else { continue };
+        let of_kind = &mut found[usize::from(!cell.has_launched())];
+        if of_kind.len() < MOST
+            && let Some(times) = times(thread)
+        {
+            of_kind.insert(thread, times);
+        }
+    }
+    found
+}
+
+/// Returns the times of a thread of this process.
+pub(super) fn times(thread: u32) -> Option<ThreadTimes> {
+    // the application may have ended it: then there is no file
+    let path = path(format!("/proc/self/task/{thread}/schedstat"))?;
+    of_schedstat(read(&path, &mut [0; 128])?)
+}
+
+fn of_schedstat(text: &str) -> Option<ThreadTimes> {
+    let mut numbers = text.split_ascii_whitespace().map(str::parse);
+    let [running, waiting] = [numbers.next()?.ok()?, numbers.next()?.ok()?];
+    Some(ThreadTimes { running, waiting })
+}
+
+/// Returns by how much the times of threads have grown that were there at both looks, summed, microseconds; `None` if there
+/// was no such thread.
+pub(super) fn grown(before: &BTreeMap<u32, ThreadTimes>, now: &BTreeMap<u32, ThreadTimes>) -> Option<ThreadTimes> {
+    let both = now.iter().filter_map(|(thread, now)| Some((before.get(thread)?, now)));
+    both.fold(None, |sum: Option<ThreadTimes>, (before, now)| {
+        let sum = sum.unwrap_or_default();
+        Some(ThreadTimes {
+            running: sum.running + now.running.saturating_sub(before.running) / 1000,
+            waiting: sum.waiting + now.waiting.saturating_sub(before.waiting) / 1000,
+        })
+    })
+}
+
+/// Returns the numbers of the processors that a thread may run on.
+pub(super) fn processors(thread: u32) -> Option<Vec<u32>> {
+    let mut mask = [0_u8; 1024];
+    let thread = libc::pid_t::try_from(thread).ok()?;
+    // SAFETY: the kernel writes at most so many bytes into the mask, and returns how many.
+    let length = unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, mask.len(), mask.as_mut_ptr()) };
+    let mask = mask.get(..usize::try_from(length).ok()?)?;
+    let of_byte = |(place, byte): (u32, &u8)| {
+        let byte = *byte;
+        (0..8).filter(move |bit| byte >> bit & 1 != 0).map(move |bit| place * 8 + bit)
+    };
+    Some((0..).zip(mask).flat_map(of_byte).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_grow_by_those_that_were_there_before() {
+        assert_eq!(
+            of_schedstat("66086000 56942000 2\n"),
+            Some(ThreadTimes { running: 66_086_000, waiting: 56_942_000 })
+        );
+        assert_eq!([of_schedstat("12"), of_schedstat("a b c"), of_schedstat("")], [None; 3]);
+        let times = |running, waiting| ThreadTimes { running, waiting };
+        let before = BTreeMap::from([(1, times(5_000, 7_000)), (2, times(0, 0))]);
+        let now = BTreeMap::from([(1, times(8_000, 9_000)), (3, times(1 << 40, 0))]);
+        assert_eq!(grown(&before, &now), Some(times(3, 2)));
+        assert_eq!(grown(&BTreeMap::new(), &now), None);
+    }
+
+    #[test]
+    fn the_system_knows_this_thread() {
+        let own = u32::try_from(crate::base::own_thread::number()).unwrap();
+        assert!(times(own).is_some_and(|times| times.running > 0));
+        let allowed = processors(own).unwrap();
+        assert!(!allowed.is_empty() && allowed.is_sorted());
+        assert_eq!(times(u32::MAX), None);
+    }
+}

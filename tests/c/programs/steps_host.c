@@ -1,0 +1,96 @@
+/* A rank of a job of steps in real time, as the plugin sees it: it computes on its processor, then calls an all-reduce, which ends when
+ * the last rank has begun. Several processes are the ranks of one communicator and meet in a shared file. So whatever delays one of them
+ * delays all, as in a training.
+ *
+ * steps_host LIBRARY VERSION RANKS RANK SHARED_FILE STEPS CALLS WORK_US SLEEP_US WAIT
+ *
+ * WORK_US: computation before each call, in microseconds of a processor that nobody else uses. SLEEP_US: a sleep of this rank before the
+ * first call of each step. WAIT: `spin`, as CUDA waits by default, or `sleep`. */
+#include "../nccl/ways.h"
+#include <fcntl.h>
+#include <sched.h>
+
+enum { PLACES = 1 << 16 };
+
+/* Ranks that have come to each call. */
+static _Atomic unsigned *arrived;
+
+/* How often the work's loop goes round in a microsecond, the same for all ranks: the first one finds it out. */
+static _Atomic unsigned *pace;
+
+static void work(unsigned long rounds) {
+  volatile unsigned long sum = 0;
+  for (unsigned long round = 0; round < rounds; round++) sum += round;
+}
+
+static uint64_t stamp(void) { return 1000 + (uint64_t)real_nanoseconds(); }
+
+static void find_pace(void) {
+  uint64_t least = UINT64_MAX;
+  for (int attempt = 0; attempt < 20; attempt++) {
+    uint64_t begun = gpu_clock();
+    work(1000000);
+    uint64_t took = gpu_clock() - begun;
+    if (took < least) least = took;
+  }
+  *pace = (unsigned)(1000000 * 1000ul / least) + 1;
+}
+
+static void wait_for(unsigned place, unsigned ranks, bool spin) {
+  while (arrived[place] < ranks)
+    if (!spin) {
+      struct timespec time = {0, 50000};
+      nanosleep(&time, NULL);
+    }
+}
+
+int main(int count, char **arguments) {
+  check(count == 11, "usage: steps_host LIBRARY VERSION RANKS RANK SHARED_FILE STEPS CALLS WORK_US SLEEP_US WAIT");
+  library_path = arguments[1];
+  take_version(arguments[2]);
+  unsigned ranks = (unsigned)atoi(arguments[3]);
+  rank_of_this_process = atoi(arguments[4]);
+  long steps = atol(arguments[6]), calls = atol(arguments[7]), work_us = atol(arguments[8]), sleep_us = atol(arguments[9]);
+  bool spin = strcasecmp(arguments[10], "spin") == 0;
+  check(steps * calls + 2 <= PLACES, "too many calls");
+  int file = open(arguments[5], O_RDWR | O_CREAT, 0600);
+  check(file >= 0 && ftruncate(file, (PLACES + 1) * sizeof *arrived) == 0, "no shared file");
+  arrived = mmap(NULL, (PLACES + 1) * sizeof *arrived, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  check(arrived != MAP_FAILED, "no shared memory");
+  pace = (_Atomic unsigned *)arrived + PLACES;
+  load();
+  void *context = init_of(0xab, NULL, 1, (int)ranks, rank_of_this_process, &mask_given);
+  struct device device = {context, rank_of_this_process};
+  if (rank_of_this_process == 0) find_pace();
+  arrived[0]++;
+  wait_for(0, ranks, false);
+  unsigned place = 1;
+  for (long step = 0; step < steps; step++) {
+    for (long number = 0; number < calls; number++, place++) {
+      if (number == 0 && sleep_us > 0) {
+        struct timespec time = {sleep_us / 1000000, sleep_us % 1000000 * 1000};
+        nanosleep(&time, NULL);
+      }
+      work((unsigned long)work_us * *pace);
+      struct collective collective = {device, "AllReduce", 1024u << number, NULL};
+      void *group = begin_group(device);
+      call(&collective, group);
+      if (group) state_alone(group, GROUP_END_BEGINS);
+      launch(device, group);
+      struct event event = a_coll();
+      event.sequence = place, event.count = collective.count, event.parent = collective.call;
+      void *operation = start(context, &event);
+      stop(operation);
+      end_group(group);
+      event = a_kernel(operation, 0);
+      event.ptimer = stamp();
+      void *kernel = start(context, &event);
+      arrived[place]++;
+      wait_for(place, ranks, spin);
+      state(kernel, KERNEL_CH_STOP, stamp());
+      stop(kernel);
+    }
+  }
+  finalize(context);
+  return 0;
+}
