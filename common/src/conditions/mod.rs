@@ -6,6 +6,8 @@
 
 pub(crate) mod absence;
 mod cgroup;
+mod gpu_row;
+pub(crate) mod gpus;
 mod host;
 mod near;
 mod row;
@@ -17,6 +19,7 @@ use crate::base::{lock, log, own_thread, pause, shortage};
 use crate::clock::monotonic;
 use crate::config::Settings;
 use crate::origin;
+pub use gpu_row::GpuRow;
 use host::{Host, processor_time};
 pub use row::{ConditionRow, HostCondition};
 pub use series::ConditionSeries;
@@ -41,11 +44,15 @@ static NEW: Mutex<ConditionSeries> = Mutex::new(ConditionSeries::new());
 /// Whether a recording takes them.
 static IS_RECORDED: AtomicBool = AtomicBool::new(false);
 
+/// Returns whether there are rows: they are wanted, and somebody reads them.
+pub(crate) fn are_wanted(settings: &Settings) -> bool {
+    // a replay's operations had other conditions
+    settings.conditions && (settings.summary.is_some() || settings.record.is_some()) && !origin::is_recorded()
+}
+
 /// Begins to look, if that is wanted and there is a place for the rows. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
-    // a replay's operations had other conditions
-    let has_reader = settings.summary.is_some() || settings.record.is_some();
-    if !settings.conditions || !has_reader || origin::is_recorded() {
+    if !are_wanted(settings) {
         return;
     }
     IS_RECORDED.store(settings.record.is_some(), Ordering::Relaxed);
@@ -83,8 +90,12 @@ fn watch() {
         }
         let begun = processor_time();
         let (counts, until) = (host.counts(), monotonic());
-        let row =
-            ConditionRow { until, length_us: until.saturating_sub(since) / 1000, host: host.between(&before, &counts) };
+        let row = ConditionRow {
+            until,
+            length_us: until.saturating_sub(since) / 1000,
+            host: host.between(&before, &counts),
+            gpus: gpus::take(),
+        };
         (before, since) = (counts, until);
         if let Some(mut all) = lock::hold(&ALL) {
             all.add(&row, OF_SUMMARY);

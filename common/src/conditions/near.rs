@@ -1,7 +1,7 @@
 //! The processors near the process' GPUs: those of the NUMA nodes that the GPUs are attached to.
 
+use super::gpus;
 use super::system_file::{path, read};
-use crate::nvlink;
 use std::collections::BTreeSet;
 
 /// The GPUs, and the processors near to any of them.
@@ -14,10 +14,10 @@ pub(super) struct NearGpus {
 impl NearGpus {
     /// Returns how many of these processors are near the GPUs; `None` if no GPU is known, or not its place.
     pub(super) fn count(&mut self, allowed: &[u32]) -> Option<u32> {
-        let gpus = nvlink::gpus();
-        if gpus != self.gpus {
-            self.processors = gpus.iter().filter_map(|bus| local_to(bus)).flatten().collect();
-            self.gpus = gpus;
+        let met = gpus::met();
+        if met != self.gpus {
+            self.processors = met.iter().filter_map(|bus| local_to(bus)).flatten().collect();
+            self.gpus = met;
         }
         let near = allowed.iter().filter(|processor| self.processors.contains(processor)).count();
         (!self.processors.is_empty()).then(|| u32::try_from(near).unwrap_or(u32::MAX))

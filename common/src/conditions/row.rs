@@ -1,5 +1,6 @@
-//! The conditions of a process in an interval: what it had of its host.
+//! The conditions of a process in an interval: its host's and those of its GPUs.
 
+use super::gpu_row::GpuRow;
 use serde::{Deserialize, Serialize};
 
 /// The conditions of a process in an interval. Times are microseconds within it. A figure that the system does not give is
@@ -17,6 +18,9 @@ pub struct ConditionRow {
     /// The host.
     #[serde(flatten)]
     pub host: HostCondition,
+    /// The process' GPUs, as far as NVML has answered in the interval.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<GpuRow>,
 }
 
 /// The host's side of [`ConditionRow`].
@@ -90,8 +94,20 @@ impl ConditionRow {
             until: next.until,
             length_us: self.length_us.saturating_add(next.length_us),
             host: self.host.joined(&next.host, weights),
+            gpus: joined(self.gpus, &next.gpus, weights),
         }
     }
+}
+
+/// Joins the rows of GPUs; one that stands in one of them alone keeps its row.
+fn joined(mut gpus: Vec<GpuRow>, next: &[GpuRow], weights: [f64; 2]) -> Vec<GpuRow> {
+    for next in next {
+        match gpus.iter_mut().find(|gpu| gpu.bus == next.bus) {
+            Some(gpu) => *gpu = gpu.followed_by(next, weights),
+            None => gpus.push(next.clone()),
+        }
+    }
+    gpus
 }
 
 impl HostCondition {
@@ -134,6 +150,7 @@ mod tests {
             until,
             length_us: 1_000,
             host: HostCondition { waiting_us: waiting, mhz, processors, ..HostCondition::default() },
+            gpus: vec![],
         };
         let joined = row(1, Some(3), Some(1000.0), Some(8)).followed_by(&row(2, Some(4), Some(3000.0), Some(1)));
         assert_eq!(joined, ConditionRow { length_us: 2_000, ..row(2, Some(7), Some(2000.0), Some(1)) });

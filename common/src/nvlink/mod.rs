@@ -1,7 +1,7 @@
 //! Bytes over NVLink, as NVML counts them on the process' GPUs while it runs (`NCCL_SCOREP_NVLINK`), beside those that
 //! NCCL's operations should have moved; and the rate over PCIe and the bytes of the node's network adapters.
 //!
-//! A thread of its own calls NVML, once a second. Nobody waits for it without a deadline, since a call of NVML's may
+//! A thread of its own calls NVML, once a second. The same thread reads the GPUs' conditions ([`conditions`]). Nobody waits for it without a deadline, since a call of NVML's may
 //! hang where a GPU has failed. NVML counts all traffic of a GPU, of all processes.
 
 mod bytes;
@@ -19,7 +19,7 @@ use crate::hardware::nics::{self, SYSFS};
 use crate::hardware::nvml::Nvml;
 use crate::launch::gate::Gate;
 use crate::sums::run_sums::{CommunicatorRank, MovedBytes, OverNvlink};
-use crate::{links, origin};
+use crate::{conditions, links, origin};
 pub use bytes::{AbsenceReason, AdapterBytes, GpuBytes, PcieRate};
 use crossbeam_queue::ArrayQueue;
 pub(crate) use rates::{rates, want as want_rates};
@@ -65,22 +65,31 @@ static GATE: LazyLock<Gate> = LazyLock::new(Gate::default);
 static SUMS: Ways<AtomicU64> = Ways { sent: AtomicU64::new(0), received: AtomicU64::new(0) };
 /// Set while the thread runs.
 static RUNS: AtomicBool = AtomicBool::new(false);
+/// Whether it reads bytes.
+static COUNTS: AtomicBool = AtomicBool::new(false);
+/// Whether it reads the GPUs' conditions.
+static WATCHES: AtomicBool = AtomicBool::new(false);
 /// Set at the end of the measurement.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Begins to read, if it is wanted. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
     // a replay's operations have moved nothing on this machine
-    if !settings.nvlink || origin::is_recorded() {
+    let (counts, watches) = (settings.nvlink && !origin::is_recorded(), conditions::are_wanted(settings));
+    if !counts && !watches {
         return;
     }
-    // the first word, for whoever asks before NVML has answered
-    publish(NvlinkReading::without("NVML has not answered yet"));
+    COUNTS.store(counts, Ordering::Relaxed);
+    WATCHES.store(watches, Ordering::Relaxed);
+    if counts {
+        // the first word, for whoever asks before NVML has answered
+        publish(NvlinkReading::without("NVML has not answered yet"));
+    }
     RUNS.store(true, Ordering::Relaxed);
     let guarded = || {
         if catch_unwind(AssertUnwindSafe(watch)).is_err() {
             log::warn(
-                "a fault in the reading of NVLink's counters was stopped; they are not read from here on, all else goes on",
+                "a fault in the reading of NVML's figures was stopped; they are not read from here on, all else goes on",
             );
             set_old(true);
         }
@@ -89,8 +98,10 @@ pub(crate) fn begin(settings: &Settings) {
     if let Err(error) = own_thread::spawn("scorep-nccl-nvl", guarded) {
         RUNS.store(false, Ordering::Relaxed);
         let why = format!("no thread to ask NVML with ({error})");
-        log::warn(&format!("{why}: NVLink's counters are not read"));
-        publish(NvlinkReading::without(&why));
+        log::warn(&format!("{why}: NVML's figures are not read"));
+        if counts {
+            publish(NvlinkReading::without(&why));
+        }
     }
 }
 
@@ -98,6 +109,9 @@ pub(crate) fn begin(settings: &Settings) {
 pub(crate) fn open(rank: Option<CommunicatorRank>) {
     let runs = RUNS.load(Ordering::Relaxed);
     let is_new = (runs || links::are_wanted()) && gpus::note(rank);
+    if is_new {
+        conditions::gpus::meet(gpus::all());
+    }
     if runs && is_new {
         // its counters' zero should lie before its first operation
         BELL.ring();
@@ -122,9 +136,9 @@ pub(crate) fn close(rank: CommunicatorRank) -> Option<String> {
     gpu
 }
 
-/// Reads once more, and waits for it a little.
+/// Reads the bytes once more, and waits for it a little.
 pub(crate) fn last() {
-    if !RUNS.load(Ordering::Relaxed) {
+    if !RUNS.load(Ordering::Relaxed) || !COUNTS.load(Ordering::Relaxed) {
         return;
     }
     // who has not answered since the last order is not waited for a second time
@@ -189,6 +203,10 @@ fn watch() {
         let Some(_inside) = GATE.enter() else { return };
         Nvml::open()
     };
+    let counts = COUNTS.load(Ordering::Relaxed);
+    if nvml.is_err() && !counts {
+        return;
+    }
     let mut watched: Vec<WatchedGpu> = vec![];
     let mut adapters = Adapters::default();
     let begun = Instant::now();
@@ -206,9 +224,18 @@ fn watch() {
                     watched.push(WatchedGpu::new(nvml, bus));
                 }
             }
-            watched.iter_mut().for_each(|gpu| gpu.read(nvml));
+            if WATCHES.load(Ordering::Relaxed) {
+                watched.iter().for_each(|gpu| gpu.watch(nvml));
+            }
+            if counts {
+                watched.iter_mut().for_each(|gpu| gpu.read(nvml));
+            }
         }
         drop(inside);
+        if !counts {
+            BELL.wait(next.saturating_duration_since(Instant::now()));
+            continue;
+        }
         adapters.read(nics::read(Path::new(SYSFS)));
         let why = match &nvml {
             Err(why) => Some(AbsenceReason(why.clone())),

@@ -4,7 +4,7 @@ use super::bytes::{AbsenceReason, AdapterBytes, GpuBytes, PcieRate};
 use crate::hardware::nics::Nic;
 use crate::hardware::nvml::{Nvml, NvmlGpu, Refusal};
 use crate::hardware::{Forward, Ways};
-use crate::links;
+use crate::{conditions, links};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -46,6 +46,13 @@ impl WatchedGpu {
 
     pub(super) fn is_at(&self, bus: &str) -> bool {
         self.bus == bus
+    }
+
+    /// Reads the GPU's condition.
+    pub(super) fn watch(&self, nvml: &Nvml) {
+        if let Ok(gpu) = &self.found {
+            conditions::gpus::note(&self.bus, nvml.condition(gpu));
+        }
     }
 
     /// Reads the counters of NVLink.
