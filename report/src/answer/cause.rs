@@ -23,11 +23,21 @@ pub enum CauseKind {
     /// Its launching threads neither run nor wait for a processor: they sleep, or wait for a lock, input or another
     /// process. A share of the time.
     Blocked,
+    /// The clock of its GPU is slow, since a temperature is at its limit, MHz.
+    GpuHot,
+    /// The clock of its GPU is slow, since the power is at its limit, MHz.
+    GpuPower,
+    /// The clock of its GPU is slow, since the power supply asks for it, MHz.
+    GpuBrake,
+    /// The clock of its GPU is slow for another reason, MHz.
+    GpuClock,
+    /// Its GPU takes longer with the clock of its peers' GPUs: it has more work. The clock, MHz.
+    GpuWork,
 }
 
 impl CauseKind {
     /// All of them: of two that explain equally much, the earlier one makes the later one.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Stopped,
         Self::Throttled,
         Self::Memory,
@@ -36,7 +46,17 @@ impl CauseKind {
         Self::Processor,
         Self::HostClock,
         Self::Blocked,
+        Self::GpuHot,
+        Self::GpuPower,
+        Self::GpuBrake,
+        Self::GpuClock,
+        Self::GpuWork,
     ];
+
+    /// Returns whether it is a condition of the GPU, and not of the host.
+    pub fn is_of_gpu(self) -> bool {
+        self >= Self::GpuHot
+    }
 }
 
 /// A condition in which a rank differs from its peers.

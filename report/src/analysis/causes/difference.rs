@@ -1,7 +1,7 @@
 //! The differences between a rank's conditions and its peers', and how much of its extra time each explains.
 
 use super::profile::Profile;
-use crate::answer::{CauseKind, SeenCause, Straggler};
+use crate::answer::{CauseKind, LateCause, SeenCause, Straggler};
 
 /// Part of the extra time that a cause explains at least.
 const GOOD_PART: f64 = 0.3;
@@ -9,86 +9,123 @@ const GOOD_PART: f64 = 0.3;
 const EQUALLY: f64 = 0.3;
 /// Part of a pause that a cause explains at least.
 const OF_PAUSE: f64 = 0.5;
-/// How many times the peers' own range a value lies above their median at least.
+/// How many times the peers' own range a value lies beyond their median at least.
 const OUTSIDE: f64 = 2.0;
+/// The range of peers that are alike, as a part of their median.
+const ALIKE: f64 = 0.01;
 /// Microseconds that a page fault with input takes, where nothing better is known: a read of a fast disk.
 const FAULT_US: f64 = 100.0;
+/// Share of the time for which a limit holds a GPU's clock down more than those of its peers, from which on it is the reason
+/// for a slow clock.
+const HELD: f64 = 0.05;
+
+/// A condition as it is compared.
+struct Compared {
+    kind: CauseKind,
+    value: fn(&Profile) -> Option<f64>,
+    /// 1 where more of it makes late, -1 where less does.
+    sign: f64,
+}
+
+/// The conditions that are compared, in the order of [`CauseKind::ALL`].
+const COMPARED: [Compared; 9] = [
+    Compared { kind: CauseKind::Stopped, value: |it| it.stopped, sign: 1.0 },
+    Compared { kind: CauseKind::Throttled, value: |it| it.throttled, sign: 1.0 },
+    Compared { kind: CauseKind::Memory, value: |it| it.major_faults, sign: 1.0 },
+    Compared { kind: CauseKind::Stolen, value: |it| it.stolen, sign: 1.0 },
+    Compared { kind: CauseKind::Affinity, value: |it| it.processors, sign: -1.0 },
+    Compared { kind: CauseKind::Processor, value: |it| it.waiting, sign: 1.0 },
+    Compared { kind: CauseKind::HostClock, value: |it| it.mhz, sign: -1.0 },
+    Compared { kind: CauseKind::Blocked, value: Profile::blocked, sign: 1.0 },
+    Compared { kind: CauseKind::GpuClock, value: |it| it.sm_mhz, sign: -1.0 },
+];
 
 /// Returns the conditions in which a rank differs from its peers, those that explain most of its extra time first.
 pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, step_us: f64) -> Vec<SeenCause> {
     // pauses are in no median, and in the gain
-    let excess_us = straggler.excess_us.max(straggler.gain_us.unwrap_or(0.0));
-    if excess_us <= 0.0 {
+    let extra_us = straggler.excess_us.max(straggler.gain_us.unwrap_or(0.0));
+    if extra_us <= 0.0 {
         return vec![];
     }
-    let candidate = |kind: CauseKind| {
-        let (value, sign) = value_of(kind);
-        let own_value = value(own)?;
-        let mut values: Vec<f64> = peers.iter().filter_map(value).collect();
-        values.sort_by(f64::total_cmp);
-        let (least, most) = (*values.first()?, *values.last()?);
-        let usual = values[values.len() / 2].midpoint(values[(values.len() - 1) / 2]);
-        let range = if sign > 0.0 { most - usual } else { usual - least };
-        // two peers' range is chance: at least a hundredth of their value
-        let is_outside = sign * (own_value - usual) > OUTSIDE * range.max(usual.abs() * 0.01);
-        let effect = effect(kind, own, own_value, usual, straggler, step_us);
-        (is_outside && effect >= GOOD_PART * excess_us).then_some(SeenCause {
-            kind,
-            effect_us: effect.min(excess_us),
-            own: own_value,
-            peers: usual,
-        })
+    let is_possible = |kind: CauseKind| match straggler.why {
+        Some(LateCause::Host) => !kind.is_of_gpu(),
+        Some(LateCause::Gpu) => kind.is_of_gpu(),
+        None => true,
     };
-    let mut found: Vec<SeenCause> = CauseKind::ALL.into_iter().filter_map(candidate).collect();
-    let is = |found: &[SeenCause], kind| found.iter().any(|it: &SeenCause| it.kind == kind);
-    // the wait for a processor is the effect of a narrow affinity, and not another cause
-    if is(&found, CauseKind::Affinity) {
+    let candidate = |&Compared { kind, value, sign }: &Compared| {
+        let own_value = value(own)?;
+        let [usual, range] = usual(peers, value, sign)?;
+        let is_outside = sign * (own_value - usual) > OUTSIDE * range.max(usual.abs() * ALIKE);
+        let effect = match kind {
+            CauseKind::Memory => (own_value - usual) * step_us / 1e6 * FAULT_US,
+            // fewer processors cost as long as the threads wait for one
+            CauseKind::Affinity => own.waiting.unwrap_or(0.0) * step_us,
+            CauseKind::HostClock | CauseKind::GpuClock => straggler.own_us * (1.0 - own_value / usual),
+            _ => (own_value - usual) * step_us,
+        };
+        let kind = if kind == CauseKind::GpuClock { reason(own, peers) } else { kind };
+        let seen = SeenCause { kind, effect_us: effect.min(extra_us), own: own_value, peers: usual };
+        (is_outside && effect >= GOOD_PART * extra_us).then_some(seen)
+    };
+    let mut found: Vec<SeenCause> = COMPARED.iter().filter(|it| is_possible(it.kind)).filter_map(candidate).collect();
+    // the wait for a processor is the effect of few processors, and not another cause
+    if found.iter().any(|it| it.kind == CauseKind::Affinity) {
         found.retain(|it| it.kind != CauseKind::Processor);
     }
     let most = found.iter().map(|it| it.effect_us).fold(0.0, f64::max);
-    let rank = |it: &SeenCause| if it.effect_us >= most - EQUALLY * excess_us { 0 } else { 1 };
+    let is_behind = |it: &SeenCause| it.effect_us < most - EQUALLY * extra_us;
     found.sort_by(|one, other| {
-        let by_effect =
-            || if rank(one) == 0 { one.kind.cmp(&other.kind) } else { other.effect_us.total_cmp(&one.effect_us) };
-        rank(one).cmp(&rank(other)).then_with(by_effect)
+        let of_both = || match is_behind(one) {
+            true => other.effect_us.total_cmp(&one.effect_us),
+            false => one.kind.cmp(&other.kind),
+        };
+        is_behind(one).cmp(&is_behind(other)).then_with(of_both)
     });
+    if found.is_empty() && straggler.why == Some(LateCause::Gpu) {
+        found.extend(work(own, peers, extra_us));
+    }
     found
 }
 
-/// Returns how a condition is read, and 1 where more of it makes late, -1 where less does.
-fn value_of(kind: CauseKind) -> (fn(&Profile) -> Option<f64>, f64) {
-    match kind {
-        CauseKind::Stopped => (|it| it.stopped, 1.0),
-        CauseKind::Throttled => (|it| it.throttled, 1.0),
-        CauseKind::Memory => (|it| it.major_faults, 1.0),
-        CauseKind::Stolen => (|it| it.stolen, 1.0),
-        CauseKind::Affinity => (|it| it.processors, -1.0),
-        CauseKind::Processor => (|it| it.waiting, 1.0),
-        CauseKind::HostClock => (|it| it.mhz, -1.0),
-        CauseKind::Blocked => (Profile::blocked, 1.0),
-    }
+/// Returns the median of the peers' values, and how far the most distant one lies on the side that makes late.
+fn usual(peers: &[Profile], value: fn(&Profile) -> Option<f64>, sign: f64) -> Option<[f64; 2]> {
+    let mut values: Vec<f64> = peers.iter().filter_map(value).collect();
+    values.sort_by(f64::total_cmp);
+    let (least, most) = (*values.first()?, *values.last()?);
+    let usual = values[values.len() / 2].midpoint(values[(values.len() - 1) / 2]);
+    Some([usual, if sign > 0.0 { most - usual } else { usual - least }])
 }
 
-/// Returns how much longer a step is for a difference, microseconds.
-fn effect(kind: CauseKind, own: &Profile, value: f64, usual: f64, straggler: &Straggler, step_us: f64) -> f64 {
-    match kind {
-        CauseKind::Memory => (value - usual) * step_us / 1e6 * FAULT_US,
-        // fewer processors cost as long as the threads wait for one
-        CauseKind::Affinity => own.waiting.unwrap_or(0.0) * step_us,
-        CauseKind::HostClock if value > 0.0 => straggler.own_us * (1.0 - value / usual),
-        CauseKind::HostClock => 0.0,
-        _ => (value - usual) * step_us,
-    }
-}
-
-/// Returns what was different in the seconds of a pause from the rank's other seconds.
-pub(super) fn cause_of_pause(then: &Profile, usual: &Profile, excess_us: f64) -> Option<CauseKind> {
-    let more = |kind: CauseKind| {
-        let (value, _) = value_of(kind);
-        let per_microsecond = if kind == CauseKind::Memory { FAULT_US / 1e6 } else { 1.0 };
-        Some((value(then)? - value(usual)?) * then.length_us * per_microsecond)
+/// Returns why a GPU's clock is slow: the limit that holds it down longest beyond those of its peers.
+fn reason(own: &Profile, peers: &[Profile]) -> CauseKind {
+    let limits: [(CauseKind, fn(&Profile) -> Option<f64>); 3] = [
+        (CauseKind::GpuHot, |it| it.hot),
+        (CauseKind::GpuPower, |it| it.power_capped),
+        (CauseKind::GpuBrake, |it| it.power_brake),
+    ];
+    let beyond = |&(kind, value): &(CauseKind, fn(&Profile) -> Option<f64>)| {
+        let [usual, _] = usual(peers, value, 1.0)?;
+        Some((kind, value(own)? - usual)).filter(|(_, beyond)| *beyond >= HELD)
     };
+    let longest = limits.iter().filter_map(beyond).max_by(|(_, one), (_, other)| one.total_cmp(other));
+    longest.map_or(CauseKind::GpuClock, |(kind, _)| kind)
+}
+
+/// Returns that a late GPU has more work, if its clock is known to be that of its peers.
+fn work(own: &Profile, peers: &[Profile], extra_us: f64) -> Option<SeenCause> {
+    let [usual, _] = usual(peers, |it| it.sm_mhz, -1.0)?;
+    Some(SeenCause { kind: CauseKind::GpuWork, effect_us: extra_us, own: own.sm_mhz?, peers: usual })
+}
+
+/// Returns the first condition in which the seconds of a pause differ from the rank's other seconds by as much as half of the
+/// pause.
+pub(super) fn cause_of_pause(then: &Profile, usual: &Profile, excess_us: f64) -> Option<CauseKind> {
     let of_pauses =
         [CauseKind::Stopped, CauseKind::Throttled, CauseKind::Memory, CauseKind::Stolen, CauseKind::Processor];
-    of_pauses.into_iter().find(|&kind| more(kind).is_some_and(|us| us >= OF_PAUSE * excess_us))
+    let explains = |it: &&Compared| {
+        let a_microsecond = if it.kind == CauseKind::Memory { FAULT_US / 1e6 } else { 1.0 };
+        let more = (it.value)(then).zip((it.value)(usual)).map(|(then, usual)| then - usual);
+        more.is_some_and(|more| more * then.length_us * a_microsecond >= OF_PAUSE * excess_us)
+    };
+    COMPARED.iter().filter(|it| of_pauses.contains(&it.kind)).find(explains).map(|it| it.kind)
 }

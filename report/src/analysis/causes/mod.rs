@@ -45,6 +45,8 @@ pub fn explain(
         return;
     }
     let of_gpu = |gpu: usize| job.gpus.get(gpu).and_then(|gpu| rows.get(gpu.process)).map_or(&[][..], Vec::as_slice);
+    // the i-th GPU of a process is that of its i-th ranks, in the order in which both were met
+    let index = |gpu: usize| job.gpus.get(gpu).map_or(0, |gpu| gpu.index);
     let out: Vec<usize> = stragglers.found.iter().flat_map(|it| it.gpus.iter().copied()).collect();
     let Stragglers { found, ranks, events, step_us, .. } = stragglers;
     let groups: Vec<u64> = ranks.iter().map(|rank| rank.peers).collect();
@@ -57,11 +59,12 @@ pub fn explain(
     };
     for straggler in found.iter_mut() {
         let Some(window) = window(straggler, begins) else { continue };
-        let profiles = |gpus: &[usize]| gpus.iter().filter_map(|&gpu| Profile::of(of_gpu(gpu), window)).collect();
+        let profiles =
+            |gpus: &[usize]| gpus.iter().filter_map(|&gpu| Profile::of(of_gpu(gpu), index(gpu), window)).collect();
         let (own, peers): (Vec<Profile>, Vec<Profile>) =
             (profiles(&straggler.gpus), profiles(&peers_of(&straggler.gpus)));
         if let Some(own) = Profile::mean(&own).filter(|_| !peers.is_empty()) {
-            straggler.causes = is_of_host(straggler).then(|| causes(&own, &peers, straggler, *step_us));
+            straggler.causes = Some(causes(&own, &peers, straggler, *step_us)).filter(|_| has_known(&own, straggler));
         }
     }
     for event in events.iter_mut() {
@@ -69,9 +72,14 @@ pub fn explain(
     }
 }
 
-/// Returns whether the host's conditions can be the cause. Where the GPU is late, they are not.
-fn is_of_host(straggler: &Straggler) -> bool {
-    straggler.why != Some(LateCause::Gpu)
+/// Returns whether the conditions are known that can be the cause: where the GPU is late, those of the GPU.
+fn has_known(own: &Profile, straggler: &Straggler) -> bool {
+    let (host, gpu) = (own.waiting.is_some(), own.sm_mhz.is_some());
+    match straggler.why {
+        Some(LateCause::Host) => host,
+        Some(LateCause::Gpu) => gpu,
+        None => host || gpu,
+    }
 }
 
 /// Returns the time in which a rank stands out, on the common clock.
@@ -88,7 +96,7 @@ fn of_pause(event: &StragglerPause, rows: &[PlacedRow], begins: &StepBegins) -> 
     let is_then = |it: &&PlacedRow| it.span[0] < end && it.span[1] > begin;
     let then: Vec<&PlacedRow> = rows.iter().filter(is_then).collect();
     let usual: Vec<&PlacedRow> = rows.iter().filter(|it| !is_then(it)).collect();
-    cause_of_pause(&Profile::sum(&then)?, &Profile::sum(&usual)?, event.excess_us)
+    cause_of_pause(&Profile::sum(&then, 0)?, &Profile::sum(&usual, 0)?, event.excess_us)
 }
 
 /// Returns the conditions of a process on the common clock; none where they are not known.

@@ -1,7 +1,7 @@
 //! The conditions of a rank over some time, as rates.
 
 use super::PlacedRow;
-use common::conditions::HostCondition;
+use common::conditions::{ConditionRow, GpuRow, HostCondition};
 
 /// Rates over a time. Shares are of that time: 0.5 is half of it. What no row has is absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,34 +20,41 @@ pub(super) struct Profile {
     /// Processors that the threads may run on.
     pub(super) processors: Option<f64>,
     pub(super) mhz: Option<f64>,
+    /// Clock of the GPU.
+    pub(super) sm_mhz: Option<f64>,
+    pub(super) hot: Option<f64>,
+    pub(super) power_capped: Option<f64>,
+    pub(super) power_brake: Option<f64>,
 }
 
 impl Profile {
     /// Returns the rates over the rows that lie in a time, at least by half.
-    pub(super) fn of(rows: &[PlacedRow], [begin, end]: [i64; 2]) -> Option<Self> {
+    /// `gpu` is the place of the rank's GPU among those of its process.
+    pub(super) fn of(rows: &[PlacedRow], gpu: usize, [begin, end]: [i64; 2]) -> Option<Self> {
         let inside = |it: &&PlacedRow| {
             let part = it.span[1].min(end).saturating_sub(it.span[0].max(begin));
             part.saturating_mul(2) >= it.span[1].saturating_sub(it.span[0])
         };
-        Self::sum(&rows.iter().filter(inside).collect::<Vec<_>>())
+        Self::sum(&rows.iter().filter(inside).collect::<Vec<_>>(), gpu)
     }
 
     /// Returns the rates over some rows; `None` if there are none.
-    pub(super) fn sum(rows: &[&PlacedRow]) -> Option<Self> {
+    pub(super) fn sum(rows: &[&PlacedRow], gpu: usize) -> Option<Self> {
         let length_us: f64 = rows.iter().map(|it| it.row.length_us as f64).sum();
         if length_us <= 0.0 {
             return None;
         }
-        // over the rows that have it
-        let share = |of: fn(&HostCondition) -> Option<u64>| {
-            let known = rows.iter().filter_map(|it| Some([of(&it.row.host)? as f64, it.row.length_us as f64]));
-            let [sum, length] = known.fold([0.0; 2], |[sum, all], [part, length]| [sum + part, all + length]);
+        // over the rows that have it, by their lengths
+        let mean_of = |of: &dyn Fn(&ConditionRow) -> Option<f64>| {
+            let known = rows.iter().filter_map(|it| Some([of(&it.row)?, it.row.length_us as f64]));
+            let [sum, length] = known.fold([0.0; 2], |[sum, all], [a, length]| [sum + a * length, all + length]);
             (length > 0.0).then(|| sum / length)
         };
-        let mean = |of: fn(&HostCondition) -> Option<f64>| {
-            let known: Vec<f64> = rows.iter().filter_map(|it| of(&it.row.host)).collect();
-            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-        };
+        let part = |us: Option<u64>, row: &ConditionRow| Some(us? as f64 / row.length_us.max(1) as f64);
+        let share = |of: fn(&HostCondition) -> Option<u64>| mean_of(&|row| part(of(&row.host), row));
+        let mean = |of: fn(&HostCondition) -> Option<f64>| mean_of(&|row| of(&row.host));
+        let of_gpu = |of: fn(&GpuRow) -> Option<f64>| mean_of(&|row| of(row.gpus.get(gpu)?));
+        let gpu_share = |of: fn(&GpuRow) -> Option<u64>| mean_of(&|row| part(of(row.gpus.get(gpu)?), row));
         Some(Self {
             length_us,
             running: share(|it| it.running_us),
@@ -58,6 +65,10 @@ impl Profile {
             major_faults: share(|it| it.major_faults).map(|a_microsecond| a_microsecond * 1e6),
             processors: mean(|it| it.processors.map(f64::from)),
             mhz: mean(|it| it.mhz),
+            sm_mhz: of_gpu(|it| it.sm_mhz),
+            hot: gpu_share(|it| it.thermal_us),
+            power_capped: gpu_share(|it| it.power_capped_us),
+            power_brake: gpu_share(|it| it.power_brake_us),
         })
     }
 
@@ -77,6 +88,10 @@ impl Profile {
             major_faults: mean(|it| it.major_faults),
             processors: mean(|it| it.processors),
             mhz: mean(|it| it.mhz),
+            sm_mhz: mean(|it| it.sm_mhz),
+            hot: mean(|it| it.hot),
+            power_capped: mean(|it| it.power_capped),
+            power_brake: mean(|it| it.power_brake),
         })
     }
 

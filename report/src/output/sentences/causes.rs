@@ -10,7 +10,7 @@ const NAMED: usize = 2;
 pub(super) fn causes(it: &Straggler) -> String {
     match it.causes.as_deref() {
         None => String::new(),
-        Some([]) => "No cause is seen in its host's conditions: they are those of its peers.".into(),
+        Some([]) => "No cause is seen in its conditions: they are those of its peers.".into(),
         Some(causes) => causes.iter().take(NAMED).map(cause).collect::<Vec<_>>().join(" "),
     }
 }
@@ -44,7 +44,20 @@ fn cause(it: &SeenCause) -> String {
             "Its launching threads sleep, or wait for a lock or input, for {own} of the time, those of its peers for \
              {peers}."
         ),
+        CauseKind::GpuHot => clock(it, ": its temperature is at the limit"),
+        CauseKind::GpuPower => clock(it, ": its power is at the limit"),
+        CauseKind::GpuBrake => clock(it, ": the power supply asks for it"),
+        CauseKind::GpuClock => clock(it, ""),
+        CauseKind::GpuWork => format!(
+            "Its GPU runs at {:.0} MHz, those of its peers at {:.0} MHz: it has more work than theirs.",
+            it.own, it.peers
+        ),
     }
+}
+
+/// Says that a GPU's clock is slow.
+fn clock(it: &SeenCause, reason: &str) -> String {
+    format!("Its GPU runs at {:.0} MHz, those of its peers at {:.0} MHz{reason}.", it.own, it.peers)
 }
 
 /// Returns a cause in a few words, for tables.
@@ -58,6 +71,11 @@ pub(in crate::output) fn name(kind: CauseKind) -> &'static str {
         CauseKind::Processor => "waits for a processor",
         CauseKind::HostClock => "slow clock of its processor",
         CauseKind::Blocked => "sleeps or waits for a lock or input",
+        CauseKind::GpuHot => "hot GPU",
+        CauseKind::GpuPower => "power limit of its GPU",
+        CauseKind::GpuBrake => "power brake of its GPU",
+        CauseKind::GpuClock => "slow clock of its GPU",
+        CauseKind::GpuWork => "more work on its GPU",
     }
 }
 
@@ -72,5 +90,10 @@ pub(super) fn next(kind: CauseKind) -> &'static str {
         CauseKind::Processor => "Look for other processes and threads on its processors.",
         CauseKind::HostClock => "Look at the frequency governor, power and temperature of its node.",
         CauseKind::Blocked => "Look at its program where it waits: data loading, locks, files.",
+        CauseKind::GpuHot => "Look at the cooling of its node.",
+        CauseKind::GpuPower => "Look at the power limit of its GPU (nvidia-smi -q -d POWER).",
+        CauseKind::GpuBrake => "Look at the power supply of its node.",
+        CauseKind::GpuClock => "Look at the clocks that are set for its GPU (nvidia-smi -q -d CLOCK).",
+        CauseKind::GpuWork => "Look at its share of the data and of the model.",
     }
 }
