@@ -19,6 +19,46 @@ pub(super) const NVLINK_COUNT: c_uint = 91;
 /// NVML_FI_DEV_NVLINK_GET_SPEED: MB/s of a link in one direction; NVML_FI_DEV_NVLINK_GET_STATE: 1 for a link that is up.
 pub(super) const NVLINK_SPEED: c_uint = 164;
 pub(super) const NVLINK_STATE: c_uint = 165;
+/// NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY, _RECOVERY, _CRC and NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS, of a link.
+/// Blackwell has the last one alone.
+pub(super) const NVLINK_REPLAYS: c_uint = 161;
+pub(super) const NVLINK_RECOVERIES: c_uint = 162;
+pub(super) const NVLINK_CRC: c_uint = 163;
+pub(super) const NVLINK_RECOVERIES_OF_BLACKWELL: c_uint = 215;
+/// NVML_FI_DEV_ECC_SBE_VOL_TOTAL, _DBE_VOL_TOTAL: errors since the driver was loaded.
+pub(super) const ECC_CORRECTED: c_uint = 3;
+pub(super) const ECC_UNCORRECTED: c_uint = 4;
+/// NVML_FI_DEV_PERF_POLICY_POWER, _THERMAL, _SYNC_BOOST, _BOARD_LIMIT: ns, as nvmlDeviceGetViolationStatus has them.
+pub(super) const POWER_CAP_TIME: c_uint = 74;
+pub(super) const THERMAL_TIME: c_uint = 75;
+pub(super) const SYNC_BOOST_TIME: c_uint = 76;
+pub(super) const BOARD_LIMIT_TIME: c_uint = 77;
+/// NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN, _HW_POWER_BRAKE_SLOWDOWN (ns) of drivers 575 and 580, and from
+/// 590 on.
+pub(super) const HARDWARE_TIMES_FROM_575: [c_uint; 2] = [252, 253];
+pub(super) const HARDWARE_TIMES_FROM_590: [c_uint; 2] = [270, 271];
+/// NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION: mJ since the driver was loaded.
+pub(super) const ENERGY: c_uint = 83;
+/// NVML_FI_DEV_PCIE_REPLAY_COUNTER.
+pub(super) const PCIE_REPLAYS: c_uint = 94;
+/// NVML_FI_DEV_REMAPPED_COR, _UNC: rows; NVML_FI_DEV_REMAPPED_PENDING, _FAILURE: 0 or 1.
+pub(super) const REMAPPED_CORRECTABLE: c_uint = 142;
+pub(super) const REMAPPED_UNCORRECTABLE: c_uint = 143;
+pub(super) const REMAP_PENDING: c_uint = 144;
+pub(super) const REMAP_FAILURE: c_uint = 145;
+/// NVML_FI_DEV_POWER_AVERAGE, _INSTANT, _CURRENT_LIMIT: mW, with the scope 0 of the GPU alone; from driver 535 on.
+pub(super) const POWER_AVERAGE: c_uint = 185;
+pub(super) const POWER_INSTANT: c_uint = 186;
+pub(super) const POWER_LIMIT: c_uint = 190;
+
+/// NVML_CLOCK_SM, NVML_CLOCK_MEM: MHz.
+pub(super) const CLOCK_SM: c_int = 1;
+pub(super) const CLOCK_MEMORY: c_int = 2;
+/// NVML_TEMPERATURE_GPU: degrees Celsius.
+pub(super) const SENSOR_GPU: c_int = 0;
+/// NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE.
+pub(super) const DRIVER_VERSION_BYTES: usize = 80;
+
 /// NVML_PCIE_UTIL_TX_BYTES, _RX_BYTES: kB/s.
 pub(super) const PCIE: [c_uint; 2] = [0, 1];
 
@@ -46,6 +86,11 @@ impl FieldValue {
         Self { field, scope, ..Self::default() }
     }
 
+    /// Returns the whole number that NVML has filled in; `None` where it refuses the field.
+    pub(super) fn answer(&self) -> Option<u64> {
+        if self.result == SUCCESS { self.whole() } else { None }
+    }
+
     /// Returns the value as a whole number, if it is one.
     pub(super) fn whole(&self) -> Option<u64> {
         let [a, b, c, d, ..] = self.value;
@@ -57,6 +102,18 @@ impl FieldValue {
             _ => None,
         }
     }
+}
+
+/// Returns the value of a field among those that NVML has filled in; `None` where it refuses it.
+pub(super) fn answered(values: &[FieldValue], field: c_uint) -> Option<u64> {
+    values.iter().find(|value| value.field == field)?.answer()
+}
+
+/// Returns the text of a buffer up to its zero.
+pub(super) fn text(buffer: &[c_char]) -> String {
+    // C's characters have a sign on x86-64 and none on aarch64
+    let bytes: Vec<u8> = buffer.iter().flat_map(|letter| letter.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// NVML_GPM_METRICS_GET_VERSION and NVML_GPM_SUPPORT_VERSION.
@@ -100,6 +157,14 @@ pub(super) struct GpmSupport {
     pub(super) is_supported: c_uint,
 }
 
+/// nvmlUtilization_t: per cent.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Utilization {
+    pub(super) gpu: c_uint,
+    pub(super) memory: c_uint,
+}
+
 /// nvmlPciInfo_t, version 3.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +203,7 @@ mod tests {
             offset_of!(FieldValue, value),
         ];
         assert_eq!(value, [4, 8, 16, 24, 28, 32]);
+        assert_eq!((size_of::<Utilization>(), offset_of!(Utilization, memory)), (8, 4));
         assert_eq!((offset_of!(PciInfo, domain), offset_of!(PciInfo, bus_id)), (16, 36));
         // as driver 580 filled them in on an H200
         assert_eq!((size_of::<GpmMetric>(), size_of::<GpmSupport>()), (40, 8));
@@ -156,5 +222,14 @@ mod tests {
         assert_eq!([value(0, 0x4000_0000_0000_0000), value(9, 1)], [None; 2]);
         let lower = if cfg!(target_endian = "little") { 0xffff_ffff_0000_0007 } else { 0x0000_0007_ffff_ffff };
         assert_eq!(value(1, lower), Some(7));
+    }
+
+    #[test]
+    fn a_refused_field_has_no_value() {
+        let value =
+            |field, kind, result| FieldValue { field, kind, result, value: 7_u64.to_ne_bytes(), ..Default::default() };
+        // filled in, refused, and left as it was asked
+        let values = [value(3, 3, SUCCESS), value(4, 3, NOT_SUPPORTED), FieldValue::of(94, 0)];
+        assert_eq!([3, 4, 94, 83].map(|field| answered(&values, field)), [Some(7), None, None, None]);
     }
 }

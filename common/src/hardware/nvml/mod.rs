@@ -1,20 +1,24 @@
 //! NVML, NVIDIA's management library, looked up at run time: the few functions that say how many bytes went over NVLink
-//! and PCIe.
+//! and PCIe, and in which condition a GPU is.
 //!
 //! NVML's calls may take long, and may hang where a GPU has failed. So the library calls them on a thread of its own,
 //! for which nobody waits without a deadline.
 
+pub mod condition;
 mod function;
 pub mod gpm;
 mod layout;
 mod rates;
+mod sensors;
+pub mod throttle;
 
 use function::{Handle, function};
 use gpm::Gpm;
 use layout::{
     ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_COUNT, NVLINK_DATA, NVLINK_RAW, NVLINK_SPEED, NVLINK_STATE, PCIE,
-    PciInfo, SUCCESS, UUID_BYTES,
+    PciInfo, SUCCESS, UUID_BYTES, text,
 };
+use sensors::{Constants, Sensors};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 
 use super::Ways;
@@ -48,6 +52,7 @@ pub struct Nvml {
     pcie: unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_int,
     /// GPM's functions, or why this driver has none.
     gpm: Result<Gpm, String>,
+    sensors: Sensors,
 }
 
 /// A GPU as NVML knows it.
@@ -58,6 +63,7 @@ pub struct NvmlGpu {
     pub bus: String,
     /// Its UUID, if NVML tells it.
     pub uuid: Option<String>,
+    constants: Constants,
 }
 
 /// Bytes over NVLink since the driver was loaded, over all links of a GPU: those of everybody who uses the GPU.
@@ -92,7 +98,7 @@ impl Nvml {
 
     fn of_library(library: *mut c_void) -> Result<Self, String> {
         // SAFETY: the types are those of NVML's interface, whose functions keep their types within a name.
-        let (nvml, init) = unsafe {
+        let (mut nvml, init) = unsafe {
             let nvml = Self {
                 error: function(library, c"nvmlErrorString")?,
                 count: function(library, c"nvmlDeviceGetCount_v2")?,
@@ -103,11 +109,13 @@ impl Nvml {
                 fields: function(library, c"nvmlDeviceGetFieldValues")?,
                 pcie: function(library, c"nvmlDeviceGetPcieThroughput")?,
                 gpm: Gpm::of(library),
+                sensors: Sensors::of(library),
             };
             (nvml, function::<unsafe extern "C" fn() -> c_int>(library, c"nvmlInit_v2")?)
         };
         // SAFETY: the function takes nothing.
         nvml.check("nvmlInit", unsafe { init() }).map_err(|refusal| refusal.why)?;
+        nvml.sensors.ask_version();
         Ok(nvml)
     }
 
@@ -149,7 +157,7 @@ impl Nvml {
         // SAFETY: the handle is NVML's; the function writes at most so many characters.
         let result = unsafe { (self.uuid)(handle, uuid.as_mut_ptr(), UUID_BYTES as c_uint) };
         let uuid = (result == SUCCESS).then(|| text(&uuid)).filter(|uuid| !uuid.is_empty());
-        NvmlGpu { handle, bus: bus.to_owned(), uuid }
+        NvmlGpu { handle, bus: bus.to_owned(), uuid, constants: self.constants(handle) }
     }
 
     /// Reads the bytes over all NVLinks of a GPU.
@@ -259,13 +267,6 @@ fn sum_of_links(count: &FieldValue, links: &[FieldValue]) -> Option<(u32, u64)> 
     let up = || states.iter().filter(|(state, _)| *state == Some(1));
     let sum = up().try_fold(0_u64, |sum, (_, speed)| sum.checked_add((*speed)?))?;
     Some((u32::try_from(up().count()).ok()?, sum.checked_mul(8)?))
-}
-
-/// Returns the text of a buffer up to its zero.
-fn text(buffer: &[c_char]) -> String {
-    // C's characters have a sign on x86-64 and none on aarch64
-    let bytes: Vec<u8> = buffer.iter().flat_map(|letter| letter.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Returns a place on the PCI bus as CUDA and Linux write it: NVML writes the domain with eight digits.

@@ -1,0 +1,171 @@
+//! The condition of a GPU: clocks, power, temperature, use, and errors.
+
+use super::function::Handle;
+use super::layout::{
+    CLOCK_MEMORY, CLOCK_SM, ECC_CORRECTED, ECC_UNCORRECTED, ENERGY, FieldValue, NVLINK_COUNT, NVLINK_CRC,
+    NVLINK_RECOVERIES, NVLINK_RECOVERIES_OF_BLACKWELL, NVLINK_REPLAYS, PCIE_REPLAYS, POWER_AVERAGE, POWER_INSTANT,
+    POWER_LIMIT, REMAP_FAILURE, REMAP_PENDING, REMAPPED_CORRECTABLE, REMAPPED_UNCORRECTABLE, SENSOR_GPU, Utilization,
+    answered,
+};
+use super::sensors::{Constants, Number, NumberOf, ask};
+use super::throttle::{self, ThrottleTimes};
+use super::{MOST_LINKS, Nvml, NvmlGpu};
+use std::ffi::{c_int, c_uint};
+
+/// The condition of a GPU at a moment. A figure is absent where NVML refuses it. Counters count since the driver was
+/// loaded, for all processes; others may reset them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GpuCondition {
+    /// Clock of the streaming multiprocessors, MHz. By nvmlDeviceGetClockInfo.
+    pub sm_clock_mhz: Option<u32>,
+    /// Its maximum, MHz. Read once for a GPU, by nvmlDeviceGetMaxClockInfo.
+    pub sm_clock_max_mhz: Option<u32>,
+    /// Clock of the memory, MHz. By nvmlDeviceGetClockInfo.
+    pub memory_clock_mhz: Option<u32>,
+    /// Power, mW: the mean of the last second on Ampere (except A100) and newer, otherwise that of the moment. By a
+    /// field; before driver 535 by nvmlDeviceGetPowerUsage.
+    pub power_mw: Option<u32>,
+    /// The limit of the power that is in force, mW. By a field; before driver 535 by nvmlDeviceGetEnforcedPowerLimit.
+    pub power_limit_mw: Option<u32>,
+    /// Energy, mJ: a counter, whose step over an interval has its mean power. By a field.
+    pub energy_mj: Option<u64>,
+    /// Temperature of the GPU, degrees Celsius. By nvmlDeviceGetTemperature.
+    pub temperature_c: Option<u32>,
+    /// Share of the last sample period (1/6 s to 1 s) in which any kernel ran, per cent: also one that waits, or runs on
+    /// a single multiprocessor. By nvmlDeviceGetUtilizationRates, as the next figure.
+    pub gpu_use_percent: Option<u32>,
+    /// Share of it in which memory was read or written, per cent.
+    pub memory_use_percent: Option<u32>,
+    /// Why the clocks are below their maximum at this moment, as the bits of
+    /// [`ThrottleReason`](throttle::ThrottleReason). By nvmlDeviceGetCurrentClocksEventReasons, before driver 535
+    /// nvmlDeviceGetCurrentClocksThrottleReasons.
+    pub throttle: Option<u64>,
+    /// How long reasons have held the clocks down: counters. By fields.
+    pub throttled: ThrottleTimes,
+    /// Memory errors that ECC has corrected. By a field.
+    pub ecc_corrected: Option<u64>,
+    /// Memory errors that ECC has found and could not correct. By a field.
+    pub ecc_uncorrected: Option<u64>,
+    /// Rows of memory that were ever remapped for correctable errors. By a field, as the next three figures.
+    pub remapped_correctable: Option<u64>,
+    /// The same for uncorrectable errors.
+    pub remapped_uncorrectable: Option<u64>,
+    /// Whether a row waits for the GPU's reset to be remapped.
+    pub remap_pending: Option<bool>,
+    /// Whether a row could once not be remapped.
+    pub remap_failed: Option<bool>,
+    /// Packets that PCIe sent again. By a field.
+    pub pcie_replays: Option<u64>,
+    /// Generation of the PCIe link at this moment: an idle GPU lowers it. By nvmlDeviceGetCurrPcieLinkGeneration.
+    pub pcie_generation: Option<u32>,
+    /// Lanes of the PCIe link at this moment. By nvmlDeviceGetCurrPcieLinkWidth.
+    pub pcie_width: Option<u32>,
+    /// Packets that NVLinks sent again, all links of the GPU together. By a field of each link, as the next two. Blackwell
+    /// does not count them.
+    pub nvlink_replays: Option<u64>,
+    /// Times that NVLinks had to be trained anew.
+    pub nvlink_recoveries: Option<u64>,
+    /// Checksum errors on NVLinks, which the links correct by sending again. Blackwell does not count
+    /// them.
+    pub nvlink_crc_errors: Option<u64>,
+}
+
+/// The fields of a GPU, without the throttle times.
+const OF_GPU: [c_uint; 11] = [
+    ECC_CORRECTED,
+    ECC_UNCORRECTED,
+    ENERGY,
+    PCIE_REPLAYS,
+    REMAPPED_CORRECTABLE,
+    REMAPPED_UNCORRECTABLE,
+    REMAP_PENDING,
+    REMAP_FAILURE,
+    POWER_AVERAGE,
+    POWER_INSTANT,
+    POWER_LIMIT,
+];
+
+/// The fields of a link. The fields of all links together (38, 45, 52, 59) are of no use: on Hopper, they succeed and
+/// are always 0.
+const OF_LINK: [c_uint; 4] = [NVLINK_REPLAYS, NVLINK_RECOVERIES, NVLINK_CRC, NVLINK_RECOVERIES_OF_BLACKWELL];
+
+impl Nvml {
+    /// Reads the figures of a GPU that do not change.
+    pub(super) fn constants(&self, handle: Handle) -> Constants {
+        // SAFETY: the handle is NVML's; the function writes one number.
+        let max = ask(self.sensors.max_clock, |of, to| unsafe { of(handle, CLOCK_SM, to) });
+        let mut count = [FieldValue::of(NVLINK_COUNT, 0)];
+        self.fill(handle, &mut count);
+        let nvlinks = answered(&count, NVLINK_COUNT).and_then(|count| c_uint::try_from(count).ok());
+        Constants { sm_clock_max_mhz: max, nvlinks: nvlinks.unwrap_or(0).min(MOST_LINKS) }
+    }
+
+    /// Reads the condition of a GPU: in 9 calls of NVML's where the driver has all figures, 8 without NVLinks.
+    pub fn condition(&self, gpu: &NvmlGpu) -> GpuCondition {
+        let (of, handle) = (&self.sensors, gpu.handle);
+        let mut values: Vec<FieldValue> =
+            OF_GPU.iter().chain(&throttle::TIMES).map(|&id| FieldValue::of(id, 0)).collect();
+        values.extend(of.hardware_times.iter().flatten().map(|&id| FieldValue::of(id, 0)));
+        self.fill(handle, &mut values);
+        let field = |id| answered(&values, id);
+        let short = |id| field(id).and_then(|value| u32::try_from(value).ok());
+        // SAFETY: the handle is NVML's; each function writes one number.
+        let number = |function: Option<Number>| ask(function, |of, to| unsafe { of(handle, to) });
+        // SAFETY: the same.
+        let number_of = |function: Option<NumberOf>, kind| ask(function, |of, to| unsafe { of(handle, kind, to) });
+        // SAFETY: the handle is NVML's; the function fills the structure in, whose layout is tested.
+        let used: Option<Utilization> = ask(of.utilization, |of, to| unsafe { of(handle, to) });
+        let [nvlink_replays, nvlink_recoveries, nvlink_crc_errors] = self.link_errors(gpu);
+        GpuCondition {
+            sm_clock_mhz: number_of(of.clock, CLOCK_SM),
+            sm_clock_max_mhz: gpu.constants.sm_clock_max_mhz,
+            memory_clock_mhz: number_of(of.clock, CLOCK_MEMORY),
+            power_mw: short(POWER_AVERAGE).or_else(|| short(POWER_INSTANT)).or_else(|| number(of.power)),
+            power_limit_mw: short(POWER_LIMIT).or_else(|| number(of.power_limit)),
+            energy_mj: field(ENERGY),
+            temperature_c: number_of(of.temperature, SENSOR_GPU),
+            gpu_use_percent: used.map(|used| used.gpu),
+            memory_use_percent: used.map(|used| used.memory),
+            // SAFETY: the handle is NVML's; the function writes one number.
+            throttle: ask(of.reasons, |of, to| unsafe { of(handle, to) }),
+            throttled: ThrottleTimes::of(&values, of.hardware_times),
+            ecc_corrected: field(ECC_CORRECTED),
+            ecc_uncorrected: field(ECC_UNCORRECTED),
+            remapped_correctable: field(REMAPPED_CORRECTABLE),
+            remapped_uncorrectable: field(REMAPPED_UNCORRECTABLE),
+            remap_pending: field(REMAP_PENDING).map(|is_so| is_so != 0),
+            remap_failed: field(REMAP_FAILURE).map(|is_so| is_so != 0),
+            pcie_replays: field(PCIE_REPLAYS),
+            pcie_generation: number(of.pcie_generation),
+            pcie_width: number(of.pcie_width),
+            nvlink_replays,
+            nvlink_recoveries,
+            nvlink_crc_errors,
+        }
+    }
+
+    /// Returns the replays, recoveries and checksum errors of all NVLinks together.
+    fn link_errors(&self, gpu: &NvmlGpu) -> [Option<u64>; 3] {
+        let of_link = |link| OF_LINK.map(|id| FieldValue::of(id, link));
+        let mut values: Vec<FieldValue> = (0..gpu.constants.nvlinks).flat_map(of_link).collect();
+        if values.is_empty() {
+            return [None; 3];
+        }
+        self.fill(gpu.handle, &mut values);
+        // a link that is down may refuse
+        let sum = |id| {
+            let of_links = values.iter().filter(|value| value.field == id).filter_map(FieldValue::answer);
+            of_links.reduce(u64::saturating_add)
+        };
+        let [replays, recoveries, crc, of_blackwell] = OF_LINK.map(sum);
+        [replays, recoveries.or(of_blackwell), crc]
+    }
+
+    /// Asks for fields. A field that NVML does not fill in has no value.
+    fn fill(&self, handle: Handle, values: &mut [FieldValue]) {
+        let count = c_int::try_from(values.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is NVML's; the function fills in so many structures, whose layout is tested. Where it
+        // refuses all, they stay without a type, and thus without a value.
+        let _ = unsafe { (self.fields)(handle, count, values.as_mut_ptr()) };
+    }
+}
