@@ -79,11 +79,13 @@ fn main() -> Result<(), Failure> {
     // named like CUDA's driver and NVML, each in a folder in which nothing else finds it; the last one is a driver that names
     // a GPU and no more
     let driver = |folder, option, variable| (folder, "libcuda.so.1", "tests/c/cuda/cuda_driver.c", option, variable);
+    let nvml = |folder, option, variable| (folder, "libnvidia-ml.so.1", "tests/c/nvml/nvml.c", option, variable);
     for (folder, library, source, option, variable) in [
         driver("cuda", None, "CUDA_STAND_IN"),
         driver("old_cuda", Some("-DOLD_DRIVER"), "OLD_CUDA_STAND_IN"),
         driver("watched_cuda", Some("-DUNDER_SCORE_P"), "WATCHED_CUDA_STAND_IN"),
-        ("nvml", "libnvidia-ml.so.1", "tests/c/nvml/nvml.c", None, "NVML_STAND_IN"),
+        nvml("nvml", None, "NVML_STAND_IN"),
+        nvml("old_nvml", Some("-DOLD_DRIVER"), "OLD_NVML_STAND_IN"),
         ("current_gpu", "libcuda.so.1", "tests/c/nvml/current_gpu.c", None, "CURRENT_GPU_STAND_IN"),
     ] {
         let folder = out.join(folder);

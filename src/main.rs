@@ -14,13 +14,13 @@ mod communication;
 mod demo;
 mod diagnosis;
 mod doctor;
+mod gpus;
 mod hang;
 mod host;
 mod inherited;
 mod installed;
 mod kernels;
 mod launch;
-mod nvlink;
 mod offspring;
 pub mod otf2;
 mod output;
@@ -55,8 +55,9 @@ enum Command {
     Hang(hang::command::HangArguments),
     /// Asks the running processes of a job for other event types, or for their summaries.
     Ask(ask::AskArguments),
-    /// Shows the bytes over NVLink, PCIe and network adapters of this node, with or without a job.
-    Nvlink(nvlink::command::NvlinkArguments),
+    /// Shows clocks, power, use and errors of this node's GPUs, and the bytes over NVLink, PCIe and network adapters.
+    #[command(alias = "nvlink")]
+    Gpus(gpus::command::GpusArguments),
     /// Replays recorded NCCL callbacks through the plugin, with stand-ins for NCCL and Score-P.
     Replay(replay::command::ReplayArguments),
     /// Answers which rank is late, what communication costs a step, and whether the network is as fast as it should be.
@@ -111,7 +112,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Hang(arguments) => return hang::command::run(&arguments),
         Command::Ask(arguments) => return ask::run(&arguments),
-        Command::Nvlink(arguments) => done(nvlink::command::run(&arguments)),
+        Command::Gpus(arguments) => done(gpus::command::run(&arguments)),
         Command::Env(arguments) => done(launch::env::run(&arguments)),
         Command::Bench(arguments) => done(catching_signals().and_then(|()| bench::run(&arguments))),
         Command::Replay(arguments) => done(catching_signals().and_then(|()| replay::command::run(arguments))),

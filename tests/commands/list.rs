@@ -123,7 +123,7 @@ pub(crate) const COMMANDS: [(&str, How); 60] = [
     ("srun scorep-nccl run -- ./program", How::Run(&["program.0.nccl_plugin.nccl"])),
     ("export NCCL_SCOREP_NVLINK=on", How::Run(&[])),
     ("srun scorep-nccl run --summary all.%h.%r.json -- ./program", How::Run(&["all.*.json"])),
-    ("scorep-nccl nvlink", How::Needs("a node with GPUs; tests/nvlink has stand-ins")),
+    ("scorep-nccl gpus", How::Needs("a node with GPUs; tests/nvlink has stand-ins")),
     ("NCCL_SCOREP_CHAIN=inspector srun ./program", How::Run(&["inspector.heard"])),
     ("otf2-print -G scorep-*/traces.otf2 | grep 'Name: \"NCCL '", SCORE_P),
     ("otf2-print scorep-*/traces.otf2 | grep -A 1 'Region: \"ncclAllReduce\"' | head -20", SCORE_P),

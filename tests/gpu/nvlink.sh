@@ -34,7 +34,7 @@ job() {
 
 out="$scratch/nvlink.monitor"
 mkdir -p "$out"
-found=$("$TOOL" nvlink --interval 1 --count 3 --links --csv "$out/nvlink.csv" --prometheus "$out" 2>&1)
+found=$("$TOOL" gpus --interval 1 --count 3 --links --csv "$out/nvlink.csv" --prometheus "$out" 2>&1)
 status=$?
 sed 's/^/         /' <<<"$found"
 [ $status = 0 ] && [ -s "$out/nvlink.csv" ] && compgen -G "$out/*.prom" >/dev/null

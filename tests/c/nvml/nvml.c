@@ -9,9 +9,19 @@
  *   gpm NUMBER SENT RECEIVED   MiB/s over a link, as GPM has it
  *   pcie SENT RECEIVED     kB/s
  *   step SENT RECEIVED     KiB by which the counters of all links grow with each reading
+ *   clocks SM MAXIMUM MEMORY   MHz
+ *   power POWER LIMIT      mW
+ *   temperature DEGREES
+ *   use GPU MEMORY         per cent
+ *   reasons MASK           hexadecimal: why the clocks are low
+ *   pcie_link GENERATION LANES
+ *   field NUMBER VALUE [STEP]  any further field of the GPU, which grows by STEP with each reading of the GPU's fields
+ *   link_field NUMBER LINK VALUE   any further field of a link
  *   refuse                 its NVLinks are not supported
  *   hang                   a reading never returns
  *   hang_in_init           anywhere: nvmlInit never returns
+ *
+ * What no line gives is not supported. Each call about a GPU adds its name to the file NVML_STAND_IN_CALLS, if there is this variable.
  *
  * The library that is under test has declarations of its own, so these are NVML's as its documentation has them. */
 #include <stdbool.h>
@@ -29,6 +39,8 @@ enum { GPM_VERSION = 1, GPM_FIRST_LINK = 62, GPM_ROOM = 210 };
 enum { GPUS = 8, LINKS = 18, UNSIGNED_LONG_LONG = 3 };
 static const unsigned ALL = 0xffffffff;
 
+#include "condition.h"
+
 typedef struct { unsigned field, scope; long long timestamp, latency; int type, result; union { double real; unsigned long long whole; } value; } field_value;
 typedef struct { char legacy[16]; unsigned domain, bus, device, device_id, subsystem_id; char bus_id[32]; } pci_info;
 typedef struct { unsigned version, is_supported; } gpm_support;
@@ -37,6 +49,7 @@ typedef struct { unsigned id; int result; double value; const char *names[3]; } 
 typedef struct { unsigned version, count; gpm_sample *samples[2]; gpm_metric metrics[GPM_ROOM]; } gpm_request;
 
 struct gpu {
+  struct condition condition;
   char bus[24], uuid[96];
   unsigned long long data[2], raw[2], link[LINKS][2], gpm[LINKS][2], pcie[2], step[2], nvlinks[2];
   bool has_gpm, has_nvlinks, has_data, has_raw, has_link[LINKS], has_pcie, refuses, hangs;
@@ -45,6 +58,7 @@ struct gpu {
 static struct gpu gpus[GPUS];
 static int count;
 static unsigned long long readings[GPUS];
+static int condition_readings[GPUS];
 static bool hangs_in_init;
 
 static void wait_for_ever(void) {
@@ -85,6 +99,8 @@ static void look(void) {
       gpu->nvlinks[0] = one, gpu->nvlinks[1] = two, gpu->has_nvlinks = true;
     } else if (gpu && sscanf(line, "step %llu %llu", &one, &two) == 2) {
       gpu->step[0] = one, gpu->step[1] = two;
+    } else if (gpu && condition_line(&gpu->condition, line)) {
+      continue;
     } else if (gpu && strcmp(word, "refuse") == 0) {
       gpu->refuses = true;
     } else if (gpu && strcmp(word, "hang") == 0) {
@@ -99,7 +115,12 @@ static void look(void) {
 
 static bool initialised;
 
-static struct gpu *of(void *handle) {
+/* Returns the GPU of a call. */
+#define OF(handle) of(handle, __func__)
+static struct gpu *of(void *handle, const char *name) {
+  const char *path = getenv("NVML_STAND_IN_CALLS");
+  FILE *calls = path ? fopen(path, "a") : NULL;
+  if (calls) fprintf(calls, "%s\n", name), fclose(calls);
   uintptr_t number = (uintptr_t)handle;
   if (!initialised || number < 1 || number > GPUS) {
     fprintf(stderr, "NVML is called with a handle that is none, or before nvmlInit\n");
@@ -144,7 +165,7 @@ EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **handle) {
 }
 
 EXPORT int nvmlDeviceGetPciInfo_v3(void *handle, pci_info *info) {
-  struct gpu *gpu = of(handle);
+  struct gpu *gpu = OF(handle);
   if (!gpu) return UNKNOWN;
   memset(info, 0x55, sizeof *info);
   /* NVML writes the domain with eight digits */
@@ -153,18 +174,20 @@ EXPORT int nvmlDeviceGetPciInfo_v3(void *handle, pci_info *info) {
 }
 
 EXPORT int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned length) {
-  struct gpu *gpu = of(handle);
+  struct gpu *gpu = OF(handle);
   if (!gpu || strlen(gpu->uuid) + 1 > length) return UNKNOWN;
   strcpy(uuid, gpu->uuid);
   return SUCCESS;
 }
 
 EXPORT int nvmlDeviceGetFieldValues(void *handle, int number, field_value *values) {
-  struct gpu *gpu = of(handle);
+  struct gpu *gpu = OF(handle);
   if (!gpu) return UNKNOWN;
   if (gpu->hangs) wait_for_ever();
   unsigned long long *reading = &readings[(uintptr_t)handle - 1];
   bool is_whole = number > 0 && values[0].scope == ALL;
+  int *of_condition = &condition_readings[(uintptr_t)handle - 1];
+  bool is_condition = number > 1 && values[0].field < LINK_COUNT;
   for (int i = 0; i < number; i++) {
     field_value *value = &values[i];
     if (value->field == LINK_COUNT || value->field == LINK_SPEED || value->field == LINK_STATE) {
@@ -180,25 +203,31 @@ EXPORT int nvmlDeviceGetFieldValues(void *handle, int number, field_value *value
     bool has = is_all ? (is_raw ? gpu->has_raw : gpu->has_data) : !is_raw && value->scope < LINKS && gpu->has_link[value->scope];
     bool is_known = value->field >= DATA_TX && value->field <= RAW_RX;
     value->type = UNSIGNED_LONG_LONG;
-    value->result = !is_known ? INVALID_ARGUMENT : has && !gpu->refuses ? SUCCESS : NOT_SUPPORTED;
+    if (!is_known) {
+      value->result = condition_field(&gpu->condition, *of_condition, value->field, value->scope, &value->value.whole);
+      continue;
+    }
+    value->result = has && !gpu->refuses ? SUCCESS : NOT_SUPPORTED;
     value->value.whole = 0;
     if (value->result != SUCCESS) continue;
     value->value.whole = is_all ? (is_raw ? gpu->raw[way] : gpu->data[way]) + *reading * gpu->step[way] : gpu->link[value->scope][way];
   }
-  *reading += is_whole;
+  *reading += is_whole, *of_condition += is_condition;
   return SUCCESS;
 }
 
 EXPORT int nvmlDeviceGetPcieThroughput(void *handle, unsigned way, unsigned *kilobytes) {
-  struct gpu *gpu = of(handle);
+  struct gpu *gpu = OF(handle);
   if (!gpu || way > 1) return INVALID_ARGUMENT;
   if (!gpu->has_pcie) return NOT_SUPPORTED;
   *kilobytes = (unsigned)gpu->pcie[way];
   return SUCCESS;
 }
 
+#include "sensors.h"
+
 EXPORT int nvmlGpmQueryDeviceSupport(void *handle, gpm_support *support) {
-  struct gpu *gpu = of(handle);
+  struct gpu *gpu = OF(handle);
   if (!gpu || support->version != GPM_VERSION) return INVALID_ARGUMENT;
   support->is_supported = gpu->has_gpm;
   return SUCCESS;
@@ -216,7 +245,7 @@ EXPORT int nvmlGpmSampleFree(gpm_sample *sample) {
 
 EXPORT int nvmlGpmSampleGet(void *handle, gpm_sample *sample) {
   static uintptr_t samples;
-  struct gpu *gpu = of(handle);
+  struct gpu *gpu = OF(handle);
   if (!gpu || !gpu->has_gpm) return NOT_SUPPORTED;
   sample->gpu = (uintptr_t)handle, sample->number = ++samples;
   return SUCCESS;
@@ -227,7 +256,7 @@ EXPORT int nvmlGpmMetricsGet(gpm_request *request) {
   gpm_sample *const *samples = request->samples;
   bool is_right = request->version == GPM_VERSION && request->count <= GPM_ROOM;
   if (!is_right || samples[0]->gpu != samples[1]->gpu || samples[0]->number >= samples[1]->number) return INVALID_ARGUMENT;
-  struct gpu *gpu = of((void *)samples[0]->gpu);
+  struct gpu *gpu = OF((void *)samples[0]->gpu);
   if (!gpu) return UNKNOWN;
   for (unsigned i = 0; i < request->count; i++) {
     gpm_metric *metric = &request->metrics[i];

@@ -31,8 +31,8 @@ pub struct GpuCondition {
     pub energy_mj: Option<u64>,
     /// Temperature of the GPU, degrees Celsius. By nvmlDeviceGetTemperature.
     pub temperature_c: Option<u32>,
-    /// Share of the last sample period (1/6 s to 1 s) in which any kernel ran, per cent: also one that waits, or runs on
-    /// a single multiprocessor. By nvmlDeviceGetUtilizationRates, as the next figure.
+    /// Share of the last sample period (1/6 s to 1 s) in which any kernel ran, per cent: also one that waits, or runs
+    /// on a single multiprocessor. By nvmlDeviceGetUtilizationRates, as the next figure.
     pub gpu_use_percent: Option<u32>,
     /// Share of it in which memory was read or written, per cent.
     pub memory_use_percent: Option<u32>,
@@ -60,14 +60,33 @@ pub struct GpuCondition {
     pub pcie_generation: Option<u32>,
     /// Lanes of the PCIe link at this moment. By nvmlDeviceGetCurrPcieLinkWidth.
     pub pcie_width: Option<u32>,
-    /// Packets that NVLinks sent again, all links of the GPU together. By a field of each link, as the next two. Blackwell
-    /// does not count them.
+    /// Packets that NVLinks sent again, all links of the GPU together. By a field of each link, as the next two.
+    /// Blackwell does not count them.
     pub nvlink_replays: Option<u64>,
     /// Times that NVLinks had to be trained anew.
     pub nvlink_recoveries: Option<u64>,
     /// Checksum errors on NVLinks, which the links correct by sending again. Blackwell does not count
     /// them.
     pub nvlink_crc_errors: Option<u64>,
+}
+
+impl GpuCondition {
+    /// Returns the numbers of errors with their names for people. Those of rows whose remapping waits or has failed are 0
+    /// or 1.
+    pub fn errors(&self) -> [(&'static str, Option<u64>); 10] {
+        [
+            ("ECC corrected", self.ecc_corrected),
+            ("ECC uncorrected", self.ecc_uncorrected),
+            ("rows remapped, correctable", self.remapped_correctable),
+            ("rows remapped, uncorrectable", self.remapped_uncorrectable),
+            ("row remapping pending", self.remap_pending.map(u64::from)),
+            ("row remapping failed", self.remap_failed.map(u64::from)),
+            ("PCIe replays", self.pcie_replays),
+            ("NVLink replays", self.nvlink_replays),
+            ("NVLink recoveries", self.nvlink_recoveries),
+            ("NVLink CRC errors", self.nvlink_crc_errors),
+        ]
+    }
 }
 
 /// The fields of a GPU, without the throttle times.

@@ -104,6 +104,18 @@ pub(super) fn hardware_times(branch: u32) -> Option<[c_uint; 2]> {
 }
 
 impl ThrottleTimes {
+    /// Returns the times with their names for people, those of [`ThrottleReason::words`].
+    pub fn named(&self) -> [(&'static str, Option<u64>); 6] {
+        [
+            (ThrottleReason::PowerCap.words(), self.power_cap_ns),
+            (ThrottleReason::SoftwareThermal.words(), self.thermal_ns),
+            (ThrottleReason::SyncBoost.words(), self.sync_boost_ns),
+            ("board limit", self.board_limit_ns),
+            (ThrottleReason::HardwareThermal.words(), self.hardware_thermal_ns),
+            (ThrottleReason::PowerBrake.words(), self.power_brake_ns),
+        ]
+    }
+
     /// Finds the times among values that NVML has filled in.
     pub(super) fn of(values: &[FieldValue], hardware: Option<[c_uint; 2]>) -> Self {
         let [power_cap_ns, thermal_ns, sync_boost_ns, board_limit_ns] = TIMES.map(|field| answered(values, field));

@@ -1,5 +1,6 @@
 //! Intervals as rows of a CSV file.
 
+use super::condition_columns::{CONDITION_HEADER, cells};
 use super::lines::{GIGABYTE, named};
 use super::sampler::Interval;
 use common::files;
@@ -8,6 +9,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+/// Columns of all rows, and of devices whose bytes are counted.
 const HEADER: [&str; 9] =
     ["time", "seconds", "kind", "device", "link", "sent_bytes", "received_bytes", "sent_gb_s", "received_gb_s"];
 
@@ -28,7 +30,7 @@ impl CsvFile {
         let file = files::begin(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut csv = Self { file, path: path.to_owned(), length: 0 };
         let mut rows = csv::Writer::from_writer(Vec::new());
-        rows.write_record(HEADER).map_err(|error| error.to_string())?;
+        rows.write_record(HEADER.iter().copied().chain(CONDITION_HEADER)).map_err(|error| error.to_string())?;
         csv.put(rows)?;
         Ok(csv)
     }
@@ -39,6 +41,11 @@ impl CsvFile {
     /// When they cannot be written, in words; then the file lacks all of them.
     pub(super) fn add(&mut self, time: &str, interval: &Interval) -> Result<(), String> {
         let mut rows = csv::Writer::from_writer(Vec::new());
+        for step in &interval.conditions {
+            let seconds = format!("{:.6}", step.seconds);
+            let begin = [time, &seconds, "gpu", &no_formula(step.bus.clone()), "", "", "", "", ""].map(str::to_owned);
+            rows.write_record(begin.into_iter().chain(cells(step))).map_err(|error| error.to_string())?;
+        }
         for row in &interval.rows {
             let (kind, device, link) = named(&row.device);
             let bytes = |of: Option<u64>| of.map_or_else(String::new, |bytes| bytes.to_string());
@@ -54,7 +61,8 @@ impl CsvFile {
                 format!("{:.6}", row.rate.sent / GIGABYTE),
                 format!("{:.6}", row.rate.received / GIGABYTE),
             ];
-            rows.write_record(record).map_err(|error| error.to_string())?;
+            let none = std::iter::repeat_n(String::new(), CONDITION_HEADER.len());
+            rows.write_record(record.into_iter().chain(none)).map_err(|error| error.to_string())?;
         }
         self.put(rows)
     }

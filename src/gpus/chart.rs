@@ -1,6 +1,7 @@
 //! Intervals as bars in a terminal, drawn over the ones before.
 
-use super::lines::{GIGABYTE, called};
+use super::condition::ConditionStep;
+use super::lines::{GIGABYTE, called, further, watts};
 use super::sampler::{Device, Interval};
 use console::Term;
 use std::fmt::Write;
@@ -45,7 +46,10 @@ impl Chart {
             let largest = &mut self.largest[scale(&row.device)];
             *largest = largest.max(row.rate.sent).max(row.rate.received);
         }
-        let mut text = format!("{time}  GB/s; a full bar is the largest rate so far\n");
+        let mut text = format!("{time}  GB/s; full bars: a GPU's limit, the largest rate\n");
+        for step in &interval.conditions {
+            text.push_str(&gpu(step, columns));
+        }
         for row in &interval.rows {
             let name = called(&row.device);
             for (name, way, rate) in [(name.as_str(), "sent", row.rate.sent), ("", "received", row.rate.received)] {
@@ -57,6 +61,28 @@ impl Chart {
         }
         text
     }
+}
+
+/// Returns a GPU's clock, power and use as bars of their limits, and its other figures in further lines.
+fn gpu(step: &ConditionStep, columns: usize) -> String {
+    let (now, mut text) = (&step.now, String::new());
+    let clock = now.sm_clock_mhz.map(|mhz| ("SM clock", format!("{mhz} MHz"), mhz, now.sm_clock_max_mhz));
+    let power = now.power_mw.map(|mw| ("power", format!("{} W", watts(mw)), mw, now.power_limit_mw));
+    let used = now.gpu_use_percent.map(|percent| ("used", format!("{percent} %"), percent, Some(100)));
+    let mut name = format!("{} GPU", step.bus);
+    for (figure, value, of, limit) in [clock, power, used].into_iter().flatten() {
+        let bar = limit.map_or_else(String::new, |limit| bar(f64::from(of), f64::from(limit), columns));
+        // writing to a string does not fail
+        let _ = writeln!(text, "{name:<20} {figure:<8} {value:>8} {bar}");
+        name.clear();
+    }
+    for further in further(step) {
+        // a line that the terminal breaks could not be drawn over
+        let line: String = format!("{name:<20} {further}").chars().take(TEXT + columns - 1).collect();
+        let _ = writeln!(text, "{line}");
+        name.clear();
+    }
+    text
 }
 
 /// Returns the lines of a screen with this number of lines, since those beyond it could not be drawn over. The last one
@@ -90,6 +116,7 @@ mod tests {
     use super::super::sampler::CounterStep;
     use super::*;
     use common::hardware::Ways;
+    use common::hardware::nvml::condition::GpuCondition;
 
     #[test]
     fn a_bar_is_a_share_of_the_largest_rate() {
@@ -99,10 +126,33 @@ mod tests {
             let rows = [Device::NvLink("a".into()), Device::Adapter("b".into())];
             let rows =
                 rows.map(|device| CounterStep { device, bytes: None, rate: Ways { sent, received: 0.0 } }).into();
-            let text = chart.text("12:00:00", &Interval { seconds: 1.0, rows }, 8);
+            let text = chart.text("12:00:00", &Interval { seconds: 1.0, rows, conditions: vec![] }, 8);
             text.lines().map(|line| line.matches('█').count()).collect::<Vec<_>>()
         };
         assert_eq!([bars(8e9), bars(4e9)], [[0, 8, 0, 8, 0], [0, 4, 0, 4, 0]]);
+    }
+
+    #[test]
+    fn a_gpus_figures_are_shares_of_their_limits() {
+        let mut now = GpuCondition { sm_clock_mhz: Some(990), sm_clock_max_mhz: Some(1980), ..GpuCondition::default() };
+        now = GpuCondition { power_mw: Some(700_400), power_limit_mw: Some(700_000), gpu_use_percent: Some(0), ..now };
+        now = GpuCondition { temperature_c: Some(71), pcie_generation: Some(5), pcie_width: Some(16), ..now };
+        now = GpuCondition { throttle: Some(4), ecc_uncorrected: Some(1), ..now };
+        let mut step = ConditionStep { bus: "0000:0A:00.0".into(), seconds: 1.0, now, before: now };
+        let expected = "0000:0A:00.0 GPU     SM clock  990 MHz ████\n\
+                        \u{20}                    power       700 W ████████\n\
+                        \u{20}                    used          0 % \n\
+                        \u{20}                    71 C, PCIe 5 x16\n\
+                        \u{20}                    throttle: power cap\n\
+                        \u{20}                    ECC uncorrected: 1\n";
+        assert_eq!(gpu(&step, 8), expected);
+        // a terminal of 48 columns, which has no room for bars
+        assert_eq!(gpu(&step, 0).lines().map(|line| line.chars().count()).max(), Some(40));
+        step.now.throttle = Some(0xff);
+        assert_eq!(gpu(&step, 0).lines().map(|line| line.chars().count()).max(), Some(47));
+        // without a limit there is no bar
+        step.now = GpuCondition { sm_clock_mhz: Some(990), ..GpuCondition::default() };
+        assert_eq!(gpu(&step, 8), "0000:0A:00.0 GPU     SM clock  990 MHz \n");
     }
 
     #[test]

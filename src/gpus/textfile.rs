@@ -1,5 +1,7 @@
 //! The node's counters as a textfile for Prometheus' node_exporter.
 
+use super::condition::ConditionStep;
+use super::condition_metrics;
 use super::lines::named;
 use super::sampler::{CounterStep, Device, Interval, Sampler};
 use common::files::NewFile;
@@ -35,18 +37,18 @@ const ADAPTER: Metrics = [
 ];
 
 /// The file of this node.
-pub(super) struct NvlinkTextfile {
+pub(super) struct GpusTextfile {
     path: PathBuf,
     host: String,
 }
 
-impl NvlinkTextfile {
+impl GpusTextfile {
     /// Names the file in a directory.
     pub(super) fn new(directory: &Path) -> Self {
         let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
         let name: String = host.chars().map(plain).collect();
-        Self { path: directory.join(format!("scorep-nccl-nvlink_{name}.prom")), host }
+        Self { path: directory.join(format!("scorep-nccl-gpus_{name}.prom")), host }
     }
 
     /// Writes the counters since the first reading: the whole file or nothing.
@@ -58,15 +60,16 @@ impl NvlinkTextfile {
             let mut file = NewFile::beside(&self.path)?;
             // node_exporter runs as another user
             file.set_permissions(Permissions::from_mode(0o644))?;
-            file.write_all(text(&interval.rows, &self.host, |bus| sampler.uuid(bus)).as_bytes())?;
+            file.write_all(text(interval, &self.host, |bus| sampler.uuid(bus)).as_bytes())?;
             file.appear()
         };
         write().map_err(|error| format!("{}: {error}", self.path.display()))
     }
 }
 
-fn text<'a>(rows: &[CounterStep], host: &str, uuid: impl Fn(&str) -> Option<&'a str>) -> String {
-    let mut text = String::new();
+fn text<'a>(interval: &Interval, host: &str, uuid: impl Fn(&str) -> Option<&'a str>) -> String {
+    let of_gpu = |step: &ConditionStep| labels(&Device::Pcie(step.bus.clone()), host, &uuid);
+    let mut text = condition_metrics::text(&interval.conditions, of_gpu);
     type Is = fn(&CounterStep) -> bool;
     let kinds: [(Metrics, Is); 5] = [
         (NVLINK, |row| matches!(row.device, Device::NvLink(_))),
@@ -76,7 +79,7 @@ fn text<'a>(rows: &[CounterStep], host: &str, uuid: impl Fn(&str) -> Option<&'a 
         (ADAPTER, |row| matches!(row.device, Device::Adapter(_))),
     ];
     for (metrics, is_one) in kinds {
-        let rows: Vec<&CounterStep> = rows.iter().filter(|row| is_one(row)).collect();
+        let rows: Vec<&CounterStep> = interval.rows.iter().filter(|row| is_one(row)).collect();
         for (way, (name, kind, meaning)) in metrics.into_iter().enumerate() {
             if rows.is_empty() {
                 continue;

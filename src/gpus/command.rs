@@ -1,10 +1,10 @@
-//! `scorep-nccl nvlink` on the command line.
+//! `scorep-nccl gpus` on the command line.
 
 use super::chart::Chart;
 use super::csv_file::CsvFile;
 use super::lines;
 use super::sampler::Sampler;
-use super::textfile::NvlinkTextfile;
+use super::textfile::GpusTextfile;
 use crate::output::{self, place};
 use common::hardware::nics::SYSFS;
 use common::origin::wall_clock;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "NVML counts all traffic of a GPU, of all processes. docs/nvlink.md describes the figures.")]
-pub(crate) struct NvlinkArguments {
+#[command(after_help = "NVML counts all processes of a GPU. docs/gpus.md describes the figures.")]
+pub(crate) struct GpusArguments {
     /// Seconds between two readings.
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     interval: f64,
@@ -35,6 +35,9 @@ pub(crate) struct NvlinkArguments {
     /// Writes a textfile for Prometheus' node_exporter to this directory at each reading.
     #[arg(long, value_name = "DIR")]
     prometheus: Option<PathBuf>,
+    /// Says at the end how long the readings took.
+    #[arg(long)]
+    cost: bool,
     /// Where the kernel shows its network adapters.
     #[arg(long, value_name = "DIR", default_value = SYSFS, hide = true)]
     sysfs: PathBuf,
@@ -60,14 +63,14 @@ impl Failure {
     }
 }
 
-/// Shows the bytes of the node until a signal comes, or for a number of intervals. A file that cannot be written keeps
-/// it from nothing else.
+/// Shows GPUs and links of the node until a signal comes, or for a number of intervals. A file that cannot be written
+/// keeps it from nothing else.
 ///
 /// # Errors
 /// When there is nothing to read, nothing can be shown, a file cannot be made, or one could not be written in the end;
 /// in words.
-pub(crate) fn run(arguments: &NvlinkArguments) -> Result<(), String> {
-    let NvlinkArguments { interval, count, links, lines, csv, prometheus, sysfs } = arguments;
+pub(crate) fn run(arguments: &GpusArguments) -> Result<(), String> {
+    let GpusArguments { interval, count, links, lines, csv, prometheus, cost, sysfs } = arguments;
     if let Some(directory) = prometheus {
         place::check_existing(directory).map_err(|unfit| unfit.to_string())?;
     }
@@ -79,7 +82,7 @@ pub(crate) fn run(arguments: &NvlinkArguments) -> Result<(), String> {
         return Err("there is nothing to show: neither a GPU nor a network adapter".into());
     }
     let mut csv = csv.as_deref().map(CsvFile::new).transpose()?;
-    let textfile = prometheus.as_deref().map(NvlinkTextfile::new);
+    let textfile = prometheus.as_deref().map(GpusTextfile::new);
     let mut chart = (!lines && std::io::stdout().is_terminal()).then(Chart::new);
     let mut failures: [Failure; 2] = Default::default();
     let period = Duration::from_secs_f64(*interval);
@@ -101,13 +104,16 @@ pub(crate) fn run(arguments: &NvlinkArguments) -> Result<(), String> {
             failures[1].take(textfile.write(&sampler, &interval));
         }
     }
+    if *cost {
+        sampler.cost.lines().into_iter().for_each(output::say);
+    }
     failures.into_iter().find_map(|failure| failure.0).map_or(Ok(()), Err)
 }
 
 /// Says on standard error which figures are absent.
 fn tell(sampler: &Sampler, absent: Option<&str>) {
     if let Some(why) = absent {
-        output::say(format_args!("{why}: no bytes over NVLink and PCIe"));
+        output::say(format_args!("{why}: no figures of GPUs"));
     }
     for (bus, why) in sampler.refusals() {
         output::say(format_args!("{bus}: no bytes over NVLink: {why}"));

@@ -1,5 +1,7 @@
 //! Readings of the node's counters, and their steps from one to the next.
 
+use super::condition::{ConditionStep, Conditions};
+use super::cost::{PartBegin, ReadingCost, ReadingPart};
 use common::hardware::nics;
 use common::hardware::nvml::gpm::{self, GpmSample};
 use common::hardware::nvml::{NvLink, Nvml, NvmlGpu, Refusal};
@@ -49,6 +51,8 @@ pub(super) struct Interval {
     pub(super) seconds: f64,
     /// The devices that were read at both ends.
     pub(super) rows: Vec<CounterStep>,
+    /// The GPUs that were read at both ends.
+    pub(super) conditions: Vec<ConditionStep>,
 }
 
 /// The node's counters.
@@ -64,6 +68,9 @@ pub(super) struct Sampler {
     /// GPM's latest sample of each GPU, by its place.
     samples: BTreeMap<String, GpmSample>,
     last: Option<Instant>,
+    conditions: Conditions,
+    /// The cost of the readings.
+    pub(super) cost: ReadingCost,
 }
 
 impl Sampler {
@@ -79,8 +86,19 @@ impl Sampler {
             Err(why) => (None, vec![], Some(why)),
         };
         gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
-        let (refusals, counters, samples, last) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new(), None);
-        (Self { nvml, gpus, refusals, sysfs: sysfs.into(), counters, wants_links, samples, last }, why)
+        let sampler = Self {
+            nvml,
+            gpus,
+            refusals: BTreeMap::new(),
+            sysfs: sysfs.into(),
+            counters: BTreeMap::new(),
+            wants_links,
+            samples: BTreeMap::new(),
+            last: None,
+            conditions: Conditions::default(),
+            cost: ReadingCost::default(),
+        };
+        (sampler, why)
     }
 
     /// Returns the UUID of the GPU at this place.
@@ -95,6 +113,7 @@ impl Sampler {
 
     /// Reads all counters. Returns the interval since the reading before.
     pub(super) fn read(&mut self) -> Option<Interval> {
+        let begin = PartBegin::now();
         let mut now = BTreeMap::new();
         let mut rates = vec![];
         if let Some(nvml) = &self.nvml {
@@ -114,8 +133,18 @@ impl Sampler {
         let moment = Instant::now();
         let seconds = self.last.replace(moment).map(|last| moment.duration_since(last).as_secs_f64());
         let rows = self.advance(now, seconds.unwrap_or(f64::INFINITY));
-        let of_links = if self.wants_links { self.link_rates() } else { BTreeMap::new() };
+        self.cost.add(ReadingPart::Counters, &begin);
+        let begin = PartBegin::now();
+        let conditions = self.nvml.as_ref().map(|nvml| self.conditions.read(nvml, &self.gpus)).unwrap_or_default();
+        self.cost.add(ReadingPart::Conditions, &begin);
+        let mut of_links = BTreeMap::new();
+        if self.wants_links {
+            let begin = PartBegin::now();
+            of_links = self.link_rates();
+            self.cost.add(ReadingPart::Links, &begin);
+        }
         let seconds = seconds?;
+        let begin = PartBegin::now();
         if let Some(nvml) = &self.nvml {
             // after the counters, since each measurement takes 20 ms
             let measured = self.gpus.iter().filter_map(|gpu| Some((gpu.bus.clone(), nvml.pcie(gpu).ok()?)));
@@ -124,10 +153,11 @@ impl Sampler {
                 bytes: None,
                 rate: rate.map(|bytes| bytes as f64),
             }));
+            self.cost.add(ReadingPart::Pcie, &begin);
         }
         let mut rows: Vec<CounterStep> = with_links(rows, &of_links).into_iter().chain(rates).collect();
         rows.sort_by(|one, other| one.device.cmp(&other.device));
-        Some(Interval { seconds, rows })
+        Some(Interval { seconds, rows, conditions })
     }
 
     /// Takes a sample of each GPU by GPM, and returns the rates over its links since the sample before, by its place.
