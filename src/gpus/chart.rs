@@ -138,7 +138,7 @@ mod tests {
         now = GpuCondition { power_mw: Some(700_400), power_limit_mw: Some(700_000), gpu_use_percent: Some(0), ..now };
         now = GpuCondition { temperature_c: Some(71), pcie_generation: Some(5), pcie_width: Some(16), ..now };
         now = GpuCondition { throttle: Some(4), ecc_uncorrected: Some(1), ..now };
-        let mut step = ConditionStep { bus: "0000:0A:00.0".into(), seconds: 1.0, now, before: now };
+        let mut step = ConditionStep { bus: "0000:0A:00.0".into(), seconds: 1.0, now, before: now, xids: None };
         let expected = "0000:0A:00.0 GPU     SM clock  990 MHz ████\n\
                         \u{20}                    power       700 W ████████\n\
                         \u{20}                    used          0 % \n\

@@ -1,6 +1,6 @@
 //! Intervals as lines.
 
-use super::condition::{ConditionStep, ErrorCount};
+use super::condition::{ConditionStep, ErrorCount, XidCount};
 use super::sampler::{Device, Interval};
 use std::fmt::Write;
 
@@ -41,11 +41,13 @@ fn celsius(step: &ConditionStep) -> Option<String> {
 fn faults(step: &ConditionStep) -> impl Iterator<Item = String> {
     let reasons = step.reasons_of_interval();
     let reasons = (!reasons.is_empty()).then(|| format!("throttle: {}", reasons.join(", ")));
-    let error = |ErrorCount { name, sum, step }: ErrorCount| match step {
+    let count = |name: &str, sum: u64, step: u64| match step {
         0 => format!("{name}: {sum}"),
         step => format!("{name}: {sum} (+{step})"),
     };
-    reasons.into_iter().chain(step.errors().into_iter().map(error))
+    let xid = |XidCount { sum, step, last }: XidCount| Some(count(&format!("Xid {}", last?), sum, step));
+    let error = move |ErrorCount { name, sum, step }: ErrorCount| count(name, sum, step);
+    reasons.into_iter().chain(step.xids.and_then(xid)).chain(step.errors().into_iter().map(error))
 }
 
 /// Returns the figures of a GPU's line.
@@ -62,7 +64,9 @@ fn figures(step: &ConditionStep) -> Vec<String> {
         now.gpu_use_percent.map(|percent| format!("{percent} % used")),
         celsius(step),
     ];
-    figures.into_iter().flatten().chain(faults(step)).collect()
+    let figures: Vec<String> = figures.into_iter().flatten().chain(faults(step)).collect();
+    // a GPU that fails, or that somebody resets, has none
+    if figures.is_empty() { vec!["no figures".into()] } else { figures }
 }
 
 /// Returns the lines of a GPU's figures that have no bar in a chart.

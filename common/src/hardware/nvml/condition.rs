@@ -71,8 +71,8 @@ pub struct GpuCondition {
 }
 
 impl GpuCondition {
-    /// Returns the numbers of errors with their names for people. Those of rows whose remapping waits or has failed are 0
-    /// or 1.
+    /// Returns the numbers of errors with their names for people. Those of remappings that wait or have failed are 0 or
+    /// 1.
     pub fn errors(&self) -> [(&'static str, Option<u64>); 10] {
         [
             ("ECC corrected", self.ecc_corrected),
