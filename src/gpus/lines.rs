@@ -7,6 +7,9 @@ use std::fmt::Write;
 /// Bytes per second in a GB/s.
 pub(super) const GIGABYTE: f64 = 1e9;
 
+/// Stands for the figures of a GPU that gives none any more: it has failed, or somebody resets it.
+pub(super) const NO_FIGURES: &str = "no figures";
+
 /// Returns a device's kind, name and, of one link, its number.
 pub(super) fn named(device: &Device) -> (&'static str, &str, Option<u32>) {
     match device {
@@ -65,8 +68,7 @@ fn figures(step: &ConditionStep) -> Vec<String> {
         celsius(step),
     ];
     let figures: Vec<String> = figures.into_iter().flatten().chain(faults(step)).collect();
-    // a GPU that fails, or that somebody resets, has none
-    if figures.is_empty() { vec!["no figures".into()] } else { figures }
+    if figures.is_empty() { vec![NO_FIGURES.into()] } else { figures }
 }
 
 /// Returns the lines of a GPU's figures that have no bar in a chart.

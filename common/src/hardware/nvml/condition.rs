@@ -65,8 +65,7 @@ pub struct GpuCondition {
     pub nvlink_replays: Option<u64>,
     /// Times that NVLinks had to be trained anew.
     pub nvlink_recoveries: Option<u64>,
-    /// Checksum errors on NVLinks, which the links correct by sending again. Blackwell does not count
-    /// them.
+    /// Checksum errors on NVLinks, which the links correct by sending again. Blackwell does not count them.
     pub nvlink_crc_errors: Option<u64>,
 }
 
