@@ -92,34 +92,23 @@ fn step(now: Option<u64>, before: Option<u64>) -> Option<u64> {
     now?.checked_sub(before?)
 }
 
-/// A GPU as it was read last.
-#[derive(Debug)]
-struct LastCondition {
-    moment: Instant,
-    condition: GpuCondition,
-    /// Whether NVML has ever given a figure of it.
-    has_figures: bool,
-}
-
 /// The last readings of the GPUs, by place.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
-    last: BTreeMap<String, LastCondition>,
+    last: BTreeMap<String, (Instant, GpuCondition)>,
     xids: BTreeMap<String, XidCount>,
 }
 
 impl Conditions {
-    /// Reads the GPUs. Returns the steps of those that were read before and of which NVML has ever given a figure.
+    /// Reads the GPUs. Returns the steps of those that were read before and of which NVML gives any figure. A GPU that
+    /// fails later keeps the maximum of its clock, which was read at first.
     pub(super) fn read(&mut self, nvml: &Nvml, gpus: &[NvmlGpu], xids: Option<&XidWatch>) -> Vec<ConditionStep> {
         let one = |gpu: &NvmlGpu| {
             let (bus, moment, now) = (gpu.bus.clone(), Instant::now(), nvml.condition(gpu));
-            let last = self.last.remove(&bus);
-            let has_figures = now != GpuCondition::default() || last.as_ref().is_some_and(|last| last.has_figures);
-            self.last.insert(bus.clone(), LastCondition { moment, condition: now, has_figures });
-            let LastCondition { moment: then, condition: before, .. } = last?;
+            let (then, before) = self.last.insert(bus.clone(), (moment, now))?;
             let seconds = moment.duration_since(then).as_secs_f64();
             let xids = xids.filter(|xids| xids.has(&bus)).map(|_| self.xids.get(&bus).copied().unwrap_or_default());
-            has_figures.then_some(ConditionStep { bus, seconds, now, before, xids })
+            (now != GpuCondition::default()).then_some(ConditionStep { bus, seconds, now, before, xids })
         };
         gpus.iter().filter_map(one).collect()
     }
