@@ -1,7 +1,7 @@
 //! Intervals as bars in a terminal, drawn over the ones before.
 
 use super::condition::ConditionStep;
-use super::lines::{GIGABYTE, called, further, watts};
+use super::lines::{GIGABYTE, NO_FIGURES, called, further, watts};
 use super::sampler::{Device, Interval};
 use console::Term;
 use std::fmt::Write;
@@ -82,7 +82,7 @@ fn gpu(step: &ConditionStep, columns: usize) -> String {
         let _ = writeln!(text, "{line}");
         name.clear();
     }
-    text
+    if text.is_empty() { format!("{name:<20} {NO_FIGURES}\n") } else { text }
 }
 
 /// Returns the lines of a screen with this number of lines, since those beyond it could not be drawn over. The last one
@@ -138,7 +138,7 @@ mod tests {
         now = GpuCondition { power_mw: Some(700_400), power_limit_mw: Some(700_000), gpu_use_percent: Some(0), ..now };
         now = GpuCondition { temperature_c: Some(71), pcie_generation: Some(5), pcie_width: Some(16), ..now };
         now = GpuCondition { throttle: Some(4), ecc_uncorrected: Some(1), ..now };
-        let mut step = ConditionStep { bus: "0000:0A:00.0".into(), seconds: 1.0, now, before: now };
+        let mut step = ConditionStep { bus: "0000:0A:00.0".into(), seconds: 1.0, now, before: now, xids: None };
         let expected = "0000:0A:00.0 GPU     SM clock  990 MHz ████\n\
                         \u{20}                    power       700 W ████████\n\
                         \u{20}                    used          0 % \n\
@@ -150,7 +150,9 @@ mod tests {
         assert_eq!(gpu(&step, 0).lines().map(|line| line.chars().count()).max(), Some(40));
         step.now.throttle = Some(0xff);
         assert_eq!(gpu(&step, 0).lines().map(|line| line.chars().count()).max(), Some(47));
-        // without a limit there is no bar
+        // a GPU that fails; without a limit there is no bar
+        step.now = GpuCondition::default();
+        assert_eq!(gpu(&step, 8), "0000:0A:00.0 GPU     no figures\n");
         step.now = GpuCondition { sm_clock_mhz: Some(990), ..GpuCondition::default() };
         assert_eq!(gpu(&step, 8), "0000:0A:00.0 GPU     SM clock  990 MHz \n");
     }

@@ -2,6 +2,7 @@
 
 use common::hardware::nvml::condition::GpuCondition;
 use common::hardware::nvml::throttle::ThrottleReason;
+use common::hardware::nvml::xids::{Xid, XidWatch};
 use common::hardware::nvml::{Nvml, NvmlGpu};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -17,6 +18,19 @@ pub(super) struct ConditionStep {
     pub(super) now: GpuCondition,
     /// The condition at its begin.
     pub(super) before: GpuCondition,
+    /// The GPU's Xids since the first reading; `None` where NVML has no events of it.
+    pub(super) xids: Option<XidCount>,
+}
+
+/// The Xids of a GPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct XidCount {
+    /// Since the first reading.
+    pub(super) sum: u64,
+    /// Those of the interval.
+    pub(super) step: u64,
+    /// The number of the last one.
+    pub(super) last: Option<u64>,
 }
 
 /// An error count that is not zero.
@@ -80,18 +94,32 @@ fn step(now: Option<u64>, before: Option<u64>) -> Option<u64> {
 
 /// The last readings of the GPUs, by place.
 #[derive(Debug, Default)]
-pub(super) struct Conditions(BTreeMap<String, (Instant, GpuCondition)>);
+pub(super) struct Conditions {
+    last: BTreeMap<String, (Instant, GpuCondition)>,
+    xids: BTreeMap<String, XidCount>,
+}
 
 impl Conditions {
-    /// Reads the GPUs. Returns the steps of those that were read before and of which NVML gives any figure.
-    pub(super) fn read(&mut self, nvml: &Nvml, gpus: &[NvmlGpu]) -> Vec<ConditionStep> {
+    /// Reads the GPUs. Returns the steps of those that were read before and of which NVML gives any figure. A GPU that
+    /// fails later keeps the maximum of its clock, which was read at first.
+    pub(super) fn read(&mut self, nvml: &Nvml, gpus: &[NvmlGpu], xids: Option<&XidWatch>) -> Vec<ConditionStep> {
         let one = |gpu: &NvmlGpu| {
-            let (moment, now) = (Instant::now(), nvml.condition(gpu));
-            let (then, before) = self.0.insert(gpu.bus.clone(), (moment, now))?;
+            let (bus, moment, now) = (gpu.bus.clone(), Instant::now(), nvml.condition(gpu));
+            let (then, before) = self.last.insert(bus.clone(), (moment, now))?;
             let seconds = moment.duration_since(then).as_secs_f64();
-            (now != GpuCondition::default()).then(|| ConditionStep { bus: gpu.bus.clone(), seconds, now, before })
+            let xids = xids.filter(|xids| xids.has(&bus)).map(|_| self.xids.get(&bus).copied().unwrap_or_default());
+            (now != GpuCondition::default()).then_some(ConditionStep { bus, seconds, now, before, xids })
         };
         gpus.iter().filter_map(one).collect()
+    }
+
+    /// Takes the Xids of an interval.
+    pub(super) fn take_xids(&mut self, xids: &XidWatch) {
+        self.xids.values_mut().for_each(|count| count.step = 0);
+        for Xid { bus, number } in xids.take() {
+            let count = self.xids.entry(bus).or_default();
+            *count = XidCount { sum: count.sum + 1, step: count.step + 1, last: Some(number) };
+        }
     }
 }
 
@@ -110,7 +138,7 @@ mod tests {
     fn a_reason_has_its_share_of_the_interval() {
         let of = |before, now, bits| {
             let (before, now) = (condition(before, 0, 0), condition(now, 0, bits));
-            ConditionStep { bus: "a".into(), seconds: 2.0, now, before }.reasons_of_interval()
+            ConditionStep { bus: "a".into(), seconds: 2.0, now, before, xids: None }.reasons_of_interval()
         };
         assert_eq!(of(5, 5, 0), Vec::<String>::new());
         assert_eq!(of(5, 840_000_005, 0), ["power cap 42 %"]);
@@ -125,7 +153,7 @@ mod tests {
     fn errors_that_are_zero_are_left_out() {
         let step = |before, now| {
             let (before, now) = (condition(0, before, 0), condition(0, now, 0));
-            ConditionStep { bus: "a".into(), seconds: 1.0, now, before }.errors()
+            ConditionStep { bus: "a".into(), seconds: 1.0, now, before, xids: None }.errors()
         };
         let count = |sum, step| vec![ErrorCount { name: "PCIe replays", sum, step }];
         assert_eq!([step(0, 0), step(5, 7), step(7, 7), step(9, 7)], [vec![], count(7, 2), count(7, 0), count(7, 0)]);

@@ -3,8 +3,9 @@
 use super::condition::ConditionStep;
 use std::fmt::Display;
 
-/// The columns' names. Times and energy are those of the interval, errors those since the driver was loaded.
-pub(super) const CONDITION_HEADER: [&str; 28] = [
+/// The columns' names. Times and energy are those of the interval, errors those since the driver was loaded,
+/// Xids those since the first reading.
+pub(super) const CONDITION_HEADER: [&str; 30] = [
     "sm_clock_mhz",
     "sm_clock_max_mhz",
     "memory_clock_mhz",
@@ -33,6 +34,8 @@ pub(super) const CONDITION_HEADER: [&str; 28] = [
     "nvlink_crc_errors",
     "pcie_generation",
     "pcie_lanes",
+    "xids",
+    "last_xid",
 ];
 
 /// Returns a GPU's cells, empty where NVML gives no figure.
@@ -54,6 +57,7 @@ pub(super) fn cells(step: &ConditionStep) -> Vec<String> {
     cells.extend(step.throttled().map(|(_, seconds)| cell(seconds.map(|seconds| format!("{seconds:.6}")))));
     cells.extend(now.errors().map(|(_, count)| cell(count)));
     cells.extend([cell(now.pcie_generation), cell(now.pcie_width)]);
+    cells.extend([cell(step.xids.map(|xids| xids.sum)), cell(step.xids.and_then(|xids| xids.last))]);
     cells
 }
 

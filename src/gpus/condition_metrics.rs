@@ -1,7 +1,6 @@
 //! The conditions of GPUs as metrics of the textfile.
 
 use super::condition::ConditionStep;
-use common::hardware::nvml::condition::GpuCondition;
 use common::hardware::nvml::throttle::ThrottleReason;
 use std::fmt::Write;
 
@@ -9,41 +8,47 @@ use std::fmt::Write;
 type Series = (Option<(&'static str, String)>, f64);
 
 /// A metric of a GPU's condition: name after `scorep_nccl_gpu_`, type, meaning, and its series.
-type ConditionMetric = (&'static str, &'static str, &'static str, fn(&GpuCondition) -> Vec<Series>);
+type ConditionMetric = (&'static str, &'static str, &'static str, fn(&ConditionStep) -> Vec<Series>);
 
-const METRICS: [ConditionMetric; 19] = [
+const METRICS: [ConditionMetric; 21] = [
     ("sm_clock_hertz", "gauge", "Clock of the streaming multiprocessors", |it| {
-        number(it.sm_clock_mhz, |mhz| mhz * 1e6)
+        number(it.now.sm_clock_mhz, |mhz| mhz * 1e6)
     }),
-    ("sm_clock_max_hertz", "gauge", "Its maximum", |it| number(it.sm_clock_max_mhz, |mhz| mhz * 1e6)),
-    ("memory_clock_hertz", "gauge", "Clock of the memory", |it| number(it.memory_clock_mhz, |mhz| mhz * 1e6)),
-    ("power_watts", "gauge", "Power", |it| number(it.power_mw, |mw| mw / 1e3)),
-    ("power_limit_watts", "gauge", "Limit of the power", |it| number(it.power_limit_mw, |mw| mw / 1e3)),
-    ("energy_joules_total", "counter", "Energy", |it| one(it.energy_mj.map(|mj| mj as f64 / 1e3))),
-    ("temperature_celsius", "gauge", "Temperature of the GPU", |it| number(it.temperature_c, |it| it)),
+    ("sm_clock_max_hertz", "gauge", "Its maximum", |it| number(it.now.sm_clock_max_mhz, |mhz| mhz * 1e6)),
+    ("memory_clock_hertz", "gauge", "Clock of the memory", |it| number(it.now.memory_clock_mhz, |mhz| mhz * 1e6)),
+    ("power_watts", "gauge", "Power", |it| number(it.now.power_mw, |mw| mw / 1e3)),
+    ("power_limit_watts", "gauge", "Limit of the power", |it| number(it.now.power_limit_mw, |mw| mw / 1e3)),
+    ("energy_joules_total", "counter", "Energy", |it| one(it.now.energy_mj.map(|mj| mj as f64 / 1e3))),
+    ("temperature_celsius", "gauge", "Temperature of the GPU", |it| number(it.now.temperature_c, |it| it)),
     ("use_ratio", "gauge", "Share of time in which a kernel ran", |it| {
-        number(it.gpu_use_percent, |percent| percent / 100.0)
+        number(it.now.gpu_use_percent, |percent| percent / 100.0)
     }),
     ("memory_use_ratio", "gauge", "Share of time in which memory was read or written", |it| {
-        number(it.memory_use_percent, |percent| percent / 100.0)
+        number(it.now.memory_use_percent, |percent| percent / 100.0)
     }),
     ("throttle", "gauge", "Whether the reason holds the clocks down now", reasons),
     ("throttled_seconds_total", "counter", "Time for which the reason held the clocks down", throttled),
     ("ecc_errors_total", "counter", "Memory errors", |it| {
-        kinds([("corrected", it.ecc_corrected), ("uncorrected", it.ecc_uncorrected)])
+        kinds([("corrected", it.now.ecc_corrected), ("uncorrected", it.now.ecc_uncorrected)])
     }),
     ("remapped_rows", "gauge", "Rows of memory that were ever remapped, by the errors' kind", |it| {
-        kinds([("correctable", it.remapped_correctable), ("uncorrectable", it.remapped_uncorrectable)])
+        kinds([("correctable", it.now.remapped_correctable), ("uncorrectable", it.now.remapped_uncorrectable)])
     }),
-    ("row_remap_pending", "gauge", "Whether a row waits to be remapped", |it| number(it.remap_pending, |it| it)),
-    ("row_remap_failed", "gauge", "Whether a row could once not be remapped", |it| number(it.remap_failed, |it| it)),
-    ("pcie_replays_total", "counter", "Packets that PCIe sent again", |it| one(it.pcie_replays.map(|of| of as f64))),
-    ("pcie_generation", "gauge", "Generation of the PCIe link now", |it| number(it.pcie_generation, |it| it)),
-    ("pcie_lanes", "gauge", "Lanes of the PCIe link now", |it| number(it.pcie_width, |it| it)),
+    ("row_remap_pending", "gauge", "Whether a row waits to be remapped", |it| number(it.now.remap_pending, |it| it)),
+    ("row_remap_failed", "gauge", "Whether a row could once not be remapped", |it| {
+        number(it.now.remap_failed, |it| it)
+    }),
+    ("pcie_replays_total", "counter", "Packets that PCIe sent again", |it| {
+        one(it.now.pcie_replays.map(|of| of as f64))
+    }),
+    ("pcie_generation", "gauge", "Generation of the PCIe link now", |it| number(it.now.pcie_generation, |it| it)),
+    ("pcie_lanes", "gauge", "Lanes of the PCIe link now", |it| number(it.now.pcie_width, |it| it)),
     ("nvlink_errors_total", "counter", "Errors on NVLinks", |it| {
-        let (replay, recovery, crc) = (it.nvlink_replays, it.nvlink_recoveries, it.nvlink_crc_errors);
+        let (replay, recovery, crc) = (it.now.nvlink_replays, it.now.nvlink_recoveries, it.now.nvlink_crc_errors);
         kinds([("replay", replay), ("recovery", recovery), ("crc", crc)])
     }),
+    ("xids_total", "counter", "Xids since the first reading", |it| one(it.xids.map(|xids| xids.sum as f64))),
+    ("last_xid", "gauge", "Number of the last Xid", |it| one(it.xids.and_then(|xids| xids.last).map(|of| of as f64))),
 ];
 
 fn one(value: Option<f64>) -> Vec<Series> {
@@ -59,16 +64,16 @@ fn kinds<const N: usize>(of: [(&'static str, Option<u64>); N]) -> Vec<Series> {
     of.into_iter().filter_map(series).collect()
 }
 
-fn reasons(condition: &GpuCondition) -> Vec<Series> {
-    let Some(bits) = condition.throttle else { return vec![] };
+fn reasons(step: &ConditionStep) -> Vec<Series> {
+    let Some(bits) = step.now.throttle else { return vec![] };
     let is_present = |reason| ThrottleReason::of(bits).any(|present| present == reason);
     let series = |reason: ThrottleReason| (Some(("reason", reason.words().into())), f64::from(is_present(reason)));
     ThrottleReason::ALL.into_iter().map(series).collect()
 }
 
-fn throttled(condition: &GpuCondition) -> Vec<Series> {
+fn throttled(step: &ConditionStep) -> Vec<Series> {
     let series = |(name, ns): (&'static str, Option<u64>)| Some((Some(("reason", name.into())), ns? as f64 / 1e9));
-    condition.throttled.named().into_iter().filter_map(series).collect()
+    step.now.throttled.named().into_iter().filter_map(series).collect()
 }
 
 /// Writes the metrics of GPUs. `labels` returns a GPU's own.
@@ -76,7 +81,7 @@ pub(super) fn text(steps: &[ConditionStep], labels: impl Fn(&ConditionStep) -> S
     let mut text = String::new();
     for (name, kind, meaning, series) in METRICS {
         let all: Vec<(String, Series)> =
-            steps.iter().flat_map(|step| series(&step.now).into_iter().map(|one| (labels(step), one))).collect();
+            steps.iter().flat_map(|step| series(step).into_iter().map(|one| (labels(step), one))).collect();
         if all.is_empty() {
             continue;
         }

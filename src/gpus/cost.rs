@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 pub(super) enum ReadingPart {
     /// Counters of NVLink and of adapters.
     Counters,
+    /// Xids of GPUs.
+    Xids,
     /// Conditions of GPUs.
     Conditions,
     /// Rates over single NVLinks, by GPM.
@@ -27,7 +29,7 @@ struct PartCost {
 
 /// The cost of all readings, by part.
 #[derive(Debug, Default)]
-pub(super) struct ReadingCost([PartCost; 4]);
+pub(super) struct ReadingCost([PartCost; 5]);
 
 /// The begin of a part.
 #[derive(Debug)]
@@ -57,7 +59,7 @@ impl ReadingCost {
 
     /// Returns a line for each part: the mean of its readings, their processor time, and the longest.
     pub(super) fn lines(&self) -> Vec<String> {
-        let names = ["bytes", "conditions of GPUs", "rates of single NVLinks", "rates over PCIe"];
+        let names = ["bytes", "Xids", "conditions of GPUs", "rates of single NVLinks", "rates over PCIe"];
         let line = |(name, PartCost { readings, time, processor, longest }): (&str, &PartCost)| {
             let [time, processor] = [time, processor].map(|sum| ms(*sum) / f64::from(*readings));
             let longest = ms(*longest);

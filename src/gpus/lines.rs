@@ -1,11 +1,14 @@
 //! Intervals as lines.
 
-use super::condition::{ConditionStep, ErrorCount};
+use super::condition::{ConditionStep, ErrorCount, XidCount};
 use super::sampler::{Device, Interval};
 use std::fmt::Write;
 
 /// Bytes per second in a GB/s.
 pub(super) const GIGABYTE: f64 = 1e9;
+
+/// Stands for the figures of a GPU that gives none any more: it has failed, or somebody resets it.
+pub(super) const NO_FIGURES: &str = "no figures";
 
 /// Returns a device's kind, name and, of one link, its number.
 pub(super) fn named(device: &Device) -> (&'static str, &str, Option<u32>) {
@@ -41,11 +44,13 @@ fn celsius(step: &ConditionStep) -> Option<String> {
 fn faults(step: &ConditionStep) -> impl Iterator<Item = String> {
     let reasons = step.reasons_of_interval();
     let reasons = (!reasons.is_empty()).then(|| format!("throttle: {}", reasons.join(", ")));
-    let error = |ErrorCount { name, sum, step }: ErrorCount| match step {
+    let count = |name: &str, sum: u64, step: u64| match step {
         0 => format!("{name}: {sum}"),
         step => format!("{name}: {sum} (+{step})"),
     };
-    reasons.into_iter().chain(step.errors().into_iter().map(error))
+    let xid = |XidCount { sum, step, last }: XidCount| Some(count(&format!("Xid {}", last?), sum, step));
+    let error = move |ErrorCount { name, sum, step }: ErrorCount| count(name, sum, step);
+    reasons.into_iter().chain(step.xids.and_then(xid)).chain(step.errors().into_iter().map(error))
 }
 
 /// Returns the figures of a GPU's line.
@@ -62,7 +67,8 @@ fn figures(step: &ConditionStep) -> Vec<String> {
         now.gpu_use_percent.map(|percent| format!("{percent} % used")),
         celsius(step),
     ];
-    figures.into_iter().flatten().chain(faults(step)).collect()
+    let figures: Vec<String> = figures.into_iter().flatten().chain(faults(step)).collect();
+    if figures.is_empty() { vec![NO_FIGURES.into()] } else { figures }
 }
 
 /// Returns the lines of a GPU's figures that have no bar in a chart.

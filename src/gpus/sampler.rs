@@ -4,6 +4,7 @@ use super::condition::{ConditionStep, Conditions};
 use super::cost::{PartBegin, ReadingCost, ReadingPart};
 use common::hardware::nics;
 use common::hardware::nvml::gpm::{self, GpmSample};
+use common::hardware::nvml::xids::XidWatch;
 use common::hardware::nvml::{NvLink, Nvml, NvmlGpu, Refusal};
 use common::hardware::{Forward, Ways};
 use std::collections::BTreeMap;
@@ -69,6 +70,8 @@ pub(super) struct Sampler {
     samples: BTreeMap<String, GpmSample>,
     last: Option<Instant>,
     conditions: Conditions,
+    /// `None` where NVML has no events of any GPU.
+    xids: Option<XidWatch>,
     /// The cost of the readings.
     pub(super) cost: ReadingCost,
 }
@@ -87,6 +90,7 @@ impl Sampler {
         };
         gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
         let sampler = Self {
+            xids: nvml.as_ref().and_then(|nvml| nvml.watch_xids(&gpus).ok()),
             nvml,
             gpus,
             refusals: BTreeMap::new(),
@@ -134,8 +138,14 @@ impl Sampler {
         let seconds = self.last.replace(moment).map(|last| moment.duration_since(last).as_secs_f64());
         let rows = self.advance(now, seconds.unwrap_or(f64::INFINITY));
         self.cost.add(ReadingPart::Counters, &begin);
+        if let Some(xids) = &self.xids {
+            let begin = PartBegin::now();
+            self.conditions.take_xids(xids);
+            self.cost.add(ReadingPart::Xids, &begin);
+        }
         let begin = PartBegin::now();
-        let conditions = self.nvml.as_ref().map(|nvml| self.conditions.read(nvml, &self.gpus)).unwrap_or_default();
+        let read = |nvml| self.conditions.read(nvml, &self.gpus, self.xids.as_ref());
+        let conditions = self.nvml.as_ref().map(read).unwrap_or_default();
         self.cost.add(ReadingPart::Conditions, &begin);
         let mut of_links = BTreeMap::new();
         if self.wants_links {

@@ -1,10 +1,10 @@
 //! `scorep-nccl gpus`, the monitor: clocks, power, temperature, use, throttle reasons and errors of GPUs.
 
 use crate::machine::{Machine, folder};
-use crate::monitor::{monitor, said};
+use crate::monitor::{monitor, said, wait_for};
 use crate::tool;
 use std::collections::BTreeMap;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// An H100 at work, whose NVLinks have made no errors.
@@ -62,6 +62,31 @@ fn errors_that_are_not_zero_are_said() {
     assert!(lines[0].ends_with(&of(40)) && lines[1].ends_with(&of(43)), "{lines:?}");
 }
 
+#[test]
+fn xids_are_counted_from_the_first_reading_on() {
+    let shown = lines(&format!("{AT_WORK}xid 31\nxid 79\n"));
+    assert!(shown[0].ends_with("54 C  Xid 79: 2 (+2)") && shown[1].ends_with("54 C  Xid 79: 2"), "{shown:?}");
+    assert!(lines(&format!("{AT_WORK}xid 31\nno_events\n"))[0].ends_with("54 C"));
+}
+
+/// A GPU that has fallen off the bus gives no figures any more.
+#[test]
+fn a_gpu_that_is_lost_stays() {
+    let (machine, sysfs) = (Machine::new(""), tempfile::tempdir().unwrap());
+    let set = |own: &str| machine.set(&format!("gpu 0000:0A:00.0 GPU-a\n{own}"));
+    set(AT_WORK);
+    let stdout = sysfs.path().join("stdout");
+    let mut command = monitor(&machine, &sysfs, &["--interval", "0.05"]);
+    command.stdout(std::fs::File::create(&stdout).unwrap()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let text = || std::fs::read_to_string(&stdout).unwrap();
+    wait_for("a line", || text().contains("1980/1980 MHz"));
+    set("xid 79\n");
+    wait_for("its loss", || text().lines().filter(|line| line.ends_with("GPU      Xid 79: 1")).count() >= 3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Blackwell counts recoveries alone, under another number.
 #[test]
 fn recoveries_of_links_are_those_of_the_generation() {
@@ -92,7 +117,7 @@ fn an_old_driver_gives_the_same_figures() {
 
 /// Runs the monitor of a GPU with some errors. Returns the directory of its files.
 fn written(arguments: &[&str]) -> TempDir {
-    let own = with(AT_WORK, &[("field 94 0", "field 94 7 3\nfield 83 5000 2500"), ("reasons 0", "reasons 24")]);
+    let own = with(AT_WORK, &[("field 94 0", "field 94 7 3\nfield 83 5000 2500"), ("reasons 0", "xid 31\nreasons 24")]);
     let (machine, sysfs) = (Machine::new(&format!("gpu 0000:0A:00.0 GPU-a\n{own}")), tempfile::tempdir().unwrap());
     let directory = tempfile::tempdir().unwrap();
     said(monitor(&machine, &sysfs, arguments).current_dir(directory.path()));
@@ -123,6 +148,8 @@ fn a_csv_file_has_the_figures_of_each_gpu() {
         ("pcie_replays", "13"),
         ("pcie_lanes", "16"),
         ("nvlink_crc_errors", "0"),
+        ("xids", "1"),
+        ("last_xid", "31"),
     ] {
         assert_eq!(rows[1][column], value, "{column}: {rows:#?}");
     }
@@ -144,6 +171,8 @@ fn a_textfile_has_the_figures_of_each_gpu() {
         ("throttled_seconds_total", ",reason=\"power cap\"", "0.000001"),
         ("ecc_errors_total", ",kind=\"uncorrected\"", "0"),
         ("pcie_replays_total", "", "13"),
+        ("xids_total", "", "1"),
+        ("last_xid", "", "31"),
         ("nvlink_errors_total", ",kind=\"crc\"", "0"),
     ] {
         let labels = "gpu_uuid=\"GPU-a\",gpu_pci_bus_id=\"0000:0A:00.0\"";
@@ -194,7 +223,8 @@ fn the_cost_of_readings_is_said_by_part() {
     let [_, stderr] = said(&mut monitor(&machine, &sysfs, &["--cost"]));
     let part = |name: &str| stderr.lines().find(|line| line.starts_with(&format!("scorep-nccl: {name}: ")));
     let readings = |name: &str| part(name).and_then(|line| line.rsplit_once("; ")).map(|(_, readings)| readings);
-    assert_eq!(["bytes", "conditions of GPUs"].map(readings), [Some("3 readings"); 2], "{stderr}");
+    let each = ["bytes", "Xids", "conditions of GPUs"];
+    assert_eq!(each.map(readings), [Some("3 readings"); 3], "{stderr}");
     assert_eq!((readings("rates over PCIe"), part("rates of single NVLinks")), (Some("2 readings"), None), "{stderr}");
 }
 

@@ -122,7 +122,7 @@ fn a_textfile_has_the_bytes_since_the_first_reading() {
 }
 
 /// Waits for something that a process brings about.
-fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{what}");

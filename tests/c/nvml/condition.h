@@ -1,10 +1,10 @@
-/* The condition of a GPU, as the file of nvml.c has it. With OLD_DRIVER, NVML has no field from 173 on, as that of driver 525. */
+/* The condition of a GPU, as the file of nvml.c has it. With OLD_DRIVER, NVML has no field from 170 on, as that of driver 525. */
 #ifndef NVML_CONDITION_H
 #define NVML_CONDITION_H
 
 enum { FIELDS = 48, POWER_AVERAGE = 185, POWER_LIMIT = 190 };
 #ifdef OLD_DRIVER
-enum { LAST_FIELD = 172 };
+enum { LAST_FIELD = 169 };
 static const char driver[] = "525.147.05";
 #else
 enum { LAST_FIELD = 273 };

@@ -17,6 +17,8 @@
  *   pcie_link GENERATION LANES
  *   field NUMBER VALUE [STEP]  any further field of the GPU, which grows by STEP with each reading of the GPU's fields
  *   link_field NUMBER LINK VALUE   any further field of a link
+ *   xid NUMBER             an error, once; after nvmlDeviceRegisterEvents
+ *   no_events              its events are not supported
  *   refuse                 its NVLinks are not supported
  *   hang                   a reading never returns
  *   hang_in_init           anywhere: nvmlInit never returns
@@ -36,7 +38,7 @@
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, UNKNOWN = 999 };
 enum { LINK_COUNT = 91, DATA_TX = 138, DATA_RX, RAW_TX, RAW_RX, LINK_SPEED = 164, LINK_STATE };
 enum { GPM_VERSION = 1, GPM_FIRST_LINK = 62, GPM_ROOM = 210 };
-enum { GPUS = 8, LINKS = 18, UNSIGNED_LONG_LONG = 3 };
+enum { GPUS = 8, LINKS = 18, XIDS = 8, UNSIGNED_LONG_LONG = 3 };
 static const unsigned ALL = 0xffffffff;
 
 #include "condition.h"
@@ -52,7 +54,9 @@ struct gpu {
   struct condition condition;
   char bus[24], uuid[96];
   unsigned long long data[2], raw[2], link[LINKS][2], gpm[LINKS][2], pcie[2], step[2], nvlinks[2];
-  bool has_gpm, has_nvlinks, has_data, has_raw, has_link[LINKS], has_pcie, refuses, hangs;
+  unsigned long long xid[XIDS];
+  int xids;
+  bool has_no_events, has_gpm, has_nvlinks, has_data, has_raw, has_link[LINKS], has_pcie, refuses, hangs;
 };
 
 static struct gpu gpus[GPUS];
@@ -99,6 +103,10 @@ static void look(void) {
       gpu->nvlinks[0] = one, gpu->nvlinks[1] = two, gpu->has_nvlinks = true;
     } else if (gpu && sscanf(line, "step %llu %llu", &one, &two) == 2) {
       gpu->step[0] = one, gpu->step[1] = two;
+    } else if (gpu && gpu->xids < XIDS && sscanf(line, "xid %llu", &one) == 1) {
+      gpu->xid[gpu->xids++] = one;
+    } else if (gpu && strcmp(word, "no_events") == 0) {
+      gpu->has_no_events = true;
     } else if (gpu && condition_line(&gpu->condition, line)) {
       continue;
     } else if (gpu && strcmp(word, "refuse") == 0) {
@@ -224,6 +232,7 @@ EXPORT int nvmlDeviceGetPcieThroughput(void *handle, unsigned way, unsigned *kil
   return SUCCESS;
 }
 
+#include "events.h"
 #include "sensors.h"
 
 EXPORT int nvmlGpmQueryDeviceSupport(void *handle, gpm_support *support) {

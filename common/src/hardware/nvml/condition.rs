@@ -65,14 +65,13 @@ pub struct GpuCondition {
     pub nvlink_replays: Option<u64>,
     /// Times that NVLinks had to be trained anew.
     pub nvlink_recoveries: Option<u64>,
-    /// Checksum errors on NVLinks, which the links correct by sending again. Blackwell does not count
-    /// them.
+    /// Checksum errors on NVLinks, which the links correct by sending again. Blackwell does not count them.
     pub nvlink_crc_errors: Option<u64>,
 }
 
 impl GpuCondition {
-    /// Returns the numbers of errors with their names for people. Those of rows whose remapping waits or has failed are 0
-    /// or 1.
+    /// Returns the numbers of errors with their names for people. Those of remappings that wait or have failed are 0 or
+    /// 1.
     pub fn errors(&self) -> [(&'static str, Option<u64>); 10] {
         [
             ("ECC corrected", self.ecc_corrected),

@@ -1,11 +1,13 @@
 //! The structures and numbers of NVML that the library uses, as NVML's documentation has them.
 
-use std::ffi::{c_char, c_int, c_longlong, c_uint};
+use std::ffi::{c_char, c_int, c_longlong, c_uint, c_ulonglong};
 
 /// NVML_SUCCESS.
 pub(super) const SUCCESS: c_int = 0;
 /// NVML_ERROR_NOT_SUPPORTED.
 pub(super) const NOT_SUPPORTED: c_int = 3;
+/// NVML_ERROR_UNKNOWN.
+pub(super) const UNKNOWN: c_int = 999;
 /// All links of a GPU together, as the scope of a field.
 pub(super) const ALL_LINKS: c_uint = c_uint::MAX;
 /// NVML_DEVICE_UUID_V2_BUFFER_SIZE.
@@ -165,6 +167,22 @@ pub(super) struct Utilization {
     pub(super) memory: c_uint,
 }
 
+/// nvmlEventTypeXidCriticalError.
+pub(super) const XID_EVENT: c_ulonglong = 8;
+
+/// nvmlEventData_t.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(super) struct EventData {
+    /// A handle of a GPU.
+    pub(super) device: usize,
+    pub(super) kind: c_ulonglong,
+    /// The number of an Xid.
+    pub(super) data: c_ulonglong,
+    pub(super) gpu_instance: c_uint,
+    pub(super) compute_instance: c_uint,
+}
+
 /// nvmlPciInfo_t, version 3.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -203,6 +221,8 @@ mod tests {
             offset_of!(FieldValue, value),
         ];
         assert_eq!(value, [4, 8, 16, 24, 28, 32]);
+        let event = [offset_of!(EventData, kind), offset_of!(EventData, data), offset_of!(EventData, gpu_instance)];
+        assert_eq!((size_of::<EventData>(), event), (32, [8, 16, 24]));
         assert_eq!((size_of::<Utilization>(), offset_of!(Utilization, memory)), (8, 4));
         assert_eq!((offset_of!(PciInfo, domain), offset_of!(PciInfo, bus_id)), (16, 36));
         // as driver 580 filled them in on an H200

@@ -5,13 +5,16 @@
 //! for which nobody waits without a deadline.
 
 pub mod condition;
+mod events;
 mod function;
 pub mod gpm;
 mod layout;
 mod rates;
 mod sensors;
 pub mod throttle;
+pub mod xids;
 
+use events::Events;
 use function::{Handle, function};
 use gpm::Gpm;
 use layout::{
@@ -53,6 +56,8 @@ pub struct Nvml {
     /// GPM's functions, or why this driver has none.
     gpm: Result<Gpm, String>,
     sensors: Sensors,
+    /// The functions of events, or why this driver has none.
+    events: Result<Events, String>,
 }
 
 /// A GPU as NVML knows it.
@@ -110,6 +115,7 @@ impl Nvml {
                 pcie: function(library, c"nvmlDeviceGetPcieThroughput")?,
                 gpm: Gpm::of(library),
                 sensors: Sensors::of(library),
+                events: Events::of(library),
             };
             (nvml, function::<unsafe extern "C" fn() -> c_int>(library, c"nvmlInit_v2")?)
         };
