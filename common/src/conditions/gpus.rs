@@ -9,10 +9,10 @@ use std::sync::Mutex;
 #[derive(Debug)]
 struct Readings {
     bus: String,
-    /// The reading that the last row ended with.
-    before: GpuCondition,
-    /// The newest one since; `None` if there is none.
+    /// The newest one since the last row; `None` if there is none.
     newest: Option<GpuCondition>,
+    /// Errors since the driver was loaded, and how many of them the last row had seen.
+    errors: Option<[u64; 2]>,
 }
 
 static READINGS: Mutex<Vec<Readings>> = Mutex::new(vec![]);
@@ -32,12 +32,17 @@ pub(super) fn met() -> Vec<String> {
     lock::hold(&MET).map(|met| met.clone()).unwrap_or_default()
 }
 
-/// Hands a reading over.
-pub(crate) fn note(bus: &str, condition: GpuCondition) {
+/// Hands a reading over, with the number of the GPU's errors since the driver was loaded, if it was read.
+pub(crate) fn note(bus: &str, condition: GpuCondition, errors: Option<u64>) {
     let Some(mut readings) = lock::hold(&READINGS) else { return };
-    match readings.iter_mut().find(|it| it.bus == bus) {
-        Some(readings) => readings.newest = Some(condition),
-        None => readings.push(Readings { bus: bus.to_owned(), before: condition, newest: None }),
+    let place = readings.iter().position(|it| it.bus == bus).unwrap_or_else(|| {
+        readings.push(Readings { bus: bus.to_owned(), newest: None, errors: None });
+        readings.len() - 1
+    });
+    let Some(of_gpu) = readings.get_mut(place) else { return };
+    of_gpu.newest = Some(condition);
+    if let Some(errors) = errors {
+        of_gpu.errors = Some([errors, of_gpu.errors.map_or(errors, |[_, seen]| seen)]);
     }
 }
 
@@ -46,7 +51,8 @@ pub(super) fn take() -> Vec<GpuRow> {
     let Some(mut readings) = lock::hold(&READINGS) else { return vec![] };
     let row = |it: &mut Readings| {
         let newest = it.newest.take()?;
-        Some(GpuRow::between(it.bus.clone(), &std::mem::replace(&mut it.before, newest), &newest))
+        let new = it.errors.as_mut().map(|[all, seen]| all.saturating_sub(std::mem::replace(seen, *all)));
+        Some(GpuRow::of(it.bus.clone(), &newest, new))
     };
     readings.iter_mut().filter_map(row).collect()
 }
@@ -58,13 +64,13 @@ mod tests {
     #[test]
     fn only_what_was_read_since_is_handed_on() {
         let condition = |sm| GpuCondition { sm_clock_mhz: Some(sm), ..GpuCondition::default() };
-        note("a", condition(1));
-        assert_eq!(take(), []);
-        note("a", condition(2));
-        note("a", condition(3));
-        note("b", condition(4));
-        let rows = take();
-        assert_eq!(rows.iter().map(|row| (row.bus.as_str(), row.sm_mhz)).collect::<Vec<_>>(), [("a", Some(3.0))]);
-        assert_eq!(take(), []);
+        note("a", condition(1), Some(7));
+        note("a", condition(2), None);
+        note("b", condition(3), None);
+        let figures = || take().into_iter().map(|row| (row.bus, row.sm_mhz, row.errors)).collect::<Vec<_>>();
+        assert_eq!(figures(), [("a".into(), Some(2.0), Some(0)), ("b".into(), Some(3.0), None)]);
+        assert_eq!(figures(), []);
+        note("a", condition(4), Some(9));
+        assert_eq!(figures(), [("a".into(), Some(4.0), Some(2))]);
     }
 }

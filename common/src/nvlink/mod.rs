@@ -225,7 +225,7 @@ fn watch() {
                 }
             }
             if WATCHES.load(Ordering::Relaxed) {
-                watched.iter().for_each(|gpu| gpu.watch(nvml));
+                watched.iter_mut().for_each(|gpu| gpu.watch(nvml));
             }
             if counts {
                 watched.iter_mut().for_each(|gpu| gpu.read(nvml));

@@ -2,11 +2,15 @@
 
 use super::bytes::{AbsenceReason, AdapterBytes, GpuBytes, PcieRate};
 use crate::hardware::nics::Nic;
+use crate::hardware::nvml::condition::GpuCondition;
 use crate::hardware::nvml::{Nvml, NvmlGpu, Refusal};
 use crate::hardware::{Forward, Ways};
 use crate::{conditions, links};
 use std::collections::BTreeMap;
 use std::time::Instant;
+
+/// Looks at a GPU's condition for one at its errors, which takes longer.
+const LOOKS_PER_ERRORS: u64 = 60;
 
 /// A GPU of the process.
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub(super) struct WatchedGpu {
     pcie: PcieRate,
     /// Set once NVML has refused to measure PCIe for good.
     no_pcie: bool,
+    /// Looks at its condition.
+    looks: u64,
 }
 
 impl WatchedGpu {
@@ -41,6 +47,7 @@ impl WatchedGpu {
             refused: None,
             pcie: PcieRate::default(),
             no_pcie: false,
+            looks: 0,
         }
     }
 
@@ -49,10 +56,12 @@ impl WatchedGpu {
     }
 
     /// Reads the GPU's condition.
-    pub(super) fn watch(&self, nvml: &Nvml) {
-        if let Ok(gpu) = &self.found {
-            conditions::gpus::note(&self.bus, nvml.condition(gpu));
-        }
+    pub(super) fn watch(&mut self, nvml: &Nvml) {
+        let Ok(gpu) = &self.found else { return };
+        let all = |condition: GpuCondition| condition.errors().into_iter().filter_map(|(_, errors)| errors).sum();
+        let errors = self.looks.is_multiple_of(LOOKS_PER_ERRORS).then(|| all(nvml.errors(gpu)));
+        self.looks += 1;
+        conditions::gpus::note(&self.bus, nvml.vitals(gpu), errors);
     }
 
     /// Reads the counters of NVLink.

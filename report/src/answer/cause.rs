@@ -31,7 +31,7 @@ pub enum CauseKind {
     GpuBrake,
     /// The clock of its GPU is slow for another reason, MHz.
     GpuClock,
-    /// Its GPU takes longer with the clock of its peers' GPUs: it has more work. The clock, MHz.
+    /// Its GPU takes longer than its clock explains: it has more work. The clock, MHz.
     GpuWork,
 }
 

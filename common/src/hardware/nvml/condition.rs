@@ -88,20 +88,19 @@ impl GpuCondition {
     }
 }
 
-/// The fields of a GPU, without the throttle times.
-const OF_GPU: [c_uint; 11] = [
+/// The fields of a GPU's errors.
+const OF_ERRORS: [c_uint; 7] = [
     ECC_CORRECTED,
     ECC_UNCORRECTED,
-    ENERGY,
     PCIE_REPLAYS,
     REMAPPED_CORRECTABLE,
     REMAPPED_UNCORRECTABLE,
     REMAP_PENDING,
     REMAP_FAILURE,
-    POWER_AVERAGE,
-    POWER_INSTANT,
-    POWER_LIMIT,
 ];
+
+/// The fields of its power.
+const OF_POWER: [c_uint; 4] = [ENERGY, POWER_AVERAGE, POWER_INSTANT, POWER_LIMIT];
 
 /// The fields of a link. The fields of all links together (38, 45, 52, 59) are of no use: on Hopper, they succeed and
 /// are always 0.
@@ -118,35 +117,68 @@ impl Nvml {
         Constants { sm_clock_max_mhz: max, nvlinks: nvlinks.unwrap_or(0).min(MOST_LINKS) }
     }
 
-    /// Reads the condition of a GPU: in 9 calls of NVML's where the driver has all figures, 8 without NVLinks.
-    pub fn condition(&self, gpu: &NvmlGpu) -> GpuCondition {
+    /// Reads the figures that are cheap: in 6 calls of NVML's, 0.24 ms of a processor on an H200 with driver 580.
+    pub fn vitals(&self, gpu: &NvmlGpu) -> GpuCondition {
         let (of, handle) = (&self.sensors, gpu.handle);
-        let mut values: Vec<FieldValue> =
-            OF_GPU.iter().chain(&throttle::TIMES).map(|&id| FieldValue::of(id, 0)).collect();
-        values.extend(of.hardware_times.iter().flatten().map(|&id| FieldValue::of(id, 0)));
-        self.fill(handle, &mut values);
-        let field = |id| answered(&values, id);
-        let short = |id| field(id).and_then(|value| u32::try_from(value).ok());
         // SAFETY: the handle is NVML's; each function writes one number.
         let number = |function: Option<Number>| ask(function, |of, to| unsafe { of(handle, to) });
         // SAFETY: the same.
         let number_of = |function: Option<NumberOf>, kind| ask(function, |of, to| unsafe { of(handle, kind, to) });
         // SAFETY: the handle is NVML's; the function fills the structure in, whose layout is tested.
         let used: Option<Utilization> = ask(of.utilization, |of, to| unsafe { of(handle, to) });
-        let [nvlink_replays, nvlink_recoveries, nvlink_crc_errors] = self.link_errors(gpu);
         GpuCondition {
             sm_clock_mhz: number_of(of.clock, CLOCK_SM),
             sm_clock_max_mhz: gpu.constants.sm_clock_max_mhz,
-            memory_clock_mhz: number_of(of.clock, CLOCK_MEMORY),
-            power_mw: short(POWER_AVERAGE).or_else(|| short(POWER_INSTANT)).or_else(|| number(of.power)),
-            power_limit_mw: short(POWER_LIMIT).or_else(|| number(of.power_limit)),
-            energy_mj: field(ENERGY),
+            power_mw: number(of.power),
+            power_limit_mw: number(of.power_limit),
             temperature_c: number_of(of.temperature, SENSOR_GPU),
             gpu_use_percent: used.map(|used| used.gpu),
             memory_use_percent: used.map(|used| used.memory),
             // SAFETY: the handle is NVML's; the function writes one number.
             throttle: ask(of.reasons, |of, to| unsafe { of(handle, to) }),
+            ..GpuCondition::default()
+        }
+    }
+
+    /// Reads the numbers of errors alone, in 2 calls of NVML's: 1.2 ms of a processor on an H200, half of it for PCIe's.
+    pub fn errors(&self, gpu: &NvmlGpu) -> GpuCondition {
+        let mut values: Vec<FieldValue> = OF_ERRORS.iter().map(|&id| FieldValue::of(id, 0)).collect();
+        self.fill(gpu.handle, &mut values);
+        self.with_errors(gpu, &values, GpuCondition::default())
+    }
+
+    /// Reads the whole condition of a GPU: in 9 calls of NVML's where the driver has all figures, 8 without NVLinks. On an
+    /// H200 with driver 580 that takes 23 ms of a processor.
+    pub fn condition(&self, gpu: &NvmlGpu) -> GpuCondition {
+        let (of, handle) = (&self.sensors, gpu.handle);
+        let ids = OF_ERRORS.iter().chain(&OF_POWER).chain(&throttle::TIMES).chain(of.hardware_times.iter().flatten());
+        let mut values: Vec<FieldValue> = ids.map(|&id| FieldValue::of(id, 0)).collect();
+        self.fill(handle, &mut values);
+        let field = |id| answered(&values, id);
+        let short = |id| field(id).and_then(|value| u32::try_from(value).ok());
+        // SAFETY: the handle is NVML's; each function writes one number.
+        let number = |function: Option<Number>| ask(function, |of, to| unsafe { of(handle, to) });
+        // SAFETY: the same.
+        let memory_clock_mhz = ask(of.clock, |of, to| unsafe { of(handle, CLOCK_MEMORY, to) });
+        let vitals = self.vitals(gpu);
+        let condition = GpuCondition {
+            memory_clock_mhz,
+            power_mw: short(POWER_AVERAGE).or_else(|| short(POWER_INSTANT)).or(vitals.power_mw),
+            power_limit_mw: short(POWER_LIMIT).or(vitals.power_limit_mw),
+            energy_mj: field(ENERGY),
             throttled: ThrottleTimes::of(&values, of.hardware_times),
+            pcie_generation: number(of.pcie_generation),
+            pcie_width: number(of.pcie_width),
+            ..vitals
+        };
+        self.with_errors(gpu, &values, condition)
+    }
+
+    /// Adds the numbers of errors.
+    fn with_errors(&self, gpu: &NvmlGpu, values: &[FieldValue], condition: GpuCondition) -> GpuCondition {
+        let field = |id| answered(values, id);
+        let [nvlink_replays, nvlink_recoveries, nvlink_crc_errors] = self.link_errors(gpu);
+        GpuCondition {
             ecc_corrected: field(ECC_CORRECTED),
             ecc_uncorrected: field(ECC_UNCORRECTED),
             remapped_correctable: field(REMAPPED_CORRECTABLE),
@@ -154,11 +186,10 @@ impl Nvml {
             remap_pending: field(REMAP_PENDING).map(|is_so| is_so != 0),
             remap_failed: field(REMAP_FAILURE).map(|is_so| is_so != 0),
             pcie_replays: field(PCIE_REPLAYS),
-            pcie_generation: number(of.pcie_generation),
-            pcie_width: number(of.pcie_width),
             nvlink_replays,
             nvlink_recoveries,
             nvlink_crc_errors,
+            ..condition
         }
     }
 

@@ -81,9 +81,7 @@ pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, st
         };
         is_behind(one).cmp(&is_behind(other)).then_with(of_both)
     });
-    if found.is_empty() && straggler.why == Some(LateCause::Gpu) {
-        found.extend(work(own, peers, extra_us));
-    }
+    add_work(&mut found, own, peers, straggler.why, extra_us);
     found
 }
 
@@ -111,10 +109,19 @@ fn reason(own: &Profile, peers: &[Profile]) -> CauseKind {
     longest.map_or(CauseKind::GpuClock, |(kind, _)| kind)
 }
 
-/// Returns that a late GPU has more work, if its clock is known to be that of its peers.
-fn work(own: &Profile, peers: &[Profile], extra_us: f64) -> Option<SeenCause> {
-    let [usual, _] = usual(peers, |it| it.sm_mhz, -1.0)?;
-    Some(SeenCause { kind: CauseKind::GpuWork, effect_us: extra_us, own: own.sm_mhz?, peers: usual })
+/// Adds that a late GPU has more work, if its clock is known and does not explain most of the extra time. A GPU whose power
+/// is at the limit, and not its peers', is late by its work, too.
+fn add_work(found: &mut Vec<SeenCause>, own: &Profile, peers: &[Profile], why: Option<LateCause>, extra_us: f64) {
+    let is_at_limit = found.first().is_some_and(|it| it.kind == CauseKind::GpuPower);
+    let by_clock: f64 = found.iter().filter(|it| it.kind.is_of_gpu()).map(|it| it.effect_us).sum();
+    let left = extra_us - by_clock;
+    if (why != Some(LateCause::Gpu) && !is_at_limit) || left < GOOD_PART * extra_us {
+        return;
+    }
+    if let (Some(own), Some([peers, _])) = (own.sm_mhz, usual(peers, |it| it.sm_mhz, -1.0)) {
+        let place = found.iter().position(|it| it.effect_us < left).unwrap_or(found.len());
+        found.insert(place, SeenCause { kind: CauseKind::GpuWork, effect_us: left, own, peers });
+    }
 }
 
 /// Returns the first condition in which the seconds of a pause differ from the rank's other seconds by as much as half of the

@@ -54,7 +54,6 @@ impl Profile {
         let share = |of: fn(&HostCondition) -> Option<u64>| mean_of(&|row| part(of(&row.host), row));
         let mean = |of: fn(&HostCondition) -> Option<f64>| mean_of(&|row| of(&row.host));
         let of_gpu = |of: fn(&GpuRow) -> Option<f64>| mean_of(&|row| of(row.gpus.get(gpu)?));
-        let gpu_share = |of: fn(&GpuRow) -> Option<u64>| mean_of(&|row| part(of(row.gpus.get(gpu)?), row));
         Some(Self {
             length_us,
             running: share(|it| it.running_us),
@@ -66,9 +65,9 @@ impl Profile {
             processors: mean(|it| it.processors.map(f64::from)),
             mhz: mean(|it| it.mhz),
             sm_mhz: of_gpu(|it| it.sm_mhz),
-            hot: gpu_share(|it| it.thermal_us),
-            power_capped: gpu_share(|it| it.power_capped_us),
-            power_brake: gpu_share(|it| it.power_brake_us),
+            hot: of_gpu(|it| it.hot),
+            power_capped: of_gpu(|it| it.power_capped),
+            power_brake: of_gpu(|it| it.power_brake),
         })
     }
 

@@ -1,6 +1,6 @@
 //! In which conditions a rank that stands out differs from its peers, in words.
 
-use super::super::units::{count, share};
+use super::super::units::{count, share, time};
 use crate::answer::{CauseKind, SeenCause, Straggler};
 
 /// Most causes of a rank in its sentence.
@@ -49,8 +49,8 @@ fn cause(it: &SeenCause) -> String {
         CauseKind::GpuBrake => clock(it, ": the power supply asks for it"),
         CauseKind::GpuClock => clock(it, ""),
         CauseKind::GpuWork => format!(
-            "Its GPU runs at {:.0} MHz, those of its peers at {:.0} MHz: it has more work than theirs.",
-            it.own, it.peers
+            "Its GPU has more work than those of its peers: {} of a step are not explained by its clock.",
+            time(it.effect_us)
         ),
     }
 }
