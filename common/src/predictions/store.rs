@@ -4,12 +4,14 @@
 //! empty place, writes it, and then shows it to others. A thread that meets a claimed place passes it by, so two equal
 //! predictions may take two places; whoever reads them adds them up.
 
-use super::{MOST, PredictedWay, Prediction};
+use super::prediction::{PredictedWay, Prediction};
 use crate::base::mapping::{Mapping, Zeroed};
 use crate::event::name::NcclName;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Number of places, a power of 2.
+const MOST: usize = 1024;
 /// Places that are looked at for a prediction.
 const LOOKED_AT: usize = 32;
 

@@ -1,5 +1,6 @@
 //! The tables that NCCL looks up by name in the library that `NCCL_TUNER_PLUGIN` names. NCCL takes the newest that it
-//! knows: every NCCL since 2.22 takes v3 or later, so there is none of v2.
+//! knows: every NCCL since 2.22 takes v3 or later, so there is none of v2. Without the feature `tuner` the tables have no
+//! such names.
 
 use super::interface::{ChooseChunk, ChooseV3, ChooseV4, InitV2, InitV5, TunerTable, TunerTableV6};
 use super::user::{CollectiveArguments, InitArguments};
@@ -106,22 +107,22 @@ const fn named<const VERSION: u32>() -> TunerTable<InitV5, ChooseV4> {
 }
 
 /// The table that NCCL 2.22 and 2.23 look up.
-#[unsafe(no_mangle)]
+#[cfg_attr(feature = "tuner", unsafe(no_mangle))]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
 pub static ncclTunerPlugin_v3: TunerTable<InitV2, ChooseV3> = nameless::<3, ChooseV3>(choose_v3);
 
 /// The table that NCCL 2.24 to 2.27 look up.
-#[unsafe(no_mangle)]
+#[cfg_attr(feature = "tuner", unsafe(no_mangle))]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
 pub static ncclTunerPlugin_v4: TunerTable<InitV2, ChooseV4> = nameless::<4, ChooseV4>(choose_v4);
 
 /// The table that NCCL 2.28 and 2.29 look up.
-#[unsafe(no_mangle)]
+#[cfg_attr(feature = "tuner", unsafe(no_mangle))]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
 pub static ncclTunerPlugin_v5: TunerTable<InitV5, ChooseV4> = named::<5>();
 
 /// The table that NCCL 2.30 and later look up.
-#[unsafe(no_mangle)]
+#[cfg_attr(feature = "tuner", unsafe(no_mangle))]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
 pub static ncclTunerPlugin_v6: TunerTableV6<AtomicPtr<c_void>> =
     TunerTableV6 { base: named::<6>(), choose_chunk: AtomicPtr::new(ptr::null_mut()) };
