@@ -234,6 +234,21 @@ fn the_tuner_is_the_one_that_nccl_would_have_found() {
 }
 
 #[test]
+fn a_tuner_that_the_program_is_linked_with_is_passed_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("linked");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
+    let files = ["nccl/tuner_host.c", "programs/user_tuner.c"].map(|file| sources.join(file));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-O1", "-rdynamic", "-DVERSION=5"]).args(files).arg("-o").arg(&program);
+    tool::succeed(compiler.args(["-ldl", "-lpthread"]));
+    let mut host = tool::host(program.to_str().unwrap());
+    host.arg(tool::library()).args(["5", "user"]).env("NCCL_ALLGATHERV_ENABLE", "0").env("USER_VERSION", "5");
+    // the loader's name for the program itself is empty
+    tool::succeed(host.env("NCCL_SCOREP_TUNER", "STATIC_PLUGIN").env("USER_TUNER", ""));
+}
+
+#[test]
 fn nothing_happens_where_nobody_named_it() {
     for version in SPOKEN {
         let played = play(version, "unnamed", &[("NCCL_SCOREP_TUNER", "/no/such/tuner.so"), ("NCCL_ALGO", "Ring")]);
