@@ -60,6 +60,12 @@ impl LoadedLibrary {
         found.filter(|library| library.symbol(OURS).is_none())
     }
 
+    /// Returns the program with the libraries that it is linked with, if `name` is NCCL's name for it. This library may be
+    /// among them.
+    pub(crate) fn program(name: &str) -> Option<Self> {
+        name.eq_ignore_ascii_case(LINKED).then(|| load(name, 0).ok()).flatten()
+    }
+
     /// Returns the library of this name, or without a name, if the process has loaded it and it is not this one.
     pub(crate) fn loaded(kind: PluginKind, name: Option<&str>) -> Option<Self> {
         let found = candidates(kind, name).iter().find_map(|name| load(name, libc::RTLD_NOLOAD).ok());

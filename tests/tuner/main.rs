@@ -242,10 +242,17 @@ fn a_tuner_that_the_program_is_linked_with_is_passed_on() {
     let mut compiler = Command::new("cc");
     compiler.args(["-std=gnu11", "-O1", "-rdynamic", "-DVERSION=5"]).args(files).arg("-o").arg(&program);
     tool::succeed(compiler.args(["-ldl", "-lpthread"]));
-    let mut host = tool::host(program.to_str().unwrap());
-    host.arg(tool::library()).args(["5", "user"]).env("NCCL_ALLGATHERV_ENABLE", "0").env("USER_VERSION", "5");
-    // the loader's name for the program itself is empty
-    tool::succeed(host.env("NCCL_SCOREP_TUNER", "STATIC_PLUGIN").env("USER_TUNER", ""));
+    let host = |library: &Path| {
+        let mut host = tool::host(program.to_str().unwrap());
+        // the loader's name for the program itself is empty
+        host.arg(library).args(["6", "user"]).env("USER_VERSION", "5").env("USER_TUNER", "");
+        host.env("NCCL_ALLGATHERV_ENABLE", "0");
+        host
+    };
+    tool::succeed(host(&tool::library()).env("NCCL_SCOREP_TUNER", "STATIC_PLUGIN"));
+    // NCCL, which looks into the program for its tuner, finds the library's newer table there
+    let mut preloaded = host(Path::new("STATIC_PLUGIN"));
+    tool::succeed(preloaded.env("LD_PRELOAD", tool::library()).env("NCCL_TUNER_PLUGIN", "STATIC_PLUGIN"));
 }
 
 #[test]

@@ -45,10 +45,10 @@ fn search(spoken: u32) -> Option<UserTuner> {
         return None;
     }
     let named = name.as_deref().and_then(|name| {
-        let found = LoadedLibrary::open(PluginKind::Tuner, name);
+        let found = LoadedLibrary::program(name).map_or_else(|| LoadedLibrary::open(PluginKind::Tuner, name), Ok);
         found.map_err(|why| log::warn(&format!("NCCL_SCOREP_TUNER={name}: it is not passed on: {why}"))).ok()
     });
-    let unnamed = || if name.is_none() { LoadedLibrary::unnamed(PluginKind::Tuner) } else { None };
+    let unnamed = || if name.is_none() { unnamed() } else { None };
     let (library, is_meant) = match named.or_else(unnamed) {
         Some(library) => (library, true),
         // a network plugin need not have a tuner
@@ -68,6 +68,13 @@ fn search(spoken: u32) -> Option<UserTuner> {
             None
         }
     }
+}
+
+/// Returns the library that NCCL looks into if nobody names a tuner. A program may have a tuner of its own beside this
+/// library, which NCCL would have found with the same name.
+fn unnamed() -> Option<LoadedLibrary> {
+    let program = std::env::var("NCCL_TUNER_PLUGIN").ok().and_then(|name| LoadedLibrary::program(&name));
+    program.or_else(|| LoadedLibrary::unnamed(PluginKind::Tuner))
 }
 
 /// Returns the network plugin that NCCL has loaded. NCCL loads it before the tuner.

@@ -6,6 +6,7 @@
 use super::cost_table::CostTable;
 use super::interface::{ChooseChunk, ChooseV2, ChooseV3, ChooseV4, Finalize, InitV2, InitV5};
 use crate::library::LoadedLibrary;
+use crate::opening::image::base_of;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::NonNull;
@@ -75,13 +76,16 @@ unsafe impl Send for UserTuner {}
 unsafe impl Sync for UserTuner {}
 
 impl UserTuner {
-    /// Looks up the newest table of a library that NCCL would take, if NCCL speaks this version itself.
+    /// Looks up the newest table of a library that NCCL would take, if NCCL speaks this version itself. A table of this
+    /// library's, which may be found in a program, does not count.
     ///
     /// # Errors
     /// The reason, in words, if there is none.
     pub(super) fn find(library: &LoadedLibrary, spoken: u32) -> Result<Self, String> {
         let of_nccl = SPOKEN.iter().filter(|(version, _)| *version <= spoken);
-        let found = of_nccl.clone().find_map(|(version, symbol)| Some((*version, library.symbol(symbol)?)));
+        let own = base_of(SPOKEN.as_ptr().cast());
+        let other = |symbol| library.symbol(symbol).filter(|table| base_of(table.as_ptr()) != own);
+        let found = of_nccl.clone().find_map(|(version, symbol)| Some((*version, other(symbol)?)));
         let Some((version, found)) = found else {
             return Err(format!(
                 "it has no table ncclTunerPlugin_v2 to ncclTunerPlugin_v{spoken}, which this NCCL knows"
