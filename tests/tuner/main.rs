@@ -127,7 +127,7 @@ fn tables_for_people_have_the_predictions() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("summary.json");
     tool::succeed(host(6, "compared").env("NCCL_SCOREP_SUMMARY", &path));
-    let report = tool::succeed(tool::tool().args(["report", "--part", "complete"]).arg(&path));
+    let report = tool::succeed(tool::tool().arg("report").arg(&path).args(["--part", "complete"]));
     let said = report.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         said.contains("predicts the times of one kind of collectives: the measured medians are 2.00 times"),
