@@ -102,6 +102,7 @@ mod tests {
             ("NCCL_SCOREP_GRAPH_EVENTS", "4"),
             ("NCCL_SCOREP_TRUST_NCCL", "on"),
             ("NCCL_SCOREP_CHAIN", "inspector"),
+            ("NCCL_SCOREP_TUNER", "own"),
             ("NCCL_SCOREP_RECORD", "/tmp/r"),
             ("NCCL_SCOREP_RECORD_MB", "2"),
             ("NCCL_SCOREP_RECORD_SECONDS", "0.5"),
@@ -143,6 +144,7 @@ mod tests {
             graph_events: 4,
             trust_nccl: true,
             chain: Some("inspector".into()),
+            tuner: Some("own".into()),
             record: Some("/tmp/r".into()),
             record_bytes: 2 << 20,
             record_seconds: 0.5,
@@ -176,6 +178,7 @@ mod tests {
             "NCCL_SCOREP_SUMMARY",
             "NCCL_SCOREP_STATUS",
             "NCCL_SCOREP_CHAIN",
+            "NCCL_SCOREP_TUNER",
             "NCCL_SCOREP_RECORD",
             "NCCL_SCOREP_PROM_DIR",
         ];
