@@ -1,6 +1,7 @@
 //! The parts of the answer, from the stream of the job's calls and from summaries of processes.
 
 pub mod budget;
+pub mod choices;
 pub mod communicators;
 pub mod complete;
 pub mod dimension;
