@@ -74,7 +74,12 @@ fn prefix(head: &str, level: Level) -> Option<Prefix<'_>> {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         (1..=LONGEST_HOST).contains(&host.len()) && host.chars().all(fits)
     };
-    Some(Prefix { host: Some(host).filter(|host| is_host(host))?, pid: pid.parse().ok()?, tid: tid.parse().ok()?, device })
+    Some(Prefix {
+        host: Some(host).filter(|host| is_host(host))?,
+        pid: pid.parse().ok()?,
+        tid: tid.parse().ok()?,
+        device,
+    })
 }
 
 fn device(word: &str) -> Option<i32> {
@@ -89,7 +94,9 @@ mod tests {
     fn launchers_and_times_stand_before_the_host() {
         let by = Prefix { host: "n-1", pid: 12, tid: 34, device: 5 };
         let text = "Using network IB";
-        for before in ["", "3: ", "[rank3]:", "[1,3]<stdout>:", "[1,3]<stdout>: ", "[2026-01-02 03:04:05] ", "(W pid=1) "] {
+        for before in
+            ["", "3: ", "[rank3]:", "[1,3]<stdout>:", "[1,3]<stdout>: ", "[2026-01-02 03:04:05] ", "(W pid=1) "]
+        {
             let line = format!("{before}n-1:12:34 [5] NCCL INFO {text}\r");
             assert_eq!(divided(&line), LogLine::Whole { by, level: Level::Info, text }, "{line}");
         }

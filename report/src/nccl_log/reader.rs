@@ -5,13 +5,13 @@
 //! which the process has this rank on this GPU, if there is only one.
 
 use super::connection::{Route, Side};
+use super::lines;
 use super::log::{Connection, LoggedCommunicator, LoggedRank, NcclLog, Origin};
 use super::message::{InitLine, InitOrigin, Message, message};
 use super::prefix::{Level, LogLine, Prefix, divided, may_be_nccl};
 use super::process::LoggedProcess;
 use super::texts::Texts;
 use super::warnings::Warnings;
-use super::lines;
 use rustc_hash::FxHashMap;
 use std::io::{self, BufRead};
 use std::rc::Rc;

@@ -46,7 +46,10 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
             let is_like = (key.0, key.1) == (*communicator, *gpu) && key.2 != *host && it.without == 0;
             (is_like && it.with > 0).then(|| key.2.to_owned())
         };
-        gpus.range((*communicator, *gpu, "")..).take_while(|(key, _)| (key.0, key.1) == (*communicator, *gpu)).find_map(like).filter(|_| lacking(of))
+        gpus.range((*communicator, *gpu, "")..)
+            .take_while(|(key, _)| (key.0, key.1) == (*communicator, *gpu))
+            .find_map(like)
+            .filter(|_| lacking(of))
     });
     if with > 0 && worse.is_none() {
         return vec![];

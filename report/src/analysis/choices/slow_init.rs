@@ -26,7 +26,8 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
                 let is_long = seconds - median >= SECONDS && *seconds >= TIMES * median;
                 is_long.then_some((*name, *seconds, *median))
             };
-            let longest = phases.iter().zip(&medians).filter_map(over).max_by(|a, b| (a.1 - a.2).total_cmp(&(b.1 - b.2)))?;
+            let longest =
+                phases.iter().zip(&medians).filter_map(over).max_by(|a, b| (a.1 - a.2).total_cmp(&(b.1 - b.2)))?;
             Some((rank.rank, rank.process, longest))
         };
         let slow: Vec<_> = timed.iter().filter_map(long).collect();

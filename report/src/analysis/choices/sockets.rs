@@ -53,7 +53,8 @@ pub(super) fn forced(process: &LoggedProcess) -> Option<LoggedSetting> {
 /// Returns who proves that there are adapters of InfiniBand or RoCE.
 fn proof(scene: &Scene<'_>, hosts: &BTreeSet<&str>) -> Option<AdapterProof> {
     let found = |is: &dyn Fn(&str) -> bool| {
-        let mut with = scene.log.processes.iter().filter_map(|process| Some((&*process.host, process.infiniband.as_deref()?)));
+        let mut with =
+            scene.log.processes.iter().filter_map(|process| Some((&*process.host, process.infiniband.as_deref()?)));
         with.find(|(host, _)| is(host)).map(|(host, adapters)| (host.to_owned(), adapters.to_owned()))
     };
     if let Some((host, adapters)) = found(&|host| hosts.contains(host)) {

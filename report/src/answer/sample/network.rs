@@ -2,7 +2,9 @@
 
 use super::groups::{Groups, SampleCommunicator};
 use super::scale::STEPS;
-use crate::answer::{LoggedChoices, LoggedRoute, Measure, NcclChoices, Pairs, PartKind, RankPair, SlowPart, Speed, SpeedRow};
+use crate::answer::{
+    LoggedChoices, LoggedRoute, Measure, NcclChoices, Pairs, PartKind, RankPair, SlowPart, Speed, SpeedRow,
+};
 use crate::nccl_log::InitPhases;
 
 /// Rate of the links, GB/s.

@@ -55,10 +55,13 @@ fn lines_that_are_cut_say_nothing() {
 #[test]
 fn networks_settings_and_channels_are_read() {
     let adapters = "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE";
-    for text in [format!("NET/IB : Using {adapters} [RO]; OOB ib0:10.0.0.1<0>"), format!("NET/IB : Using {adapters} ; OOB")] {
+    for text in
+        [format!("NET/IB : Using {adapters} [RO]; OOB ib0:10.0.0.1<0>"), format!("NET/IB : Using {adapters} ; OOB")]
+    {
         assert_eq!(message(&text), Message::InfiniBand(adapters));
     }
-    for text in ["NET/IB : No device found.", "NET/IB : Using [RO]; OOB eth0:1<0>", "Failed to open libibverbs.so[.1]"] {
+    for text in ["NET/IB : No device found.", "NET/IB : Using [RO]; OOB eth0:1<0>", "Failed to open libibverbs.so[.1]"]
+    {
         assert_eq!(message(text), Message::NoInfiniBand, "{text}");
     }
     assert_eq!(message("Using network AWS Libfabric"), Message::Network("AWS Libfabric"));

@@ -31,7 +31,10 @@ pub(crate) fn about_log(choices: &NcclChoices) -> String {
         counted(choices.hosts, "machine")
     );
     if choices.unread > 0 {
-        text += &format!("; {} of these could not be read: cut, mixed, or of a communicator without a begin", counted(choices.unread, "line"));
+        text += &format!(
+            "; {} of these could not be read: cut, mixed, or of a communicator without a begin",
+            counted(choices.unread, "line")
+        );
     }
     if choices.passed_over > 0 {
         text += &format!("; {} passed over, too long or too many", counted(choices.passed_over, "line"));
@@ -55,7 +58,12 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 0 => "Communicators of several nodes use".into(),
                 _ => format!("{} between nodes are over", counted(*connections, "connection")),
             };
-            format!("{over} sockets, on {}{}.{}", on(hosts, *host_count), although(adapters.as_ref()), cause_of_sockets(setting.as_ref(), adapters.is_some()))
+            format!(
+                "{over} sockets, on {}{}.{}",
+                on(hosts, *host_count),
+                although(adapters.as_ref()),
+                cause_of_sockets(setting.as_ref(), adapters.is_some())
+            )
         }
         NcclFinding::InsideNode { route, pairs, hosts, host_count, settings, better } => {
             let because = match better {
@@ -70,7 +78,11 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 1 => format!(" {} is set by environment.", all(settings)),
                 _ => format!(" {} are set by environment.", all(settings)),
             };
-            format!("{} of one node are connected by {route}, on {}{because}.{settings}", counted(*pairs, "GPU pair"), on(hosts, *host_count))
+            format!(
+                "{} of one node are connected by {route}, on {}{because}.{settings}",
+                counted(*pairs, "GPU pair"),
+                on(hosts, *host_count)
+            )
         }
         NcclFinding::ProxyInsideNode { comm, pairs, transfers } => format!(
             "Communicator {} has {} by proxy between {} of one node, although their GPUs have NVLinks: NCCL uses no \
@@ -80,7 +92,8 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
             counted(*pairs, "rank pair")
         ),
         NcclFinding::NoGpuDirect { route, connections, hosts, host_count, alike, setting, adapter } => {
-            let although = alike.as_ref().map_or_else(String::new, |host| format!(", although the same GPU of {host} uses it"));
+            let although =
+                alike.as_ref().map_or_else(String::new, |host| format!(", although the same GPU of {host} uses it"));
             let cause = match (setting, adapter) {
                 (Some(setting), _) => format!(" {} is set by environment.", one(setting)),
                 (None, Some(adapter)) => format!(
@@ -88,7 +101,11 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 ),
                 (None, None) => " The log names no cause; NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH logs more.".into(),
             };
-            format!("{} by {route} use no GPUDirect RDMA, on {}{although}.{cause}", counted(*connections, "connection"), on(hosts, *host_count))
+            format!(
+                "{} by {route} use no GPUDirect RDMA, on {}{although}.{cause}",
+                counted(*connections, "connection"),
+                on(hosts, *host_count)
+            )
         }
         NcclFinding::PluginMissing { setting, files, processes } => format!(
             "{} is set by environment, but {} did not find the plugin ({files}) and used NCCL's own network.",
@@ -118,7 +135,9 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 ranks => format!(" {} of the communicator take longer than the others.", counted(*ranks, "rank")),
             };
             let [long, usual] = [seconds, median_s].map(|seconds| time(seconds * 1e6));
-            format!("The init of communicator {name} on rank {rank} ({host}) takes {long} in the phase {phase}, and {usual} on most ranks.{more}")
+            format!(
+                "The init of communicator {name} on rank {rank} ({host}) takes {long} in the phase {phase}, and {usual} on most ranks.{more}"
+            )
         }
         NcclFinding::UnusedSockets { setting } => format!(
             "{} is set by environment: NCCL would use sockets between nodes. The log has no connection over a network.",
@@ -156,7 +175,9 @@ fn cause_of_sockets(setting: Option<&LoggedSetting>, has_adapters: bool) -> Stri
         (Some(setting), false) => {
             format!(" {} is set by environment; the log does not say whether there are other adapters.", one(setting))
         }
-        (None, _) => " The log names no setting for it: check drivers, libibverbs and NCCL_IB_HCA on these machines.".into(),
+        (None, _) => {
+            " The log names no setting for it: check drivers, libibverbs and NCCL_IB_HCA on these machines.".into()
+        }
     }
 }
 

@@ -26,7 +26,9 @@ pub(in crate::output) fn choices<'a>(
     let own = |text: String| if text.is_empty() { UNKNOWN.into() } else { text };
     let number = |value: Option<u32>| value.map(i64::from);
     ReportTable::new(Chapter::Nccl.name(), &choices.communicators)
-        .names("communicator", |row| row.comm.as_ref().map_or_else(|| row.name.clone(), |comm| names.communicator(comm)))
+        .names("communicator", |row| {
+            row.comm.as_ref().map_or_else(|| row.name.clone(), |comm| names.communicator(comm))
+        })
         .value("communicator", |row| row.comm.as_deref())
         .value("name", |row| row.name.as_str())
         .figures("ranks", |row| match row.here == u64::from(row.nranks) {
@@ -70,6 +72,9 @@ pub(in crate::output) fn choices<'a>(
             "slowest rank",
             "its init",
             "network",
+            "mean init",
+            "nodes",
+            "channels",
         ])
 }
 
