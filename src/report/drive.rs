@@ -54,7 +54,7 @@ pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
     let mut report = if is_of_sums {
         let mut report = of_summaries(request, summaries, &mut left_out)?;
         report.complete.notes.extend(experiments);
-        report.choices = choices(log.as_deref(), None, &report.pairs);
+        report.choices = choices(log.as_deref(), None, (&report.pairs, &report.communicators));
         report
     } else {
         let mut notes = beside(summaries.len());

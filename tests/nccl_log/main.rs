@@ -26,7 +26,9 @@ fn recording() -> String {
 fn report(logs: &[&Path]) -> Command {
     let mut command = tool::tool();
     command.arg("report").arg(recording());
-    logs.iter().for_each(|log| drop(command.arg("--nccl-log").arg(log)));
+    for log in logs {
+        command.arg("--nccl-log").arg(log);
+    }
     command
 }
 

@@ -111,6 +111,7 @@ pub fn report(
         let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
         speed.slow = shape::slow(job, &speed.rows, rows, complete.wait_error_us);
     }
+    let communicators = parts.usage.finish(job, &named, &clock, begin);
     let swim = by_step.detail.answer(job, &dimensions, by_step.stragglers.known());
     Ok(Report {
         schema: SCHEMA.into(),
@@ -125,9 +126,9 @@ pub fn report(
         stragglers: by_step.stragglers,
         late: parts.late.finish(job, steps, &by_step.own_shares),
         speed,
-        choices: choices(log.as_deref(), Some(job), &pairs),
+        choices: choices(log.as_deref(), Some(job), (&pairs, &communicators)),
         pairs,
-        communicators: parts.usage.finish(job, &named, &clock, begin),
+        communicators,
         unfinished: parts.courses.finish(job),
         swim,
         callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),

@@ -14,6 +14,9 @@ pub struct NcclChoices {
     pub processes: u64,
     /// Their machines.
     pub hosts: u64,
+    /// Connections that are in no row of `communicators`: they may be of several.
+    #[serde(default)]
+    pub unplaced: u64,
     /// Lines in the log.
     pub lines: u64,
     /// Lines of NCCL's.
@@ -111,19 +114,6 @@ pub enum AdapterProof {
     },
 }
 
-/// Why a way inside a node is a fallback, where no setting says so.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BetterWay {
-    /// The same GPUs of another node of the communicator use peer-to-peer access.
-    Alike {
-        /// The other node.
-        host: String,
-    },
-    /// Both GPUs have NVLinks, by the recording.
-    NvLink,
-}
-
 /// A choice that falls back behind another one. Hosts are the first few in the order of their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -153,10 +143,11 @@ pub enum NcclFinding {
         host_count: u64,
         /// The settings that forbid or limit other ways.
         settings: Vec<LoggedSetting>,
-        /// Why there is a better way.
-        better: Option<BetterWay>,
+        /// A node of the communicator whose same GPUs use peer-to-peer access.
+        alike: Option<String>,
     },
-    /// Operations have transfers between GPUs of one node, though both have NVLinks: by the recording's events.
+    /// Operations have transfers between GPUs of one node, and none between the same GPUs of another node: by the
+    /// recording's events.
     ProxyInsideNode {
         /// Communicator, 16 hexadecimal digits.
         comm: String,
@@ -164,6 +155,8 @@ pub enum NcclFinding {
         pairs: u64,
         /// Transfers.
         transfers: u64,
+        /// The communicator of the other node, 16 hexadecimal digits.
+        other: String,
     },
     /// Connections between nodes do not use GPUDirect RDMA.
     NoGpuDirect {

@@ -45,6 +45,8 @@ pub struct Channels {
 /// What a line says.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Message<'a> {
+    /// The first lines of a process.
+    Begin,
     Version(&'a str),
     /// A setting that NCCL took from the environment or its file of settings.
     Setting {
@@ -94,6 +96,9 @@ pub(super) fn message(text: &str) -> Message<'_> {
 fn known(text: &str) -> Option<Message<'_>> {
     if let Some(version) = text.strip_prefix("NCCL version ") {
         return word(version).map(Message::Version);
+    }
+    if text.starts_with("cudaDriverVersion ") || (text.starts_with("Bootstrap") && text.contains(": Using ")) {
+        return Some(Message::Begin);
     }
     if let Some(named) = text.strip_prefix("Channel ") {
         return connection(named);

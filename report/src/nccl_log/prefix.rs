@@ -70,6 +70,7 @@ fn prefix(head: &str, level: Level) -> Option<Prefix<'_>> {
     // a launcher's `[1,3]<stdout>:` or `[rank3]:` may touch the host
     let mut parts = words.next()?.rsplitn(4, ':');
     let [tid, pid, host] = [parts.next()?, parts.next()?, parts.next()?];
+    let host = host.rsplit([']', '>', ')', '|']).next()?;
     let is_host = |host: &str| {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         (1..=LONGEST_HOST).contains(&host.len()) && host.chars().all(fits)
@@ -95,7 +96,7 @@ mod tests {
         let by = Prefix { host: "n-1", pid: 12, tid: 34, device: 5 };
         let text = "Using network IB";
         for before in
-            ["", "3: ", "[rank3]:", "[1,3]<stdout>:", "[1,3]<stdout>: ", "[2026-01-02 03:04:05] ", "(W pid=1) "]
+            ["", "3: ", "[rank3]:", "[1,3]<stdout>:", "[1,3]<stdout>: ", "[2026-01-02 03:04:05]", "(W pid=1) "]
         {
             let line = format!("{before}n-1:12:34 [5] NCCL INFO {text}\r");
             assert_eq!(divided(&line), LogLine::Whole { by, level: Level::Info, text }, "{line}");

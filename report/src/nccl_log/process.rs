@@ -13,6 +13,8 @@ pub struct LoggedProcess {
     pub host: Rc<str>,
     /// Process id.
     pub pid: u32,
+    /// Whether the log has what NCCL logs before its first communicator.
+    pub has_begin: bool,
     /// NCCL's release; most releases log it on one rank alone.
     pub version: Option<Rc<str>>,
     /// Settings that NCCL took from the environment or from its file of settings, with the last value.
@@ -34,6 +36,7 @@ impl LoggedProcess {
         Self {
             host,
             pid,
+            has_begin: false,
             version: None,
             settings: BTreeMap::new(),
             infiniband: None,

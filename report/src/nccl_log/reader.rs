@@ -165,6 +165,7 @@ impl LogReader {
             Message::Version(_) => process.version = value,
             Message::Sockets(_) => process.sockets = value,
             Message::InfiniBand(_) => process.infiniband = value,
+            Message::Begin => process.has_begin = true,
             Message::NoInfiniBand => process.has_no_infiniband = true,
             Message::PluginMissing(_) => process.missing_plugin = value,
             Message::GpuDirect { enabled: false, .. } => process.no_gpu_direct = value,
@@ -310,7 +311,10 @@ impl LogReader {
         };
         let is_of = |at: &usize| fits(at).unwrap_or(false);
         let thread = self.threads.get(&(process, by.tid)).and_then(|thread| thread.rank).filter(is_of);
+        let has_begin = self.log.processes.get(process).is_some_and(|process| process.has_begin);
         let of = thread.or_else(|| {
+            // without it, communicators may be missing
+            has_begin.then_some(())?;
             let alike = self.alike.get(&(process, rank, gpu)).filter(|alike| alike.len() <= MOST_ALIKE)?;
             let mut fitting = alike.iter().copied().filter(is_of);
             fitting.next().filter(|_| fitting.next().is_none())

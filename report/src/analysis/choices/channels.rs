@@ -44,10 +44,15 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
     let fewer = shapes.into_values().filter_map(|of| {
         let (least, most) = (of.iter().min()?, of.iter().max()?);
         let [channels, other_channels] = [least.0, most.0];
-        let processes = scene.processes(scene.log.communicators.get(least.1)?);
-        (channels < other_channels).then(|| NcclFinding::FewerChannels {
+        let hosts = |place: usize| {
+            let processes = scene.processes(scene.log.communicators.get(place)?);
+            Some(processes.map(|(_, process)| &*process.host).collect::<BTreeSet<&str>>())
+        };
+        // on the same machines, the program or a split asks for fewer
+        let is_elsewhere = hosts(least.1)? != hosts(most.1)?;
+        (channels < other_channels && is_elsewhere).then(|| NcclFinding::FewerChannels {
             name: scene.name(least.1),
-            hosts: named(processes.map(|(_, process)| &*process.host)).0,
+            hosts: named(hosts(least.1).unwrap_or_default()).0,
             channels,
             other: scene.name(most.1),
             other_channels,

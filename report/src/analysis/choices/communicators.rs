@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Returns the communicators, those of most ranks first.
 pub(super) fn rows(scene: &Scene<'_>) -> Vec<LoggedChoices> {
     let mut routes: BTreeMap<usize, BTreeMap<&str, LoggedRoute>> = BTreeMap::new();
-    for (of, channels) in scene.sent() {
-        let Some(rank) = of.of.and_then(|at| scene.log.ranks.get(at)) else { continue };
-        let row = routes.entry(rank.communicator).or_default().entry(&of.route).or_default();
-        *match scene.is_inside(of) {
+    for placed in scene.sent() {
+        let Some(rank) = placed.rank else { continue };
+        let row = routes.entry(rank.communicator).or_default().entry(&placed.of.route).or_default();
+        *match placed.is_inside {
             Some(true) => &mut row.within,
             Some(false) => &mut row.between,
             None => &mut row.unknown,
-        } += channels;
+        } += placed.channels;
     }
     let row = |(place, of): (usize, &LoggedCommunicator)| {
         let routes = routes.remove(&place).unwrap_or_default();

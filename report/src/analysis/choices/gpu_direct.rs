@@ -1,10 +1,10 @@
 //! Adapters that do not read and write the memory of the GPUs.
 
-use super::scene::{Scene, named};
+use super::scene::{Placed, Scene, named};
 use super::setting;
 use super::sockets::is_socket;
 use crate::answer::NcclFinding;
-use crate::nccl_log::{Connection, Transport};
+use crate::nccl_log::{Connection, Side, Transport};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Connections of one GPU of a communicator on a host.
@@ -20,36 +20,29 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
     let mut gpus: BTreeMap<(usize, u32, &str), OfGpu> = BTreeMap::new();
     let (mut with, mut without) = (0, BTreeMap::<&str, u64>::new());
     let mut users = BTreeSet::new();
-    for (of, channels) in scene.sent().filter(|(of, _)| is_network(of)) {
-        if scene.is_inside(of) != Some(false) {
+    let is_between = |placed: &&Placed<'_>| is_network(placed.of) && placed.is_inside == Some(false);
+    for Placed { of, channels, process, rank, .. } in scene.connections.iter().filter(is_between) {
+        // receives count, too: some machines use it in one direction alone
+        with += if of.is_gpu_direct { *channels } else { 0 };
+        if of.side != Side::Sends {
             continue;
         }
-        let (Some(process), rank) = (scene.process(of), of.of.and_then(|at| scene.log.ranks.get(at))) else { continue };
-        let mut unplaced = OfGpu::default();
-        let of_gpu = match rank {
-            Some(rank) => gpus.entry((rank.communicator, rank.gpu, &process.host)).or_default(),
-            None => &mut unplaced,
-        };
-        if of.is_gpu_direct {
-            (with, of_gpu.with) = (with + channels, of_gpu.with + channels);
-        } else {
+        if !of.is_gpu_direct {
             *without.entry(&of.route).or_default() += channels;
-            of_gpu.without += channels;
             users.insert(of.process);
+        }
+        if let Some(rank) = rank {
+            let of_gpu = gpus.entry((rank.communicator, rank.gpu, &process.host)).or_default();
+            *(if of.is_gpu_direct { &mut of_gpu.with } else { &mut of_gpu.without }) += channels;
         }
     }
     let Some((route, connections)) = without.into_iter().max_by_key(|(_, channels)| *channels) else { return vec![] };
     // with some connections alone: is the same GPU of another node better off?
     let lacking = |of: &OfGpu| of.with == 0 && of.without > 0;
-    let worse = gpus.iter().find_map(|((communicator, gpu, host), of)| {
-        let like = |(key, it): (&(usize, u32, &str), &OfGpu)| {
-            let is_like = (key.0, key.1) == (*communicator, *gpu) && key.2 != *host && it.without == 0;
-            (is_like && it.with > 0).then(|| key.2.to_owned())
-        };
-        gpus.range((*communicator, *gpu, "")..)
-            .take_while(|(key, _)| (key.0, key.1) == (*communicator, *gpu))
-            .find_map(like)
-            .filter(|_| lacking(of))
+    let worse = gpus.iter().filter(|(_, of)| lacking(of)).find_map(|(&(communicator, gpu, host), _)| {
+        let of_gpu = gpus.range((communicator, gpu, "")..).take_while(|(key, _)| (key.0, key.1) == (communicator, gpu));
+        let mut better = of_gpu.filter(|(key, of)| key.2 != host && of.with > 0 && of.without == 0);
+        better.next().map(|(key, _)| key.2.to_owned())
     });
     if with > 0 && worse.is_none() {
         return vec![];

@@ -1,10 +1,9 @@
 //! GPUs of one node that are connected by another way than peer-to-peer access.
 
-use super::scene::{Scene, named};
+use super::scene::{Placed, Scene, named};
 use super::sockets::{forced, is_socket};
 use super::{is_on, setting};
-use crate::answer::{BetterWay, LoggedSetting, NcclFinding};
-use crate::job::Job;
+use crate::answer::{LoggedSetting, NcclFinding};
 use crate::nccl_log::{Connection, LoggedProcess, Transport};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,33 +18,38 @@ struct Found<'a> {
 /// Returns the findings: one for each way and cause.
 pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
     let better = Better::of(scene);
-    let mut found: BTreeMap<(&str, Vec<LoggedSetting>, Option<BetterWay>), Found<'_>> = BTreeMap::new();
-    for (of, _) in scene.sent() {
-        let Some(process) = scene.process(of).filter(|_| of.transport != Transport::PeerToPeer) else { continue };
-        if scene.is_inside(of) != Some(true) {
+    let mut found: BTreeMap<(&str, Vec<LoggedSetting>, Option<String>), Found<'_>> = BTreeMap::new();
+    for placed in scene.sent().filter(|placed| placed.is_inside == Some(true)) {
+        let (of, host) = (placed.of, &*placed.process.host);
+        if of.transport == Transport::PeerToPeer {
             continue;
         }
-        let settings = settings(process, of);
-        let better = better.way(scene, of);
+        let settings = settings(placed.process, of);
+        let alike = better.host(placed);
         // memory of the host is never slower than sockets inside a node
-        if settings.is_empty() && better.is_none() && !is_socket(&of.route) {
+        if settings.is_empty() && alike.is_none() && !is_socket(&of.route) {
             continue;
         }
-        let of_cause = found.entry((&of.route, settings, better)).or_default();
-        of_cause.pairs.insert((&process.host, of.own[1], of.peer[1]));
-        of_cause.hosts.insert(&process.host);
+        let of_cause = found.entry((&of.route, settings, alike)).or_default();
+        of_cause.pairs.insert((host, of.own[1], of.peer[1]));
+        of_cause.hosts.insert(host);
     }
-    let finding = |((route, settings, better), found): ((&str, Vec<LoggedSetting>, Option<BetterWay>), Found<'_>)| {
+    let finding = |((route, settings, alike), found): ((&str, Vec<LoggedSetting>, Option<String>), Found<'_>)| {
         let (hosts, host_count) = named(found.hosts);
         let pairs = found.pairs.len() as u64;
-        NcclFinding::InsideNode { route: route.to_owned(), pairs, hosts, host_count, settings, better }
+        NcclFinding::InsideNode { route: route.to_owned(), pairs, hosts, host_count, settings, alike }
     };
     found.into_iter().map(finding).collect()
 }
 
+/// Returns whether a level of distance is below the one up to which NCCL uses peer-to-peer access by itself.
+fn is_short(level: &str) -> bool {
+    matches!(level, "LOC" | "NVL" | "NVB" | "C2C" | "PIX")
+}
+
 /// Returns the settings that forbid or limit ways which are better than this one.
 fn settings(process: &LoggedProcess, of: &Connection) -> Vec<LoggedSetting> {
-    let p2p = setting(process, "NCCL_P2P_DISABLE", is_on).or_else(|| setting(process, "NCCL_P2P_LEVEL", |_| true));
+    let p2p = setting(process, "NCCL_P2P_DISABLE", is_on).or_else(|| setting(process, "NCCL_P2P_LEVEL", is_short));
     let Some(p2p) = p2p else {
         let shm = setting(process, "NCCL_SHM_DISABLE", is_on);
         return shm.filter(|_| of.transport == Transport::Network).into_iter().collect();
@@ -78,38 +82,25 @@ impl<'a> Better<'a> {
             }
         }
         let mut peers: FxHashMap<_, Vec<&'a str>> = FxHashMap::default();
-        for (of, _) in scene.sent().filter(|(of, _)| of.transport == Transport::PeerToPeer) {
-            let rank = of.of.and_then(|at| scene.log.ranks.get(at));
-            let Some((rank, process)) = rank.zip(scene.process(of)) else { continue };
-            if scene.is_inside(of) == Some(true) {
-                let hosts = peers.entry((rank.communicator, of.own[1], of.peer[1])).or_default();
-                let is_new = hosts.len() < HOSTS && !hosts.contains(&&*process.host);
-                hosts.extend(is_new.then_some(&*process.host));
-            }
+        let is_peer =
+            |placed: &&Placed<'_>| placed.of.transport == Transport::PeerToPeer && placed.is_inside == Some(true);
+        for Placed { of, process, rank, .. } in scene.sent().filter(is_peer) {
+            let Some(rank) = rank else { continue };
+            let hosts = peers.entry((rank.communicator, of.own[1], of.peer[1])).or_default();
+            let is_new = hosts.len() < HOSTS && !hosts.contains(&&*process.host);
+            hosts.extend(is_new.then_some(&*process.host));
         }
         Self { gpus, peers }
     }
 
-    /// Returns why there is a better way than this connection's, if that is known.
-    fn way(&self, scene: &Scene<'a>, of: &Connection) -> Option<BetterWay> {
-        let rank = scene.log.ranks.get(of.of?)?;
-        let own = &*scene.process(of)?.host;
+    /// Returns a host whose same GPUs use peer-to-peer access in this connection's communicator.
+    fn host(&self, placed: &Placed<'a>) -> Option<String> {
+        let (of, rank, own) = (placed.of, placed.rank?, &*placed.process.host);
         let is_like = |host: &&&str| {
             let [here, there] = [own, host].map(|host| self.gpus.get(&(rank.communicator, host)));
             **host != own && here.is_some() && here == there
         };
         let hosts = self.peers.get(&(rank.communicator, of.own[1], of.peer[1]));
-        if let Some(host) = hosts.and_then(|hosts| hosts.iter().find(is_like)) {
-            return Some(BetterWay::Alike { host: (*host).to_owned() });
-        }
-        let id = scene.id(scene.log.communicators.get(rank.communicator)?)?;
-        let has_nvlinks = |rank: u32| Some(nvlinks(scene.job?, scene.job?.gpu(id, i32::try_from(rank).ok()?)?)? > 0);
-        (has_nvlinks(of.own[0])? && has_nvlinks(of.peer[0])?).then_some(BetterWay::NvLink)
+        hosts.and_then(|hosts| hosts.iter().find(is_like)).map(|host| (*host).to_owned())
     }
-}
-
-/// Returns the number of NVLinks of a GPU of the job, where its process has read it.
-pub(super) fn nvlinks(job: &Job, gpu: usize) -> Option<u32> {
-    let gpu = job.gpus.get(gpu)?;
-    job.processes.get(gpu.process)?.links.as_ref()?.gpus.get(gpu.index)?.nvlinks
 }

@@ -25,15 +25,19 @@ mod slow_init;
 mod sockets;
 mod unequal;
 
-use crate::answer::{LoggedSetting, NcclChoices, NcclFinding, Pairs, Part};
+use crate::answer::{Communicators, LoggedSetting, NcclChoices, NcclFinding, Pairs, Part};
 use crate::job::Job;
 use crate::nccl_log::{LoggedProcess, NcclLog, Warning};
 use scene::Scene;
 use std::collections::BTreeSet;
 
 /// Returns the choices of a job's log, and the findings of its events.
-pub fn choices(log: Option<&NcclLog>, job: Option<&Job>, pairs: &Part<Pairs>) -> Part<NcclChoices> {
-    let of_events = job.map(|job| events::findings(job, pairs)).unwrap_or_default();
+pub fn choices(
+    log: Option<&NcclLog>,
+    job: Option<&Job>,
+    (pairs, communicators): (&Part<Pairs>, &Part<Communicators>),
+) -> Part<NcclChoices> {
+    let of_events = job.map(|job| events::findings(job, pairs, communicators)).unwrap_or_default();
     let Some(log) = log else {
         return match of_events.is_empty() {
             true => Part::Absent(NcclChoices::NO_LOG.into()),
@@ -57,6 +61,7 @@ pub fn choices(log: Option<&NcclLog>, job: Option<&Job>, pairs: &Part<Pairs>) ->
         findings,
         processes: log.processes.len() as u64,
         hosts: hosts.len() as u64,
+        unplaced: scene.sent().filter(|placed| placed.rank.is_none()).map(|placed| placed.channels).sum(),
         lines: log.lines.all,
         of_nccl: log.lines.nccl,
         unread: log.lines.broken,
@@ -99,3 +104,6 @@ fn setting(process: &LoggedProcess, name: &str, is: impl Fn(&str) -> bool) -> Op
 fn is_on(value: &str) -> bool {
     value.parse::<i64>().is_ok_and(|number| number != 0)
 }
+
+#[cfg(test)]
+mod tests;

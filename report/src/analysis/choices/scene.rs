@@ -9,6 +9,20 @@ use std::collections::BTreeSet;
 const MOST_ALIKE: usize = 64;
 /// Number of hosts that are named.
 const NAMED: usize = 3;
+
+/// A connection, and what the log proves of it.
+pub(super) struct Placed<'a> {
+    pub(super) of: &'a Connection,
+    /// Its channels.
+    pub(super) channels: u64,
+    /// The process that logs it.
+    pub(super) process: &'a LoggedProcess,
+    /// The rank that logs it; `None` where it may be one of several communicators.
+    pub(super) rank: Option<&'a LoggedRank>,
+    /// Whether both ends are on one node, by NCCL.
+    pub(super) is_inside: Option<bool>,
+}
+
 /// A log, and the job that it is of.
 pub(super) struct Scene<'a> {
     pub(super) log: &'a NcclLog,
@@ -17,6 +31,7 @@ pub(super) struct Scene<'a> {
     alike: FxHashMap<(usize, u32, u32), Vec<usize>>,
     /// By communicator: whether each host is a node.
     hosts_are_nodes: Vec<bool>,
+    pub(super) connections: Vec<Placed<'a>>,
 }
 
 impl<'a> Scene<'a> {
@@ -31,12 +46,10 @@ impl<'a> Scene<'a> {
             of.ranks.len() == of.nranks as usize && of.nodes.is_some_and(|nodes| nodes as usize == hosts.len())
         };
         let hosts_are_nodes = log.communicators.iter().map(proven).collect();
-        Self { log, job, members, alike, hosts_are_nodes }
-    }
-
-    /// Returns the process of a connection.
-    pub(super) fn process(&self, of: &Connection) -> Option<&'a LoggedProcess> {
-        self.log.processes.get(of.process)
+        let mut scene = Self { log, job, members, alike, hosts_are_nodes, connections: vec![] };
+        let placed = log.connections.iter().filter_map(|(of, channels)| scene.placed(of, *channels));
+        scene.connections = placed.collect();
+        scene
     }
 
     /// Returns a communicator's ranks.
@@ -50,25 +63,39 @@ impl<'a> Scene<'a> {
     }
 
     /// Returns the connections that count: each once, at the sender.
-    pub(super) fn sent(&self) -> impl Iterator<Item = (&'a Connection, u64)> {
-        let all = self.log.connections.iter().map(|(of, channels)| (of, *channels));
-        all.filter(|(of, _)| of.side == Side::Sends)
+    pub(super) fn sent(&self) -> impl Iterator<Item = &Placed<'a>> {
+        self.connections.iter().filter(|placed| placed.of.side == Side::Sends)
+    }
+
+    /// Places a connection. What holds for each communicator that it may be of, holds for it.
+    fn placed(&self, of: &'a Connection, channels: u64) -> Option<Placed<'a>> {
+        let process = self.log.processes.get(of.process)?;
+        let mut maybe = match of.of {
+            Some(rank) => vec![rank],
+            // a log that lacks the process' begin may lack communicators
+            None if process.has_begin => {
+                self.alike.get(&(of.process, of.own[0], of.own[1])).filter(|it| it.len() <= MOST_ALIKE)?.clone()
+            }
+            None => vec![],
+        };
+        maybe.retain(|at| self.may_be(*at, of));
+        let rank = maybe.first().filter(|_| maybe.len() == 1).and_then(|at| self.log.ranks.get(*at));
+        let mut inside = maybe.iter().map(|at| self.is_inside(*at, of.peer[0]));
+        let first = inside.next().flatten();
+        let is_inside = first.filter(|_| inside.all(|answer| answer == first));
+        Some(Placed { of, channels, process, rank, is_inside })
+    }
+
+    /// Returns whether a connection may be of this rank's communicator: its peer has this GPU there.
+    fn may_be(&self, rank: usize, of: &Connection) -> bool {
+        let Some(communicator) = self.log.ranks.get(rank).map(|rank| rank.communicator) else { return false };
+        let nranks = self.log.communicators.get(communicator).map_or(0, |it| it.nranks);
+        let peer = self.members.get(&(communicator, of.peer[0])).and_then(|at| self.log.ranks.get(*at));
+        of.peer[0] < nranks && peer.is_none_or(|peer| peer.gpu == of.peer[1])
     }
 
     /// Returns whether both ends of a connection are on one node, by NCCL; `None` where the log does not prove it.
-    pub(super) fn is_inside(&self, of: &Connection) -> Option<bool> {
-        if let Some(rank) = of.of {
-            return self.is_inside_of(rank, of.peer[0]);
-        }
-        // of each communicator that it may be of, the same must hold
-        let alike = self.alike.get(&(of.process, of.own[0], of.own[1])).filter(|alike| alike.len() <= MOST_ALIKE)?;
-        let nranks = |at: usize| Some(self.log.communicators.get(self.log.ranks.get(at)?.communicator)?.nranks);
-        let mut answers = alike.iter().filter(|at| nranks(**at).is_some_and(|nranks| of.peer[0] < nranks));
-        let first = self.is_inside_of(*answers.next()?, of.peer[0])?;
-        answers.all(|at| self.is_inside_of(*at, of.peer[0]) == Some(first)).then_some(first)
-    }
-
-    fn is_inside_of(&self, rank: usize, peer: u32) -> Option<bool> {
+    fn is_inside(&self, rank: usize, peer: u32) -> Option<bool> {
         let communicator = self.log.ranks.get(rank)?.communicator;
         if self.log.communicators.get(communicator)?.nodes == Some(1) {
             return Some(true);

@@ -14,10 +14,10 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
     let log = scene.log;
     let mut users = BTreeSet::new();
     let mut connections = 0;
-    for (of, channels) in scene.sent() {
-        if of.transport == Transport::Network && is_socket(&of.route) && scene.is_inside(of) == Some(false) {
-            users.insert(of.process);
-            connections += channels;
+    for placed in scene.sent() {
+        if is_socket(&placed.of.route) && placed.is_inside == Some(false) {
+            users.insert(placed.of.process);
+            connections += placed.channels;
         }
     }
     for rank in log.ranks.iter().filter(|rank| rank.network.as_deref() == Some(SOCKET)) {

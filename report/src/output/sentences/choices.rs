@@ -2,7 +2,7 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{counted, time};
-use crate::answer::{AdapterProof, BetterWay, LoggedSetting, NcclChoices, NcclFinding, Report};
+use crate::answer::{AdapterProof, LoggedSetting, NcclChoices, NcclFinding, Report};
 
 /// Returns how many fallbacks there are, with the one that costs most; `None` if there is none.
 pub fn choices(report: &Report) -> Option<String> {
@@ -39,6 +39,10 @@ pub(crate) fn about_log(choices: &NcclChoices) -> String {
     if choices.passed_over > 0 {
         text += &format!("; {} passed over, too long or too many", counted(choices.passed_over, "line"));
     }
+    if choices.unplaced > 0 {
+        text +=
+            &format!("; {} may be of several communicators and are in no row", counted(choices.unplaced, "connection"));
+    }
     text += ".";
     if choices.findings.is_empty() {
         text += " NCCL's log names no fallback.";
@@ -65,12 +69,9 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 cause_of_sockets(setting.as_ref(), adapters.is_some())
             )
         }
-        NcclFinding::InsideNode { route, pairs, hosts, host_count, settings, better } => {
-            let because = match better {
-                Some(BetterWay::Alike { host }) => {
-                    format!(", although the same GPUs of {host} use peer-to-peer access")
-                }
-                Some(BetterWay::NvLink) => ", although both have NVLinks".into(),
+        NcclFinding::InsideNode { route, pairs, hosts, host_count, settings, alike } => {
+            let because = match alike {
+                Some(host) => format!(", although the same GPUs of {host} use peer-to-peer access"),
                 None => String::new(),
             };
             let settings = match settings.len() {
@@ -84,12 +85,13 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 on(hosts, *host_count)
             )
         }
-        NcclFinding::ProxyInsideNode { comm, pairs, transfers } => format!(
-            "Communicator {} has {} by proxy between {} of one node, although their GPUs have NVLinks: NCCL uses no \
-             peer-to-peer access there.",
+        NcclFinding::ProxyInsideNode { comm, pairs, transfers, other } => format!(
+            "Communicator {} has {} over a network between {} of one node, and communicator {} of the same GPUs of \
+             another node has none: NCCL uses no peer-to-peer access in the first one. --nccl-log says why.",
             names.communicator(comm),
             counted(*transfers, "transfer"),
-            counted(*pairs, "rank pair")
+            counted(*pairs, "rank pair"),
+            names.communicator(other)
         ),
         NcclFinding::NoGpuDirect { route, connections, hosts, host_count, alike, setting, adapter } => {
             let although =
@@ -118,7 +120,8 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
             one(setting)
         ),
         NcclFinding::FewerChannels { name, hosts, channels, other, other_channels } => format!(
-            "Communicator {name} on {} has {}, and {other} of the same shape {other_channels}.",
+            "Communicator {name} on {} has {}, and {other} of the same shape {other_channels}. Unless the \
+             program limits it, look at these machines.",
             hosts.join(", "),
             counted(u64::from(*channels), "channel")
         ),
