@@ -1,8 +1,8 @@
 //! GPUs of one node that are connected by another way than peer-to-peer access.
 
 use super::scene::{Placed, Scene, named};
+use super::settings::{is_on, setting};
 use super::sockets::{forced, is_socket};
-use super::{is_on, setting};
 use crate::answer::{LoggedSetting, NcclFinding};
 use crate::nccl_log::{Connection, LoggedProcess, Transport};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -14,6 +14,7 @@
 //! | `slow_init.rs` | ranks whose init takes long |
 //! | `events.rs` | without a log: transfers inside a node |
 //! | `communicators.rs` | no findings: the communicators |
+//! | `scene.rs`, `settings.rs` | no findings: what is asked of the log again and again |
 
 mod channels;
 mod communicators;
@@ -21,13 +22,14 @@ mod events;
 mod gpu_direct;
 mod inside;
 mod scene;
+mod settings;
 mod slow_init;
 mod sockets;
 mod unequal;
 
-use crate::answer::{Communicators, LoggedSetting, NcclChoices, NcclFinding, Pairs, Part};
+use crate::answer::{Communicators, NcclChoices, NcclFinding, Pairs, Part};
 use crate::job::Job;
-use crate::nccl_log::{LoggedProcess, NcclLog, Warning};
+use crate::nccl_log::{NcclLog, Warning};
 use scene::Scene;
 use std::collections::BTreeSet;
 
@@ -92,17 +94,6 @@ fn of_warning(log: &NcclLog, warning: &Warning) -> NcclFinding {
         host: host.to_owned(),
         is_of_several: warning.is_of_several,
     }
-}
-
-/// Returns a setting of a process, if it has one of the values that `is` accepts.
-fn setting(process: &LoggedProcess, name: &str, is: impl Fn(&str) -> bool) -> Option<LoggedSetting> {
-    let value = process.setting(name).filter(|value| is(value))?;
-    Some(LoggedSetting { name: name.to_owned(), value: value.to_owned() })
-}
-
-/// Returns whether a value switches something on, as NCCL reads it.
-fn is_on(value: &str) -> bool {
-    value.parse::<i64>().is_ok_and(|number| number != 0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Sockets between nodes, although there are other adapters, or because a setting asks for them.
 
 use super::scene::{Scene, named};
-use super::{is_on, setting};
+use super::settings::{is_on, setting};
 use crate::answer::{AdapterProof, LoggedSetting, NcclFinding};
 use crate::nccl_log::{LoggedProcess, NcclLog, Transport};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Ranks of one communicator with different releases of NCCL or different settings, and plugins that were not found.
 
 use super::scene::Scene;
-use super::setting;
+use super::settings::setting;
 use crate::answer::NcclFinding;
 use crate::nccl_log::NcclLog;
 use std::collections::{BTreeMap, BTreeSet};
