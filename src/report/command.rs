@@ -113,7 +113,8 @@ mod tests {
     #[test]
     fn all_options_of_the_line_are_understood() {
         let line = "a b --html r.html --json - --csv c --parquet p --perfetto t --step train --dimensions d \
-                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --nccl-log l1 --nccl-log l2 --kernels k0.json k1.json";
+                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --nccl-log l1 \
+                    --nccl-log l2 --kernels k0.json k1.json";
         let arguments = parsed(line).unwrap();
         assert_eq!(arguments.inputs, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!((arguments.outputs.rows(), arguments.show_step, arguments.job), (5, Some(3), Some(2)));

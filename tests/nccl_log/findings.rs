@@ -50,24 +50,29 @@ fn ordinary_jobs_have_no_findings() {
 
 #[test]
 fn sockets_are_found_where_settings_or_adapters_prove_it() {
-    let net = "Comm config netName reset to NCCL_NET=Socket";
-    let forced = one(&Job::over_sockets(2, 2).set(net).text());
-    let setting = json!({"name": "NCCL_NET", "value": "Socket"});
-    assert_eq!((&forced["kind"], &forced["setting"], &forced["adapters"]), (&json!("sockets"), &setting, &Value::Null));
+    // by name: newer releases do not look for adapters then, older ones find them and do not take them
+    let forced = one(&Job { by_name: true, ..Job::over_sockets(2, 2) }.text());
+    assert_eq!(
+        (&forced["kind"], &forced["cause"], &forced["adapters"]),
+        (&json!("sockets"), &json!("by_name"), &Value::Null)
+    );
     assert_eq!((&forced["connections"], &forced["hosts"]), (&json!(32), &json!(["made0", "made1"])));
+    let old = one(&Job { minor: 26, by_name: true, has_adapters: |_| true, ..Job::over_sockets(2, 2) }.text());
+    assert_eq!((&old["cause"], &old["adapters"]["same_host"]["host"]), (&json!("by_name"), &json!("made0")));
+    let net = "Comm config netName reset to NCCL_NET=Socket";
+    let named = one(&Job { by_name: true, ..Job::over_sockets(2, 2) }.set(net).text());
+    assert_eq!(named["cause"]["setting"], json!({"name": "NCCL_NET", "value": "Socket"}));
     let disabled = one(&Job::over_sockets(2, 2).set("NCCL_IB_DISABLE set by environment to 1.").text());
-    assert_eq!(disabled["setting"]["name"], "NCCL_IB_DISABLE");
+    assert_eq!(disabled["cause"]["setting"]["name"], "NCCL_IB_DISABLE");
 
-    let here = one(&Job { has_adapters: |_| true, ..Job::over_sockets(2, 2) }.text());
-    assert_eq!(here["adapters"]["same_host"]["adapters"], "[0]mlx5_0:1/IB [1]mlx5_1:1/IB");
     let there = one(&Job { has_adapters: |node| node == 1, ..Job::over_sockets(2, 2) }.text());
     assert_eq!(there["adapters"]["same_host"]["host"], "made1");
     let another = Job { first: 4, id: 7, ..Job::new(1, 2) }.text() + &Job::over_sockets(2, 2).text();
     // process ids of the two are equal, their hosts are not
     assert_eq!(one(&another)["adapters"]["other_host"]["host"], "made4");
 
-    let unused = one(&Job::new(1, 2).set(net).text());
-    assert_eq!(unused["kind"], "unused_sockets");
+    let unused = Job { by_name: true, between: |_| "", ..Job::over_sockets(1, 2) };
+    assert_eq!(one(&unused.text())["kind"], "unused_sockets");
 }
 
 #[test]
@@ -159,12 +164,13 @@ fn ranks_that_differ_are_found() {
     // machines name their interfaces as they like
     let set = |rank, value| job.line(rank, 1, &format!("NCCL_SOCKET_IFNAME set by environment to {value}"));
     assert!(kinds(&choices(format!("{}\n{}\n{}", set(0, "eth0"), set(2, "ens5"), job.text()))).is_empty());
-    let plugin = Job::new(2, 2)
-        .set("NCCL_NET_PLUGIN set by environment to fast")
-        .set("NET/Plugin: Could not find: fast libnccl-net-fast.so. Using internal net plugin.");
-    // each process looks for the usual plugin, too
-    let text = plugin.text().replace("NET/Plugin: Could not find: libnccl-net.so.", "NET/Plugin:");
-    assert_eq!(one(&text)["kind"], "plugin_missing");
+    let plugin = |network: &'static str| {
+        let text = Job { network, ..Job::new(2, 2) }.text();
+        text.replace("Could not find: libnccl-net.so.", "Could not find: fast libnccl-net-fast.so.")
+    };
+    assert_eq!(one(&plugin("IB"))["kind"], "plugin_missing");
+    // another plugin of a list was found
+    assert!(kinds(&choices(plugin("faster"))).is_empty());
 }
 
 #[test]

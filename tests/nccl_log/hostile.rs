@@ -95,13 +95,10 @@ fn a_huge_log_takes_bounded_memory() {
         file.write_all(other.as_bytes()).unwrap();
     }
     for number in 0..400_000_u64 {
-        writeln!(
-            file,
-            "far{number}:{number}:{number} [0] NCCL INFO ncclCommInitRank comm 0x{number:x} rank 0 nranks 2 cudaDev 0 nvmlDev 0 \
-             busId 1 commId 0x{number:x} - Init START\nfar{number}:{number}:{number} [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] via \
-             P2P/IPC{number}"
-        )
-        .unwrap();
+        let by = format!("far{number}:{number}:{number} [0] NCCL INFO");
+        let fields = format!("comm 0x{number:x} rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1 commId 0x{number:x}");
+        writeln!(file, "{by} ncclCommInitRank {fields} - Init START").unwrap();
+        writeln!(file, "{by} Channel 00/0 : 0[0] -> 1[0] via P2P/IPC{number}").unwrap();
     }
     let filler = other.repeat(20);
     while file.get_ref().metadata().unwrap().len() < 200 << 20 {

@@ -1,5 +1,5 @@
-//! Logs as NCCL writes them with `NCCL_DEBUG=INFO`, of invented jobs: the forms of NCCL 2.23 to 2.32, in words and numbers
-//! of our own.
+//! Logs as NCCL writes them with `NCCL_DEBUG=INFO`, of invented jobs: the forms of NCCL 2.23 to 2.32, with names and
+//! numbers of our own.
 
 use std::fmt::Write;
 
@@ -20,6 +20,8 @@ pub(crate) struct Job {
     pub(crate) settings: Vec<&'static str>,
     /// Whether NCCL finds adapters on a node.
     pub(crate) has_adapters: fn(usize) -> bool,
+    /// Whether `NCCL_NET` names the network, which NCCL does not log.
+    pub(crate) by_name: bool,
     pub(crate) network: &'static str,
     /// How GPUs of a node are connected.
     pub(crate) inside: fn(usize) -> &'static str,
@@ -42,6 +44,7 @@ impl Job {
             before: "",
             settings: vec![],
             has_adapters: |_| true,
+            by_name: false,
             network: "IB",
             inside: |_| "P2P/CUMEM/read",
             between: |_| "NET/IB/0/GDRDMA",
@@ -96,6 +99,7 @@ impl Job {
         let mut init = |text: &str| lines.push(self.line(rank, 2, text));
         init("NET/Plugin: Could not find: libnccl-net.so. Using internal net plugin.");
         match (self.has_adapters)(self.node(rank)) {
+            _ if self.by_name && self.minor >= 28 => (),
             true => init(&format!("NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.1.0.{node}<0>")),
             false => init("NET/IB : No device found."),
         }

@@ -1,5 +1,5 @@
-//! `scorep-nccl report --nccl-log`: NCCL's log of all releases, cut, mixed, huge and hostile; a finding for each planted
-//! fallback, and none for an ordinary job.
+//! `scorep-nccl report --nccl-log`: NCCL's log of all releases, cut, mixed, huge and hostile; a finding for each
+//! planted fallback, and none for an ordinary job.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -28,7 +28,7 @@ pub use callbacks::{
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, RankLaunches, WaitMap, WorstOperation};
-pub use nccl::{AdapterProof, LoggedChoices, LoggedRoute, LoggedSetting, NcclChoices, NcclFinding};
+pub use nccl::{AdapterProof, LoggedChoices, LoggedRoute, LoggedSetting, NcclChoices, NcclFinding, SocketsCause};
 pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
 pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};

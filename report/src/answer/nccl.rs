@@ -114,6 +114,17 @@ pub enum AdapterProof {
     },
 }
 
+/// Why NCCL took sockets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SocketsCause {
+    /// A setting in the log.
+    Setting(LoggedSetting),
+    /// By their name: NCCL took them although it found adapters, or did not look for any. That is `NCCL_NET`, which NCCL
+    /// does not log, or the program (`netName` of `ncclConfig_t`).
+    ByName,
+}
+
 /// A choice that falls back behind another one. Hosts are the first few in the order of their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -126,8 +137,8 @@ pub enum NcclFinding {
         host_count: u64,
         /// Connections between nodes over sockets; 0 where the log has none.
         connections: u64,
-        /// The setting that asks for sockets.
-        setting: Option<LoggedSetting>,
+        /// What asks for sockets.
+        cause: Option<SocketsCause>,
         /// Who proves that there are adapters.
         adapters: Option<AdapterProof>,
     },
@@ -175,10 +186,8 @@ pub enum NcclFinding {
         /// An adapter that NCCL says cannot.
         adapter: Option<String>,
     },
-    /// The network plugin that the environment names was not found.
+    /// The network plugin that `NCCL_NET_PLUGIN` names was not found.
     PluginMissing {
-        /// The setting.
-        setting: LoggedSetting,
         /// Files that NCCL looked for.
         files: String,
         /// Number of processes.
@@ -237,10 +246,10 @@ pub enum NcclFinding {
         /// Number of such ranks of the communicator.
         ranks: u64,
     },
-    /// The environment forces sockets, and the log has no connection over a network.
+    /// Sockets are asked for by name, and the log has no connection over a network.
     UnusedSockets {
-        /// The setting.
-        setting: LoggedSetting,
+        /// What asks for them.
+        cause: SocketsCause,
     },
     /// NCCL warned.
     Warning {

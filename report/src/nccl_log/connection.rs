@@ -1,4 +1,5 @@
-//! Connections between two ranks over one channel, as NCCL logs them: `via P2P/CUMEM`, `via SHM/direct`, `via NET/IB/0`.
+//! Connections between two ranks over one channel, as NCCL logs them: `via P2P/CUMEM`, `via SHM/direct`, `via
+//! NET/IB/0`.
 
 /// Kind of a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -29,7 +29,7 @@ pub struct InitPhases {
 }
 
 impl InitPhases {
-    /// Returns the phases that a rank spends by itself, in NCCL's order. In the others it waits for ranks that are later.
+    /// Returns the phases that a rank spends by itself, in NCCL's order. In the others it waits for later ranks.
     pub fn own(&self) -> [(&'static str, f64); 5] {
         [
             ("kernels", self.kernels),

@@ -4,9 +4,9 @@
 //! lines ──► prefix ──► message ──► reader ──► NcclLog
 //!  bytes    who        what        which communicator
 //! ```
-//! A log may be of one rank or of many, mixed by lines; it may be cut, and most of it may be the job's other output. It is
-//! read once, line by line. What is kept grows with processes, communicators and pairs of ranks, each up to a bound, and
-//! not with lines. A line of NCCL's that cannot be read is counted and otherwise passed over.
+//! A log may be of one rank or of many, mixed by lines; it may be cut, and most of it may be the job's other output. It
+//! is read once, line by line. What is kept grows with processes, communicators and pairs of ranks, each up to a bound,
+//! and not with lines. A line of NCCL's that cannot be read is counted and otherwise passed over.
 
 mod connection;
 mod init;

@@ -5,8 +5,11 @@ use crate::answer::{LoggedSetting, NcclFinding};
 use crate::nccl_log::{Channels, LoggedCommunicator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Settings that limit channels, and the channels that they limit. `NCCL_MAX_NRINGS` is the older name.
-const LIMITS: [(&str, fn(&Channels) -> u32); 4] = [
+/// A setting that limits channels, and the channels that it limits.
+type Limit = (&'static str, fn(&Channels) -> u32);
+
+/// Settings that limit channels. `NCCL_MAX_NRINGS` is the older name.
+const LIMITS: [Limit; 4] = [
     ("NCCL_MAX_NCHANNELS", |channels| channels.collective),
     ("NCCL_MAX_NRINGS", |channels| channels.collective),
     ("NCCL_MAX_CTAS", |channels| channels.collective),

@@ -1,8 +1,8 @@
 //! Without a log: transfers inside a node, where a communicator of the same GPUs of another node has none.
 //!
-//! Peer-to-peer access and memory of the host need no proxy, so operations with transfers between ranks of one node use a
-//! network there. NVLinks prove nothing, since bridges join some GPUs of a machine alone; a like machine does. That the
-//! ranks are on one node is NCCL's own word: the communicator has one. GPUs are like by their places on the PCI bus.
+//! Peer-to-peer access and memory of the host need no proxy, so operations with transfers between ranks of one node use
+//! a network there. NVLinks prove nothing, since bridges join some GPUs of a machine alone; a like machine does. That
+//! the ranks are on one node is NCCL's own word: the communicator has one. GPUs are like by their places on the PCI bus.
 
 use crate::answer::{Communicators, NcclFinding, Pairs, Part};
 use crate::job::{Communicator, Job};

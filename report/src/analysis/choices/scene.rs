@@ -1,4 +1,5 @@
-//! A log with what is asked of it again and again: which ranks are on one node, and which communicator of the job it is.
+//! A log with what is asked of it again and again: which ranks are on one node, and which communicator of the job one
+//! is.
 
 use crate::job::Job;
 use crate::nccl_log::{Connection, LoggedCommunicator, LoggedProcess, LoggedRank, NcclLog, Origin, Side};

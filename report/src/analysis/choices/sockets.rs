@@ -2,7 +2,7 @@
 
 use super::scene::{Scene, named};
 use super::settings::{is_on, setting};
-use crate::answer::{AdapterProof, LoggedSetting, NcclFinding};
+use crate::answer::{AdapterProof, LoggedSetting, NcclFinding, SocketsCause};
 use crate::nccl_log::{LoggedProcess, NcclLog, Transport};
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
         }
     }
     let using = || users.iter().filter_map(|at| log.processes.get(*at));
-    let asked = using().find_map(forced);
+    let asked = using().find_map(cause);
     let hosts: BTreeSet<&str> = using().map(|process| &*process.host).collect();
     let adapters = proof(scene, &hosts).filter(|_| !hosts.is_empty());
     if hosts.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
         return vec![];
     }
     let (hosts, host_count) = named(hosts);
-    vec![NcclFinding::Sockets { hosts, host_count, connections, setting: asked, adapters }]
+    vec![NcclFinding::Sockets { hosts, host_count, connections, cause: asked, adapters }]
 }
 
 /// Returns whether a way is of the sockets' network.
@@ -44,7 +44,18 @@ pub(super) fn is_socket(route: &str) -> bool {
     route.strip_prefix("NET/").is_some_and(|name| name.split('/').next() == Some(SOCKET))
 }
 
-/// Returns the setting by which a process takes sockets.
+/// Returns why a process takes sockets, if its log proves a cause.
+fn cause(process: &LoggedProcess) -> Option<SocketsCause> {
+    if let Some(setting) = forced(process) {
+        return Some(SocketsCause::Setting(setting));
+    }
+    // NCCL tries InfiniBand first, and says what it finds; up to release 2.27 also where it takes sockets by their name
+    let is_tried = process.infiniband.is_some() || process.has_no_infiniband;
+    let is_by_name = process.infiniband.is_some() || (process.has_begin && process.sockets.is_some() && !is_tried);
+    is_by_name.then_some(SocketsCause::ByName)
+}
+
+/// Returns the setting by which a process takes sockets. NCCL logs `NCCL_NET` only where the program has a choice, too.
 pub(super) fn forced(process: &LoggedProcess) -> Option<LoggedSetting> {
     setting(process, "NCCL_NET", |value| value.eq_ignore_ascii_case(SOCKET))
         .or_else(|| setting(process, "NCCL_IB_DISABLE", is_on))
@@ -75,10 +86,14 @@ fn proof(scene: &Scene<'_>, hosts: &BTreeSet<&str>) -> Option<AdapterProof> {
     })
 }
 
-/// Returns that sockets are forced, where no connection and no communicator of several nodes uses a network.
+/// Returns that sockets are asked for by name, where no connection and no communicator of several nodes uses a network.
 fn unused(log: &NcclLog) -> Option<NcclFinding> {
     let is_used = log.connections.iter().any(|(of, _)| of.transport == Transport::Network);
-    let net = |process: &LoggedProcess| setting(process, "NCCL_NET", |value| value.eq_ignore_ascii_case(SOCKET));
-    let setting = log.processes.iter().find_map(net).filter(|_| !is_used)?;
-    Some(NcclFinding::UnusedSockets { setting })
+    let taken = log.ranks.iter().filter(|rank| rank.network.as_deref() == Some(SOCKET));
+    let by_name = |cause: &SocketsCause| match cause {
+        SocketsCause::Setting(setting) => setting.name == "NCCL_NET",
+        SocketsCause::ByName => true,
+    };
+    let mut causes = taken.filter_map(|rank| cause(log.processes.get(rank.process)?)).filter(by_name);
+    causes.next().filter(|_| !is_used).map(|cause| NcclFinding::UnusedSockets { cause })
 }

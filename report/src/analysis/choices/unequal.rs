@@ -1,7 +1,6 @@
 //! Ranks of one communicator with different releases of NCCL or different settings, and plugins that were not found.
 
 use super::scene::Scene;
-use super::settings::setting;
 use crate::answer::NcclFinding;
 use crate::nccl_log::NcclLog;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,16 +61,18 @@ pub(super) fn findings(scene: &Scene<'_>) -> Vec<NcclFinding> {
     releases.chain(settings.into_values()).collect()
 }
 
-/// Returns the plugins that settings name and that NCCL did not find.
+/// Returns the plugins that `NCCL_NET_PLUGIN` names and that NCCL did not find: without it, NCCL looks for one file alone.
+/// Of several plugins, NCCL needs one.
 pub(super) fn missing_plugins(log: &NcclLog) -> Vec<NcclFinding> {
-    let mut missing: BTreeMap<_, (String, u64)> = BTreeMap::new();
-    for process in &log.processes {
-        let Some(files) = process.missing_plugin.as_deref() else { continue };
-        let is_named = |value: &str| files.contains(value) && value != "none";
-        if let Some(setting) = setting(process, "NCCL_NET_PLUGIN", is_named) {
-            missing.entry(setting).or_insert_with(|| (files.to_owned(), 0)).1 += 1;
+    let own = |network: &str| matches!(network, "IB" | "Socket");
+    let users: BTreeSet<usize> =
+        log.ranks.iter().filter(|rank| rank.network.as_deref().is_some_and(own)).map(|rank| rank.process).collect();
+    let mut missing: BTreeMap<&str, u64> = BTreeMap::new();
+    for files in users.iter().filter_map(|at| log.processes.get(*at)?.missing_plugin.as_deref()) {
+        if !matches!(files.split(' ').next(), Some("libnccl-net.so" | "none") | None) {
+            *missing.entry(files).or_default() += 1;
         }
     }
-    let finding = |(setting, (files, processes))| NcclFinding::PluginMissing { setting, files, processes };
+    let finding = |(files, processes): (&str, u64)| NcclFinding::PluginMissing { files: files.to_owned(), processes };
     missing.into_iter().map(finding).collect()
 }

@@ -18,7 +18,9 @@ pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
         html! {
             p { (unbroken(&about_log(choices))) }
             @if !choices.findings.is_empty() {
-                ul { @for finding in choices.findings.iter().take(LISTED) { li { (unbroken(&fallback(finding, names))) } } }
+                ul {
+                    @for finding in choices.findings.iter().take(LISTED) { li { (unbroken(&fallback(finding, names))) } }
+                }
             }
             @if !choices.communicators.is_empty() {
                 (PageTable::of("Communicators of NCCL's log", &tables::choices(choices, names)).without_unknown())

@@ -2,7 +2,7 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{counted, time};
-use crate::answer::{AdapterProof, LoggedSetting, NcclChoices, NcclFinding, Report};
+use crate::answer::{AdapterProof, LoggedSetting, NcclChoices, NcclFinding, Report, SocketsCause};
 
 /// Returns how many fallbacks there are, with the one that costs most; `None` if there is none.
 pub fn choices(report: &Report) -> Option<String> {
@@ -57,7 +57,7 @@ fn processes(number: u64) -> String {
 /// Returns a fallback with its proof.
 pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String {
     match finding {
-        NcclFinding::Sockets { hosts, host_count, connections, setting, adapters } => {
+        NcclFinding::Sockets { hosts, host_count, connections, cause, adapters } => {
             let over = match connections {
                 0 => "Communicators of several nodes use".into(),
                 _ => format!("{} between nodes are over", counted(*connections, "connection")),
@@ -66,7 +66,7 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 "{over} sockets, on {}{}.{}",
                 on(hosts, *host_count),
                 although(adapters.as_ref()),
-                cause_of_sockets(setting.as_ref(), adapters.is_some())
+                cause_of_sockets(cause.as_ref(), adapters.is_some())
             )
         }
         NcclFinding::InsideNode { route, pairs, hosts, host_count, settings, alike } => {
@@ -99,7 +99,7 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
             let cause = match (setting, adapter) {
                 (Some(setting), _) => format!(" {} is set by environment.", one(setting)),
                 (None, Some(adapter)) => format!(
-                    " NCCL says that it is disabled for adapter {adapter}: the module nvidia_peermem or DMA-BUF is missing."
+                    " NCCL says that it is disabled for adapter {adapter}: neither nvidia_peermem nor DMA-BUF works there."
                 ),
                 (None, None) => " The log names no cause; NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH logs more.".into(),
             };
@@ -109,9 +109,8 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 on(hosts, *host_count)
             )
         }
-        NcclFinding::PluginMissing { setting, files, processes } => format!(
-            "{} is set by environment, but {} did not find the plugin ({files}) and used NCCL's own network.",
-            one(setting),
+        NcclFinding::PluginMissing { files, processes } => format!(
+            "{} did not find the network plugin that NCCL_NET_PLUGIN names ({files}): NCCL's own network is used.",
             self::processes(*processes)
         ),
         NcclFinding::LimitedChannels { setting, communicators } => format!(
@@ -139,13 +138,14 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
             };
             let [long, usual] = [seconds, median_s].map(|seconds| time(seconds * 1e6));
             format!(
-                "The init of communicator {name} on rank {rank} ({host}) takes {long} in the phase {phase}, and {usual} on most ranks.{more}"
+                "The init of communicator {name} on rank {rank} ({host}) takes {long} in the phase {phase}, and {usual} on \
+                 most ranks.{more}"
             )
         }
-        NcclFinding::UnusedSockets { setting } => format!(
-            "{} is set by environment: NCCL would use sockets between nodes. The log has no connection over a network.",
-            one(setting)
-        ),
+        NcclFinding::UnusedSockets { cause } => {
+            let because = cause_of_sockets(Some(cause), true);
+            format!("NCCL would use sockets between nodes; the log has no connection over a network.{because}")
+        }
         NcclFinding::Warning { text, count, host, is_of_several } => {
             let others = if *is_of_several { " and other processes" } else { "" };
             format!("NCCL warned {} on {host}{others}: {text}", counted(*count, "time"))
@@ -172,16 +172,18 @@ fn although(proof: Option<&AdapterProof>) -> String {
     }
 }
 
-fn cause_of_sockets(setting: Option<&LoggedSetting>, has_adapters: bool) -> String {
-    match (setting, has_adapters) {
-        (Some(setting), true) => format!(" {} is set by environment.", one(setting)),
-        (Some(setting), false) => {
-            format!(" {} is set by environment; the log does not say whether there are other adapters.", one(setting))
+fn cause_of_sockets(cause: Option<&SocketsCause>, has_adapters: bool) -> String {
+    let because = match cause {
+        Some(SocketsCause::Setting(setting)) => format!(" {} is set by environment", one(setting)),
+        Some(SocketsCause::ByName) => {
+            " NCCL took them by their name: NCCL_NET=Socket is set, or the program has netName in ncclConfig_t".into()
         }
-        (None, _) => {
-            " The log names no setting for it: check drivers, libibverbs and NCCL_IB_HCA on these machines.".into()
+        None => {
+            return " The log names no cause: check drivers, libibverbs and NCCL_IB_HCA on these machines.".into();
         }
-    }
+    };
+    let unknown = "; the log does not say whether there are other adapters";
+    because + if has_adapters { "." } else { unknown } + if has_adapters { "" } else { "." }
 }
 
 fn one(setting: &LoggedSetting) -> String {

@@ -1,5 +1,5 @@
-//! What a line of NCCL's says, behind its beginning. The forms are those of NCCL 2.19 to 2.31 (`INFO` in its `init.cc`,
-//! `debug.cc`, `graph/paths.cc`, `transport/*.cc` and `plugin/*.cc`).
+//! What a line of NCCL's says, behind its beginning. The forms are those of NCCL 2.23 to 2.31 (`INFO` in its
+//! `init.cc`, `debug.cc`, `graph/paths.cc`, `transport/*.cc` and `plugin/*.cc`), and as far as known of earlier ones.
 
 use super::connection::{Route, Side};
 use super::init::{self, InitPhases};
@@ -144,7 +144,8 @@ fn known(text: &str) -> Option<Message<'_>> {
     Some(setting(text).unwrap_or(Message::Other))
 }
 
-/// `NCCL_X set by environment to Y`, with a full stop behind a number; `NCCL_X set to Y`; `Comm config x reset to NCCL_X=Y`.
+/// `NCCL_X set by environment to Y`, with a full stop behind a number; `NCCL_X set to Y`; `Comm config x reset to
+/// NCCL_X=Y`.
 fn setting(text: &str) -> Option<Message<'_>> {
     let (name, value) = match text.split_once(" reset to NCCL_") {
         Some((field, _)) if field.starts_with("Comm config ") => text.get(field.len() + 10..)?.split_once('=')?,
