@@ -17,9 +17,8 @@ pub(crate) struct ReportArguments {
     facts: facts::Given,
     #[command(flatten)]
     outputs: outputs::Forms,
-    /// NCCL's log of the job (NCCL_DEBUG=INFO): a file, a .gz file, or a directory of them. It may be given several
-    /// times.
-    #[arg(long, value_name = "FILE")]
+    /// NCCL's log of the job (NCCL_DEBUG=INFO): files, plain or compressed with gzip, or directories of them.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     nccl_log: Vec<PathBuf>,
     /// Number of the step that the page shows in detail, from 0 behind the warm-up. Without it, the slowest one.
     #[arg(long, value_name = "N")]
@@ -113,12 +112,12 @@ mod tests {
     #[test]
     fn all_options_of_the_line_are_understood() {
         let line = "a b --html r.html --json - --csv c --parquet p --perfetto t --step train --dimensions d \
-                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --nccl-log l1 \
-                    --nccl-log l2 --kernels k0.json k1.json";
+                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --nccl-log l1 l2 \
+                    --nccl-log l3 --kernels k0.json k1.json";
         let arguments = parsed(line).unwrap();
         assert_eq!(arguments.inputs, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!((arguments.outputs.rows(), arguments.show_step, arguments.job), (5, Some(3), Some(2)));
-        assert_eq!(arguments.nccl_log, [PathBuf::from("l1"), PathBuf::from("l2")]);
+        assert_eq!(arguments.nccl_log, ["l1", "l2", "l3"].map(PathBuf::from));
         assert!(parsed("a --all").is_ok());
     }
 

@@ -15,7 +15,8 @@ fn check(choices: &Value, minor: u32) {
     let one = &all[0];
     let expected = json!({
         "name": "5ca1ab1e0000c0de", "nranks": 8, "here": 8, "nodes": 2, "channels": 16, "nvls_channels": 0,
-        "p2p_channels": 32, "networks": ["IB"], "releases": [format!("2.{minor}.1+cuda12.9")], "slowest": 0,
+        "p2p_channels": 32, "networks": ["IB"], "interfaces": ["mlx5_0:1", "mlx5_1:1"],
+        "releases": [format!("2.{minor}.1+cuda12.9")], "slowest": 0,
     });
     for (field, value) in expected.as_object().unwrap() {
         assert_eq!(&one[field], value, "{field} of {one}");
@@ -25,7 +26,7 @@ fn check(choices: &Value, minor: u32) {
         {"route": "P2P/CUMEM", "within": 96, "between": 0, "unknown": 0},
     ]);
     assert_eq!(one["routes"], routes, "{one}");
-    assert!((one["init_s"].as_f64().unwrap() - 0.9).abs() < 1e-9, "{one}");
+    assert!((one["mean_init"]["total"].as_f64().unwrap() - 0.9).abs() < 1e-9, "{one}");
     assert_eq!((&one["slowest_init"]["bootstrap"], &one["slowest_init"]["kernels"]), (&json!(0.3), &json!(0.2)));
     assert_eq!((&choices["processes"], &choices["hosts"], &choices["unread"]), (&json!(8), &json!(2), &json!(0)));
 }

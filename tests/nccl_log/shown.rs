@@ -57,11 +57,11 @@ fn programs_read_the_same() {
     let rows = |name: &str| fs::read_to_string(csv.join(name)).unwrap();
     let of_communicators = rows("nccl.csv");
     assert!(
-        of_communicators.starts_with("communicator,name,ranks,found,nodes,releases,networks,"),
+        of_communicators.starts_with("communicator,name,ranks,found,nodes,releases,networks,interfaces,"),
         "{of_communicators}"
     );
     assert!(
-        of_communicators.contains("5ca1ab1e0000c0de,4,4,2,2.28.1+cuda12.9,Socket,32 P2P/CUMEM,32 NET/Socket,"),
+        of_communicators.contains("5ca1ab1e0000c0de,4,4,2,2.28.1+cuda12.9,Socket,eth0,32 P2P/CUMEM,32 NET/Socket,"),
         "{of_communicators}"
     );
     assert!(rows("nccl_fallbacks.csv").contains("NCCL_IB_DISABLE=1 is set by environment"));

@@ -57,8 +57,10 @@ pub struct LoggedChoices {
     pub nvls_channels: Option<u32>,
     /// Channels for sends and receives.
     pub p2p_channels: Option<u32>,
-    /// Mean time of a rank's init, seconds.
-    pub init_s: Option<f64>,
+    /// Adapters and interfaces of that network, each once, without addresses: `mlx5_0:1`, `eth0`.
+    pub interfaces: Vec<String>,
+    /// Phases of a rank's init, the mean of all ranks.
+    pub mean_init: Option<InitPhases>,
     /// The rank whose init took longest.
     pub slowest: Option<u32>,
     /// Phases of that rank's init.

@@ -29,6 +29,22 @@ pub struct InitPhases {
 }
 
 impl InitPhases {
+    /// Returns the means of several ranks; `None` for none.
+    pub fn mean(ranks: &[Self]) -> Option<Self> {
+        let mean = |of: fn(&Self) -> f64| ranks.iter().map(of).sum::<f64>() / ranks.len() as f64;
+        (!ranks.is_empty()).then(|| Self {
+            total: mean(|it| it.total),
+            kernels: mean(|it| it.kernels),
+            alloc: mean(|it| it.alloc),
+            bootstrap: mean(|it| it.bootstrap),
+            allgathers: mean(|it| it.allgathers),
+            topo: mean(|it| it.topo),
+            graphs: mean(|it| it.graphs),
+            connections: mean(|it| it.connections),
+            rest: mean(|it| it.rest),
+        })
+    }
+
     /// Returns the phases that a rank spends by itself, in NCCL's order. In the others it waits for later ranks.
     pub fn own(&self) -> [(&'static str, f64); 5] {
         [

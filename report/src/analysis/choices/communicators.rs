@@ -1,8 +1,9 @@
 //! The communicators of a log.
 
 use super::scene::Scene;
+use super::sockets::SOCKET;
 use crate::answer::{LoggedChoices, LoggedRoute};
-use crate::nccl_log::{LoggedCommunicator, LoggedRank};
+use crate::nccl_log::{InitPhases, LoggedCommunicator, LoggedRank};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the communicators, those of most ranks first.
@@ -31,8 +32,10 @@ pub(super) fn rows(scene: &Scene<'_>) -> Vec<LoggedChoices> {
 fn row(scene: &Scene<'_>, place: usize, of: &LoggedCommunicator, routes: Vec<LoggedRoute>) -> LoggedChoices {
     let ranks = || scene.ranks(of);
     let distinct = |texts: BTreeSet<&str>| texts.into_iter().map(str::to_owned).collect();
-    let timed: Vec<(f64, &LoggedRank)> = ranks().filter_map(|rank| Some((rank.init?.total, rank))).collect();
-    let slowest = timed.iter().max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.rank.cmp(&a.1.rank))).map(|(_, rank)| *rank);
+    let timed: Vec<(&LoggedRank, InitPhases)> = ranks().filter_map(|rank| Some((rank, rank.init?))).collect();
+    // the first one of the slowest
+    let slowest = timed.iter().max_by(|a, b| a.1.total.total_cmp(&b.1.total).then(b.0.rank.cmp(&a.0.rank)));
+    let inits: Vec<InitPhases> = timed.iter().map(|(_, phases)| *phases).collect();
     // NCCL gives all ranks the same numbers
     let channels = ranks().find_map(|rank| rank.channels);
     LoggedChoices {
@@ -47,8 +50,27 @@ fn row(scene: &Scene<'_>, place: usize, of: &LoggedCommunicator, routes: Vec<Log
         channels: channels.map(|channels| channels.collective),
         nvls_channels: channels.map(|channels| channels.nvls),
         p2p_channels: channels.map(|channels| channels.p2p),
-        init_s: (!timed.is_empty()).then(|| timed.iter().map(|(total, _)| total).sum::<f64>() / timed.len() as f64),
-        slowest: slowest.map(|rank| rank.rank),
-        slowest_init: slowest.and_then(|rank| rank.init),
+        interfaces: interfaces(scene, of),
+        mean_init: InitPhases::mean(&inits),
+        slowest: slowest.map(|(rank, _)| rank.rank),
+        slowest_init: slowest.map(|(_, phases)| *phases),
     }
+}
+
+/// Most interfaces that are named.
+const INTERFACES: usize = 16;
+
+/// Returns the adapters or interfaces of a communicator's network, in the order of their names.
+fn interfaces(scene: &Scene<'_>, of: &LoggedCommunicator) -> Vec<String> {
+    let mut all = BTreeSet::new();
+    for rank in scene.ranks(of) {
+        let Some(process) = scene.log.processes.get(rank.process) else { continue };
+        let is_socket = rank.network.as_deref() == Some(SOCKET);
+        // `[0]eth0:10.1.0.2<0>`, `[0]mlx5_0:1/IB`
+        let (used, end) = if is_socket { (&process.sockets, ':') } else { (&process.infiniband, '/') };
+        let words = used.iter().flat_map(|used| used.split(' '));
+        let named = words.filter_map(|word| word.split(']').nth(1)?.split(end).next());
+        all.extend(named.filter(|name| !name.is_empty()));
+    }
+    all.into_iter().take(INTERFACES).map(str::to_owned).collect()
 }

@@ -136,7 +136,8 @@ pub(super) fn choices(groups: &Groups) -> NcclChoices {
         channels: Some(16),
         nvls_channels: Some(16),
         p2p_channels: Some(32),
-        init_s: Some(1.25),
+        interfaces: vec!["mlx5_0:1".to_owned()],
+        mean_init: Some(InitPhases { total: 1.25, kernels: 0.5, bootstrap: 0.5, topo: 0.25, ..Default::default() }),
         slowest: Some(0),
         slowest_init: Some(InitPhases { total: 1.5, kernels: 0.5, bootstrap: 0.75, topo: 0.25, ..Default::default() }),
     };

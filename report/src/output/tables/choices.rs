@@ -13,8 +13,11 @@ pub(in crate::output) fn choices<'a>(
     choices: &'a NcclChoices,
     names: &'a ReportNames<'a>,
 ) -> ReportTable<'a, &'a LoggedChoices> {
-    fn init(of: impl Fn(&InitPhases) -> f64 + Copy) -> impl Fn(&LoggedChoices) -> Option<f64> + Copy {
+    fn init(of: fn(&InitPhases) -> f64) -> impl Fn(&LoggedChoices) -> Option<f64> + Copy {
         move |row| row.slowest_init.as_ref().map(of)
+    }
+    fn mean(of: fn(&InitPhases) -> f64) -> impl Fn(&LoggedChoices) -> Option<f64> + Copy {
+        move |row| row.mean_init.as_ref().map(of)
     }
     fn routes(of: fn(&LoggedRoute) -> u64) -> impl Fn(&LoggedChoices) -> String + Copy {
         move |row| {
@@ -40,13 +43,22 @@ pub(in crate::output) fn choices<'a>(
         .column("nodes", "nodes", move |row| number(row.nodes), |nodes| nodes.to_string())
         .column("release", "releases", |row| row.releases.join(" "), own)
         .column("network", "networks", |row| row.networks.join(" "), own)
+        .column("interface", "interfaces", |row| row.interfaces.join(" "), own)
         .column("inside nodes", "connections_inside", routes(|route| route.within), own)
         .column("between nodes", "connections_between", routes(|route| route.between), own)
         .column("not known where", "connections_unknown", routes(|route| route.unknown), own)
         .column("channels", "channels", move |row| number(row.channels), |it| it.to_string())
         .column("NVLS", "nvls_channels", move |row| number(row.nvls_channels), |it| it.to_string())
         .column("p2p", "p2p_channels", move |row| number(row.p2p_channels), |it| it.to_string())
-        .column("mean init", "init_s", |row| row.init_s, seconds)
+        .column("mean init", "mean_init_s", mean(|it| it.total), seconds)
+        .value("mean_kernels_s", mean(|it| it.kernels))
+        .value("mean_alloc_s", mean(|it| it.alloc))
+        .value("mean_bootstrap_s", mean(|it| it.bootstrap))
+        .value("mean_allgathers_s", mean(|it| it.allgathers))
+        .value("mean_topo_s", mean(|it| it.topo))
+        .value("mean_graphs_s", mean(|it| it.graphs))
+        .value("mean_connections_s", mean(|it| it.connections))
+        .value("mean_rest_s", mean(|it| it.rest))
         .column("slowest rank", "slowest_rank", move |row| number(row.slowest), |it| it.to_string())
         .column("its init", "slowest_init_s", init(|it| it.total), seconds)
         .column("kernels", "slowest_kernels_s", init(|it| it.kernels), seconds)
@@ -65,6 +77,7 @@ pub(in crate::output) fn choices<'a>(
             "kernels",
             "topo",
             "bootstrap",
+            "interface",
             "not known where",
             "release",
             "NVLS",
