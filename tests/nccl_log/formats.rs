@@ -84,7 +84,8 @@ fn other_output_between_the_lines_is_passed_over() {
     let mut touched = Job::new(2, 4).mixed();
     let at = touched.rfind("\nmade1:").unwrap() + 1;
     touched.insert_str(at, "loss");
-    assert_eq!(choices(&touched)["hosts"], 2);
+    let choices = choices(&touched);
+    assert_eq!((&choices["hosts"], &choices["unread"]), (&json!(2), &json!(1)));
 }
 
 #[test]

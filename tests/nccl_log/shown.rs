@@ -34,6 +34,16 @@ fn a_fallback_is_named_at_the_beginning_and_an_ordinary_log_is_not() {
 }
 
 #[test]
+fn what_a_log_says_is_shown_and_not_run() {
+    let job = Job::new(1, 2);
+    let warning = job.warning(0, "\u{1b}[2J<script>alert(1)</script> \u{202e}reversed");
+    let (text, page) = printed(&(warning + "\n" + &job.text()), &["--part", "nccl"]);
+    assert!(text.contains("NCCL warned 1 time on made0: \\u{1b}[2J<script>") && !text.contains('\u{1b}'), "{text}");
+    assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script>alert(1)"), "{page}");
+    assert!(!page.contains('\u{1b}') && !page.contains('\u{202e}'), "{page}");
+}
+
+#[test]
 fn a_log_without_nccls_lines_says_how_to_get_them() {
     let (text, _) = printed("Epoch 1\n", &["--part", "nccl"]);
     assert!(text.contains("The log has 1 line, and none is NCCL's: run the job with NCCL_DEBUG=INFO."), "{text}");

@@ -121,7 +121,8 @@ impl LogReader {
                 return Ok(());
             }
             Message::Channels(channels) => {
-                self.of_thread(place, by.tid)?.channels = Some(channels);
+                let of = self.of_thread(place, by.tid).and_then(|at| self.log.ranks.get_mut(at));
+                of.ok_or(Unkept::Broken)?.channels = Some(channels);
                 return Ok(());
             }
             Message::Timings { rank, nranks, phases } => {
@@ -185,22 +186,19 @@ impl LogReader {
         if let Some(at) = self.processes.get(&key) {
             return Ok(*at);
         }
-        // other output without a line's end may touch the host's name
+        // other output without a line's end touches the host's name
         let alike = self.by_pid.entry(by.pid).or_default();
-        let is_end = |at: &usize| self.log.processes.get(*at).is_some_and(|known| host.ends_with(&*known.host));
-        let at = match alike.iter().copied().find(is_end) {
-            Some(at) => at,
-            None if self.log.processes.len() >= MOST_PROCESSES => return Err(Unkept::NoRoom),
-            None => {
-                self.log.processes.push(LoggedProcess::new(host, by.pid));
-                self.log.processes.len() - 1
-            }
-        };
+        if alike.iter().any(|at| self.log.processes.get(*at).is_some_and(|known| host.ends_with(&*known.host))) {
+            return Err(Unkept::Broken);
+        }
+        let at = self.log.processes.len();
+        if at >= MOST_PROCESSES {
+            return Err(Unkept::NoRoom);
+        }
+        self.log.processes.push(LoggedProcess::new(host, by.pid));
+        self.processes.insert(key, at);
         if alike.len() < MOST_ALIKE {
             alike.push(at);
-        }
-        if self.processes.len() < MOST_THREADS {
-            self.processes.insert(key, at);
         }
         Ok(at)
     }
@@ -209,10 +207,10 @@ impl LogReader {
         self.texts.kept(text).ok_or(Unkept::NoRoom)
     }
 
-    /// Returns the rank that a thread inits.
-    fn of_thread(&mut self, process: usize, tid: u32) -> Result<&mut LoggedRank, Unkept> {
-        let at = self.threads.get(&(process, tid)).and_then(|thread| thread.rank).ok_or(Unkept::Broken)?;
-        self.log.ranks.get_mut(at).ok_or(Unkept::Broken)
+    /// Returns the place of the rank that a thread inits.
+    fn of_thread(&self, process: usize, tid: u32) -> Option<usize> {
+        let at = self.threads.get(&(process, tid))?.rank?;
+        self.log.ranks.get(at).is_some_and(|of| !of.is_complete).then_some(at)
     }
 
     /// Keeps the begin or the end of an init.
@@ -310,7 +308,7 @@ impl LogReader {
             Some(of.rank == rank && of.gpu == gpu && of.cuda_device == by.device && peer[0] < nranks)
         };
         let is_of = |at: &usize| fits(at).unwrap_or(false);
-        let thread = self.threads.get(&(process, by.tid)).and_then(|thread| thread.rank).filter(is_of);
+        let thread = self.of_thread(process, by.tid).filter(is_of);
         let has_begin = self.log.processes.get(process).is_some_and(|process| process.has_begin);
         let of = thread.or_else(|| {
             // without it, communicators may be missing
