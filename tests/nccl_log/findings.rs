@@ -123,6 +123,14 @@ fn adapters_without_gpu_direct_are_found() {
     let some =
         one(&Job { between: |node| if node == 2 { "NET/IB/0" } else { "NET/IB/0/GDRDMA" }, ..Job::new(4, 2) }.text());
     assert_eq!((&some["alike"], &some["hosts"]), (&json!("made0"), &json!(["made2"])));
+    assert_eq!(some["connections"], 16);
+    // the first GPU of all nodes is far from its adapter
+    let job = Job::new(4, 2);
+    let far = |rank: usize| {
+        let to = (rank + 2) % 8;
+        job.line(rank, 3, &format!("Channel 20/0 : {rank}[0] -> {to}[0] [send] via NET/IB/1")) + "\n"
+    };
+    assert!(kinds(&choices(job.text() + &[0, 2, 4, 6].map(far).concat())).is_empty());
 }
 
 #[test]

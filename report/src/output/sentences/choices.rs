@@ -50,6 +50,10 @@ pub(crate) fn about_log(choices: &NcclChoices) -> String {
     text
 }
 
+fn are(number: u64) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
 fn processes(number: u64) -> String {
     counted(number, if number == 1 { "process" } else { "processe" })
 }
@@ -60,7 +64,7 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
         NcclFinding::Sockets { hosts, host_count, connections, cause, adapters } => {
             let over = match connections {
                 0 => "Communicators of several nodes use".into(),
-                _ => format!("{} between nodes are over", counted(*connections, "connection")),
+                _ => format!("{} between nodes {} over", counted(*connections, "connection"), are(*connections)),
             };
             format!(
                 "{over} sockets, on {}{}.{}",
@@ -80,8 +84,9 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 _ => format!(" {} are set by environment.", all(settings)),
             };
             format!(
-                "{} of one node are connected by {route}, on {}{because}.{settings}",
+                "{} of one node {} connected by {route}, on {}{because}.{settings}",
                 counted(*pairs, "GPU pair"),
+                are(*pairs),
                 on(hosts, *host_count)
             )
         }
@@ -104,8 +109,9 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
                 (None, None) => " The log names no cause; NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH logs more.".into(),
             };
             format!(
-                "{} by {route} use no GPUDirect RDMA, on {}{although}.{cause}",
+                "{} by {route} {} without GPUDirect RDMA, on {}{although}.{cause}",
                 counted(*connections, "connection"),
+                are(*connections),
                 on(hosts, *host_count)
             )
         }
@@ -114,9 +120,10 @@ pub(crate) fn fallback(finding: &NcclFinding, names: &ReportNames<'_>) -> String
             self::processes(*processes)
         ),
         NcclFinding::LimitedChannels { setting, communicators } => format!(
-            "{} have as many channels as {} allows, which is set by environment.",
+            "{} is set by environment: {} {} as many channels as it allows.",
+            one(setting),
             counted(*communicators, "communicator"),
-            one(setting)
+            if *communicators == 1 { "has" } else { "have" }
         ),
         NcclFinding::FewerChannels { name, hosts, channels, other, other_channels } => format!(
             "Communicator {name} on {} has {}, and {other} of the same shape {other_channels}. Unless the \
