@@ -9,6 +9,7 @@ mod cause;
 mod communicators;
 mod complete;
 mod late;
+mod nccl;
 mod pairs;
 mod phases;
 #[cfg(any(test, feature = "sample"))]
@@ -29,6 +30,7 @@ pub use cause::{CauseKind, SeenCause};
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
 pub use late::{Late, RankLate, RankLateness, RankLaunches, WaitMap, WorstOperation};
+pub use nccl::{AdapterProof, LoggedChoices, LoggedRoute, LoggedSetting, NcclChoices, NcclFinding, SocketsCause};
 pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
 pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};
@@ -107,6 +109,9 @@ pub struct Report {
     pub pairs: Part<Pairs>,
     /// The communicators.
     pub communicators: Part<Communicators>,
+    /// NCCL's own choices, by its log.
+    #[serde(default = "no_log")]
+    pub choices: Part<NcclChoices>,
     /// Operations that are not over.
     pub unfinished: Part<Unfinished>,
     /// Two steps in detail: a usual one and the slowest.
@@ -121,4 +126,9 @@ pub struct Report {
 /// Of a report of an earlier release.
 fn no_stragglers() -> Part<Stragglers> {
     Part::Absent("the report does not have this part.".into())
+}
+
+/// Of a report of an earlier release.
+fn no_log() -> Part<NcclChoices> {
+    Part::Absent(NcclChoices::NO_LOG.into())
 }

@@ -27,13 +27,15 @@ pub enum Chapter {
     Pairs,
     /// The communicators.
     Communicators,
+    /// NCCL's own choices, by its log.
+    Nccl,
     /// Where ranks stand in communicators that are not over.
     Unfinished,
 }
 
 impl Chapter {
     /// All tables, in the order of the report.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Complete,
         Self::Steps,
         Self::Budget,
@@ -46,6 +48,7 @@ impl Chapter {
         Self::Speed,
         Self::Pairs,
         Self::Communicators,
+        Self::Nccl,
         Self::Unfinished,
     ];
 
@@ -64,6 +67,7 @@ impl Chapter {
             Self::Speed => "speed",
             Self::Pairs => "pairs",
             Self::Communicators => "communicators",
+            Self::Nccl => "nccl",
             Self::Unfinished => "unfinished",
         }
     }
@@ -88,6 +92,7 @@ impl Chapter {
             Self::Speed => "Speed by function, communicator and size",
             Self::Pairs => "Pairs of ranks",
             Self::Communicators => "Communicators",
+            Self::Nccl => "NCCL's own choices",
             Self::Unfinished => "Not over",
         }
     }

@@ -8,7 +8,9 @@ use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::Messages;
 use crate::analysis::speed::MACHINES;
-use crate::answer::{Answers, Dimension, Input, Late, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow};
+use crate::answer::{
+    Answers, Dimension, Input, Late, NcclChoices, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow,
+};
 use crate::job::{Job, Links};
 use crate::stream::CallKind;
 use common::summary::{Bandwidth, Lateness, Predicted, Summary, Transfers};
@@ -82,6 +84,7 @@ impl GatheredParts<'_> {
             speed: self.speed(&job, &dimensions),
             pairs: messages.finish(&job, &dimensions, self.transfers),
             communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
+            choices: Part::Absent(NcclChoices::NO_LOG.into()),
             unfinished: absent("Last operations"),
             swim: absent("Swim lanes"),
             callbacks: absent("Callbacks"),
