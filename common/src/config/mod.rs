@@ -9,7 +9,7 @@ use crate::base::log;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-pub use choices::{GpuTime, LaneChoice, Preset, Regression};
+pub use choices::{ConditionChoice, GpuTime, LaneChoice, Preset, Regression};
 pub use table::{SETTINGS, Setting, Settings};
 pub use unknown::{is_unknown, nearest};
 pub use value::is_set;
@@ -124,7 +124,7 @@ mod tests {
             ("NCCL_SCOREP_PROM_DIR", "/tmp/prom"),
             ("NCCL_SCOREP_NVLINK", "on"),
             ("NCCL_SCOREP_LINKS", "off"),
-            ("NCCL_SCOREP_CONDITIONS", "off"),
+            ("NCCL_SCOREP_CONDITIONS", "all"),
             ("NCCL_SCOREP_LOG", "info"),
         ];
         assert_eq!(
@@ -166,7 +166,7 @@ mod tests {
             prom_dir: Some("/tmp/prom".into()),
             nvlink: true,
             links: false,
-            conditions: false,
+            conditions: ConditionChoice::All,
             verbosity: Verbosity::Info,
         };
         assert_eq!(settings, expected);

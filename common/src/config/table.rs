@@ -1,7 +1,7 @@
 //! All settings, one entry each: field, type, name, default, values and meaning. The table in docs/settings.md has the
 //! same content.
 
-use super::choices::{GpuTime, LaneChoice, Preset, Regression};
+use super::choices::{ConditionChoice, GpuTime, LaneChoice, Preset, Regression};
 use super::value::{
     KIB, MIB, bytes, is_set, mask, name, named, not_negative, path, positive, shown, some, switch, verbosity, whole,
 };
@@ -130,8 +130,8 @@ settings! {
         "on: count bytes over NVLink (NVML's), PCIe and network adapters, each second.";
     links: bool = "NCCL_SCOREP_LINKS", "on", switch, "on or off",
         "off: the rates of NVLinks, PCIe and network adapters are not read at the start.";
-    conditions: bool = "NCCL_SCOREP_CONDITIONS", "on", switch, "on or off",
-        "off: no causes of late ranks (processor time, limits) in summary and recording.";
+    conditions: ConditionChoice = "NCCL_SCOREP_CONDITIONS", "host", named(ConditionChoice::named), "host, all or off",
+        "Each second, for causes of late ranks: processor time and limits; all: GPUs' clocks, too.";
     verbosity: Verbosity = "NCCL_SCOREP_LOG", "warn", named(verbosity), "off, warn or info",
         "Messages on standard error: off, warn or info.";
 }

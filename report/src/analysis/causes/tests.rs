@@ -3,7 +3,11 @@
 use super::difference::{cause_of_pause, causes};
 use super::profile::Profile;
 use super::{PlacedRow, StepBegins};
-use crate::answer::{CauseKind, LateCause, Straggler};
+use crate::analysis::whole::{JobFacts, report};
+use crate::answer::{CauseKind, LateCause, Report, Straggler};
+use crate::job::{OperationTables, ProcessOperations, Unreadable};
+use crate::made::{MS, MadeJob, Maker, Start, US};
+use crate::output::sentences;
 use common::conditions::{ConditionRow, GpuRow, HostCondition};
 
 const SECOND: i64 = 1_000_000_000;
@@ -138,4 +142,97 @@ fn rows_count_where_most_of_them_lies() {
 fn steps_without_a_begin_have_no_time() {
     let begins = StepBegins::default();
     assert_eq!((begins.from(0), begins.around(3)), (None, None));
+}
+
+const RANKS: usize = 6;
+
+/// A job whose processes have conditions.
+struct WithConditions<'a> {
+    made: &'a MadeJob,
+    of: &'a dyn Fn(usize, u64) -> HostCondition,
+}
+
+impl OperationTables for WithConditions<'_> {
+    fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {
+        self.made.table.operations(process)
+    }
+
+    /// Rows of 100 ms.
+    fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
+        let [begin, end] = self.made.job.processes[process].span;
+        let row = |number: u64| ConditionRow {
+            until: begin + (number + 1) * 100 * MS,
+            length_us: 100_000,
+            host: (self.of)(process, number),
+            gpus: vec![],
+        };
+        Ok((0..(end - begin) / (100 * MS)).map(row).collect())
+    }
+}
+
+/// Steps of three all-reduces, which a computation of `own` nanoseconds by rank and step waits for.
+fn steps(own: impl Fn(usize, u64) -> u64) -> MadeJob {
+    let mut maker = Maker::new(RANKS, RANKS);
+    let world = maker.communicator("world", &(0..RANKS).collect::<Vec<_>>());
+    let mut end = MS;
+    for step in 0..60 {
+        for place in 0..3_u64 {
+            let little = |rank: usize| (rank as u64 * 7 + step * 3 + place) % 10 * 10 * US;
+            let begins: Vec<u64> = (0..RANKS).map(|rank| end + own(rank, step) + little(rank)).collect();
+            end = maker.collective(world, "AllReduce", 1 << (20 + place), Start::Each(&begins), 400 * US);
+        }
+    }
+    maker.finish()
+}
+
+fn explained(made: &MadeJob, of: &dyn Fn(usize, u64) -> HostCondition) -> Report {
+    let mut report =
+        report(&made.job, &WithConditions { made, of }, JobFacts::default(), &mut [], &mut |_| {}).unwrap();
+    report.answers = sentences::answers(&report);
+    report
+}
+
+#[test]
+fn a_slow_rank_has_its_cause_in_the_answer() {
+    let made = steps(|rank, _| if rank == 4 { 7 * MS } else { 5 * MS });
+    let quiet = HostCondition { waiting_us: Some(100), running_us: Some(99_000), ..HostCondition::default() };
+    let waits = HostCondition { waiting_us: Some(25_000), running_us: Some(75_000), ..quiet };
+    let report = explained(&made, &|process, _| if process == 4 { waits } else { quiet });
+    let found = &report.stragglers.known().unwrap().found;
+    assert_eq!(found.iter().map(|it| it.gpus[0]).collect::<Vec<_>>(), [4]);
+    let kinds = |report: &Report| {
+        let found = &report.stragglers.known().unwrap().found;
+        found[0].causes.as_ref().map(|causes| causes.iter().map(|it| it.kind).collect::<Vec<_>>())
+    };
+    assert_eq!(kinds(&report), Some(vec![CauseKind::Processor]));
+    let text = &report.answers.late.text;
+    assert!(text.contains("wait for a processor for 25 % of the time, those of its peers for 0.10 %."), "{text}");
+    assert!(text.contains("Look for other processes and threads on its processors."), "{text}");
+    // the same slow rank in conditions that are those of its peers, and in unknown ones
+    let report = explained(&made, &|_, _| quiet);
+    assert_eq!(kinds(&report), Some(vec![]));
+    assert!(report.answers.late.text.contains("No cause is seen"), "{}", report.answers.late.text);
+    let report = explained(&made, &|_, _| HostCondition::default());
+    assert_eq!(kinds(&report), None);
+    assert!(!report.answers.late.text.contains("cause"), "{}", report.answers.late.text);
+    // conditions alone make nobody slow
+    let report = explained(&steps(|_, _| 5 * MS), &|process, _| if process == 4 { waits } else { quiet });
+    assert!(report.stragglers.known().unwrap().found.is_empty());
+}
+
+#[test]
+fn a_single_pause_has_the_cause_of_its_time() {
+    let made = steps(|rank, step| if (rank, step) == (2, 30) { 55 * MS } else { 5 * MS });
+    let report = report(&made.job, &made.table, JobFacts::default(), &mut [], &mut |_| {}).unwrap();
+    let events = &report.stragglers.known().unwrap().events;
+    assert!(events.iter().all(|event| event.gpu == 2 && event.cause.is_none()) && !events.is_empty(), "{events:?}");
+    // 30 steps of 16.4 ms and some
+    let pauses = 30 * 16 * MS / (100 * MS);
+    let stopped = |process: usize, number: u64| HostCondition {
+        stopped_us: Some(if process == 2 && (pauses..pauses + 3).contains(&number) { 50_000 } else { 0 }),
+        ..HostCondition::default()
+    };
+    let explained = explained(&made, &stopped);
+    let events = &explained.stragglers.known().unwrap().events;
+    assert_eq!(events[0].cause, Some(CauseKind::Stopped), "{events:?}");
 }
