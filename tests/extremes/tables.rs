@@ -1,6 +1,7 @@
 //! Tables of a job of two processes, with one number of the first process' table set: of a column, or of the footer.
 
 use crate::{Case, tool};
+use common::conditions::ConditionRow;
 use report::job::{OperationTables, Process, RankOperation};
 use report::table::{About, COLUMNS, Form, MadeCommunicator, TableWriter, Tables};
 use std::fs;
@@ -23,7 +24,7 @@ struct Job {
 type Set = fn(&mut About, i128) -> Option<()>;
 
 /// The numbers of the footer.
-const FOOTER: [(&str, Set); 13] = [
+const FOOTER: [(&str, Set); 18] = [
     ("process.rank", |it, to| put(&mut it.process.rank, to.try_into().ok().map(Some))),
     ("process.ranks", |it, to| put(&mut it.process.ranks, to.try_into().ok().map(Some))),
     ("process.real0", |it, to| put(&mut it.process.real0, to.try_into().ok())),
@@ -37,6 +38,11 @@ const FOOTER: [(&str, Set); 13] = [
     ("communicators.nnodes", |it, to| put(&mut it.communicators[0].nnodes, to.try_into().ok())),
     ("communicators.rank", |it, to| put(&mut it.communicators[0].rank, to.try_into().ok())),
     ("communicators.made", |it, to| put(&mut it.communicators[0].made, to.try_into().ok())),
+    ("conditions.until", |it, to| put(&mut it.conditions[0].until, to.try_into().ok())),
+    ("conditions.length_us", |it, to| put(&mut it.conditions[0].length_us, to.try_into().ok())),
+    ("conditions.waiting_us", |it, to| put(&mut it.conditions[0].host.waiting_us, to.try_into().ok().map(Some))),
+    ("conditions.processors", |it, to| put(&mut it.conditions[0].host.processors, to.try_into().ok().map(Some))),
+    ("conditions.mhz", |it, to| put(&mut it.conditions[0].host.mhz, Some(Some(to as f64)))),
 ];
 
 fn put<T>(field: &mut T, value: Option<T>) -> Option<()> {
@@ -64,7 +70,9 @@ impl Job {
                 })
             };
             let communicators = opened.job.communicators.iter().filter_map(of).collect();
-            About { process, communicators, summary: opened.tables.summary(place).unwrap(), conditions: vec![] }
+            let until = process.span[1];
+            let conditions = vec![ConditionRow { until, length_us: 1_000_000, ..ConditionRow::default() }];
+            About { process, communicators, summary: opened.tables.summary(place).unwrap(), conditions }
         };
         let rows = |place: usize| opened.tables.operations(place).unwrap().map(Result::unwrap).collect::<Vec<_>>();
         Self { abouts: [0, 1].map(about), rows: [0, 1].map(rows) }

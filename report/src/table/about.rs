@@ -113,13 +113,19 @@ impl About {
     /// Reads the conditions of a file's process; none where an older version has made the file.
     ///
     /// # Errors
-    /// The entry is damaged.
+    /// The entry is damaged, or a time is too far in the future.
     pub(super) fn conditions(metadata: &FileMetaData, file: &str) -> Result<Vec<ConditionRow>, Unreadable> {
         let mut entries = metadata.key_value_metadata().into_iter().flatten();
         let Some(value) = entries.find(|it| it.key == KEYS[4]).and_then(|it| it.value.as_deref()) else {
             return Ok(vec![]);
         };
-        serde_json::from_str(value).map_err(|error| wrong(file, KEYS[4], error.to_string()))
+        let rows: Vec<ConditionRow> =
+            serde_json::from_str(value).map_err(|error| wrong(file, KEYS[4], error.to_string()))?;
+        let times = rows.iter().flat_map(|row| [row.until, row.length_us.saturating_mul(1000)]);
+        match times.into_iter().find(|&time| time > moments::LATEST) {
+            Some(late) => Err(wrong(file, KEYS[4], moments::refusal(late))),
+            None => Ok(rows),
+        }
     }
 }
 
