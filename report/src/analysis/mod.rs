@@ -4,6 +4,7 @@ pub mod budget;
 pub mod causes;
 pub mod communicators;
 pub mod complete;
+pub mod conditions;
 pub mod dimension;
 pub mod factor;
 pub mod late;

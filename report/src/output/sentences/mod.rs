@@ -2,6 +2,7 @@
 
 pub(super) mod causes;
 mod clocks;
+mod conditions;
 mod early;
 mod late;
 mod network;
@@ -12,6 +13,7 @@ mod words;
 use super::names::ReportNames;
 use super::units::{count, counted, part_of, share, time};
 use crate::answer::{AnswerVerdict, Answers, Budget, Complete, Late, RankLate, RankPair, Report, Verdicted};
+pub(super) use conditions::about_conditions;
 pub use network::network;
 pub(crate) use network::{slow_communicator, slow_part};
 use words::absent;
