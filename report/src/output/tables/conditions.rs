@@ -39,7 +39,7 @@ pub(in crate::output) fn conditions<'a>(
         .column("power brake", "power_brake", |(_, row)| row.power_brake, share)
         .column("power W", "power_w", |(_, row)| row.power_w, number)
         .column("limit W", "power_limit_w", |(_, row)| row.power_limit_w, number)
-        .column("most °C", "temperature_c", |(_, row)| row.temperature_c, number)
+        .column("most °C", "temperature_c", |(_, row)| row.temperature_c, |celsius| format!("{celsius:.0}"))
         .column("use", "use_percent", |(_, row)| row.use_percent, |percent| share(percent / 100.0))
         .column("errors", "errors", |(_, row)| row.errors, count)
         .in_order(|(one, a), (other, b)| {
