@@ -103,11 +103,11 @@ fn means(
         let [from, until] = row.span.map(|time| time.saturating_sub(begin).clamp(0, bin.saturating_mul(bins as i64)));
         let first = usize::try_from(from / bin).unwrap_or(0);
         for (place, [sum, all]) in sums.iter_mut().enumerate().skip(first) {
-            let edge = bin * place as i64;
+            let edge = bin.saturating_mul(place as i64);
             if edge >= until {
                 break;
             }
-            let time = (until.min(edge + bin) - from.max(edge)) as f64;
+            let time = (until.min(edge.saturating_add(bin)) - from.max(edge)) as f64;
             (*sum, *all) = (*sum + value * time, *all + time);
         }
     }

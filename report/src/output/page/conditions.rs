@@ -64,7 +64,7 @@ const DRAWN: [Drawn; 3] = [
     Drawn {
         id: "processor-chart",
         title: "Waits for a processor over time",
-        headings: ["mean wait", "longest wait", "longest wait at"],
+        headings: ["mean waiting", "most waiting", "most waiting at"],
         look: "Look for a coloured row among blank ones, which is a rank that shares its processors with others.",
         of: "Share of the time for which launching threads waited for a processor, summed over them",
         rows: |map| &map.waiting,

@@ -69,3 +69,23 @@ pub(in crate::output) fn conditions<'a>(
         ])
         .without_unknown()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::sample::sample;
+
+    #[test]
+    fn people_have_the_columns_of_known_figures_and_programs_have_all() {
+        let report = &sample(4);
+        let names = &ReportNames::of(report);
+        let table = conditions(report.conditions.known().unwrap(), report, names);
+        let headings: Vec<&str> = table.headings().map(|it| it.text).collect();
+        assert!(headings.contains(&"stolen") && !headings.contains(&"throttled"), "{headings:?}");
+        let first: Vec<String> = table.rows().map(|mut row| row.swap_remove(0)).collect();
+        assert_eq!(first, ["rank 3", "rank 0", "rank 1", "rank 2"], "rank 3 stands out, rank 0 waits");
+        let sheet = table.sheet();
+        let columns: Vec<&str> = sheet.columns.iter().map(|it| it.name).collect();
+        assert!(columns.contains(&"throttled") && columns.contains(&"sm_max_mhz"), "{columns:?}");
+    }
+}
