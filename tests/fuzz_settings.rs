@@ -31,8 +31,14 @@ const MILLISECONDS: u32 = 50;
 /// Longest time that the job may take to end.
 const PATIENCE: Duration = Duration::from_secs(100);
 /// Settings that accept any text: names and directories.
-const ANY_TEXT: [&str; 5] =
-    ["NCCL_SCOREP_SUMMARY", "NCCL_SCOREP_STATUS", "NCCL_SCOREP_CHAIN", "NCCL_SCOREP_RECORD", "NCCL_SCOREP_PROM_DIR"];
+const ANY_TEXT: [&str; 6] = [
+    "NCCL_SCOREP_SUMMARY",
+    "NCCL_SCOREP_STATUS",
+    "NCCL_SCOREP_CHAIN",
+    "NCCL_SCOREP_TUNER",
+    "NCCL_SCOREP_RECORD",
+    "NCCL_SCOREP_PROM_DIR",
+];
 
 /// With these settings NCCL gets a handle for every event, which the host of arbitrary callbacks does not expect.
 const LISTENERS: [&str; 2] = ["NCCL_SCOREP_RECORD", "NCCL_SCOREP_CHAIN"];

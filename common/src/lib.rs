@@ -21,6 +21,7 @@ pub mod status;
 
 // The recording.
 pub mod launch;
+pub mod predictions;
 mod record;
 
 // The figures.

@@ -15,6 +15,7 @@ pub mod compare;
 pub mod job;
 #[cfg(any(test, feature = "made"))]
 pub mod made;
+pub mod nccl_log;
 pub mod output;
 mod part_file;
 pub mod stream;

@@ -17,6 +17,9 @@ pub(crate) struct ReportArguments {
     facts: facts::Given,
     #[command(flatten)]
     outputs: outputs::Forms,
+    /// NCCL's log of the job (NCCL_DEBUG=INFO): files, plain or compressed with gzip, or directories of them.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    nccl_log: Vec<PathBuf>,
     /// Number of the step that the page shows in detail, from 0 behind the warm-up. Without it, the slowest one.
     #[arg(long, value_name = "N")]
     show_step: Option<u64>,
@@ -30,15 +33,16 @@ pub(crate) struct ReportArguments {
 /// # Errors
 /// In words. An error also comes after the report, where it lacks inputs.
 pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
-    let ReportArguments { inputs, facts, outputs, show_step, job } = arguments;
+    let ReportArguments { inputs, facts, outputs, nccl_log, show_step, job } = arguments;
     let inputs = Inputs::of(&inputs);
-    apart::check(outputs.places(), inputs.files().into_iter().chain(facts.files()))?;
+    apart::check(outputs.places(), inputs.files().into_iter().chain(facts.files()).chain(nccl_log.clone()))?;
     let facts = facts.read()?;
     outputs.prepare()?;
     let inputs = some(inputs)?;
     let request = ReportRequest {
         inputs,
         facts,
+        logs: nccl_log,
         job,
         top: outputs.rows(),
         shown_step: show_step,
@@ -68,6 +72,7 @@ pub(crate) fn with_page(recordings: PathBuf, page: PathBuf, library: Option<Path
         inputs: vec![recordings],
         facts,
         outputs: outputs::Forms::page(page),
+        nccl_log: vec![],
         show_step: None,
         job: None,
     })
@@ -107,10 +112,12 @@ mod tests {
     #[test]
     fn all_options_of_the_line_are_understood() {
         let line = "a b --html r.html --json - --csv c --parquet p --perfetto t --step train --dimensions d \
-                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --kernels k0.json k1.json";
+                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --nccl-log l1 l2 \
+                    --nccl-log l3 --kernels k0.json k1.json";
         let arguments = parsed(line).unwrap();
         assert_eq!(arguments.inputs, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!((arguments.outputs.rows(), arguments.show_step, arguments.job), (5, Some(3), Some(2)));
+        assert_eq!(arguments.nccl_log, ["l1", "l2", "l3"].map(PathBuf::from));
         assert!(parsed("a --all").is_ok());
     }
 

@@ -109,6 +109,7 @@ fn outcome(path: PathBuf, facts: &UserFacts, top: usize) -> Result<FinishedRepor
     drive::make(&ReportRequest {
         inputs: inputs_of(&[path])?,
         facts: facts.clone(),
+        logs: vec![],
         job: None,
         top,
         shown_step: None,

@@ -10,6 +10,7 @@
 use super::archives::{self, Archived};
 use super::inputs::InputKind;
 use super::jobs::{self, ToldJob};
+use super::nccl_logs;
 use super::request::{FinishedReport, ReportRequest, StepChoice};
 use super::traced::Traced;
 use super::watched::CountedTables;
@@ -21,36 +22,44 @@ use crate::output::progress::Progress;
 use crate::output::scratch::Scratch;
 use crate::replay::ReplayError;
 use crate::table::{self, TableOptions};
+use report::analysis::choices::choices;
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::onlooker::Onlooker;
 use report::analysis::summaries;
 use report::analysis::whole::{self, JobFacts, Pass};
 use report::answer::{Input, Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
+use report::nccl_log::NcclLog;
 use report::output::{csv, parquet, sentences};
 use report::table::{OpenedTables, Tables};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Makes the report of the inputs. Writes the operations' tables and Perfetto's trace on the way.
 ///
 /// # Errors
 /// When no input can be read, or an output cannot be written; in words.
 pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
-    let asked = request.inputs.found.len() + request.inputs.left_out.len() + request.facts.kernels.len();
+    let found = request.inputs.found.len() + request.facts.kernels.len() + request.logs.len();
+    let asked = found + request.inputs.left_out.len();
     let mut left_out = request.inputs.left_out.clone();
+    let (log, bad) = nccl_logs::read(&request.logs);
+    let log = (!request.logs.is_empty()).then(|| Rc::new(log));
+    left_out.extend(bad);
     let summaries = request.inputs.of_kind(InputKind::Summary);
     let is_of_sums = summaries.len() == request.inputs.found.len();
     let experiments = experiments(request);
     let mut report = if is_of_sums {
         let mut report = of_summaries(request, summaries, &mut left_out)?;
         report.complete.notes.extend(experiments);
+        report.choices = choices(log.as_deref(), None, (&report.pairs, &report.communicators));
         report
     } else {
         let mut notes = beside(summaries.len());
         notes.extend(experiments);
-        of_operations(request, &mut left_out, notes)?
+        of_operations(request, &mut left_out, log, notes)?
     };
     if let (Some((name, baseline)), Part::Known(speed)) = (&request.facts.baseline, &mut report.speed) {
         baseline.add_to(speed, name);
@@ -133,6 +142,7 @@ fn problem(error: &Unreadable) -> Input {
 fn of_operations(
     request: &ReportRequest,
     left_out: &mut Vec<Unreadable>,
+    log: Option<Rc<NcclLog>>,
     mut notes: Vec<String>,
 ) -> Result<Report, String> {
     table::raise_limit();
@@ -183,6 +193,7 @@ fn of_operations(
         link: request.facts.link.clone(),
         inputs: inputs(request, &of_tables, left_out, &others),
         transfers: transfers(&job, &opened),
+        log,
         notes,
     };
     let mut report = stream(request, (&job, &CountedTables::new(&timed, opened.rows())), facts, left_out)?;
@@ -300,10 +311,11 @@ fn inputs(
             all.push(Input { path, kind: found.kind.text().into(), processes, problem: None });
         }
     }
-    for file in &request.facts.kernels {
+    let kernels = request.facts.kernels.iter().map(|file| (file, "kernels", 1));
+    for (file, kind, processes) in kernels.chain(request.logs.iter().map(|file| (file, "NCCL log", 0))) {
         let path = file.display().to_string();
         if !is_bad(&path) {
-            all.push(Input { path, kind: "kernels".into(), processes: 1, problem: None });
+            all.push(Input { path, kind: kind.into(), processes, problem: None });
         }
     }
     all

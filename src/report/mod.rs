@@ -10,6 +10,7 @@
 //! | `links.rs` | rates of links |
 //! | `step_times.rs` | the user's file of steps |
 //! | `text_file.rs` | files of facts, read whole |
+//! | `nccl_logs.rs` | logs of NCCL |
 //! | `outputs.rs` | the files of a report, and the tables |
 //! | `request.rs` | a report as it was asked for, and as it was made |
 //! | `drive.rs` | from inputs to a report |
@@ -27,6 +28,7 @@ mod facts;
 mod inputs;
 mod jobs;
 mod links;
+mod nccl_logs;
 mod outputs;
 mod request;
 mod step_times;

@@ -44,6 +44,8 @@ pub(crate) struct ReportRequest {
     pub(crate) inputs: Inputs,
     /// Facts that the user adds.
     pub(crate) facts: UserFacts,
+    /// Logs of NCCL.
+    pub(crate) logs: Vec<PathBuf>,
     /// Number of the job, from 1, where the inputs are of several.
     pub(crate) job: Option<usize>,
     /// Rows of lists such as the worst operations.

@@ -8,6 +8,7 @@ mod score_p;
 mod soak;
 #[path = "../support/tool/mod.rs"]
 mod tool;
+mod tuner;
 
 use serde_json::Value;
 use std::io::Write;

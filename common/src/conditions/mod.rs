@@ -17,7 +17,7 @@ mod threads;
 
 use crate::base::{lock, log, own_thread, pause, shortage};
 use crate::clock::monotonic;
-use crate::config::Settings;
+use crate::config::{ConditionChoice, Settings};
 use crate::origin;
 pub use gpu_row::GpuRow;
 use host::{Host, processor_time};
@@ -45,9 +45,15 @@ static NEW: Mutex<ConditionSeries> = Mutex::new(ConditionSeries::new());
 static IS_RECORDED: AtomicBool = AtomicBool::new(false);
 
 /// Returns whether there are rows: they are wanted, and somebody reads them.
-pub(crate) fn are_wanted(settings: &Settings) -> bool {
+fn are_wanted(settings: &Settings) -> bool {
+    let has_reader = settings.summary.is_some() || settings.record.is_some();
     // a replay's operations had other conditions
-    settings.conditions && (settings.summary.is_some() || settings.record.is_some()) && !origin::is_recorded()
+    settings.conditions != ConditionChoice::Off && has_reader && !origin::is_recorded()
+}
+
+/// Returns whether the rows have the GPUs' conditions.
+pub(crate) fn have_gpus(settings: &Settings) -> bool {
+    are_wanted(settings) && settings.conditions == ConditionChoice::All
 }
 
 /// Begins to look, if that is wanted and there is a place for the rows. Called once, before the first event.

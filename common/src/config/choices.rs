@@ -90,6 +90,30 @@ impl LaneChoice {
     }
 }
 
+/// Conditions of the process that are read while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ConditionChoice {
+    /// Those of its host.
+    #[default]
+    Host,
+    /// Those of its GPUs, too: NVML is asked.
+    All,
+    /// None.
+    Off,
+}
+
+impl ConditionChoice {
+    /// Returns the value with that name in the setting.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "host" => Some(Self::Host),
+            "all" => Some(Self::All),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
+}
+
 /// Source of the GPU's time of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GpuTime {

@@ -9,7 +9,7 @@ use crate::base::log;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-pub use choices::{GpuTime, LaneChoice, Preset, Regression};
+pub use choices::{ConditionChoice, GpuTime, LaneChoice, Preset, Regression};
 pub use table::{SETTINGS, Setting, Settings};
 pub use unknown::{is_unknown, nearest};
 pub use value::is_set;
@@ -102,6 +102,7 @@ mod tests {
             ("NCCL_SCOREP_GRAPH_EVENTS", "4"),
             ("NCCL_SCOREP_TRUST_NCCL", "on"),
             ("NCCL_SCOREP_CHAIN", "inspector"),
+            ("NCCL_SCOREP_TUNER", "own"),
             ("NCCL_SCOREP_RECORD", "/tmp/r"),
             ("NCCL_SCOREP_RECORD_MB", "2"),
             ("NCCL_SCOREP_RECORD_SECONDS", "0.5"),
@@ -123,7 +124,7 @@ mod tests {
             ("NCCL_SCOREP_PROM_DIR", "/tmp/prom"),
             ("NCCL_SCOREP_NVLINK", "on"),
             ("NCCL_SCOREP_LINKS", "off"),
-            ("NCCL_SCOREP_CONDITIONS", "off"),
+            ("NCCL_SCOREP_CONDITIONS", "all"),
             ("NCCL_SCOREP_LOG", "info"),
         ];
         assert_eq!(
@@ -143,6 +144,7 @@ mod tests {
             graph_events: 4,
             trust_nccl: true,
             chain: Some("inspector".into()),
+            tuner: Some("own".into()),
             record: Some("/tmp/r".into()),
             record_bytes: 2 << 20,
             record_seconds: 0.5,
@@ -164,7 +166,7 @@ mod tests {
             prom_dir: Some("/tmp/prom".into()),
             nvlink: true,
             links: false,
-            conditions: false,
+            conditions: ConditionChoice::All,
             verbosity: Verbosity::Info,
         };
         assert_eq!(settings, expected);
@@ -176,6 +178,7 @@ mod tests {
             "NCCL_SCOREP_SUMMARY",
             "NCCL_SCOREP_STATUS",
             "NCCL_SCOREP_CHAIN",
+            "NCCL_SCOREP_TUNER",
             "NCCL_SCOREP_RECORD",
             "NCCL_SCOREP_PROM_DIR",
         ];

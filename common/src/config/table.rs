@@ -1,7 +1,7 @@
 //! All settings, one entry each: field, type, name, default, values and meaning. The table in docs/settings.md has the
 //! same content.
 
-use super::choices::{GpuTime, LaneChoice, Preset, Regression};
+use super::choices::{ConditionChoice, GpuTime, LaneChoice, Preset, Regression};
 use super::value::{
     KIB, MIB, bytes, is_set, mask, name, named, not_negative, path, positive, shown, some, switch, verbosity, whole,
 };
@@ -86,6 +86,8 @@ settings! {
         "on: ask for all event types of the preset, even where this NCCL has known trouble.";
     chain: Option<String> = "NCCL_SCOREP_CHAIN", "(none)", name, "a name or a path",
         "Name or path of a second profiler plugin, which gets every callback, too.";
+    tuner: Option<String> = "NCCL_SCOREP_TUNER", "(NCCL's)", name, "a name or a path",
+        "As NCCL's tuner: name or path of the tuner that gets every call, too; none.";
     record: Option<PathBuf> = "NCCL_SCOREP_RECORD", "(none)", path, "a path",
         "Directory for a recording of all callbacks; %r, %p, %h as in NCCL_SCOREP_SUMMARY.";
     record_bytes: usize = "NCCL_SCOREP_RECORD_MB", "256", bytes(MIB, 1..=65_536), "a number of MiB from 1 to 65536",
@@ -128,8 +130,8 @@ settings! {
         "on: count bytes over NVLink (NVML's), PCIe and network adapters, each second.";
     links: bool = "NCCL_SCOREP_LINKS", "on", switch, "on or off",
         "off: the rates of NVLinks, PCIe and network adapters are not read at the start.";
-    conditions: bool = "NCCL_SCOREP_CONDITIONS", "on", switch, "on or off",
-        "off: no causes of late ranks (processor time, limits) in summary and recording.";
+    conditions: ConditionChoice = "NCCL_SCOREP_CONDITIONS", "host", named(ConditionChoice::named), "host, all or off",
+        "Each second, for causes of late ranks: processor time and limits; all: GPUs' clocks, too.";
     verbosity: Verbosity = "NCCL_SCOREP_LOG", "warn", named(verbosity), "off, warn or info",
         "Messages on standard error: off, warn or info.";
 }

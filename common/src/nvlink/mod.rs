@@ -75,7 +75,7 @@ static ENDS: AtomicBool = AtomicBool::new(false);
 /// Begins to read, if it is wanted. Called once, before the first event.
 pub(crate) fn begin(settings: &Settings) {
     // a replay's operations have moved nothing on this machine
-    let (counts, watches) = (settings.nvlink && !origin::is_recorded(), conditions::are_wanted(settings));
+    let (counts, watches) = (settings.nvlink && !origin::is_recorded(), conditions::have_gpus(settings));
     if !counts && !watches {
         return;
     }

@@ -8,6 +8,7 @@ mod launcher_ranks;
 mod nvlink;
 mod of_job;
 mod of_process;
+mod predicted;
 mod process;
 mod ranks;
 pub mod report;
@@ -20,6 +21,7 @@ pub use arrivals::Arrivals;
 pub use jobs::SummaryJob;
 pub use nvlink::{Adapter, NvLink, NvLinkGpu, Pcie};
 pub use of_job::{Merging, RowKind};
+pub use predicted::{MeasuredWay, Predicted, TunerChoice};
 pub use process::{GpuSource, SummaryProcess};
 pub use ranks::Repeated;
 
@@ -61,6 +63,9 @@ pub struct Summary {
     /// Bus bandwidth of collectives by the least time over the ranks, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bandwidth: Vec<Bandwidth>,
+    /// NCCL's own prediction of its collectives, if this library is NCCL's tuner.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predicted: Vec<Predicted>,
     /// Notes on the job as a whole, for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

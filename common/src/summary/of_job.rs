@@ -1,6 +1,6 @@
 //! The summary of several processes.
 
-use super::{SCHEMA, Summary, SummaryProcess};
+use super::{SCHEMA, Summary, SummaryProcess, predicted};
 
 /// Kinds of rows that a summary leaves out if there is no room for all, in the order in which they are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,7 @@ impl Default for Merging {
             lateness: vec![],
             launches: vec![],
             bandwidth: vec![],
+            predicted: vec![],
             notes: vec![],
         })
     }
@@ -56,6 +57,7 @@ impl Merging {
         merged.lateness.extend(part.lateness);
         merged.launches.extend(part.launches);
         merged.bandwidth.extend(part.bandwidth);
+        merged.predicted.extend(part.predicted);
         merged.notes.extend(part.notes);
     }
 
@@ -69,6 +71,7 @@ impl Merging {
             merged.launches.clear();
         }
         merged.sort();
+        predicted::merge(&mut merged.predicted);
         merged.communicators.dedup_by(|next, kept| {
             let same = next.comm == kept.comm;
             if same {
@@ -116,14 +119,15 @@ impl Summary {
         const LEFT_OUT: &str = "rows that are left out";
         self.channels.clear();
         self.launches.clear();
-        let mut what = "channels and launches";
+        self.predicted.clear();
+        let mut what = "channels, launches and predictions";
         if rows != RowKind::Channels {
             self.transfers.clear();
-            what = "rank pairs, channels and launches";
+            what = "rank pairs, channels, launches and predictions";
         }
         if rows == RowKind::Operations {
             self.operations.clear();
-            what = "operations, rank pairs, channels and launches";
+            what = "operations, rank pairs, channels, launches and predictions";
         }
         if let Some(process) = self.processes.first_mut() {
             // an earlier note's rows are contained in the new note's

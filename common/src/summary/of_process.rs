@@ -1,8 +1,8 @@
 //! The summary of this process, from its figures.
 
 use super::{
-    Arrivals, Channel, GpuSource, Launches, NvLink, RankPlace, SCHEMA, Summary, SummaryCommunicator, SummaryOperations,
-    SummaryProcess, Transfers,
+    Arrivals, Channel, GpuSource, Launches, NvLink, Predicted, RankPlace, SCHEMA, Summary, SummaryCommunicator,
+    SummaryOperations, SummaryProcess, Transfers,
 };
 use crate::base::notes;
 use crate::conditions;
@@ -15,6 +15,7 @@ use crate::figures::timeline::RankLaunches;
 use crate::figures::{board, metric::Owner};
 use crate::launch::Untimed;
 use crate::origin;
+use crate::predictions;
 use crate::record::thread::ThreadCell;
 use crate::sums::enough::speaks_for_all;
 use crate::sums::rate::Rate;
@@ -87,6 +88,7 @@ impl Summary {
             lateness: vec![],
             launches: launches.unwrap_or_default(),
             bandwidth: vec![],
+            predicted: Predicted::all(&predictions::all(), introductions, &totals.shapes),
             notes: vec![],
         };
         summary.sort();
@@ -211,7 +213,12 @@ fn gpu_source(totals: &Totals) -> Option<GpuSource> {
 fn notes(totals: &Totals) -> Vec<String> {
     let others = totals.others;
     let of_others = (others > 0).then(|| format!("{others} communicators that ended are summed up as \"others\""));
-    notes::all().into_iter().chain(of_others).collect()
+    let unseen = [
+        (predictions::lost(), "predictions of NCCL's tuner found no room"),
+        (totals.shapes.lost, "collectives are not beside NCCL's predictions for want of room"),
+    ];
+    let of_predictions = unseen.iter().filter(|(lost, _)| *lost > 0).map(|(lost, what)| format!("{lost} {what}"));
+    notes::all().into_iter().chain(of_others).chain(of_predictions).collect()
 }
 
 /// Returns this program's peak memory. The value of getrusage would include the program that this process ran before

@@ -2,6 +2,7 @@
 
 pub mod budget;
 pub mod causes;
+pub mod choices;
 pub mod communicators;
 pub mod complete;
 pub mod conditions;

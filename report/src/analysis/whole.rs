@@ -7,6 +7,7 @@
 //! ```
 
 use super::causes::{Explanation, StepBegins};
+use super::choices::choices;
 use super::communicators::Usage;
 use super::complete::{self, Incompleteness};
 use super::conditions::{self, Overview};
@@ -22,8 +23,10 @@ use super::stragglers::SlowRow;
 use super::unfinished::Courses;
 use crate::answer::{Answers, Callbacks, Conditions, Input, Pairs, Part, Report, SCHEMA, Series, Stragglers};
 use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable, read_all};
+use crate::nccl_log::NcclLog;
 use crate::stream::{self, ClockSampling, CommonClock, JudgedCall, Listener, Occurrence};
 use common::summary;
+use std::rc::Rc;
 
 /// What is known of a job beside its operations.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +43,8 @@ pub struct JobFacts {
     pub inputs: Vec<Input>,
     /// Transfers over the network by the processes' summaries.
     pub transfers: Vec<summary::Transfers>,
+    /// NCCL's log.
+    pub log: Option<Rc<NcclLog>>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
 }
@@ -60,7 +65,7 @@ pub fn report(
     read_all(job.processes.len(), table, &mut [&mut sampling, &mut survey])?;
     let clocks = CommonClock::by(job, sampling);
     let common = |process: usize, own: u64| clocks.time(process, own);
-    let JobFacts { mut options, kernels, regions, link, inputs, transfers, notes } = facts;
+    let JobFacts { mut options, kernels, regions, link, inputs, transfers, log, notes } = facts;
     options.links = options.links.with_machines(job);
     let dimensions = Dimensions::of(job, &options.dimensions, survey.tallies());
     let plan = StepPlan::of(job, survey, regions.as_ref(), &common);
@@ -110,6 +115,7 @@ pub fn report(
         let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
         speed.slow = shape::slow(job, &speed.rows, rows, complete.wait_error_us);
     }
+    let communicators = parts.usage.finish(job, &named, &clock, begin);
     let swim = by_step.detail.answer(job, &dimensions, by_step.stragglers.known());
     Ok(Report {
         schema: SCHEMA.into(),
@@ -125,8 +131,9 @@ pub fn report(
         conditions,
         late: parts.late.finish(job, steps, &by_step.own_shares),
         speed,
+        choices: choices(log.as_deref(), Some(job), (&pairs, &communicators)),
         pairs,
-        communicators: parts.usage.finish(job, &named, &clock, begin),
+        communicators,
         unfinished: parts.courses.finish(job),
         swim,
         callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),

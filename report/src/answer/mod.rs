@@ -10,6 +10,7 @@ mod communicators;
 mod complete;
 mod conditions;
 mod late;
+mod nccl;
 mod pairs;
 mod phases;
 #[cfg(any(test, feature = "sample"))]
@@ -31,6 +32,7 @@ pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
 pub use conditions::{ConditionMap, Conditions, ProcessConditions};
 pub use late::{Late, RankLate, RankLateness, RankLaunches, WaitMap, WorstOperation};
+pub use nccl::{AdapterProof, LoggedChoices, LoggedRoute, LoggedSetting, NcclChoices, NcclFinding, SocketsCause};
 pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
 pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};
@@ -112,6 +114,9 @@ pub struct Report {
     pub pairs: Part<Pairs>,
     /// The communicators.
     pub communicators: Part<Communicators>,
+    /// NCCL's own choices, by its log.
+    #[serde(default = "no_log")]
+    pub choices: Part<NcclChoices>,
     /// Operations that are not over.
     pub unfinished: Part<Unfinished>,
     /// Two steps in detail: a usual one and the slowest.
@@ -134,3 +139,8 @@ fn no_conditions() -> Part<Conditions> {
 }
 
 const NOT_IN_REPORT: &str = "the report does not have this part.";
+
+/// Of a report of an earlier release.
+fn no_log() -> Part<NcclChoices> {
+    Part::Absent(NcclChoices::NO_LOG.into())
+}

@@ -29,13 +29,15 @@ pub enum Chapter {
     Pairs,
     /// The communicators.
     Communicators,
+    /// NCCL's own choices, by its log.
+    Nccl,
     /// Where ranks stand in communicators that are not over.
     Unfinished,
 }
 
 impl Chapter {
     /// All tables, in the order of the report.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Complete,
         Self::Steps,
         Self::Budget,
@@ -49,6 +51,7 @@ impl Chapter {
         Self::Speed,
         Self::Pairs,
         Self::Communicators,
+        Self::Nccl,
         Self::Unfinished,
     ];
 
@@ -68,6 +71,7 @@ impl Chapter {
             Self::Speed => "speed",
             Self::Pairs => "pairs",
             Self::Communicators => "communicators",
+            Self::Nccl => "nccl",
             Self::Unfinished => "unfinished",
         }
     }
@@ -93,6 +97,7 @@ impl Chapter {
             Self::Speed => "Speed by function, communicator and size",
             Self::Pairs => "Pairs of ranks",
             Self::Communicators => "Communicators",
+            Self::Nccl => "NCCL's own choices",
             Self::Unfinished => "Not over",
         }
     }

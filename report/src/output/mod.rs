@@ -15,6 +15,7 @@
 //! | speed | `Speed` | `speed` | `network.rs` | `chapters.rs` | `speed.rs` |
 //! | pairs | `Pairs` | `pairs` | `network.rs` | `chapters.rs` | `pairs.rs` |
 //! | communicators | `Communicators` | `communicators.rs` | `members.rs` | `chapters.rs` | `communicators.rs` |
+//! | nccl | `NcclChoices` | `choices` | `choices.rs` | `chapters.rs` | `choices.rs` |
 //! | unfinished | `Unfinished` | `unfinished` | `members.rs` | `chapters.rs` | `unfinished.rs` |
 //!
 //! The answers to the three questions are laid out apart: in `terminal/questions.rs`, and in `page/answers.rs` and

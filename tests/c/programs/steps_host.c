@@ -6,7 +6,7 @@
  *
  * WORK_US: computation before each call, in microseconds of a processor that nobody else uses. SLEEP_US: a sleep of this rank before the
  * first call of each step. WAIT: `spin`, as CUDA waits by default, or `sleep`. */
-#include "../nccl/ways.h"
+#include "../nccl/operations.h"
 #include <fcntl.h>
 #include <sched.h>
 
@@ -36,6 +36,27 @@ static void find_pace(void) {
   *pace = (unsigned)(1000000 * 1000ul / least) + 1;
 }
 
+/* A collective as NCCL enqueues it: its call in a group, the launch of its kernel, and the operation. */
+static void *enqueued(void *context, struct event event) {
+  void *group = NULL;
+  if (version->api) {
+    struct event api = {.type = GROUP_API, .rank = event.rank};
+    group = start(context, &api);
+    state_alone(group, GROUP_START_RETURNS);
+    api = a_call(COLL_API, event.func, false);
+    api.parent = group, api.count = event.count;
+    event.parent = start(context, &api);
+    stop(event.parent);
+    state_alone(group, GROUP_END_BEGINS);
+    api = (struct event){.type = KERNEL_LAUNCH, .parent = group, .rank = event.rank};
+    stop(start(context, &api));
+  }
+  void *operation = start(context, &event);
+  stop(operation);
+  if (group) stop(group);
+  return operation;
+}
+
 static void wait_for(unsigned place, unsigned ranks, bool spin) {
   while (arrived[place] < ranks)
     if (!spin) {
@@ -60,7 +81,6 @@ int main(int count, char **arguments) {
   pace = (_Atomic unsigned *)arrived + PLACES;
   load();
   void *context = init_of(0xab, NULL, 1, (int)ranks, rank_of_this_process, &mask_given);
-  struct device device = {context, rank_of_this_process};
   if (rank_of_this_process == 0) find_pace();
   arrived[0]++;
   wait_for(0, ranks, false);
@@ -72,16 +92,9 @@ int main(int count, char **arguments) {
         nanosleep(&time, NULL);
       }
       work((unsigned long)work_us * *pace);
-      struct collective collective = {device, "AllReduce", 1024u << number, NULL};
-      void *group = begin_group(device);
-      call(&collective, group);
-      if (group) state_alone(group, GROUP_END_BEGINS);
-      launch(device, group);
       struct event event = a_coll();
-      event.sequence = place, event.count = collective.count, event.parent = collective.call;
-      void *operation = start(context, &event);
-      stop(operation);
-      end_group(group);
+      event.sequence = place, event.count = 1024u << number;
+      void *operation = enqueued(context, event);
       event = a_kernel(operation, 0);
       event.ptimer = stamp();
       void *kernel = start(context, &event);

@@ -9,6 +9,7 @@ mod notes;
 mod nvlink;
 mod operations;
 mod order;
+mod predicted;
 mod table;
 mod transfers;
 
@@ -33,6 +34,7 @@ pub fn view(summary: &Summary, view: &View) -> String {
     text += &bandwidth::tables(summary, view);
     text += &arrivals::tables(summary, view);
     text += &nvlink::tables(summary, view);
+    text += &predicted::tables(summary, view);
     let notes = notes::of(summary);
     if !notes.is_empty() {
         let _ = writeln!(text, "\n{}", notes.join("\n"));

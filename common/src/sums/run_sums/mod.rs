@@ -3,6 +3,7 @@
 mod adding;
 mod moved;
 mod operations;
+mod shapes;
 mod transfers;
 
 use crate::event::name::NcclName;
@@ -10,10 +11,12 @@ use crate::launch::Untimed;
 use crate::operation::Operation;
 use crate::operation::verdict::JudgedTime;
 use crate::operation::verdict::StampVerdict;
+use crate::predictions;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use moved::{MovedBytes, OverNvlink};
 pub use operations::OperationSum;
+pub use shapes::{Shape, ShapeSum, Shapes};
 pub use transfers::{ChannelSum, PairSum, TransferKey};
 
 /// One rank of one communicator.
@@ -39,6 +42,8 @@ pub struct Totals {
     pub channels: BTreeMap<(CommunicatorRank, i32, u8), ChannelSum>,
     /// Bytes that operations should have moved over NVLink, if they are wanted.
     pub moved: Option<OverNvlink>,
+    /// Times of collectives by shape, while NCCL's predictions are noted.
+    pub shapes: Shapes,
     /// Number of operations of which something never ended.
     pub unfinished: u64,
     /// Number of API calls that NCCL reported no further.
@@ -152,12 +157,16 @@ impl Totals {
         });
         let (_, sum) = &mut self.late[place];
         let counted = judged.kernel.counted(operation.distance, operation.function);
-        sum.add(operation.bytes, judged.timing(operation), counted, nanoseconds_per_tick);
+        let timing = judged.timing(operation);
+        sum.add(operation.bytes, timing, counted, nanoseconds_per_tick);
         if let Some(&sends) = operation.sends.as_deref() {
             sum.sent(sends, nanoseconds_per_tick);
         }
         if let Some(moved) = &mut self.moved {
             moved.of(rank).add(operation, rank.rank);
+        }
+        if predictions::are_noted() {
+            self.shapes.add(rank.comm, operation, judged.kernel, timing, nanoseconds_per_tick);
         }
         self.unfinished += u64::from(operation.unfinished);
         self.out_of_step += u64::from(operation.span().is_some() && judged.verdict == StampVerdict::OutOfStep);

@@ -1,6 +1,5 @@
 //! The second plugin's table: looked up, and called in its own version of the interface.
 
-use super::library::LoadedLibrary;
 use crate::interface::descriptor::Descriptor;
 use crate::interface::introduction::Introduction;
 use crate::interface::v4::V4;
@@ -8,6 +7,7 @@ use crate::interface::v5::V5;
 use crate::interface::v6::V6;
 use crate::interface::v7::V7;
 use crate::interface::version::Version;
+use crate::library::LoadedLibrary;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
@@ -57,7 +57,7 @@ impl Plugin {
     ///
     /// # Errors
     /// The reason, in words, if there is none.
-    pub(super) fn find(library: LoadedLibrary) -> Result<Self, String> {
+    pub(super) fn find(library: &LoadedLibrary) -> Result<Self, String> {
         let found = SPOKEN.iter().find_map(|(version, symbol)| Some((*version, library.symbol(symbol)?)));
         let Some((version, table)) = found else {
             let is_old = TOO_OLD.iter().any(|symbol| library.symbol(symbol).is_some());

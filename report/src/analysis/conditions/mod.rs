@@ -38,7 +38,7 @@ pub struct ProcessRows {
 
 impl ProcessRows {
     /// Places the rows of a process that has a number of GPUs. `time` is from its clock to the common one.
-    fn of(rows: Vec<ConditionRow>, gpus: usize, time: impl Fn(u64) -> i64) -> Self {
+    pub(super) fn of(rows: Vec<ConditionRow>, gpus: usize, time: impl Fn(u64) -> i64) -> Self {
         let mut buses: Vec<String> = vec![];
         for gpu in rows.iter().flat_map(|row| &row.gpus) {
             if !buses.contains(&gpu.bus) {

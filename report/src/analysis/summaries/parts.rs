@@ -2,15 +2,18 @@
 
 use super::job;
 use super::of_job::Dimensions;
+use super::predicted;
 use super::sums::FunctionSums;
 use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::Messages;
 use crate::analysis::speed::MACHINES;
-use crate::answer::{Answers, Dimension, Input, Late, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow};
+use crate::answer::{
+    Answers, Dimension, Input, Late, NcclChoices, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow,
+};
 use crate::job::{Job, Links};
 use crate::stream::CallKind;
-use common::summary::{Bandwidth, Lateness, Summary, Transfers};
+use common::summary::{Bandwidth, Lateness, Predicted, Summary, Transfers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +26,8 @@ const LATEST: usize = 3;
 /// What was gathered of one job.
 pub(super) struct GatheredParts<'a> {
     pub(super) summary: &'a Summary,
+    pub(super) predicted: &'a [Predicted],
+    pub(super) predicted_is_cut: bool,
     pub(super) sums: &'a BTreeMap<String, FunctionSums>,
     pub(super) others: &'a FunctionSums,
     pub(super) transfers: &'a [Transfers],
@@ -82,6 +87,7 @@ impl GatheredParts<'_> {
             speed: self.speed(&job, &dimensions),
             pairs: messages.finish(&job, &dimensions, self.transfers),
             communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
+            choices: Part::Absent(NcclChoices::NO_LOG.into()),
             unfinished: absent("Last operations"),
             swim: absent("Swim lanes"),
             callbacks: absent("Callbacks"),
@@ -104,6 +110,7 @@ impl GatheredParts<'_> {
         };
         let mut notes = vec![format!("Summaries hold sums: {matched}.")];
         notes.extend(self.latest());
+        notes.extend(predicted::sentence(self.predicted, self.predicted_is_cut));
         notes.extend(self.summary.notes.iter().cloned());
         notes.extend(of_processes.into_iter().take(NOTES).map(|(note, count)| match count {
             1 => format!("1 process says: {note}"),

@@ -42,6 +42,7 @@ pub fn sample(ranks: usize) -> Report {
         speed: Part::Known(network::speed(&groups)),
         pairs: Part::Known(network::pairs(&groups)),
         communicators: Part::Known(groups.communicators()),
+        choices: Part::Known(network::choices(&groups)),
         unfinished: Part::Known(groups.unfinished()),
         callbacks: Part::Known(callbacks::of(&swim)),
         swim: Part::Known(swim),

@@ -1,8 +1,11 @@
-//! The parts of the sample that are about the network: speed and pairs.
+//! The parts of the sample that are about the network: speed, pairs, and an ordinary log of NCCL.
 
 use super::groups::{Groups, SampleCommunicator};
 use super::scale::STEPS;
-use crate::answer::{Measure, Pairs, PartKind, RankPair, SlowPart, Speed, SpeedRow};
+use crate::answer::{
+    LoggedChoices, LoggedRoute, Measure, NcclChoices, Pairs, PartKind, RankPair, SlowPart, Speed, SpeedRow,
+};
+use crate::nccl_log::InitPhases;
 
 /// Rate of the links, GB/s.
 const LINK: f64 = 50.0;
@@ -114,6 +117,32 @@ fn pair(groups: &Groups, group: &SampleCommunicator, from: usize, to: usize) -> 
         z: Some(wobble - 0.5),
         ..RankPair::default()
     }
+}
+
+/// Makes NCCL's choices of the first communicator.
+pub(super) fn choices(groups: &Groups) -> NcclChoices {
+    let ranks = groups.ranks as u64;
+    let nodes = groups.node(groups.ranks - 1) as u32 + 1;
+    let route = |route: &str, within, between| LoggedRoute { route: route.to_owned(), within, between, unknown: 0 };
+    let communicator = LoggedChoices {
+        name: groups.list.first().map_or_else(String::new, SampleCommunicator::id),
+        comm: groups.list.first().map(SampleCommunicator::id),
+        nranks: groups.ranks as u32,
+        here: ranks,
+        nodes: Some(nodes),
+        releases: vec!["2.28.9+cuda12.9".to_owned()],
+        networks: vec!["IB".to_owned()],
+        routes: vec![route("NET/IB/GDRDMA", 0, 16 * u64::from(nodes)), route("P2P/CUMEM", 16 * ranks, 0)],
+        channels: Some(16),
+        nvls_channels: Some(16),
+        p2p_channels: Some(32),
+        interfaces: vec!["mlx5_0:1".to_owned()],
+        mean_init: Some(InitPhases { total: 1.25, kernels: 0.5, bootstrap: 0.5, topo: 0.25, ..Default::default() }),
+        slowest: Some(0),
+        slowest_init: Some(InitPhases { total: 1.5, kernels: 0.5, bootstrap: 0.75, topo: 0.25, ..Default::default() }),
+    };
+    let counts = NcclChoices { processes: ranks, hosts: nodes.into(), lines: 900 * ranks, ..NcclChoices::default() };
+    NcclChoices { communicators: vec![communicator], of_nccl: 400 * ranks, ..counts }
 }
 
 fn spoil(pair: &mut RankPair) {

@@ -6,6 +6,7 @@
 //!
 //! | file | task |
 //! |---|---|
+//! | `choices.rs` | the section on NCCL's own choices |
 //! | `opening.rs` | the first line, and the filters |
 //! | `answers.rs`, `proofs.rs` | the three answers, and the picture beside each |
 //! | `timeline.rs`, `lanes.rs` | two steps in detail with the critical path |
@@ -27,6 +28,7 @@ mod answers;
 mod budget;
 mod callbacks;
 mod callbacks_below;
+mod choices;
 mod communicators;
 mod completeness;
 mod conditions;
@@ -70,7 +72,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       form-action 'none'";
 
 /// Sections of the page: id and name in the navigation.
-const SECTIONS: [(&str, &str); 14] = [
+const SECTIONS: [(&str, &str); 15] = [
     ("answers", "Answers"),
     ("timeline", "Timeline"),
     ("stragglers", "Ranks"),
@@ -83,6 +85,7 @@ const SECTIONS: [(&str, &str); 14] = [
     ("phases", "Phases"),
     ("callbacks", "Callbacks"),
     ("communicators", "Communicators"),
+    ("nccl", "NCCL"),
     ("unfinished", "Not over"),
     ("complete", "Complete?"),
 ];
@@ -118,6 +121,7 @@ fn whole(report: &Report) -> String {
                 header {
                     h1 { "NCCL report" span.of { " of " (gpus) } }
                     (opening::first_line(report))
+                    (opening::fallback(report))
                 }
                 nav aria-label="Sections" {
                     ul { @for (id, name) in SECTIONS { li { a href={ "#" (id) } { (name) } } } }
@@ -137,6 +141,7 @@ fn whole(report: &Report) -> String {
                     (phases::of(&report.phases))
                     (callbacks::of(&report.callbacks, &names))
                     (communicators::of(&report.communicators, &names))
+                    (choices::of(report, &names))
                     (unfinished::of(&report.unfinished, &names))
                     (completeness::of(&report.complete, &names))
                 }

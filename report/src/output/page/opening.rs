@@ -16,6 +16,12 @@ pub(super) fn first_line(report: &Report) -> Markup {
     html! { p class=(class) { strong { (verdict) ":" } " " (rest) " " a href="#complete" { "Details" } } }
 }
 
+/// Writes how many fallbacks of NCCL there are, if there is one.
+pub(super) fn fallback(report: &Report) -> Markup {
+    let Some(text) = sentences::choices(report) else { return html! {} };
+    html! { p.complete.lacking { (unbroken(&text)) " " a href="#nccl" { "Details" } } }
+}
+
 /// Writes the filters of the pictures. The script shows them, since they do nothing without it.
 pub(super) fn filters(report: &Report, names: &ReportNames<'_>) -> Markup {
     let Some(swim) = report.swim.known() else { return html! {} };

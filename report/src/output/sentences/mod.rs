@@ -1,6 +1,7 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
 pub(super) mod causes;
+mod choices;
 mod clocks;
 mod conditions;
 mod early;
@@ -13,6 +14,8 @@ mod words;
 use super::names::ReportNames;
 use super::units::{count, counted, part_of, share, time};
 use crate::answer::{AnswerVerdict, Answers, Budget, Complete, Late, RankLate, RankPair, Report, Verdicted};
+pub use choices::choices;
+pub(crate) use choices::{about_log, fallback};
 pub(super) use conditions::about_conditions;
 pub use network::network;
 pub(crate) use network::{slow_communicator, slow_part};

@@ -7,14 +7,17 @@
 //! | `ranks.rs` | own times, pauses, waits, operations that others waited for |
 //! | `conditions.rs` | conditions of processes and GPUs |
 //! | `network.rs` | speed, pairs |
+//! | `choices.rs` | NCCL's own choices |
 //! | `members.rs` | inputs, communicators, where their ranks stand |
 
+mod choices;
 mod conditions;
 mod members;
 mod network;
 mod ranks;
 mod time;
 
+pub(super) use choices::{choices, fallbacks};
 pub(super) use conditions::conditions;
 pub(super) use members::{communicators, inputs, lacking, whereabouts};
 pub(super) use network::{pairs, speed};
@@ -49,6 +52,9 @@ pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
     sheets.extend(report.speed.known().map(|part| speed(part, report, names).sheet()));
     sheets.extend(report.pairs.known().map(|part| pairs(part, report, names).sheet()));
     sheets.extend(report.communicators.known().map(|part| communicators(part, names).sheet()));
+    if let Some(part) = report.choices.known() {
+        sheets.extend([choices(part, names).sheet(), fallbacks(part, names).sheet()]);
+    }
     sheets.extend(report.unfinished.known().map(|part| whereabouts(&part.communicators, names).sheet()));
     sheets.extend(Some(absent(report)).filter(|sheet| !sheet.is_empty()));
     sheets
@@ -65,6 +71,7 @@ fn absent(report: &Report) -> Sheet {
         (Chapter::Speed, report.speed.absent()),
         (Chapter::Pairs, report.pairs.absent()),
         (Chapter::Communicators, report.communicators.absent()),
+        (Chapter::Nccl, report.choices.absent()),
         (Chapter::Unfinished, report.unfinished.absent()),
     ];
     let rows = reasons.into_iter().filter_map(|(chapter, reason)| Some((chapter.name(), reason?)));
@@ -108,6 +115,7 @@ mod tests {
         check(&speed(report.speed.known().unwrap(), report, names));
         check(&pairs(report.pairs.known().unwrap(), report, names));
         check(&communicators(report.communicators.known().unwrap(), names));
+        check(&choices(report.choices.known().unwrap(), names));
         check(&whereabouts(&report.unfinished.known().unwrap().communicators, names));
     }
 }

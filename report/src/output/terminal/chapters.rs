@@ -2,7 +2,7 @@
 
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
-use super::super::sentences::{about_conditions, slow_communicator, slow_part, unplaced};
+use super::super::sentences::{about_conditions, about_log, fallback, slow_communicator, slow_part, unplaced};
 use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
 use super::cell;
@@ -31,6 +31,7 @@ pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter])
         Chapter::Speed => speed(report, names, &view),
         Chapter::Pairs => pairs(report, names, &view),
         Chapter::Communicators => communicators(report, names, &view),
+        Chapter::Nccl => choices(report, names, &view),
         Chapter::Unfinished => unfinished(report, names, &view),
     };
     chapters.iter().map(|chapter| format!("\n{}\n{}", chapter.title(), table(chapter))).collect()
@@ -248,6 +249,24 @@ fn pairs(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
 /// Writes the communicators.
 fn communicators(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
     known(&report.communicators, view, |part| chapter(&tables::communicators(part, names), view, ""))
+}
+
+/// Writes NCCL's own choices: fallbacks, and the communicators of its log.
+fn choices(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
+    known(&report.choices, view, |choices| {
+        let mut text = prose(&about_log(choices), view);
+        for finding in choices.findings.iter().take(view.top) {
+            text += &prose(&fallback(finding, names), view);
+        }
+        let more = choices.findings.len().saturating_sub(view.top);
+        if more > 0 {
+            text += &prose(&format!("{} more: --json has all.", counted(more as u64, "fallback")), view);
+        }
+        if !choices.communicators.is_empty() {
+            text += &chapter(&tables::choices(choices, names), view, "");
+        }
+        text
+    })
 }
 
 /// Writes the communicators that are not over, each with where its ranks stand.

@@ -33,6 +33,9 @@ pub fn tables(report: &Report, width: usize, top: usize) -> String {
         number => format!(" {}: --part complete.", counted(number, "remark")),
     };
     let mut text = prose(&(sentences::complete(report) + &remarks), &view);
+    if let Some(fallback) = sentences::choices(report) {
+        text += &prose(&fallback, &view);
+    }
     for question in [questions::late, questions::cost, questions::network] {
         text.push('\n');
         text += &question(report, &view);

@@ -19,6 +19,7 @@ fn without_parts(ranks: usize) -> Report {
     report.speed = Part::Absent(why());
     report.pairs = Part::Absent(why());
     report.communicators = Part::Absent(why());
+    report.choices = Part::Absent(why());
     report.unfinished = Part::Absent(why());
     report.swim = Part::Absent(why());
     report

@@ -1,0 +1,112 @@
+"""NCCL's choices with and without the library as its tuner, and its predictions.
+
+tuner.py run RANKS DIRECTORY       collectives of several sizes; each rank writes a recording and a summary there
+tuner.py same DIRECTORY OTHER      whether NCCL ran each operation of two such runs in the same way
+tuner.py changed DIRECTORY         whether the all-reduces of 4096 bytes are those of the user's tuner of the tests
+tuner.py predicted DIRECTORY       whether each prediction is of the way that NCCL ran, and a row for each
+
+Prints one line, or what is wrong, with exit status 1."""
+
+import gzip
+import json
+import pathlib
+import sys
+
+# not 8192 for any number of ranks, for which the user's tuner of the tests fails; 4096 only for all-reduces
+SIZES = (640, 20 << 10, 640 << 10, 20 << 20)
+TIMES = 20
+
+
+def run(count, directory):
+    import ranks
+
+    rank = ranks.own()
+    if rank is None:
+        ranks.end(ranks.start(count, directory, recorded=True))
+    import torch
+    import torch.distributed as dist
+
+    ranks.join(rank, count, directory)
+    for size in (*SIZES, 4096):
+        for dtype in (torch.float32, torch.bfloat16):
+            own = torch.ones(size // dtype.itemsize, dtype=dtype, device="cuda")
+            whole = torch.ones(size // dtype.itemsize * count, dtype=dtype, device="cuda")
+            for _ in range(TIMES):
+                dist.all_reduce(own)
+                if size != 4096:
+                    dist.all_gather_into_tensor(whole, own)
+                    dist.reduce_scatter_tensor(own, whole)
+                    dist.broadcast(own, 0)
+                    dist.reduce(own, 0)
+                torch.cuda.synchronize()
+    dist.destroy_process_group()
+
+
+def ways(directory):
+    """By rank: function, count, type, algorithm, protocol and channels of each operation, in their order."""
+    found = {}
+    for path in sorted(pathlib.Path(directory).glob("recording.*/*.jsonl.gz")):
+        with gzip.open(path, "rt") as lines:
+            calls = [line for line in map(json.loads, lines) if line.get("type") == "Coll"]
+        fields = ("func", "count", "dtype", "algo", "proto", "nch")
+        found[path.parent.name] = [tuple(call[name] for name in fields) for call in calls]
+    return found
+
+
+def same(directory, other):
+    found, others = ways(directory), ways(other)
+    if not found or found.keys() != others.keys():
+        return f"recordings of {sorted(found)} and {sorted(others)}", 1
+    for rank, calls in found.items():
+        if not calls or len(calls) != len(others[rank]):
+            return f"{rank}: {len(calls)} and {len(others[rank])} operations", 1
+        differ = [(a, b) for a, b in zip(calls, others[rank]) if a != b]
+        if differ:
+            return f"{rank}: {len(differ)} of {len(calls)} operations differ, the first: {differ[0]}", 1
+    number, kinds = sum(map(len, found.values())), {call[3:] for calls in found.values() for call in calls}
+    return f"{number} operations ran alike, in {len(kinds)} ways", 0
+
+
+def changed(directory):
+    calls = [call for calls in ways(directory).values() for call in calls if call[:3] == ("AllReduce", 1024, "ncclFloat32")]
+    others = [call for call in calls if call[3:5] != ("TREE", "SIMPLE")]
+    return f"{len(calls)} all-reduces of the user's tuner, {len(others)} others", int(not calls or bool(others))
+
+
+def predicted(directory):
+    wrong, rows = [], set()
+    for path in sorted(pathlib.Path(directory).glob("summary.*.json")):
+        summary = json.loads(path.read_text())
+        if not summary.get("predicted"):
+            wrong.append(f"{path.name} has no predictions")
+        for row in summary.get("predicted", []):
+            choice = row.get("tuner", row)
+            for way in row["measured"]:
+                ran, meant = ([of["algorithm"], of["protocol"]] for of in (way, choice))
+                if ran != meant:
+                    wrong.append(f"{row['func']} of {row['bytes']} bytes ran as {ran}, predicted is {meant}")
+                if way["ratio"] is not None:
+                    kind = (row["func"], row["bytes"], way["algorithm"], way["protocol"], way["channels"])
+                    rows.add((*kind, choice["predicted_us"], way["median_us"], way["ratio"], row["candidates"]))
+        wrong += [note for note in summary["processes"][0]["notes"] if "found no room" in note]
+    if wrong or not rows:
+        return "\n".join(wrong or ["no operation stands beside its prediction"]), 1
+    ratios = sorted(row[7] for row in rows)
+    print("| function | bytes | algorithm | protocol | channels | predicted us | median us | ratio | candidates |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in sorted(rows):
+        print("| " + " | ".join(map(str, row)) + " |")
+    return f"{len(rows)} ways as predicted, ratios {ratios[0]} to {ratios[-1]}, median {ratios[len(ratios) // 2]}", 0
+
+
+def main():
+    verb, *arguments = sys.argv[1:]
+    if verb == "run":
+        run(int(arguments[0]), arguments[1])
+        return
+    said, status = {"same": same, "changed": changed, "predicted": predicted}[verb](*arguments)
+    print(said)
+    sys.exit(status)
+
+
+main()
