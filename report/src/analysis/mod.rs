@@ -5,6 +5,7 @@ pub mod causes;
 pub mod choices;
 pub mod communicators;
 pub mod complete;
+pub mod conditions;
 pub mod dimension;
 pub mod factor;
 pub mod late;

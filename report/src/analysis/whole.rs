@@ -6,10 +6,11 @@
 //!          └──► survey ──► plan of steps, dimensions ─┘
 //! ```
 
-use super::causes::{self, StepBegins};
+use super::causes::{Explanation, StepBegins};
 use super::choices::choices;
 use super::communicators::Usage;
 use super::complete::{self, Incompleteness};
+use super::conditions::{self, Overview};
 use super::dimension::Dimensions;
 use super::late::WaitListener;
 use super::onlooker::{Onlooker, Placed};
@@ -20,7 +21,7 @@ use super::steps::{StepPlan, Survey};
 use super::stepwise::Stepwise;
 use super::stragglers::SlowRow;
 use super::unfinished::Courses;
-use crate::answer::{Answers, Callbacks, Input, Pairs, Part, Report, SCHEMA, Series};
+use crate::answer::{Answers, Callbacks, Conditions, Input, Pairs, Part, Report, SCHEMA, Series, Stragglers};
 use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable, read_all};
 use crate::nccl_log::NcclLog;
 use crate::stream::{self, ClockSampling, CommonClock, JudgedCall, Listener, Occurrence};
@@ -95,9 +96,7 @@ pub fn report(
     let mut pairs = parts.pairs.finish(job, &named, &transfers);
     let (slow, of_slow) = slow_rows(job, &pairs);
     let mut by_step = parts.stepwise.finish(job, &slow, of_slow);
-    if let Part::Known(stragglers) = &mut by_step.stragglers {
-        causes::explain(job, table, &clocks, &parts.begins, stragglers);
-    }
+    let conditions = conditions(job, table, &clocks, &parts.begins, &mut by_step.stragglers);
     if let Part::Known(pairs) = &mut pairs {
         pairs.slow.iter_mut().zip(&by_step.of_network).for_each(|(part, gain)| part.gain_us = *gain);
     }
@@ -129,6 +128,7 @@ pub fn report(
         budget: by_step.budget,
         phases: by_step.phases,
         stragglers: by_step.stragglers,
+        conditions,
         late: parts.late.finish(job, steps, &by_step.own_shares),
         speed,
         choices: choices(log.as_deref(), Some(job), (&pairs, &communicators)),
@@ -139,6 +139,31 @@ pub fn report(
         callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),
         series,
     })
+}
+
+/// Returns the conditions of the processes, and adds the causes that they have for ranks that stand out.
+fn conditions(
+    job: &Job,
+    table: &dyn OperationTables,
+    clocks: &CommonClock,
+    begins: &StepBegins,
+    stragglers: &mut Part<Stragglers>,
+) -> Part<Conditions> {
+    let is_placed = |process: usize| clocks.error_of(process).is_some();
+    let spans = (0..job.processes.len()).filter(|&process| is_placed(process));
+    let spans = spans.map(|process| job.processes[process].span.map(|time| clocks.time(process, time)));
+    let whole = spans.reduce(|[begin, end], [other, last]| [begin.min(other), end.max(last)]);
+    let mut overview = Overview::new(job, begins.from(0), whole);
+    let mut explanation = match stragglers {
+        Part::Known(stragglers) => Some(Explanation::new(job, begins, stragglers)),
+        Part::Absent(_) => None,
+    };
+    conditions::each_process(job, table, clocks, |process, rows| {
+        overview.add(job, process, rows, is_placed(process));
+        explanation.iter_mut().for_each(|it| it.add(job, process, rows));
+    });
+    explanation.into_iter().for_each(Explanation::finish);
+    overview.finish()
 }
 
 /// Returns the slow pairs by place in the job, and the number of parts of the network that explain them.

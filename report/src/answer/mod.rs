@@ -8,6 +8,7 @@ mod callbacks;
 mod cause;
 mod communicators;
 mod complete;
+mod conditions;
 mod late;
 mod nccl;
 mod pairs;
@@ -29,6 +30,7 @@ pub use callbacks::{
 pub use cause::{CauseKind, SeenCause};
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
+pub use conditions::{ConditionMap, Conditions, ProcessConditions};
 pub use late::{Late, RankLate, RankLateness, RankLaunches, WaitMap, WorstOperation};
 pub use nccl::{AdapterProof, LoggedChoices, LoggedRoute, LoggedSetting, NcclChoices, NcclFinding, SocketsCause};
 pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
@@ -101,6 +103,9 @@ pub struct Report {
     /// What ranks cost a step.
     #[serde(default = "no_stragglers")]
     pub stragglers: Part<Stragglers>,
+    /// In which conditions the processes ran.
+    #[serde(default = "no_conditions")]
+    pub conditions: Part<Conditions>,
     /// Who is late.
     pub late: Part<Late>,
     /// How fast operations are.
@@ -125,8 +130,15 @@ pub struct Report {
 
 /// Of a report of an earlier release.
 fn no_stragglers() -> Part<Stragglers> {
-    Part::Absent("the report does not have this part.".into())
+    Part::Absent(NOT_IN_REPORT.into())
 }
+
+/// Of a report of an earlier release.
+fn no_conditions() -> Part<Conditions> {
+    Part::Absent(NOT_IN_REPORT.into())
+}
+
+const NOT_IN_REPORT: &str = "the report does not have this part.";
 
 /// Of a report of an earlier release.
 fn no_log() -> Part<NcclChoices> {

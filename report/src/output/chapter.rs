@@ -17,6 +17,8 @@ pub enum Chapter {
     Ranks,
     /// Pauses of ranks.
     Events,
+    /// Conditions of the processes and their GPUs.
+    Conditions,
     /// Waits and delay costs by rank.
     Late,
     /// The operations that others waited for longest.
@@ -35,7 +37,7 @@ pub enum Chapter {
 
 impl Chapter {
     /// All tables, in the order of the report.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Complete,
         Self::Steps,
         Self::Budget,
@@ -43,6 +45,7 @@ impl Chapter {
         Self::Phases,
         Self::Ranks,
         Self::Events,
+        Self::Conditions,
         Self::Late,
         Self::Worst,
         Self::Speed,
@@ -62,6 +65,7 @@ impl Chapter {
             Self::Phases => "phases",
             Self::Ranks => "ranks",
             Self::Events => "events",
+            Self::Conditions => "conditions",
             Self::Late => "late",
             Self::Worst => "worst",
             Self::Speed => "speed",
@@ -87,6 +91,7 @@ impl Chapter {
             Self::Phases => "Windows between phases",
             Self::Ranks => "Own time by rank",
             Self::Events => "Pauses",
+            Self::Conditions => "Conditions by rank",
             Self::Late => "Waits by rank",
             Self::Worst => "Operations that others waited for longest",
             Self::Speed => "Speed by function, communicator and size",

@@ -92,6 +92,7 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     let plural = match noun.strip_suffix('y') {
         _ if number == 1 => noun.to_owned(),
         Some(stem) if !noun.ends_with("ay") => format!("{stem}ies"),
+        _ if noun.ends_with("ss") => format!("{noun}es"),
         _ => format!("{noun}s"),
     };
     format!("{} {plural}", count(number))
@@ -152,6 +153,7 @@ mod tests {
         assert_eq!([sizes(1024, 2047), sizes(0, 5)], ["1 KiB to < 2 KiB", "0 B to 5 B"]);
         assert_eq!(sizes(64, 64), "64 B");
         assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(counted(2, "process"), "2 processes");
         assert_eq!([counted(1, "rank"), counted(2, "delay"), counted(0, "entry")], ["1 rank", "2 delays", "0 entries"]);
         assert_eq!(number(-123_456.0), "-123,456");
         assert_eq!([0.0, 20.0, 0.2, 3.0 * 0.1, -15.0, 100.0].map(round), ["0", "20", "0.2", "0.3", "-15", "100"]);

@@ -1,8 +1,8 @@
 //! Why a rank is late: in which conditions it differs from its peers in the same time.
 //!
 //! ```text
-//! tables ──► conditions of each process ──► profile (rates over the steps) ──► difference from the peers' ──► causes
-//! stream ──► when each step began ──────────┘
+//! conditions of each process ──► profile (rates over the steps) ──► difference from the peers' ──► causes
+//! stream ──► when each step began ──┘
 //! ```
 //! A condition is a cause only if the rank's value lies outside its peers' values and explains a good part of the rank's
 //! extra time. Nothing is concluded from a condition alone.
@@ -13,63 +13,74 @@ mod spans;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{CostsWhen, LateCause, Straggler, StragglerPause, Stragglers};
-use crate::job::{Job, OperationTables};
-use crate::stream::CommonClock;
-use common::conditions::ConditionRow;
+use super::conditions::ProcessRows;
+use crate::answer::{CostsWhen, LateCause, Straggler, Stragglers};
+use crate::job::Job;
 use difference::{cause_of_pause, causes};
 use profile::Profile;
 pub use spans::StepBegins;
 
-/// Conditions of a process on the common clock.
-#[derive(Debug, Clone, PartialEq)]
-struct PlacedRow {
-    /// Begin and end, nanoseconds.
-    span: [i64; 2],
-    row: ConditionRow,
+/// The causes of ranks that stand out and of pauses, from the conditions of one process after the other.
+#[derive(Debug)]
+pub struct Explanation<'a> {
+    begins: &'a StepBegins,
+    stragglers: &'a mut Stragglers,
+    /// The times in which ranks stand out, each once, with the rates of each GPU in it.
+    windows: Vec<([i64; 2], Vec<Option<Profile>>)>,
 }
 
-/// Adds the causes to ranks that stand out and to pauses.
-pub fn explain(
-    job: &Job,
-    table: &dyn OperationTables,
-    clocks: &CommonClock,
-    begins: &StepBegins,
-    stragglers: &mut Stragglers,
-) {
-    if stragglers.found.is_empty() && stragglers.events.is_empty() {
-        return;
+impl<'a> Explanation<'a> {
+    /// Begins without conditions.
+    pub fn new(job: &Job, begins: &'a StepBegins, stragglers: &'a mut Stragglers) -> Self {
+        let mut times: Vec<[i64; 2]> = stragglers.found.iter().filter_map(|it| window(it, begins)).collect();
+        times.sort_unstable();
+        times.dedup();
+        let windows = times.into_iter().map(|time| (time, vec![None; job.gpus.len()])).collect();
+        Self { begins, stragglers, windows }
     }
-    let rows: Vec<Vec<PlacedRow>> = (0..job.processes.len()).map(|process| placed(process, table, clocks)).collect();
-    if rows.iter().all(Vec::is_empty) {
-        return;
-    }
-    let of_gpu = |gpu: usize| job.gpus.get(gpu).and_then(|gpu| rows.get(gpu.process)).map_or(&[][..], Vec::as_slice);
-    // the i-th GPU of a process is that of its i-th ranks, in the order in which both were met
-    let index = |gpu: usize| job.gpus.get(gpu).map_or(0, |gpu| gpu.index);
-    let out: Vec<usize> = stragglers.found.iter().flat_map(|it| it.gpus.iter().copied()).collect();
-    let Stragglers { found, ranks, events, step_us, .. } = stragglers;
-    let groups: Vec<u64> = ranks.iter().map(|rank| rank.peers).collect();
-    let peers_of = |gpus: &[usize]| -> Vec<usize> {
-        let group = gpus.first().and_then(|&gpu| groups.get(gpu));
-        let others = || (0..job.gpus.len()).filter(|gpu| !out.contains(gpu));
-        let of_group: Vec<usize> = others().filter(|&gpu| groups.get(gpu) == group).collect();
-        // a stage has its peers among the other stages
-        if of_group.is_empty() { others().collect() } else { of_group }
-    };
-    for straggler in found.iter_mut() {
-        let Some(window) = window(straggler, begins) else { continue };
-        let profiles =
-            |gpus: &[usize]| gpus.iter().filter_map(|&gpu| Profile::of(of_gpu(gpu), index(gpu), window)).collect();
-        let (own, peers): (Vec<Profile>, Vec<Profile>) =
-            (profiles(&straggler.gpus), profiles(&peers_of(&straggler.gpus)));
-        if let Some(own) = Profile::mean(&own).filter(|_| !peers.is_empty()) {
-            straggler.causes = Some(causes(&own, &peers, straggler, *step_us)).filter(|_| has_known(&own, straggler));
+
+    /// Takes in the conditions of a process.
+    pub fn add(&mut self, job: &Job, process: usize, rows: &ProcessRows) {
+        for (place, gpu) in job.gpus.iter().enumerate().filter(|(_, gpu)| gpu.process == process) {
+            for (time, profiles) in &mut self.windows {
+                if let Some(profile) = profiles.get_mut(place) {
+                    *profile = Profile::of(&rows.inside(gpu.index, *time));
+                }
+            }
+            for event in self.stragglers.events.iter_mut().filter(|event| event.gpu == place) {
+                let Some(time) = self.begins.around(event.step) else { continue };
+                let [then, usual] = rows.apart(gpu.index, time).map(|rows| Profile::of(&rows));
+                event.cause = then.zip(usual).and_then(|(then, usual)| cause_of_pause(&then, &usual, event.excess_us));
+            }
         }
     }
-    for event in events.iter_mut() {
-        event.cause = of_pause(event, of_gpu(event.gpu), begins);
+
+    /// Adds the causes of ranks that stand out.
+    pub fn finish(self) {
+        let Stragglers { found, ranks, step_us, .. } = self.stragglers;
+        let out: Vec<usize> = found.iter().flat_map(|it| it.gpus.iter().copied()).collect();
+        let groups: Vec<u64> = ranks.iter().map(|rank| rank.peers).collect();
+        for straggler in found.iter_mut() {
+            let time = window(straggler, self.begins);
+            let Some((_, all)) = self.windows.iter().find(|(own, _)| Some(*own) == time) else { continue };
+            let peers = peers(&straggler.gpus, &groups, &out, all.len());
+            let [own, peers] =
+                [&straggler.gpus, &peers].map(|gpus| gpus.iter().filter_map(|&gpu| *all.get(gpu)?).collect::<Vec<_>>());
+            if let Some(own) = Profile::mean(&own).filter(|_| !peers.is_empty()) {
+                straggler.causes =
+                    Some(causes(&own, &peers, straggler, *step_us)).filter(|_| has_known(&own, straggler));
+            }
+        }
     }
+}
+
+/// Returns the GPUs that some are compared with: those of their group that do not stand out. `groups` is by GPU.
+fn peers(gpus: &[usize], groups: &[u64], out: &[usize], all: usize) -> Vec<usize> {
+    let group = gpus.first().and_then(|&gpu| groups.get(gpu));
+    let others = || (0..all).filter(|gpu| !out.contains(gpu));
+    let of_group: Vec<usize> = others().filter(|&gpu| groups.get(gpu) == group).collect();
+    // a stage has its peers among the other stages
+    if of_group.is_empty() { others().collect() } else { of_group }
 }
 
 /// Returns whether the conditions are known that can be the cause: where the GPU is late, those of the GPU.
@@ -89,22 +100,4 @@ fn window(straggler: &Straggler, begins: &StepBegins) -> Option<[i64; 2]> {
         CostsWhen::Always | CostsWhen::Sometimes { .. } => 0,
     };
     begins.from(first)
-}
-
-fn of_pause(event: &StragglerPause, rows: &[PlacedRow], begins: &StepBegins) -> Option<crate::answer::CauseKind> {
-    let [begin, end] = begins.around(event.step)?;
-    let is_then = |it: &&PlacedRow| it.span[0] < end && it.span[1] > begin;
-    let then: Vec<&PlacedRow> = rows.iter().filter(is_then).collect();
-    let usual: Vec<&PlacedRow> = rows.iter().filter(|it| !is_then(it)).collect();
-    cause_of_pause(&Profile::sum(&then, 0)?, &Profile::sum(&usual, 0)?, event.excess_us)
-}
-
-/// Returns the conditions of a process on the common clock; none where they are not known.
-fn placed(process: usize, table: &dyn OperationTables, clocks: &CommonClock) -> Vec<PlacedRow> {
-    let place = |row: ConditionRow| {
-        let end = clocks.time(process, row.until);
-        let length = i64::try_from(row.length_us.saturating_mul(1000)).unwrap_or(i64::MAX);
-        PlacedRow { span: [end.saturating_sub(length), end], row }
-    };
-    table.conditions(process).unwrap_or_default().into_iter().map(place).collect()
 }

@@ -1,7 +1,6 @@
 //! The conditions of a rank over some time, as rates.
 
-use super::PlacedRow;
-use common::conditions::{ConditionRow, GpuRow, HostCondition};
+use crate::analysis::conditions::{Means, blocked};
 
 /// Rates over a time. Shares are of that time: 0.5 is half of it. What no row has is absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -28,46 +27,22 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// Returns the rates over the rows that lie in a time, at least by half.
-    /// `gpu` is the place of the rank's GPU among those of its process.
-    pub(super) fn of(rows: &[PlacedRow], gpu: usize, [begin, end]: [i64; 2]) -> Option<Self> {
-        let inside = |it: &&PlacedRow| {
-            let part = it.span[1].min(end).saturating_sub(it.span[0].max(begin));
-            part.saturating_mul(2) >= it.span[1].saturating_sub(it.span[0])
-        };
-        Self::sum(&rows.iter().filter(inside).collect::<Vec<_>>(), gpu)
-    }
-
     /// Returns the rates over some rows; `None` if there are none.
-    pub(super) fn sum(rows: &[&PlacedRow], gpu: usize) -> Option<Self> {
-        let length_us: f64 = rows.iter().map(|it| it.row.length_us as f64).sum();
-        if length_us <= 0.0 {
-            return None;
-        }
-        // over the rows that have it, by their lengths
-        let mean_of = |of: &dyn Fn(&ConditionRow) -> Option<f64>| {
-            let known = rows.iter().filter_map(|it| Some([of(&it.row)?, it.row.length_us as f64]));
-            let [sum, length] = known.fold([0.0; 2], |[sum, all], [a, length]| [sum + a * length, all + length]);
-            (length > 0.0).then(|| sum / length)
-        };
-        let part = |us: Option<u64>, row: &ConditionRow| Some(us? as f64 / row.length_us.max(1) as f64);
-        let share = |of: fn(&HostCondition) -> Option<u64>| mean_of(&|row| part(of(&row.host), row));
-        let mean = |of: fn(&HostCondition) -> Option<f64>| mean_of(&|row| of(&row.host));
-        let of_gpu = |of: fn(&GpuRow) -> Option<f64>| mean_of(&|row| of(row.gpus.get(gpu)?));
+    pub(super) fn of(means: &Means<'_>) -> Option<Self> {
         Some(Self {
-            length_us,
-            running: share(|it| it.running_us),
-            waiting: share(|it| it.waiting_us),
-            stopped: share(|it| it.stopped_us),
-            throttled: share(|it| it.throttled_us),
-            stolen: share(|it| it.steal_us),
-            major_faults: share(|it| it.major_faults).map(|a_microsecond| a_microsecond * 1e6),
-            processors: mean(|it| it.processors.map(f64::from)),
-            mhz: mean(|it| it.mhz),
-            sm_mhz: of_gpu(|it| it.sm_mhz),
-            hot: of_gpu(|it| it.hot),
-            power_capped: of_gpu(|it| it.power_capped),
-            power_brake: of_gpu(|it| it.power_brake),
+            length_us: means.length_us()?,
+            running: means.share(|it| it.running_us),
+            waiting: means.share(|it| it.waiting_us),
+            stopped: means.share(|it| it.stopped_us),
+            throttled: means.share(|it| it.throttled_us),
+            stolen: means.share(|it| it.steal_us),
+            major_faults: means.rate(|it| it.major_faults),
+            processors: means.mean(|it| it.processors.map(f64::from)),
+            mhz: means.mean(|it| it.mhz),
+            sm_mhz: means.mean_of_gpu(|it| it.sm_mhz),
+            hot: means.mean_of_gpu(|it| it.hot),
+            power_capped: means.mean_of_gpu(|it| it.power_capped),
+            power_brake: means.mean_of_gpu(|it| it.power_brake),
         })
     }
 
@@ -94,10 +69,8 @@ impl Profile {
         })
     }
 
-    /// Returns the share of the time in which no launching thread ran or waited for a processor. Threads that did so
-    /// together count as one after the other, so the true share may be larger.
+    /// Returns the share of the time in which no launching thread ran or waited for a processor.
     pub(super) fn blocked(&self) -> Option<f64> {
-        let stopped = self.stopped.unwrap_or(0.0);
-        Some((1.0 - self.running? - self.waiting? - stopped).clamp(0.0, 1.0))
+        blocked(self.running, self.waiting, self.stopped)
     }
 }

@@ -25,7 +25,7 @@ impl StepBegins {
     }
 
     /// Returns the time from a step on; `None` if nothing is known of it.
-    pub(super) fn from(&self, step: u64) -> Option<[i64; 2]> {
+    pub fn from(&self, step: u64) -> Option<[i64; 2]> {
         let begin = *self.begins.get(usize::try_from(step).ok()?)?;
         (begin < self.last).then_some([begin, self.last])
     }

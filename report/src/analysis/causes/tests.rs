@@ -2,7 +2,7 @@
 
 use super::difference::{cause_of_pause, causes};
 use super::profile::Profile;
-use super::{PlacedRow, StepBegins};
+use super::{ProcessRows, StepBegins};
 use crate::analysis::whole::{JobFacts, report};
 use crate::answer::{CauseKind, LateCause, Report, Straggler};
 use crate::job::{OperationTables, ProcessOperations, Unreadable};
@@ -30,16 +30,18 @@ fn usual(number: u64) -> (HostCondition, GpuRow) {
     (host, gpu)
 }
 
-fn rows(host: HostCondition, gpu: GpuRow) -> Vec<PlacedRow> {
-    let row = |second: i64| PlacedRow {
-        span: [second * SECOND, (second + 1) * SECOND],
-        row: ConditionRow { until: 0, length_us: 1_000_000, host, gpus: vec![gpu.clone()] },
-    };
-    (0..10).map(row).collect()
+/// Rows of ten seconds.
+fn rows(host: HostCondition, gpu: GpuRow) -> Vec<ConditionRow> {
+    let row = |end| ConditionRow { until: end * SECOND as u64, length_us: 1_000_000, host, gpus: vec![gpu.clone()] };
+    (1..=10).map(row).collect()
+}
+
+fn placed(rows: Vec<ConditionRow>) -> ProcessRows {
+    ProcessRows::of(rows, 1, |own| i64::try_from(own).unwrap())
 }
 
 fn profile((host, gpu): (HostCondition, GpuRow)) -> Profile {
-    Profile::of(&rows(host, gpu), 0, [0, 10 * SECOND]).unwrap()
+    Profile::of(&placed(rows(host, gpu)).all(0)).unwrap()
 }
 
 /// Returns the causes of a rank that takes 2 of 10 ms longer than seven peers.
@@ -117,9 +119,8 @@ fn a_pause_has_the_condition_of_its_seconds() {
     let cause = |change: &dyn Fn(&mut HostCondition)| {
         let mut host = quiet;
         change(&mut host);
-        let row =
-            PlacedRow { span: [0, SECOND], row: ConditionRow { until: 0, length_us: 1_000_000, host, gpus: vec![] } };
-        cause_of_pause(&Profile::sum(&[&row], 0).unwrap(), &before, 50_000.0)
+        let row = ConditionRow { until: SECOND as u64, length_us: 1_000_000, host, gpus: vec![] };
+        cause_of_pause(&Profile::of(&placed(vec![row]).all(0)).unwrap(), &before, 50_000.0)
     };
     assert_eq!(cause(&|_| {}), None);
     assert_eq!(cause(&|it| it.stopped_us = Some(49_000)), Some(CauseKind::Stopped));
@@ -131,11 +132,12 @@ fn a_pause_has_the_condition_of_its_seconds() {
 fn rows_count_where_most_of_them_lies() {
     let (host, gpu) = usual(0);
     let mut rows = rows(host, gpu);
-    rows[9].row.host.waiting_us = Some(1_000_000);
-    let waiting = |end: i64| Profile::of(&rows, 0, [0, end]).unwrap().waiting.unwrap();
+    rows[9].host.waiting_us = Some(1_000_000);
+    let rows = placed(rows);
+    let waiting = |end: i64| Profile::of(&rows.inside(0, [0, end])).unwrap().waiting.unwrap();
     assert!(waiting(9 * SECOND + SECOND / 4) < 0.01);
     assert!(waiting(9 * SECOND + SECOND * 3 / 4) > 0.1);
-    assert_eq!(Profile::of(&rows, 0, [20 * SECOND, 21 * SECOND]), None);
+    assert_eq!(Profile::of(&rows.inside(0, [20 * SECOND, 21 * SECOND])), None);
 }
 
 #[test]

@@ -80,6 +80,9 @@ impl GatheredParts<'_> {
             budget: absent("Budgets"),
             phases: absent("Phase windows"),
             stragglers: absent("Costs of ranks"),
+            conditions: Part::Absent(
+                "the report reads no conditions of summaries. Give recordings or tables instead.".into(),
+            ),
             late: self.late(&job),
             speed: self.speed(&job, &dimensions),
             pairs: messages.finish(&job, &dimensions, self.transfers),

@@ -7,6 +7,7 @@
 
 mod answers;
 mod callbacks;
+mod conditions;
 mod groups;
 mod network;
 mod scale;
@@ -36,6 +37,7 @@ pub fn sample(ranks: usize) -> Report {
         budget: Part::Known(time::budget(&groups)),
         phases: Part::Known(time::phases(&groups)),
         stragglers: Part::Known(stragglers::of(&groups)),
+        conditions: Part::Known(conditions::of(&groups)),
         late: Part::Known(time::late(&groups)),
         speed: Part::Known(network::speed(&groups)),
         pairs: Part::Known(network::pairs(&groups)),

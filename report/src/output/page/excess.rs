@@ -3,13 +3,13 @@
 use super::super::names::ReportNames;
 use super::super::tables;
 use super::super::units::{TimeUnit, count, counted, part_of, round, share, time};
-use super::draw::{Area, Cells, Chart, LegendEntry, Mark, Plot, Px, Scale, across, bars_beside, digits, margin};
+use super::draw::{Cells, Chart, LegendEntry, Mark, Px};
 use super::gains;
+use super::heat::{HeatFigures, HeatMap};
 use super::section::{absent, part};
 use super::table::PageTable;
-use crate::answer::{Report, StragglerPause, Stragglers};
+use crate::answer::{Report, Stragglers};
 use maud::{Markup, Render, html};
-use std::collections::BTreeSet;
 
 /// Lower bounds of the heat map's levels, percent of a step. They are the same in each report, so that two can be
 /// compared.
@@ -45,13 +45,10 @@ fn map(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
     let together = bins.div_ceil(COLUMNS);
     let rows: Vec<Vec<f32>> = map.rows.iter().map(|row| row.chunks(together).map(farthest).collect()).collect();
     let steps_in_column = map.steps_in_bin.max(1) * together as u64;
-    let columns = bins.div_ceil(together);
-    let steps = (bins as u64 * map.steps_in_bin.max(1)) as f64;
+    let steps = bins as u64 * map.steps_in_bin.max(1);
     let gpus = map.gpus_in_row.max(1) as usize;
-    let height = (420.0 / rows.len() as f64).clamp(1.6, 26.0);
-    let area = Area { left: margin(names.all()), top: 10.0, right: 866.0, bottom: 10.0 + height * rows.len() as f64 };
-    let x = Scale::linear([0.0, steps], [area.left, area.right]);
-    let most = rows.iter().flatten().fold(0.0, |most: f64, value| most.max(f64::from(value.abs())));
+    let heat = HeatMap { names, gpus, rows: &rows, end: (bins.div_ceil(together) as u64 * steps_in_column) as f64 };
+    let most = heat.most();
     // without a length of the step, the largest value stands for a fifth of it
     let whole = if stragglers.step_us > 0.0 { stragglers.step_us } else { most * 5.0 };
     let level = |us: &f32| {
@@ -59,41 +56,22 @@ fn map(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
         let level = BOUNDS.iter().zip(LEVELS).rev().find(|(bound, _)| percent >= **bound).map(|(_, level)| level);
         level.map_or(0, |level| if *us < 0.0 { -level } else { level })
     };
-    let cells = Cells::new(rows.iter().map(|row| row.iter().map(level).collect()).collect());
-    let texts: Vec<String> = (0..rows.len()).map(|row| names.gpu(row * gpus)).collect();
-    let found: BTreeSet<usize> = stragglers
-        .found
-        .iter()
-        .flat_map(|one| &one.gpus)
-        .map(|gpu| gpu / gpus)
-        .filter(|row| *row < rows.len())
-        .collect();
-    let row_of = |event: &&StragglerPause| event.gpu / gpus < rows.len() && (event.step as f64) < steps;
-    let values = rows.iter().flat_map(|row| (0..columns).map(|column| row.get(column).copied().unwrap_or(0.0)));
+    let found = heat.rows_of(stragglers.found.iter().flat_map(|one| &one.gpus));
+    let pauses = stragglers.events.iter().filter(|event| event.step < steps);
+    let pauses = pauses.filter_map(|event| Some((event, heat.middle(event.gpu)?)));
+    let x = heat.x();
     let unit = TimeUnit::of(most);
-    let plot = Plot {
-        class: "map",
-        area,
-        size: [columns as f64, rows.len() as f64],
-        rows: (0..rows.len()).map(|row| row * gpus).collect(),
-        together: gpus,
-        span: [0.0, (columns as u64 * steps_in_column) as f64],
+    let figures = HeatFigures {
+        title: "step behind the warm-up, number".into(),
+        marks: x.counts(10),
+        across: None,
         unit: unit.name,
-        values: Some((digits(values, most), most / unit.us)),
+        one: 1.0 / unit.us,
     };
     let drawing = html! {
-        (across(area, &x, "step behind the warm-up, number", x.counts(10)))
-        (bars_beside(area, &texts, height))
-        (plot.draw(&html! { g.cells { (cells.paths()) } }))
-        rect.edge x=(Px(area.left)) y=(Px(area.top)) width=(Px(area.width())) height=(Px(area.height())) {}
-        @for row in &found {
-            path.found d={ "M" (Px(area.right + 2.0)) " " (Px(area.top + (*row as f64 + 0.5) * height)) "l8 -4.5v9z" } {
-                title { (names.gpus(*row * gpus, gpus)) " stands out" }
-            }
-        }
-        @for event in stragglers.events.iter().filter(row_of) {
-            circle.event cx=(Px(x.at(event.step as f64 + 0.5))) r="5"
-                cy=(Px(area.top + ((event.gpu / gpus) as f64 + 0.5) * height)) {
+        (heat.draw(figures, &found, level))
+        @for (event, y) in pauses {
+            circle.event cx=(Px(x.at(event.step as f64 + 0.5))) cy=(Px(y)) r="5" {
                 title { (names.gpu(event.gpu)) " paused " (time(event.excess_us)) " in step " (count(event.step)) }
             }
         }
@@ -111,10 +89,10 @@ fn map(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
         description: format!(
             "Time between its operations beyond the median of its peers, of {} in {} steps. The largest is {}.",
             counted(names.len() as u64, "GPU"),
-            count(steps as u64),
+            count(steps),
             time(rows.iter().flatten().fold(0.0, |most: f64, value| most.max(f64::from(*value))))
         ),
-        size: [880.0, area.bottom + 46.0],
+        size: heat.size(),
         key: html! {
             (Cells::strip(&bounds, "ahead of its peers, % of a step", "behind them, % of a step"))
             (LegendEntry::draw(&keys))

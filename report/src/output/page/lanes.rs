@@ -97,6 +97,7 @@ impl<'a> StepLanes<'a> {
             rows: self.gpus.clone(),
             together: 1,
             span: self.span_us.map(|us| us / self.unit.us),
+            across: None,
             unit: self.unit.name,
             values: None,
         };

@@ -11,6 +11,8 @@
 //! | `answers.rs`, `proofs.rs` | the three answers, and the picture beside each |
 //! | `timeline.rs`, `lanes.rs` | two steps in detail with the critical path |
 //! | `excess.rs`, `gains.rs` | what ranks cost a step |
+//! | `conditions.rs` | the conditions of processes and GPUs over time |
+//! | `heat.rs` | a heat map of GPUs |
 //! | `steps.rs`, `budget.rs`, `speed.rs`, `pairs.rs` | further pictures |
 //! | `phases.rs`, `late.rs`, `communicators.rs`, `unfinished.rs`, `completeness.rs` | sections for other parts |
 //! | `delay_costs.rs` | delay costs by GPU, in the section on waits |
@@ -29,10 +31,12 @@ mod callbacks_below;
 mod choices;
 mod communicators;
 mod completeness;
+mod conditions;
 mod delay_costs;
 mod draw;
 mod excess;
 mod gains;
+mod heat;
 mod lanes;
 mod late;
 mod opening;
@@ -68,10 +72,11 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       form-action 'none'";
 
 /// Sections of the page: id and name in the navigation.
-const SECTIONS: [(&str, &str); 14] = [
+const SECTIONS: [(&str, &str); 15] = [
     ("answers", "Answers"),
     ("timeline", "Timeline"),
     ("stragglers", "Ranks"),
+    ("conditions", "Conditions"),
     ("steps", "Steps"),
     ("budget", "Budget"),
     ("speed", "Speed"),
@@ -127,6 +132,7 @@ fn whole(report: &Report) -> String {
                     (opening::filters(report, &names))
                     (timeline::of(report, &names))
                     (excess::of(report, &names))
+                    (conditions::of(report, &names))
                     (steps::of(report, &names))
                     (budget::of(report, &names))
                     (speed::of(report, &names))

@@ -80,9 +80,16 @@
     const column = between(0, Math.floor(x), plot.wide - 1);
     const [high, low] = [0, 1].map((digit) => DIGITS.indexOf(plot.values[2 * (row * plot.wide + column) + digit]));
     const [first, next] = [column, column + 1].map((x) => Math.round(value(plot, x)));
-    const figure = ((high * 64 + low - 2048) / 2047) * plot.most;
+    const number = high * 64 + low;
+    const figure = ((number - 2048) / 2047) * plot.most;
+    const text = number ? `${short(figure)} ${plot.unit}` : "not known";
+    const { across } = plot.svg.dataset;
+    if (across) {
+      const [from, to] = [column, column + 1].map((x) => short(value(plot, x)));
+      return [`${from} to ${to} ${across}`, text];
+    }
     const steps = next - first > 1 ? `steps ${first} to ${next - 1}` : `step ${first}`;
-    return [steps, `${figure > 0 ? "+" : ""}${short(figure)} ${plot.unit}`];
+    return [steps, (figure > 0 ? "+" : "") + text];
   };
   for (const plot of plots) {
     const at = plot.values ? at_cell : at_call;

@@ -61,6 +61,13 @@ impl PageTable {
         self
     }
 
+    /// Keeps the first rows alone.
+    pub(super) fn first(mut self, rows: usize) -> Self {
+        self.more += self.rows.len().saturating_sub(rows);
+        self.rows.truncate(rows);
+        self
+    }
+
     /// Shows the table from the beginning.
     pub(super) fn open(self) -> Self {
         Self { is_open: true, ..self }
@@ -120,6 +127,8 @@ mod tests {
         let table = PageTable::new("Waits", &["GPU"], 1, (0..2000).map(|row| vec![row.to_string()])).render().0;
         assert_eq!(table.matches(r#"scope="row""#).count(), 1024);
         assert!(table.contains("976 more rows"), "{table}");
+        let table = PageTable::new("Waits", &["GPU"], 1, (0..7).map(|row| vec![row.to_string()])).first(5).render().0;
+        assert!(table.contains("(7 rows)") && table.contains("2 more rows"), "{table}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub(super) mod causes;
 mod choices;
 mod clocks;
+mod conditions;
 mod early;
 mod late;
 mod network;
@@ -15,6 +16,7 @@ use super::units::{count, counted, part_of, share, time};
 use crate::answer::{AnswerVerdict, Answers, Budget, Complete, Late, RankLate, RankPair, Report, Verdicted};
 pub use choices::choices;
 pub(crate) use choices::{about_log, fallback};
+pub(super) use conditions::about_conditions;
 pub use network::network;
 pub(crate) use network::{slow_communicator, slow_part};
 use words::absent;

@@ -174,6 +174,17 @@ impl<'a, T: Copy + 'a> ReportTable<'a, T> {
         Self { dispensable: dispensable.into(), ..self }
     }
 
+    /// Leaves out the columns for people, but the first, in which no row has a figure.
+    pub(in crate::output) fn without_unknown(mut self) -> Self {
+        let Self { ordered, shown, dispensable, .. } = &mut self;
+        let mut is_first = true;
+        shown.retain(|(_, cell)| {
+            std::mem::take(&mut is_first) || ordered.iter().any(|row| !matches!(cell(*row).as_str(), "" | UNKNOWN))
+        });
+        dispensable.retain(|it| shown.iter().any(|(heading, _)| heading.text == *it));
+        self
+    }
+
     /// Returns the rows in their order for people.
     pub(in crate::output) fn ordered(&self) -> &[T] {
         &self.ordered

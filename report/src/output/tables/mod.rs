@@ -5,17 +5,20 @@
 //! |---|---|
 //! | `time.rs` | steps, budget, windows between phases |
 //! | `ranks.rs` | own times, pauses, waits, operations that others waited for |
+//! | `conditions.rs` | conditions of processes and GPUs |
 //! | `network.rs` | speed, pairs |
 //! | `choices.rs` | NCCL's own choices |
 //! | `members.rs` | inputs, communicators, where their ranks stand |
 
 mod choices;
+mod conditions;
 mod members;
 mod network;
 mod ranks;
 mod time;
 
 pub(super) use choices::{choices, fallbacks};
+pub(super) use conditions::conditions;
 pub(super) use members::{communicators, inputs, lacking, whereabouts};
 pub(super) use network::{pairs, speed};
 pub(super) use ranks::{events, own_times, waits, worst};
@@ -42,6 +45,7 @@ pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
     if let Some(stragglers) = report.stragglers.known() {
         sheets.extend([own_times(stragglers, names).sheet(), events(stragglers, names).sheet()]);
     }
+    sheets.extend(report.conditions.known().map(|part| conditions(part, report, names).sheet()));
     if let Some(late) = report.late.known() {
         sheets.extend([waits(late, report, names).sheet(), worst(late, report, names).sheet()]);
     }
@@ -62,6 +66,7 @@ fn absent(report: &Report) -> Sheet {
         (Chapter::Budget, report.budget.absent()),
         (Chapter::Phases, report.phases.absent()),
         (Chapter::Ranks, report.stragglers.absent()),
+        (Chapter::Conditions, report.conditions.absent()),
         (Chapter::Late, report.late.absent()),
         (Chapter::Speed, report.speed.absent()),
         (Chapter::Pairs, report.pairs.absent()),
@@ -103,6 +108,7 @@ mod tests {
         let stragglers = report.stragglers.known().unwrap();
         check(&own_times(stragglers, names));
         check(&events(stragglers, names));
+        check(&conditions(report.conditions.known().unwrap(), report, names));
         let late = report.late.known().unwrap();
         check(&waits(late, report, names));
         check(&worst(late, report, names));

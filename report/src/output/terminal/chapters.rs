@@ -2,7 +2,7 @@
 
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
-use super::super::sentences::{about_log, fallback, slow_communicator, slow_part, unplaced};
+use super::super::sentences::{about_conditions, about_log, fallback, slow_communicator, slow_part, unplaced};
 use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
 use super::cell;
@@ -25,6 +25,7 @@ pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter])
         Chapter::Phases => phases(report, &view),
         Chapter::Ranks => ranks(report, names, &view),
         Chapter::Events => events(report, names, &view),
+        Chapter::Conditions => conditions(report, names, &view),
         Chapter::Late => late(report, names, &view),
         Chapter::Worst => worst(report, names, &view),
         Chapter::Speed => speed(report, names, &view),
@@ -186,6 +187,13 @@ fn events(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String 
             ),
         };
         prose(&about, view) + &chapter(&tables::events(stragglers, names), view, "")
+    })
+}
+
+/// Writes the conditions of each rank.
+fn conditions(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
+    known(&report.conditions, view, |conditions| {
+        prose(&about_conditions(conditions), view) + &chapter(&tables::conditions(conditions, report, names), view, "")
     })
 }
 

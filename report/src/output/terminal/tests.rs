@@ -14,6 +14,7 @@ fn without_parts(ranks: usize) -> Report {
     report.budget = Part::Absent(why());
     report.phases = Part::Absent(why());
     report.stragglers = Part::Absent(why());
+    report.conditions = Part::Absent(why());
     report.late = Part::Absent(why());
     report.speed = Part::Absent(why());
     report.pairs = Part::Absent(why());

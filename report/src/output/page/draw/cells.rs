@@ -102,7 +102,7 @@ mod tests {
     fn neighbours_of_one_level_are_one_stroke() {
         let cells = Cells::new(vec![vec![1, 1, 0, 2, -2], vec![0, 0, 1, 1, 0]]);
         let text = cells.draw([10.0, 20.0], [4.0, 2.0]).0;
-        assert!(text.contains(r#"<path class="level1" d="M0 0.5h2M2 1.5h2">"#), "{text}");
+        assert!(text.contains(r#"<path class="level1" d="M0 0.5h2m0 1h2">"#), "{text}");
         assert!(text.contains(r#"<path class="level2" d="M3 0.5h1">"#), "{text}");
         assert!(text.contains(r#"<path class="under level2" d="M4 0.5h1">"#), "{text}");
         assert!(!text.contains("level0"), "{text}");

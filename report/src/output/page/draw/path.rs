@@ -28,28 +28,16 @@ pub(in crate::output::page) struct Path {
 }
 
 impl Path {
-    /// Adds a horizontal stroke; behind one of the same height, by its distance from that.
+    /// Adds a horizontal stroke: by its distance from the one before, where that is shorter to write.
     pub(in crate::output::page) fn stroke(&mut self, x: f64, y: f64, length: f64) {
         let tenths = |value: f64| (value * 10.0).round() as i64;
         let [x, y, length] = [x, y, length].map(tenths);
-        match self.end {
-            Some([end, height]) if height == y => self.go('m', x - end, 0),
-            _ => self.go('M', x, y),
-        }
+        let here = go('M', x, y);
+        let from_end = self.end.map(|[end, height]| go('m', x - end, y - height));
+        self.data += &from_end.filter(|it| it.len() < here.len()).unwrap_or(here);
         self.data.push('h');
-        self.tenths(length);
+        self.number(length as f64 / 10.0);
         self.end = Some([x + length, y]);
-    }
-
-    fn go(&mut self, command: char, x: i64, y: i64) {
-        self.data.push(command);
-        self.tenths(x);
-        self.data.push(' ');
-        self.tenths(y);
-    }
-
-    fn tenths(&mut self, value: i64) {
-        self.number(value as f64 / 10.0);
     }
 
     /// Adds a vertical stroke.
@@ -88,6 +76,12 @@ impl Path {
     }
 }
 
+/// Returns a move to a place, or by a distance, in tenths.
+fn go(command: char, x: i64, y: i64) -> String {
+    let [x, y] = [x, y].map(|tenths| Px(tenths as f64 / 10.0).render().0);
+    format!("{command}{x} {y}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +100,7 @@ mod tests {
         path.stroke(1.0, 2.5, 2.0);
         path.stroke(4.06, 2.5, 1.0);
         path.stroke(4.0, 3.5, 1.0);
-        assert_eq!(path.data().0, "M1 2.5h10M0 1L2 3M1 2.5h2m1.1 0h1M4 3.5h1");
+        path.stroke(65.0, 7.5, 1.0);
+        assert_eq!(path.data().0, "M1 2.5h10M0 1L2 3M1 2.5h2m1.1 0h1M4 3.5h1m60 4h1");
     }
 }

@@ -1,10 +1,12 @@
 //! The page of the sample and of reports with absent parts and hostile names, read as a browser reads it.
 
 mod answers;
+mod conditions;
+mod size;
 
 use super::html;
 use crate::answer::sample::sample;
-use crate::answer::{Communicators, Part, Report, ReportedCommunicator, SpeedRow, SwimBar, SwimLane};
+use crate::answer::{Communicators, Part, Report, ReportedCommunicator};
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Returns the page's body without its script as XML: all of its elements but `input` are closed.
@@ -35,6 +37,7 @@ fn without_all_parts(reason: &str) -> Report {
         budget: Part::Absent(absent.clone()),
         phases: Part::Absent(absent.clone()),
         stragglers: Part::Absent(absent.clone()),
+        conditions: Part::Absent(absent.clone()),
         late: Part::Absent(absent.clone()),
         callbacks: Part::Absent(absent.clone()),
         speed: Part::Absent(absent.clone()),
@@ -66,6 +69,9 @@ fn each_chart_has_a_title_a_description_and_a_sentence_that_says_what_to_look_fo
         "excess-chart",
         "gain-chart",
         "nodes-chart",
+        "clock-chart",
+        "power-chart",
+        "processor-chart",
         "steps-chart",
         "budget-chart",
         "speed-chart",
@@ -143,51 +149,6 @@ fn the_page_reaches_for_nothing_outside() {
 }
 
 #[test]
-fn a_page_of_1024_ranks_and_1000_steps_is_below_3_mb() {
-    let mut report = sample(1024);
-    // the heat map and the swim lanes as full as they may be
-    let Part::Known(late) = &mut report.late else { unreachable!() };
-    for (row, bins) in late.map.rows.iter_mut().enumerate() {
-        *bins = (0..1000).map(|bin| ((row * 31 + bin * 17) % 97) as f32 / 97.0).collect();
-    }
-    let Part::Known(stragglers) = &mut report.stragglers else { unreachable!() };
-    for (row, bins) in stragglers.map.rows.iter_mut().enumerate() {
-        *bins = (0..1000).map(|bin| 40.0 * (((row * 31 + bin * 17) % 97) as f32 - 48.0)).collect();
-    }
-    let Part::Known(steps) = &mut report.steps else { unreachable!() };
-    (steps.count, steps.lengths_us) = (1000, steps.lengths_us.iter().copied().cycle().take(1000).collect());
-    let Part::Known(swim) = &mut report.swim else { unreachable!() };
-    fill(&mut swim.lanes);
-    fill(&mut swim.usual.as_mut().unwrap().lanes);
-    let Part::Known(speed) = &mut report.speed else { unreachable!() };
-    let sized =
-        |row: &SpeedRow| (0..16).map(|power| SpeedRow { from_bytes: 1 << power, ..row.clone() }).collect::<Vec<_>>();
-    speed.rows = speed.rows.iter().flat_map(sized).collect();
-    let page = html(&report);
-    assert!(page.len() < 3_000_000, "{} bytes", page.len());
-    assert!(page.contains("all 1,024\u{a0}ranks"));
-}
-
-/// Divides the calls of a step until there are 20,000.
-fn fill(lanes: &mut [SwimLane]) {
-    let calls: usize = lanes.iter().map(|lane| lane.bars.len()).sum();
-    for lane in lanes {
-        let pieces = 20_000 / calls;
-        let cut = |bar: &SwimBar| {
-            let length = (bar.stop_us - bar.start_us) / pieces as f64;
-            let piece = |nth: usize| SwimBar {
-                start_us: bar.start_us + length * nth as f64,
-                wait_until_us: Some(bar.start_us + length * (nth as f64 + 0.3)),
-                stop_us: bar.start_us + length * (nth as f64 + 0.9),
-                ..bar.clone()
-            };
-            (0..pieces).map(piece).collect::<Vec<_>>()
-        };
-        lane.bars = lane.bars.iter().flat_map(cut).collect();
-    }
-}
-
-#[test]
 fn callbacks_are_drawn_and_in_a_table_or_their_lack_has_a_reason() {
     let mut report = sample(4);
     let page = html(&report);
@@ -201,12 +162,12 @@ fn callbacks_are_drawn_and_in_a_table_or_their_lack_has_a_reason() {
 #[test]
 fn absent_parts_say_why() {
     let page = html(&without_all_parts("the inputs are sums alone."));
-    assert_eq!(page.matches("Not in this report: </strong>the inputs are sums alone.").count(), 11);
+    assert_eq!(page.matches("Not in this report: </strong>the inputs are sums alone.").count(), 12);
     assert!(page.contains("Not known: the inputs are sums alone."));
     let body = body(&page);
     let document = parsed(&body);
     assert_eq!(of(&document, "figure").count(), 0);
-    assert_eq!(of(&document, "section").count(), 14, "the sections stay where they are");
+    assert_eq!(of(&document, "section").count(), 15, "the sections stay where they are");
 }
 
 #[test]
@@ -215,6 +176,7 @@ fn parts_without_rows_say_so() {
         budget: Part::Known(Default::default()),
         phases: Part::Known(Default::default()),
         stragglers: Part::Known(Default::default()),
+        conditions: Part::Known(Default::default()),
         late: Part::Known(Default::default()),
         callbacks: Part::Known(Default::default()),
         speed: Part::Known(Default::default()),
@@ -319,6 +281,9 @@ fn impossible_figures_do_not_stop_the_page() {
     (stragglers.found[0].gain_us, stragglers.found[0].gpus[0], stragglers.ranks[1].excess_us) =
         (None, 99, Some(f64::NAN));
     (stragglers.events[0].gpu, stragglers.events[0].step) = (99, u64::MAX);
+    let Part::Known(conditions) = &mut report.conditions else { unreachable!() };
+    (conditions.map.gpus_in_row, conditions.map.bin_us, conditions.rows[0].waiting) = (0, f64::NAN, Some(f64::NAN));
+    (conditions.map.power[0], conditions.map.sm_clock[1][0]) = (vec![], Some(f32::INFINITY));
     let Part::Known(pairs) = &mut report.pairs else { unreachable!() };
     (pairs.rows[0].from, pairs.rows[0].rank, pairs.rows[0].typical) = (None, -5, Some(0.0));
     let Part::Known(phases) = &mut report.phases else { unreachable!() };
