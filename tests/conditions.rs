@@ -26,12 +26,14 @@ fn job(directory: &Path, settings: &[(&str, &str)]) -> Child {
 }
 
 /// Waits for the end of a process. Returns its processor time, microseconds.
-fn ended(child: &Child) -> u64 {
+fn ended(mut child: Child) -> u64 {
     let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
     let pid = libc::pid_t::try_from(child.id()).unwrap();
     // SAFETY: the process is this one's child and nobody else waits for it; the function fills both numbers in.
     let (waited, usage) = unsafe { (libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()), usage.assume_init()) };
     assert_eq!((waited, status), (pid, 0));
+    // it is gone: this only tells the standard library
+    let _ = child.wait();
     let microseconds = |time: libc::timeval| u64::try_from(time.tv_sec * 1_000_000 + time.tv_usec).unwrap();
     microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
 }
@@ -52,7 +54,7 @@ fn sum(rows: &[Value], figure: &str) -> u64 {
 #[test]
 fn rows_follow_one_another_and_have_no_more_than_the_system_counts() {
     let directory = TempDir::new().unwrap();
-    let used = ended(&job(directory.path(), &[]));
+    let used = ended(job(directory.path(), &[]));
     let [recorded, of_summary] = rows(directory.path());
     assert!(recorded.len() >= 2, "{recorded:?}");
     for pair in recorded.windows(2) {
@@ -90,7 +92,7 @@ fn a_stopped_process_says_so() {
         pause(600);
         signal(libc::SIGCONT);
     }
-    ended(&child);
+    ended(child);
     let [recorded, _] = rows(directory.path());
     let stopped = sum(&recorded, "stopped_us");
     // the time for which the library's thread had no processor afterwards is not counted as a stop
@@ -100,7 +102,7 @@ fn a_stopped_process_says_so() {
 #[test]
 fn off_is_off_and_a_replay_has_none_of_its_own() {
     let directory = TempDir::new().unwrap();
-    ended(&job(directory.path(), &[("NCCL_SCOREP_CONDITIONS", "off")]));
+    ended(job(directory.path(), &[("NCCL_SCOREP_CONDITIONS", "off")]));
     assert!(rows(directory.path()).iter().all(Vec::is_empty));
     let summary = directory.path().join("replayed.json");
     let mut replay: Command = tool::tool();

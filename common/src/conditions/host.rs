@@ -137,7 +137,7 @@ fn runnable_of(loadavg: &str) -> Option<f64> {
 /// Returns the clock of the processor that a thread was last on, MHz.
 fn clock_of(thread: u32) -> Option<f64> {
     let mut buffer = [0; 1024];
-    let stat = read(&*path(format!("/proc/self/task/{thread}/stat"))?, &mut buffer)?;
+    let stat = read(&path(format!("/proc/self/task/{thread}/stat"))?, &mut buffer)?;
     // field 39
     let processor: u32 = birth::fields(stat)?.nth(36)?.parse().ok()?;
     let file = path(format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_cur_freq"))?;

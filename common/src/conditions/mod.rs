@@ -80,7 +80,7 @@ pub fn rows() -> Vec<ConditionRow> {
 /// Returns the rows since this was called last, for the recording.
 pub fn take_new() -> Vec<ConditionRow> {
     let Some(mut new) = lock::hold(&NEW) else { return vec![] };
-    std::mem::replace(&mut *new, ConditionSeries::new()).into_rows()
+    std::mem::take(&mut *new).into_rows()
 }
 
 /// Runs the thread.

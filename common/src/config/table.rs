@@ -131,7 +131,7 @@ settings! {
     links: bool = "NCCL_SCOREP_LINKS", "on", switch, "on or off",
         "off: the rates of NVLinks, PCIe and network adapters are not read at the start.";
     conditions: ConditionChoice = "NCCL_SCOREP_CONDITIONS", "host", named(ConditionChoice::named), "host, all or off",
-        "Each second, for causes of late ranks: processor time and limits; all: GPUs' clocks, too.";
+        "For causes of late ranks, each second: host (its time), all (GPUs, too) or off.";
     verbosity: Verbosity = "NCCL_SCOREP_LOG", "warn", named(verbosity), "off, warn or info",
         "Messages on standard error: off, warn or info.";
 }

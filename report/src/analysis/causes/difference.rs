@@ -96,13 +96,13 @@ fn usual(peers: &[Profile], value: fn(&Profile) -> Option<f64>, sign: f64) -> Op
 
 /// Returns why a GPU's clock is slow: the limit that holds it down longest beyond those of its peers.
 fn reason(own: &Profile, peers: &[Profile]) -> CauseKind {
-    let limits: [(CauseKind, fn(&Profile) -> Option<f64>); 3] = [
-        (CauseKind::GpuHot, |it| it.hot),
-        (CauseKind::GpuPower, |it| it.power_capped),
-        (CauseKind::GpuBrake, |it| it.power_brake),
+    let limits = [
+        Compared { kind: CauseKind::GpuHot, value: |it| it.hot, sign: 1.0 },
+        Compared { kind: CauseKind::GpuPower, value: |it| it.power_capped, sign: 1.0 },
+        Compared { kind: CauseKind::GpuBrake, value: |it| it.power_brake, sign: 1.0 },
     ];
-    let beyond = |&(kind, value): &(CauseKind, fn(&Profile) -> Option<f64>)| {
-        let [usual, _] = usual(peers, value, 1.0)?;
+    let beyond = |&Compared { kind, value, sign }: &Compared| {
+        let [usual, _] = usual(peers, value, sign)?;
         Some((kind, value(own)? - usual)).filter(|(_, beyond)| *beyond >= HELD)
     };
     let longest = limits.iter().filter_map(beyond).max_by(|(_, one), (_, other)| one.total_cmp(other));
