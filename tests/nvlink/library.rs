@@ -1,6 +1,6 @@
 //! The shipped library's figures in the summary.
 
-use crate::machine::{Machine, OWN, await_nvlink, await_zero};
+use crate::machine::{Machine, OWN, await_nvlink, await_process, await_zero};
 use serde_json::{Value, json};
 
 fn nvlink(summary: &Value) -> &Value {
@@ -184,5 +184,21 @@ fn the_rates_of_links_are_in_the_summary_unless_they_are_not_wanted() {
                 "{links:#}"
             );
         }
+    }
+}
+
+/// With its conditions, a job has the clocks of its own GPU, and no bytes.
+#[test]
+fn conditions_have_the_clock_of_the_own_gpu_if_they_are_wanted() {
+    let machine = Machine::with("clocks 1200 1980 2619");
+    for (wanted, clock) in [("all", json!(1200.0)), ("host", Value::Null)] {
+        let mut job = machine.job(&[("NCCL_SCOREP_NVLINK", ""), ("NCCL_SCOREP_CONDITIONS", wanted)]);
+        job.order("init ab 0 4 1");
+        job.order(ALL_GATHER);
+        let rows =
+            await_process(&mut job, |process| process["conditions"].as_array().is_some_and(|rows| rows.len() > 2));
+        let row = rows["conditions"].as_array().unwrap().iter().find(|row| !row["gpus"].is_null());
+        assert_eq!(row.map_or(Value::Null, |row| row["gpus"][0]["sm_mhz"].clone()), clock, "{rows:#}");
+        assert_eq!((rows.get("nvlink"), job.end()["operations"][0]["count"].clone()), (None, json!(1)));
     }
 }

@@ -71,12 +71,17 @@ pub(crate) fn folder(library: &str) -> &str {
 /// Waits for a summary of the running process whose part about NVLink is like this. NCCL opens an empty group at
 /// each look, since a process that hears nothing writes no summary.
 pub(crate) fn await_nvlink(job: &mut Job, wanted: impl Fn(&Value) -> bool) -> Value {
+    await_process(job, |process| wanted(&process["nvlink"]))["nvlink"].clone()
+}
+
+/// Waits for a summary of the running process in which the process is like this.
+pub(crate) fn await_process(job: &mut Job, wanted: impl Fn(&Value) -> bool) -> Value {
     let begun = Instant::now();
     loop {
         job.order("group ab\nend_group");
         let text = std::fs::read(job.summary_path()).unwrap_or_default();
         let summary: Value = serde_json::from_slice(&text).unwrap_or_default();
-        let found = &summary["processes"][0]["nvlink"];
+        let found = &summary["processes"][0];
         if !summary.is_null() && wanted(found) {
             return found.clone();
         }
