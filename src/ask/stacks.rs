@@ -10,9 +10,9 @@ const LONGEST: u64 = 1 << 20;
 /// Most processes whose stacks are printed without `--all`.
 const MOST_PROCESSES: usize = 8;
 
-/// Returns the stacks of all processes that have answered, for a person: of each process, the threads that have enqueued
-/// operations, and all threads if `all`. The texts may be anybody's. `named` is the name by which a person knows the
-/// directory.
+/// Returns the stacks of all processes that have answered, for a person: of each process, the threads that have
+/// enqueued operations, and all threads if `all`. The texts may be anybody's. `named` is the name by which a person
+/// knows the directory.
 pub(super) fn text(answers: &Answers, directory: &Path, named: &Path, ticket: &str, all: bool) -> String {
     let written: Vec<_> = answers.stacks().collect();
     let shown = if all { written.len() } else { MOST_PROCESSES };

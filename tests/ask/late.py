@@ -5,7 +5,7 @@
 init    a communicator and an all-reduce on the main thread, and a thread that calls nothing of NCCL
 name    gives the main thread a name that would clear a terminal
 late    sleeps in `late_data_loading` until standard input is closed
-busy    threads that change their stacks all the time, until standard input is closed
+busy    threads that change their stacks all the time, and threads that begin and end, until standard input is closed
 With the end of standard input the interpreter ends: the later, the higher the rank, and slowly.
 """
 
@@ -97,6 +97,13 @@ def always_busy():
         eval(compile("[one for one in range(9)]", f"made-{time.time()}", "eval"))
 
 
+def always_new():
+    while True:
+        thread = threading.Thread(target=deep, args=(30,))
+        thread.start()
+        thread.join()
+
+
 def main():
     library, rank = ctypes.CDLL(sys.argv[1]), int(os.environ["RANK"])
     for order in iter(sys.stdin.readline, ""):
@@ -110,6 +117,8 @@ def main():
         if order == "busy":
             for _ in range(4):
                 threading.Thread(target=always_busy, daemon=True).start()
+            threading.Thread(target=always_new, daemon=True).start()
+            sys.setswitchinterval(1e-5)
         print("done", flush=True)
         if order == "late":
             late_data_loading()

@@ -64,7 +64,8 @@ fn add_threads<'a>(text: &mut String, threads: impl Iterator<Item = &'a SystemTh
     }
 }
 
-/// Splits the interpreter's text: stacks of threads that launch, and others. All are first where none is known to launch.
+/// Splits the interpreter's text: stacks of threads that launch, and others. All are first where none is known to
+/// launch.
 fn ordered(text: &str, launching: &BTreeMap<u64, u32>) -> (String, String) {
     let (mut first, mut rest) = (String::new(), String::new());
     let mut is_first = false;

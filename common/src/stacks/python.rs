@@ -1,8 +1,8 @@
 //! The stacks of a Python interpreter that is in the process, as its `faulthandler` prints them.
 //!
-//! `_Py_DumpTracebackThreads` is the function by which `faulthandler.dump_traceback_later` prints all stacks from a thread
-//! of its own, without the interpreter's lock. It takes no lock and allocates nothing. It reads frames that other threads
-//! may change meanwhile, so it may meet freed memory: it runs in a child ([`super::child`]).
+//! `_Py_DumpTracebackThreads` is the function by which `faulthandler.dump_traceback_later` prints all stacks from a
+//! thread of its own, without the interpreter's lock. It takes no lock, allocates nothing and changes nothing. It reads
+//! frames that other threads may change meanwhile, so it may meet freed memory: it runs in a child ([`super::child`]).
 
 use super::child::{self, ChildEnd};
 use crate::base::visible::visible;
@@ -11,6 +11,9 @@ use std::{io, mem, ptr};
 
 /// Longest text of the interpreter, bytes.
 const MOST: usize = 256 << 10;
+/// Versions whose function is known to have the type below and the properties above. 3.9, 3.10 and 3.13 do not export
+/// it, and free-threaded builds begin with 3.13.
+const VERSIONS: [&str; 2] = ["3.11.", "3.12."];
 /// Attempts, where threads change their frames at the moment of the reading.
 const TRIES: usize = 3;
 
@@ -26,16 +29,17 @@ pub(crate) struct Python {
     is_finalising: Asked,
     version: Version,
     main: Main,
-    /// `None` in 3.9, 3.10, and from 3.13 on, which do not export it.
+    /// `None` where it is not exported.
     dump: Option<Dump>,
 }
 
 impl Python {
-    /// Looks the interpreter up in the libraries that are loaded by now; loads nothing. Waits for a library that another
-    /// thread is loading: so it is called before anything hangs.
+    /// Looks the interpreter up in the libraries that are loaded by now; loads nothing. Waits for a library that
+    /// another thread is loading: so it is called before anything hangs.
     pub(crate) fn look_up() -> Option<Self> {
-        // SAFETY: CPython's functions of these names have these types since 3.9 (`Py_IsFinalizing` since 3.13, with another
-        // name before). The last argument of the dump, the calling thread's state, may be null.
+        // SAFETY: CPython's functions of these names have these types since 3.7 (`Py_IsFinalizing` since 3.13, with
+        // another name before); `stacks` calls the dump of known versions alone. Its last argument, the calling
+        // thread's state, may be null.
         unsafe {
             Some(Self {
                 is_initialised: mem::transmute::<*mut c_void, Asked>(symbol(c"Py_IsInitialized")?),
@@ -56,7 +60,8 @@ impl Python {
     pub(super) fn version(&self) -> Result<String, String> {
         self.check_runs()?;
         // SAFETY: an initialised interpreter has made this text, which ends with a zero and stays.
-        Ok(visible(&unsafe { CStr::from_ptr((self.version)()) }.to_string_lossy()))
+        let version = unsafe { CStr::from_ptr((self.version)()) }.to_string_lossy();
+        Ok(visible(&version.split_ascii_whitespace().collect::<Vec<_>>().join(" ")))
     }
 
     /// Returns the stacks of all threads, the innermost call first.
@@ -65,18 +70,16 @@ impl Python {
     /// In words: the reason why there are none.
     pub(super) fn stacks(&self) -> Result<String, String> {
         let version = self.version()?;
-        if version.contains("free-threading") {
-            return Err("a free-threaded Python does not offer the stacks of other threads".into());
-        }
-        let dump = self.dump.ok_or("this Python does not offer its stacks to libraries (3.11 and 3.12 do)")?;
+        let dump = self.dump.filter(|_| VERSIONS.iter().any(|known| version.starts_with(known)));
+        let dump = dump.ok_or("this version does not offer its stacks to libraries (3.11 and 3.12 do): use py-spy")?;
         let mut last = String::new();
         for _ in 0..TRIES {
             self.check_runs()?;
             let mut text = vec![0; MOST];
             let mut reading =
                 Reading { dump, main: self.main, text: &mut text, length: 0, refused: ptr::null(), error: 0 };
-            // SAFETY: `read` is sound in a child, except for faults in the interpreter's memory, which end the child. The
-            // thread that does requests is the only one that calls this.
+            // SAFETY: `read` is sound in a child, except for faults in the interpreter's memory, which end the child.
+            // The thread that does requests is the only one that calls this.
             let ended = unsafe { child::run(read, (&raw mut reading).cast()) };
             let Reading { length, refused, error, .. } = reading;
             last = match ended {
