@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_child_shares_the_memory_and_its_fault_ends_it_alone() {
         let mut number = 7_u32;
-        // SAFETY: each work is sound in a child, or faults, which is what the child is for.
+        // SAFETY: each work is sound in a child, or its fault ends the child.
         unsafe {
             assert_eq!(run(add, (&raw mut number).cast()).unwrap(), ChildEnd::Done);
             for _ in 0..20 {

@@ -116,7 +116,7 @@ fn symbol(name: &CStr) -> Option<*mut c_void> {
     Some(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }).filter(|found| !found.is_null())
 }
 
-/// What the child reads, and what it has found.
+/// The task of the child, and its result.
 struct Reading<'a> {
     dump: Dump,
     main: Main,
