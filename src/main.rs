@@ -53,7 +53,7 @@ enum Command {
     Doctor(doctor::DoctorArguments),
     /// Says what holds a job up: who has not entered which operation, who is dead or stopped, which link stands.
     Hang(hang::command::HangArguments),
-    /// Asks the running processes of a job for other event types, or for their summaries.
+    /// Asks the running processes of a job for other event types, for their summaries or their stacks.
     Ask(ask::AskArguments),
     /// Shows clocks, power, use and errors of this node's GPUs, and the bytes over NVLink, PCIe and network adapters.
     #[command(alias = "nvlink")]

@@ -41,6 +41,7 @@ pub mod lateness;
 pub mod control;
 #[cfg_attr(not(feature = "otel"), path = "export/none.rs")]
 mod export;
+mod stacks;
 pub mod status_file;
 pub mod summary_file;
 

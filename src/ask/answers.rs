@@ -82,6 +82,20 @@ impl Answers {
         }
     }
 
+    /// Takes those that have done a request for stacks without writing any as refusing it.
+    pub(super) fn want_stacks(&mut self) {
+        for answer in self.0.values_mut().filter_map(|asked| asked.answer.as_mut()) {
+            if answer.stacks.is_none() && answer.refused.is_none() {
+                answer.refused = Some("its library is older than this tool, and cannot write stacks".into());
+            }
+        }
+    }
+
+    /// Returns the processes that have written their stacks, with the names of the files.
+    pub(super) fn stacks(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.values().filter_map(|asked| Some((asked.name.as_str(), asked.answer.as_ref()?.stacks.as_deref()?)))
+    }
+
     /// Returns whether no further answer will come.
     pub(super) fn are_all(&self) -> bool {
         let will_not = |asked: &AskedProcess| asked.has_ended || asked.has_another || asked.is_silent;

@@ -1,6 +1,7 @@
 //! `scorep-nccl ask`: a request to the running processes of a job.
 
 mod answers;
+mod stacks;
 
 use crate::output;
 use crate::statuses;
@@ -34,7 +35,7 @@ const MOST: usize = 3;
     after_help = "Exit status: 0 all running processes have done it; 1 some have not, or refuse; 2 nobody was asked; \
                   3 all have done it, and some have left a part out, which is named."
 )]
-#[group(id = "request", required = true, multiple = true, args = ["preset", "back", "summary"])]
+#[group(id = "request", required = true, multiple = true, args = ["preset", "back", "summary", "stacks"])]
 pub(crate) struct AskArguments {
     /// The job's NCCL_SCOREP_STATUS, as of `run --status DIR`.
     #[arg(value_name = "DIR")]
@@ -51,6 +52,13 @@ pub(crate) struct AskArguments {
     /// Each process writes its summary now (NCCL_SCOREP_SUMMARY).
     #[arg(long)]
     summary: bool,
+    /// Each process writes its threads and its Python stacks now, which are printed: first those of the threads that
+    /// have enqueued operations.
+    #[arg(long)]
+    stacks: bool,
+    /// Prints the stacks of all processes and threads.
+    #[arg(long, requires = "stacks")]
+    all: bool,
     /// Asks the process with this id alone. Without it, all processes are asked.
     #[arg(long, value_name = "PID")]
     pid: Option<u32>,
@@ -124,7 +132,13 @@ fn asked(arguments: &AskArguments) -> Result<ExitCode, String> {
         }
         thread::sleep(PAUSE);
     }
+    if arguments.stacks {
+        answers.want_stacks();
+    }
     output::text(&answers.text(MOST))?;
+    if arguments.stacks {
+        output::text(&stacks::text(&answers, &place, named, &request.ticket, arguments.all))?;
+    }
     Ok(match answers.outcome() {
         RequestOutcome::Done => ExitCode::SUCCESS,
         RequestOutcome::InPart => ExitCode::from(IN_PART),
@@ -145,7 +159,7 @@ fn is_replaced(directory: &Path, request: &StatusRequest) -> bool {
 }
 
 fn request(arguments: &AskArguments, to: To) -> StatusRequest {
-    let &AskArguments { preset, duration, back, summary, .. } = arguments;
+    let &AskArguments { preset, duration, back, summary, stacks, .. } = arguments;
     StatusRequest {
         schema: SCHEMA.into(),
         ticket: format!("{:016x}", files::random()),
@@ -154,6 +168,7 @@ fn request(arguments: &AskArguments, to: To) -> StatusRequest {
         seconds: duration,
         back,
         summary,
+        stacks,
     }
 }
 

@@ -57,18 +57,8 @@ impl StatusBounds {
 
     /// Reads a file. No link is followed, and a FIFO does not hold this program up.
     pub(super) fn read<T: DeserializeOwned + Foreign>(&self, path: &Path) -> Result<T, LeftOut> {
-        let (file, found) = files::open_any(path).map_err(|error| self.unopened(path, &error))?;
-        self.check_owner(path, &found)?;
-        let unreadable = |error: io::Error| LeftOut::Unreadable(error.to_string());
-        if !found.is_file() {
-            return Err(LeftOut::Unreadable("it is no file".into()));
-        }
-        let mut text = Vec::new();
-        file.take(LONGEST + 1).read_to_end(&mut text).map_err(unreadable)?;
+        let text = self.bytes(path, LONGEST)?;
         let wrong = |what: &str| Err(LeftOut::Unreadable(what.into()));
-        if text.len() as u64 > LONGEST {
-            return wrong(&format!("it has more than {} MiB", LONGEST >> 20));
-        }
         let (values, objects) = count(&text);
         if values > MOST_VALUES {
             return wrong(&format!("it is no status file: it has more than {MOST_VALUES} values"));
@@ -82,6 +72,22 @@ impl StatusBounds {
             .map_err(|error| LeftOut::Unreadable(format!("it is no status file: {}", shown(&error.to_string()))))?;
         read.clean();
         Ok(read)
+    }
+
+    /// Reads a file of at most `most` bytes, as [`Self::read`] does, whatever it holds.
+    pub(super) fn bytes(&self, path: &Path, most: u64) -> Result<Vec<u8>, LeftOut> {
+        let (file, found) = files::open_any(path).map_err(|error| self.unopened(path, &error))?;
+        self.check_owner(path, &found)?;
+        let unreadable = |error: io::Error| LeftOut::Unreadable(error.to_string());
+        if !found.is_file() {
+            return Err(LeftOut::Unreadable("it is no file".into()));
+        }
+        let mut text = Vec::new();
+        file.take(most + 1).read_to_end(&mut text).map_err(unreadable)?;
+        if text.len() as u64 > most {
+            return Err(LeftOut::Unreadable(format!("it has more than {} MiB", most >> 20)));
+        }
+        Ok(text)
     }
 
     /// Returns why a file could not be opened: another user's is no trouble.
@@ -143,7 +149,7 @@ impl Foreign for Status {
         // nobody shows them
         origin.variables.clear();
         if let Some(answer) = &mut self.answer {
-            let texts = [&mut answer.summary, &mut answer.left_out, &mut answer.refused];
+            let texts = [&mut answer.summary, &mut answer.stacks, &mut answer.left_out, &mut answer.refused];
             texts.into_iter().flatten().for_each(clean);
         }
         for communicator in &mut self.communicators {

@@ -5,7 +5,7 @@ mod life;
 mod reading;
 
 pub(crate) use life::Life;
-pub(crate) use reading::{StatusReading, observe, read};
+pub(crate) use reading::{StatusReading, observe, read, read_text};
 
 use common::status::bounded::at_most;
 use common::status::{MOST_WAITS, PERIOD_SECONDS, Status, StatusCommunicator};

@@ -75,6 +75,23 @@ pub(crate) fn read(directory: &Path) -> io::Result<Statuses> {
     Ok(statuses)
 }
 
+/// Reads a text of at most `most` bytes, which a process has written beside its status. The text may hold anything.
+///
+/// # Errors
+/// In words: the file cannot be read, or belongs to another user than the job's.
+pub(crate) fn read_text(directory: &Path, name: &str, most: u64) -> Result<String, String> {
+    if Path::new(name).file_name() != Some(name.as_ref()) {
+        return Err("it is not in the directory of the status files".into());
+    }
+    let bounds = Directory::open(directory).and_then(|directory| StatusBounds::of(&directory));
+    let text = bounds.map_err(|error| error.to_string())?.bytes(&directory.join(name), most);
+    text.map(|text| String::from_utf8_lossy(&text).into_owned()).map_err(|why| match why {
+        LeftOut::Gone => "it is gone".into(),
+        LeftOut::Foreign(user) => format!("it belongs to user {user}, and not to you or root"),
+        LeftOut::Unreadable(cause) => cause,
+    })
+}
+
 /// Returns the line on files of other users.
 fn of_others(first: &str, count: usize, users: &BTreeSet<u32>) -> String {
     let user = users.first().copied().unwrap_or_default();

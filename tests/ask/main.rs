@@ -8,6 +8,7 @@ mod ranks;
 mod requests;
 #[path = "../support/site/mod.rs"]
 mod site;
+mod stacks;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 
@@ -233,6 +234,7 @@ fn wrong_command_lines_ask_nobody() {
         &["--preset", "api", "--back"],
         &["--back", "--host", "a"],
         &["--preset", "api", "--for", "-1s"],
+        &["--all", "--back"],
     ] {
         let output = of(options);
         assert!(!output.status.success() && output.stdout.is_empty(), "{options:?}: {output:?}");

@@ -5,6 +5,7 @@
 
 pub mod bounded;
 pub mod request;
+pub mod stacks;
 
 use crate::origin::Origin;
 use bounded::at_most;

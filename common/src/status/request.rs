@@ -39,6 +39,8 @@ pub struct StatusRequest {
     pub back: bool,
     /// Whether the process shall write its summary now.
     pub summary: bool,
+    /// Whether the process shall write its stacks now.
+    pub stacks: bool,
 }
 
 /// The processes that a request is for.
@@ -113,6 +115,8 @@ pub struct RequestAnswer {
     pub until: Option<u64>,
     /// Path of the summary that was written.
     pub summary: Option<String>,
+    /// Name of the file of stacks that was written, in the directory of the status.
+    pub stacks: Option<String>,
     /// Part of it that was not done, with the reason.
     pub left_out: Option<String>,
     /// Reason why it was not done.

@@ -83,6 +83,7 @@ fn name(directory: &Path) -> FileName {
 fn write_always(mut requests: Requests, settings: &Settings, last: &Promise<CollectorState>) {
     let mut asking = Asking::default();
     let mut answer = None;
+    requests.prepare();
     loop {
         let begun = Instant::now();
         if shortage::is_out_of_memory() {

@@ -1,13 +1,16 @@
 //! Requests to this process: a file in the directory of its status file, which is looked at each time that the status is
 //! written.
 
+use crate::base::files::{self, Earlier, FileName};
 use crate::base::{birth, log, notes};
 use crate::clock::monotonic;
 use crate::config::{Preset, Settings};
 use crate::origin;
 use crate::record::context::switching;
 use crate::record::recorder;
+use crate::stacks::{self, Python};
 use crate::status::request::{self, FILE, MOST_AGE, RequestAnswer, StatusRequest, To};
+use crate::status::stacks::ENDING;
 use crate::summary_file;
 use std::collections::VecDeque;
 use std::fs::Metadata;
@@ -26,6 +29,10 @@ type RequestIdentity = [u64; 5];
 #[derive(Debug)]
 pub(super) struct Requests {
     place: PathBuf,
+    /// The file of stacks.
+    stacks: FileName,
+    /// The interpreter of this process, if it has one.
+    python: Option<Python>,
     /// The file as it was last looked at; `None` before the first look.
     seen: Option<Option<RequestIdentity>>,
     /// Numbers of the requests that were done or refused.
@@ -41,7 +48,14 @@ impl Requests {
     /// Listens to requests in `directory`.
     pub(super) fn new(directory: &Path) -> Self {
         let place = directory.join(FILE);
-        Self { place, seen: None, done: VecDeque::new(), begun: None, until: None, told: false }
+        let stacks = files::expand(Path::new(&format!("scorep-nccl.%h.%p{ENDING}")));
+        let stacks = FileName::new(&directory.join(stacks), Earlier::Replaced);
+        Self { place, stacks, python: None, seen: None, done: VecDeque::new(), begun: None, until: None, told: false }
+    }
+
+    /// Looks up the functions that a request may need, as long as nothing hangs.
+    pub(super) fn prepare(&mut self) {
+        self.python = Python::look_up();
     }
 
     /// Goes back to the process' own setting once the time of the request in force is over.
@@ -105,7 +119,7 @@ impl Requests {
     }
 
     fn fulfil(&mut self, request: StatusRequest, now: u64, settings: &Settings) -> RequestAnswer {
-        let StatusRequest { ticket, preset, seconds, back, summary, .. } = request;
+        let StatusRequest { ticket, preset, seconds, back, summary, stacks, .. } = request;
         let mut answer = RequestAnswer { ticket, taken: now, ..RequestAnswer::default() };
         if back {
             self.until = None;
@@ -128,13 +142,31 @@ impl Requests {
         if summary {
             match summary_file::write_now() {
                 Ok(path) => answer.summary = Some(path.display().to_string()),
-                Err(refused) => {
-                    answer.refused = Some(answer.refused.map_or(refused.clone(), |one| format!("{one}; {refused}")))
-                }
+                Err(refused) => refuse(&mut answer, &refused),
+            }
+        }
+        if stacks {
+            match self.write_stacks(&answer.ticket) {
+                Ok(name) => answer.stacks = Some(name),
+                Err(refused) => refuse(&mut answer, &refused),
             }
         }
         answer
     }
+
+    /// Writes the file of stacks, and returns its name.
+    fn write_stacks(&mut self, ticket: &str) -> Result<String, String> {
+        let text = stacks::text(self.python.as_ref(), ticket);
+        let written = files::write_as(&mut self.stacks, text.as_bytes());
+        let place = self.stacks.place();
+        written.map_err(|error| format!("the stacks could not be written to {}: {error}", place.display()))?;
+        Ok(place.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    }
+}
+
+/// Adds a reason to those for which a request was not done.
+fn refuse(answer: &mut RequestAnswer, reason: &str) {
+    answer.refused = Some(answer.refused.take().map_or(reason.to_owned(), |one| format!("{one}; {reason}")));
 }
 
 /// Wants a preset, or the types of the settings. They come into force with the next call of NCCL.

@@ -170,6 +170,11 @@ impl Ranks {
         assert!(process.wait().unwrap().success());
     }
 
+    /// Closes the standard input of all, which end by themselves.
+    pub(crate) fn close(&mut self) {
+        self.processes.iter_mut().for_each(|(process, _)| drop(process.stdin.take()));
+    }
+
     pub(crate) fn end(&mut self) {
         (0..self.processes.len()).for_each(|rank| self.end_one(rank));
     }

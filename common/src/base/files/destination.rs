@@ -26,7 +26,10 @@ pub fn write(place: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// Like [`write()`], but a file appears under a name of this process and never replaces a file of another process.
-fn write_as(name: &mut FileName, text: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// As [`write()`].
+pub(crate) fn write_as(name: &mut FileName, text: &[u8]) -> io::Result<()> {
     let place = name.place().to_owned();
     write_by(&place, &|out| out.write_all(text), |file| file.appear_as(name))
 }

@@ -17,8 +17,8 @@ mod opened;
 mod own;
 mod pattern;
 
-pub(crate) use destination::write_line_as;
 pub use destination::{begin, is_replaced, write, write_json, write_json_as};
+pub(crate) use destination::{write_as, write_line_as};
 pub use directory::{Directory, is_own, is_own_user};
 pub use growing::Growing;
 pub(crate) use left::remove_all;

@@ -167,6 +167,8 @@ impl ThreadCell {
         if let Some(cell) = found {
             cell.thread.store(THREADS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
             cell.system_id.store(u32::try_from(own_thread::number()).unwrap_or(0), Ordering::Relaxed);
+            // SAFETY: pthread_self has no preconditions.
+            cell.handle.store(unsafe { libc::pthread_self() }, Ordering::Relaxed);
             cell.now();
         }
         found

@@ -104,6 +104,8 @@ pub struct ThreadCell {
     thread: AtomicU32,
     /// The system's number of the thread; 0 before its first callback.
     system_id: AtomicU32,
+    /// The thread's handle in the C library; 0 before its first callback.
+    handle: AtomicU64,
 }
 
 /// Set when the kernel cannot fence other threads, so that callbacks must fence themselves.
@@ -149,6 +151,11 @@ impl ThreadCell {
     /// Returns the system's number of the thread, which may have ended since.
     pub fn system_id(&self) -> Option<u32> {
         Some(self.system_id.load(Ordering::Relaxed)).filter(|&thread| thread != 0)
+    }
+
+    /// Returns the thread's `pthread_t`, which may be another thread's since.
+    pub fn handle(&self) -> Option<u64> {
+        Some(self.handle.load(Ordering::Relaxed)).filter(|&handle| handle != 0)
     }
 
     /// Returns whether the thread has enqueued operations.
