@@ -15,11 +15,12 @@ use std::process::{Child, Command};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Starts a rank that is alone, with steps that last two seconds and a half at least.
+/// Starts a rank that is alone, with steps that last six seconds at least: of a build without optimization, a look takes
+/// a millisecond or two of a processor, so that the next one may come after more than a second.
 fn job(directory: &Path, settings: &[(&str, &str)]) -> Child {
     let mut command = tool::host(env!("HOST_STEPS_HOST"));
     command.arg(tool::library()).args(["5", "1", "0"]).arg(directory.join("shared"));
-    command.args(["250", "2", "500", "10000", "sleep"]);
+    command.args(["600", "2", "500", "10000", "sleep"]);
     command.env("NCCL_SCOREP_RECORD", directory.join("recordings"));
     command.env("NCCL_SCOREP_SUMMARY", directory.join("summary.json"));
     command.envs(settings.iter().copied()).spawn().unwrap()
