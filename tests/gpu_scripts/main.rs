@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod causes;
 mod score_p;
 mod soak;
 #[path = "../support/tool/mod.rs"]
