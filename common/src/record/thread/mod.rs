@@ -148,9 +148,11 @@ impl ThreadCell {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// Returns the system's number of the thread, which may have ended since.
+    /// Returns the system's number of the thread; `None` if the thread has given the cell up. It may have ended all the
+    /// same.
     pub fn system_id(&self) -> Option<u32> {
-        Some(self.system_id.load(Ordering::Relaxed)).filter(|&thread| thread != 0)
+        let thread = self.system_id.load(Ordering::Relaxed);
+        (thread != 0 && self.owned.load(Ordering::Relaxed)).then_some(thread)
     }
 
     /// Returns the thread's `pthread_t`, which may be another thread's since.
