@@ -93,7 +93,12 @@ mod tests {
     #[test]
     fn the_system_knows_this_thread() {
         let own = u32::try_from(crate::base::own_thread::number()).unwrap();
-        assert!(times(own).is_some_and(|times| times.running > 0));
+        // the system counts a thread's first time when the thread leaves its processor
+        let counts = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            times(own).is_some_and(|times| times.running > 0)
+        };
+        assert!((0..1000).any(counts));
         let allowed = processors(own).unwrap();
         assert!(!allowed.is_empty() && allowed.is_sorted());
         assert_eq!(times(u32::MAX), None);
