@@ -15,6 +15,9 @@ use super::strings::Strings;
 use super::value::{TextValue, TypeName, WholeNumber};
 use super::{FORMAT, Meta};
 
+/// Most GPUs of a process in a row of conditions.
+const MOST_GPUS: usize = 64;
+
 /// All fields that a line may have, in any kind of line.
 #[derive(Deserialize)]
 pub(super) struct LineFields<'a> {
@@ -206,6 +209,9 @@ impl<'a> LineFields<'a> {
             "conditions" => {
                 let until = self.time_and_thread()?.0;
                 let row = self.row.clone().ok_or(Problem::Missing("row"))?;
+                if row.gpus.len() > MOST_GPUS {
+                    return Err(Problem::Range { field: "row.gpus", value: row.gpus.len() as i128, range: "0 to 64" });
+                }
                 return Ok(Content::Conditions(Box::new(ConditionRow { until, ..*row })));
             }
             "end" => return self.time_and_thread().map(|_| Content::End),

@@ -102,7 +102,8 @@ fn an_interpreter_that_ends_meanwhile_ends_in_order() {
     job.end();
     let output = ask.wait_with_output().unwrap();
     let (printed, said) = texts(&output);
-    assert!(printed.contains(" of 20 processes have taken the request") && said.is_empty(), "{printed}{said}");
+    // one that has ended before `ask` looked is none of them
+    assert!(printed.contains(" processes have taken the request") && said.is_empty(), "{printed}{said}");
 }
 
 #[test]

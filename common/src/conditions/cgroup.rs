@@ -34,8 +34,11 @@ impl Cgroups {
 
     /// Returns for how long limits have held the groups up so far, microseconds; `None` where no group counts it.
     pub(super) fn throttled(&self) -> Option<u64> {
-        let of = |file: &CString| throttled(read(file, &mut [0; 1024])?);
-        self.processor.iter().filter_map(of).reduce(u64::saturating_add)
+        // the root's file has no such line; one that cannot be read leaves the sum unknown, or the next one would have all
+        // of its past
+        let texts: Option<Vec<Option<u64>>> =
+            self.processor.iter().map(|file| Some(throttled(read(file, &mut [0; 1024])?))).collect();
+        texts?.into_iter().flatten().reduce(u64::saturating_add)
     }
 
     /// Returns for how long some task has waited for memory so far, microseconds.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct GpuRow {
     /// Its place on the PCI bus.
     pub bus: String,
-    /// Clock of the multiprocessors, MHz.
+    /// Clock of the multiprocessors, MHz, while something ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sm_mhz: Option<f64>,
     /// Its maximum.
@@ -52,13 +52,15 @@ impl GpuRow {
     pub(super) fn of(bus: String, now: &GpuCondition, errors: Option<u64>) -> Self {
         let number = |number: Option<u32>| number.map(f64::from);
         let thousandth = |number: Option<u32>| number.map(|number| f64::from(number) / 1e3);
+        // an idle GPU lowers its clock, which says nothing of its work
+        let is_idle = now.throttle.is_some_and(|bits| bits & ThrottleReason::Idle as u64 != 0);
         let held = |reasons: [ThrottleReason; 2]| {
             let bits = now.throttle?;
             Some(if reasons.iter().any(|&reason| bits & reason as u64 != 0) { 1.0 } else { 0.0 })
         };
         Self {
             bus,
-            sm_mhz: number(now.sm_clock_mhz),
+            sm_mhz: number(now.sm_clock_mhz).filter(|_| !is_idle),
             sm_max_mhz: number(now.sm_clock_max_mhz),
             power_w: thousandth(now.power_mw),
             power_limit_w: thousandth(now.power_limit_mw),

@@ -77,10 +77,11 @@ impl Host {
             waiting_us: launching.map(|times| times.waiting),
             nccl_running_us: nccl.map(|times| times.running),
             nccl_waiting_us: nccl.map(|times| times.waiting),
-            // the collector was late, and neither for want of a processor nor for a limit
+            // the collector was late, and neither for want of a processor, nor for a limit, nor for memory
             stopped_us: grown(|it| it.collector_waited)
                 .map(|waited| now.absent.saturating_sub(before.absent).saturating_sub(waited))
-                .map(|late| late.saturating_sub(grown(|it| it.throttled).unwrap_or(0))),
+                .map(|late| late.saturating_sub(grown(|it| it.throttled).unwrap_or(0)))
+                .map(|late| late.saturating_sub(grown(|it| it.memory_stall).unwrap_or(0))),
             throttled_us: grown(|it| it.throttled),
             memory_stall_us: grown(|it| it.memory_stall),
             steal_us: now.steal.zip(before.steal).map(|(now, before)| (now - before).max(0.0) as u64),

@@ -42,7 +42,8 @@ pub(super) fn times(thread: u32) -> Option<ThreadTimes> {
 fn of_schedstat(text: &str) -> Option<ThreadTimes> {
     let mut numbers = text.split_ascii_whitespace().map(str::parse);
     let [running, waiting] = [numbers.next()?.ok()?, numbers.next()?.ok()?];
-    Some(ThreadTimes { running, waiting })
+    // a kernel without these counts writes zeros, as of a thread that has never left its processor
+    (running > 0 || waiting > 0).then_some(ThreadTimes { running, waiting })
 }
 
 /// Returns by how much the times of threads have grown that were there at both looks, summed, microseconds; `None` if there
@@ -82,7 +83,7 @@ mod tests {
             of_schedstat("66086000 56942000 2\n"),
             Some(ThreadTimes { running: 66_086_000, waiting: 56_942_000 })
         );
-        assert_eq!([of_schedstat("12"), of_schedstat("a b c"), of_schedstat("")], [None; 3]);
+        assert_eq!([of_schedstat("12"), of_schedstat("a b c"), of_schedstat(""), of_schedstat("0 0 0")], [None; 4]);
         let times = |running, waiting| ThreadTimes { running, waiting };
         let before = BTreeMap::from([(1, times(5_000, 7_000)), (2, times(0, 0))]);
         let now = BTreeMap::from([(1, times(8_000, 9_000)), (3, times(1 << 40, 0))]);

@@ -2,7 +2,6 @@
 
 use super::bytes::{AbsenceReason, AdapterBytes, GpuBytes, PcieRate};
 use crate::hardware::nics::Nic;
-use crate::hardware::nvml::condition::GpuCondition;
 use crate::hardware::nvml::{Nvml, NvmlGpu, Refusal};
 use crate::hardware::{Forward, Ways};
 use crate::{conditions, links};
@@ -58,8 +57,8 @@ impl WatchedGpu {
     /// Reads the GPU's condition.
     pub(super) fn watch(&mut self, nvml: &Nvml) {
         let Ok(gpu) = &self.found else { return };
-        let all = |condition: GpuCondition| condition.errors().into_iter().filter_map(|(_, errors)| errors).sum();
-        let errors = self.looks.is_multiple_of(LOOKS_PER_ERRORS).then(|| all(nvml.errors(gpu)));
+        let errors =
+            self.looks.is_multiple_of(LOOKS_PER_ERRORS).then(|| nvml.errors(gpu).errors().map(|(_, errors)| errors));
         self.looks += 1;
         conditions::gpus::note(&self.bus, nvml.vitals(gpu), errors);
     }

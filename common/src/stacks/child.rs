@@ -71,8 +71,8 @@ impl Drop for ChildStack {
     }
 }
 
-/// Runs `work` in a child, and waits for its end. The work gets a table of descriptors of its own, which is empty where
-/// the system offers that (Linux 5.9), and the program's otherwise.
+/// Runs `work` in a child, and waits for its end. The work gets an empty table of descriptors of its own. Where the system
+/// does not offer that (Linux before 5.9), the child ends as by SIGSYS, and the work is not done.
 ///
 /// # Errors
 /// Fails where the system makes no child.
@@ -121,9 +121,13 @@ extern "C" fn begin(task: *mut c_void) -> c_int {
         libc::sigaddset(&raw mut open, libc::SIGALRM);
         libc::sigprocmask(libc::SIG_UNBLOCK, &raw const open, ptr::null_mut());
         libc::alarm(MOST_SECONDS);
-        libc::syscall(libc::SYS_close_range, 0 as c_uint, c_uint::MAX, UNSHARE);
-        (task.work)(task.argument);
-        task.is_done.store(true, Ordering::Release);
+        // in the program's table, a descriptor would stay behind where a fault ends the child
+        if libc::syscall(libc::SYS_close_range, 0 as c_uint, c_uint::MAX, UNSHARE) == 0 {
+            (task.work)(task.argument);
+            task.is_done.store(true, Ordering::Release);
+        } else {
+            FAULT.store(libc::SIGSYS, Ordering::Relaxed);
+        }
     }
     leave()
 }

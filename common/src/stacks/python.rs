@@ -37,6 +37,7 @@ impl Python {
     /// Looks the interpreter up in the libraries that are loaded by now; loads nothing. Waits for a library that
     /// another thread is loading: so it is called before anything hangs.
     pub(crate) fn look_up() -> Option<Self> {
+        pin(symbol(c"Py_IsInitialized")?);
         // SAFETY: CPython's functions of these names have these types since 3.7 (`Py_IsFinalizing` since 3.13, with
         // another name before); `stacks` calls the dump of known versions alone. Its last argument, the calling
         // thread's state, may be null.
@@ -108,6 +109,18 @@ impl Python {
         // SAFETY: both functions read a flag, and may be called at any time and without the interpreter's lock.
         let [initialised, finalising] = unsafe { [(self.is_initialised)(), (self.is_finalising)()] };
         if initialised == 0 || finalising != 0 { Err("Python is ending, or has not begun".into()) } else { Ok(()) }
+    }
+}
+
+/// Keeps the library of a function loaded, also if the program closes it: its functions are called later.
+fn pin(function: *mut c_void) {
+    // SAFETY: dladdr fills the structure in, which is also valid as zeros. With RTLD_NOLOAD nothing is loaded. A function of
+    // the program itself needs no pin: that dlopen finds nothing then is no matter.
+    unsafe {
+        let mut found: libc::Dl_info = mem::zeroed();
+        if libc::dladdr(function, &raw mut found) != 0 && !found.dli_fname.is_null() {
+            libc::dlopen(found.dli_fname, libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE);
+        }
     }
 }
 

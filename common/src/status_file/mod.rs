@@ -83,13 +83,17 @@ fn name(directory: &Path) -> FileName {
 fn write_always(mut requests: Requests, settings: &Settings, last: &Promise<CollectorState>) {
     let mut asking = Asking::default();
     let mut answer = None;
-    requests.prepare();
+    let mut is_prepared = false;
     loop {
         let begun = Instant::now();
         if shortage::is_out_of_memory() {
             own_thread::stop();
         }
         let place = write(asking.state(), answer.take());
+        // behind the first state, since it waits for a library that a thread is loading
+        if !std::mem::replace(&mut is_prepared, true) {
+            requests.prepare();
+        }
         let period = Duration::from_secs_f64(PERIOD_SECONDS);
         loop {
             let left = period.saturating_sub(begun.elapsed());

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum CauseKind {
     /// The process was not run: SIGSTOP, a debugger, a virtual machine that was held. A share of the time.
     Stopped,
-    /// A limit of its control group held its threads up. A share of the time, summed over processors.
+    /// A limit of its control group held its threads up. A share of the time, summed over processors: it may exceed 1.
     Throttled,
     /// Its pages were fetched again, since memory is short. Page faults with input a second.
     Memory,
@@ -31,7 +31,7 @@ pub enum CauseKind {
     GpuBrake,
     /// The clock of its GPU is slow for another reason, MHz.
     GpuClock,
-    /// Its GPU takes longer than its clock explains: it has more work. The clock, MHz.
+    /// Its GPU takes longer than its clock explains: it has more work, or another process, or slower memory. The clock, MHz.
     GpuWork,
 }
 

@@ -9,6 +9,8 @@ const GOOD_PART: f64 = 0.3;
 const EQUALLY: f64 = 0.3;
 /// Part of a pause that a cause explains at least.
 const OF_PAUSE: f64 = 0.5;
+/// Length of the rows around a pause at most, in pauses: of longer ones, a pause is too small a part.
+const MOST_LENGTH: f64 = 200.0;
 /// How many times the peers' own range a value lies beyond their median at least.
 const OUTSIDE: f64 = 2.0;
 /// The range of peers that are alike, as a part of their median.
@@ -56,10 +58,15 @@ pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, st
         let own_value = value(own)?;
         let [usual, range] = usual(peers, value, sign)?;
         let is_outside = sign * (own_value - usual) > OUTSIDE * range.max(usual.abs() * ALIKE);
+        let waits_more = beyond(own, peers, |it| it.waiting);
         let effect = match kind {
             CauseKind::Memory => (own_value - usual) * step_us / 1e6 * FAULT_US,
-            // fewer processors cost as long as the threads wait for one
-            CauseKind::Affinity => own.waiting.unwrap_or(0.0) * step_us,
+            // fewer processors cost as long as the threads wait longer for one
+            CauseKind::Affinity => waits_more.unwrap_or(0.0) * step_us,
+            // summed over processors: it costs no more than the threads wait
+            CauseKind::Throttled => waits_more.unwrap_or(f64::INFINITY).min(own_value - usual) * step_us,
+            // a processor whose thread sleeps lowers its clock
+            CauseKind::HostClock if beyond(own, peers, Profile::blocked).is_some_and(|more| more > HELD) => 0.0,
             CauseKind::HostClock | CauseKind::GpuClock => straggler.own_us * (1.0 - own_value / usual),
             _ => (own_value - usual) * step_us,
         };
@@ -85,6 +92,12 @@ pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, st
     found
 }
 
+/// Returns how far a rank's value lies above the median of its peers'.
+fn beyond(own: &Profile, peers: &[Profile], value: fn(&Profile) -> Option<f64>) -> Option<f64> {
+    let [usual, _] = usual(peers, value, 1.0)?;
+    Some(value(own)? - usual)
+}
+
 /// Returns the median of the peers' values, and how far the most distant one lies on the side that makes late.
 fn usual(peers: &[Profile], value: fn(&Profile) -> Option<f64>, sign: f64) -> Option<[f64; 2]> {
     let mut values: Vec<f64> = peers.iter().filter_map(value).collect();
@@ -101,11 +114,10 @@ fn reason(own: &Profile, peers: &[Profile]) -> CauseKind {
         Compared { kind: CauseKind::GpuPower, value: |it| it.power_capped, sign: 1.0 },
         Compared { kind: CauseKind::GpuBrake, value: |it| it.power_brake, sign: 1.0 },
     ];
-    let beyond = |&Compared { kind, value, sign }: &Compared| {
-        let [usual, _] = usual(peers, value, sign)?;
-        Some((kind, value(own)? - usual)).filter(|(_, beyond)| *beyond >= HELD)
+    let held = |&Compared { kind, value, sign }: &Compared| {
+        Some((kind, sign * beyond(own, peers, value)?)).filter(|(_, more)| *more >= HELD)
     };
-    let longest = limits.iter().filter_map(beyond).max_by(|(_, one), (_, other)| one.total_cmp(other));
+    let longest = limits.iter().filter_map(held).max_by(|(_, one), (_, other)| one.total_cmp(other));
     longest.map_or(CauseKind::GpuClock, |(kind, _)| kind)
 }
 
@@ -125,14 +137,17 @@ fn add_work(found: &mut Vec<SeenCause>, own: &Profile, peers: &[Profile], why: O
 }
 
 /// Returns the first condition in which the seconds of a pause differ from the rank's other seconds by as much as half of the
-/// pause.
+/// pause. They must be at least twice as much: in long rows, chance alone makes so much of a short pause.
 pub(super) fn cause_of_pause(then: &Profile, usual: &Profile, excess_us: f64) -> Option<CauseKind> {
     let of_pauses =
         [CauseKind::Stopped, CauseKind::Throttled, CauseKind::Memory, CauseKind::Stolen, CauseKind::Processor];
     let explains = |it: &&Compared| {
         let a_microsecond = if it.kind == CauseKind::Memory { FAULT_US / 1e6 } else { 1.0 };
         let more = (it.value)(then).zip((it.value)(usual)).map(|(then, usual)| then - usual);
-        more.is_some_and(|more| more * then.length_us * a_microsecond >= OF_PAUSE * excess_us)
+        let is_twice = more.zip((it.value)(usual)).is_some_and(|(more, usual)| more >= usual);
+        let is_close = then.length_us <= MOST_LENGTH * excess_us;
+        let explains = more.is_some_and(|more| more * then.length_us * a_microsecond >= OF_PAUSE * excess_us);
+        is_twice && is_close && explains
     };
     COMPARED.iter().filter(|it| of_pauses.contains(&it.kind)).find(explains).map(|it| it.kind)
 }

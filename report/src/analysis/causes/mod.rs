@@ -67,8 +67,8 @@ impl<'a> Explanation<'a> {
             let [own, peers] =
                 [&straggler.gpus, &peers].map(|gpus| gpus.iter().filter_map(|&gpu| *all.get(gpu)?).collect::<Vec<_>>());
             if let Some(own) = Profile::mean(&own).filter(|_| !peers.is_empty()) {
-                straggler.causes =
-                    Some(causes(&own, &peers, straggler, *step_us)).filter(|_| has_known(&own, straggler));
+                let are_known = has_known(&own, straggler) && peers.iter().any(|peer| has_known(peer, straggler));
+                straggler.causes = are_known.then(|| causes(&own, &peers, straggler, *step_us));
             }
         }
     }

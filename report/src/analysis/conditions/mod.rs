@@ -31,8 +31,8 @@ struct PlacedRow {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProcessRows {
     rows: Vec<PlacedRow>,
-    /// Places on the PCI bus of the process' GPUs, by their places in the job; `None` if the rows have another number of
-    /// GPUs than the job has of this process, since then nothing says which is whose.
+    /// Places on the PCI bus of the process' GPUs, by their places in the job; `None` unless both rows and job have one GPU
+    /// of this process, since nothing says which of several is whose.
     buses: Option<Vec<String>>,
 }
 
@@ -50,7 +50,10 @@ impl ProcessRows {
             let length = i64::try_from(row.length_us.saturating_mul(1000)).unwrap_or(i64::MAX);
             PlacedRow { span: [end.saturating_sub(length), end], row }
         };
-        Self { rows: rows.into_iter().map(place).collect(), buses: Some(buses).filter(|buses| buses.len() == gpus) }
+        Self {
+            rows: rows.into_iter().map(place).collect(),
+            buses: Some(buses).filter(|buses| buses.len() == 1 && gpus == 1),
+        }
     }
 
     /// Returns the rows of all the time, for the GPU at this place among those of the process.

@@ -85,15 +85,16 @@ fn figures_are_of_the_steps_if_a_row_lies_in_them() {
 }
 
 #[test]
-fn a_gpu_has_its_own_rows_by_bus_or_none() {
+fn only_the_gpu_of_a_process_with_one_is_known_to_be_its_rank_s() {
     let both = || vec![clock("a", 1_000.0), clock("b", 1_800.0)];
-    let rows = || vec![row(1, waiting(0.0), both()), row(2, waiting(0.0), vec![clock("b", 1_600.0)])];
-    let clocks = |gpus: usize| -> Vec<Option<f64>> {
-        known(answer(&job(1, gpus), &[rows()], None)).rows.iter().map(|row| row.sm_mhz).collect()
+    let clocks = |gpus: usize, rows: Vec<ConditionRow>| -> Vec<Option<f64>> {
+        known(answer(&job(1, gpus), &[rows], None)).rows.iter().map(|row| row.sm_mhz).collect()
     };
-    assert_eq!(clocks(2), [Some(1_000.0), Some(1_700.0)]);
-    // which of the two the rank is on, nobody knows
-    assert_eq!((clocks(1), clocks(3)), (vec![None], vec![None; 3]));
+    let one = vec![row(1, waiting(0.0), vec![clock("a", 1_000.0)]), row(2, waiting(0.0), vec![clock("a", 1_600.0)])];
+    assert_eq!(clocks(1, one.clone()), [Some(1_300.0)]);
+    // which of two a rank is on, nobody knows
+    let two = vec![row(1, waiting(0.0), both()), row(2, waiting(0.0), vec![clock("b", 1_600.0)])];
+    assert_eq!((clocks(1, two.clone()), clocks(2, two), clocks(2, one)), (vec![None], vec![None; 2], vec![None; 2]));
 }
 
 #[test]

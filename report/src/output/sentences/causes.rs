@@ -10,7 +10,7 @@ const NAMED: usize = 2;
 pub(super) fn causes(it: &Straggler) -> String {
     match it.causes.as_deref() {
         None => String::new(),
-        Some([]) => "No cause is seen in its conditions: they are those of its peers.".into(),
+        Some([]) => "No cause is seen: none of its known conditions explains it.".into(),
         Some(causes) => causes.iter().take(NAMED).map(cause).collect::<Vec<_>>().join(" "),
     }
 }
@@ -20,7 +20,10 @@ fn cause(it: &SeenCause) -> String {
     match it.kind {
         CauseKind::Stopped => format!("Its process was stopped for {own} of the time, its peers for {peers}."),
         CauseKind::Throttled => {
-            format!("A limit of its control group held its threads up for {own} of the time, its peers' for {peers}.")
+            format!(
+                "A limit of its control group held its threads up, for {own} of the time summed over processors, its \
+                 peers' for {peers}."
+            )
         }
         CauseKind::Memory => format!(
             "Its memory is short: it has {} page faults with input a second, its peers {}.",
@@ -49,7 +52,7 @@ fn cause(it: &SeenCause) -> String {
         CauseKind::GpuBrake => clock(it, ": the power supply asks for it"),
         CauseKind::GpuClock => clock(it, ""),
         CauseKind::GpuWork => format!(
-            "Its GPU has more work than those of its peers: {} of a step are not explained by its clock.",
+            "Its GPU takes {} of a step longer than its clock explains: more work, another process, or slower memory.",
             time(it.effect_us)
         ),
     }
@@ -75,7 +78,7 @@ pub(in crate::output) fn name(kind: CauseKind) -> &'static str {
         CauseKind::GpuPower => "power limit of its GPU",
         CauseKind::GpuBrake => "power brake of its GPU",
         CauseKind::GpuClock => "slow clock of its GPU",
-        CauseKind::GpuWork => "more work on its GPU",
+        CauseKind::GpuWork => "longer work on its GPU",
     }
 }
 
@@ -94,6 +97,6 @@ pub(super) fn next(kind: CauseKind) -> &'static str {
         CauseKind::GpuPower => "Look at the power limit of its GPU (nvidia-smi -q -d POWER).",
         CauseKind::GpuBrake => "Look at the power supply of its node.",
         CauseKind::GpuClock => "Look at the clocks that are set for its GPU (nvidia-smi -q -d CLOCK).",
-        CauseKind::GpuWork => "Look at its share of the data and of the model.",
+        CauseKind::GpuWork => "Look at its share of the data and of the model, and for other processes on its GPU.",
     }
 }
