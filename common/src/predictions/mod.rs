@@ -1,7 +1,7 @@
 //! The times that NCCL's own model predicts for collectives, as NCCL passes them to a tuner.
 //!
 //! NCCL's threads note a prediction for each collective that they schedule. They neither allocate nor wait. Equal
-//! predictions share a place and are counted ([`store`]).
+//! predictions share a place and are counted (`store`).
 
 mod prediction;
 mod store;

@@ -1,8 +1,8 @@
 //! This library as NCCL's tuner (`NCCL_TUNER_PLUGIN`): it notes NCCL's predictions, changes nothing, and passes all on
-//! to the tuner that NCCL would have found without it ([`search`]).
+//! to the tuner that NCCL would have found without it (`search`).
 //!
 //! NCCL calls a tuner while it schedules collectives. It takes the least time of the table of times that it passes
-//! ([`cost_table`]), so the table after the user's tuner says what NCCL chooses. An error of a tuner ends NCCL's call, so
+//! (`cost_table`), so the table after the user's tuner says what NCCL chooses. An error of a tuner ends NCCL's call, so
 //! the library returns the user's errors, and none of its own, except where it could not pass the user's tuner on.
 //!
 //! The functions have nothing to drop where they call the user's tuner: it may unwind them.
