@@ -25,5 +25,6 @@ pub mod shortage;
 pub(crate) mod signal;
 pub mod switch;
 pub(crate) mod sync;
+pub(crate) mod system_file;
 pub(crate) mod unseen;
 pub mod visible;

@@ -5,7 +5,7 @@
 //! counts for which it has a processor.
 
 use crate::base::unseen::Unseen;
-use crate::base::{birth, own_thread};
+use crate::base::{birth, own_thread, system_file};
 use crate::collect::pulse;
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -76,17 +76,7 @@ fn runnable() -> Option<Duration> {
     // Score-P must not record the read as the application's
     let _hidden = collector.unseen.enter();
     let mut stat = [0_u8; 512];
-    // SAFETY: the path ends with a zero. The buffer is as long as said. The descriptor is this function's and is closed once.
-    let length = unsafe {
-        let file = libc::open(collector.stat.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        if file < 0 {
-            return None;
-        }
-        let length = libc::read(file, stat.as_mut_ptr().cast(), stat.len());
-        libc::close(file);
-        usize::try_from(length).ok()?
-    };
-    of_stat(std::str::from_utf8(stat.get(..length)?).ok()?)
+    of_stat(system_file::read(&collector.stat, &mut stat)?)
 }
 
 /// Returns the processor time of a runnable thread from the text of its stat file: its fields 3, 14 and 15.

@@ -3,7 +3,7 @@
 //! A limit may be that of the process' own group or of any above it, as that of a job's step and of the job. Both versions
 //! of control groups are understood, where they are mounted as systemd mounts them.
 
-use super::system_file::{number_behind, path, read};
+use crate::base::system_file::{number_behind, path, read};
 use std::ffi::CString;
 
 /// Most groups, from the process' own upwards.

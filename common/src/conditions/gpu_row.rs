@@ -1,5 +1,6 @@
 //! The conditions of a GPU in an interval.
 
+use super::joined;
 use crate::hardware::nvml::condition::GpuCondition;
 use crate::hardware::nvml::throttle::ThrottleReason;
 use serde::{Deserialize, Serialize};
@@ -75,12 +76,9 @@ impl GpuRow {
     }
 
     /// Joins the row with the one that follows it, by their lengths.
-    pub(super) fn followed_by(&self, next: &Self, [own, other]: [f64; 2]) -> Self {
-        let mean = |of: fn(&Self) -> Option<f64>| match (of(self), of(next)) {
-            (Some(a), Some(b)) if own + other > 0.0 => Some((a * own + b * other) / (own + other)),
-            (a, b) => a.or(b),
-        };
-        let sum = |of: fn(&Self) -> Option<u64>| Some(of(self)?.saturating_add(of(next)?));
+    pub(super) fn followed_by(&self, next: &Self, lengths: [f64; 2]) -> Self {
+        let mean = |of: fn(&Self) -> Option<f64>| joined::mean([of(self), of(next)], lengths);
+        let sum = |of: fn(&Self) -> Option<u64>| joined::sum([of(self), of(next)]);
         Self {
             bus: self.bus.clone(),
             sm_mhz: mean(|it| it.sm_mhz),

@@ -2,10 +2,10 @@
 
 use super::cgroup::Cgroups;
 use super::row::HostCondition;
-use super::system_file::{path, read};
 use super::threads::{self, ThreadTimes, ThreadsByKind};
 use super::{absence, near};
 use crate::base::birth;
+use crate::base::system_file::{path, read};
 use std::mem::MaybeUninit;
 use std::time::Duration;
 

@@ -9,13 +9,13 @@ mod cgroup;
 mod gpu_row;
 pub(crate) mod gpus;
 mod host;
+mod joined;
 mod near;
 mod row;
 mod series;
-mod system_file;
 mod threads;
 
-use crate::base::{lock, log, own_thread, pause, shortage};
+use crate::base::{lock, log, own_thread, pause, shortage, system_file};
 use crate::clock::monotonic;
 use crate::config::{ConditionChoice, Settings};
 use crate::origin;

@@ -1,7 +1,7 @@
 //! The processors near the process' GPUs: those of the NUMA nodes that the GPUs are attached to.
 
 use super::gpus;
-use super::system_file::{path, read};
+use crate::base::system_file::{path, read};
 use std::collections::BTreeSet;
 
 /// The GPUs, and the processors near to any of them.

@@ -1,6 +1,7 @@
 //! The conditions of a process in an interval: its host's and those of its GPUs.
 
 use super::gpu_row::GpuRow;
+use super::joined;
 use serde::{Deserialize, Serialize};
 
 /// The conditions of a process in an interval. Times are microseconds within it. A figure that the system does not give is
@@ -94,13 +95,13 @@ impl ConditionRow {
             until: next.until,
             length_us: self.length_us.saturating_add(next.length_us),
             host: self.host.joined(&next.host, weights),
-            gpus: joined(self.gpus, &next.gpus, weights),
+            gpus: joined_gpus(self.gpus, &next.gpus, weights),
         }
     }
 }
 
 /// Joins the rows of GPUs; one that stands in one of them alone keeps its row.
-fn joined(mut gpus: Vec<GpuRow>, next: &[GpuRow], weights: [f64; 2]) -> Vec<GpuRow> {
+fn joined_gpus(mut gpus: Vec<GpuRow>, next: &[GpuRow], weights: [f64; 2]) -> Vec<GpuRow> {
     for next in next {
         match gpus.iter_mut().find(|gpu| gpu.bus == next.bus) {
             Some(gpu) => *gpu = gpu.followed_by(next, weights),
@@ -111,13 +112,9 @@ fn joined(mut gpus: Vec<GpuRow>, next: &[GpuRow], weights: [f64; 2]) -> Vec<GpuR
 }
 
 impl HostCondition {
-    fn joined(&self, next: &Self, [own, other]: [f64; 2]) -> Self {
-        // of a sum, both parts must be known; a state may be that of either
-        let sum = |of: fn(&Self) -> Option<u64>| Some(of(self)?.saturating_add(of(next)?));
-        let mean = |of: fn(&Self) -> Option<f64>| match (of(self), of(next)) {
-            (Some(a), Some(b)) if own + other > 0.0 => Some((a * own + b * other) / (own + other)),
-            (a, b) => a.or(b),
-        };
+    fn joined(&self, next: &Self, lengths: [f64; 2]) -> Self {
+        let sum = |of: fn(&Self) -> Option<u64>| joined::sum([of(self), of(next)]);
+        let mean = |of: fn(&Self) -> Option<f64>| joined::mean([of(self), of(next)], lengths);
         let least = |of: fn(&Self) -> Option<u32>| of(self).into_iter().chain(of(next)).min();
         Self {
             running_us: sum(|it| it.running_us),

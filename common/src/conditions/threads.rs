@@ -1,6 +1,6 @@
 //! The threads that NCCL's plugin is called on: how long they ran, and how long they were ready and had no processor.
 
-use super::system_file::{path, read};
+use crate::base::system_file::{path, read};
 use crate::record::thread::ThreadCell;
 use std::collections::BTreeMap;
 

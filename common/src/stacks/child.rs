@@ -5,6 +5,7 @@
 //! the program has registered by `pthread_atfork` are not called. No signal announces the child's end to the program.
 
 use crate::base::signal::Blocked;
+use crate::base::system_file;
 use std::ffi::{c_int, c_uint, c_void};
 use std::io;
 use std::ptr;
@@ -17,8 +18,6 @@ const GUARD: usize = 64 << 10;
 const MOST_SECONDS: c_uint = 2;
 /// The signals of a fault.
 const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT, libc::SIGSYS];
-/// `CLOSE_RANGE_UNSHARE` of Linux.
-const UNSHARE: c_uint = 2;
 
 /// The signal that ended the child; 0 before. One thread makes children, one at a time.
 static FAULT: AtomicI32 = AtomicI32::new(0);
@@ -122,7 +121,7 @@ extern "C" fn begin(task: *mut c_void) -> c_int {
         libc::sigprocmask(libc::SIG_UNBLOCK, &raw const open, ptr::null_mut());
         libc::alarm(MOST_SECONDS);
         // in the program's table, a descriptor would stay behind where a fault ends the child
-        if libc::syscall(libc::SYS_close_range, 0 as c_uint, c_uint::MAX, UNSHARE) == 0 {
+        if system_file::take_own_descriptors() {
             (task.work)(task.argument);
             task.is_done.store(true, Ordering::Release);
         } else {

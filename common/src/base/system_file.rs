@@ -1,4 +1,4 @@
-//! Small files of the kernel's, read by a thread with descriptors of its own.
+//! Small files of the kernel's, and threads that read them with descriptors of their own.
 //!
 //! An application may close descriptors by number, as daemons do, and then open files under the same numbers. A thread of
 //! the library that opens and reads once a second could meet that moment. So the thread has a table of descriptors for
@@ -10,15 +10,16 @@ use std::ffi::{CStr, CString, c_uint};
 /// `CLOSE_RANGE_UNSHARE` of Linux.
 const UNSHARE: c_uint = 2;
 
-/// Gives the calling thread an empty table of descriptors. Returns whether it has one.
-pub(super) fn take_own_descriptors() -> bool {
+/// Gives the calling thread an empty table of descriptors. Returns whether it has one. For a thread of the library's, or a
+/// child of its own: it makes one call of the system.
+pub(crate) fn take_own_descriptors() -> bool {
     // SAFETY: with UNSHARE, the kernel gives the calling thread a table without these descriptors, and does not touch that
-    // of the other threads. The thread is the library's, and has no descriptor yet.
+    // of the other threads. The caller has no descriptor open.
     unsafe { libc::syscall(libc::SYS_close_range, 0 as c_uint, c_uint::MAX, UNSHARE) == 0 }
 }
 
-/// Reads a file into the buffer. Returns its text, or the part that fits; `None` where the file cannot be read.
-pub(super) fn read<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a str> {
+/// Reads a file into the buffer, without an allocation or a second attempt. Returns its text, or the part that fits; `None` where the file cannot be read.
+pub(crate) fn read<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a str> {
     // SAFETY: the path ends with a zero. The buffer is as long as said. The descriptor is this function's and is closed once.
     let length = unsafe {
         let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW);
@@ -36,12 +37,12 @@ pub(super) fn read<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a str> {
 }
 
 /// Returns the path as the system's functions take it.
-pub(super) fn path(text: String) -> Option<CString> {
+pub(crate) fn path(text: String) -> Option<CString> {
     CString::new(text).ok()
 }
 
 /// Returns the number behind a word of a text of lines `word number`.
-pub(super) fn number_behind(text: &str, word: &str) -> Option<u64> {
+pub(crate) fn number_behind(text: &str, word: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
