@@ -5,8 +5,10 @@
 #   tests/gpu/causes.sh [LIBRARY]
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release). ROUNDS (1) is the number of runs of each
-# fault, STEPS (700) that of steps. KEEP names a directory for the recordings and reports. Prints one line a run and a
-# total; exit status 1 when a cause is wrong. Needs two GPUs, PyTorch, taskset, and eight processors.
+# fault, STEPS (700) that of steps, PROCESSORS (4) the first of the two processors that it binds processes to, and FAULTS
+# the faults. So two of it run beside each other on four GPUs. KEEP names a directory for the recordings and reports.
+# Prints one line a run and a total; exit status 1 when a cause is wrong. Needs two GPUs, PyTorch, taskset, and eight
+# processors.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/setup.sh
@@ -16,6 +18,8 @@ if [ "$gpus" -lt 2 ] || [ "$(nproc)" -lt 8 ]; then
   exit 0
 fi
 wrong=0
+first=${PROCESSORS:-4}
+second=$((first + 1))
 busy=''
 trap '[ -z "$busy" ] || kill -9 "$busy" 2>/dev/null; [ -n "${KEEP:-}" ] || rm -rf "$scratch"' EXIT
 
@@ -39,8 +43,8 @@ run() {
   mkdir -p "$out"
   for rank in 0 1; do
     bound=()
-    [ "$fault" = busy ] && bound=(taskset -c "$((4 + rank))")
-    [ "$fault" = few ] && [ "$rank" = 1 ] && bound=(taskset -c 5)
+    [ "$fault" = busy ] && bound=(taskset -c "$((first + rank))")
+    [ "$fault" = few ] && [ "$rank" = 1 ] && bound=(taskset -c "$second")
     env RANK="$rank" OMP_NUM_THREADS=1 SLURM_PROCID="$rank" SLURM_NTASKS=2 SLURM_JOB_ID=1 NCCL_SCOREP_PRESET=light \
       NCCL_SCOREP_CONDITIONS=all NCCL_SCOREP_RECORD="$out/recordings" "${nccl[@]}" \
       timeout --kill-after=10 120 "${bound[@]}" "$python" "$here/causes.py" train "$fault" "${STEPS:-700}" "$out" \
@@ -50,7 +54,7 @@ run() {
   busy=''
   case $fault in
     busy | few)
-      taskset -c 5 sh -c 'while :; do :; done' &
+      taskset -c "$second" sh -c 'while :; do :; done' &
       busy=$!
       ;;
     stops)
@@ -66,7 +70,7 @@ run() {
 }
 
 for round in $(seq "${ROUNDS:-1}"); do
-  for fault in none sleep busy few stops kernels; do
+  for fault in ${FAULTS:-none sleep busy few stops kernels}; do
     run "$fault" "$round"
   done
 done

@@ -99,7 +99,7 @@ impl Job {
         let mut init = |text: &str| lines.push(self.line(rank, 2, text));
         init("NET/Plugin: Could not find: libnccl-net.so. Using internal net plugin.");
         match (self.has_adapters)(self.node(rank)) {
-            _ if self.by_name && self.minor >= 28 => (),
+            _ if self.by_name && self.minor == 28 => (),
             true => init(&format!("NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.1.0.{node}<0>")),
             false => init("NET/IB : No device found."),
         }

@@ -9,6 +9,7 @@ mod findings;
 mod formats;
 mod hostile;
 mod made;
+mod real;
 mod shown;
 #[path = "../support/tool/mod.rs"]
 mod tool;

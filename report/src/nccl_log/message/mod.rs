@@ -116,7 +116,9 @@ fn known(text: &str) -> Option<Message<'_>> {
         return Some(Message::Sockets(used.trim()));
     }
     if let Some(missing) = text.strip_prefix("NET/Plugin: Could not find:") {
-        return Some(Message::PluginMissing(missing.split(". ").next().unwrap_or(missing).trim()));
+        // 2.27 ends the sentence and says no more
+        let files = missing.split(". ").next().unwrap_or(missing).trim().trim_end_matches('.');
+        return Some(Message::PluginMissing(files));
     }
     if text.starts_with("NET/") && text.contains(" : GPU Direct RDMA ") {
         return Some(infiniband(text.split_once(" : ")?.1));

@@ -4,13 +4,20 @@ use super::super::names::ReportNames;
 use super::super::units::{counted, time};
 use crate::answer::{AdapterProof, LoggedSetting, NcclChoices, NcclFinding, Report, SocketsCause};
 
-/// Returns how many fallbacks there are, with the one that costs most; `None` if there is none.
+/// Returns how many fallbacks there are, with the one that costs most, or else the first warning; `None` if there is
+/// neither.
 pub fn choices(report: &Report) -> Option<String> {
     let choices = report.choices.known()?;
-    let first = fallback(choices.findings.first()?, &ReportNames::of(report));
-    let number = choices.findings.len() as u64;
+    let first = choices.findings.iter().find(|it| !is_warning(it)).or(choices.findings.first())?;
+    let number = choices.findings.iter().filter(|it| !is_warning(it)).count() as u64;
     let source = if choices.processes > 0 { "NCCL's log" } else { "The recording" };
-    Some(format!("{source} names {}: {first} --part nccl has all.", counted(number, "fallback")))
+    let names = if number == 0 { "no fallback.".into() } else { counted(number, "fallback") + ":" };
+    Some(format!("{source} names {names} {} --part nccl has all.", fallback(first, &ReportNames::of(report))))
+}
+
+/// NCCL warns of much that changes nothing, as of a transport that it does not use.
+fn is_warning(finding: &NcclFinding) -> bool {
+    matches!(finding, NcclFinding::Warning { .. })
 }
 
 /// Returns what the log has, and how much of it was read.
@@ -40,11 +47,11 @@ pub(crate) fn about_log(choices: &NcclChoices) -> String {
         text += &format!("; {} passed over, too long or too many", counted(choices.passed_over, "line"));
     }
     if choices.unplaced > 0 {
-        text +=
-            &format!("; {} may be of several communicators and are in no row", counted(choices.unplaced, "connection"));
+        let connections = counted(choices.unplaced, "connection");
+        text += &format!("; {connections} may be of several communicators and {} in no row", are(choices.unplaced));
     }
     text += ".";
-    if choices.findings.is_empty() {
+    if choices.findings.iter().all(is_warning) {
         text += " NCCL's log names no fallback.";
     }
     text
