@@ -95,7 +95,7 @@ pub fn each_process(
     let mut gpus = vec![0; job.processes.len()];
     job.gpus.iter().for_each(|gpu| gpus.get_mut(gpu.process).into_iter().for_each(|gpus| *gpus += 1));
     for (process, gpus) in gpus.into_iter().enumerate() {
-        // a report without them is better than none
+        // a report without them is better than none; the program that gives the tables names the damage
         let rows = table.conditions(process).unwrap_or_default();
         if !rows.is_empty() {
             take(process, &ProcessRows::of(rows, gpus, |own| clocks.time(process, own)));
