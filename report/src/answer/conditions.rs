@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The conditions of the processes, by GPU and over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Whether `rows` are over the steps behind the warm-up; else over the whole recording.
+    /// Whether `rows` are over the steps behind the warm-up; else over all the time that they are known of.
     pub of_steps: bool,
     /// Processes that have conditions.
     pub processes: u64,

@@ -17,7 +17,7 @@ use crate::job::{Job, OperationTables};
 use crate::stream::CommonClock;
 use common::conditions::ConditionRow;
 pub use means::{Means, blocked};
-pub use overview::Overview;
+pub use overview::{Overview, of_process};
 
 /// Conditions of a process in an interval on the common clock.
 #[derive(Debug, Clone, PartialEq)]

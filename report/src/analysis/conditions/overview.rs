@@ -5,6 +5,15 @@ use super::course::Course;
 use super::means::{Means, blocked};
 use crate::answer::{Conditions, Part, ProcessConditions};
 use crate::job::Job;
+use common::conditions::ConditionRow;
+
+/// Returns the figures of a process over all of its rows, as it says them itself; absent without rows. Those of GPUs are
+/// known if it has one.
+pub fn of_process(rows: Vec<ConditionRow>, gpus: usize) -> Option<ProcessConditions> {
+    // means take no place on a clock
+    let rows = ProcessRows::of(rows, gpus, |_| 0);
+    Some(summed(&rows.all(0))).filter(|it| it.length_us.is_some())
+}
 
 /// What is known so far.
 #[derive(Debug)]
