@@ -284,9 +284,7 @@ fn next(cause: &RootCause, directory: &Path) -> String {
 fn awaited(cause: &RootCause) -> Option<&DiagnosedProcess> {
     match cause {
         RootCause::Desynchronised { variants, .. } => odd(variants),
-        RootCause::NotEntered { wait } | RootCause::NotBegun { wait } => {
-            wait.lacking.first().map(|rank| &rank.process)
-        }
+        RootCause::NotEntered { wait } | RootCause::NotBegun { wait } => wait.lacking.first().map(|rank| &rank.process),
         _ => None,
     }
 }

@@ -107,7 +107,8 @@ mod tests {
         }
 
         fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
-            let broken = |cause: &str| Unreadable { file: format!("table {process}"), place: None, cause: cause.into() };
+            let broken =
+                |cause: &str| Unreadable { file: format!("table {process}"), place: None, cause: cause.into() };
             match process {
                 0 => Err(broken("bent")),
                 1 => Ok(vec![]),

@@ -43,9 +43,9 @@ fn they_are_the_summarys() {
     }
 }
 
-/// A job that asks for no summary has them, too, and they never fall between exports.
+/// A job that asks for no sample of its collectives in a summary has them, too.
 #[test]
-fn they_need_no_summary() {
+fn they_need_no_sample_of_a_summary() {
     let receiver = Receiver::good();
     let capture = tool::captures(&tool::run("truth_fsdp")).remove(0);
     let summary: Value = replay(&capture, &receiver.endpoint(), &[("NCCL_SCOREP_GATHER_KB", "0")]);

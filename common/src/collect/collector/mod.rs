@@ -105,7 +105,6 @@ impl Collector {
 
     fn run(mut self) {
         standstill::is_here();
-        absence::is_here();
         let mut idle = 0;
         let mut callbacks = 0;
         let mut begun = Instant::now();

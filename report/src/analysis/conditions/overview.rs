@@ -70,8 +70,8 @@ impl Overview {
 /// Returns the figures over some rows.
 fn summed(means: &Means<'_>) -> ProcessConditions {
     let Some(length_us) = means.length_us() else { return ProcessConditions::default() };
-    let running = means.share(|it| it.running_us);
-    let waiting = means.share(|it| it.waiting_us);
+    let running = means.share_of_thread(|it| it.running_us);
+    let waiting = means.share_of_thread(|it| it.waiting_us);
     let stopped = means.share(|it| it.stopped_us);
     ProcessConditions {
         length_us: Some(length_us),

@@ -9,7 +9,8 @@ use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::Messages;
 use crate::analysis::speed::MACHINES;
 use crate::answer::{
-    Answers, ConditionMap, Conditions, Dimension, Input, Late, NcclChoices, Part, ProcessConditions, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow,
+    Answers, ConditionMap, Conditions, Dimension, Input, Late, NcclChoices, Part, ProcessConditions, RankLateness,
+    Report, SCHEMA, Series, Speed, SpeedRow,
 };
 use crate::job::{Job, Links};
 use crate::stream::CallKind;
