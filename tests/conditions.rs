@@ -69,6 +69,9 @@ fn rows_follow_one_another_and_have_no_more_than_the_system_counts() {
     let row = &recorded[1];
     assert!(row["processors"].as_u64().unwrap() >= 1 && row["runnable"].as_f64().unwrap() >= 1.0, "{row}");
     assert!(row["waiting_us"].is_u64() && row["minor_faults"].is_u64(), "{row}");
+    // one thread launches
+    assert!(recorded.iter().all(|row| row["threads"].as_f64().is_none_or(|threads| threads <= 1.0)), "{recorded:?}");
+    assert!(recorded.iter().any(|row| row["threads"] == 1.0), "{recorded:?}");
     // nobody asks NVML
     assert!(row.get("gpus").is_none(), "{row}");
     // the summary has the same rows; the recording may have taken one more

@@ -63,8 +63,12 @@ fn a_rank_that_skips_a_collective_is_named() {
         "{said}"
     );
     assert!(said.contains("4 MiB. Ranks 0,1,3 wait in it, the longest for "), "{said}");
-    assert!(said.contains(&format!("py-spy dump --pid {}", job.pid(2))), "{said}");
-    assert!(said.lines().count() <= 15 && said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    assert!(said.contains(&format!("`py-spy dump --pid {}`", job.pid(2))), "{said}");
+    // whole on a line of its own, to be copied
+    let ask = format!("    scorep-nccl ask {} --stacks --pid {} --host ", job.directory().display(), job.pid(2));
+    let (commands, sentences): (Vec<&str>, Vec<&str>) = said.lines().partition(|line| line.starts_with(&ask));
+    assert_eq!(commands.len(), 1, "{said}");
+    assert!(sentences.len() < 15 && sentences.iter().all(|line| line.chars().count() <= 80), "{said}");
     // the rank was late alone: it enters, and all finish
     job.each(|rank| if rank == 2 { enter("a", "ab", "AllReduce", 1 << 20) } else { String::new() });
     job.each(|_| "finish a".into());

@@ -18,6 +18,8 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 const WIDTH: usize = 80;
 /// Most causes, waits, processes and lines on what is unknown, unless everything is asked for.
 const MOST: usize = 3;
+/// Begin of a line that is a command, and stays one line.
+const ASK: &str = "    scorep-nccl ask ";
 
 /// Returns the answer. `everything`: all causes and communicators.
 pub(super) fn of(diagnosis: &Diagnosis, directory: &Path, after: f64, everything: bool) -> String {
@@ -35,6 +37,7 @@ pub(super) fn of(diagnosis: &Diagnosis, directory: &Path, after: f64, everything
         lines.extend(details(finding, most).into_iter().map(|line| format!("  {line}")));
         if place == 0 || everything {
             lines.push(format!("  Next: {}", next(&finding.cause, directory)));
+            lines.extend(ask(&finding.cause, directory));
         }
     }
     if let Some(more) = diagnosis.findings.len().checked_sub(most).filter(|&more| more > 0) {
@@ -56,7 +59,7 @@ pub(super) fn of(diagnosis: &Diagnosis, directory: &Path, after: f64, everything
     if everything {
         lines.extend(diagnosis.communicators.iter().map(state));
     }
-    lines.iter().map(|line| broken(line) + "\n").collect()
+    lines.iter().map(|line| if line.starts_with(ASK) { line.clone() } else { broken(line) } + "\n").collect()
 }
 
 /// Breaks a line between words; the rest is indented.
@@ -240,14 +243,14 @@ fn quoted(name: &str) -> String {
 
 /// Returns the next step for a person.
 fn next(cause: &RootCause, directory: &Path) -> String {
-    let look = |for_what: &str, process: Option<&DiagnosedProcess>| match process {
+    // `ask` prints the command below
+    let look = |for_what: &str| match awaited(cause) {
         Some(DiagnosedProcess { pid, host: Some(host), .. }) => {
             let host = quoted(host);
-            format!("see {for_what}: on {host}, `py-spy dump --pid {pid}` or `gdb -p {pid}`.")
+            format!("see {for_what}, from here, or on {host} by `py-spy dump --pid {pid}` or `gdb -p {pid}`:")
         }
-        _ => format!("see {for_what}: `py-spy dump --pid PID` or `gdb -p PID`."),
+        _ => format!("see {for_what}:"),
     };
-
     match cause {
         RootCause::Processes { condition, processes } => {
             let first = processes.first();
@@ -265,20 +268,40 @@ fn next(cause: &RootCause, directory: &Path) -> String {
                 _ => format!("is there room: `df {place}`; otherwise its library's warnings."),
             }
         }
-        RootCause::Desynchronised { variants, .. } => look("what the last one above does otherwise", odd(variants)),
+        RootCause::Desynchronised { .. } => look("what the last one above does otherwise"),
         RootCause::Crossed { .. } => "call the operations of these communicators in one order on all ranks.".into(),
-        RootCause::NotEntered { wait } => look("where it is", wait.lacking.first().map(|rank| &rank.process)),
-        RootCause::NotBegun { wait } => {
-            look("where it is, and its streams", wait.lacking.first().map(|rank| &rank.process))
-        }
+        RootCause::NotEntered { .. } => look("where it is"),
+        RootCause::NotBegun { .. } => look("where it is, and its streams"),
         RootCause::Unfinished { network, .. } => match network.first() {
             Some(_) => "check that link (`ibstat`, `ethtool -S`, the switch), and NCCL's log (NCCL_DEBUG=WARN).".into(),
             None => "`nvidia-smi` on each host (Xid, throttled GPUs), and NCCL's log (NCCL_DEBUG=WARN).".into(),
         },
-        RootCause::Calls { .. } => {
-            "it may connect to ranks that have not called: where are they? `py-spy dump`.".into()
-        }
+        RootCause::Calls { .. } => "it may connect to ranks that have not called. See where all are:".into(),
     }
+}
+
+/// Returns the first process that runs and that others wait for, or that has called otherwise than most.
+fn awaited(cause: &RootCause) -> Option<&DiagnosedProcess> {
+    match cause {
+        RootCause::Desynchronised { variants, .. } => odd(variants),
+        RootCause::NotEntered { wait } | RootCause::NotBegun { wait } => wait.lacking.first().map(|rank| &rank.process),
+        _ => None,
+    }
+}
+
+/// Returns the command that shows the stacks of the process that others wait for, or of all; `None` if no stack says more.
+fn ask(cause: &RootCause, directory: &Path) -> Option<String> {
+    let says_more = match cause {
+        RootCause::Desynchronised { .. } | RootCause::NotEntered { .. } | RootCause::NotBegun { .. } => true,
+        RootCause::Calls { .. } => true,
+        RootCause::Processes { .. } | RootCause::Crossed { .. } | RootCause::Unfinished { .. } => false,
+    };
+    let process = awaited(cause).map(|process| {
+        let host = process.host.as_deref().map(|host| format!(" --host {}", quoted(host)));
+        format!(" --pid {}{}", process.pid, host.unwrap_or_default())
+    });
+    let place = quoted(&directory.display().to_string());
+    says_more.then(|| format!("{ASK}{place} --stacks{}", process.unwrap_or_default()))
 }
 
 fn state(of: &CommunicatorState) -> String {

@@ -8,6 +8,9 @@ use std::cell::RefCell;
 
 /// Rows between two steps of the progress bar.
 const AT_A_TIME: u64 = 4096;
+/// Parts of a table that a damage costs.
+const OPERATIONS: &str = "its operations from there on";
+const CONDITIONS: &str = "its conditions";
 
 /// Tables whose rows are counted on a progress bar. A damaged table ends at its damage, so that one of a thousand does
 /// not cost the report of all others.
@@ -15,7 +18,8 @@ pub(super) struct CountedTables<'a> {
     tables: &'a dyn OperationTables,
     rows: u64,
     progress: RefCell<Progress>,
-    damaged: RefCell<Vec<Unreadable>>,
+    /// The first damage of each part of a table, and that part.
+    damaged: RefCell<Vec<(Unreadable, &'static str)>>,
 }
 
 impl<'a> CountedTables<'a> {
@@ -36,15 +40,22 @@ impl<'a> CountedTables<'a> {
 
     /// Returns the damaged tables so far.
     pub(super) fn damaged(&self) -> Vec<Unreadable> {
-        self.damaged.borrow().clone()
+        let with_fate = |(damage, lacks): &(Unreadable, &str)| Unreadable {
+            cause: format!("{}; {lacks} are not in the report", damage.cause),
+            ..damage.clone()
+        };
+        self.damaged.borrow().iter().map(with_fate).collect()
     }
 
-    /// Notes a damage, which each pass finds again.
-    fn note(&self, damage: Unreadable) {
+    /// Notes a damage, which each pass finds again, with the part of the table that the report lacks for it.
+    fn note(&self, damage: Unreadable, lacks: &'static str) {
         let mut damaged = self.damaged.borrow_mut();
-        if damaged.iter().all(|known| known.file != damage.file) {
-            let cause = format!("{}; its operations from there on are not in the report", damage.cause);
-            damaged.push(Unreadable { cause, ..damage });
+        // a file that cannot be opened has one cause for all of its parts
+        let is_known = |(known, of): &(Unreadable, &str)| {
+            known.file == damage.file && (*of == lacks || known.cause == damage.cause)
+        };
+        if !damaged.iter().any(is_known) {
+            damaged.push((damage, lacks));
         }
     }
 }
@@ -54,12 +65,12 @@ impl OperationTables for CountedTables<'_> {
         let rows = match self.tables.operations(process) {
             Ok(rows) => rows,
             Err(damage) => {
-                self.note(damage);
+                self.note(damage, OPERATIONS);
                 return Ok(Box::new(std::iter::empty()));
             }
         };
         let mut count = 0;
-        let rows = rows.map_while(|row| row.map_err(|damage| self.note(damage)).ok()).map(move |row| {
+        let rows = rows.map_while(|row| row.map_err(|damage| self.note(damage, OPERATIONS)).ok()).map(move |row| {
             count += 1;
             if count % AT_A_TIME == 0 {
                 self.progress.borrow_mut().add(AT_A_TIME);
@@ -71,7 +82,7 @@ impl OperationTables for CountedTables<'_> {
 
     fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
         // a damage costs the causes of this process alone
-        Ok(self.tables.conditions(process).map_err(|damage| self.note(damage)).unwrap_or_default())
+        Ok(self.tables.conditions(process).map_err(|damage| self.note(damage, CONDITIONS)).unwrap_or_default())
     }
 }
 
@@ -94,6 +105,16 @@ mod tests {
                 _ => Err(broken()),
             }
         }
+
+        fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
+            let broken =
+                |cause: &str| Unreadable { file: format!("table {process}"), place: None, cause: cause.into() };
+            match process {
+                0 => Err(broken("bent")),
+                1 => Ok(vec![]),
+                _ => Err(broken("torn")),
+            }
+        }
     }
 
     #[test]
@@ -103,8 +124,15 @@ mod tests {
             let count = |process| watched.operations(process).unwrap().map(Result::unwrap).count();
             assert_eq!([0, 1, 2].map(count), [2, 1, 0]);
         }
-        let texts: Vec<String> = watched.damaged().iter().map(ToString::to_string).collect();
+        let texts = || watched.damaged().iter().map(ToString::to_string).collect::<Vec<String>>();
         let fate = "torn; its operations from there on are not in the report";
-        assert_eq!(texts, [1, 2].map(|process| format!("table {process}, row 1: {fate}")));
+        let of_operations = [1, 2].map(|process| format!("table {process}, row 1: {fate}"));
+        assert_eq!(texts(), of_operations);
+        for _ in 0..2 {
+            (0..3).for_each(|process| assert!(watched.conditions(process).unwrap().is_empty()));
+        }
+        // that table 2 cannot be opened is said once
+        let of_conditions = "table 0: bent; its conditions are not in the report".to_owned();
+        assert_eq!(texts(), [&of_operations[..], &[of_conditions]].concat());
     }
 }

@@ -24,7 +24,7 @@ struct Job {
 type Set = fn(&mut About, i128) -> Option<()>;
 
 /// The numbers of the footer.
-const FOOTER: [(&str, Set); 18] = [
+const FOOTER: [(&str, Set); 19] = [
     ("process.rank", |it, to| put(&mut it.process.rank, to.try_into().ok().map(Some))),
     ("process.ranks", |it, to| put(&mut it.process.ranks, to.try_into().ok().map(Some))),
     ("process.real0", |it, to| put(&mut it.process.real0, to.try_into().ok())),
@@ -41,6 +41,7 @@ const FOOTER: [(&str, Set); 18] = [
     ("conditions.until", |it, to| put(&mut it.conditions[0].until, to.try_into().ok())),
     ("conditions.length_us", |it, to| put(&mut it.conditions[0].length_us, to.try_into().ok())),
     ("conditions.waiting_us", |it, to| put(&mut it.conditions[0].host.waiting_us, to.try_into().ok().map(Some))),
+    ("conditions.threads", |it, to| put(&mut it.conditions[0].host.threads, Some(Some(to as f64)))),
     ("conditions.processors", |it, to| put(&mut it.conditions[0].host.processors, to.try_into().ok().map(Some))),
     ("conditions.mhz", |it, to| put(&mut it.conditions[0].host.mhz, Some(Some(to as f64)))),
 ];

@@ -110,6 +110,8 @@ fn is_of_its_own(name: &str) -> bool {
         of_operations.iter().filter_map(|start| name.strip_prefix(start)).any(|what| of_sends.contains(&what));
     is_of_sends
         || ["nccl_profiler_rank_rate", "nccl_profiler_rank_latency", "nccl_profiler_transfer_latency"].contains(&name)
+        // of ranks of which something is known: launches.rs
+        || ["nccl_profiler_collective_launches", "nccl_profiler_collective_queued_time"].contains(&name)
         // of the operations that the GPU has timed alone: panels.rs, where it has timed all
         || name == "nccl_profiler_collective_bus_bytes"
 }

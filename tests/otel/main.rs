@@ -32,6 +32,8 @@ mod http;
 #[cfg(feature = "otel")]
 mod job;
 #[cfg(feature = "otel")]
+mod launches;
+#[cfg(feature = "otel")]
 mod network;
 #[cfg(feature = "otel")]
 mod outages;

@@ -7,6 +7,7 @@
 use crate::base::unseen::Unseen;
 use crate::base::{birth, own_thread, system_file};
 use crate::collect::pulse;
+use crate::conditions::absence;
 use std::ffi::CString;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -25,9 +26,11 @@ struct Collector {
     unseen: Unseen,
 }
 
-/// Notes that the calling thread is the collector's.
+/// Notes that the calling thread is the collector's, for those who look whether it stands still or was not run.
 pub(crate) fn is_here() {
-    let stat = CString::new(format!("/proc/self/task/{}/stat", own_thread::number())).unwrap_or_default();
+    let number = own_thread::number();
+    absence::is_of(u32::try_from(number).unwrap_or(0));
+    let stat = CString::new(format!("/proc/self/task/{number}/stat")).unwrap_or_default();
     let _ = COLLECTOR.set(Collector { stat, unseen: Unseen::look_up() });
 }
 

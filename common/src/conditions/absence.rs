@@ -4,7 +4,6 @@
 //! virtual machine that is held) ends its sleep late. So does a lack of processors; the time for which the collector was
 //! ready and had none is known from the system and taken off ([`super`]).
 
-use crate::base::own_thread;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -15,9 +14,9 @@ static SUM: AtomicU64 = AtomicU64::new(0);
 /// The system's number of the collector's thread; 0 before it runs.
 static COLLECTOR: AtomicU32 = AtomicU32::new(0);
 
-/// Notes that the calling thread is the collector's.
-pub(crate) fn is_here() {
-    COLLECTOR.store(u32::try_from(own_thread::number()).unwrap_or(0), Ordering::Relaxed);
+/// Notes which thread is the collector's.
+pub(crate) fn is_of(collector: u32) {
+    COLLECTOR.store(collector, Ordering::Relaxed);
 }
 
 /// Returns the system's number of the collector's thread.

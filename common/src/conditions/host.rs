@@ -2,7 +2,7 @@
 
 use super::cgroup::Cgroups;
 use super::row::HostCondition;
-use super::threads::{self, ThreadTimes, ThreadsByKind};
+use super::threads::{self, GrownTimes, ThreadsByKind};
 use super::{absence, near};
 use crate::base::birth;
 use crate::base::system_file::{path, read};
@@ -64,19 +64,20 @@ impl Host {
         }
     }
 
-    /// Returns the conditions between two readings, the later of which is made now.
-    pub(super) fn between(&mut self, before: &HostCounts, now: &HostCounts) -> HostCondition {
+    /// Returns the conditions between two readings, so many microseconds apart, the later of which is made now.
+    pub(super) fn between(&mut self, before: &HostCounts, now: &HostCounts, length_us: u64) -> HostCondition {
         let grown = |of: fn(&HostCounts) -> Option<u64>| Some(of(now)?.saturating_sub(of(before)?));
-        let [launching, nccl]: [Option<ThreadTimes>; 2] =
-            std::array::from_fn(|kind| threads::grown(&before.threads[kind], &now.threads[kind]));
+        let [launching, nccl]: [Option<GrownTimes>; 2] =
+            std::array::from_fn(|kind| threads::grown(&before.threads[kind], &now.threads[kind], length_us));
         let usage = |place: usize| Some(now.usage?[place].saturating_sub(before.usage?[place]));
         let launching_threads: Vec<u32> = now.threads[0].keys().copied().collect();
         let allowed = launching_threads.iter().filter_map(|&thread| threads::processors(thread)).min_by_key(Vec::len);
         HostCondition {
-            running_us: launching.map(|times| times.running),
-            waiting_us: launching.map(|times| times.waiting),
-            nccl_running_us: nccl.map(|times| times.running),
-            nccl_waiting_us: nccl.map(|times| times.waiting),
+            running_us: launching.map(|times| times.sum.running),
+            waiting_us: launching.map(|times| times.sum.waiting),
+            threads: launching.map(|times| times.active.into()),
+            nccl_running_us: nccl.map(|times| times.sum.running),
+            nccl_waiting_us: nccl.map(|times| times.sum.waiting),
             // the collector was late, and neither for want of a processor, nor for a limit, nor for memory
             stopped_us: grown(|it| it.collector_waited)
                 .map(|waited| now.absent.saturating_sub(before.absent).saturating_sub(waited))
@@ -161,8 +162,8 @@ mod tests {
     fn a_process_without_launches_has_no_times_of_threads() {
         let mut host = Host::find();
         let before = host.counts();
-        let row = host.between(&before, &host.counts());
-        assert_eq!([row.running_us, row.waiting_us], [None; 2]);
+        let row = host.between(&before, &host.counts(), 1_000);
+        assert_eq!(([row.running_us, row.waiting_us], row.threads), ([None; 2], None));
         assert!(row.minor_faults.is_some() && row.runnable.is_some_and(|tasks| tasks >= 1.0), "{row:?}");
     }
 }

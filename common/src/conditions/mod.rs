@@ -15,7 +15,7 @@ mod row;
 mod series;
 mod threads;
 
-use crate::base::{lock, log, own_thread, pause, shortage, system_file};
+use crate::base::{lock, log, notes, own_thread, pause, shortage, system_file};
 use crate::clock::monotonic;
 use crate::config::{ConditionChoice, Settings};
 use crate::origin;
@@ -36,6 +36,8 @@ const THRIFT: u32 = 1000;
 const OF_SUMMARY: usize = 64;
 /// Most rows that wait for the recording's next part.
 const OF_RECORDING: usize = 4096;
+
+const FAULT: &str = "a fault in the reading of the process' conditions was stopped; they are not read from there on";
 
 /// The rows since the process began.
 static ALL: Mutex<ConditionSeries> = Mutex::new(ConditionSeries::new());
@@ -62,13 +64,17 @@ pub(crate) fn begin(settings: &Settings) {
         return;
     }
     IS_RECORDED.store(settings.record.is_some(), Ordering::Relaxed);
-    let guarded = || {
-        if catch_unwind(AssertUnwindSafe(watch)).is_err() {
-            log::warn("a fault in the reading of the process' conditions was stopped; they are not read from here on");
-        }
-    };
-    if let Err(error) = own_thread::spawn("scorep-nccl-con", guarded) {
-        log::warn(&format!("no thread for the process' conditions ({error}): late ranks have no causes"));
+    if let Err(error) = own_thread::spawn("scorep-nccl-con", || guarded(watch)) {
+        let line = format!("no thread for the process' conditions ({error}): late ranks have no causes");
+        log::warn(&line);
+        notes::add(line);
+    }
+}
+
+/// Runs the thread's work. A fault is said in the summary alone: the thread has no standard error of its own.
+fn guarded(work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        notes::add(FAULT.into());
     }
 }
 
@@ -96,12 +102,9 @@ fn watch() {
         }
         let begun = processor_time();
         let (counts, until) = (host.counts(), monotonic());
-        let row = ConditionRow {
-            until,
-            length_us: until.saturating_sub(since) / 1000,
-            host: host.between(&before, &counts),
-            gpus: gpus::take(),
-        };
+        let length_us = until.saturating_sub(since) / 1000;
+        let row =
+            ConditionRow { until, length_us, host: host.between(&before, &counts, length_us), gpus: gpus::take() };
         (before, since) = (counts, until);
         if let Some(mut all) = lock::hold(&ALL) {
             all.add(&row, OF_SUMMARY);
@@ -112,5 +115,18 @@ fn watch() {
             new.add(&row, OF_RECORDING);
         }
         period = PERIOD.max(processor_time().saturating_sub(begun).saturating_mul(THRIFT));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_said_in_the_summary() {
+        guarded(|| ());
+        assert_eq!(notes::all(), Vec::<String>::new());
+        guarded(|| panic!("a fault"));
+        assert_eq!(notes::all(), [FAULT]);
     }
 }

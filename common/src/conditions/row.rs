@@ -34,6 +34,9 @@ pub struct HostCondition {
     /// Launching threads that were ready and had no processor (schedstat).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_us: Option<u64>,
+    /// Launching threads that ran or were ready for at least 1 % of the time, mean over the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<f64>,
     /// NCCL's threads that called the plugin, on a processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nccl_running_us: Option<u64>,
@@ -119,6 +122,7 @@ impl HostCondition {
         Self {
             running_us: sum(|it| it.running_us),
             waiting_us: sum(|it| it.waiting_us),
+            threads: mean(|it| it.threads),
             nccl_running_us: sum(|it| it.nccl_running_us),
             nccl_waiting_us: sum(|it| it.nccl_waiting_us),
             stopped_us: sum(|it| it.stopped_us),

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 /// Most threads of each kind that are looked at.
 const MOST: usize = 16;
+/// Share of the time from which on a thread counts as one that runs or is ready: one that only slept takes no turns.
+const ACTIVE: f64 = 0.01;
 
 /// What the system has counted of a thread since it began, nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,15 +48,31 @@ fn of_schedstat(text: &str) -> Option<ThreadTimes> {
     (running > 0 || waiting > 0).then_some(ThreadTimes { running, waiting })
 }
 
-/// Returns by how much the times of threads have grown that were there at both looks, summed, microseconds; `None` if there
-/// was no such thread.
-pub(super) fn grown(before: &BTreeMap<u32, ThreadTimes>, now: &BTreeMap<u32, ThreadTimes>) -> Option<ThreadTimes> {
+/// By how much the times of some threads have grown between two looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct GrownTimes {
+    /// Summed over the threads, microseconds.
+    pub(super) sum: ThreadTimes,
+    /// Threads that ran or were ready for at least [`ACTIVE`] of the time between the looks.
+    pub(super) active: u32,
+}
+
+/// Returns by how much the times of threads have grown that were there at both looks, so many microseconds apart; `None`
+/// if there was no such thread.
+pub(super) fn grown(
+    before: &BTreeMap<u32, ThreadTimes>,
+    now: &BTreeMap<u32, ThreadTimes>,
+    length_us: u64,
+) -> Option<GrownTimes> {
     let both = now.iter().filter_map(|(thread, now)| Some((before.get(thread)?, now)));
-    both.fold(None, |sum: Option<ThreadTimes>, (before, now)| {
-        let sum = sum.unwrap_or_default();
-        Some(ThreadTimes {
-            running: sum.running + now.running.saturating_sub(before.running) / 1000,
-            waiting: sum.waiting + now.waiting.saturating_sub(before.waiting) / 1000,
+    both.fold(None, |grown: Option<GrownTimes>, (before, now)| {
+        let GrownTimes { sum, active } = grown.unwrap_or_default();
+        let running = now.running.saturating_sub(before.running) / 1000;
+        let waiting = now.waiting.saturating_sub(before.waiting) / 1000;
+        let is_active = running.saturating_add(waiting) as f64 >= length_us as f64 * ACTIVE;
+        Some(GrownTimes {
+            sum: ThreadTimes { running: sum.running + running, waiting: sum.waiting + waiting },
+            active: active + u32::from(is_active),
         })
     })
 }
@@ -87,8 +105,13 @@ mod tests {
         let times = |running, waiting| ThreadTimes { running, waiting };
         let before = BTreeMap::from([(1, times(5_000, 7_000)), (2, times(0, 0))]);
         let now = BTreeMap::from([(1, times(8_000, 9_000)), (3, times(1 << 40, 0))]);
-        assert_eq!(grown(&before, &now), Some(times(3, 2)));
-        assert_eq!(grown(&BTreeMap::new(), &now), None);
+        // the second thread is gone, the third one new
+        assert_eq!(grown(&before, &now, 500), Some(GrownTimes { sum: times(3, 2), active: 1 }));
+        assert_eq!(grown(&BTreeMap::new(), &now, 500), None);
+        // of three, one has slept for 99 % of the time and more
+        let before = BTreeMap::from([(1, times(0, 0)), (2, times(0, 0)), (3, times(0, 0))]);
+        let now = BTreeMap::from([(1, times(5_000, 5_000)), (2, times(9_000, 0)), (3, times(10_000, 0))]);
+        assert_eq!(grown(&before, &now, 1_000), Some(GrownTimes { sum: times(24, 5), active: 2 }));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::event::name::NcclName;
 use crate::figures::board;
 use crate::figures::metric::{self, Fixed};
 use crate::figures::snapshot::{PairTransfers, ProcessSums};
+use crate::figures::timeline::LaunchCounts;
 use crate::nvlink;
 use crate::operation::{TimeSource, bus_bytes};
 use crate::sums::histograms::Buckets;
@@ -31,6 +32,7 @@ pub(crate) fn families(
     let view = FamilyView { sums, of_process: of_process(identity) };
     let mut made = view.operations();
     made.extend(view.bus());
+    made.extend(view.launches());
     made.extend(view.pairs(peers));
     made.extend(view.channels(peers));
     made.extend(
@@ -221,6 +223,34 @@ impl FamilyView<'_> {
         vec![bytes, time]
     }
 
+    /// Makes the families of collectives that waited for their launch by the host, or for their GPU.
+    fn launches(&self) -> Vec<Family> {
+        let mut sums: BTreeMap<CommunicatorRank, LaunchCounts> = BTreeMap::new();
+        for (rank, counts) in &self.sums.launches {
+            sums.entry(*rank).or_default().merge(counts);
+        }
+        let mut launches = family(
+            "nccl_profiler_collective_launches",
+            "count",
+            "Collectives looked at, by what they waited for: their launch by the host, or their GPU",
+        );
+        let mut queued = family(
+            "nccl_profiler_collective_queued_time",
+            "us",
+            "Times from launch to begin of the collectives looked at that waited for their GPU",
+        );
+        for (rank, LaunchCounts { host_later, gpu_later, queued: nanoseconds }) in sums {
+            let of_rank = [("comm_type", "COLLECTIVE".into()), ("rank", rank.rank.to_string())];
+            let labels = self.labels(rank.comm, of_rank);
+            for (later, count) in [("host", host_later), ("gpu", gpu_later)] {
+                let labels = labels.iter().cloned().chain([("later", later.to_owned())]).collect();
+                launches.points.push(LabelledPoint { labels, value: Value::Sum(count) });
+            }
+            queued.points.push(LabelledPoint { labels, value: Value::Sum(nanoseconds / 1000) });
+        }
+        vec![launches, queued]
+    }
+
     fn of_transfers(&self, rank: CommunicatorRank, peer: Option<i32>, channel: Option<u8>) -> Labels {
         let peer = peer.map_or_else(|| "other".into(), |peer| peer.to_string());
         let others = [("source_rank", rank.rank.to_string()), ("dest_rank", peer)];
@@ -283,5 +313,13 @@ impl PairTransfers {
     fn merge(&mut self, other: &Self) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         crate::sums::histograms::merge(&mut self.windows, &other.windows, crate::sums::histograms::OfWindows::merge);
+    }
+}
+
+impl LaunchCounts {
+    fn merge(&mut self, other: &Self) {
+        self.host_later = self.host_later.saturating_add(other.host_later);
+        self.gpu_later = self.gpu_later.saturating_add(other.gpu_later);
+        self.queued = self.queued.saturating_add(other.queued);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
+use crate::figures::timeline::LaunchCounts;
 use crate::sums::histograms::IfHistograms;
 use crate::sums::histograms::OfWindows;
 use crate::sums::run_sums::{ChannelSum, CommunicatorRank, OTHERS, OperationKey, OperationSum, OverNvlink};
@@ -21,6 +22,8 @@ pub(crate) struct ProcessSums {
     pub channels: Vec<((CommunicatorRank, i32, u8), ChannelSum)>,
     /// Bytes that operations should have moved over NVLink.
     pub moved: OverNvlink,
+    /// Whether the host or the GPU was later, by rank.
+    pub launches: Vec<(CommunicatorRank, LaunchCounts)>,
 }
 
 /// Transfers of a pair of ranks.
@@ -33,7 +36,9 @@ pub(crate) struct PairTransfers {
 }
 
 impl ProcessSums {
-    pub(crate) fn of(figures: &Figures, introductions: &Introductions) -> Self {
+    pub(crate) fn of(figures: &mut Figures, introductions: &Introductions) -> Self {
+        let scale = figures.nanoseconds_per_tick;
+        let launches = figures.timeline.as_mut().map(|timeline| timeline.launch_counts(scale)).unwrap_or_default();
         let totals = &figures.totals;
         let of = |rank| if totals.has_sums_of_its_own(rank) { rank } else { CommunicatorRank { comm: OTHERS, ..rank } };
         Self {
@@ -56,6 +61,7 @@ impl ProcessSums {
                 .map(|(&(rank, peer, channel), sum)| ((of(rank), peer, channel), sum.clone()))
                 .collect(),
             moved: totals.moved.clone().unwrap_or_default(),
+            launches: launches.into_iter().map(|(rank, counts)| (of(rank), counts)).collect(),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The conditions of the processes, by GPU and over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Whether `rows` are over the steps behind the warm-up; else over the whole recording.
+    /// Whether `rows` are over the steps behind the warm-up; else over all the time that they are known of.
     pub of_steps: bool,
     /// Processes that have conditions.
     pub processes: u64,
@@ -21,7 +21,7 @@ impl Conditions {
 }
 
 /// The conditions of a GPU's process and of the GPU. Shares are of the time, 0 to 1. Those of launching threads are
-/// summed over them, so two threads that wait all the time have 2. A figure that is not known is absent. Processes of a
+/// means of the threads that ran or were ready. A figure that is not known is absent. Processes of a
 /// machine share its processors and some GPUs: none of these figures says who had them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -32,7 +32,7 @@ pub struct ProcessConditions {
     pub running: Option<f64>,
     /// Launching threads that were ready and had no processor.
     pub waiting: Option<f64>,
-    /// No launching thread ran or waited for a processor. The true share may be larger if there are several threads.
+    /// Launching threads that neither ran nor waited for a processor.
     pub blocked: Option<f64>,
     /// The process was not run at all.
     pub stopped: Option<f64>,

@@ -105,7 +105,6 @@ impl Collector {
 
     fn run(mut self) {
         standstill::is_here();
-        absence::is_here();
         let mut idle = 0;
         let mut callbacks = 0;
         let mut begun = Instant::now();
@@ -208,7 +207,8 @@ impl Collector {
             Question::Status { answer } => answer.give(self.status()),
             #[cfg(feature = "otel")]
             Question::Sums { answer } => {
-                answer.give(crate::figures::snapshot::ProcessSums::of(&self.figures, &self.introductions));
+                self.communicators.values().for_each(|communicator| communicator.give_track(&mut self.figures));
+                answer.give(crate::figures::snapshot::ProcessSums::of(&mut self.figures, &self.introductions));
             }
             Question::Timeline { answer } => {
                 let scale = self.figures.nanoseconds_per_tick;

@@ -8,6 +8,8 @@ mod gpus;
 mod history;
 mod in_turn;
 mod kernel_begin;
+#[cfg(feature = "otel")]
+mod launch_counts;
 mod launches;
 mod left_out;
 mod sample;
@@ -29,6 +31,8 @@ use std::collections::BTreeMap;
 
 pub use entry::{NO_ROOT, TimelineEntry};
 pub use history::{History, RankHistory};
+#[cfg(feature = "otel")]
+pub(crate) use launch_counts::LaunchCounts;
 pub(crate) use launches::RankLaunches;
 pub use settled::{Begin, Head, Settled};
 pub use spool::spool_into;
@@ -93,6 +97,9 @@ pub struct Timeline {
     is_whole: bool,
     /// Collectives for the process' summary, if it has a file.
     sample: Option<TimelineSample>,
+    /// Launches for exporters by place of the rank, if there is an exporter.
+    #[cfg(feature = "otel")]
+    launch_counts: Option<Vec<launch_counts::RankLaunchCounts>>,
 }
 
 impl Timeline {
@@ -105,7 +112,10 @@ impl Timeline {
     pub(crate) fn wanted(settings: &Settings) -> Option<Self> {
         let sample = settings.summary.as_ref().and_then(|_| TimelineSample::of_bytes(settings.summary_arrivals()));
         let timeline = if is_wanted() { Self::new(settings.lane_bytes).spooled() } else { Self::default() };
-        (timeline.is_whole || sample.is_some()).then_some(Self { sample, ..timeline })
+        let timeline = Self { sample, ..timeline };
+        #[cfg(feature = "otel")]
+        let timeline = timeline.with_launch_counts(settings);
+        (timeline.is_whole || timeline.sample.is_some() || timeline.counts_launches()).then_some(timeline)
     }
 
     /// Has operations leave memory for a file, if a replay has asked for it ([`spool_into`]).
@@ -113,7 +123,16 @@ impl Timeline {
         Self { spool: Spool::wanted(), ..self }
     }
 
-    /// Takes everything, except for the sample and its ranks: a summary that is written later has them again.
+    /// Returns whether launches are counted for exporters.
+    fn counts_launches(&self) -> bool {
+        #[cfg(feature = "otel")]
+        return self.launch_counts.is_some();
+        #[cfg(not(feature = "otel"))]
+        false
+    }
+
+    /// Takes everything, except for the sample, the launches for exporters and their ranks: a summary or an export that
+    /// comes later has them again.
     #[must_use]
     pub fn take(&mut self) -> Self {
         let left = Self {
@@ -121,6 +140,8 @@ impl Timeline {
             places: self.places.clone(),
             nanoseconds_per_tick: self.nanoseconds_per_tick,
             sample: self.sample.take(),
+            #[cfg(feature = "otel")]
+            launch_counts: self.launch_counts.take(),
             ..Self::default()
         };
         std::mem::replace(self, left)
@@ -159,7 +180,8 @@ impl Timeline {
                 self.collectives_left_out.add(place, operation);
             }
         }
-        let Some(place) = place.filter(|_| has_room || wants_sample) else { return };
+        let may_count = alone && timing.source().is_gpu() && operation.is_collective() && self.counts_launches();
+        let Some(place) = place.filter(|_| has_room || wants_sample || may_count) else { return };
         let source = timing.source();
         let (start, stop, launched) = match timing {
             Timing::Stamps { start, stop } => (start, stop, operation.launched()),
@@ -187,6 +209,8 @@ impl Timeline {
         if let (Some(sample), Some(line), true) = (&mut self.sample, self.ranks.get(usize::from(place)), wants_sample) {
             sample.add(line.rank, entry);
         }
+        #[cfg(feature = "otel")]
+        self.count_launch(entry);
         if !has_room {
             return;
         }

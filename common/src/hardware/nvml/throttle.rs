@@ -63,12 +63,6 @@ impl ThrottleReason {
             Self::DisplayClocks => "display clocks",
         }
     }
-
-    /// Returns whether it slows a GPU that has work down against the will of whoever runs it: neither idleness nor
-    /// clocks that somebody has set.
-    pub fn is_slowdown(self) -> bool {
-        !matches!(self, Self::Idle | Self::ApplicationsClocks | Self::DisplayClocks)
-    }
 }
 
 /// Nanoseconds since the driver was loaded for which a reason has held a GPU's clocks down, each where NVML counts it.
@@ -137,9 +131,6 @@ mod tests {
         assert_eq!(words(0x48), ["HW slowdown", "HW thermal"]);
         assert_eq!(words(0x4 | 1 << 40), ["power cap"]);
         assert_eq!(words(0), Vec::<&str>::new());
-        let slow: u64 =
-            ThrottleReason::ALL.into_iter().filter(|reason| reason.is_slowdown()).map(|one| one as u64).sum();
-        assert_eq!(slow, 0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80);
     }
 
     /// Headers of CUDA 12.8 (570), 12.9 (575), 13.0 (580), 13.1 (590).

@@ -58,7 +58,7 @@ pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, st
         let own_value = value(own)?;
         let [usual, range] = usual(peers, value, sign)?;
         let is_outside = sign * (own_value - usual) > OUTSIDE * range.max(usual.abs() * ALIKE);
-        let waits_more = beyond(own, peers, |it| it.waiting);
+        let waits_more = beyond(own, peers, |it| it.waiting).map(|more| more * own.turns());
         let effect = match kind {
             CauseKind::Memory => (own_value - usual) * step_us / 1e6 * FAULT_US,
             // fewer processors cost as long as the threads wait longer for one
@@ -68,6 +68,7 @@ pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, st
             // a processor whose thread sleeps lowers its clock
             CauseKind::HostClock if beyond(own, peers, Profile::blocked).is_some_and(|more| more > HELD) => 0.0,
             CauseKind::HostClock | CauseKind::GpuClock => straggler.own_us * (1.0 - own_value / usual),
+            CauseKind::Processor | CauseKind::Blocked => (own_value - usual) * own.turns() * step_us,
             _ => (own_value - usual) * step_us,
         };
         let kind = if kind == CauseKind::GpuClock { reason(own, peers) } else { kind };
@@ -142,7 +143,11 @@ pub(super) fn cause_of_pause(then: &Profile, usual: &Profile, excess_us: f64) ->
     let of_pauses =
         [CauseKind::Stopped, CauseKind::Throttled, CauseKind::Memory, CauseKind::Stolen, CauseKind::Processor];
     let explains = |it: &&Compared| {
-        let a_microsecond = if it.kind == CauseKind::Memory { FAULT_US / 1e6 } else { 1.0 };
+        let a_microsecond = match it.kind {
+            CauseKind::Memory => FAULT_US / 1e6,
+            CauseKind::Processor => then.turns(),
+            _ => 1.0,
+        };
         let more = (it.value)(then).zip((it.value)(usual)).map(|(then, usual)| then - usual);
         let is_twice = more.zip((it.value)(usual)).is_some_and(|(more, usual)| more >= usual);
         let is_close = then.length_us <= MOST_LENGTH * excess_us;

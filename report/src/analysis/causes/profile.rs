@@ -7,10 +7,12 @@ use crate::analysis::conditions::{Means, blocked};
 pub(super) struct Profile {
     /// The time, microseconds.
     pub(super) length_us: f64,
-    /// Launching threads on a processor, summed over them.
+    /// Launching threads on a processor, mean of them.
     pub(super) running: Option<f64>,
-    /// Launching threads that wait for one, summed over them.
+    /// Launching threads that wait for one, mean of them.
     pub(super) waiting: Option<f64>,
+    /// Number of these threads, mean over the time.
+    pub(super) threads: Option<f64>,
     pub(super) stopped: Option<f64>,
     pub(super) throttled: Option<f64>,
     pub(super) stolen: Option<f64>,
@@ -31,8 +33,9 @@ impl Profile {
     pub(super) fn of(means: &Means<'_>) -> Option<Self> {
         Some(Self {
             length_us: means.length_us()?,
-            running: means.share(|it| it.running_us),
-            waiting: means.share(|it| it.waiting_us),
+            running: means.share_of_thread(|it| it.running_us),
+            waiting: means.share_of_thread(|it| it.waiting_us),
+            threads: means.mean(|it| it.threads),
             stopped: means.share(|it| it.stopped_us),
             throttled: means.share(|it| it.throttled_us),
             stolen: means.share(|it| it.steal_us),
@@ -56,6 +59,7 @@ impl Profile {
             length_us: mean(|it| Some(it.length_us))?,
             running: mean(|it| it.running),
             waiting: mean(|it| it.waiting),
+            threads: mean(|it| it.threads),
             stopped: mean(|it| it.stopped),
             throttled: mean(|it| it.throttled),
             stolen: mean(|it| it.stolen),
@@ -69,7 +73,16 @@ impl Profile {
         })
     }
 
-    /// Returns the share of the time in which no launching thread ran or waited for a processor.
+    /// Returns how often a share of each launching thread counts for the rank. Threads that may have taken turns add up,
+    /// and those that ran or were ready at once for certain do not: all together have no more than the whole time.
+    pub(super) fn turns(&self) -> f64 {
+        let threads = self.threads.unwrap_or(1.0).max(1.0);
+        let ready = threads * (self.running.unwrap_or(0.0) + self.waiting.unwrap_or(0.0));
+        // rows without a number of threads have sums
+        if self.threads.is_some() { threads / ready.clamp(1.0, threads) } else { 1.0 }
+    }
+
+    /// Returns the share of the time in which a launching thread neither ran nor waited for a processor.
     pub(super) fn blocked(&self) -> Option<f64> {
         blocked(self.running, self.waiting, self.stopped)
     }

@@ -77,6 +77,30 @@ fn each_condition_of_a_host_is_named() {
     assert_eq!(host(|it| it.running_us = Some(650_000)), [CauseKind::Blocked]);
 }
 
+/// The same extra wait of a step: of one thread, of one of two that take turns, and of two that wait at once.
+#[test]
+fn several_launching_threads_count_as_they_cost() {
+    let waits = |threads: Option<f64>, running, waiting| {
+        let host = HostCondition { threads, running_us: Some(running), waiting_us: Some(waiting), ..usual(0).0 };
+        profile((host, usual(0).1))
+    };
+    let effect = |peers: Profile, own: Profile| {
+        let straggler = Straggler { own_us: 8_000.0, excess_us: 2_000.0, ..Straggler::default() };
+        let found = causes(&own, &[peers; 3], &straggler, STEP_US);
+        let seen = found.iter().find(|it| it.kind == CauseKind::Processor).map(|it| (it.effect_us / 10.0).round());
+        (seen, own.waiting.map(|share| (share * 1e3).round()))
+    };
+    let alone = effect(waits(Some(1.0), 800_000, 0), waits(Some(1.0), 700_000, 100_000));
+    assert_eq!(alone, (Some(STEP_US / 100.0), Some(100.0)));
+    let in_turns = effect(waits(Some(2.0), 800_000, 0), waits(Some(2.0), 700_000, 100_000));
+    assert_eq!(in_turns, (Some(STEP_US / 100.0), Some(50.0)));
+    let at_once = effect(waits(Some(2.0), 2_000_000, 0), waits(Some(2.0), 1_800_000, 200_000));
+    assert_eq!(at_once, (Some(STEP_US / 100.0), Some(100.0)));
+    // rows of an earlier version
+    let sums = effect(waits(None, 800_000, 0), waits(None, 700_000, 100_000));
+    assert_eq!(sums, (Some(STEP_US / 100.0), Some(100.0)));
+}
+
 #[test]
 fn no_cause_is_named_without_a_difference_that_explains_something() {
     assert_eq!(host(|_| {}), []);

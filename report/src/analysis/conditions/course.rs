@@ -1,6 +1,6 @@
 //! The course of conditions over the recording, in bins of equal length.
 
-use super::means::gpu_of;
+use super::means::{gpu_of, share_of_thread};
 use super::{PlacedRow, ProcessRows};
 use crate::answer::ConditionMap;
 use common::conditions::{ConditionRow, GpuRow};
@@ -44,7 +44,7 @@ impl Course {
         let gpus_in_row = gpus.div_ceil(ROWS).max(1);
         let followed =
             |value, shown| Followed { value, shown, rows: vec![vec![None; bins]; gpus.div_ceil(gpus_in_row)] };
-        let waiting = |row: &ConditionRow, _: Option<&GpuRow>| ratio(row.host.waiting_us? as f64, row.length_us as f64);
+        let waiting = |row: &ConditionRow, _: Option<&GpuRow>| share_of_thread(row, |it| it.waiting_us);
         Self {
             begin,
             bin,

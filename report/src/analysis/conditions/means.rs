@@ -26,6 +26,12 @@ impl<'a> Means<'a> {
         self.mean_of(|row| Some(of(&row.host)? as f64 / row.length_us.max(1) as f64))
     }
 
+    /// Returns the share of the time that a figure of microseconds has, which is summed over launching threads: the mean of
+    /// those that ran or were ready. Rows of earlier versions do not say how many these were: they count as one.
+    pub fn share_of_thread(&self, of: fn(&HostCondition) -> Option<u64>) -> Option<f64> {
+        self.mean_of(|row| share_of_thread(row, of))
+    }
+
     /// Returns how often something happens, a second.
     pub fn rate(&self, of: fn(&HostCondition) -> Option<u64>) -> Option<f64> {
         self.share(of).map(|a_microsecond| a_microsecond * 1e6)
@@ -58,9 +64,14 @@ impl<'a> Means<'a> {
     }
 }
 
-/// Returns the share of the time in which no launching thread ran or waited for a processor, from the shares of those
-/// that did and of the time in which the process was stopped. Threads that ran or waited together count as one after the
-/// other, so the true share may be larger.
+/// Returns a row's share of [`Means::share_of_thread`].
+pub(super) fn share_of_thread(row: &ConditionRow, of: fn(&HostCondition) -> Option<u64>) -> Option<f64> {
+    let threads = row.host.threads.unwrap_or(1.0).max(1.0);
+    Some(of(&row.host)? as f64 / row.length_us.max(1) as f64 / threads)
+}
+
+/// Returns the share of the time in which a launching thread neither ran nor waited for a processor, from the shares in
+/// which it did and in which the process was stopped.
 pub fn blocked(running: Option<f64>, waiting: Option<f64>, stopped: Option<f64>) -> Option<f64> {
     Some((1.0 - running? - waiting? - stopped.unwrap_or(0.0)).clamp(0.0, 1.0))
 }

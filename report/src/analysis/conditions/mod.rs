@@ -17,7 +17,7 @@ use crate::job::{Job, OperationTables};
 use crate::stream::CommonClock;
 use common::conditions::ConditionRow;
 pub use means::{Means, blocked};
-pub use overview::Overview;
+pub use overview::{Overview, of_process};
 
 /// Conditions of a process in an interval on the common clock.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +95,7 @@ pub fn each_process(
     let mut gpus = vec![0; job.processes.len()];
     job.gpus.iter().for_each(|gpu| gpus.get_mut(gpu.process).into_iter().for_each(|gpus| *gpus += 1));
     for (process, gpus) in gpus.into_iter().enumerate() {
-        // a report without them is better than none
+        // a report without them is better than none; the program that gives the tables names the damage
         let rows = table.conditions(process).unwrap_or_default();
         if !rows.is_empty() {
             take(process, &ProcessRows::of(rows, gpus, |own| clocks.time(process, own)));

@@ -5,6 +5,15 @@ use super::course::Course;
 use super::means::{Means, blocked};
 use crate::answer::{Conditions, Part, ProcessConditions};
 use crate::job::Job;
+use common::conditions::ConditionRow;
+
+/// Returns the figures of a process over all of its rows, as it says them itself; absent without rows. Those of GPUs are
+/// known if it has one.
+pub fn of_process(rows: Vec<ConditionRow>, gpus: usize) -> Option<ProcessConditions> {
+    // means take no place on a clock
+    let rows = ProcessRows::of(rows, gpus, |_| 0);
+    Some(summed(&rows.all(0))).filter(|it| it.length_us.is_some())
+}
 
 /// What is known so far.
 #[derive(Debug)]
@@ -61,8 +70,8 @@ impl Overview {
 /// Returns the figures over some rows.
 fn summed(means: &Means<'_>) -> ProcessConditions {
     let Some(length_us) = means.length_us() else { return ProcessConditions::default() };
-    let running = means.share(|it| it.running_us);
-    let waiting = means.share(|it| it.waiting_us);
+    let running = means.share_of_thread(|it| it.running_us);
+    let waiting = means.share_of_thread(|it| it.waiting_us);
     let stopped = means.share(|it| it.stopped_us);
     ProcessConditions {
         length_us: Some(length_us),

@@ -4,8 +4,8 @@ use super::arrived::Arrived;
 use super::of_job::{Dimensions, OfJob};
 use super::sums::{FunctionSums, is_others};
 use super::{parts, predicted, read};
-use crate::analysis::pairs;
-use crate::answer::Input;
+use crate::analysis::{conditions, pairs};
+use crate::answer::{Input, ProcessConditions};
 use crate::job::{Links, Unreadable};
 use common::summary::{Predicted, Summary, SummaryCommunicator, SummaryProcess, Transfers};
 use rustc_hash::FxHashMap;
@@ -39,6 +39,8 @@ pub(super) struct Gathered {
     predicted_is_cut: bool,
     /// Processes whose summary was not written at their end.
     cut: BTreeSet<u32>,
+    /// Conditions over all the time of a process, by its number.
+    conditions: BTreeMap<u32, ProcessConditions>,
     arrived: Arrived,
 }
 
@@ -64,6 +66,7 @@ impl Gathered {
             predicted: vec![],
             predicted_is_cut: false,
             cut: BTreeSet::new(),
+            conditions: BTreeMap::new(),
             arrived: Arrived::of_files(count),
         }
     }
@@ -130,12 +133,15 @@ impl Gathered {
                 own.ranks.retain(|place| place.process == number);
                 (!own.ranks.is_empty()).then_some(own)
             };
-            let communicators = communicators.iter().filter_map(of_process).collect();
+            let communicators: Vec<_> = communicators.iter().filter_map(of_process).collect();
             let mut process = SummaryProcess { counters: BTreeMap::new(), series: BTreeMap::new(), ..process };
             if !summary.complete {
                 self.cut.extend(u32::try_from(self.processes.len()).ok());
             }
             let own = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
+            let gpus = communicators.iter().map(|it| it.ranks.len()).max().unwrap_or(1);
+            let rows = std::mem::take(&mut process.conditions);
+            self.conditions.extend(conditions::of_process(rows, gpus).map(|of| (own, of)));
             if self.arrived.take(own, &mut process) {
                 // of its own ranks alone: it is compared with the other processes
                 (rest, bandwidth, notes) = (None, vec![], vec![]);
@@ -210,6 +216,7 @@ impl Gathered {
                 transfers: &own,
                 left_out: self.left_out,
                 cut: &self.cut,
+                conditions: &self.conditions,
                 inputs: &self.inputs,
                 links,
             };

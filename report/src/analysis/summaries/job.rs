@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes a job. Its processes are in the order of their ranks; the summaries of `cut` were not written at the end.
 pub(super) fn of(summary: &Summary, cut: &BTreeSet<u32>) -> Job {
-    let mut processes: Vec<&summary::SummaryProcess> = summary.processes.iter().collect();
-    processes.sort_by_key(|process| (process.origin.rank, process.process));
+    let processes = in_order(summary);
     let known = summary.communicators.iter().filter(|communicator| !is_others(&communicator.comm));
     let known: Vec<&summary::SummaryCommunicator> = known.collect();
     let (gpus, mut members) = gpus(&processes, &known);
@@ -20,6 +19,13 @@ pub(super) fn of(summary: &Summary, cut: &BTreeSet<u32>) -> Job {
         job.communicators.push(of);
     }
     job
+}
+
+/// Returns the processes in the order of their places in the job.
+pub(super) fn in_order(summary: &Summary) -> Vec<&summary::SummaryProcess> {
+    let mut processes: Vec<&summary::SummaryProcess> = summary.processes.iter().collect();
+    processes.sort_by_key(|process| (process.origin.rank, process.process));
+    processes
 }
 
 /// Returns the GPUs of the processes, and the members of each communicator by its place. The i-th rank of each

@@ -9,7 +9,8 @@ use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::Messages;
 use crate::analysis::speed::MACHINES;
 use crate::answer::{
-    Answers, Dimension, Input, Late, NcclChoices, Part, RankLateness, Report, SCHEMA, Series, Speed, SpeedRow,
+    Answers, ConditionMap, Conditions, Dimension, Input, Late, NcclChoices, Part, ProcessConditions, RankLateness,
+    Report, SCHEMA, Series, Speed, SpeedRow,
 };
 use crate::job::{Job, Links};
 use crate::stream::CallKind;
@@ -33,6 +34,7 @@ pub(super) struct GatheredParts<'a> {
     pub(super) transfers: &'a [Transfers],
     pub(super) left_out: u64,
     pub(super) cut: &'a BTreeSet<u32>,
+    pub(super) conditions: &'a BTreeMap<u32, ProcessConditions>,
     pub(super) inputs: &'a [Input],
     pub(super) links: &'a Links,
 }
@@ -80,9 +82,7 @@ impl GatheredParts<'_> {
             budget: absent("Budgets"),
             phases: absent("Phase windows"),
             stragglers: absent("Costs of ranks"),
-            conditions: Part::Absent(
-                "the report reads no conditions of summaries. Give recordings or tables instead.".into(),
-            ),
+            conditions: self.conditions(&job),
             late: self.late(&job),
             speed: self.speed(&job, &dimensions),
             pairs: messages.finish(&job, &dimensions, self.transfers),
@@ -141,6 +141,21 @@ impl GatheredParts<'_> {
             )
         };
         rows.iter().take(LATEST).map(describe).collect()
+    }
+
+    /// Returns the conditions over all the time of each process. Their course over time is not placed: summaries of
+    /// several hosts have no common clock.
+    fn conditions(&self, job: &Job) -> Part<Conditions> {
+        let of_places: Vec<Option<&ProcessConditions>> =
+            job::in_order(self.summary).into_iter().map(|process| self.conditions.get(&process.process)).collect();
+        let processes = of_places.iter().flatten().count() as u64;
+        if processes == 0 {
+            return Part::Absent(Conditions::NOT_IN_INPUTS.into());
+        }
+        let row = |process: usize| of_places.get(process).copied().flatten().copied().unwrap_or_default();
+        let rows = job.gpus.iter().map(|gpu| row(gpu.process)).collect();
+        let map = ConditionMap { gpus_in_row: 1, ..ConditionMap::default() };
+        Part::Known(Conditions { of_steps: false, processes, rows, map })
     }
 
     fn late(&self, job: &Job) -> Part<Late> {

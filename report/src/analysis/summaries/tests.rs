@@ -1,7 +1,8 @@
 //! Summaries of known sums.
 
 use super::*;
-use crate::answer::{Part, SCHEMA};
+use crate::answer::{Conditions, Part, SCHEMA};
+use common::conditions::{ConditionRow, GpuRow, HostCondition};
 use common::summary::{
     Bandwidth, ClockComparison, Lateness, RankPlace, Summary, SummaryCommunicator, SummaryOperations, Transfers,
 };
@@ -236,4 +237,37 @@ fn a_process_may_have_several_ranks() {
     let others = &report.speed.known().unwrap().rows[0];
     // half of them have a time: no mean
     assert_eq!((others.nranks, others.count, others.mean_us, others.busbw_mean), (0, 10, None, None));
+}
+
+/// Conditions of a rank in two rows, a second of one launching thread that waits and three of two that do not.
+#[test]
+fn conditions_are_over_all_the_time_of_each_process() {
+    let directory = TempDir::new().unwrap();
+    let row = |seconds: u64, waiting: u64, threads: f64, sm_mhz: f64| ConditionRow {
+        // of different hosts, whose clocks nobody has compared
+        until: 1 << 40,
+        length_us: seconds * 1_000_000,
+        host: HostCondition { waiting_us: Some(waiting), threads: Some(threads), ..HostCondition::default() },
+        gpus: vec![GpuRow { bus: "a".into(), sm_mhz: Some(sm_mhz), ..GpuRow::default() }],
+    };
+    let with = |rank: i32, rows: Vec<ConditionRow>| {
+        let mut summary = of_rank(rank, 0xab, "j");
+        summary.processes[0].conditions = rows;
+        file(&directory, &format!("{rank}.json"), &summary)
+    };
+    let rows = vec![row(1, 400_000, 1.0, 1000.0), row(3, 0, 2.0, 2000.0)];
+    let paths = vec![with(1, rows), with(2, vec![]), with(0, vec![row(1, 20_000, 2.0, 1500.0)])];
+    let [OfJob { report, .. }] = &reports(paths)[..] else { panic!("one job") };
+    let found = report.conditions.known().unwrap();
+    assert_eq!((found.of_steps, found.processes, found.map.waiting.len()), (false, 2, 0));
+    let rows: Vec<_> = found.rows.iter().map(|row| (row.length_us, row.waiting, row.sm_mhz)).collect();
+    let expected = [
+        (Some(1e6), Some(0.01), Some(1500.0)),
+        (Some(4e6), Some(0.1), Some(1750.0)),
+        // nothing is known of it
+        (None, None, None),
+    ];
+    assert_eq!(rows, expected);
+    let none = reports(vec![file(&directory, "none.json", &of_rank(0, 0xcd, "k"))]).remove(0).report;
+    assert_eq!(none.conditions.absent(), Some(Conditions::NOT_IN_INPUTS));
 }

@@ -66,7 +66,7 @@ const DRAWN: [Drawn; 3] = [
         title: "Waits for a processor over time",
         headings: ["mean waiting", "most waiting", "most waiting at"],
         look: "Look for a coloured row among blank ones, which is a rank that shares its processors with others.",
-        of: "Share of the time for which launching threads waited for a processor, summed over them",
+        of: "Share of the time for which launching threads waited for a processor, mean of them",
         rows: |map| &map.waiting,
         bounds: [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 70.0],
         falls: false,

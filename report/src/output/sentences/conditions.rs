@@ -5,11 +5,10 @@ use crate::answer::Conditions;
 
 /// Returns the time that the figures are of, and the meaning of those whose headings do not say it.
 pub(in crate::output) fn about_conditions(conditions: &Conditions) -> String {
-    let time = if conditions.of_steps { "the steps behind the warm-up" } else { "the whole recording" };
+    let time = if conditions.of_steps { "the steps behind the warm-up" } else { "all the time that is known" };
     let mut text = format!(
         "Conditions of {} over {time}, as shares of that time. Launching threads, those that enqueue NCCL's operations, \
-         were running, or waiting for a processor; their times are summed. The rank was blocked while none of them did \
-         either.",
+         were running, waiting for a processor, or blocked; of several threads, these are means.",
         counted(conditions.processes, "process")
     );
     if conditions.rows.iter().any(|row| row.power_capped.or(row.hot).or(row.power_brake).is_some()) {
