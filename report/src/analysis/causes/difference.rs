@@ -89,7 +89,13 @@ pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, st
         };
         is_behind(one).cmp(&is_behind(other)).then_with(of_both)
     });
-    add_work(&mut found, own, peers, straggler.why, extra_us);
+    // where both have a part of the extra time, the GPU's part counts
+    let of_gpu = match (straggler.why, straggler.host_share) {
+        (Some(LateCause::Gpu), _) => extra_us,
+        (None, Some(host)) => extra_us * (1.0 - host),
+        _ => 0.0,
+    };
+    add_work(&mut found, own, peers, of_gpu, extra_us);
     found
 }
 
@@ -122,19 +128,27 @@ fn reason(own: &Profile, peers: &[Profile]) -> CauseKind {
     longest.map_or(CauseKind::GpuClock, |(kind, _)| kind)
 }
 
-/// Adds that a late GPU has more work, if its clock is known and does not explain most of the extra time. A GPU whose power
-/// is at the limit, and not its peers', is late by its work, too.
-fn add_work(found: &mut Vec<SeenCause>, own: &Profile, peers: &[Profile], why: Option<LateCause>, extra_us: f64) {
+/// Adds that a late GPU has more work, if its clock is known and leaves a good part of the extra time that is the GPU's. A
+/// GPU whose power is at the limit, and not its peers', is late by its work, too.
+fn add_work(found: &mut Vec<SeenCause>, own: &Profile, peers: &[Profile], of_gpu_us: f64, extra_us: f64) {
     let is_at_limit = found.first().is_some_and(|it| it.kind == CauseKind::GpuPower);
     let by_clock: f64 = found.iter().filter(|it| it.kind.is_of_gpu()).map(|it| it.effect_us).sum();
-    let left = extra_us - by_clock;
-    if (why != Some(LateCause::Gpu) && !is_at_limit) || left < GOOD_PART * extra_us {
+    let left = if is_at_limit { extra_us } else { of_gpu_us } - by_clock;
+    if left < GOOD_PART * extra_us {
         return;
     }
     if let (Some(own), Some([peers, _])) = (own.sm_mhz, usual(peers, |it| it.sm_mhz, -1.0)) {
         let place = found.iter().position(|it| it.effect_us < left).unwrap_or(found.len());
         found.insert(place, SeenCause { kind: CauseKind::GpuWork, effect_us: left, own, peers });
     }
+}
+
+/// Returns whether a rank's pauses are its stops: it was stopped for a good part of the time of all its pauses, and in the
+/// seconds of this one for a good part of it. So a rank that is stopped again and again has a cause, although its other
+/// seconds are like those of the pause.
+pub(super) fn is_stop(then: &Profile, all: &Profile, excess_us: f64, pauses_us: f64) -> bool {
+    let stopped = |profile: &Profile, us| profile.stopped.is_some_and(|it| it * profile.length_us >= OF_PAUSE * us);
+    then.length_us <= MOST_LENGTH * excess_us && stopped(then, excess_us) && stopped(all, pauses_us)
 }
 
 /// Returns the first condition in which the seconds of a pause differ from the rank's other seconds by as much as half of the

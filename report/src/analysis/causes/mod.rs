@@ -14,9 +14,9 @@ mod spans;
 mod tests;
 
 use super::conditions::ProcessRows;
-use crate::answer::{CostsWhen, LateCause, Straggler, Stragglers};
+use crate::answer::{CauseKind, CostsWhen, LateCause, Straggler, Stragglers};
 use crate::job::Job;
-use difference::{cause_of_pause, causes};
+use difference::{cause_of_pause, causes, is_stop};
 use profile::Profile;
 pub use spans::StepBegins;
 
@@ -47,10 +47,16 @@ impl<'a> Explanation<'a> {
                     *profile = Profile::of(&rows.inside(gpu.index, *time));
                 }
             }
+            let pauses = || self.stragglers.events.iter().filter(|event| event.gpu == place);
+            let pauses_us: f64 = pauses().map(|event| event.excess_us).sum();
+            let all = self.begins.from(0).and_then(|time| Profile::of(&rows.inside(gpu.index, time)));
             for event in self.stragglers.events.iter_mut().filter(|event| event.gpu == place) {
                 let Some(time) = self.begins.around(event.step) else { continue };
                 let [then, usual] = rows.apart(gpu.index, time).map(|rows| Profile::of(&rows));
-                event.cause = then.zip(usual).and_then(|(then, usual)| cause_of_pause(&then, &usual, event.excess_us));
+                let Some(then) = then else { continue };
+                let differs = usual.and_then(|usual| cause_of_pause(&then, &usual, event.excess_us));
+                let is_stop = |all: &Profile| is_stop(&then, all, event.excess_us, pauses_us);
+                event.cause = differs.or_else(|| all.as_ref().is_some_and(is_stop).then_some(CauseKind::Stopped));
             }
         }
     }

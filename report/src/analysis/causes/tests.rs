@@ -1,6 +1,6 @@
 //! Causes of made ranks whose conditions are known.
 
-use super::difference::{cause_of_pause, causes};
+use super::difference::{cause_of_pause, causes, is_stop};
 use super::profile::Profile;
 use super::{ProcessRows, StepBegins};
 use crate::analysis::whole::{JobFacts, report};
@@ -150,6 +150,38 @@ fn a_pause_has_the_condition_of_its_seconds() {
     assert_eq!(cause(&|it| it.stopped_us = Some(49_000)), Some(CauseKind::Stopped));
     assert_eq!(cause(&|it| it.waiting_us = Some(60_000)), Some(CauseKind::Processor));
     assert_eq!(cause(&|it| it.waiting_us = Some(20_000)), None);
+}
+
+#[test]
+fn pauses_of_a_rank_that_is_stopped_again_and_again_are_its_stops() {
+    let seconds = |stopped: &[u64]| {
+        let row = |(number, &us): (usize, &u64)| ConditionRow {
+            until: (number as u64 + 1) * SECOND as u64,
+            length_us: 1_000_000,
+            host: HostCondition { stopped_us: Some(us), ..usual(0).0 },
+            gpus: vec![],
+        };
+        Profile::of(&placed(stopped.iter().enumerate().map(row).collect()).all(0)).unwrap()
+    };
+    let (then, all) = (seconds(&[150_000]), seconds(&[150_000; 4]));
+    assert_eq!(cause_of_pause(&then, &all, 50_000.0), None);
+    assert!(is_stop(&then, &all, 50_000.0, 600_000.0));
+    assert!(!is_stop(&then, &all, 50_000.0, 2_000_000.0), "most pauses are no stops");
+    assert!(!is_stop(&seconds(&[20_000]), &all, 50_000.0, 600_000.0), "not in these seconds");
+    assert!(!is_stop(&seconds(&[0]), &seconds(&[0; 4]), 50_000.0, 600_000.0));
+}
+
+#[test]
+fn a_rank_that_both_host_and_gpu_delay_has_the_gpus_part_as_work() {
+    let peers: Vec<Profile> = (1..8).map(|number| profile(usual(number))).collect();
+    let kinds = |host_share| {
+        let straggler = Straggler { own_us: 8_000.0, excess_us: 2_000.0, host_share, ..Straggler::default() };
+        let found = causes(&profile(usual(0)), &peers, &straggler, STEP_US);
+        found.into_iter().map(|it| (it.kind, it.effect_us)).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(Some(0.25)), [(CauseKind::GpuWork, 1_500.0)]);
+    assert_eq!(kinds(Some(0.75)), []);
+    assert_eq!(kinds(None), []);
 }
 
 #[test]

@@ -73,10 +73,10 @@ impl WhatIf<'_> {
         Some((self.reenacted(measured)? - self.scene.play(&own, &transfer)?) / 1e3)
     }
 
-    /// Returns whether calls of ranks come late, or their GPUs: which of both has most of the time that a rank takes longer
-    /// than its peers; of ranks that pause, most of their pauses, and of stages, most of the own time. `out` are all ranks
-    /// that stand out.
-    pub(super) fn why(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<LateCause> {
+    /// Returns the share that the hosts have of the time that ranks take longer than their peers; of ranks that pause, of
+    /// their pauses, and of stages, of the own time. The rest is the GPUs'. `None` where less than half of the time is
+    /// known. `out` are all ranks that stand out.
+    pub(super) fn host_share(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<f64> {
         let mut sums = [0.0; 3];
         for &gpu in gpus.iter().filter(|_| !pause) {
             let of_gpu = self.excess_of_host(division, gpu, out);
@@ -86,8 +86,12 @@ impl WhatIf<'_> {
             sums = self.own_of_host(gpus, pause);
         }
         let [host, known, all] = sums;
-        match host / known {
-            _ if known < all / 2.0 => None,
+        (known > 0.0 && known >= all / 2.0).then_some(host / known)
+    }
+
+    /// Returns whether calls of ranks come late, or their GPUs: which of both has most of the time.
+    pub(super) fn why(host_share: Option<f64>) -> Option<LateCause> {
+        match host_share? {
             share if share > MOST => Some(LateCause::Host),
             share if share < 1.0 - MOST => Some(LateCause::Gpu),
             _ => None,
