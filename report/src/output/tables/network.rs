@@ -113,3 +113,31 @@ pub(in crate::output) fn pairs<'a>(
             "class",
         ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Part;
+    use crate::answer::sample::sample;
+
+    #[test]
+    fn nccls_model_and_forced_ways_have_columns_where_they_are_known() {
+        let mut report = sample(4);
+        let shown = |report: &Report| {
+            let names = ReportNames::of(report);
+            let table = speed(report.speed.known().unwrap(), report, &names);
+            let headings: Vec<&str> = table.headings().map(|heading| heading.text).collect();
+            let cells: Vec<String> = table.rows().next().unwrap();
+            let of = |heading: &str| Some(cells[headings.iter().position(|it| *it == heading)?].clone());
+            let cells = ["NCCL's model", "of model", "forced by"].map(of);
+            (cells, table.sheet().columns.iter().map(|column| column.name).collect::<Vec<_>>())
+        };
+        assert_eq!(shown(&report).0, [None, None, None]);
+        let Part::Known(speed) = &mut report.speed else { unreachable!() };
+        let row = &mut speed.rows[0];
+        (row.predicted_us, row.of_predicted, row.forced) = (Some(20.5), Some(1.25), Some("NCCL_PROTO=LL (x)".into()));
+        let (cells, columns) = shown(&report);
+        assert_eq!(cells.map(Option::unwrap), ["20.5 us", "1.25", "NCCL_PROTO=LL (x)"]);
+        assert!(["predicted_us", "of_predicted", "forced_by"].iter().all(|name| columns.contains(name)), "{columns:?}");
+    }
+}

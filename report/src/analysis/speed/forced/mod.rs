@@ -24,7 +24,7 @@ use crate::analysis::choices::settings::is_on;
 use crate::answer::SpeedRow;
 use crate::job::{Communicator, Job, Process};
 use common::operation::size_factor;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes a rank from which on LL and trees inside a node are behind, and up to which LL is ahead.
 const LONG: f64 = 4.0 * 1024.0 * 1024.0;
@@ -39,7 +39,10 @@ const FAR: f64 = 2.0;
 pub(in crate::analysis) struct Forcing {
     /// The settings of its processes, the first one's of each name.
     settings: BTreeMap<String, String>,
-    /// Whether some of its ranks are on one node, by NCCL's number of nodes.
+    /// Number of machines of its ranks. NCCL takes ranks of one machine for several nodes if settings leave them the
+    /// network alone.
+    machines: usize,
+    /// Whether some of its ranks are on one machine.
     is_inside: bool,
     /// Whether all of its GPUs have NVLinks.
     has_nvlinks: bool,
@@ -56,13 +59,15 @@ impl Forcing {
             settings.entry(name.clone()).or_insert_with(|| value.clone());
         }
         let nodes = job.nodes_of(communicator);
+        let machines: BTreeSet<usize> = gpus().map(|gpu| gpu.node).collect();
         let nvlinks = |process: usize, index: usize| {
             job.processes.get(process)?.links.as_ref()?.gpus.get(index)?.nvlinks.filter(|&nvlinks| nvlinks > 0)
         };
         let ports = processes().next().filter(|_| nodes > 1).map(Process::ports);
         Self {
             settings,
-            is_inside: nodes > 0 && nodes < communicator.nranks,
+            machines: machines.len(),
+            is_inside: machines.len() < communicator.members.len(),
             has_nvlinks: gpus().all(|gpu| nvlinks(gpu.process, gpu.index).is_some()),
             ports: ports.unwrap_or_default(),
         }
@@ -121,7 +126,9 @@ impl Forcing {
 
     /// Returns that GPUs of a node must not use their NVLinks.
     fn inside(&self, row: &SpeedRow) -> Option<String> {
-        let is_meant = self.is_inside && self.has_nvlinks && (row.nnodes == 1 || is_of_all(row));
+        // NVLink SHARP is over NVLinks
+        let is_kept = self.has_nvlinks && !row.algorithm.starts_with("NVLS");
+        let is_meant = self.is_inside && is_kept && (self.machines == 1 || is_of_all(row));
         let p2p = [("NCCL_P2P_DISABLE", is_on as fn(&str) -> bool), ("NCCL_P2P_LEVEL", is_local)];
         let (name, _) = p2p.into_iter().find(|(name, is)| is_meant && self.is(name, is))?;
         let with = match self.is("NCCL_SHM_DISABLE", is_on) {

@@ -114,6 +114,17 @@ fn nvlinks_and_adapters_prove_that_a_way_is_kept_from_them() {
     let socket = [("NCCL_NET", "socket")];
     assert_eq!(forcing(2, &socket).of_row(&between, 0, None).unwrap(), "NCCL_NET=socket (the machines have mlx5_0:1)");
     assert_eq!(found(&socket, &inside, 0), [""; 0]);
+    // two ranks of one machine that settings leave the network alone are two nodes to NCCL
+    let mut pretended = job(&[0, 0], &[&[0, 1]]);
+    pretended.communicators[0].nnodes = 2;
+    for process in &mut pretended.processes {
+        let gpu = GpuLinks { nvlinks: Some(18), ..GpuLinks::default() };
+        process.links = Some(ProcessLinks { gpus: vec![gpu], adapters: vec![] });
+        process.nccl_settings = [("NCCL_P2P_DISABLE".to_owned(), "1".to_owned())].into();
+    }
+    let pretended = Forcing::of(&pretended, &pretended.communicators[0]);
+    assert!(pretended.of_row(&SpeedRow { nranks: 2, ..between.clone() }, 0, None).is_some());
+    assert_eq!(found(&p2p, &row("AllReduce", 8, "NVLS", "SIMPLE"), 0), [""; 0]);
     // it may have stayed in a node
     assert_eq!(found(&[p2p[0], socket[0]], &sent, 0), [""; 0]);
     let bare = Forcing { has_nvlinks: false, ports: vec![], ..forcing(2, &[p2p[0], socket[0]]) };
