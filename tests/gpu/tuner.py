@@ -146,7 +146,7 @@ def forced(directory, other, *words):
     own, others = by_size(directory), by_size(other)
 
     def is_far(key, way):
-        kinds, channels = others[key]
+        kinds, channels = others.get(key, (set(), 0))
         return "all" in words or way not in kinds or own[key][1] * 2 < channels
 
     return judged(directory, is_far)

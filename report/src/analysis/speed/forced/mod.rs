@@ -183,7 +183,7 @@ fn excludes(lists: &str, function: &str, element: &str) -> bool {
         Some((name, elements)) => name.eq_ignore_ascii_case(function).then(|| elements.to_owned()),
         None => Some(list.to_owned()),
     };
-    let Some(list) = lists.split(';').filter_map(of_function).last() else { return false };
+    let Some(list) = lists.rsplit(';').find_map(of_function) else { return false };
     let others = list.strip_prefix('^');
     let has = others.unwrap_or(&list).split(',').any(|it| it.eq_ignore_ascii_case(element));
     has == others.is_some()
