@@ -3,7 +3,7 @@
 use super::lane;
 use crate::otf2::reader::{Definitions, LocationGroup};
 use report::job::Process;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A rank of a communicator that a process has lanes of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +36,7 @@ pub(super) fn describe(definitions: &Definitions, group: &LocationGroup, place: 
         invisible: 0,
         complete: true,
         links: None,
+        nccl_settings: BTreeMap::new(),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use common::conditions::ConditionRow;
 use common::origin::{Origin, wall_clock};
+use common::summary::Predicted;
 use serde::Deserialize;
 
 use super::call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
@@ -82,6 +83,7 @@ pub(super) struct LineFields<'a> {
     full: Option<WholeNumber>,
     process: Option<Box<Origin>>,
     row: Option<Box<ConditionRow>>,
+    prediction: Option<Box<Predicted>>,
 }
 
 /// Content of a line after the first.
@@ -94,6 +96,8 @@ pub(crate) enum Content {
     Anchor(CapturedAnchor),
     /// What the process had of its host in an interval, which ends at the line's time.
     Conditions(Box<ConditionRow>),
+    /// A time that NCCL's model predicts.
+    Predicted(Box<Predicted>),
     /// The process has ended.
     End,
     /// A line of a kind that only a newer recorder writes.
@@ -213,6 +217,11 @@ impl<'a> LineFields<'a> {
                     return Err(Problem::Range { field: "row.gpus", value: row.gpus.len() as i128, range: "0 to 64" });
                 }
                 return Ok(Content::Conditions(Box::new(ConditionRow { until, ..*row })));
+            }
+            "predicted" => {
+                self.time_and_thread()?;
+                let row = self.prediction.clone().ok_or(Problem::Missing("prediction"))?;
+                return Ok(Content::Predicted(Box::new(Predicted { measured: vec![], ..*row })));
             }
             "end" => return self.time_and_thread().map(|_| Content::End),
             other => return self.unknown(other, line).map(Content::Unknown),

@@ -94,7 +94,7 @@ pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
         match content {
             Content::Call(call) => lines.push(call),
             Content::Kernel(kernel) => kernels.push(kernel),
-            Content::Anchor(_) | Content::Conditions(_) | Content::End => {}
+            Content::Anchor(_) | Content::Conditions(_) | Content::Predicted(_) | Content::End => {}
             Content::Unknown(unknown) => skipped.note(&unknown),
         }
     }

@@ -84,6 +84,9 @@ codes! {
     ChainMissing = "chain-missing", Warning;
     OtelMissing = "otel-missing", Warning;
     SummaryShared = "summary-shared", Warning;
+    TunerMissing = "tuner-missing", Warning;
+    TunerUnused = "tuner-unused", Warning;
+    TunerOld = "tuner-old", Warning;
     SharedMemory = "shared-memory", Warning;
     SlurmExport = "slurm-export", Warning;
     SlurmNode = "slurm-node", Note;

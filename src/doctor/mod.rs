@@ -12,6 +12,7 @@ mod program;
 mod score_p;
 mod settings;
 mod surroundings;
+mod tuner;
 
 use finding::{Code, DoctorFinding, Level};
 use score_p::ScoreP;
@@ -82,6 +83,7 @@ fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<DoctorFind
     findings.extend(nccl::check(around, &programs));
     findings.extend(score_p::check(around, score_p.as_ref(), &programs));
     findings.extend(settings::check(around, features.as_ref()));
+    findings.extend(tuner::check(around));
     findings.extend(machine::check(around, shared_memory));
     findings
 }

@@ -2,6 +2,7 @@
 
 use crate::output::progress::Progress;
 use common::conditions::ConditionRow;
+use common::summary::Predicted;
 use report::analysis::whole::Pass;
 use report::job::{OperationTables, ProcessOperations, Unreadable};
 use std::cell::RefCell;
@@ -83,6 +84,11 @@ impl OperationTables for CountedTables<'_> {
     fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
         // a damage costs the causes of this process alone
         Ok(self.tables.conditions(process).map_err(|damage| self.note(damage, CONDITIONS)).unwrap_or_default())
+    }
+
+    fn predicted(&self, process: usize) -> Result<Vec<Predicted>, Unreadable> {
+        // a damage costs the predictions of this process alone; the ranks of a communicator have the same
+        Ok(self.tables.predicted(process).map_err(|damage| self.note(damage)).unwrap_or_default())
     }
 }
 

@@ -3,6 +3,7 @@
 use super::facts::OperationFacts;
 use super::join::JoinedOperations;
 use super::lines::OperationLines;
+use super::predicted::RecordedPredictions;
 use super::sorter::Sorter;
 use crate::capture::{self, Content, KeptRecording, Meta};
 use crate::host::OperationFiles;
@@ -78,12 +79,17 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
     let mut lines = OperationLines::new(&recording.survey);
     let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
     let mut conditions = ConditionSeries::new();
+    let mut predicted = RecordedPredictions::default();
     let mut contents = recording.contents()?;
     while let Some(content) = contents.next()? {
         let call = match content {
             Content::Call(call) => call,
             Content::Conditions(row) => {
                 conditions.add(&row, MOST_CONDITIONS);
+                continue;
+            }
+            Content::Predicted(row) => {
+                predicted.add(*row);
                 continue;
             }
             _ => continue,
@@ -108,7 +114,7 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
              line of them"
         ));
     }
-    let about = about(&recording, lines.into_made(), conditions, summary, joined.left_out)
+    let about = about(&recording, lines.into_made(), (conditions, predicted), summary, joined.left_out)
         .map_err(|cause| ReplayFailure::at(capture, cause))?;
     let mut writer = TableWriter::create(dataset, &about.process.id)?;
     while let Some(operation) = joined.next().map_err(in_scratch)? {
@@ -122,7 +128,7 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
 fn about(
     recording: &KeptRecording,
     communicators: Vec<MadeCommunicator>,
-    conditions: ConditionSeries,
+    (conditions, predicted): (ConditionSeries, RecordedPredictions),
     summary: &Path,
     left_out: u64,
 ) -> Result<About, String> {
@@ -148,10 +154,11 @@ fn about(
         invisible: of_process.map_or(0, |process| process.invisible),
         complete: survey.is_complete,
         links: origin.links.clone(),
+        nccl_settings: origin.nccl_settings.clone(),
     };
     let on_the_clock = |row: ConditionRow| ConditionRow { until: mono0.saturating_add(row.until), ..row };
     let conditions = conditions.into_rows().into_iter().map(on_the_clock).collect();
-    Ok(About { process, communicators, summary: Some(summary), conditions })
+    Ok(About { process, communicators, summary: Some(summary), conditions, predicted: predicted.into_rows() })
 }
 
 /// Returns the process' own number. For older recorders, which give none: its id and the time of day at its begin; for

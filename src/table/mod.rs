@@ -17,6 +17,7 @@ mod job;
 mod join;
 pub(crate) mod lines;
 mod open_files;
+mod predicted;
 mod replays;
 mod sorter;
 

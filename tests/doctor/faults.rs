@@ -18,6 +18,9 @@ const fn fault(code: &'static str, breaks: fn(&Site), settings: &'static [(&'sta
 
 const UNBROKEN: fn(&Site) = |_| {};
 
+/// The library as NCCL's tuner.
+const OURS: &str = "libnccl-profiler-scorep.so";
+
 const FAULTS: &[Fault] = &[
     fault("library", UNBROKEN, &[]),
     fault("library-missing", |site| fs::remove_file(site.path("lib/libnccl_series_plugin.so")).unwrap(), &[]),
@@ -154,6 +157,13 @@ const FAULTS: &[Fault] = &[
         UNBROKEN,
         &[("NCCL_SCOREP_SUMMARY", "a.%h.json"), ("LOCAL_RANK", "3"), ("LOCAL_WORLD_SIZE", "8")],
     ),
+    fault("tuner-missing", UNBROKEN, &[("NCCL_TUNER_PLUGIN", "/no/such/tuner.so")]),
+    // the short name is that of profiler plugins
+    fault("tuner-missing", UNBROKEN, &[("NCCL_TUNER_PLUGIN", "scorep")]),
+    fault("tuner-missing", UNBROKEN, &[("NCCL_TUNER_PLUGIN", OURS), ("NCCL_SCOREP_TUNER", "no-such-tuner")]),
+    fault("tuner-missing", UNBROKEN, &[("NCCL_TUNER_PLUGIN", OURS), ("NCCL_SCOREP_TUNER", OURS)]),
+    fault("tuner-unused", UNBROKEN, &[("NCCL_SCOREP_TUNER", "own")]),
+    fault("tuner-old", UNBROKEN, &[("NCCL_TUNER_PLUGIN", OURS), ("HOST_RELEASE", "22203")]),
     fault("shared-memory", UNBROKEN, &[("SHARED", "/proc")]),
     fault("slurm-export", UNBROKEN, &[("SLURM_EXPORT_ENV", "NONE")]),
     fault("slurm-node", UNBROKEN, &[("SLURM_JOB_NUM_NODES", "2"), ("SLURM_JOB_ID", "17")]),

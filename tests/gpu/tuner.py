@@ -4,6 +4,12 @@ tuner.py run RANKS DIRECTORY       collectives of several sizes; each rank write
 tuner.py same DIRECTORY OTHER      whether NCCL ran each operation of two such runs in the same way
 tuner.py changed DIRECTORY         whether the all-reduces of 4096 bytes are those of the user's tuner of the tests
 tuner.py predicted DIRECTORY       whether each prediction is of the way that NCCL ran, and a row for each
+tuner.py ordinary DIRECTORY        whether the report of a run without settings names no row as forced
+tuner.py forced DIRECTORY OTHER    whether the report of a run with settings names the rows as forced that ran far from
+                                   those of OTHER, which ran without: by another algorithm or protocol, on less than
+                                   half of the channels, or, with `all` behind, each row
+
+The last two read DIRECTORY/report.json, and end in "right of N rows".
 
 Prints one line, or what is wrong, with exit status 1."""
 
@@ -99,12 +105,60 @@ def predicted(directory):
     return f"{len(rows)} ways as predicted, ratios {ratios[0]} to {ratios[-1]}, median {ratios[len(ratios) // 2]}", 0
 
 
+BYTES = {"ncclFloat32": 4, "ncclBfloat16": 2}
+
+
+def by_size(directory):
+    """By function and bytes: the algorithms and protocols of the operations, and their most channels."""
+    found = {}
+    calls = [call for calls in ways(directory).values() for call in calls]
+    for function, count, dtype, algorithm, protocol, channels in calls:
+        of = found.setdefault((function, count * BYTES[dtype]), (set(), []))
+        of[0].add((algorithm, protocol))
+        of[1].append(channels)
+    return {key: (kinds, max(channels)) for key, (kinds, channels) in found.items()}
+
+
+def judged(directory, is_expected):
+    """Compares the rows that the report names as forced with those of which `is_expected` says so, by function, bytes,
+    algorithm and protocol."""
+    report = json.loads((pathlib.Path(directory) / "report.json").read_text())
+    rows = [row for row in report["speed"]["known"]["rows"] if row["algorithm"]]
+    wrong = []
+    for row in rows:
+        key, way = (row["function"], row["from_bytes"]), (row["algorithm"], row["protocol"])
+        if is_expected(key, way) != (row["forced"] is not None):
+            wrong.append(f"{key} by {way}: {row['forced'] or 'not forced'}")
+    for line in sorted({row["forced"] for row in rows if row["forced"]}):
+        print(f"forced by {line}")
+    for line in wrong:
+        print(f"wrong: {line}")
+    unpredicted = [row for row in rows if row["predicted_us"] is None]
+    text = f"{len(rows) - len(wrong)} right of {len(rows)} rows, {len(rows) - len(unpredicted)} of them predicted"
+    return text, int(not rows or len(wrong) > len(rows) / 100)
+
+
+def ordinary(directory):
+    return judged(directory, lambda key, way: False)
+
+
+def forced(directory, other, *words):
+    own, others = by_size(directory), by_size(other)
+
+    def is_far(key, way):
+        kinds, channels = others.get(key, (set(), 0))
+        return "all" in words or way not in kinds or own[key][1] * 2 < channels
+
+    return judged(directory, is_far)
+
+
 def main():
     verb, *arguments = sys.argv[1:]
     if verb == "run":
         run(int(arguments[0]), arguments[1])
         return
-    said, status = {"same": same, "changed": changed, "predicted": predicted}[verb](*arguments)
+    verbs = {"same": same, "changed": changed, "predicted": predicted, "ordinary": ordinary, "forced": forced}
+    said, status = verbs[verb](*arguments)
     print(said)
     sys.exit(status)
 

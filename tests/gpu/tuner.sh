@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Does NCCL choose the same with and without the library as its tuner, also where settings restrict it, and beside a tuner
-# of the user's? And are its predictions those of the ways that it runs?
+# of the user's? And are its predictions those of the ways that it runs? Does the report name the settings that force
+# NCCL into bad ways?
 #
 #   tests/gpu/tuner.sh [LIBRARY]
 #
@@ -71,6 +72,31 @@ out="$scratch/tuner.user.ours"
 operations NCCL_TUNER_PLUGIN=$ours NCCL_SCOREP_TUNER="$user" || say 1 "a user's tuner, passed on: exit $?"
 check "a user's tuner" same "$scratch/tuner.user.plain" "$out"
 check "a user's tuner, its changes" changed "$out"
+
+# Does the report name the rows that settings force into ways which NCCL would not take, and no row of an ordinary run?
+report() {
+  out="$scratch/tuner.$1"
+  "$TOOL" report "$out"/recording.* --json "$out/report.json" >"$out/report.log" 2>&1 || say 1 "$1: no report"
+}
+plain="$scratch/tuner.own_choice.ours"
+for of in own_choice.plain own_choice.ours; do
+  report $of
+  check "$of, rows" ordinary "$out"
+done
+for of in trees.ours protocol_LL.ours one_channel.ours; do
+  report $of
+  check "$of, rows" forced "$out" "$plain"
+done
+forced() {
+  local name=$1
+  shift
+  out="$scratch/tuner.$name"
+  operations "$@" NCCL_TUNER_PLUGIN=$ours || say 1 "$name: exit $?"
+  report "$name"
+  check "$name, rows" forced "$out" "$plain" all
+}
+forced no_p2p NCCL_P2P_DISABLE=1
+forced sockets NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo
 
 echo "$wrong wrong"
 [ "$wrong" = 0 ]

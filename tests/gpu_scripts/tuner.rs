@@ -79,3 +79,41 @@ fn the_users_changes_are_trees() {
         assert!(said_right == is_right && text.contains("6 all-reduces of the user's tuner"), "{text}");
     }
 }
+
+/// Writes the report of a run, with a row of this way and setting.
+fn report(directory: &TempDir, algorithm: &str, forced: Option<&str>) {
+    let row = json!({"function": "AllReduce", "from_bytes": 4096, "algorithm": algorithm, "protocol": "SIMPLE",
+        "forced": forced, "predicted_us": 20.0});
+    // a row of sends has no algorithm
+    let sent = json!({"function": "SendRecv", "from_bytes": 8, "algorithm": "", "protocol": "", "forced": null});
+    let report = json!({"speed": {"known": {"rows": [row, sent]}}});
+    std::fs::write(directory.path().join("report.json"), report.to_string()).unwrap();
+}
+
+#[test]
+fn rows_far_from_those_of_an_ordinary_run_are_to_be_forced_and_no_others() {
+    let plain = run("RING", 8, &json!([]));
+    for (algorithm, channels, forced, words, right) in [
+        ("RING", 8, None, vec![], true),
+        ("RING", 8, Some("NCCL_PROTO=LL (x)"), vec![], false),
+        ("TREE", 8, Some("NCCL_ALGO=tree (x)"), vec![], true),
+        ("TREE", 8, None, vec![], false),
+        ("RING", 1, Some("NCCL_MAX_NCHANNELS=1 (x)"), vec![], true),
+        ("RING", 4, None, vec![], true),
+        ("RING", 1, None, vec![], false),
+        ("RING", 8, Some("NCCL_P2P_DISABLE=1 (x)"), vec![Path::new("all")], true),
+        ("RING", 8, None, vec![Path::new("all")], false),
+    ] {
+        let of = run(algorithm, channels, &json!([]));
+        report(&of, algorithm, forced);
+        let directories = [vec![of.path(), plain.path()], words].concat();
+        let Some((is_right, text)) = said("forced", &directories) else { return };
+        let count = u8::from(right);
+        assert!(is_right == right && text.contains(&format!("{count} right of 1 rows, 1 of them predicted")), "{text}");
+    }
+    for (forced, right) in [(None, true), (Some("NCCL_PROTO=LL (x)"), false)] {
+        report(&plain, "RING", forced);
+        let Some((is_right, text)) = said("ordinary", &[plain.path()]) else { return };
+        assert_eq!(is_right, right, "{text}");
+    }
+}

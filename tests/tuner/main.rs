@@ -4,6 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod layouts;
+#[path = "../support/lines/mod.rs"]
+mod lines;
+mod recorded;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 

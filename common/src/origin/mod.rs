@@ -5,6 +5,7 @@
 //! an older recording lacks are unknown.
 
 pub(crate) mod job;
+pub mod nccl_settings;
 
 use crate::base::visible::visible;
 use crate::base::{host_name, lock, random, rank};
@@ -40,6 +41,9 @@ pub struct Origin {
     pub ranks: Option<u32>,
     /// The variables of the rank, the number of ranks and the job, with their values.
     pub variables: BTreeMap<String, String>,
+    /// Settings of NCCL's that take ways to run operations away from it ([`nccl_settings`]).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub nccl_settings: BTreeMap<String, String>,
     /// Time of NCCL's first call: wall clock, UTC, in the format of RFC 3339.
     pub started: Option<String>,
     /// Time at which the figures were taken or the recording ended.
@@ -161,11 +165,11 @@ impl Origin {
         all.to_string()
     }
 
-    /// Like [`Origin::known`], in at most `longest` bytes: without the variables if they do not fit, and `{}` if the
+    /// Like [`Origin::known`], in at most `longest` bytes: without variables and settings if they do not fit, and `{}` if the
     /// rest does not fit either.
     pub fn known_within(&self, longest: usize) -> String {
         let fitting = |origin: Self| Some(origin.known()).filter(|text| text.len() <= longest);
-        let without = || Self { variables: BTreeMap::new(), ..self.clone() };
+        let without = || Self { variables: BTreeMap::new(), nccl_settings: BTreeMap::new(), ..self.clone() };
         fitting(self.clone()).or_else(|| fitting(without())).unwrap_or_else(|| "{}".into())
     }
 
@@ -181,6 +185,7 @@ impl Origin {
             rank,
             ranks,
             variables: names.filter_map(|name| Some((name.to_owned(), kept(&lookup(name)?)))).collect(),
+            nccl_settings: nccl_settings::in_force(|name| Some(kept(&lookup(name)?))),
             ..Self::default()
         }
     }

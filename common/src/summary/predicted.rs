@@ -2,7 +2,7 @@
 
 use crate::figures::introductions::Introductions;
 use crate::operation::size_factor;
-use crate::predictions::{PredictedWay, Prediction};
+use crate::predictions::{self, PredictedWay, Prediction};
 use crate::sums::run_sums::{Shape, ShapeSum, Shapes, hexadecimal};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -86,6 +86,20 @@ impl Predicted {
         let mut rows = predictions.iter().map(row).collect();
         merge(&mut rows);
         rows
+    }
+
+    /// Returns the predictions of this process, without measured operations, for its recording. `calls` counts those so
+    /// far.
+    pub fn of_process() -> Vec<Self> {
+        let mut rows = predictions::all().iter().map(|(prediction, calls)| Self::of(prediction, *calls)).collect();
+        merge(&mut rows);
+        rows
+    }
+
+    /// Returns the row as JSON, on one line.
+    pub fn json(&self) -> String {
+        // numbers and names alone: never fails
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     fn of(prediction: &Prediction, calls: u64) -> Self {

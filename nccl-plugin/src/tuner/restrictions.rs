@@ -1,24 +1,8 @@
 //! Settings of NCCL's that restrict its choice. NCCL's predictions are for what these leave, so the summary names them.
-//!
-//! NCCL puts the settings of its files (`/etc/nccl.conf`) into the environment before it loads a tuner.
 
+use common::origin::nccl_settings::OF_CHOICE;
 use common::{log, notes};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Settings that take algorithms, protocols, channels or threads away.
-const RESTRICTIONS: [&str; 11] = [
-    "NCCL_ALGO",
-    "NCCL_PROTO",
-    "NCCL_MIN_NCHANNELS",
-    "NCCL_MAX_NCHANNELS",
-    "NCCL_MIN_CTAS",
-    "NCCL_MAX_CTAS",
-    "NCCL_NTHREADS",
-    "NCCL_THREAD_THRESHOLDS",
-    "NCCL_NVLS_ENABLE",
-    "NCCL_COLLNET_ENABLE",
-    "NCCL_PAT_ENABLE",
-];
 
 /// Longest part of a value that is shown, characters.
 const LONGEST: usize = 64;
@@ -45,7 +29,7 @@ fn restricted(lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
         let value = lookup(name).filter(|value| !value.is_empty())?;
         Some(format!("{name}={}", value.chars().take(LONGEST).collect::<String>()))
     };
-    let all: Vec<String> = RESTRICTIONS.iter().filter_map(set).collect();
+    let all: Vec<String> = OF_CHOICE.iter().filter_map(set).collect();
     (!all.is_empty()).then(|| format!("NCCL chooses, and predicts, within {}", all.join(", ")))
 }
 

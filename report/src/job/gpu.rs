@@ -3,6 +3,7 @@
 use common::lateness::Boot;
 use common::links::ProcessLinks;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A process of the job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,9 @@ pub struct Process {
     pub invisible: u64,
     /// Whether the recording reaches the process' end.
     pub complete: bool,
+    /// Settings of NCCL's that take ways to run operations away from it, with their values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nccl_settings: BTreeMap<String, String>,
     /// Rates of its machine's links, as far as it has read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<ProcessLinks>,
@@ -46,6 +50,13 @@ impl Process {
     pub fn boot(&self) -> Boot<'_> {
         let time = Boot::time_of(self.real0, self.mono0);
         Boot { id: self.boot.as_deref(), host: self.host.as_deref(), time }
+    }
+
+    /// Returns the ports of InfiniBand or RoCE on its machine that NCCL would take, as far as they are known. They have a
+    /// colon: the library names them as NCCL does. Other names are of network interfaces.
+    pub fn ports(&self) -> Vec<String> {
+        let adapters = self.links.iter().flat_map(|links| &links.adapters);
+        adapters.filter(|adapter| adapter.name.contains(':')).map(|adapter| adapter.name.clone()).collect()
     }
 }
 

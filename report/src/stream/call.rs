@@ -51,6 +51,8 @@ pub struct Call {
     pub algorithm: NcclName,
     /// Protocol of a collective.
     pub protocol: NcclName,
+    /// Number of channels of a collective; 0 where it is unknown.
+    pub channels: u8,
     /// Begin of the enqueue, nanoseconds of the common clock.
     pub enqueued: i64,
     /// The same on its process' own clock.
@@ -103,6 +105,7 @@ impl Call {
             messages: Box::default(),
             algorithm: NcclName::none(),
             protocol: NcclName::none(),
+            channels: 0,
             enqueued: 0,
             enqueued_own: 0,
             launched: None,
@@ -139,6 +142,7 @@ pub(super) fn call(place: MatchingPlace, operation: &RankOperation, enqueued: i6
         messages: Box::default(),
         algorithm: operation.algorithm,
         protocol: operation.protocol,
+        channels: u8::try_from(operation.channels).unwrap_or(u8::MAX),
         enqueued,
         enqueued_own: operation.enqueued,
         launched: operation.launched,

@@ -18,6 +18,7 @@ mod grace;
 mod line;
 mod memory;
 mod order;
+mod predicted;
 mod seen;
 mod strings;
 mod thread;

@@ -22,7 +22,7 @@ mod events;
 mod gpu_direct;
 mod inside;
 mod scene;
-mod settings;
+pub(super) mod settings;
 mod slow_init;
 mod sockets;
 mod unequal;

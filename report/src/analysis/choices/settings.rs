@@ -10,6 +10,6 @@ pub(super) fn setting(process: &LoggedProcess, name: &str, is: impl Fn(&str) -> 
 }
 
 /// Returns whether a value switches something on, as NCCL reads it.
-pub(super) fn is_on(value: &str) -> bool {
+pub(in crate::analysis) fn is_on(value: &str) -> bool {
     value.parse::<i64>().is_ok_and(|number| number != 0)
 }

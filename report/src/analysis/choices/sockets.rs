@@ -74,9 +74,7 @@ fn proof(scene: &Scene<'_>, hosts: &BTreeSet<&str>) -> Option<AdapterProof> {
     let recorded = scene.job.iter().flat_map(|job| &job.processes).find_map(|process| {
         // NCCL logs the name up to its first dot
         let host = process.host.as_deref()?.split('.').next()?;
-        // ports have a colon: the library names them as NCCL does; other names are of network interfaces
-        let ports = process.links.as_ref()?.adapters.iter().filter(|adapter| adapter.name.contains(':'));
-        let names: Vec<&str> = ports.map(|adapter| adapter.name.as_str()).collect();
+        let names = process.ports();
         let is_here = hosts.contains(host) && !names.is_empty();
         is_here.then(|| AdapterProof::Recording { host: host.to_owned(), adapters: names.join(" ") })
     });

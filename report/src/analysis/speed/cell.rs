@@ -18,6 +18,8 @@ pub(super) struct Algorithm {
 #[derive(Default)]
 pub(super) struct Cell {
     pub(super) count: u64,
+    /// Most channels of an operation; 0 where they are not known.
+    pub(super) channels: u8,
     /// Times from the latest begin to the latest end.
     pub(super) transfers: TimeSketch,
     /// Sum of the largest bytes of a rank, of the compared operations.
@@ -38,6 +40,7 @@ impl Cell {
     /// A kernel's time is that of all of its operations: those that share one count without a time.
     pub(super) fn add(&mut self, occurrence: &Occurrence, largest: u64) {
         self.count += 1;
+        self.channels = occurrence.parts.iter().map(|part| part.call.channels).fold(self.channels, u8::max);
         let bytes = || occurrence.parts.iter().map(|part| moved(&part.call));
         self.is_unequal |= bytes().any(|bytes| bytes != largest);
         if occurrence.parts.iter().any(|part| part.call.is_fused) {
@@ -59,6 +62,7 @@ impl Cell {
 impl Merge for Cell {
     fn merge(&mut self, other: Self) {
         self.count += other.count;
+        self.channels = self.channels.max(other.channels);
         self.transfers.merge(other.transfers);
         self.largest = self.largest.saturating_add(other.largest);
         self.mean += other.mean;

@@ -53,7 +53,6 @@ pub(super) fn of(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
         comm: format!("{:016x}", communicator.comm),
         nranks: communicator.nranks,
         nnodes: known.nnodes,
-        expected: None,
         dimension: known.dimension.to_owned(),
         from_bytes: known.range[0],
         to_bytes: known.range[1],
@@ -73,6 +72,7 @@ pub(super) fn of(known: &RowKeys<'_>, cell: &Cell) -> SpeedRow {
         busiest,
         utilisation: busbw.zip(known.link).and_then(|(busbw, link)| link.share(busbw)),
         function,
+        ..SpeedRow::default()
     }
 }
 

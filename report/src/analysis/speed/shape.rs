@@ -44,7 +44,7 @@ fn bytes(row: &SpeedRow) -> f64 {
 }
 
 /// Returns a factor of a collective. Bytes of sends and receives are what a rank moves already.
-fn factor(row: &SpeedRow, of: fn(NcclName, i32) -> Option<f64>) -> f64 {
+pub(super) fn factor(row: &SpeedRow, of: fn(NcclName, i32) -> Option<f64>) -> f64 {
     match row.function.as_str() {
         "SendRecv" | "Exchange" | "AlltoAll" => 1.0,
         function => of(NcclName::of_text(function), row.nranks).unwrap_or(1.0),

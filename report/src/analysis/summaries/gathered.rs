@@ -3,7 +3,8 @@
 use super::arrived::Arrived;
 use super::of_job::{Dimensions, OfJob};
 use super::sums::{FunctionSums, is_others};
-use super::{parts, predicted, read};
+use super::{parts, read};
+use crate::analysis::speed::Predictions;
 use crate::analysis::{conditions, pairs};
 use crate::answer::{Input, ProcessConditions};
 use crate::job::{Links, Unreadable};
@@ -11,11 +12,6 @@ use common::summary::{Predicted, Summary, SummaryCommunicator, SummaryProcess, T
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// Sums up equal predictions.
-fn summed_up(predicted: Vec<Predicted>) -> Vec<Predicted> {
-    Summary::merge(vec![Summary { predicted, ..Summary::merge(vec![]) }]).predicted
-}
 
 /// What was gathered.
 #[derive(Debug)]
@@ -33,10 +29,7 @@ pub(super) struct Gathered {
     others: BTreeMap<u32, FunctionSums>,
     transfers: Vec<Transfers>,
     left_out: u64,
-    /// NCCL's predictions, those of a communicator's ranks as one.
-    predicted: Vec<Predicted>,
-    /// Whether there were more.
-    predicted_is_cut: bool,
+    predicted: Predictions,
     /// Processes whose summary was not written at their end.
     cut: BTreeSet<u32>,
     /// Conditions over all the time of a process, by its number.
@@ -63,8 +56,7 @@ impl Gathered {
             others: BTreeMap::new(),
             transfers: vec![],
             left_out: 0,
-            predicted: vec![],
-            predicted_is_cut: false,
+            predicted: Predictions::default(),
             cut: BTreeSet::new(),
             conditions: BTreeMap::new(),
             arrived: Arrived::of_files(count),
@@ -119,10 +111,7 @@ impl Gathered {
                 self.left_out = self.left_out.saturating_add(row.transfers);
             }
         }
-        self.predicted.extend(summary.predicted);
-        if self.predicted.len() > 2 * predicted::MOST {
-            self.sum_up_predicted();
-        }
+        self.predicted.add(summary.predicted);
         let count = summary.processes.len() as u64;
         let (communicators, mut rest) = (summary.communicators, Some((summary.clocks, summary.lateness)));
         let (mut bandwidth, mut notes) = (summary.bandwidth, summary.notes);
@@ -161,15 +150,6 @@ impl Gathered {
         count
     }
 
-    /// Sums up equal predictions, which the ranks of a communicator have, when enough have come.
-    fn sum_up_predicted(&mut self) {
-        let predicted = std::mem::take(&mut self.predicted);
-        let mut rows = summed_up(predicted);
-        self.predicted_is_cut |= rows.len() > predicted::MOST;
-        rows.truncate(predicted::MOST);
-        self.predicted = rows;
-    }
-
     /// Returns the reports, and the files that were left out.
     pub(super) fn finish(mut self, dimensions: &Dimensions<'_>, links: &Links) -> (Vec<OfJob>, Vec<Unreadable>) {
         if self.processes.is_empty() {
@@ -181,6 +161,7 @@ impl Gathered {
             jobs.push(merged);
         }
         let several = jobs.len() > 1;
+        let (mut predicted, predicted_is_cut) = std::mem::take(&mut self.predicted).finish();
         let mut reports = vec![];
         for mut summary in jobs {
             self.arrived.compare(&mut summary);
@@ -202,15 +183,13 @@ impl Gathered {
             let (own, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.transfers).into_iter().partition(is_own);
             self.transfers = rest;
             let is_own = |row: &Predicted| !several || row.comm.as_deref().is_none_or(|comm| comms.contains(comm));
-            let (own_predicted, rest): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut self.predicted).into_iter().partition(is_own);
-            self.predicted = rest;
-            let own_predicted = summed_up(own_predicted);
+            let (own_predicted, rest): (Vec<_>, Vec<_>) = predicted.into_iter().partition(is_own);
+            predicted = rest;
             let name = summary.jobs.first().and_then(|job| job.name.clone());
             let of_summaries = parts::GatheredParts {
                 summary: &summary,
                 predicted: &own_predicted,
-                predicted_is_cut: self.predicted_is_cut,
+                predicted_is_cut,
                 sums: &sums,
                 others: &others,
                 transfers: &own,

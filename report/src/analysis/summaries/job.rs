@@ -104,6 +104,7 @@ fn process(of: &summary::SummaryProcess, complete: bool) -> Process {
         invisible: of.invisible,
         complete,
         links: origin.links.clone(),
+        nccl_settings: origin.nccl_settings.clone(),
         ..Process::default()
     }
 }

@@ -2,12 +2,12 @@
 
 use super::job;
 use super::of_job::Dimensions;
-use super::predicted;
+use super::predicted::{self, PredictedRow};
 use super::sums::FunctionSums;
 use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::Messages;
-use crate::analysis::speed::MACHINES;
+use crate::analysis::speed::{Forcing, MACHINES};
 use crate::answer::{
     Answers, ConditionMap, Conditions, Dimension, Input, Late, NcclChoices, Part, ProcessConditions, RankLateness,
     Report, SCHEMA, Series, Speed, SpeedRow,
@@ -210,11 +210,23 @@ impl GatheredParts<'_> {
         }
         rows.extend(self.others.rows(0).map(|row| placed("0000000000000000", row)));
         rows.extend(self.summary.bandwidth.iter().map(|row| placed(&row.comm, Self::of_bandwidth(&links, row))));
+        let forcing: Vec<Forcing> = job.communicators.iter().map(|of| Forcing::of(job, of)).collect();
+        let forcing = |comm: &str| place(comm).and_then(|place| forcing.get(place));
+        rows.iter_mut().for_each(|row| row.forced = forcing(&row.comm).and_then(|of| of.of_row(row, 0, None)));
+        for PredictedRow { row, channels, of_fastest } in predicted::rows(self.predicted, job) {
+            let (comm, nranks, nnodes) = (row.comm.clone(), row.nranks, row.nnodes);
+            let row = SpeedRow { nranks, nnodes, ..placed(&comm, row) };
+            let forced = forcing(&comm).and_then(|of| of.of_row(&row, channels, of_fastest));
+            rows.push(SpeedRow { forced, ..row });
+        }
         if rows.is_empty() {
             return Part::Absent("There is no operation.".into());
         }
         rows.sort_by(|one, other| {
-            let key = |row: &SpeedRow| (row.function.clone(), row.comm.clone(), row.from_bytes, row.to_bytes);
+            let key = |row: &SpeedRow| {
+                let way = (row.algorithm.clone(), row.protocol.clone());
+                (row.function.clone(), row.comm.clone(), row.from_bytes, row.to_bytes, way)
+            };
             key(one).cmp(&key(other))
         });
         let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| MACHINES.into());

@@ -1,9 +1,83 @@
-//! NCCL's own predictions in summaries, in a sentence: the summaries have the rows.
+//! NCCL's own predictions in summaries, in a sentence, and as rows of speed.
 
+use crate::answer::SpeedRow;
+use crate::job::Job;
+use common::name::NcclName;
+use common::operation::size_factor;
 use common::summary::{MeasuredWay, Predicted};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-/// Largest number of predictions that are kept.
-pub(super) const MOST: usize = 1 << 14;
+/// A row of speed, with what is known of its way beside it.
+pub(super) struct PredictedRow {
+    pub(super) row: SpeedRow,
+    /// Most channels of an operation.
+    pub(super) channels: u8,
+    /// NCCL's own time for the choice of a user's tuner over that of its own.
+    pub(super) of_fastest: Option<f64>,
+}
+
+/// Returns a row for each size, algorithm and protocol that ran of a function and communicator with predictions. Of
+/// several predictions for one size, the most frequent counts.
+pub(super) fn rows(predicted: &[Predicted], job: &Job) -> Vec<PredictedRow> {
+    let mut ordered: Vec<&Predicted> = predicted.iter().filter(|of| !of.measured.is_empty()).collect();
+    ordered.sort_by_key(|of| Reverse(of.calls));
+    let mut rows: BTreeMap<(String, &str, u64, &str, &str), PredictedRow> = BTreeMap::new();
+    for of in ordered {
+        let comm = comm(of, job);
+        let mut ways: BTreeMap<(&str, &str), Vec<&MeasuredWay>> = BTreeMap::new();
+        of.measured.iter().for_each(|it| ways.entry((&it.algorithm, &it.protocol)).or_default().push(it));
+        for ((algorithm, protocol), ways) in ways {
+            let key = (comm.clone(), of.func.as_str(), of.bytes, algorithm, protocol);
+            rows.entry(key).or_insert_with(|| row(of, comm.clone(), &ways));
+        }
+    }
+    rows.into_values().collect()
+}
+
+/// Returns the communicator of a prediction: without an id, the only one of its shape, and zeros for several.
+fn comm(of: &Predicted, job: &Job) -> String {
+    let named = of.comm.clone();
+    named.unwrap_or_else(|| {
+        let is_alike = |it: &&crate::job::Communicator| (it.nranks, it.nnodes) == (of.nranks, of.nnodes);
+        let mut alike = job.communicators.iter().filter(is_alike);
+        let only = alike.next().filter(|_| alike.next().is_none());
+        format!("{:016x}", only.map_or(0, |it| it.comm))
+    })
+}
+
+/// Makes a row of the ways that differ in their channels alone. The median is that of the way with most timed operations.
+fn row(of: &Predicted, comm: String, ways: &[&MeasuredWay]) -> PredictedRow {
+    let most = ways.iter().max_by_key(|way| way.timed);
+    let sum = |count: fn(&MeasuredWay) -> u64| ways.iter().map(|way| count(way)).fold(0, u64::saturating_add);
+    let factor = size_factor(NcclName::of_text(&of.func), of.nranks).filter(|&factor| factor >= 1.0).unwrap_or(1.0);
+    let bytes = (of.bytes as f64 / factor) as u64;
+    let [algorithm, protocol] = most.map_or([""; 2], |way| [way.algorithm.as_str(), &way.protocol]);
+    let (chosen_algorithm, chosen_protocol, us) = of.choice();
+    let is_chosen = (algorithm, protocol) == (chosen_algorithm, chosen_protocol);
+    let of_fastest = of.tuner.as_ref().and_then(|tuner| tuner.predicted_us).map(|us| us / of.predicted_us);
+    PredictedRow {
+        channels: ways.iter().map(|way| way.channels).max().unwrap_or(0),
+        of_fastest: of_fastest.filter(|ratio| ratio.is_finite() && is_chosen),
+        row: SpeedRow {
+            function: of.func.clone(),
+            comm,
+            nranks: of.nranks,
+            nnodes: of.nnodes,
+            from_bytes: bytes,
+            to_bytes: bytes,
+            algorithm: algorithm.to_owned(),
+            protocol: protocol.to_owned(),
+            count: sum(|way| way.count),
+            compared: sum(|way| way.timed),
+            min_us: ways.iter().filter_map(|way| way.min_us).reduce(f64::min),
+            median_us: most.and_then(|way| way.median_us),
+            predicted_us: us.filter(|_| is_chosen),
+            of_predicted: most.and_then(|way| way.ratio),
+            ..SpeedRow::default()
+        },
+    }
+}
 
 /// Returns how the measured times compare with NCCL's predictions, if the summaries have predictions. `is_cut` says that
 /// they have more.

@@ -25,8 +25,6 @@ pub(super) fn speed(groups: &Groups) -> Speed {
             function: function.to_owned(),
             comm: group.id(),
             nranks: group.members.len() as i32,
-            nnodes: 0,
-            expected: None,
             dimension: group.dimension(),
             from_bytes: bytes,
             to_bytes: bytes,
@@ -42,9 +40,8 @@ pub(super) fn speed(groups: &Groups) -> Speed {
             algbw: Some(algbw),
             busbw: Some(algbw * factor),
             busbw_mean: Some(algbw * factor / 1.2),
-            imbalance: None,
-            busiest: None,
             utilisation: Some(algbw * factor / LINK),
+            ..SpeedRow::default()
         }
     };
     let rows = groups.list.iter().flat_map(|group| group.functions.iter().map(move |&function| row(group, function)));

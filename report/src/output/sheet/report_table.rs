@@ -175,11 +175,16 @@ impl<'a, T: Copy + 'a> ReportTable<'a, T> {
     }
 
     /// Leaves out the columns for people, but the first, in which no row has a figure.
-    pub(in crate::output) fn without_unknown(mut self) -> Self {
+    pub(in crate::output) fn without_unknown(self) -> Self {
+        let first = self.shown.first().map(|(heading, _)| heading.text);
+        self.without_unknown_of(|heading| first != Some(heading))
+    }
+
+    /// Leaves out those columns for people of the ones that are meant in which no row has a figure.
+    pub(in crate::output) fn without_unknown_of(mut self, is_meant: impl Fn(&str) -> bool) -> Self {
         let Self { ordered, shown, dispensable, .. } = &mut self;
-        let mut is_first = true;
-        shown.retain(|(_, cell)| {
-            std::mem::take(&mut is_first) || ordered.iter().any(|row| !matches!(cell(*row).as_str(), "" | UNKNOWN))
+        shown.retain(|(heading, cell)| {
+            !is_meant(heading.text) || ordered.iter().any(|row| !matches!(cell(*row).as_str(), "" | UNKNOWN))
         });
         dispensable.retain(|it| shown.iter().any(|(heading, _)| heading.text == *it));
         self

@@ -27,8 +27,16 @@ fn a_page_of_1024_ranks_and_1000_steps_is_below_3_mb() {
     fill(&mut swim.lanes);
     fill(&mut swim.usual.as_mut().unwrap().lanes);
     let Part::Known(speed) = &mut report.speed else { unreachable!() };
-    let sized =
-        |row: &SpeedRow| (0..16).map(|power| SpeedRow { from_bytes: 1 << power, ..row.clone() }).collect::<Vec<_>>();
+    let sized = |row: &SpeedRow| {
+        let of = |power: u32| SpeedRow {
+            from_bytes: 1 << power,
+            predicted_us: Some(11.1 * f64::from(1 << power)),
+            of_predicted: Some(1.01),
+            forced: Some("NCCL_P2P_DISABLE=1 (the GPUs have NVLinks)".into()),
+            ..row.clone()
+        };
+        (0..16).map(of).collect::<Vec<_>>()
+    };
     speed.rows = speed.rows.iter().flat_map(sized).collect();
     let page = html(&report);
     assert!(page.len() < 3_000_000, "{} bytes", page.len());

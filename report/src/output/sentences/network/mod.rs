@@ -36,6 +36,7 @@ pub fn network(report: &Report) -> String {
         text += &slow_communicator(slow, &names);
     }
     text += &more(communicators.len(), "slow communicator", "speed");
+    text += &report.speed.known().map_or_else(String::new, forced);
     text += " ";
     text += &pairs(report, &names, !communicators.is_empty());
     text
@@ -66,7 +67,9 @@ pub(super) fn verdicted(report: &Report) -> Verdicted {
     });
     let share = of_link.map(|part| if part < OF_LINK { AnswerVerdict::Look } else { AnswerVerdict::Fine });
     let compared = are_compared(report).then_some(AnswerVerdict::Fine);
-    let worst = [slow, below, share, compared].into_iter().flatten().max_by_key(|verdict| match verdict {
+    let is_forced = speed.is_some_and(|speed| speed.rows.iter().any(|row| row.forced.is_some()));
+    let forced = is_forced.then_some(AnswerVerdict::Look);
+    let worst = [slow, below, share, forced, compared].into_iter().flatten().max_by_key(|verdict| match verdict {
         AnswerVerdict::Unknown => 0,
         AnswerVerdict::Fine => 1,
         AnswerVerdict::Look => 2,
@@ -83,7 +86,7 @@ pub(super) fn verdicted(report: &Report) -> Verdicted {
         gain,
         when: String::new(),
         why: why.unwrap_or_default(),
-        next: next(verdict, parts.first(), communicators.first(), [below, share]),
+        next: next(verdict, parts.first(), communicators.first(), [below, share, forced]),
     }
 }
 
@@ -103,7 +106,7 @@ fn next(
     verdict: AnswerVerdict,
     part: Option<&SlowPart>,
     communicator: Option<&SlowCommunicator>,
-    [baseline, link]: [Option<AnswerVerdict>; 2],
+    [baseline, link, forced]: [Option<AnswerVerdict>; 3],
 ) -> String {
     let is_below = |verdict: Option<AnswerVerdict>| verdict.is_some_and(|verdict| verdict != AnswerVerdict::Fine);
     let text = match (part.map(|part| (part.kind, part.inside)), communicator) {
@@ -116,6 +119,7 @@ fn next(
         (Some((PartKind::Adapter | PartKind::Node, _)), _) => {
             "Read state, rate and errors of the adapters on that node (ibstat, ethtool), and look at their cables."
         }
+        _ if forced.is_some() => "Run the job without the settings that force a way, and compare (--baseline).",
         _ if is_below(baseline) => "Compare NCCL's release, its settings and the nodes with those of the baseline.",
         _ if is_below(link) => {
             "Compare with nccl-tests at this size, and look at the network that NCCL has chosen (NCCL_DEBUG=INFO)."
@@ -156,6 +160,17 @@ fn reached(speed: &Speed) -> String {
         text += "; the rate of its link is not known (--link-gbps)";
     }
     text + "."
+}
+
+/// Says which settings force ways that NCCL itself would not take.
+fn forced(speed: &Speed) -> String {
+    let mut rows: BTreeMap<&str, u64> = BTreeMap::new();
+    speed.rows.iter().filter_map(|row| row.forced.as_deref()).for_each(|by| *rows.entry(by).or_default() += 1);
+    let all: u64 = rows.values().sum();
+    let Some((by, _)) = rows.iter().max_by_key(|(_, rows)| **rows) else { return String::new() };
+    let others = if rows.len() > 1 { ", and others" } else { "" };
+    let of = counted(speed.rows.len() as u64, "row");
+    format!(" {} of {of} of --part speed ran as NCCL itself would not choose: {by}{others}.", count(all))
 }
 
 /// Returns the rate of a row over the expected one.

@@ -181,3 +181,24 @@ fn a_slow_communicator_is_named_with_its_ranks() {
                     median of 16 communicators of its shape 100 us.";
     assert!(answer.text.contains(expected) && answer.verdict == AnswerVerdict::Bad, "{}", answer.text);
 }
+
+#[test]
+fn settings_that_force_a_way_are_named_and_worth_a_look() {
+    let mut report = sample(4);
+    assert!(!network(&report).contains("would not choose"));
+    let Part::Known(speed) = &mut report.speed else { unreachable!() };
+    let by = ["NCCL_ALGO=tree (a)", "NCCL_PROTO=LL (b)", "NCCL_PROTO=LL (b)"];
+    for (row, by) in speed.rows.iter_mut().zip(by) {
+        row.forced = Some(by.into());
+    }
+    let rows = speed.rows.len();
+    let said = format!(
+        " 3 of {rows} rows of --part speed ran as NCCL itself would not choose: NCCL_PROTO=LL (b), and others."
+    );
+    assert!(network(&report).contains(&said), "{}", network(&report));
+    let Part::Known(pairs) = &mut report.pairs else { unreachable!() };
+    pairs.slow.clear();
+    let answer = verdicted(&report);
+    assert_eq!(answer.verdict, AnswerVerdict::Look);
+    assert!(answer.next.contains("without the settings"), "{}", answer.next);
+}

@@ -1,0 +1,190 @@
+//! Settings that force ways which NCCL itself would not take.
+//!
+//! A proof has two sides: a setting that a process of the communicator has in its environment, and operations that ran as
+//! it demands. NCCL's own model (`src/graph/tuning.cc`, `src/enqueue.cc`, up to 2.32) decides whether NCCL would take
+//! another way, by bounds that hold for each GPU and each link in its tables:
+//!
+//! - **Algorithm**: inside a node, a tree has less than half of the links' bandwidth, and no less latency than a ring with
+//!   LL. With LL128, a tree of more than two ranks can be ahead of the ring for a few sizes below [`LONG`].
+//! - **Protocol**: LL has at most half of SIMPLE's bandwidth, at 141 GB/s or less (282 on Blackwell), and saves at most
+//!   2.8 us a step of a ring inside a node, and 12 us between nodes. So from [`LONG`] on SIMPLE is ahead. For few bytes
+//!   it is behind both LL128 and SIMPLE, whatever the link: up to [`SHORT`], over NVLink up to [`SHORT_NVLINK`].
+//! - **Channels**: NCCL doubles the channels that it finds, so there are two at least. It gives one to operations with
+//!   less than 64 KiB of traffic, or less than 8 KiB a rank.
+//! - **Transports**: NVLinks are of use to peer-to-peer access alone, and adapters of InfiniBand or RoCE to their network.
+//!
+//! Whatever this does not prove is not a finding: a ring between nodes, protocols for sizes in between, channels beyond
+//! one, settings in the program's configuration, and `NCCL_IB_DISABLE`, beside which a network plugin may work.
+
+#[cfg(test)]
+mod tests;
+
+use super::shape::factor;
+use crate::analysis::choices::settings::is_on;
+use crate::answer::SpeedRow;
+use crate::job::{Communicator, Job, Process};
+use common::operation::size_factor;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes a rank from which on LL and trees inside a node are behind, and up to which LL is ahead.
+const LONG: f64 = 4.0 * 1024.0 * 1024.0;
+const SHORT: f64 = 1024.0;
+const SHORT_NVLINK: f64 = 32.0 * 1024.0;
+/// Bytes of an operation, and a rank, that have more than one channel: twice NCCL's bounds.
+const CHANNELS: [f64; 2] = [128.0 * 1024.0, 16.0 * 1024.0];
+/// Times of NCCL's own choice that a tuner's choice takes by NCCL's model, from which on it is far from it.
+const FAR: f64 = 2.0;
+
+/// What is known of a communicator's settings and links.
+pub(in crate::analysis) struct Forcing {
+    /// The settings of its processes, the first one's of each name.
+    settings: BTreeMap<String, String>,
+    /// Number of machines of its ranks. NCCL takes ranks of one machine for several nodes if settings leave them the
+    /// network alone.
+    machines: usize,
+    /// Whether some of its ranks are on one machine.
+    is_inside: bool,
+    /// Whether all of its GPUs have NVLinks.
+    has_nvlinks: bool,
+    /// Ports of InfiniBand or RoCE on its machines, where it has several nodes.
+    ports: Vec<String>,
+}
+
+impl Forcing {
+    pub(in crate::analysis) fn of(job: &Job, communicator: &Communicator) -> Self {
+        let gpus = || communicator.members.iter().filter_map(|member| job.gpus.get(member.gpu));
+        let processes = || gpus().filter_map(|gpu| job.processes.get(gpu.process));
+        let mut settings = BTreeMap::new();
+        for (name, value) in processes().flat_map(|process| &process.nccl_settings) {
+            settings.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        let nodes = job.nodes_of(communicator);
+        let machines: BTreeSet<usize> = gpus().map(|gpu| gpu.node).collect();
+        let nvlinks = |process: usize, index: usize| {
+            job.processes.get(process)?.links.as_ref()?.gpus.get(index)?.nvlinks.filter(|&nvlinks| nvlinks > 0)
+        };
+        let ports = processes().next().filter(|_| nodes > 1).map(Process::ports);
+        Self {
+            settings,
+            machines: machines.len(),
+            is_inside: machines.len() < communicator.members.len(),
+            has_nvlinks: gpus().all(|gpu| nvlinks(gpu.process, gpu.index).is_some()),
+            ports: ports.unwrap_or_default(),
+        }
+    }
+
+    /// Returns the settings, with their proofs, that force a row's operations, which ran on this many channels at most
+    /// (0 where that is not known). `of_fastest` is NCCL's own time for the choice of a user's tuner over that of its own.
+    pub(in crate::analysis) fn of_row(&self, row: &SpeedRow, channels: u8, of_fastest: Option<f64>) -> Option<String> {
+        let mut all: Vec<String> = vec![];
+        if !self.settings.is_empty() && row.nranks > 1 {
+            all.extend(self.algorithm(row));
+            all.extend(self.protocol(row));
+            all.extend(self.one_channel(row, channels));
+            all.extend(self.inside(row));
+            all.extend(self.between(row));
+        }
+        let tuner = of_fastest.filter(|&ratio| ratio >= FAR);
+        all.extend(tuner.map(|it| format!("a tuner (NCCL's model gives the choice {it:.1} times NCCL's own)")));
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    fn algorithm(&self, row: &SpeedRow) -> Option<String> {
+        let is_tree = row.function == "AllReduce" && row.algorithm == "TREE" && row.nnodes == 1;
+        let is_behind = row.protocol != "LL128" || row.nranks == 2 || each(row)[0] >= LONG;
+        let has_ll = !self.excludes("NCCL_PROTO", row, "LL");
+        let is_forced = is_tree && is_behind && has_ll && self.excludes("NCCL_ALGO", row, "RING");
+        is_forced.then(|| self.named("NCCL_ALGO", "inside a node, NCCL takes the ring"))?
+    }
+
+    fn protocol(&self, row: &SpeedRow) -> Option<String> {
+        if !matches!(row.algorithm.as_str(), "RING" | "TREE") {
+            return None;
+        }
+        let [least, most] = each(row);
+        let is_one_node = row.nnodes == 1 && self.has_nvlinks;
+        let short = if is_one_node { SHORT_NVLINK } else { SHORT };
+        let proof = match row.protocol.as_str() {
+            "LL" if least >= LONG && self.excludes("NCCL_PROTO", row, "SIMPLE") => {
+                "NCCL takes SIMPLE for so many bytes"
+            }
+            "LL128" | "SIMPLE" if most <= short && self.excludes("NCCL_PROTO", row, "LL") => {
+                "NCCL takes LL for so few bytes"
+            }
+            _ => return None,
+        };
+        self.named("NCCL_PROTO", proof)
+    }
+
+    fn one_channel(&self, row: &SpeedRow, channels: u8) -> Option<String> {
+        let ranks = f64::from(row.nranks.max(1));
+        let is_long = each(row)[0] * ranks >= CHANNELS[0].max(CHANNELS[1] * ranks);
+        let name =
+            ["NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS"].into_iter().find(|name| self.is(name, |value| value == "1"))?;
+        self.named(name, "NCCL takes two channels or more").filter(|_| channels == 1 && is_long)
+    }
+
+    /// Returns that GPUs of a node must not use their NVLinks.
+    fn inside(&self, row: &SpeedRow) -> Option<String> {
+        // NVLink SHARP is over NVLinks
+        let is_kept = self.has_nvlinks && !row.algorithm.starts_with("NVLS");
+        let is_meant = self.is_inside && is_kept && (self.machines == 1 || is_of_all(row));
+        let p2p = [("NCCL_P2P_DISABLE", is_on as fn(&str) -> bool), ("NCCL_P2P_LEVEL", is_local)];
+        let (name, _) = p2p.into_iter().find(|(name, is)| is_meant && self.is(name, is))?;
+        let with = match self.is("NCCL_SHM_DISABLE", is_on) {
+            true => "with NCCL_SHM_DISABLE; the GPUs have NVLinks",
+            false => "the GPUs have NVLinks",
+        };
+        self.named(name, with)
+    }
+
+    /// Returns that nodes must not use their adapters.
+    fn between(&self, row: &SpeedRow) -> Option<String> {
+        let is_socket = |value: &str| value.eq_ignore_ascii_case("Socket");
+        let is_forced = self.is("NCCL_NET", is_socket) && !self.ports.is_empty() && is_of_all(row);
+        is_forced.then(|| self.named("NCCL_NET", &format!("the machines have {}", self.ports.join(" "))))?
+    }
+
+    /// Returns whether a setting has one of these values.
+    fn is(&self, name: &str, is: impl Fn(&str) -> bool) -> bool {
+        self.settings.get(name).is_some_and(|value| is(value))
+    }
+
+    fn named(&self, name: &str, proof: &str) -> Option<String> {
+        self.settings.get(name).map(|value| format!("{name}={value} ({proof})"))
+    }
+
+    /// Returns whether a list takes an algorithm or a protocol away from a row's function.
+    fn excludes(&self, name: &str, row: &SpeedRow, element: &str) -> bool {
+        self.settings.get(name).is_some_and(|list| excludes(list, &row.function, element))
+    }
+}
+
+/// Returns whether a level of distance forbids peer-to-peer access over NVLink.
+fn is_local(level: &str) -> bool {
+    matches!(level, "LOC" | "0")
+}
+
+/// Returns whether an operation is of all ranks of its communicator.
+fn is_of_all(row: &SpeedRow) -> bool {
+    !matches!(row.function.as_str(), "SendRecv" | "Exchange")
+}
+
+/// Returns the least and most bytes of an operation over the number of ranks.
+fn each(row: &SpeedRow) -> [f64; 2] {
+    let factor = factor(row, size_factor) / f64::from(row.nranks.max(1));
+    [row.from_bytes, row.to_bytes].map(|bytes| bytes as f64 * factor)
+}
+
+/// Returns whether a list of `NCCL_ALGO` or `NCCL_PROTO` excludes an element for a function. Lists without a function are
+/// for all functions, later ones replace earlier ones, and `^` stands for all others.
+fn excludes(lists: &str, function: &str, element: &str) -> bool {
+    let of_function = |list: &str| match list.split_once(':') {
+        Some((name, elements)) => name.eq_ignore_ascii_case(function).then(|| elements.to_owned()),
+        None => Some(list.to_owned()),
+    };
+    let Some(list) = lists.rsplit(';').find_map(of_function) else { return false };
+    let others = list.strip_prefix('^');
+    let has = others.unwrap_or(&list).split(',').any(|it| it.eq_ignore_ascii_case(element));
+    has == others.is_some()
+}
