@@ -3,13 +3,8 @@
 //! The GPUs' clocks show when a kernel began only some time behind it, and more exactly with time. So collectives wait
 //! here for the next export, and a count never changes afterwards: receivers take a sum that falls for a restart.
 
-use super::Timeline;
 use super::entry::TimelineEntry;
-use super::gpus::mappings;
-use super::launches::Begun;
-use crate::config::Settings;
 use crate::operation::Later;
-use crate::sums::run_sums::CommunicatorRank;
 
 /// Most collectives of a rank that wait for an export. Of more, they are spread evenly over the time since the last one.
 const MOST: usize = 512;
@@ -46,7 +41,7 @@ pub(super) struct RankLaunchCounts {
 
 impl RankLaunchCounts {
     /// Adds a collective.
-    fn add(&mut self, entry: TimelineEntry) {
+    pub(super) fn add(&mut self, entry: TimelineEntry) {
         if self.since.is_multiple_of(self.one_in) {
             if self.waiting.len() >= MOST {
                 let mut place = 0_usize;
@@ -61,14 +56,20 @@ impl RankLaunchCounts {
         self.since = self.since.saturating_add(1);
     }
 
-    /// Counts the collectives whose begin is known by now. The others wait for one further export.
-    fn count(&mut self, begun: impl Fn(&TimelineEntry) -> Option<Begun>) -> LaunchCounts {
+    /// Returns whether a collective waits for an export.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Counts the collectives whose begin is known by now: `begun` returns the later one of launch and GPU, and the
+    /// nanoseconds from the launch to the begin. The others wait for one further export.
+    pub(super) fn count(&mut self, begun: impl Fn(&TimelineEntry) -> Option<(Later, u64)>) -> LaunchCounts {
         let Self { counts, waiting, one_in, since } = self;
         (*one_in, *since) = (1, 0);
         waiting.retain_mut(|WaitingCollective { entry, was_met }| {
             match begun(entry) {
-                Some(Begun { later: Later::Host, .. }) => counts.host_later += 1,
-                Some(Begun { later: Later::Gpu, queued }) => {
+                Some((Later::Host, _)) => counts.host_later += 1,
+                Some((Later::Gpu, queued)) => {
                     counts.gpu_later += 1;
                     counts.queued = counts.queued.saturating_add(queued);
                 }
@@ -77,39 +78,6 @@ impl RankLaunchCounts {
             false
         });
         *counts
-    }
-}
-
-impl Timeline {
-    /// Has launches counted if an exporter is wanted.
-    pub(super) fn with_launch_counts(self, settings: &Settings) -> Self {
-        let is_wanted = settings.otel || settings.prom_dir.is_some();
-        Self { launch_counts: is_wanted.then(Vec::new), ..self }
-    }
-
-    /// Adds an operation, if its launch is one to be counted.
-    pub(super) fn count_launch(&mut self, entry: TimelineEntry) {
-        let Some(ranks) = &mut self.launch_counts else { return };
-        // the operations of one kernel have one launch
-        if entry.peer >= 0 || !entry.alone || !entry.source.is_gpu() || entry.launched() == 0 {
-            return;
-        }
-        let place = usize::from(entry.place);
-        if ranks.len() <= place {
-            ranks.resize_with(place + 1, RankLaunchCounts::default);
-        }
-        ranks.get_mut(place).into_iter().for_each(|rank| rank.add(entry));
-    }
-
-    /// Returns the counts so far of the ranks that have any.
-    pub(crate) fn launch_counts(&mut self, nanoseconds_per_tick: f64) -> Vec<(CommunicatorRank, LaunchCounts)> {
-        let Self { ranks, launch_counts, .. } = self;
-        let counted = launch_counts.iter_mut().flatten();
-        let mappings = mappings(ranks, nanoseconds_per_tick);
-        let counts = ranks.iter().zip(&mappings).zip(counted).map(|((line, mappings), counted)| {
-            (line.rank, counted.count(|entry| Begun::of(entry, mappings, nanoseconds_per_tick)))
-        });
-        counts.filter(|(_, counts)| counts.host_later + counts.gpu_later > 0).collect()
     }
 }
 
@@ -151,14 +119,14 @@ mod tests {
         let mut rank = RankLaunchCounts::default();
         (0..3).for_each(|order| rank.add(entry(order)));
         let of = |entry: &TimelineEntry| match entry.order {
-            0 => Some(Begun { later: Later::Host, queued: 5 }),
-            1 => Some(Begun { later: Later::Gpu, queued: 70 }),
+            0 => Some((Later::Host, 5)),
+            1 => Some((Later::Gpu, 70)),
             _ => None,
         };
         let first = LaunchCounts { host_later: 1, gpu_later: 1, queued: 70 };
         assert_eq!(rank.count(of), first);
         assert_eq!(rank.count(of), first);
-        let known = |_: &TimelineEntry| Some(Begun { later: Later::Gpu, queued: 1 });
+        let known = |_: &TimelineEntry| Some((Later::Gpu, 1));
         assert_eq!((rank.count(known), rank.waiting.len()), (first, 0));
     }
 

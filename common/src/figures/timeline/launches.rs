@@ -4,7 +4,11 @@ use super::Timeline;
 use super::arrivals::arrival;
 use super::entry::{LONG_LAUNCH, TimelineEntry};
 use super::gpus::mappings;
+#[cfg(feature = "otel")]
+use super::launch_counts::{LaunchCounts, RankLaunchCounts};
 use crate::clock::gpu_track::GpuMapping;
+#[cfg(feature = "otel")]
+use crate::config::Settings;
 use crate::figures::arrivals::KnownTime;
 use crate::operation::Later;
 use crate::sums::run_sums::CommunicatorRank;
@@ -42,6 +46,42 @@ impl Timeline {
             Some(nothing.with(begun)).filter(|known| known.host_later + known.gpu_later > 0)
         });
         launches.collect()
+    }
+}
+
+#[cfg(feature = "otel")]
+impl Timeline {
+    /// Has launches counted if an exporter is wanted.
+    pub(super) fn with_launch_counts(self, settings: &Settings) -> Self {
+        let is_wanted = settings.otel || settings.prom_dir.is_some();
+        Self { launch_counts: is_wanted.then(Vec::new), ..self }
+    }
+
+    /// Adds an operation, if its launch is one to be counted.
+    pub(super) fn count_launch(&mut self, entry: TimelineEntry) {
+        let Some(ranks) = &mut self.launch_counts else { return };
+        // the operations of one kernel have one launch
+        if entry.peer >= 0 || !entry.alone || !entry.source.is_gpu() || entry.launched() == 0 {
+            return;
+        }
+        let place = usize::from(entry.place);
+        if ranks.len() <= place {
+            ranks.resize_with(place + 1, RankLaunchCounts::default);
+        }
+        ranks.get_mut(place).into_iter().for_each(|rank| rank.add(entry));
+    }
+
+    /// Returns the counts so far of the ranks that have any.
+    pub(crate) fn launch_counts(&mut self, nanoseconds_per_tick: f64) -> Vec<(CommunicatorRank, LaunchCounts)> {
+        let Self { ranks, launch_counts, .. } = self;
+        let is_needed = launch_counts.iter().flatten().any(RankLaunchCounts::is_waiting);
+        let mappings = if is_needed { mappings(ranks, nanoseconds_per_tick) } else { vec![[None, None]; ranks.len()] };
+        let counted = launch_counts.iter_mut().flatten();
+        let counts = ranks.iter().zip(&mappings).zip(counted).map(|((line, mappings), counted)| {
+            let begun = |entry: &TimelineEntry| Begun::of(entry, mappings, nanoseconds_per_tick);
+            (line.rank, counted.count(|entry| begun(entry).map(|Begun { later, queued }| (later, queued))))
+        });
+        counts.filter(|(_, counts)| counts.host_later + counts.gpu_later > 0).collect()
     }
 }
 

@@ -17,7 +17,7 @@ fn the_extreme_of_each_figure_and_its_rank_are_in_words() {
     for words in [
         "of its maximum, of 4 GPUs in bins of 1.00 s. The smallest is 94 %, of rank 3.",
         "as a share of its limit, of 4 GPUs in bins of 1.00 s. The largest is",
-        "summed over them, of 4 GPUs in bins of 1.00 s. The largest is 30 %, of rank 0.",
+        "mean of them, of 4 GPUs in bins of 1.00 s. The largest is 30 %, of rank 0.",
         "Table: Conditions by rank, those that stand out first, then those that wait longest (4 rows)",
         "data-across=\"s\"",
     ] {
