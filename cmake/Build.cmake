@@ -24,6 +24,11 @@ else()
   set(links libnccl-profiler-scorep.so libnccl_plugin.so libnccl_series_plugin.so)
 endif()
 
+# nccl-plugin/src/opening/unasked.rs has the name, too
+if(SCOREP_NCCL_DEFAULT)
+  list(APPEND links libnccl-profiler.so)
+endif()
+
 if(SCOREP_PREFIX AND ScoreP_FOUND)
   list(APPEND cargo_call "SCOREP_PREFIX=${ScoreP_PREFIX}")
 else()

@@ -53,6 +53,10 @@ endif()
 
 # a module finds the rest from where it lies, so that all of it may be moved
 file(RELATIVE_PATH to_prefix "/prefix/${module_directory}" "/prefix")
+set(module_note "Nothing is measured until NCCL and Score-P are asked to")
+if(SCOREP_NCCL_DEFAULT)
+  set(module_note "NCCL loads it without being asked to, and NCCL_PROFILER_PLUGIN=none prevents that")
+endif()
 foreach(language "" ".lua")
   configure_file("cmake/module${language}.in" "module/${PROJECT_VERSION}${language}" @ONLY)
   install(FILES "${CMAKE_BINARY_DIR}/module/${PROJECT_VERSION}${language}" DESTINATION "${module_directory}")

@@ -14,7 +14,7 @@ pub(crate) struct Inherited {
 impl Inherited {
     /// Reads the settings. Reports each value that is not understood, once in this process.
     pub(crate) fn read() -> Self {
-        let complaints = Settings::from_environment().1;
+        let complaints = Settings::parse(|name| std::env::var_os(name)).1;
         complaints.iter().for_each(|line| output::once(&format!("scorep-nccl: {line}")));
         // a complaint begins with the setting's name and `=`
         let names = complaints.iter().filter_map(|line| line.split_once('='));
@@ -27,8 +27,10 @@ impl Inherited {
             && self.not_understood.iter().all(|other| other != name)
     }
 
-    /// Removes the reported settings from a child's environment, so that the child does not report them again.
+    /// Removes the reported settings from a child's environment, so that the child does not report them again. The child
+    /// reads no settings file: that is for jobs.
     pub(crate) fn give(&self, child: &mut Command) {
+        child.env("NCCL_SCOREP_SETTINGS", "off");
         for name in &self.not_understood {
             child.env_remove(name);
         }

@@ -59,6 +59,7 @@ codes! {
     NcclBroadcast = "nccl-broadcast", Warning;
     NcclAllToAll = "nccl-alltoall", Note;
     NcclKernelCost = "nccl-kernel-cost", Note;
+    PluginUnasked = "plugin-unasked", Note;
     PluginNotSet = "plugin-not-set", Failure;
     PluginOther = "plugin-other", Failure;
     ScorePGood = "scorep", Good;
@@ -78,6 +79,10 @@ codes! {
     ScorePNothing = "scorep-nothing", Warning;
     ScorePMemory = "scorep-memory", Warning;
     ScorePDirectory = "scorep-directory", Warning;
+    SettingsFileGood = "settings-file", Good;
+    SettingsFileRefused = "settings-file-refused", Warning;
+    SettingsFileLine = "settings-file-line", Warning;
+    SettingOrigin = "setting-origin", Good;
     SettingValue = "setting-value", Warning;
     SettingUnknown = "setting-unknown", Warning;
     SettingPath = "setting-path", Warning;

@@ -11,6 +11,7 @@ mod plugin;
 mod program;
 mod score_p;
 mod settings;
+mod settings_file;
 mod surroundings;
 mod tuner;
 
@@ -53,7 +54,8 @@ struct DoctorReport {
 /// # Errors
 /// When the report cannot be written.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<ExitCode, String> {
-    let findings = examine(&Surroundings::own(), arguments);
+    let library = crate::installed::library::find(arguments.library.as_deref()).ok();
+    let findings = examine(&Surroundings::own(library.as_deref()), arguments);
     let status = match findings.iter().map(|finding| finding.level).max() {
         Some(Level::Failure) => 2,
         Some(Level::Warning) => 1,
@@ -82,6 +84,7 @@ fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<DoctorFind
     );
     findings.extend(nccl::check(around, &programs));
     findings.extend(score_p::check(around, score_p.as_ref(), &programs));
+    findings.extend(settings_file::check(around));
     findings.extend(settings::check(around, features.as_ref()));
     findings.extend(tuner::check(around));
     findings.extend(machine::check(around, shared_memory));

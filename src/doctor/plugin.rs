@@ -3,16 +3,18 @@
 use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use crate::installed::loader::{self, Loaded};
+use nccl_plugin::unasked::UNASKED_NAME;
 use std::path::Path;
 
 const VARIABLE: &str = "NCCL_PROFILER_PLUGIN";
+/// Variables by which Score-P loads the library.
+const SCORE_PS: [&str; 2] = ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"];
 
 /// Returns the finding on NCCL's variable; `ours` is the result of [`ours`].
 pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<DoctorFinding> {
     let Some(name) = around.text(VARIABLE) else {
-        // without the variable, NCCL looks for a plugin of this name
-        if matches!(loader::load(Path::new("libnccl-profiler.so")), Loaded::Ours { .. }) {
-            return None;
+        if ours == Some(UNASKED_NAME) {
+            return Some(unasked(around));
         }
         let cure = "start the job through `scorep-nccl run --`, or export NCCL_PROFILER_PLUGIN=scorep";
         return Some(DoctorFinding::new(
@@ -44,10 +46,25 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<DoctorF
     ))
 }
 
+/// Returns the finding on a library that NCCL loads without the variable.
+fn unasked(around: &Surroundings) -> DoctorFinding {
+    let is_idle = !around.settings().0.has_output() && !SCORE_PS.iter().any(|name| around.text(name).is_some());
+    let so = if is_idle { "it records nothing, since no setting names an output" } else { "it records" };
+    let what = format!("{VARIABLE} is not set: NCCL loads {UNASKED_NAME}, which is this library; {so}");
+    let cure = if is_idle {
+        "name an output, such as NCCL_SCOREP_SUMMARY"
+    } else {
+        "NCCL_PROFILER_PLUGIN=none for a job without it"
+    };
+    DoctorFinding::new(Code::PluginUnasked, what, cure)
+}
+
 /// Returns the file name by which NCCL loads this library, if it does. NCCL tries the variable's value first, and then
-/// its usual file name with that value in it.
+/// its usual file name with that value in it; without a value, its usual file name.
 pub(crate) fn ours(around: &Surroundings) -> Option<String> {
-    let name = around.text(VARIABLE)?;
-    let tried = [name.clone(), format!("libnccl-profiler-{name}.so")];
+    let tried = match around.text(VARIABLE) {
+        Some(name) => vec![name.clone(), format!("libnccl-profiler-{name}.so")],
+        None => vec![UNASKED_NAME.to_owned()],
+    };
     tried.into_iter().find(|name| matches!(loader::load(Path::new(name)), Loaded::Ours { .. }))
 }

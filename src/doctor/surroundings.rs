@@ -1,19 +1,29 @@
 //! The environment that the checks examine.
 
-use common::config::Settings;
+use common::config::{GivenSettings, Settings, SettingsFile};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 
-/// Environment variables of a job.
+/// Environment variables of a job, and its settings file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Surroundings {
     variables: BTreeMap<OsString, OsString>,
+    file: Option<SettingsFile>,
 }
 
 impl Surroundings {
-    /// Returns the variables of this process.
-    pub(crate) fn own() -> Self {
-        Self { variables: std::env::vars_os().collect() }
+    /// Returns the variables of this process, and the settings file that it would read. `library` is the installed
+    /// library.
+    pub(crate) fn own(library: Option<&Path>) -> Self {
+        let mut own = Self { variables: std::env::vars_os().collect(), file: None };
+        own.file = SettingsFile::read(|name| own.raw(name), library);
+        own
+    }
+
+    /// Returns the settings file, if there is one.
+    pub(crate) fn file(&self) -> Option<&SettingsFile> {
+        self.file.as_ref()
     }
 
     /// Returns the value of a variable.
@@ -39,7 +49,12 @@ impl Surroundings {
 
     /// Returns the library's settings, and a line for each one that is not understood.
     pub(crate) fn settings(&self) -> (Settings, Vec<String>) {
-        Settings::parse(|name| self.raw(name))
+        self.given().settings()
+    }
+
+    /// Returns the settings as they are given, with their origins.
+    pub(crate) fn given(&self) -> GivenSettings<'_, impl Fn(&str) -> Option<OsString>> {
+        GivenSettings { lookup: |name: &str| self.raw(name), file: self.file() }
     }
 
     /// Returns whether Score-P takes the value of a variable for true.
@@ -62,7 +77,7 @@ fn separator_of(name: &str) -> String {
 impl Surroundings {
     /// Returns an environment with these variables.
     pub(crate) fn of(pairs: &[(&str, &str)]) -> Self {
-        Self { variables: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect() }
+        Self { variables: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect(), file: None }
     }
 }
 

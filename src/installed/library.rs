@@ -1,5 +1,6 @@
 //! Finds the shipped library, and names the links under which NCCL and Score-P load it.
 
+use nccl_plugin::unasked::UNASKED_NAME;
 use std::path::{Path, PathBuf};
 
 /// File name of the shipped library.
@@ -56,8 +57,9 @@ pub(crate) fn installed(named: Option<&Path>) -> Result<PathBuf, NotInstalled> {
 
 /// Returns whether a directory has no libraries besides this one and its links.
 pub(crate) fn is_alone_in(directory: &Path) -> bool {
+    let links = LoadNames::of(Path::new(""));
     let ours =
-        |name: &str| name == FILE || LoadNames::of(Path::new("")).all().iter().any(|link| link.as_os_str() == name);
+        |name: &str| name == FILE || name == UNASKED_NAME || links.all().iter().any(|link| link.as_os_str() == name);
     let names = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
     names.into_iter().all(|name| name.to_str().is_none_or(|name| !name.contains(".so") || ours(name)))
 }

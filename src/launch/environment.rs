@@ -3,7 +3,7 @@
 use crate::installed::{library, nccl_files, program};
 use crate::launch::ranks;
 use crate::output::place;
-use common::config::{self, Preset, Settings};
+use common::config::{self, GivenSettings, Preset, Settings, SettingsFile};
 use common::files;
 use nccl_plugin::asked;
 use nccl_plugin::release::{TROUBLES, Trouble};
@@ -46,7 +46,8 @@ pub(crate) struct Environment {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Returns the variables to set; `lookup` returns the variables that are set already. `command` is the command to be
+/// Returns the variables to set; `lookup` returns the variables that are set already, and may name a settings file, whose
+/// settings count as set. `command` is the command to be
 /// started, empty where it is not known.
 ///
 /// # Errors
@@ -58,6 +59,10 @@ pub(crate) fn of(
     lookup: &impl Fn(&str) -> Option<OsString>,
 ) -> Result<Environment, String> {
     let library = library::installed(choice.library.as_deref()).map_err(|error| error.to_string())?;
+    let file = SettingsFile::read(lookup, Some(&library));
+    let given = GivenSettings { lookup, file: file.as_ref() };
+    // the file has settings alone; all other variables are the environment's
+    let lookup = &|name: &str| given.value(name);
     let directory = library.parent().unwrap_or(Path::new("/"));
     let text =
         |name: &str| lookup(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());

@@ -4,6 +4,7 @@ use crate::site::{Site, replace};
 use crate::{examine, tool};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// A fault: its code, the damage to the site, and changes of the job's environment; an empty value unsets a variable.
 struct Fault {
@@ -20,6 +21,13 @@ const UNBROKEN: fn(&Site) = |_| {};
 
 /// The library as NCCL's tuner.
 const OURS: &str = "libnccl-profiler-scorep.so";
+/// A setting that names the file `settings` in the directory of the job, and a function that makes it.
+const FILE: &[(&str, &str)] = &[("NCCL_SCOREP_SETTINGS", "settings")];
+
+pub(crate) fn file(site: &Site, lines: &str, mode: u32) {
+    fs::write(site.path("work/settings"), lines).unwrap();
+    fs::set_permissions(site.path("work/settings"), fs::Permissions::from_mode(mode)).unwrap();
+}
 
 const FAULTS: &[Fault] = &[
     fault("library", UNBROKEN, &[]),
@@ -93,6 +101,11 @@ const FAULTS: &[Fault] = &[
     fault("nccl-broadcast", UNBROKEN, &[("HOST_RELEASE", "23203"), ("NCCL_SCOREP_GPU_TIME", "stamps")]),
     fault("nccl-alltoall", UNBROKEN, &[("NCCL_SCOREP_GPU_TIME", "stamps")]),
     fault("nccl-kernel-cost", UNBROKEN, &[("HOST_RELEASE", "23102")]),
+    fault(
+        "plugin-unasked",
+        |site| std::os::unix::fs::symlink(tool::LIBRARY, site.path("lib/libnccl-profiler.so")).unwrap(),
+        &[("NCCL_PROFILER_PLUGIN", "")],
+    ),
     fault("plugin-not-set", UNBROKEN, &[("NCCL_PROFILER_PLUGIN", "")]),
     fault("plugin-other", UNBROKEN, &[("NCCL_PROFILER_PLUGIN", "inspector")]),
     fault("scorep", UNBROKEN, &[]),
@@ -135,7 +148,16 @@ const FAULTS: &[Fault] = &[
         UNBROKEN,
         &[("TORCHELASTIC_RUN_ID", "1"), ("RANK", "3"), ("SCOREP_EXPERIMENT_DIRECTORY", "/tmp/run-4713")],
     ),
+    fault("settings-file", |site| file(site, "", 0o644), FILE),
+    fault("settings-file-refused", UNBROKEN, FILE),
+    fault("settings-file-refused", |site| file(site, "", 0o666), FILE),
+    fault("settings-file-line", |site| file(site, "NCCL_SCOREP_PRESET: api", 0o644), FILE),
+    fault("settings-file-line", |site| file(site, "NCCL_SCOREP_LOG=off\nNCCL_SCOREP_LOG=info", 0o644), FILE),
+    fault("setting-origin", |site| file(site, "NCCL_SCOREP_PRESET=api", 0o644), FILE),
     fault("setting-value", UNBROKEN, &[("NCCL_SCOREP_MEMORY_MB", "much")]),
+    fault("setting-value", |site| file(site, "NCCL_SCOREP_MEMORY_MB=much", 0o644), FILE),
+    fault("setting-unknown", |site| file(site, "NCCL_SCOREP_PRESETS=full", 0o644), FILE),
+    fault("setting-path", |site| file(site, "NCCL_SCOREP_SUMMARY=/proc/nowhere/%p.json", 0o644), FILE),
     fault("setting-unknown", UNBROKEN, &[("NCCL_SCOREP_PRESETS", "full")]),
     // where not even root can create a directory
     fault("setting-path", UNBROKEN, &[("NCCL_SCOREP_SUMMARY", "/proc/nowhere/%p.json")]),

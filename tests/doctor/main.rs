@@ -177,6 +177,53 @@ fn what_the_installed_library_lacks_is_said_though_no_host_finds_it() {
     assert!(["library-not-found", "otel-missing"].iter().all(|code| codes(&report).contains(code)), "{report:#}");
 }
 
+/// Each setting with file and line, or the environment.
+#[test]
+fn the_origin_of_each_setting_is_said_where_there_is_a_file() {
+    let site = Site::new();
+    faults::file(&site, "\nNCCL_SCOREP_PRESET=api\nNCCL_SCOREP_LOG=off\nNCCL_SCOREP_STATUS=/proc/nowhere\n", 0o644);
+    let settings = [("NCCL_SCOREP_SETTINGS", "settings"), ("NCCL_SCOREP_LOG", "info"), ("NCCL_SCOREP_MIN_BYTES", "8")];
+    // an empty value of a setting, which the test's own function takes for none
+    let mut command = site.tool();
+    command.args(["doctor", "--json"]).envs(settings).env("NCCL_SCOREP_STATUS", "");
+    let report: Value = serde_json::from_str(&site::texts(&command.output().unwrap()).0).unwrap();
+    let of = |code: &str| -> Vec<String> {
+        let findings = report["findings"].as_array().unwrap().iter().filter(|finding| finding["code"] == code);
+        findings.map(|finding| finding["what"].as_str().unwrap().to_owned()).collect()
+    };
+    let origins = [
+        "NCCL_SCOREP_SETTINGS=settings (environment)",
+        "NCCL_SCOREP_STATUS=(the default) (environment, in place of settings:4)",
+        "NCCL_SCOREP_PRESET=api (settings:2)",
+        "NCCL_SCOREP_MIN_BYTES=8 (environment)",
+        "NCCL_SCOREP_LOG=info (environment, in place of settings:3)",
+    ];
+    assert_eq!(of("setting-origin"), origins);
+    assert_eq!((of("settings-file").len(), of("setting-path").len()), (1, 0), "{report:#}");
+}
+
+/// Without an output it does nothing, and with one NCCL needs no variable.
+#[test]
+fn a_library_that_nccl_loads_unasked_is_said() {
+    let site = Site::new();
+    std::os::unix::fs::symlink(tool::LIBRARY, site.path("lib/libnccl-profiler.so")).unwrap();
+    for (summary, word) in [("", "it records nothing, since no setting names an output"), ("a.%p.json", "; it records")]
+    {
+        let mut command = site.tool();
+        command.args(["doctor", "--json", "--shared-memory", "/"]).env("NCCL_SCOREP_SUMMARY", summary);
+        let libraries = [site.path("lib"), site.path("nccl")];
+        let output = command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap()).output().unwrap();
+        let report: Value = serde_json::from_str(&site::texts(&output).0).unwrap();
+        let mut findings = report["findings"].as_array().unwrap().iter();
+        let what = findings.find(|finding| finding["code"] == "plugin-unasked").unwrap()["what"].as_str().unwrap();
+        assert!(what.contains("NCCL loads libnccl-profiler.so") && what.contains(word), "{what}");
+        assert!(
+            ["plugin-not-set", "library-not-found"].iter().all(|code| !codes(&report).contains(code)),
+            "{report:#}"
+        );
+    }
+}
+
 #[test]
 fn names_do_not_steer_the_terminal() {
     let site = Site::new();

@@ -42,6 +42,36 @@ fn alone_it_is_a_plugin_of_nccl_and_nothing_of_score_p() {
     assert!(!build.prefix.parent().unwrap().exists() && Path::new(build.directory.path()).exists());
 }
 
+/// A program that loads it as NCCL does without any variable, and the settings of all jobs.
+#[test]
+fn the_link_that_nccl_loads_unasked_is_installed_on_request() {
+    let mut build = Build::new();
+    beside_others(&mut build);
+    build.configure(&["-DSCOREP_NCCL_ONLY=ON", "-DCMAKE_BUILD_TYPE=Debug", "-DSCOREP_NCCL_DEFAULT=ON"]);
+    build.make("all");
+    build.make("install");
+    let (library, unasked) = (build.prefix.join("lib"), "libnccl-profiler.so");
+    links::hold(&library, LIBRARY, &["libnccl-profiler-scorep.so", unasked]);
+    assert_eq!(links::images(&library, &[LIBRARY, unasked]), 1);
+    for language in ["", ".lua"] {
+        let module = format!("share/modulefiles/scorep-nccl/{}{language}", env!("CARGO_PKG_VERSION"));
+        let module = std::fs::read_to_string(build.prefix.join(module)).unwrap();
+        assert!(module.contains("NCCL_PROFILER_PLUGIN=none prevents that:"), "{module}");
+    }
+
+    let (summary, settings) = (build.directory.path().join("summary.json"), build.directory.path().join("settings"));
+    std::fs::write(&settings, format!("NCCL_SCOREP_SUMMARY={}\n", summary.display())).unwrap();
+    std::fs::set_permissions(&settings, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    for (file, is_there) in [(Path::new("off"), false), (&settings, true)] {
+        let mut host = tool::host(env!("HOST_CONFORMANCE_HOST"));
+        host.arg(library.join(unasked)).args(["5", "masks"]).env("NCCL_SCOREP_SETTINGS", file);
+        tool::succeed(host.env("NCCL_ALLGATHERV_ENABLE", "0"));
+        assert_eq!(summary.exists(), is_there);
+    }
+    build.make("uninstall");
+    assert!(!build.prefix.exists());
+}
+
 /// A program that is linked with the flags of the installed file gets its figures, and needs no library of ours.
 #[test]
 fn an_archive_is_installed_with_the_flags_to_link_it() {

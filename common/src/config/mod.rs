@@ -1,7 +1,11 @@
-//! Settings: environment variables `NCCL_SCOREP_*`, read once and parsed by a pure function.
+//! Settings: environment variables `NCCL_SCOREP_*` and a settings file below them, read once and parsed by pure
+//! functions.
 
 mod choices;
+mod file;
+mod given;
 mod table;
+mod trusted;
 mod unknown;
 mod value;
 
@@ -10,6 +14,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 pub use choices::{ConditionChoice, GpuTime, LaneChoice, Preset, Regression};
+pub use file::{FaultKind, FileFault, SettingsFile};
+pub use given::GivenSettings;
 pub use table::{SETTINGS, Setting, Settings};
 pub use unknown::{is_unknown, nearest};
 pub use value::is_set;
@@ -18,7 +24,7 @@ pub use value::is_set;
 pub fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
-        let (settings, complaints) = Settings::from_environment();
+        let (settings, complaints) = Settings::of_process();
         log::set_verbosity(settings.verbosity);
         complaints.into_iter().chain(unknown::complaint()).for_each(|line| log::warn(&line));
         settings
@@ -58,9 +64,16 @@ impl Settings {
         self.gather_bytes / 16
     }
 
-    /// Reads the settings from the process' environment. Returns them, and one line for each value that is wrong.
-    pub fn from_environment() -> (Self, Vec<String>) {
-        Self::parse(|name| std::env::var_os(name))
+    /// Returns whether figures or callbacks leave the process, Score-P apart.
+    pub fn has_output(&self) -> bool {
+        let Self { summary, status, record, chain, otel, prom_dir, .. } = self;
+        summary.is_some() || status.is_some() || record.is_some() || chain.is_some() || *otel || prom_dir.is_some()
+    }
+
+    /// Reads the settings of this process: its environment's, and below them those of the settings file. Returns them,
+    /// and one line for each fault.
+    pub fn of_process() -> (Self, Vec<String>) {
+        given::of_process()
     }
 }
 
@@ -92,6 +105,7 @@ mod tests {
     #[test]
     fn every_setting_is_read() {
         let pairs = [
+            ("NCCL_SCOREP_SETTINGS", "/tmp/settings"),
             ("NCCL_SCOREP_SUMMARY", "/tmp/s.json"),
             ("NCCL_SCOREP_SUMMARY_SECONDS", "0"),
             ("NCCL_SCOREP_STATUS", "/tmp/status"),
@@ -134,6 +148,7 @@ mod tests {
         let (settings, complaints) = parse(&pairs);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
+            settings_file: Some("/tmp/settings".into()),
             summary: Some("/tmp/s.json".into()),
             summary_seconds: 0.0,
             status: Some("/tmp/status".into()),
@@ -175,6 +190,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_told_and_changes_nothing() {
         let any_text = [
+            "NCCL_SCOREP_SETTINGS",
             "NCCL_SCOREP_SUMMARY",
             "NCCL_SCOREP_STATUS",
             "NCCL_SCOREP_CHAIN",

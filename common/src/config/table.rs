@@ -66,6 +66,8 @@ macro_rules! settings {
 }
 
 settings! {
+    settings_file: Option<PathBuf> = "NCCL_SCOREP_SETTINGS", "(/etc/scorep-nccl.conf)", path, "a path",
+        "File of settings that the environment does not have; off: none.";
     summary: Option<PathBuf> = "NCCL_SCOREP_SUMMARY", "(none)", path, "a path",
         "File for the process' summary, as JSON; %r: rank, %p: process id, %h: host.";
     summary_seconds: f64 = "NCCL_SCOREP_SUMMARY_SECONDS", "60", not_negative, "a number of seconds, 0 for the end alone",

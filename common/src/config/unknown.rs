@@ -70,15 +70,21 @@ fn unknown(environment: impl Read) -> Vec<String> {
 }
 
 fn line(names: &[String]) -> Option<String> {
-    let meant = |name: &String| match nearest(name) {
+    let none = if names.len() == 1 { "is no setting, and changes" } else { "are no settings, and change" };
+    Some(format!("{} {none} nothing; `scorep-nccl env --all` lists the settings", named(names, nearest)?))
+}
+
+/// Returns the first names, each with the setting that `near` says is meant, and the number of the others; `None` for
+/// no names.
+pub(super) fn named(names: &[String], near: impl Fn(&str) -> Option<&'static str>) -> Option<String> {
+    let meant = |name: &String| match near(name) {
         Some(near) => format!("{name} ({near} may be meant)"),
         None => name.clone(),
     };
     let named = names.iter().take(MOST_NAMED).map(meant).collect::<Vec<_>>().join(", ");
     let more = names.len().checked_sub(MOST_NAMED).filter(|&more| more > 0);
     let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
-    let none = if names.len() == 1 { "is no setting, and changes" } else { "are no settings, and change" };
-    (!names.is_empty()).then(|| format!("{named}{more} {none} nothing; `scorep-nccl env --all` lists the settings"))
+    (!names.is_empty()).then(|| format!("{named}{more}"))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::opening;
 use crate::opening::logger::{LogLine, Logger};
 use crate::opening::release::Caller;
 use crate::opening::timing;
+use crate::opening::unasked;
 use crate::tap;
 use common::callbacks;
 use common::context::switching::Switched;
@@ -120,6 +121,9 @@ unsafe fn opened<V: Version>(
     switch::prepare();
     let (asked, line) = guard("init", (0, None), || {
         let caller = Caller::of(logger.address(), V::NUMBER);
+        if unasked::is_idle() {
+            return (0, unasked::introduction(caller));
+        }
         let (asked, line) = opening::mask(caller, V::TYPES, logger);
         let mut timed = TimingOptions::default();
         let core = |asked, theirs| {

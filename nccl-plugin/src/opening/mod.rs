@@ -6,6 +6,7 @@ pub(crate) mod logger;
 pub mod release;
 pub mod shared_memory;
 pub(crate) mod timing;
+pub mod unasked;
 
 use crate::interface::kind::event;
 use crate::opening::asked::AskedTypes;

@@ -18,7 +18,7 @@ use crate::tap::chain::Chain;
 use crate::tap::contexts::Contexts;
 use crate::tap::number::NumberSource;
 use crate::tap::record::Recording;
-use common::config::Settings;
+use common::config::{self, Settings};
 use common::event::StateChange;
 use common::handle::Handle;
 use common::{callbacks, log, process, recorder, switch};
@@ -98,8 +98,7 @@ pub unsafe fn init<V: Version>(
 
 impl Tap {
     fn from_settings(version: u32) -> Option<Self> {
-        // the core has already warned of settings that it cannot parse
-        let (settings, _) = Settings::from_environment();
+        let settings = config::settings().clone();
         if settings.record.is_none() && settings.chain.is_none() {
             return None;
         }

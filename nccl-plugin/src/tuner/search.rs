@@ -40,7 +40,7 @@ pub(super) fn user(spoken: u32) -> Option<&'static UserTuner> {
 
 fn search(spoken: u32) -> Option<UserTuner> {
     // a forked child reads the settings itself: another thread may have been reading them
-    let name = if switch::is_off() { Settings::from_environment().0.tuner } else { config::settings().tuner.clone() };
+    let name = if switch::is_off() { Settings::of_process().0.tuner } else { config::settings().tuner.clone() };
     if name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("none")) {
         return None;
     }

@@ -25,6 +25,7 @@ pub(crate) use left::remove_all;
 pub use made::{make, make_own};
 pub use name::{Earlier, FileName};
 pub use new_file::NewFile;
+pub(crate) use opened::attempted;
 pub use own::{open, open_any};
 pub use pattern::{HOST, PROCESS, RANK, expand, holds, is_one_for_each_process};
 

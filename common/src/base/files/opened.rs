@@ -132,10 +132,18 @@ impl Seek for Opened {
 ///
 /// # Errors
 /// The system's; of another kind than `Interrupted`, upon which the standard library would try for ever.
-pub(super) fn again(mut call: impl FnMut() -> libc::c_int) -> io::Result<libc::c_int> {
+pub(super) fn again(call: impl FnMut() -> libc::c_int) -> io::Result<libc::c_int> {
+    attempted(call)
+}
+
+/// As [`again`], also for calls that return a length.
+///
+/// # Errors
+/// As [`again`].
+pub(crate) fn attempted<T: Default + PartialOrd>(mut call: impl FnMut() -> T) -> io::Result<T> {
     for _ in 0..TRIES {
         let result = call();
-        if result >= 0 {
+        if result >= T::default() {
             return Ok(result);
         }
         let error = io::Error::last_os_error();
