@@ -21,6 +21,7 @@ const UNBROKEN: fn(&Site) = |_| {};
 
 /// The library as NCCL's tuner.
 const OURS: &str = "libnccl-profiler-scorep.so";
+
 /// A setting that names the file `settings` in the directory of the job, and a function that makes it.
 const FILE: &[(&str, &str)] = &[("NCCL_SCOREP_SETTINGS", "settings")];
 
