@@ -55,10 +55,10 @@ pub struct Summary {
     /// Transfers over the network by channel.
     pub channels: Vec<Channel>,
     /// Times of transfers by state, of sends and of receives. Files of earlier versions lack them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub states: Vec<TransferStates>,
     /// Transfers of operations by function and size. Files of earlier versions lack them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub operation_transfers: Vec<OperationTransfers>,
     /// Comparison of the clocks of different nodes, if they were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -84,7 +84,7 @@ impl Summary {
             operations: operations.collect(),
             transfers: transfers.collect(),
             channels: channels.collect(),
-            states: transfer_states::states(totals, scale),
+            states: transfer_states::states(totals),
             operation_transfers: transfer_states::of_operations(totals, scale),
             clocks: None,
             lateness: vec![],

@@ -3,10 +3,10 @@
 use super::{OperationTransfers, TransferStates};
 use crate::sums::run_sums::{StepState, Totals, hexadecimal};
 
-/// Returns the rows of transfers by state. `scale` is the microseconds of a tick.
-pub(super) fn states(totals: &Totals, scale: f64) -> Vec<TransferStates> {
+/// Returns the rows of transfers by state.
+pub(super) fn states(totals: &Totals) -> Vec<TransferStates> {
     let rows = totals.states.iter().map(|(&(rank, peer, direction), sum)| {
-        let microseconds = |state: StepState| sum.within(direction, state).map(|ticks| ticks as f64 * scale);
+        let microseconds = |state: StepState| sum.within(direction, state).map(|nanoseconds| nanoseconds as f64 / 1e3);
         TransferStates {
             comm: hexadecimal(rank.comm),
             rank: rank.rank,

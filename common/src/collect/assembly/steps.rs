@@ -88,7 +88,7 @@ impl Assembly {
         let (peer, channel) = (proxy.peer(), proxy.channel());
         if let Some(step) = event.step_times(proxy.sends(), stop) {
             let direction = if proxy.sends() { Direction::Send } else { Direction::Receive };
-            self.states.add(peer, direction, &step);
+            self.states.add(peer, direction, &step, self.nanoseconds_per_tick);
         }
         if proxy.sends()
             && let Some(sent) = event.send_wait()

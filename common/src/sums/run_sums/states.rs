@@ -1,7 +1,7 @@
 //! Times of transfers by state: how long the steps of a pair of ranks waited for a GPU, for the other rank and for the
 //! network.
 
-use super::adding::grow;
+use super::adding::{grow, scaled};
 use crate::record::slot::StepTimes;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -72,28 +72,29 @@ pub struct StateSum {
     pub steps: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Ticks in each state, in the order of [`Direction::states`].
-    pub ticks: [u64; 3],
+    /// Nanoseconds in each state, in the order of [`Direction::states`].
+    pub times: [u64; 3],
 }
 
 impl StateSum {
     /// Adds a step.
     #[inline]
-    pub fn add(&mut self, step: &StepTimes) {
-        self.merge(&Self { steps: 1, bytes: step.bytes, ticks: step.ticks });
+    pub fn add(&mut self, step: &StepTimes, nanoseconds_per_tick: f64) {
+        let times = step.ticks.map(|ticks| scaled(ticks, nanoseconds_per_tick));
+        self.merge(&Self { steps: 1, bytes: step.bytes, times });
     }
 
-    /// Returns the ticks in a state; `None` for one that steps of this direction do not have.
+    /// Returns the nanoseconds in a state; `None` for one that steps of this direction do not have.
     pub fn within(&self, direction: Direction, state: StepState) -> Option<u64> {
         let place = direction.states().iter().position(|of| *of == state)?;
-        self.ticks.get(place).copied()
+        self.times.get(place).copied()
     }
 
     /// Adds all steps of another sum.
     pub fn merge(&mut self, other: &Self) {
         self.steps += other.steps;
         grow(&mut self.bytes, other.bytes);
-        self.ticks.iter_mut().zip(other.ticks).for_each(|(sum, ticks)| grow(sum, ticks));
+        self.times.iter_mut().zip(other.times).for_each(|(sum, time)| grow(sum, time));
     }
 }
 
@@ -104,8 +105,8 @@ pub(crate) struct RoundStates(FxHashMap<(i32, Direction), StateSum>);
 impl RoundStates {
     /// Adds a step.
     #[inline]
-    pub(crate) fn add(&mut self, peer: i32, direction: Direction, step: &StepTimes) {
-        self.0.entry((peer, direction)).or_default().add(step);
+    pub(crate) fn add(&mut self, peer: i32, direction: Direction, step: &StepTimes, nanoseconds_per_tick: f64) {
+        self.0.entry((peer, direction)).or_default().add(step, nanoseconds_per_tick);
     }
 
     /// Returns the sums, in no order.
@@ -127,11 +128,11 @@ mod tests {
             (1, Direction::Send, u64::MAX),
             (2, Direction::Send, 1),
         ] {
-            round.add(peer, direction, &StepTimes { ticks: [first, 2, 3], bytes: 8 });
+            round.add(peer, direction, &StepTimes { ticks: [first, 2, 3], bytes: 8 }, 1.0);
         }
         let mut found: Vec<_> = round.into_sums().collect();
         found.sort_by_key(|(key, _)| *key);
-        let sum = |steps, ticks| StateSum { steps, bytes: 8 * steps, ticks };
+        let sum = |steps, times| StateSum { steps, bytes: 8 * steps, times };
         assert_eq!(
             found,
             [

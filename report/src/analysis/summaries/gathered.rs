@@ -5,6 +5,7 @@ use super::of_job::{Dimensions, OfJob};
 use super::sums::{FunctionSums, is_others};
 use super::{parts, predicted, read};
 use crate::analysis::pairs;
+use crate::analysis::transfers::TransferSums;
 use crate::answer::Input;
 use crate::job::{Links, Unreadable};
 use common::summary::{Predicted, Summary, SummaryCommunicator, SummaryProcess, Transfers};
@@ -32,6 +33,7 @@ pub(super) struct Gathered {
     /// Sums of communicators that are not told apart, by the file's first process.
     others: BTreeMap<u32, FunctionSums>,
     transfers: Vec<Transfers>,
+    by_state: TransferSums,
     left_out: u64,
     /// NCCL's predictions, those of a communicator's ranks as one.
     predicted: Vec<Predicted>,
@@ -60,6 +62,7 @@ impl Gathered {
             sums: BTreeMap::new(),
             others: BTreeMap::new(),
             transfers: vec![],
+            by_state: TransferSums::default(),
             left_out: 0,
             predicted: vec![],
             predicted_is_cut: false,
@@ -116,6 +119,7 @@ impl Gathered {
                 self.left_out = self.left_out.saturating_add(row.transfers);
             }
         }
+        self.by_state.add(&summary.states, &summary.operation_transfers);
         self.predicted.extend(summary.predicted);
         if self.predicted.len() > 2 * predicted::MOST {
             self.sum_up_predicted();
@@ -195,6 +199,8 @@ impl Gathered {
             let is_own = |row: &Transfers| !several || comms.contains(row.comm.as_str());
             let (own, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.transfers).into_iter().partition(is_own);
             self.transfers = rest;
+            let places: BTreeSet<u64> = comms.iter().filter_map(|comm| u64::from_str_radix(comm, 16).ok()).collect();
+            let by_state = self.by_state.of(|comm| !several || places.contains(&comm));
             let is_own = |row: &Predicted| !several || row.comm.as_deref().is_none_or(|comm| comms.contains(comm));
             let (own_predicted, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.predicted).into_iter().partition(is_own);
@@ -208,6 +214,7 @@ impl Gathered {
                 sums: &sums,
                 others: &others,
                 transfers: &own,
+                by_state: &by_state,
                 left_out: self.left_out,
                 cut: &self.cut,
                 inputs: &self.inputs,
