@@ -20,7 +20,7 @@ pub(crate) use choices::{about_log, fallback};
 pub(super) use conditions::about_conditions;
 pub use network::network;
 pub(crate) use network::{slow_communicator, slow_part};
-pub(crate) use states::pair_states;
+pub(crate) use states::{pair_states, sender_and_receiver};
 use words::absent;
 pub(super) use words::capital;
 

@@ -1,9 +1,14 @@
 //! Where the time of a pair's transfers goes.
 
 use super::super::names::ReportNames;
-use super::super::tables::pair_of_states;
 use super::super::units::{part_of, share};
 use crate::answer::PairStates;
+
+/// Names the ranks of a pair, the sender first.
+pub(crate) fn sender_and_receiver(pair: &PairStates, names: &ReportNames<'_>) -> String {
+    let name = |gpu: Option<usize>, rank: i32| gpu.map_or_else(|| format!("rank {rank}"), |gpu| names.gpu(gpu));
+    format!("{} to {}", name(pair.from, pair.rank), name(pair.to, pair.peer))
+}
 
 /// Returns where the time of a pair's transfers goes, of its sender and its receiver.
 pub(crate) fn pair_states(pair: &PairStates, names: &ReportNames<'_>) -> String {
@@ -17,7 +22,7 @@ pub(crate) fn pair_states(pair: &PairStates, names: &ReportNames<'_>) -> String 
     let of_receive =
         side(pair.receive_us, "receiver", ["waits for the network and the sender", "for the flush", "for its GPU"]);
     let sides: Vec<String> = of_send.into_iter().chain(of_receive).collect();
-    format!("{}: {}.", pair_of_states(pair, names), sides.join("; "))
+    format!("{}: {}.", sender_and_receiver(pair, names), sides.join("; "))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) use members::{communicators, inputs, lacking, whereabouts};
 pub(super) use network::{pairs, speed};
 pub(super) use ranks::{events, own_times, waits, worst};
 pub(super) use time::{BudgetKind, by_gpu, dimensions, kinds, lengths, slowest, steps_in_length, windows};
-pub(super) use transfers::{pair_of_states, states, transfers};
+pub(super) use transfers::{states, transfers};
 
 use super::Chapter;
 use super::names::ReportNames;

@@ -2,21 +2,29 @@
 
 use super::super::Chapter;
 use super::super::names::ReportNames;
+use super::super::sentences::sender_and_receiver;
 use super::super::sheet::ReportTable;
 use super::super::units::{UNKNOWN, bytes, count, number, part_of, share, sizes, time};
 use crate::answer::{NetworkTransfers, OperationSends, PairStates};
 
-/// Names the ranks of a pair, the sender first.
-pub(in crate::output) fn pair_of_states(pair: &PairStates, names: &ReportNames<'_>) -> String {
-    let name = |gpu: Option<usize>, rank: i32| gpu.map_or_else(|| format!("rank {rank}"), |gpu| names.gpu(gpu));
-    format!("{} to {}", name(pair.from, pair.rank), name(pair.to, pair.peer))
-}
+/// The times of a pair's side, in the order of its states.
+type SideTimes = fn(&PairStates) -> Option<[f64; 3]>;
 
-/// Returns a part of three as a share of their sum.
-fn share_of(times: Option<[f64; 3]>, part: usize) -> Option<f64> {
-    let times = times?;
-    let whole: f64 = times.iter().sum();
-    times.get(part).filter(|_| whole > 0.0).map(|us| part_of(*us, whole))
+/// Adds a column for each state of a side: its share for people, its sum for programs.
+fn with_states<'a>(
+    table: ReportTable<'a, &'a PairStates>,
+    times: SideTimes,
+    columns: [(&'static str, &'static str); 3],
+) -> ReportTable<'a, &'a PairStates> {
+    let add = |table: ReportTable<'a, &'a PairStates>, (state, (heading, name)): (usize, _)| {
+        let us = move |row: &PairStates| times(row).and_then(|times| times.get(state).copied());
+        let of_whole = move |us: f64, row: &PairStates| {
+            let whole: f64 = times(row).iter().flatten().sum();
+            if whole > 0.0 { share(part_of(us, whole)) } else { UNKNOWN.into() }
+        };
+        table.column_by_row(heading, name, us, of_whole)
+    };
+    columns.into_iter().enumerate().fold(table, add)
 }
 
 /// The times by state: the pairs that took most time first.
@@ -24,53 +32,23 @@ pub(in crate::output) fn states<'a>(
     transfers: &'a NetworkTransfers,
     names: &'a ReportNames<'a>,
 ) -> ReportTable<'a, &'a PairStates> {
-    let us = |times: Option<[f64; 3]>, part: usize| times.and_then(|times| times.get(part).copied());
-    let part = |value: Option<f64>| value.map_or_else(|| UNKNOWN.into(), share);
-    ReportTable::new(Chapter::States.name(), &transfers.states)
-        .names("pair", |row| pair_of_states(row, names))
+    let table = ReportTable::new(Chapter::States.name(), &transfers.states)
+        .names("pair", |row| sender_and_receiver(row, names))
         .column("communicator", "communicator", |row| row.comm.as_str(), |comm| names.communicator(comm))
         .value("rank", |row| i64::from(row.rank))
         .value("peer", |row| i64::from(row.peer))
         .value("from_gpu", |row| names.known(row.from?))
         .value("to_gpu", |row| names.known(row.to?))
-        .column("sent", "sent", |row| row.sent, count)
-        .column_by_row(
-            "send: GPU",
-            "send_gpu_us",
-            move |row| us(row.send_us, 0),
-            move |_, row| part(share_of(row.send_us, 0)),
-        )
-        .column_by_row(
-            "send: peer",
-            "send_peer_us",
-            move |row| us(row.send_us, 1),
-            move |_, row| part(share_of(row.send_us, 1)),
-        )
-        .column_by_row(
-            "send: network",
-            "send_network_us",
-            move |row| us(row.send_us, 2),
-            move |_, row| part(share_of(row.send_us, 2)),
-        )
-        .column("received", "received", |row| row.received, count)
-        .column_by_row(
-            "receive: network",
-            "receive_network_us",
-            move |row| us(row.receive_us, 0),
-            move |_, row| part(share_of(row.receive_us, 0)),
-        )
-        .column_by_row(
-            "receive: flush",
-            "receive_flush_us",
-            move |row| us(row.receive_us, 1),
-            move |_, row| part(share_of(row.receive_us, 1)),
-        )
-        .column_by_row(
-            "receive: GPU",
-            "receive_gpu_us",
-            move |row| us(row.receive_us, 2),
-            move |_, row| part(share_of(row.receive_us, 2)),
-        )
+        .column("sent", "sent", |row| row.send_us.map(|_| row.sent), count);
+    let of_send = [("send: GPU", "send_gpu_us"), ("send: peer", "send_peer_us"), ("send: network", "send_network_us")];
+    let of_receive = [
+        ("receive: network", "receive_network_us"),
+        ("receive: flush", "receive_flush_us"),
+        ("receive: GPU", "receive_gpu_us"),
+    ];
+    let table = with_states(table, |row| row.send_us, of_send);
+    let table = table.column("received", "received", |row| row.receive_us.map(|_| row.received), count);
+    with_states(table, |row| row.receive_us, of_receive)
         .in_order(|a, b| b.whole_us().total_cmp(&a.whole_us()))
         .without(["received", "sent", "receive: flush", "communicator"])
 }
