@@ -46,7 +46,7 @@ mod tests {
         assert_eq!(
             pair_states(&pair, names),
             "rank 3 to rank 7: of the sender's time 70 % waits for its GPU, 25 % for the receiver, 5.0 % for the \
-             network; of the receiver's time 75 % waits for the network and the sender, 25 % for the flush, 0.0 % for \
+             network; of the receiver's time 75 % waits for the network and the sender, 25 % for the flush, 0 % for \
              its GPU."
         );
         let of_sender = pair_states(&PairStates { receive_us: None, ..pair }, names);
