@@ -96,6 +96,18 @@ fn by_hand() -> Value {
             {"comm": ab, "rank": 1, "peer": 0, "channel": 0, "transfers": 2, "bytes": 1000,
              "mean_size_bytes": 500.0, "mean_time_us": 1.0},
         ],
+        "states": [
+            // Step 10 alone has all of its states: from 1.1 us on, from 1.2, and from 2 to 4.
+            {"comm": ab, "rank": 0, "peer": 1, "direction": "send", "transfers": 1, "bytes": 1000,
+             "gpu_us": 0.1, "peer_us": 0.8, "network_us": 2.0, "flush_us": null},
+        ],
+        "operation_transfers": [
+            // 2 + 3 + 3 + 5 us for the 64 bytes of handle 8; twice 1 us for 200 bytes.
+            {"comm": ab, "rank": 0, "kind": "P2p", "func": "Send", "from_bytes": 64, "operations": 1, "transfers": 4,
+             "bytes": 14000, "time_us": 13.0},
+            {"comm": ab, "rank": 1, "kind": "Coll", "func": "AllReduce", "from_bytes": 128, "operations": 1,
+             "transfers": 2, "bytes": 1000, "time_us": 2.0},
+        ],
     })
 }
 

@@ -75,8 +75,9 @@ fn up_to_v3_there_are_no_transfers_and_no_gpu_times() {
         for interface in 1..=3 {
             let summary = replay(run, interface);
             let operations = &summary["operations"];
-            assert_eq!(summary["transfers"].as_array().map(Vec::len), Some(0), "{run}, v{interface}");
-            assert_eq!(summary["channels"].as_array().map(Vec::len), Some(0), "{run}, v{interface}");
+            for rows in ["transfers", "channels", "states", "operation_transfers"] {
+                assert_eq!(summary[rows].as_array().map(Vec::len), Some(0), "{run}, v{interface}: {rows}");
+            }
             assert_eq!(sum(operations, "gpu_timed"), 0, "{run}, v{interface}");
             // operations over the network are timed by the proxy, all others by their enqueue
             let timed = ["proxy_timed", "enqueue_timed"].map(|field| sum(operations, field));

@@ -26,6 +26,7 @@ use report::analysis::choices::choices;
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::onlooker::Onlooker;
 use report::analysis::summaries;
+use report::analysis::transfers::TransferSums;
 use report::analysis::whole::{self, JobFacts, Pass};
 use report::answer::{Input, Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
@@ -186,13 +187,15 @@ fn of_operations(
     left_out.extend(bad);
     let timed = Timed::of(&opened, nccl);
     notes.extend(timed.notes());
+    let (over_network, by_state) = transfers(&job, &opened);
     let facts = JobFacts {
         options: options(request)?,
         kernels: all_kernels(computation, &job, archived),
         regions,
         link: request.facts.link.clone(),
         inputs: inputs(request, &of_tables, left_out, &others),
-        transfers: transfers(&job, &opened),
+        transfers: over_network,
+        by_state,
         log,
         notes,
     };
@@ -321,8 +324,12 @@ fn inputs(
     all
 }
 
-/// Returns the transfers over the network by the processes' summaries.
-fn transfers(job: &Job, tables: &Tables) -> Vec<common::summary::Transfers> {
-    let of = |process| tables.summary(process).ok().flatten().map(|summary| summary.transfers).unwrap_or_default();
-    (0..job.processes.len()).flat_map(of).collect()
+/// Returns the transfers over the network by the processes' summaries: by pair of ranks, and by state.
+fn transfers(job: &Job, tables: &Tables) -> (Vec<common::summary::Transfers>, TransferSums) {
+    let (mut pairs, mut by_state) = (vec![], TransferSums::default());
+    for summary in (0..job.processes.len()).filter_map(|process| tables.summary(process).ok().flatten()) {
+        by_state.add(&summary.states, &summary.operation_transfers);
+        pairs.extend(summary.transfers);
+    }
+    (pairs, by_state)
 }

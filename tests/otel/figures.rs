@@ -75,6 +75,18 @@ pub(crate) fn expected(summary: &Value) -> Rows {
         let labels = ["comm", "rank", "peer"].map(|field| text(&row, field));
         add(&mut rows, "nccl_profiler_rank_bytes", &labels, None, row["bytes"].as_f64().unwrap());
     }
+    for row in table("states") {
+        let (sent, peer) = (row["direction"] == "send", ["rank", "peer"]);
+        let [source, dest] = if sent { peer } else { ["peer", "rank"] };
+        let labels = ["comm", source, dest, "direction"].map(|field| text(&row, field));
+        let count = row["transfers"].as_f64().unwrap();
+        add(&mut rows, "nccl_profiler_state_transfers", &labels, None, count);
+        for state in ["gpu", "peer", "network", "flush"] {
+            let Some(time) = row[format!("{state}_us")].as_f64() else { continue };
+            let labels = [&labels[..], &[state.to_owned()]].concat();
+            add(&mut rows, "nccl_profiler_state_time", &labels, None, time.floor());
+        }
+    }
     for row in table("channels") {
         let labels = ["comm", "rank", "peer", "channel"].map(|field| text(&row, field));
         let [count, bytes] = ["transfers", "bytes"].map(|field| row[field].as_u64().unwrap());
@@ -119,7 +131,17 @@ fn is_of_its_own(name: &str) -> bool {
 pub(crate) fn found(points: &[Point]) -> Rows {
     let mut rows = Rows::new();
     for point in points.iter().filter(|point| !is_of_its_own(&point.name)) {
-        let names = ["communicator", "rank", "operation", "timing", "source_rank", "dest_rank", "channel"];
+        let names = [
+            "communicator",
+            "rank",
+            "operation",
+            "timing",
+            "source_rank",
+            "dest_rank",
+            "channel",
+            "direction",
+            "state",
+        ];
         let labels: Vec<String> = names.iter().filter_map(|name| point.labels.get(*name).cloned()).collect();
         add(&mut rows, &point.name, &labels, point.count, point.sum);
     }

@@ -12,7 +12,7 @@ import pandas
 
 TABLES = {
     "absent", "complete", "ranks", "events", "steps", "slowest", "budget", "dimensions", "phases", "phase_bins", "late",
-    "worst", "speed", "pairs", "communicators", "unfinished", "operations",
+    "worst", "speed", "pairs", "states", "transfers", "communicators", "unfinished", "operations",
 }  # fmt: skip
 
 

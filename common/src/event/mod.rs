@@ -200,11 +200,24 @@ pub struct ProxyOp {
 /// A change of state within an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateChange {
+    /// A send step waits until the GPU has filled its buffer.
+    SendGpuWait,
+    /// A send step's buffer is filled, and waits until the receiver has room for it. NCCL reports it at each poll.
+    SendPeerWait,
     /// A send step's data of `bytes` bytes goes to the network.
     SendWait {
         /// Size of the transfer.
         bytes: u64,
     },
+    /// A receive step is posted, and waits for data of the network.
+    ReceiveWait,
+    /// A receive step's data of `bytes` bytes has come, and is flushed into the GPU's memory.
+    ReceiveFlush {
+        /// Size of the transfer.
+        bytes: u64,
+    },
+    /// A receive step's data is there, and waits until the GPU has taken it out of the buffer.
+    ReceiveGpuWait,
     /// The GPU has finished a kernel channel.
     KernelChStop {
         /// The time on the GPU's clock.

@@ -13,7 +13,7 @@ use crate::nvlink;
 use crate::operation::{TimeSource, bus_bytes};
 use crate::sums::histograms::Buckets;
 use crate::sums::run_sums::hexadecimal;
-use crate::sums::run_sums::{ChannelSum, CommunicatorRank, OperationSum};
+use crate::sums::run_sums::{ChannelSum, CommunicatorRank, Direction, OperationSum};
 use std::collections::BTreeMap;
 
 /// Nanoseconds in a microsecond.
@@ -28,13 +28,16 @@ pub(crate) fn families(
     peers: &mut PeerLabels,
     failed: u64,
 ) -> Vec<Family> {
-    peers.meet(sums.pairs.iter().map(|(pair, _)| *pair));
+    let sent = sums.pairs.iter().map(|(pair, _)| *pair);
+    peers.meet(sent.chain(sums.states.iter().map(|((rank, peer, _), _)| (*rank, *peer))));
     let view = FamilyView { sums, of_process: of_process(identity) };
     let mut made = view.operations();
     made.extend(view.bus());
     made.extend(view.launches());
     made.extend(view.pairs(peers));
     made.extend(view.channels(peers));
+    let of_steps = |rank, peer, direction| view.of_steps(rank, peer, direction);
+    made.extend(super::states::families(sums, peers, of_steps));
     made.extend(
         nvlink::reading().into_iter().flat_map(|of| super::nvlink::families(of, &sums.moved, &view.of_process)),
     );
@@ -256,6 +259,21 @@ impl FamilyView<'_> {
         let others = [("source_rank", rank.rank.to_string()), ("dest_rank", peer)];
         let channel = channel.map(|channel| ("channel", channel.to_string()));
         self.labels(rank.comm, others.into_iter().chain(channel))
+    }
+
+    /// Returns the labels of a rank's transfers with a peer, which of receives is the source.
+    fn of_steps(&self, rank: CommunicatorRank, peer: Option<i32>, direction: Direction) -> Labels {
+        let mut labels = self.of_transfers(rank, peer, None);
+        if direction == Direction::Receive {
+            for (name, _) in &mut labels {
+                *name = match *name {
+                    "source_rank" => "dest_rank",
+                    "dest_rank" => "source_rank",
+                    other => other,
+                };
+            }
+        }
+        labels
     }
 
     fn pairs(&self, peers: &PeerLabels) -> Vec<Family> {

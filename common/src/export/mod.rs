@@ -13,6 +13,7 @@ mod nvlink;
 #[cfg(feature = "otel")]
 pub(crate) mod otel;
 mod peer_labels;
+mod states;
 #[cfg(feature = "otel")]
 pub(crate) mod textfile;
 mod thread;

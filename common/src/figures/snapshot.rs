@@ -5,7 +5,9 @@ use crate::figures::introductions::Introductions;
 use crate::figures::timeline::LaunchCounts;
 use crate::sums::histograms::IfHistograms;
 use crate::sums::histograms::OfWindows;
-use crate::sums::run_sums::{ChannelSum, CommunicatorRank, OTHERS, OperationKey, OperationSum, OverNvlink};
+use crate::sums::run_sums::{
+    ChannelSum, CommunicatorRank, Direction, OTHERS, OperationKey, OperationSum, OverNvlink, StateSum,
+};
 use std::collections::BTreeMap;
 
 /// Sums of the process since its start. Communicators that will be merged into [`OTHERS`] when they end are counted
@@ -20,6 +22,8 @@ pub(crate) struct ProcessSums {
     pub pairs: Vec<((CommunicatorRank, i32), PairTransfers)>,
     /// Transfers by rank, peer and channel.
     pub channels: Vec<((CommunicatorRank, i32, u8), ChannelSum)>,
+    /// Transfers by state, by rank, other rank and direction.
+    pub states: Vec<((CommunicatorRank, i32, Direction), StateSum)>,
     /// Bytes that operations should have moved over NVLink.
     pub moved: OverNvlink,
     /// Whether the host or the GPU was later, by rank.
@@ -59,6 +63,11 @@ impl ProcessSums {
                 .channels
                 .iter()
                 .map(|(&(rank, peer, channel), sum)| ((of(rank), peer, channel), sum.clone()))
+                .collect(),
+            states: totals
+                .states
+                .iter()
+                .map(|(&(rank, peer, direction), &sum)| ((of(rank), peer, direction), sum))
                 .collect(),
             moved: totals.moved.clone().unwrap_or_default(),
             launches: launches.into_iter().map(|(rank, counts)| (of(rank), counts)).collect(),

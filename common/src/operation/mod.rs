@@ -23,7 +23,7 @@ use crate::record::payload::{OfCall, OfOperation, OperationWord};
 use crate::record::slot::SlotContent;
 use std::num::NonZeroU64;
 
-/// Sums of the transfers that an operation sent over the network; kept if an exporter may ask for them.
+/// Sums of the transfers that an operation sent over the network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sends {
     /// Number of transfers.

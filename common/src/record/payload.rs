@@ -236,21 +236,23 @@ impl OfProxyOp {
     }
 }
 
-/// Payload of a ProxyStep. Its states write the other words later.
+/// Payload of a ProxyStep. Its states write the other words, and the low 48 bits of its number's, later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OfStep {
-    /// Number of the step within its proxy operation.
+    /// Number of the step within its proxy operation, modulo 2^16. NCCL has far fewer steps of one under way.
     pub number: u64,
 }
 
 impl OfStep {
+    const TIME_BITS: u32 = 48;
+
     #[inline(always)]
     pub(crate) fn pack(self) -> Payload {
-        [0, 0, self.number, 0]
+        [0, 0, self.number << Self::TIME_BITS, 0]
     }
 
-    pub(crate) fn unpack([_, _, number, _]: Payload) -> Self {
-        Self { number }
+    pub(crate) fn unpack([_, _, word, _]: Payload) -> Self {
+        Self { number: word >> Self::TIME_BITS }
     }
 }
 

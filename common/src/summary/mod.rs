@@ -13,6 +13,8 @@ mod process;
 mod ranks;
 pub mod report;
 mod runs;
+mod transfer_rows;
+mod transfer_states;
 
 use crate::sums::rate::FittedLine;
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,7 @@ pub use of_job::{Merging, RowKind};
 pub use predicted::{MeasuredWay, Predicted, TunerChoice};
 pub use process::{GpuSource, SummaryProcess};
 pub use ranks::Repeated;
+pub use transfer_rows::{OperationTransfers, TransferStates};
 
 /// Name of the schema.
 pub const SCHEMA: &str = "scorep-nccl-summary-1";
@@ -51,6 +54,12 @@ pub struct Summary {
     pub transfers: Vec<Transfers>,
     /// Transfers over the network by channel.
     pub channels: Vec<Channel>,
+    /// Times of transfers by state, of sends and of receives. Files of earlier versions lack them.
+    #[serde(default)]
+    pub states: Vec<TransferStates>,
+    /// Transfers of operations by function and size. Files of earlier versions lack them.
+    #[serde(default)]
+    pub operation_transfers: Vec<OperationTransfers>,
     /// Comparison of the clocks of different nodes, if they were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clocks: Option<ClockComparison>,

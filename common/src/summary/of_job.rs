@@ -28,6 +28,8 @@ impl Default for Merging {
             operations: vec![],
             transfers: vec![],
             channels: vec![],
+            states: vec![],
+            operation_transfers: vec![],
             clocks: None,
             lateness: vec![],
             launches: vec![],
@@ -53,6 +55,8 @@ impl Merging {
         merged.operations.extend(part.operations);
         merged.transfers.extend(part.transfers);
         merged.channels.extend(part.channels);
+        merged.states.extend(part.states);
+        merged.operation_transfers.extend(part.operation_transfers);
         merged.clocks = merged.clocks.or(part.clocks);
         merged.lateness.extend(part.lateness);
         merged.launches.extend(part.launches);
@@ -109,6 +113,11 @@ impl Summary {
         });
         self.transfers.sort_by(|a, b| (&a.comm, a.rank, a.peer).cmp(&(&b.comm, b.rank, b.peer)));
         self.channels.sort_by(|a, b| (&a.comm, a.rank, a.peer, a.channel).cmp(&(&b.comm, b.rank, b.peer, b.channel)));
+        self.states
+            .sort_by(|a, b| (&a.comm, a.rank, a.peer, &a.direction).cmp(&(&b.comm, b.rank, b.peer, &b.direction)));
+        self.operation_transfers.sort_by(|a, b| {
+            (&a.comm, a.rank, &a.kind, &a.func, a.from_bytes).cmp(&(&b.comm, b.rank, &b.kind, &b.func, b.from_bytes))
+        });
         self.lateness.sort_by(|a, b| (&a.comm, a.rank).cmp(&(&b.comm, b.rank)));
         self.launches.sort_by(|a, b| (&a.comm, a.rank).cmp(&(&b.comm, b.rank)));
         self.bandwidth.sort_by(|a, b| (&a.comm, &a.func, a.from_bytes).cmp(&(&b.comm, &b.func, b.from_bytes)));
@@ -123,10 +132,12 @@ impl Summary {
         let mut what = "channels, launches and predictions";
         if rows != RowKind::Channels {
             self.transfers.clear();
+            self.states.clear();
             what = "rank pairs, channels, launches and predictions";
         }
         if rows == RowKind::Operations {
             self.operations.clear();
+            self.operation_transfers.clear();
             what = "operations, rank pairs, channels, launches and predictions";
         }
         if let Some(process) = self.processes.first_mut() {

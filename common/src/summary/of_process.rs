@@ -2,7 +2,7 @@
 
 use super::{
     Arrivals, Channel, GpuSource, Launches, NvLink, Predicted, RankPlace, SCHEMA, Summary, SummaryCommunicator,
-    SummaryOperations, SummaryProcess, Transfers,
+    SummaryOperations, SummaryProcess, Transfers, transfer_states,
 };
 use crate::base::notes;
 use crate::conditions;
@@ -84,6 +84,8 @@ impl Summary {
             operations: operations.collect(),
             transfers: transfers.collect(),
             channels: channels.collect(),
+            states: transfer_states::states(totals),
+            operation_transfers: transfer_states::of_operations(totals, scale),
             clocks: None,
             lateness: vec![],
             launches: launches.unwrap_or_default(),

@@ -38,8 +38,18 @@ pub mod event {
 
 /// Event states that this plugin reads.
 pub mod state {
+    /// A send step waits for the GPU.
+    pub const PROXY_STEP_SEND_GPU_WAIT: i32 = 8;
     /// The data of a send step goes to the network.
     pub const PROXY_STEP_SEND_WAIT: i32 = 9;
+    /// A receive step waits for data of the network.
+    pub const PROXY_STEP_RECEIVE_WAIT: i32 = 10;
+    /// The data of a receive step has come and is flushed into the GPU's memory.
+    pub const PROXY_STEP_RECEIVE_FLUSH_WAIT: i32 = 11;
+    /// A receive step waits for the GPU.
+    pub const PROXY_STEP_RECEIVE_GPU_WAIT: i32 = 12;
+    /// A send step waits for the receiver (v4 and later).
+    pub const PROXY_STEP_SEND_PEER_WAIT: i32 = 20;
     /// The GPU has finished a kernel channel.
     pub const KERNEL_CH_STOP: i32 = 22;
     /// The application calls `ncclGroupEnd`.

@@ -20,6 +20,7 @@ use super::speed::{Predictions, Speeds, shape};
 use super::steps::{StepPlan, Survey};
 use super::stepwise::Stepwise;
 use super::stragglers::SlowRow;
+use super::transfers::TransferSums;
 use super::unfinished::Courses;
 use crate::answer::{Answers, Callbacks, Conditions, Input, Pairs, Part, Report, SCHEMA, Series, Stragglers};
 use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable, read_all};
@@ -43,6 +44,8 @@ pub struct JobFacts {
     pub inputs: Vec<Input>,
     /// Transfers over the network by the processes' summaries.
     pub transfers: Vec<summary::Transfers>,
+    /// Transfers by state, and of operations, by the same summaries.
+    pub by_state: TransferSums,
     /// NCCL's log.
     pub log: Option<Rc<NcclLog>>,
     /// Remarks, a sentence each.
@@ -65,7 +68,7 @@ pub fn report(
     read_all(job.processes.len(), table, &mut [&mut sampling, &mut survey])?;
     let clocks = CommonClock::by(job, sampling);
     let common = |process: usize, own: u64| clocks.time(process, own);
-    let JobFacts { mut options, kernels, regions, link, inputs, transfers, log, notes } = facts;
+    let JobFacts { mut options, kernels, regions, link, inputs, transfers, by_state, log, notes } = facts;
     options.links = options.links.with_machines(job);
     let dimensions = Dimensions::of(job, &options.dimensions, survey.tallies());
     let plan = StepPlan::of(job, survey, regions.as_ref(), &common);
@@ -133,6 +136,7 @@ pub fn report(
         speed,
         choices: choices(log.as_deref(), Some(job), (&pairs, &communicators)),
         pairs,
+        transfers: by_state.finish(job),
         communicators,
         unfinished: parts.courses.finish(job),
         swim,

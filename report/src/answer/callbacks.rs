@@ -1,6 +1,7 @@
 //! NCCL's callbacks below operations of the step in detail.
 
 use super::SwimBar;
+use common::run_sums::StepState;
 use serde::{Deserialize, Serialize};
 
 /// The slowest operation of each function and dimension in the step, with the callbacks below it. Times are
@@ -95,23 +96,4 @@ pub struct StepPhase {
     pub from_us: f64,
     /// End; that of the last known state of the operation where the step has not ended.
     pub until_us: f64,
-}
-
-/// The state of a proxy step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StepState {
-    /// Waits for the GPU: to fill the buffer of a send, or to empty that of a receive.
-    Gpu,
-    /// A send waits until the receiver has a buffer for it.
-    Peer,
-    /// In the network: sent and not confirmed, or awaited.
-    Network,
-    /// Received, and on its way into the GPU's memory.
-    Flush,
-}
-
-impl StepState {
-    /// All states.
-    pub const ALL: [Self; 4] = [Self::Gpu, Self::Peer, Self::Network, Self::Flush];
 }

@@ -20,14 +20,14 @@ mod speed;
 mod steps;
 mod stragglers;
 mod swim;
+mod transfers;
 mod unfinished;
 mod verdict;
 
 pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
-pub use callbacks::{
-    Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase, StepState,
-};
+pub use callbacks::{Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase};
 pub use cause::{CauseKind, SeenCause};
+pub use common::run_sums::StepState;
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
 pub use conditions::{ConditionMap, Conditions, ProcessConditions};
@@ -40,6 +40,7 @@ pub use speed::{SlowCommunicator, Speed, SpeedRow};
 pub use steps::{LengthShift, SlowStep, StepSource, Steps};
 pub use stragglers::{CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers};
 pub use swim::{Stretch, Swim, SwimBar, SwimLane};
+pub use transfers::{NetworkTransfers, OperationSends, PairStates};
 pub use unfinished::{Behind, Difference, Unfinished, Whereabouts};
 pub use verdict::{AnswerVerdict, Answers, Verdicted};
 
@@ -112,6 +113,9 @@ pub struct Report {
     pub speed: Part<Speed>,
     /// Transfers between pairs of ranks.
     pub pairs: Part<Pairs>,
+    /// Transfers over the network by state, and those of operations.
+    #[serde(default = "no_transfers")]
+    pub transfers: Part<NetworkTransfers>,
     /// The communicators.
     pub communicators: Part<Communicators>,
     /// NCCL's own choices, by its log.
@@ -135,6 +139,11 @@ fn no_stragglers() -> Part<Stragglers> {
 
 /// Of a report of an earlier release.
 fn no_conditions() -> Part<Conditions> {
+    Part::Absent(NOT_IN_REPORT.into())
+}
+
+/// Of a report of an earlier release.
+fn no_transfers() -> Part<NetworkTransfers> {
     Part::Absent(NOT_IN_REPORT.into())
 }
 

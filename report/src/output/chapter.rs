@@ -27,6 +27,10 @@ pub enum Chapter {
     Speed,
     /// Transfers between pairs of ranks.
     Pairs,
+    /// Transfers over the network by state.
+    States,
+    /// Transfers over the network of an operation.
+    Transfers,
     /// The communicators.
     Communicators,
     /// NCCL's own choices, by its log.
@@ -37,7 +41,7 @@ pub enum Chapter {
 
 impl Chapter {
     /// All tables, in the order of the report.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Complete,
         Self::Steps,
         Self::Budget,
@@ -50,6 +54,8 @@ impl Chapter {
         Self::Worst,
         Self::Speed,
         Self::Pairs,
+        Self::States,
+        Self::Transfers,
         Self::Communicators,
         Self::Nccl,
         Self::Unfinished,
@@ -70,6 +76,8 @@ impl Chapter {
             Self::Worst => "worst",
             Self::Speed => "speed",
             Self::Pairs => "pairs",
+            Self::States => "states",
+            Self::Transfers => "transfers",
             Self::Communicators => "communicators",
             Self::Nccl => "nccl",
             Self::Unfinished => "unfinished",
@@ -96,6 +104,8 @@ impl Chapter {
             Self::Worst => "Operations that others waited for longest",
             Self::Speed => "Speed by function, communicator and size",
             Self::Pairs => "Pairs of ranks",
+            Self::States => "Network transfers by state",
+            Self::Transfers => "Network transfers of an operation",
             Self::Communicators => "Communicators",
             Self::Nccl => "NCCL's own choices",
             Self::Unfinished => "Not over",

@@ -14,6 +14,7 @@
 //! | late, worst | `Late` | `late` | `ranks.rs` | `chapters.rs` | `late.rs`, `delay_costs.rs` |
 //! | speed | `Speed` | `speed` | `network.rs` | `chapters.rs` | `speed.rs` |
 //! | pairs | `Pairs` | `pairs` | `network.rs` | `chapters.rs` | `pairs.rs` |
+//! | states, transfers | `NetworkTransfers` | `transfers.rs` | `transfers.rs` | `transfers.rs` | `transfers.rs` |
 //! | communicators | `Communicators` | `communicators.rs` | `members.rs` | `chapters.rs` | `communicators.rs` |
 //! | nccl | `NcclChoices` | `choices` | `choices.rs` | `chapters.rs` | `choices.rs` |
 //! | unfinished | `Unfinished` | `unfinished` | `members.rs` | `chapters.rs` | `unfinished.rs` |

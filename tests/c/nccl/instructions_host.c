@@ -15,6 +15,9 @@ static uint64_t clock_of_one_tick(void) { return atomic_fetch_add_explicit(&tick
 
 static struct metric_plugin counters;
 
+/* ncclProfilerProxyCtrlIdle: no state of a step, so nothing is noted of it. */
+enum { NOT_OF_STEPS = 13 };
+
 /* The compiler's memory barrier keeps the call from being a jump, which has no caller. */
 #define CALL(call) call; __asm__ volatile("" ::: "memory")
 #define START(name) static __attribute__((noinline)) void name(void *context, void **handle, void *event) { CALL(table.start(context, handle, event)); }
@@ -29,7 +32,9 @@ START(counted_coll_start) STOP(counted_coll_stop)
 START(counted_p2p_start) STOP(counted_p2p_stop)
 START(counted_proxy_op_start) STOP(counted_proxy_op_stop)
 START(counted_send_step_start) STATE(counted_step_state_unused) STATE(counted_step_state_send_wait) STOP(counted_send_step_stop)
+STATE(counted_step_state_send_gpu_wait) STATE(counted_step_state_send_peer_wait) STATE(counted_step_state_send_peer_poll)
 START(counted_receive_step_start) STOP(counted_receive_step_stop)
+STATE(counted_step_state_receive_wait) STATE(counted_step_state_receive_flush) STATE(counted_step_state_receive_gpu_wait)
 START(counted_kernel_ch_start) STATE(counted_kernel_ch_state) STOP(counted_kernel_ch_stop)
 START(counted_unused_start)
 STOP(counted_null_stop) STOP(counted_stale_stop) STATE(counted_stale_state)
@@ -91,11 +96,20 @@ static void children_on_the_network(void) {
   void *receive = start(context, &event);
   ROUNDS {
     void *step = begin(round, counted_send_step_start, context, a_step(sending, round));
-    tell(round, counted_step_state_unused, step, SEND_GPU_WAIT, 0);
+    tell(round, counted_step_state_send_gpu_wait, step, SEND_GPU_WAIT, 0);
+    tell(round, counted_step_state_send_peer_wait, step, SEND_PEER_WAIT, 0);
+    tell(round, counted_step_state_send_peer_poll, step, SEND_PEER_WAIT, 0);
+    tell(round, counted_step_state_unused, step, NOT_OF_STEPS, 0);
     tell(round, counted_step_state_send_wait, step, SEND_WAIT, 4096);
     end(round, counted_send_step_stop, step);
   }
-  ROUNDS end(round, counted_receive_step_stop, begin(round, counted_receive_step_start, context, a_step(receive, round)));
+  ROUNDS {
+    void *step = begin(round, counted_receive_step_start, context, a_step(receive, round));
+    tell(round, counted_step_state_receive_wait, step, RECV_WAIT, 0);
+    tell(round, counted_step_state_receive_flush, step, RECV_FLUSH_WAIT, 4096);
+    tell(round, counted_step_state_receive_gpu_wait, step, RECV_GPU_WAIT, 0);
+    end(round, counted_receive_step_stop, step);
+  }
 }
 
 static void children_on_the_gpu(void) {

@@ -161,13 +161,15 @@ fn fit(fit: Option<Fit>) -> Expected {
     })
 }
 
-fn sections(reference: &Reference) -> [(&'static str, Vec<Row>); 5] {
+fn sections(reference: &Reference) -> [(&'static str, Vec<Row>); 7] {
     [
         ("processes", processes(reference)),
         ("communicators", communicators(reference)),
         ("operations", operations(reference)),
         ("transfers", transfers(reference)),
         ("channels", channels(reference)),
+        ("states", states(reference)),
+        ("operation_transfers", operation_transfers(reference)),
     ]
 }
 
@@ -268,4 +270,46 @@ fn channels(reference: &Reference) -> Vec<Row> {
         (key, fields)
     };
     reference.channels.iter().map(row).collect()
+}
+
+fn states(reference: &Reference) -> Vec<Row> {
+    let row = |row: &super::StateRow| {
+        let key = vec![
+            ("comm", json!(row.comm)),
+            ("rank", json!(row.rank)),
+            ("peer", json!(row.peer)),
+            ("direction", json!(row.direction)),
+        ];
+        let [gpu, peer, network, flush] = row.times_us;
+        let fields = vec![
+            ("transfers", Exactly(json!(row.transfers))),
+            ("bytes", Exactly(json!(row.bytes))),
+            ("gpu_us", or_null(gpu, Time)),
+            ("peer_us", or_null(peer, Time)),
+            ("network_us", or_null(network, Time)),
+            ("flush_us", or_null(flush, Time)),
+        ];
+        (key, fields)
+    };
+    reference.states.iter().map(row).collect()
+}
+
+fn operation_transfers(reference: &Reference) -> Vec<Row> {
+    let row = |((comm, rank, kind, func, from), row): (&super::SizeKey, &super::OperationTransfersRow)| {
+        let key = vec![
+            ("comm", json!(comm)),
+            ("rank", json!(rank)),
+            ("kind", json!(kind)),
+            ("func", json!(func)),
+            ("from_bytes", json!(from)),
+        ];
+        let fields = vec![
+            ("operations", Exactly(json!(row.operations))),
+            ("transfers", Exactly(json!(row.transfers))),
+            ("bytes", Exactly(json!(row.bytes))),
+            ("time_us", Time(row.time_us)),
+        ];
+        (key, fields)
+    };
+    reference.operation_transfers.iter().map(row).collect()
 }

@@ -10,6 +10,7 @@
 //! | `kernels.rs` | which operations share a kernel, and its time by CUDA events |
 //! | `api.rs` | the time inside NCCL's API |
 //! | `transfers.rs` | what crossed the network, by pair of ranks and by channel |
+//! | `states.rs` | the time of what crossed the network, by state; the transfers of operations |
 //! | `fit.rs` | the straight line through sizes and times |
 //! | `compare.rs` | every difference between a summary and this |
 //! | `by_hand/` | captures whose figures tests/reference_checks.rs has worked out by hand |
@@ -21,6 +22,7 @@ pub(crate) mod fit;
 pub(crate) mod json;
 pub(crate) mod kernels;
 pub(crate) mod operations;
+pub(crate) mod states;
 pub(crate) mod transfers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +31,7 @@ use std::path::Path;
 
 use json::Recording;
 use operations::OperationRow;
+use states::{OperationTransfersRow, SizeKey, StateRow};
 use transfers::{ChannelRow, TransferRow};
 
 /// Sources of GPU times, as in `NCCL_SCOREP_GPU_TIME`.
@@ -48,6 +51,8 @@ pub(crate) struct Reference {
     pub(crate) operations: Vec<OperationRow>,
     pub(crate) transfers: Vec<TransferRow>,
     pub(crate) channels: Vec<ChannelRow>,
+    pub(crate) states: Vec<StateRow>,
+    pub(crate) operation_transfers: BTreeMap<SizeKey, OperationTransfersRow>,
 }
 
 /// A process, which is one capture.
@@ -95,6 +100,8 @@ pub(crate) fn summarise_by<P: AsRef<Path>>(paths: &[P], sources: Sources) -> Res
         operations: operations::rows(&all, sources)?,
         transfers: transfers::rows(&all, transfers::Regression::Median)?,
         channels: transfers::channel_rows(&all)?,
+        states: states::rows(&all)?,
+        operation_transfers: states::of_operations(&all)?,
     })
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn timed(recording: &Recording, sources: Sources) -> Result<Vec<Opera
             peer: if event.kind == "P2p" { Some(int(&event.start, "peer")?) } else { None },
             root: event.start["root"].as_i64(),
             sequence: event.start["seq"].as_i64(),
-            bytes: int(&event.start, "count")? * type_size(event.start["dtype"].as_str().unwrap_or_default())?,
+            bytes: bytes(event)?,
             algorithm: event.start["algo"].as_str().map(str::to_owned),
             protocol: event.start["proto"].as_str().map(str::to_owned),
             gpu_us: stamped.or(between_events).copied(),
@@ -131,6 +131,11 @@ fn row((comm, rank, kind, func, peer): Key, operations: &[Operation]) -> Operati
         min_us: times.iter().copied().reduce(f64::min),
         max_us: times.iter().copied().reduce(f64::max).filter(|_| nearly_all),
     }
+}
+
+/// Returns the bytes of an operation.
+pub(crate) fn bytes(event: &Event) -> Result<i64, Box<dyn Error>> {
+    Ok(int(&event.start, "count")? * type_size(event.start["dtype"].as_str().unwrap_or_default())?)
 }
 
 /// Returns the bytes of an element.

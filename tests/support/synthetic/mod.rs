@@ -9,6 +9,7 @@
 //! | `launches.rs` | kernels: their launches, the operations in them, their times by events |
 //! | `children.rs` | kernel channels, proxy operations and their steps |
 //! | `links.rs` | independent of these files: transfers over a link of known rate and latency |
+//! | `states.rs` | independent of these files: transfers whose states last known times |
 //!
 //! Cases without a settled result are left out: launches of two kernels at a time on one thread, silent broadcasts with
 //! events, kernel channels that stop before they start, stamps of channels that never stop, operations of another
@@ -22,6 +23,7 @@ mod launches;
 pub(crate) mod links;
 mod play;
 mod process;
+pub(crate) mod states;
 
 use std::fs::{File, create_dir_all};
 use std::io::Write;

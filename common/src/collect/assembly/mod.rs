@@ -32,6 +32,7 @@ use crate::operation::verdict::{Cause, JudgedTime};
 use crate::record::context::switching::Switched;
 use crate::record::slot::SlotContent;
 use crate::sums::round_sums::Sent;
+use crate::sums::run_sums::RoundStates;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Capacity that is kept when few entries are needed.
@@ -62,6 +63,8 @@ pub(crate) struct Assembly {
     undecided: BTreeMap<u64, Operation>,
     /// Transfers since they were last taken.
     sent: Sent,
+    /// Times of steps by state since they were last taken.
+    states: RoundStates,
     clock: GpuClock,
     /// The courses of the GPU's clocks over the whole run; kept if the timeline needs them.
     clocks: Option<GpuClocks>,
@@ -181,6 +184,11 @@ impl Assembly {
     /// Takes the transfers since the last call.
     pub(crate) fn take_sent(&mut self) -> Sent {
         std::mem::take(&mut self.sent)
+    }
+
+    /// Takes the times of steps by state since the last call.
+    pub(crate) fn take_states(&mut self) -> RoundStates {
+        std::mem::take(&mut self.states)
     }
 
     /// Takes the numbers of calls that no operation followed and of children without a parent, since the last call.

@@ -7,8 +7,7 @@ use crate::operation::{Sends, moment};
 use crate::record::payload::OfStep;
 use crate::record::pool::Pool;
 use crate::record::slot::SlotContent;
-use crate::sums::histograms;
-use crate::sums::run_sums::TransferKey;
+use crate::sums::run_sums::{Direction, TransferKey};
 
 impl Assembly {
     /// Returns the proxy operation of this handle. Reads it from its slot if it has not been read yet.
@@ -82,16 +81,19 @@ impl Assembly {
         self.transferred(proxy, event, Some(stop));
     }
 
-    /// Adds the transfer of a send step that has ended.
+    /// Adds the states of a step that has ended, and the transfer of a send step.
     #[inline]
     fn transferred(&mut self, proxy: Proxy, event: &SlotContent, ended: Option<u64>) {
+        let Some(stop) = ended else { return };
+        let (peer, channel) = (proxy.peer(), proxy.channel());
+        if let Some(step) = event.step_times(proxy.sends(), stop) {
+            let direction = if proxy.sends() { Direction::Send } else { Direction::Receive };
+            self.states.add(peer, direction, &step, self.nanoseconds_per_tick);
+        }
         if proxy.sends()
-            && let (Some(stop), Some(sent)) = (ended, event.send_wait())
+            && let Some(sent) = event.send_wait()
         {
-            let (peer, channel) = (proxy.peer(), proxy.channel());
-            if histograms::is_wanted()
-                && let Some(operation) = self.operations.get_mut(proxy.operation)
-            {
+            if let Some(operation) = self.operations.get_mut(proxy.operation) {
                 let Sends { count, bytes, ticks } = &mut **operation.sends.get_or_insert_default();
                 *count += 1;
                 *bytes = bytes.saturating_add(sent.bytes);

@@ -184,6 +184,7 @@ impl FollowedCommunicator {
             horizon = begin.map_or(horizon, |begin| begin.min(horizon));
             self.transfers.read(rank, place, self.assembly.take_sent(), figures);
         }
+        figures.totals.steps(rank, self.assembly.take_states());
         figures.lag.merge(self.assembly.take_lag());
         self.horizon = horizon;
         Round { events: MOST_EVENTS - left, horizon }

@@ -47,6 +47,7 @@ impl FollowedCommunicator {
                 self.transfers.close(place, opened);
             }
         }
+        figures.totals.steps(rank, self.assembly.take_states());
     }
 
     /// Returns whether the communicator ended less than this many settling times ago and its late events are waited

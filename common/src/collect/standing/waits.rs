@@ -89,8 +89,10 @@ impl StandingWaits {
             let oldest = proxy.open.iter().min_by_key(|(.., since)| since);
             let state = match oldest {
                 None => Waiting::Gpu,
-                Some(&(_, step, _)) if read(step).is_some_and(|event| event.send_wait().is_some()) => Waiting::Network,
-                Some(_) => Waiting::Step,
+                Some(&(_, step, _)) => {
+                    let is_sent = || read(step).is_some_and(|event| event.send_wait().is_some());
+                    if proxy.connection.sends() && is_sent() { Waiting::Network } else { Waiting::Step }
+                }
             };
             OpenTransfer {
                 peer: proxy.connection.peer(),

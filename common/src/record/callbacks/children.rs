@@ -19,8 +19,8 @@ impl Recorder {
         self.child(started, started.cell.recently(), payload.pack())
     }
 
-    /// Records a step. Its time is that of its data going to the network, which a state reports. The start's own time
-    /// only orders the steps, so the last reading of the clock is precise enough.
+    /// Records a step. Its times are those of its states. The start's own time only orders the steps, so the last reading
+    /// of the clock is precise enough.
     #[inline(always)]
     pub(super) fn proxy_step(&self, started: Started<'_>, step: i32) -> u64 {
         let Started { cell, parent, .. } = started;

@@ -171,11 +171,16 @@ impl Recorder {
         cell.others.one();
         match state() {
             StateChange::Other if self.under_way(handle).is_some() => {}
+            StateChange::SendGpuWait => self.step(cell, handle, |slot, of| slot.restart(of, cell.now())),
+            StateChange::SendPeerWait => self.step(cell, handle, |slot, _| slot.send_peer_wait(|| cell.now())),
             StateChange::SendWait { bytes } => {
-                self.amend(cell, handle, EventKind::ProxyStep, |slot, generation| {
-                    slot.send_wait(generation, cell.now(), bytes)
-                });
+                self.step(cell, handle, |slot, of| slot.send_wait(of, cell.now(), bytes));
             }
+            StateChange::ReceiveWait => self.step(cell, handle, |slot, of| slot.receive_wait(of, cell.now())),
+            StateChange::ReceiveFlush { bytes } => {
+                self.step(cell, handle, |slot, of| slot.receive_flush(of, cell.now(), bytes));
+            }
+            StateChange::ReceiveGpuWait => self.step(cell, handle, |slot, of| slot.receive_gpu_wait(of, cell.now())),
             StateChange::KernelChStop { ptimer } => {
                 self.amend(cell, handle, EventKind::KernelCh, |slot, generation| slot.kernel_stop(generation, ptimer));
             }
@@ -189,6 +194,12 @@ impl Recorder {
             StateChange::GroupEndBegins if self.under_way(handle).is_some() => {}
             StateChange::Other | StateChange::GroupEndBegins => ignore(cell, handle),
         }
+    }
+
+    /// Writes a state's values into the slot of a step under way.
+    #[inline(always)]
+    fn step(&self, cell: &ThreadCell, handle: u64, write: impl FnOnce(&Slot, u32)) {
+        self.amend(cell, handle, EventKind::ProxyStep, write);
     }
 
     /// Writes a state's values into the slot of an event under way, if the event is of the kind `wanted`. The collector
@@ -212,7 +223,7 @@ impl Recorder {
         cell.others.one();
         let Some((slot, kind, generation)) = self.under_way(handle) else { return self.stop_of_no_slot(cell, handle) };
         match kind {
-            // nobody asks when a receive ends
+            // a step without a size counts nowhere
             EventKind::ProxyStep if !slot.has_state(generation) => slot.stop(generation, cell.recently()),
             // one timed stop for each operation and thread, with a stamp, gives the offset between the GPU's clock and
             // this one

@@ -9,20 +9,23 @@
 //! | 0 | handle | | | | | |
 //! | 1 | parent's handle | | | | | |
 //! | 2 | start, ticks | | | | about the start | about the start |
-//! | 3 | stop (stamped) | | | | of a receive: about the stop | of all but the first of an operation and thread: the start |
-//! | 4 | | bytes | bytes | peer, channel, send | send wait (stamped) | pTimer at start |
+//! | 3 | stop (stamped) | | | | without a size: about the stop | of all but the first of an operation and thread: the start |
+//! | 4 | | bytes | bytes | peer, channel, send | network (stamped) | pTimer at start |
 //! | 5 | | sequence number or peer, root, type | captured, silent | steps | size (stamped) | pTimer at stop less start (stamped) |
-//! | 6 | | function, algorithm, protocol, channels, ticks since the launch | function, type, root | | step | channel |
-//! | 7 | | order, distance | order, distance | | start again (stamped) | |
+//! | 6 | | function, algorithm, protocol, channels, ticks since the launch | function, type, root | | step, peer wait or flush | channel |
+//! | 7 | | order, distance | order, distance | | start again, GPU wait (stamped) | |
 //!
 //! **Stamped** words are written after the start: 48 bits of value under 16 bits of the slot's generation. A stop that
 //! comes too late, when the slot serves another event already, carries the wrong generation and reads as absent. At
 //! worst an event counts as unfinished; no wrong figure is published. The other stamped words are plain words in slots
 //! of other kinds. So their writers check that the slot still holds the event, and the collector waits for them (see
-//! `callbacks`).
+//! `callbacks`). `step` has the states of a ProxyStep.
 
+mod step;
 #[cfg(test)]
 mod tests;
+
+pub use step::{SendWait, StepTimes};
 
 use crate::base::sync::{AtomicU64, Ordering};
 use crate::event::handle::Handle;
@@ -87,7 +90,7 @@ impl Slot {
         // tags repeat after 32768 generations, so an old stop could be taken for this event's
         self.words[3].store(0, Ordering::Relaxed);
         match handle.kind() {
-            // words 4 and 5 of a step are stamped: its states write them later
+            // words 4, 5 and 7 of a step are stamped: its states write them later
             Some(EventKind::ProxyStep) => self.words[6].store(payload[2], Ordering::Relaxed),
             // word 5 of a kernel channel is stamped
             Some(EventKind::KernelCh) => {
@@ -101,12 +104,6 @@ impl Slot {
             }
         }
         self.words[0].store(handle.raw(), Ordering::Release);
-    }
-
-    /// Notes that a step has started again under the same handle. The last call counts.
-    #[inline(always)]
-    pub fn restart(&self, generation: u32, start: u64) {
-        self.words[7].store(stamped(generation, start), Ordering::Relaxed);
     }
 
     /// Returns whether the slot holds the event of that handle.
@@ -141,14 +138,7 @@ impl Slot {
         self.words[1].load(Ordering::Relaxed)
     }
 
-    /// Writes when a send step's data went to the network, in ticks, and its size in bytes. The last call counts.
-    #[inline(always)]
-    pub fn send_wait(&self, generation: u32, time: u64, bytes: u64) {
-        self.words[5].store(stamped(generation, bytes.min(IMPLAUSIBLE)), Ordering::Relaxed);
-        self.words[4].store(stamped(generation, time), Ordering::Relaxed);
-    }
-
-    /// Returns whether [`Slot::send_wait`] of a step, or [`Slot::kernel_stop`] of a kernel channel, was called for this
+    /// Returns whether the size of a step was reported, or [`Slot::kernel_stop`] of a kernel channel, was called for this
     /// generation.
     #[inline(always)]
     pub fn has_state(&self, generation: u32) -> bool {
@@ -232,15 +222,6 @@ impl Slot {
     }
 }
 
-/// The transfer of a send step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SendWait {
-    /// Time at which the data went to the network, ticks.
-    pub time: u64,
-    /// Size in bytes.
-    pub bytes: u64,
-}
-
 impl SlotContent {
     /// Returns words 4 to 7 as the start wrote them.
     pub fn payload(&self) -> Payload {
@@ -250,13 +231,6 @@ impl SlotContent {
     /// Returns the stop of the event in ticks, unless [`Slot::stop_untimed`] wrote it.
     pub fn timed_stop(&self) -> Option<u64> {
         self.stop.filter(|&stop| stop != self.start)
-    }
-
-    /// Returns a step's [`Slot::send_wait`], if it was reported with a plausible size (below 2^47 bytes).
-    pub fn send_wait(&self) -> Option<SendWait> {
-        let time = near(self.start, unstamped(self.tag, self.payload[0])?);
-        let bytes = unstamped(self.tag, self.payload[1])?;
-        (bytes < IMPLAUSIBLE).then_some(SendWait { time, bytes })
     }
 
     /// Returns a kernel channel's start and stop on the GPU's clock, if the stop was reported within 2^47 of the start.

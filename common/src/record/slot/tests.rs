@@ -1,10 +1,10 @@
 use super::*;
 
-fn handle(generation: u32, kind: EventKind) -> Handle {
+pub(super) fn handle(generation: u32, kind: EventKind) -> Handle {
     Handle::of_event(kind, 0, generation)
 }
 
-fn empty() -> Slot {
+pub(super) fn empty() -> Slot {
     Slot { words: Default::default() }
 }
 

@@ -10,6 +10,7 @@ mod nvlink;
 mod operations;
 mod order;
 mod predicted;
+mod states;
 mod table;
 mod transfers;
 
@@ -31,6 +32,7 @@ pub fn view(summary: &Summary, view: &View) -> String {
     let mut text = communicators::tables(summary, view);
     text += &operations::tables(summary, view);
     text += &transfers::tables(summary, view);
+    text += &states::tables(summary, view);
     text += &bandwidth::tables(summary, view);
     text += &arrivals::tables(summary, view);
     text += &nvlink::tables(summary, view);

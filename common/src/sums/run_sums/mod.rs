@@ -1,9 +1,11 @@
-//! Sums per communicator, rank and function, per rank pair, and per channel.
+//! Sums per communicator, rank and function, per rank pair, per channel, and per state of a step.
 
 mod adding;
 mod moved;
 mod operations;
+mod sends;
 mod shapes;
+mod states;
 mod transfers;
 
 use crate::event::name::NcclName;
@@ -16,7 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use moved::{MovedBytes, OverNvlink};
 pub use operations::OperationSum;
+pub use sends::SendsSum;
 pub use shapes::{Shape, ShapeSum, Shapes};
+pub(crate) use states::RoundStates;
+pub use states::{Direction, StateSum, StepState};
 pub use transfers::{ChannelSum, PairSum, TransferKey};
 
 /// One rank of one communicator.
@@ -40,6 +45,10 @@ pub struct Totals {
     pub pairs: BTreeMap<(CommunicatorRank, i32), PairSum>,
     /// Sums of transfers by rank, peer and channel.
     pub channels: BTreeMap<(CommunicatorRank, i32, u8), ChannelSum>,
+    /// Sums of transfers by state, by rank, other rank and direction.
+    pub states: BTreeMap<(CommunicatorRank, i32, Direction), StateSum>,
+    /// Sums of operations that sent over the network, by rank, kind, function and class of size.
+    pub sends: BTreeMap<(CommunicatorRank, bool, NcclName, u8), SendsSum>,
     /// Bytes that operations should have moved over NVLink, if they are wanted.
     pub moved: Option<OverNvlink>,
     /// Times of collectives by shape, while NCCL's predictions are noted.
@@ -124,8 +133,19 @@ impl Totals {
         hand_over(&mut self.pairs, (rank, i32::MIN), |key| key.0 == rank, |key| (others, key.1), PairSum::merge);
         let first = (rank, i32::MIN, 0);
         hand_over(&mut self.channels, first, |key| key.0 == rank, |key| (others, key.1, key.2), ChannelSum::merge);
+        let first = (rank, i32::MIN, Direction::Send);
+        hand_over(&mut self.states, first, |key| key.0 == rank, |key| (others, key.1, key.2), StateSum::merge);
+        let first = (rank, false, NcclName::from_bits(0), 0);
+        hand_over(&mut self.sends, first, |key| key.0 == rank, |key| (others, key.1, key.2, key.3), SendsSum::merge);
         self.others += 1;
         self.handed_over.push(rank);
+    }
+
+    /// Adds the steps of a round.
+    pub(crate) fn steps(&mut self, rank: CommunicatorRank, round: RoundStates) {
+        for ((peer, direction), sum) in round.into_sums() {
+            self.states.entry((rank, peer, direction)).or_default().merge(&sum);
+        }
     }
 
     /// Takes the ranks whose sums were merged into the others' since the last call.
@@ -161,6 +181,8 @@ impl Totals {
         sum.add(operation.bytes, timing, counted, nanoseconds_per_tick);
         if let Some(&sends) = operation.sends.as_deref() {
             sum.sent(sends, nanoseconds_per_tick);
+            let class = operation.bytes.max(1).ilog2() as u8;
+            self.sends.entry((rank, key.1, operation.function, class)).or_default().add(sends);
         }
         if let Some(moved) = &mut self.moved {
             moved.of(rank).add(operation, rank.rank);
@@ -192,8 +214,9 @@ fn hand_over<K: Ord + Copy, V: Default>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Timing;
     use crate::operation::kernels::CountedKernels;
+    use crate::operation::{Sends, Timing};
+    use crate::record::slot::StepTimes;
     use crate::sums::services::Service;
 
     #[test]
@@ -206,6 +229,11 @@ mod tests {
             pair.add(&transfer);
             pair.services.add(Service { bytes: 8, ticks: 10, in_flight: 1 });
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
+            let mut round = RoundStates::default();
+            round.add(0, Direction::Send, &StepTimes { ticks: [1, 2, 3], bytes: 8 }, 1.0);
+            totals.steps(rank, round);
+            let of_size = (rank, true, NcclName::of(Some(c"AllReduce")), 2);
+            totals.sends.entry(of_size).or_default().add(Sends { count: 3, bytes: 24, ticks: 30 });
             let key = (rank, true, NcclName::of(Some(c"AllReduce")), None);
             totals.meet(rank);
             totals.moved.get_or_insert_default().count_members(rank, (4, 1));
@@ -225,11 +253,21 @@ mod tests {
             totals.channels[&(others, 0, 3)],
             ChannelSum { transfers: 20, bytes: 160, ticks: 200, spread: None }
         );
+        let states = StateSum { steps: 20, bytes: 160, times: [20, 40, 60] };
+        assert_eq!(totals.states[&(others, 0, Direction::Send)], states);
+        let sends = SendsSum { operations: 20, transfers: 60, bytes: 480, ticks: 600 };
+        assert_eq!(totals.sends[&(others, true, NcclName::of(Some(c"AllReduce")), 2)], sends);
         let operations = &totals.operations[&(others, true, NcclName::of(Some(c"AllReduce")), None)];
         assert_eq!((operations.count, operations.min, operations.max), (20, Some(100), Some(119)));
         assert_eq!(
-            (totals.pairs.len(), totals.channels.len(), totals.operations.len()),
-            (KEPT + 1, KEPT + 1, KEPT + 1)
+            [
+                totals.pairs.len(),
+                totals.channels.len(),
+                totals.operations.len(),
+                totals.states.len(),
+                totals.sends.len()
+            ],
+            [KEPT + 1; 5]
         );
         assert_eq!((totals.others, totals.take_handed_over().len(), totals.take_handed_over().len()), (20, 20, 0));
         let gpus: Vec<_> = totals.moved.unwrap().by_gpu(|_| None).into_keys().flatten().collect();

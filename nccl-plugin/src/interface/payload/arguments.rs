@@ -34,9 +34,16 @@ impl StateUnion for StateArguments {
         unsafe {
             match (number, arguments.as_ref()) {
                 (state::GROUP_END_API_START, _) => StateChange::GroupEndBegins,
+                (state::PROXY_STEP_SEND_GPU_WAIT, _) => StateChange::SendGpuWait,
+                (state::PROXY_STEP_SEND_PEER_WAIT, _) => StateChange::SendPeerWait,
                 (state::PROXY_STEP_SEND_WAIT, Some(told)) => {
                     StateChange::SendWait { bytes: told.proxy_step.size as u64 }
                 }
+                (state::PROXY_STEP_RECEIVE_WAIT, _) => StateChange::ReceiveWait,
+                (state::PROXY_STEP_RECEIVE_FLUSH_WAIT, Some(told)) => {
+                    StateChange::ReceiveFlush { bytes: told.proxy_step.size as u64 }
+                }
+                (state::PROXY_STEP_RECEIVE_GPU_WAIT, _) => StateChange::ReceiveGpuWait,
                 (state::KERNEL_CH_STOP, Some(told)) => StateChange::KernelChStop { ptimer: told.kernel_ch.ptimer },
                 _ => StateChange::Other,
             }
@@ -56,7 +63,8 @@ pub union OldArguments {
 }
 
 impl StateUnion for OldArguments {
-    /// Returns [`StateChange::Other`]: the core uses no argument of these versions.
+    /// Returns [`StateChange::Other`]: the core uses no argument of these versions. Their states lack the wait for the
+    /// receiver, which would count as a wait for the GPU.
     unsafe fn state(_number: c_int, _arguments: *const Self) -> StateChange {
         StateChange::Other
     }
@@ -121,7 +129,19 @@ mod tests {
         assert_eq!(read(22, &raw const stamp), StateChange::KernelChStop { ptimer: 77 });
         // the stop of a phase (state 31) does not stop a kernel channel
         assert_eq!(read(31, &raw const stamp), StateChange::Other);
-        assert_eq!((read(8, &raw const size), read(20, &raw const size)), (StateChange::Other, StateChange::Other));
+        assert_eq!(read(11, &raw const size), StateChange::ReceiveFlush { bytes: 4096 });
+        // of the other states, the argument is that of the step before
+        for (number, change) in [
+            (8, StateChange::SendGpuWait),
+            (20, StateChange::SendPeerWait),
+            (10, StateChange::ReceiveWait),
+            (12, StateChange::ReceiveGpuWait),
+        ] {
+            assert_eq!(
+                (read(number, &raw const size), read::<StateArguments>(number, std::ptr::null())),
+                (change, change)
+            );
+        }
     }
 
     #[test]
@@ -136,6 +156,7 @@ mod tests {
     #[test]
     fn missing_arguments_say_nothing() {
         assert_eq!(read::<StateArguments>(9, std::ptr::null()), StateChange::Other);
+        assert_eq!(read::<StateArguments>(11, std::ptr::null()), StateChange::Other);
         assert_eq!(read::<StateArguments>(22, std::ptr::null()), StateChange::Other);
         assert_eq!(read::<StateArguments>(23, std::ptr::null()), StateChange::Other);
         assert_eq!(read::<StateArguments>(24, std::ptr::null()), StateChange::GroupEndBegins);

@@ -5,6 +5,7 @@ use super::of_job::{Dimensions, OfJob};
 use super::sums::{FunctionSums, is_others};
 use super::{parts, read};
 use crate::analysis::speed::Predictions;
+use crate::analysis::transfers::TransferSums;
 use crate::analysis::{conditions, pairs};
 use crate::answer::{Input, ProcessConditions};
 use crate::job::{Links, Unreadable};
@@ -28,6 +29,7 @@ pub(super) struct Gathered {
     /// Sums of communicators that are not told apart, by the file's first process.
     others: BTreeMap<u32, FunctionSums>,
     transfers: Vec<Transfers>,
+    by_state: TransferSums,
     left_out: u64,
     predicted: Predictions,
     /// Processes whose summary was not written at their end.
@@ -55,6 +57,7 @@ impl Gathered {
             sums: BTreeMap::new(),
             others: BTreeMap::new(),
             transfers: vec![],
+            by_state: TransferSums::default(),
             left_out: 0,
             predicted: Predictions::default(),
             cut: BTreeSet::new(),
@@ -111,6 +114,7 @@ impl Gathered {
                 self.left_out = self.left_out.saturating_add(row.transfers);
             }
         }
+        self.by_state.add(&summary.states, &summary.operation_transfers);
         self.predicted.add(summary.predicted);
         let count = summary.processes.len() as u64;
         let (communicators, mut rest) = (summary.communicators, Some((summary.clocks, summary.lateness)));
@@ -182,6 +186,8 @@ impl Gathered {
             let is_own = |row: &Transfers| !several || comms.contains(row.comm.as_str());
             let (own, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.transfers).into_iter().partition(is_own);
             self.transfers = rest;
+            let places: BTreeSet<u64> = comms.iter().filter_map(|comm| u64::from_str_radix(comm, 16).ok()).collect();
+            let by_state = self.by_state.of(|comm| !several || places.contains(&comm));
             let is_own = |row: &Predicted| !several || row.comm.as_deref().is_none_or(|comm| comms.contains(comm));
             let (own_predicted, rest): (Vec<_>, Vec<_>) = predicted.into_iter().partition(is_own);
             predicted = rest;
@@ -193,6 +199,7 @@ impl Gathered {
                 sums: &sums,
                 others: &others,
                 transfers: &own,
+                by_state: &by_state,
                 left_out: self.left_out,
                 cut: &self.cut,
                 conditions: &self.conditions,

@@ -8,6 +8,7 @@ use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::Messages;
 use crate::analysis::speed::{Forcing, MACHINES};
+use crate::analysis::transfers::TransferSums;
 use crate::answer::{
     Answers, ConditionMap, Conditions, Dimension, Input, Late, NcclChoices, Part, ProcessConditions, RankLateness,
     Report, SCHEMA, Series, Speed, SpeedRow,
@@ -32,6 +33,7 @@ pub(super) struct GatheredParts<'a> {
     pub(super) sums: &'a BTreeMap<String, FunctionSums>,
     pub(super) others: &'a FunctionSums,
     pub(super) transfers: &'a [Transfers],
+    pub(super) by_state: &'a TransferSums,
     pub(super) left_out: u64,
     pub(super) cut: &'a BTreeSet<u32>,
     pub(super) conditions: &'a BTreeMap<u32, ProcessConditions>,
@@ -86,6 +88,7 @@ impl GatheredParts<'_> {
             late: self.late(&job),
             speed: self.speed(&job, &dimensions),
             pairs: messages.finish(&job, &dimensions, self.transfers),
+            transfers: self.by_state.clone().finish(&job),
             communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
             choices: Part::Absent(NcclChoices::NO_LOG.into()),
             unfinished: absent("Last operations"),

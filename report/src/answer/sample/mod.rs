@@ -14,6 +14,7 @@ mod scale;
 mod stragglers;
 mod swim;
 mod time;
+mod transfers;
 
 use super::{Complete, GpuBudget, Input, Part, Report, SCHEMA, Series};
 use groups::Groups;
@@ -41,6 +42,7 @@ pub fn sample(ranks: usize) -> Report {
         late: Part::Known(time::late(&groups)),
         speed: Part::Known(network::speed(&groups)),
         pairs: Part::Known(network::pairs(&groups)),
+        transfers: Part::Known(transfers::of(&groups)),
         communicators: Part::Known(groups.communicators()),
         choices: Part::Known(network::choices(&groups)),
         unfinished: Part::Known(groups.unfinished()),

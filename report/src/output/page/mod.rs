@@ -14,6 +14,7 @@
 //! | `conditions.rs` | the conditions of processes and GPUs over time |
 //! | `heat.rs` | a heat map of GPUs |
 //! | `steps.rs`, `budget.rs`, `speed.rs`, `pairs.rs` | further pictures |
+//! | `transfers.rs` | tables of transfers over the network, in the section on pairs |
 //! | `phases.rs`, `late.rs`, `communicators.rs`, `unfinished.rs`, `completeness.rs` | sections for other parts |
 //! | `delay_costs.rs` | delay costs by GPU, in the section on waits |
 //! | `callbacks.rs`, `callbacks_below.rs` | charts of the callbacks below operations of the step in detail |
@@ -51,6 +52,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod transfers;
 mod two_runs;
 mod unbroken;
 mod unfinished;

@@ -8,6 +8,7 @@ use super::super::units::{bytes, count, counted, number, rate};
 use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin, shortened};
 use super::section::{absent, part};
 use super::table::PageTable;
+use super::transfers;
 use crate::answer::{Pairs, RankPair, Report};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -101,6 +102,7 @@ pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
                 Some(measure) => (chart(pairs, measure, names, &report.nodes, &table)),
                 None => { (absent("no pair has a rate or bytes.")) (table) }
             }
+            (transfers::of(report, names))
         }
     })
 }

@@ -7,6 +7,7 @@ mod conditions;
 mod early;
 mod late;
 mod network;
+mod states;
 mod sums;
 pub mod two_runs;
 mod words;
@@ -19,6 +20,7 @@ pub(crate) use choices::{about_log, fallback};
 pub(super) use conditions::about_conditions;
 pub use network::network;
 pub(crate) use network::{slow_communicator, slow_part};
+pub(crate) use states::{pair_states, sender_and_receiver};
 use words::absent;
 pub(super) use words::capital;
 

@@ -7,6 +7,7 @@
 //! | `ranks.rs` | own times, pauses, waits, operations that others waited for |
 //! | `conditions.rs` | conditions of processes and GPUs |
 //! | `network.rs` | speed, pairs |
+//! | `transfers.rs` | transfers over the network by state, and of operations |
 //! | `choices.rs` | NCCL's own choices |
 //! | `members.rs` | inputs, communicators, where their ranks stand |
 
@@ -16,6 +17,7 @@ mod members;
 mod network;
 mod ranks;
 mod time;
+mod transfers;
 
 pub(super) use choices::{choices, fallbacks};
 pub(super) use conditions::conditions;
@@ -23,6 +25,7 @@ pub(super) use members::{communicators, inputs, lacking, whereabouts};
 pub(super) use network::{pairs, speed};
 pub(super) use ranks::{events, own_times, waits, worst};
 pub(super) use time::{BudgetKind, by_gpu, dimensions, kinds, lengths, slowest, steps_in_length, windows};
+pub(super) use transfers::{states, transfers};
 
 use super::Chapter;
 use super::names::ReportNames;
@@ -51,6 +54,9 @@ pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
     }
     sheets.extend(report.speed.known().map(|part| speed(part, report, names).sheet()));
     sheets.extend(report.pairs.known().map(|part| pairs(part, report, names).sheet()));
+    if let Some(part) = report.transfers.known() {
+        sheets.extend([states(part, names).sheet(), transfers(part, names).sheet()]);
+    }
     sheets.extend(report.communicators.known().map(|part| communicators(part, names).sheet()));
     if let Some(part) = report.choices.known() {
         sheets.extend([choices(part, names).sheet(), fallbacks(part, names).sheet()]);
@@ -70,6 +76,7 @@ fn absent(report: &Report) -> Sheet {
         (Chapter::Late, report.late.absent()),
         (Chapter::Speed, report.speed.absent()),
         (Chapter::Pairs, report.pairs.absent()),
+        (Chapter::Transfers, report.transfers.absent()),
         (Chapter::Communicators, report.communicators.absent()),
         (Chapter::Nccl, report.choices.absent()),
         (Chapter::Unfinished, report.unfinished.absent()),
@@ -114,6 +121,9 @@ mod tests {
         check(&worst(late, report, names));
         check(&speed(report.speed.known().unwrap(), report, names));
         check(&pairs(report.pairs.known().unwrap(), report, names));
+        let network = report.transfers.known().unwrap();
+        check(&states(network, names));
+        check(&transfers(network, names));
         check(&communicators(report.communicators.known().unwrap(), names));
         check(&choices(report.choices.known().unwrap(), names));
         check(&whereabouts(&report.unfinished.known().unwrap().communicators, names));

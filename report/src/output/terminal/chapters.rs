@@ -7,6 +7,7 @@ use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
 use super::cell;
 use super::fitted::{TableRoom, chapter, known, prose};
+use super::transfers;
 use crate::answer::{Behind, Report, StepSource, Steps, Stragglers};
 use std::slice::from_ref;
 
@@ -30,6 +31,8 @@ pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter])
         Chapter::Worst => worst(report, names, &view),
         Chapter::Speed => speed(report, names, &view),
         Chapter::Pairs => pairs(report, names, &view),
+        Chapter::States => transfers::states(report, names, &view),
+        Chapter::Transfers => transfers::of_operations(report, names, &view),
         Chapter::Communicators => communicators(report, names, &view),
         Chapter::Nccl => choices(report, names, &view),
         Chapter::Unfinished => unfinished(report, names, &view),

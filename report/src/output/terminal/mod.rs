@@ -5,6 +5,7 @@
 //! | `questions.rs` | the three questions, each in at most 15 lines |
 //! | `grouped.rs` | rows of speed put together over communicators, for the third question |
 //! | `chapters.rs` | the tables of the chapters, with the sentences above them |
+//! | `transfers.rs` | those of transfers over the network |
 //! | `fitted.rs` | a table in the room for it, with a line about the rest |
 //! | `two_runs.rs` | a comparison of two runs |
 //! | `cell.rs` | foreign texts that fit a cell |
@@ -14,6 +15,7 @@ mod chapters;
 mod fitted;
 mod grouped;
 mod questions;
+mod transfers;
 mod two_runs;
 
 pub use chapters::chapters;

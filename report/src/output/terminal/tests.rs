@@ -18,6 +18,7 @@ fn without_parts(ranks: usize) -> Report {
     report.late = Part::Absent(why());
     report.speed = Part::Absent(why());
     report.pairs = Part::Absent(why());
+    report.transfers = Part::Absent(why());
     report.communicators = Part::Absent(why());
     report.choices = Part::Absent(why());
     report.unfinished = Part::Absent(why());

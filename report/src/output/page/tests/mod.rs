@@ -42,6 +42,7 @@ fn without_all_parts(reason: &str) -> Report {
         callbacks: Part::Absent(absent.clone()),
         speed: Part::Absent(absent.clone()),
         pairs: Part::Absent(absent.clone()),
+        transfers: Part::Absent(absent.clone()),
         communicators: Part::Absent(absent.clone()),
         unfinished: Part::Absent(absent.clone()),
         swim: Part::Absent(absent),

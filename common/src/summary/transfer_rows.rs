@@ -1,0 +1,55 @@
+//! Rows of a summary about transfers: their times by state, and those of operations.
+
+use serde::{Deserialize, Serialize};
+
+/// Transfers between two ranks as one of them sees them, by state. A transfer is a step of a proxy operation; one whose
+/// states NCCL did not all report is not among them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransferStates {
+    /// Communicator.
+    pub comm: String,
+    /// The rank that saw them.
+    pub rank: i32,
+    /// The other rank.
+    pub peer: i32,
+    /// `send` or `receive`.
+    pub direction: String,
+    /// Number of transfers.
+    pub transfers: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Sum of the waits for this rank's GPU, microseconds: until it has filled the buffer of a send, or emptied that of
+    /// a receive.
+    pub gpu_us: f64,
+    /// Sum of the waits of sends until the receiver had a buffer, microseconds. `None` for receives.
+    pub peer_us: Option<f64>,
+    /// Sum of the times on the network, microseconds: of a send until it was confirmed; of a receive from its post until
+    /// its data had come, which includes the wait for the sender.
+    pub network_us: f64,
+    /// Sum of the flushes of received data into the GPU's memory, microseconds. `None` for sends.
+    pub flush_us: Option<f64>,
+}
+
+/// Transfers over the network of a rank's operations of one function and range of sizes, as the sender sees them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationTransfers {
+    /// Communicator.
+    pub comm: String,
+    /// Rank.
+    pub rank: i32,
+    /// `Coll` or `P2p`.
+    pub kind: String,
+    /// Function.
+    pub func: String,
+    /// Lower bound of the operations' bytes, a power of two. The upper bound is twice as many, excluded. Operations
+    /// without bytes count with those of one.
+    pub from_bytes: u64,
+    /// Number of operations that sent transfers.
+    pub operations: u64,
+    /// Number of transfers.
+    pub transfers: u64,
+    /// Bytes of the transfers.
+    pub bytes: u64,
+    /// Sum of the transfers' times, microseconds.
+    pub time_us: f64,
+}
