@@ -23,7 +23,7 @@ mod swim;
 mod unfinished;
 mod verdict;
 
-pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
+pub use budget::{Breakdown, Budget, CallRates, DimensionShare, GpuBreakdown, GpuBudget, Spread};
 pub use callbacks::{
     Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase, StepState,
 };

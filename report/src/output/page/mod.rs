@@ -25,6 +25,7 @@
 //! | `style.css`, `script.js` | all colours and sizes; hover, zoom and filters |
 
 mod answers;
+mod breakdown;
 mod budget;
 mod callbacks;
 mod callbacks_below;
@@ -45,6 +46,7 @@ mod phases;
 mod proofs;
 mod section;
 mod speed;
+mod stack;
 mod steps;
 mod strip;
 mod table;
