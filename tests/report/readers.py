@@ -11,8 +11,8 @@ import duckdb
 import pandas
 
 TABLES = {
-    "absent", "complete", "ranks", "events", "steps", "slowest", "budget", "dimensions", "phases", "phase_bins", "late",
-    "worst", "speed", "pairs", "communicators", "unfinished", "operations",
+    "absent", "complete", "ranks", "events", "steps", "slowest", "budget", "breakdown", "breakdown_gpus", "dimensions",
+    "phases", "phase_bins", "late", "worst", "speed", "pairs", "communicators", "unfinished", "operations",
 }  # fmt: skip
 
 

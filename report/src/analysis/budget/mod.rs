@@ -10,6 +10,8 @@ mod reach;
 mod shares;
 mod sums;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use gpu_queue::EndedGpuStep;
 
