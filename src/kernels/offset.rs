@@ -11,9 +11,10 @@ use std::collections::HashMap;
 pub(super) const REACH: u64 = 100_000_000;
 /// Width of a bin of votes, nanoseconds.
 const BIN: i64 = 20_000;
-/// Most operations that vote, and kernels that each of them looks at.
+/// Most operations that vote.
 const VOTES: usize = 2000;
-const LOOKED_AT: usize = 2000;
+/// Most kernels before its begin, and as many after it, that an operation looks at.
+const BESIDE: usize = 1000;
 /// Fewest votes of a difference.
 const FEWEST: u32 = 8;
 /// Share of the most votes with which another difference is as likely.
@@ -30,10 +31,10 @@ pub(super) fn later(kernels: &[OwnKernel], launched: &[LaunchedKernel]) -> Optio
     let mut voters = 0_u32;
     for of in launched.iter().step_by(every) {
         let [start, stop] = of.span;
-        let first = kernels.partition_point(|kernel| kernel.span[0] < start.saturating_sub(REACH));
-        let near = kernels.get(first..).into_iter().flatten().take(LOOKED_AT);
+        let here = kernels.partition_point(|kernel| kernel.span[0] < start);
+        let near = kernels.iter().skip(here.saturating_sub(BESIDE)).take(2 * BESIDE);
         let mut has_voted = false;
-        for kernel in near.take_while(|kernel| kernel.span[0] <= start.saturating_add(REACH)) {
+        for kernel in near.filter(|kernel| kernel.span[0].abs_diff(start) <= REACH) {
             let lengths = [stop.saturating_sub(start), kernel.span[1].saturating_sub(kernel.span[0])];
             if lengths[0].abs_diff(lengths[1]) <= APART && of.may_be_run_by(kernel.runs) {
                 let difference = kernel.span[0].cast_signed().wrapping_sub(start.cast_signed());
@@ -59,7 +60,7 @@ pub(super) fn later(kernels: &[OwnKernel], launched: &[LaunchedKernel]) -> Optio
     let chosen = if is_one {
         likely.into_iter().max_by_key(by_votes)
     } else {
-        likely.into_iter().filter(|bin| bin.abs() * BIN <= DAY).min_by_key(|bin| bin.abs())
+        likely.into_iter().filter(|bin| bin.abs() * BIN <= DAY).max_by_key(by_votes)
     }?;
     let mut seen: Vec<i64> = [chosen, chosen + 1].iter().filter_map(|bin| votes.get(bin)).flatten().copied().collect();
     seen.sort_unstable();

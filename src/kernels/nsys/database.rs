@@ -7,15 +7,19 @@ use std::path::Path;
 
 /// Instructions of SQLite between two looks at their number.
 const PIECE: i32 = 1 << 20;
-/// Most such pieces: a kernel takes some 40 instructions, so this is enough for [`super::file::MOST`] of them.
-const PIECES: u32 = 1 << 10;
+/// Most such pieces: a kernel takes some 20 instructions, so this is enough for [`super::file::MOST`] of them.
+const PIECES: u32 = 1 << 8;
 /// Longest text or row, bytes. Names of kernels have some thousands.
 const LONGEST: i32 = 1 << 24;
 /// Most memory of SQLite, bytes.
 const MEMORY: u64 = 256 << 20;
 
 /// An open database.
-pub(super) struct Database(Connection);
+pub(super) struct Database {
+    connection: Connection,
+    /// Whether it has the table of texts.
+    has_texts: bool,
+}
 
 impl Database {
     /// Opens a file.
@@ -28,7 +32,7 @@ impl Database {
         let open = || {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(file, flags)?;
-            // views and triggers of the file may call nothing that does more than compute
+            // expressions of the file may call nothing that does more than compute
             connection.execute_batch(&format!(
                 "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA hard_heap_limit = {MEMORY};"
             ))?;
@@ -42,16 +46,20 @@ impl Database {
             connection.progress_handler(PIECE, Some(is_over))?;
             Ok(connection)
         };
-        open().map(Self).map_err(words)
+        let mut opened = Self { connection: open().map_err(words)?, has_texts: false };
+        opened.has_texts = !opened.columns("StringIds")?.is_empty();
+        Ok(opened)
     }
 
-    /// Returns the columns of a table; none if there is no such table.
+    /// Returns the columns of a table; none if there is no such table. A view, which may have no end, is none.
     ///
     /// # Errors
     /// The file is damaged.
     pub(super) fn columns(&self, table: &str) -> Result<Vec<String>, String> {
         let read = || {
-            let mut columns = self.0.prepare("SELECT name FROM pragma_table_info(?1)")?;
+            let query = "SELECT info.name FROM sqlite_schema AS made, pragma_table_info(made.name) AS info
+                         WHERE made.type = 'table' AND made.name = ?1";
+            let mut columns = self.connection.prepare(query)?;
             columns.query_map([table], |row| row.get(0))?.collect::<Result<_, _>>()
         };
         read().map_err(words)
@@ -75,7 +83,7 @@ impl Database {
         let list: Vec<String> =
             wanted.iter().map(|name| if has(name) { format!("\"{name}\"") } else { "NULL".into() }).collect();
         let query = format!("SELECT {} FROM \"{table}\"", list.join(", "));
-        let mut statement = self.0.prepare(&query).map_err(words)?;
+        let mut statement = self.connection.prepare(&query).map_err(words)?;
         let mut rows = statement.query([]).map_err(words)?;
         while let Some(row) = rows.next().map_err(words)? {
             each(row)?;
@@ -88,7 +96,10 @@ impl Database {
     /// # Errors
     /// The file is damaged.
     pub(super) fn text(&self, number: i64) -> Result<Option<String>, String> {
-        let mut statement = self.0.prepare("SELECT value FROM StringIds WHERE id = ?1").map_err(words)?;
+        if !self.has_texts {
+            return Ok(None);
+        }
+        let mut statement = self.connection.prepare("SELECT value FROM StringIds WHERE id = ?1").map_err(words)?;
         let mut rows = statement.query([number]).map_err(words)?;
         Ok(rows.next().map_err(words)?.and_then(|row| text(row, 0)))
     }

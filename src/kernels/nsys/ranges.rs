@@ -4,7 +4,6 @@
 //! launches its kernel within its range; a group launches at its end, and then the range says nothing.
 
 use super::database::{Database, integer, text};
-use super::file::MOST;
 use crate::archive::nccl_kernel::Runs;
 use common::name::NcclName;
 use std::collections::{BTreeMap, HashMap};
@@ -12,6 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 /// The launch of a kernel: the serialized id of its process without the thread, and CUPTI's number.
 pub(super) type Launch = (i64, i64);
 
+/// Most ranges and names of ranges.
+const MOST: usize = 1 << 22;
 /// Bits of a serialized id that are the thread's.
 const THREAD: i64 = 0xff_ffff;
 

@@ -16,12 +16,12 @@ const LENGTH: i64 = 400;
 type Made = (i64, Option<i64>, i64, usize);
 
 fn operations(random: &mut fastrand::Rng) -> Vec<Made> {
-    let one = |_| {
+    let one = |random: &mut fastrand::Rng| {
         let start = random.i64(0..LENGTH - 60);
         let stop = start + random.i64(0..60);
         (start, random.bool().then(|| random.i64(start..=stop)), stop, random.usize(..4))
     };
-    let mut made: Vec<Made> = (0..random.usize(..40)).map(one).collect();
+    let mut made: Vec<Made> = (0..random.usize(..40)).map(|_| one(random)).collect();
     made.sort_unstable();
     made
 }
