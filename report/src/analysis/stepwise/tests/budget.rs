@@ -54,10 +54,10 @@ fn a_budget_is_exact() {
     assert!((while_active.mean - 0.1).abs() < 1e-9 && while_active.p95 == 0.1, "{while_active:?}");
     let of_step = tp.of_step.unwrap();
     assert!((of_step.mean - (9.0 * 0.02 + 0.04) / 10.0).abs() < 1e-9 && of_step.p95 == 0.04, "{of_step:?}");
-    // 50 bytes of 2 ranks in 200 ns, and 100 bytes in 150 ns
+    // 200 bytes in 200 ns, and 400 bytes in 150 ns
     let rates = [tp.calls, dp.calls].map(|calls| (calls.count, calls.algbw.unwrap().mean, calls.busbw.unwrap().mean));
     assert_eq!(rates.map(|(count, ..)| count), [20, 20]);
-    assert!((rates[0].1 - 0.25).abs() < 1e-9 && (rates[1].2 - 100.0 / 150.0).abs() < 1e-9, "{rates:?}");
+    assert!((rates[0].1 - 1.0).abs() < 1e-9 && (rates[1].2 - 400.0 / 150.0).abs() < 1e-9, "{rates:?}");
     // both communicate from 200 to 300: 50 ns are of each
     assert_eq!(budget.breakdown.dimensions, ["DP", "TP"]);
     let of_gpu = &budget.breakdown.gpus[0];
