@@ -172,6 +172,8 @@ fn the_demo_needs_no_repository() {
     // no other file is left
     let left: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["scorep-nccl-demo"]);
+    let page = std::fs::read_to_string(directory.path().join("scorep-nccl-demo/report.html")).unwrap();
+    assert!(page.contains(r#"id="breakdown-chart""#), "the breakdown of a step");
 }
 
 /// The author of a recording chooses its names.

@@ -27,6 +27,7 @@ pub(super) fn describe(definitions: &Definitions, group: &LocationGroup, place: 
         boot: Some(format!("{file}#clock")),
         rank: number.parse().ok().or_else(|| u32::try_from(place).ok()),
         ranks: None,
+        pid: None,
         nccl: None,
         real0: definitions.real_time,
         mono0: 0,

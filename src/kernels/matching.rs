@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Most nanoseconds between the begin or the end of a kernel and that of its operations. Of 1,700 operations on H200s,
 /// both differed by at most 12 us, but for first launches of a kernel, whose begin by events is early.
-const APART: u64 = 30_000;
+pub(super) const APART: u64 = 30_000;
 
 /// Most kernels that are looked at near a time. More run there only in a damaged trace.
 const MOST_NEAR: usize = 64;
@@ -23,9 +23,9 @@ type KernelKey = (u64, i32, u64);
 
 /// The operations of a kernel, as their own time shows it.
 #[derive(Debug)]
-struct LaunchedKernel {
+pub(super) struct LaunchedKernel {
     key: KernelKey,
-    span: [u64; 2],
+    pub(super) span: [u64; 2],
     source: TimedBy,
     stream: u64,
     functions: Vec<NcclName>,
@@ -46,7 +46,7 @@ impl MatchedTimes {
     pub(super) fn of(kernels: Vec<OwnKernel>, operations: ProcessOperations<'_>) -> Self {
         let count = kernels.len();
         let lanes = KernelLanes::of(kernels);
-        let launched = launched(operations, lanes.span());
+        let launched = launched(operations, lanes.span(), APART);
         let near = lanes.pairs(&launched, &KnownClocks::default());
         let known = KnownClocks::of(&near, &launched);
         let pairs = lanes.pairs(&launched, &known);
@@ -76,13 +76,13 @@ fn key(operation: &RankOperation) -> KernelKey {
     (operation.comm, operation.rank, operation.kernel)
 }
 
-/// Returns the kernels of the operations that the GPU has timed within a span.
-fn launched(operations: ProcessOperations<'_>, [from, to]: [u64; 2]) -> Vec<LaunchedKernel> {
+/// Returns the kernels of the operations that the GPU has timed within a span, or `apart` nanoseconds beside it.
+pub(super) fn launched(operations: ProcessOperations<'_>, [from, to]: [u64; 2], apart: u64) -> Vec<LaunchedKernel> {
     let mut launched: Vec<LaunchedKernel> = Vec::new();
     let mut places: HashMap<KernelKey, usize> = HashMap::new();
     for operation in operations.map_while(Result::ok) {
         let Some(time) = operation.time.filter(|_| operation.source.is_gpu()) else { continue };
-        if time.stop.saturating_add(APART) < from || time.start > to.saturating_add(APART) {
+        if time.stop.saturating_add(apart) < from || time.start > to.saturating_add(apart) {
             continue;
         }
         let key = key(&operation);
@@ -211,7 +211,7 @@ impl KernelLanes {
 }
 
 impl LaunchedKernel {
-    fn may_be_run_by(&self, runs: Runs) -> bool {
+    pub(super) fn may_be_run_by(&self, runs: Runs) -> bool {
         match runs {
             Runs::Function(function) => self.functions.contains(&function),
             Runs::Messages => self.has_messages,

@@ -1,15 +1,17 @@
-//! Kernels from traces of PyTorch's profiler (Kineto's JSON): those of the computation, and NCCL's own, which time
-//! operations.
+//! Kernels from traces of PyTorch's profiler (Kineto's JSON) and exports of Nsight Systems (SQLite): those of the
+//! computation, and NCCL's own, which time operations.
 //!
 //! ```text
-//! trace ──► kineto ──┬── computation ──────────► Profiled::computation ──► the budget
-//!                    └── NCCL's own ──► own ──► matching ──► timed ──────► operations with the kernels' times
+//! trace ───► kineto ─┬── computation ──────────► Profiled::computation ──► the budget
+//! export ──► nsys ───┴── NCCL's own ──► own ──► matching ──► timed ──────► operations with the kernels' times
 //! operations' tables ──────────────────────────────┘
 //! ```
 
 mod bounded;
 mod kineto;
 mod matching;
+pub(crate) mod nsys;
+mod offset;
 mod own;
 #[cfg(test)]
 mod tests;
@@ -32,34 +34,52 @@ pub(crate) struct Profiled {
     pub(crate) computation: Kernels,
     /// NCCL's own kernels, by place of the process.
     pub(crate) nccl: Vec<Vec<OwnKernel>>,
+    /// Number of both.
+    kept: usize,
 }
 
 /// Reads traces, one or more for each process. Returns the kernels, and why traces were left out.
 pub(crate) fn read(files: &[PathBuf], processes: &[Process]) -> (Profiled, Vec<Unreadable>) {
-    let mut computing = vec![Vec::new(); processes.len()];
-    let mut nccl = vec![Vec::new(); processes.len()];
+    let mut profiled = Profiled::new(processes.len());
     let mut problems = Vec::new();
-    let mut kept = 0_usize;
     for (number, file) in files.iter().enumerate() {
         let read = one(file, number, files.len(), processes).and_then(|(place, mut spans, own)| {
             unite(&mut spans);
-            if kept + spans.len() + own.len() > MOST_OF_ALL {
+            profiled.add(place, spans, own).map_err(|()| {
                 let cause = format!("with this trace, there are more than {MOST_OF_ALL} kernels: give fewer traces");
-                return Err(Unreadable { file: file.display().to_string(), place: None, cause });
-            }
-            Ok((place, spans, own))
+                Unreadable { file: file.display().to_string(), place: None, cause }
+            })
         });
-        match read {
-            Ok((place, spans, own)) => {
-                kept += spans.len() + own.len();
-                computing.get_mut(place).into_iter().for_each(|all: &mut Vec<_>| all.extend(&spans));
-                nccl.get_mut(place).into_iter().for_each(|all: &mut Vec<_>| all.extend(&own));
-            }
-            Err(problem) => problems.push(problem),
-        }
+        problems.extend(read.err());
     }
-    computing.iter_mut().for_each(unite);
-    (Profiled { computation: Kernels { by_process: computing }, nccl }, problems)
+    (profiled, problems)
+}
+
+impl Profiled {
+    /// No kernels of any process.
+    fn new(processes: usize) -> Self {
+        let computation = Kernels { by_process: vec![Vec::new(); processes] };
+        Self { computation, nccl: vec![Vec::new(); processes], kept: 0 }
+    }
+
+    /// Adds kernels of a process, on its clock.
+    ///
+    /// # Errors
+    /// There would be more than [`MOST_OF_ALL`].
+    fn add(&mut self, place: usize, computing: Vec<[u64; 2]>, own: Vec<OwnKernel>) -> Result<(), ()> {
+        if self.kept + computing.len() + own.len() > MOST_OF_ALL {
+            return Err(());
+        }
+        self.kept += computing.len() + own.len();
+        if let Some(all) = self.computation.by_process.get_mut(place) {
+            all.extend(computing);
+            unite(all);
+        }
+        if let Some(all) = self.nccl.get_mut(place) {
+            all.extend(own);
+        }
+        Ok(())
+    }
 }
 
 /// The process of a trace by its place, the kernels of its computation, and NCCL's own.
@@ -83,20 +103,25 @@ fn one(file: &Path, number: usize, traces: usize, processes: &[Process]) -> Resu
             )));
         }
     };
-    let Some(process) = processes.get(place).filter(|process| process.real0 > 0) else {
-        let process = processes.get(place).map(|process| process.file.clone()).unwrap_or_default();
-        return Err(wrong(format!(
-            "{process} does not say the time of day, so its kernels have no place on its clock"
-        )));
-    };
-    let shown = |day: i128| {
-        // a damaged trace may have any times
-        let own = day.saturating_sub(process.real0.into()).saturating_add(process.mono0.into());
-        u64::try_from(own.max(0)).unwrap_or(u64::MAX)
-    };
-    let computing = trace.computing.iter().map(|span| span.map(shown)).collect();
-    let own = trace.nccl.into_iter().map(|(runs, lane, span)| OwnKernel { runs, lane, span: span.map(shown) });
+    let process = processes.get(place).ok_or_else(|| wrong("its process is none of the job".into()))?;
+    let shown = on_clock(process).map_err(wrong)?;
+    let computing = trace.computing.iter().map(|span| span.map(&shown)).collect();
+    let own = trace.nccl.into_iter().map(|(runs, lane, span)| OwnKernel { runs, lane, span: span.map(&shown) });
     Ok((place, computing, own.collect()))
+}
+
+/// Returns the time that a process' clock shows at a time of day, in nanoseconds since 1970.
+///
+/// # Errors
+/// The process does not say the time of day.
+fn on_clock(process: &Process) -> Result<impl Fn(i128) -> u64 + use<>, String> {
+    let (real0, mono0) = (i128::from(process.real0), i128::from(process.mono0));
+    if real0 == 0 {
+        let file = &process.file;
+        return Err(format!("{file} does not say the time of day, so its kernels have no place on its clock"));
+    }
+    // a damaged trace may have any times
+    Ok(move |day: i128| u64::try_from(day.saturating_sub(real0).saturating_add(mono0).max(0)).unwrap_or(u64::MAX))
 }
 
 /// Returns the places of the processes in the order of their ranks.

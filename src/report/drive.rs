@@ -43,7 +43,8 @@ use std::rc::Rc;
 /// # Errors
 /// When no input can be read, or an output cannot be written; in words.
 pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
-    let found = request.inputs.found.len() + request.facts.kernels.len() + request.logs.len();
+    let profiles = request.facts.kernels.len() + request.facts.nsys.len();
+    let found = request.inputs.found.len() + profiles + request.logs.len();
     let asked = found + request.inputs.left_out.len();
     let mut left_out = request.inputs.left_out.clone();
     let (log, bad) = nccl_logs::read(&request.logs);
@@ -183,8 +184,12 @@ fn of_operations(
     notes.extend(of_job);
     notes.append(&mut archived.notes);
     let regions = regions(request, &job, &archived)?;
-    let (Profiled { computation, nccl }, bad) = kernels::read(&request.facts.kernels, &job.processes);
+    let (mut profiled, bad) = kernels::read(&request.facts.kernels, &job.processes);
     left_out.extend(bad);
+    let (bad, of_nsys) = kernels::nsys::read(&request.facts.nsys, &job.processes, &opened, &mut profiled);
+    left_out.extend(bad);
+    notes.extend(of_nsys);
+    let Profiled { computation, nccl, .. } = profiled;
     let timed = Timed::of(&opened, nccl);
     notes.extend(timed.notes());
     let (over_network, by_state) = transfers(&job, &opened);
@@ -314,7 +319,7 @@ fn inputs(
             all.push(Input { path, kind: found.kind.text().into(), processes, problem: None });
         }
     }
-    let kernels = request.facts.kernels.iter().map(|file| (file, "kernels", 1));
+    let kernels = request.facts.kernels.iter().chain(&request.facts.nsys).map(|file| (file, "kernels", 1));
     for (file, kind, processes) in kernels.chain(request.logs.iter().map(|file| (file, "NCCL log", 0))) {
         let path = file.display().to_string();
         if !is_bad(&path) {

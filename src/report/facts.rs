@@ -14,6 +14,9 @@ pub(crate) struct Given {
     /// Traces of PyTorch's profiler (Kineto's JSON), one for each rank, for computation beside NCCL.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     kernels: Vec<PathBuf>,
+    /// Exports of Nsight Systems (nsys export --type sqlite), for computation beside NCCL.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    nsys: Vec<PathBuf>,
     /// Region of the user's, in Score-P's trace, that is a step. Without it, steps are found by repetition.
     #[arg(long, value_name = "NAME", conflicts_with = "steps")]
     step: Option<String>,
@@ -42,10 +45,10 @@ impl Given {
 
     /// Returns the files of facts.
     pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
-        let Self { kernels, steps, dimensions, link_gbps, baseline, .. } = self;
+        let Self { kernels, nsys, steps, dimensions, link_gbps, baseline, .. } = self;
         let links = link_gbps.as_ref().filter(|given| given.parse::<f64>().is_err()).map(PathBuf::from);
         let one = [steps, dimensions, baseline].map(Clone::clone);
-        kernels.clone().into_iter().chain(one.into_iter().flatten()).chain(links)
+        kernels.iter().chain(nsys).cloned().chain(one.into_iter().flatten()).chain(links)
     }
 
     /// Reads the files of facts.
@@ -53,7 +56,7 @@ impl Given {
     /// # Errors
     /// File, place and cause, in words.
     pub(crate) fn read(self) -> Result<UserFacts, String> {
-        let Self { kernels, step, steps, dimensions, link_gbps, baseline, library } = self;
+        let Self { kernels, nsys, step, steps, dimensions, link_gbps, baseline, library } = self;
         let step = match (step, steps) {
             (Some(name), _) => StepChoice::Region(name),
             (None, Some(file)) => StepChoice::Times(StepTimes::read(&file).map_err(|error| error.to_string())?),
@@ -74,6 +77,6 @@ impl Given {
         };
         let baseline =
             baseline.as_ref().map(|file| text(file, text_file::REPORT)).transpose()?.map(named).transpose()?;
-        Ok(UserFacts { kernels, step, dimensions, links, link, baseline, library })
+        Ok(UserFacts { kernels, nsys, step, dimensions, links, link, baseline, library })
     }
 }

@@ -23,6 +23,8 @@ pub(crate) enum StepChoice {
 pub(crate) struct UserFacts {
     /// Traces of PyTorch's profiler.
     pub(crate) kernels: Vec<PathBuf>,
+    /// Exports of Nsight Systems.
+    pub(crate) nsys: Vec<PathBuf>,
     /// Where the steps are from.
     pub(crate) step: StepChoice,
     /// Name and text of the file of dimensions.

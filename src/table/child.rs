@@ -142,6 +142,7 @@ fn about(
         file: recording.path.display().to_string(),
         host: hosts::of_recording(&recording.path, &survey.meta),
         boot: origin.boot.clone(),
+        pid: u32::try_from(survey.meta.pid).ok(),
         rank: origin.rank,
         ranks: origin.ranks,
         nccl: origin.nccl.clone(),

@@ -144,6 +144,43 @@ pub(crate) const PROFILE: Kind = Kind {
     failed: &[],
 };
 
+/// An export of Nsight Systems, of both ranks.
+const EXPORT: &str = "
+    CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+    INSERT INTO StringIds VALUES (1, 'gemm<float>'), (2, 'ncclDevKernel_Generic'), (3, 'ncclAllReduce');
+    CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INT, name TEXT, value TEXT);
+    INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (0, 'Hostname', 'node7');
+    CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT);
+    INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000);
+    CREATE TABLE MPI_RANKS (globalTid INT, rank INT);
+    INSERT INTO MPI_RANKS VALUES (72057595212103680, 0), (72057595228880896, 1);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL, deviceId INT, streamId INT,
+        correlationId INT, globalPid INT, demangledName INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+        SELECT 1000 * i, 1000 * i + 700, 0, 7, i, 72057595212103680 + i % 2 * 16777216, 1 + i % 2 FROM n;
+    CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10, 20, 72057595228880897, 1);
+    CREATE TABLE NVTX_EVENTS (start INT, end INT, globalTid INT, text TEXT, textId INT);
+    INSERT INTO NVTX_EVENTS VALUES (5, 25, 72057595228880897, NULL, 3);";
+
+pub(crate) const NSYS: Kind = Kind {
+    name: "nsys",
+    ending: ".sqlite",
+    at_a_time: 20,
+    prepare: |place| {
+        prepare(place);
+        rusqlite::Connection::open(place.join("export.sqlite")).unwrap().execute_batch(EXPORT).unwrap();
+        place.to_path_buf()
+    },
+    mutated: |rng, with| one(mutations::of_bytes(&seeds(with, "sqlite"), 4000, rng)),
+    arguments: |command, files, with| {
+        command.arg("report").arg(with.join("tables")).arg("--nsys").args(files);
+    },
+    status_answers: false,
+    failed: &[],
+};
+
 /// A kind of text files of facts, one a command.
 const fn facts(
     name: &'static str,

@@ -117,6 +117,11 @@ fn profiles() {
 }
 
 #[test]
+fn exports_of_nsys() {
+    fuzz(&kinds::NSYS);
+}
+
+#[test]
 fn dimensions() {
     fuzz(&kinds::DIMENSIONS);
 }

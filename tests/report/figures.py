@@ -191,6 +191,27 @@ class Run:
             if sum(row[part] for part in parts) != row["total_ns"]:
                 self.differ("a budget", row["total_ns"], sum(row[part] for part in parts))
 
+    def check_breakdown(self):
+        """Parts add up; without steps, they are those of a count from one begin or end to the next."""
+        budget = self.report["budget"].get("known")
+        if budget is None:
+            return
+        breakdown = budget["breakdown"]
+        expected = reference.exposed(self.operations)
+        for gpu, times, row in zip(self.report["gpus"], budget["gpus"], breakdown["gpus"], strict=True):
+            idle = times["total_ns"] - times["computing_ns"] - times["overlapped_ns"] - sum(row["exposed_ns"])
+            if idle != times["idle_ns"]:
+                self.differ(f"idle time of {gpu} in the breakdown", idle, times["idle_ns"])
+            if not budget["of_steps"]:
+                found = {name: ns for name, ns in zip(breakdown["dimensions"], row["exposed_ns"]) if ns}
+                if found.keys() != expected[gpu].keys():
+                    self.differ(f"dimensions of {gpu}", sorted(found), sorted(expected[gpu]))
+                    continue
+                for name, ns in found.items():
+                    # an even share of a piece is off by a nanosecond at most
+                    if abs(ns - expected[gpu][name]) > 2 * len(self.operations):
+                        self.differ(f"{name} of {gpu}", ns, float(expected[gpu][name]))
+
 
 def check(place):
     run = Run(place)
@@ -201,6 +222,7 @@ def check(place):
         run.check_late()
         run.check_pairs()
         run.check_budget()
+        run.check_breakdown()
     compared = sum(reference.transfer(together) is not None for together in run.lists) if not run.wrong else 0
     print(f"{place.name}: {len(run.calls)} calls, {len(run.lists)} operations, {compared} compared")
     for line in run.wrong[:20]:

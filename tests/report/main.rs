@@ -13,6 +13,7 @@ mod edited;
 mod ended;
 mod figures;
 mod names;
+mod nsys;
 mod others;
 mod python;
 #[path = "../support/tool/mod.rs"]

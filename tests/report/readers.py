@@ -11,8 +11,9 @@ import duckdb
 import pandas
 
 TABLES = {
-    "absent", "complete", "ranks", "events", "steps", "slowest", "budget", "dimensions", "phases", "phase_bins", "late",
-    "worst", "speed", "pairs", "states", "transfers", "communicators", "unfinished", "operations",
+    "absent", "complete", "ranks", "events", "steps", "slowest", "budget", "breakdown", "breakdown_gpus", "dimensions",
+    "phases", "phase_bins", "late", "worst", "speed", "pairs", "states", "transfers", "communicators", "unfinished",
+    "operations",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from the report's own table of operations. Matches calls and computes waits, tra
 defines them. Shares no code with the report."""
 
 import collections
+import fractions
 import gzip
 import json
 
@@ -222,3 +223,24 @@ class Speed:
 def speed_function(together):
     kinds = {call.function() if call.kind() != "exchange" or len(call.rows) > 1 else "SendRecv" for call in together}
     return kinds.pop() if len(kinds) == 1 else "Exchange"
+
+
+def exposed(operations):
+    """Returns the time of each GPU by dimension, from the rows of `operations`: dimensions with calls under way at once
+    share the time evenly."""
+    spans = collections.defaultdict(list)
+    for row in operations:
+        if row["start_ns"] is not None:
+            spans[row["gpu"]].append((row["start_ns"], row["stop_ns"], row["dimension"]))
+    times = collections.defaultdict(dict)
+    for gpu, of_gpu in spans.items():
+        ends = [[(start, 1, dimension), (stop, -1, dimension)] for start, stop, dimension in of_gpu]
+        changes = sorted(change for both in ends for change in both)
+        under_way, before = collections.Counter(), None
+        for at, side, dimension in changes:
+            active = [name for name, calls in under_way.items() if calls > 0]
+            for name in active if at != before else []:
+                times[gpu][name] = times[gpu].get(name, 0) + fractions.Fraction(at - before, len(active))
+            under_way[dimension] += side
+            before = at
+    return times

@@ -24,7 +24,7 @@ mod transfers;
 mod unfinished;
 mod verdict;
 
-pub use budget::{Budget, DimensionShare, GpuBudget, Utilisation};
+pub use budget::{Breakdown, Budget, CallRates, DimensionShare, GpuBreakdown, GpuBudget, Spread};
 pub use callbacks::{Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase};
 pub use cause::{CauseKind, SeenCause};
 pub use common::run_sums::StepState;

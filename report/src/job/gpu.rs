@@ -18,6 +18,9 @@ pub struct Process {
     pub boot: Option<String>,
     /// Rank in the job by the launcher's variables.
     pub rank: Option<u32>,
+    /// Its id on its machine, where it is known; in a container, that of the container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
     /// Number of ranks in the job by the launcher's variables.
     pub ranks: Option<u32>,
     /// NCCL's release, where it is known; several, separated by commas, if the process has several NCCLs.

@@ -9,7 +9,9 @@ pub enum Chapter {
     Steps,
     /// Where the time goes, by rank.
     Budget,
-    /// Where the time goes, by dimension of parallelism.
+    /// The time by computing, dimension of parallelism and neither.
+    Breakdown,
+    /// The operations of each dimension of parallelism.
     Dimensions,
     /// Windows between phases of communication.
     Phases,
@@ -41,10 +43,11 @@ pub enum Chapter {
 
 impl Chapter {
     /// All tables, in the order of the report.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Complete,
         Self::Steps,
         Self::Budget,
+        Self::Breakdown,
         Self::Dimensions,
         Self::Phases,
         Self::Ranks,
@@ -67,6 +70,7 @@ impl Chapter {
             Self::Complete => "complete",
             Self::Steps => "steps",
             Self::Budget => "budget",
+            Self::Breakdown => "breakdown",
             Self::Dimensions => "dimensions",
             Self::Phases => "phases",
             Self::Ranks => "ranks",
@@ -95,7 +99,8 @@ impl Chapter {
             Self::Complete => "Is all there?",
             Self::Steps => "Steps",
             Self::Budget => "Budget by rank",
-            Self::Dimensions => "Budget by dimension of parallelism",
+            Self::Breakdown => "Breakdown by dimension of parallelism",
+            Self::Dimensions => "Operations by dimension of parallelism",
             Self::Phases => "Windows between phases",
             Self::Ranks => "Own time by rank",
             Self::Events => "Pauses",

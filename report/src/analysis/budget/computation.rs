@@ -31,6 +31,12 @@ impl Computation {
         job.gpus.iter().map(|gpu| of(gpu.process)).collect()
     }
 
+    /// Takes intervals of a GPU.
+    #[cfg(test)]
+    pub(super) fn of_intervals(intervals: Arc<[[i64; 2]]>) -> Self {
+        Self { intervals, at: 0 }
+    }
+
     pub(super) fn is_known(&self) -> bool {
         !self.intervals.is_empty()
     }

@@ -5,6 +5,7 @@
 //! on.
 
 use super::computation::Computation;
+use super::reach::{self, Reach, Spent};
 use super::sweep::{Doing, GpuStretch, Sweep};
 use crate::analysis::steps::StepEvent;
 use crate::answer::GpuBudget;
@@ -25,21 +26,12 @@ enum QueueChange {
     Event(StepEvent),
 }
 
-/// Times of a dimension in a step, nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
-    /// With an operation under way.
-    pub(crate) time: i64,
-    /// Of `time`, waiting.
-    pub(crate) wait: i64,
-}
-
 /// A step that a GPU has ended.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EndedGpuStep {
     /// Number, warm-up included.
     pub(crate) step: u64,
-    begin: i64,
+    pub(super) begin: i64,
     /// Length, nanoseconds.
     pub(crate) length: i64,
     pub(super) budget: GpuBudget,
@@ -61,7 +53,7 @@ impl EndedGpuStep {
 pub(super) struct GpuQueue {
     queue: VecDeque<(i64, QueueChange)>,
     sweep: Sweep,
-    dimensions: Vec<Sweep>,
+    reaches: Vec<Reach>,
     pub(super) computation: Computation,
     open: Option<EndedGpuStep>,
     /// The open step as it was when all of its calls had ended.
@@ -72,7 +64,7 @@ pub(super) struct GpuQueue {
 
 impl GpuQueue {
     pub(super) fn new(dimensions: usize, computation: Computation) -> Self {
-        Self { dimensions: vec![Sweep::default(); dimensions], computation, ..Self::default() }
+        Self { reaches: vec![Reach::default(); dimensions], computation, ..Self::default() }
     }
 
     /// Takes in what happens to the GPU's step. Steps that end with it are added to `ended`.
@@ -122,10 +114,8 @@ impl GpuQueue {
                 }
                 self.go(at);
                 self.sweep.add(waits_until, stop);
-                if let Some(sweep) = self.dimensions.get_mut(dimension) {
-                    let at = at.max(sweep.at());
-                    pass_dimension(sweep, dimension, at, self.open.as_mut());
-                    sweep.add(waits_until, stop);
+                if let Some(reach) = self.reaches.get_mut(dimension) {
+                    reach.add(waits_until, stop);
                 }
             }
             QueueChange::Event(event) => self.pass(event, ended),
@@ -135,9 +125,6 @@ impl GpuQueue {
     fn pass(&mut self, event: StepEvent, ended: &mut Vec<EndedGpuStep>) {
         let (StepEvent::Begin(_, at) | StepEvent::Leave(at) | StepEvent::Complete(_, at)) = event;
         self.go(at);
-        for (dimension, sweep) in self.dimensions.iter_mut().enumerate() {
-            pass_dimension(sweep, dimension, at, self.open.as_mut());
-        }
         // an event that came too late for its time is one of the present place
         let at = at.max(self.sweep.at());
         let is_complete = matches!(event, StepEvent::Complete(..));
@@ -153,35 +140,20 @@ impl GpuQueue {
             }
         }
         if let (StepEvent::Begin(step, _), false) = (event, is_complete) {
-            let dimensions = vec![Spent::default(); self.dimensions.len()];
+            let dimensions = vec![Spent::default(); self.reaches.len()];
             self.open = Some(EndedGpuStep { step, begin: at, dimensions, ..EndedGpuStep::default() });
         }
     }
 
     fn go(&mut self, to: i64) {
-        let (computation, open) = (&mut self.computation, &mut self.open);
+        let (computation, reaches, open) = (&mut self.computation, &self.reaches, &mut self.open);
         self.sweep.go(to, |stretch| {
-            let computed = computation.between(stretch.from, stretch.to);
             if let Some(open) = open {
+                let computed = reach::divide(reaches, stretch, computation, &mut open.dimensions);
                 open.add(stretch, computed);
             }
         });
     }
-}
-
-fn pass_dimension(sweep: &mut Sweep, dimension: usize, to: i64, open: Option<&mut EndedGpuStep>) {
-    let spent = open.and_then(|open| open.dimensions.get_mut(dimension));
-    let mut unused = Spent::default();
-    let spent = spent.unwrap_or(&mut unused);
-    sweep.go(to, |stretch| {
-        let length = stretch.to - stretch.from;
-        if stretch.doing != Doing::Nothing {
-            spent.time += length;
-        }
-        if stretch.doing == Doing::Waiting {
-            spent.wait += length;
-        }
-    });
 }
 
 impl EndedGpuStep {
@@ -232,7 +204,10 @@ mod tests {
         let budgets: Vec<_> =
             ended.iter().map(|of| (of.length, of.budget.waiting_ns, of.budget.transferring_ns)).collect();
         assert_eq!(budgets, [(10_500, 1000, 3000), (500, 0, 0), (2994, 300, 900)]);
-        assert_eq!((queue.late, ended[0].dimensions[0]), (1, Spent { time: 4000, wait: 1000 }));
+        assert_eq!(
+            (queue.late, ended[0].dimensions[0]),
+            (1, Spent { time: 4000, wait: 1000, beside: 0, exposed: 4000 })
+        );
         assert!(ended.iter().all(|of| of.budget.total_ns == of.length as u64));
     }
 

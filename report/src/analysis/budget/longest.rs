@@ -1,6 +1,7 @@
 //! The budgets of the longest steps, one by one, so that steps with a pause can be left out of the sums afterwards.
 
-use crate::answer::GpuBudget;
+use super::gpu_queue::EndedGpuStep;
+use super::sums::GpuSums;
 use std::collections::BTreeMap;
 
 /// Most steps whose budgets are kept.
@@ -10,7 +11,7 @@ const MOST: usize = if cfg!(test) { 4 } else { 64 };
 #[derive(Debug, Default)]
 struct StepBudgets {
     longest: u64,
-    gpus: Vec<(usize, GpuBudget)>,
+    gpus: Vec<(usize, GpuSums)>,
 }
 
 /// The longest steps so far.
@@ -23,13 +24,14 @@ pub(super) struct Longest {
 
 impl Longest {
     /// Adds the budget of a GPU's step.
-    pub(super) fn add(&mut self, gpu: usize, step: u64, budget: &GpuBudget) {
+    pub(super) fn add(&mut self, gpu: usize, step: u64, ended: &EndedGpuStep) {
+        let budget = &ended.budget;
         if budget.total_ns < self.least {
             return;
         }
         let of = self.steps.entry(step).or_default();
         of.longest = of.longest.max(budget.total_ns);
-        of.gpus.push((gpu, *budget));
+        of.gpus.push((gpu, GpuSums::of(ended)));
         if self.steps.len() > 2 * MOST {
             let mut lengths: Vec<u64> = self.steps.values().map(|step| step.longest).collect();
             lengths.sort_unstable_by(|one, other| other.cmp(one));
@@ -40,7 +42,7 @@ impl Longest {
     }
 
     /// Returns the budgets of a step of this many GPUs; `None` if some of them were not kept.
-    pub(super) fn of(&self, step: u64, gpus: usize) -> Option<&[(usize, GpuBudget)]> {
+    pub(super) fn of(&self, step: u64, gpus: usize) -> Option<&[(usize, GpuSums)]> {
         self.steps.get(&step).map(|step| &step.gpus[..]).filter(|known| known.len() == gpus)
     }
 }
@@ -48,14 +50,18 @@ impl Longest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::GpuBudget;
 
     #[test]
     fn the_longest_steps_stay_whole() {
         let mut longest = Longest::default();
-        let budget = |total_ns| GpuBudget { total_ns, ..GpuBudget::default() };
+        let ended = |total_ns| {
+            let budget = GpuBudget { total_ns, ..GpuBudget::default() };
+            EndedGpuStep { budget, ..EndedGpuStep::default() }
+        };
         for step in 0..1000 {
             let length = if step % 400 == 300 { 5_000 } else { 1_000 + step % 7 };
-            (0..2).for_each(|gpu| longest.add(gpu, step, &budget(length)));
+            (0..2).for_each(|gpu| longest.add(gpu, step, &ended(length)));
         }
         assert_eq!(longest.of(300, 2).map(<[_]>::len), Some(2));
         assert_eq!(longest.of(700, 2).map(<[_]>::len), Some(2));

@@ -1,11 +1,17 @@
 //! Where the time of a step goes: waiting, transferring, computing, nothing. The parts are disjoint, in whole
 //! nanoseconds, and add up to the steps' length.
 
+mod breakdown;
+mod calls;
 mod computation;
 mod gpu_queue;
 mod longest;
+mod reach;
 mod shares;
+mod sums;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use gpu_queue::EndedGpuStep;
 
@@ -15,17 +21,19 @@ use crate::analysis::steps::StepEvent;
 use crate::answer::{Budget, GpuBudget, Part};
 use crate::job::{Job, Kernels, Links};
 use crate::stream::{Call, JudgedCall};
+use calls::DimensionCalls;
 use computation::Computation;
 use gpu_queue::GpuQueue;
 use longest::Longest;
 use shares::{CountedCall, DimensionShares};
+use sums::GpuSums;
 
 /// Sums of a GPU's steps.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Total {
-    now: GpuBudget,
+    now: GpuSums,
     /// Without the last step.
-    before: GpuBudget,
+    before: GpuSums,
     steps: u64,
 }
 
@@ -35,6 +43,7 @@ pub(crate) struct Budgets {
     queues: Vec<GpuQueue>,
     totals: Vec<Total>,
     shares: DimensionShares,
+    calls_of: DimensionCalls,
     longest: Longest,
     links: Links,
     /// Calls in steps behind the warm-up, and those with a GPU time.
@@ -62,6 +71,7 @@ impl Budgets {
             queues: computations.into_iter().map(queue).collect(),
             totals: vec![Total::default(); job.gpus.len()],
             shares: DimensionShares::default(),
+            calls_of: DimensionCalls::default(),
             longest: Longest::default(),
             links: links.clone(),
             calls: 0,
@@ -94,6 +104,9 @@ impl Budgets {
             let (is_timed, is_compared) = (part.span.is_some(), part.wait.is_some());
             // GB/s are bytes per nanosecond
             let at_full_rate = rated.map(|(rate, bytes)| bytes / rate);
+            if let Some(of) = communicator {
+                self.calls_of.call(judged, dimension, of, &self.links);
+            }
             self.shares.call(step, dimension, CountedCall { bytes: call.bytes, is_timed, is_compared, at_full_rate });
         }
         if let (Some(span), Some(queue)) = (part.span, self.queues.get_mut(call.gpu)) {
@@ -115,15 +128,16 @@ impl Budgets {
 
     /// Counts a step that a GPU has ended.
     pub(crate) fn end(&mut self, gpu: usize, step: u64, ended: &EndedGpuStep) {
-        self.shares.end(step, ended);
-        self.longest.add(gpu, step, &ended.budget);
-        if self.queues.get(gpu).is_some_and(|queue| queue.computation.is_known()) {
+        let has_kernels = self.queues.get(gpu).is_some_and(|queue| queue.computation.is_known());
+        self.shares.end(step, ended, has_kernels);
+        self.longest.add(gpu, step, ended);
+        if has_kernels {
             self.with_kernels += 1;
             self.computed += u64::from(ended.budget.computing_ns + ended.budget.overlapped_ns > 0);
         }
         if let Some(total) = self.totals.get_mut(gpu) {
-            total.before = total.now;
-            total.now.add(&ended.budget);
+            total.before.clone_from(&total.now);
+            total.now.add(ended);
             total.steps += 1;
         }
     }
@@ -142,8 +156,8 @@ impl Budgets {
             return (Part::Absent("no operation that counts has a begin and an end on the GPU".into()), vec![]);
         }
         // a recording may end within a step of some GPUs
-        let of_gpu = |total: &Total| if total.steps > steps { total.before } else { total.now };
-        let mut gpus: Vec<GpuBudget> = self.totals.iter().map(of_gpu).collect();
+        let of_gpu = |total: &Total| if total.steps > steps { &total.before } else { &total.now }.clone();
+        let mut sums: Vec<GpuSums> = self.totals.iter().map(of_gpu).collect();
         let has_steps = self.totals.iter().filter(|total| total.steps > 0).count();
         let known: Vec<_> = paused
             .iter()
@@ -152,9 +166,12 @@ impl Budgets {
             .collect();
         // the sums need steps without a pause to be left
         let known = if (known.len() as u64) < steps { known } else { vec![] };
-        for (gpu, budget) in known.iter().copied().flatten() {
-            gpus[*gpu].take(budget);
+        for (gpu, of_step) in known.iter().copied().flatten() {
+            sums[*gpu].take(of_step);
         }
+        let has_kernels = |gpu: usize| self.queues.get(gpu).is_some_and(|queue| queue.computation.is_known());
+        let breakdown = breakdown::of(&sums, dimensions.distinct(), &has_kernels);
+        let gpus: Vec<GpuBudget> = sums.into_iter().map(|of_gpu| of_gpu.times).collect();
         let left_out = known.len() as u64;
         let mut whole = GpuBudget::default();
         gpus.iter().for_each(|gpu| whole.add(gpu));
@@ -169,7 +186,8 @@ impl Budgets {
             with_kernels: with > 0,
             overlap: (in_nccl > 0).then(|| overlapped as f64 / in_nccl as f64),
             computed: (self.with_kernels > 0).then(|| self.computed as f64 / self.with_kernels as f64),
-            dimensions: self.shares.answer(dimensions, steps, has_links),
+            dimensions: self.shares.answer(dimensions, steps, has_links, &self.calls_of),
+            breakdown,
             timed: timed as f64 / self.calls.max(1) as f64,
             unplaced_us: self.unplaced_ns as f64
                 / 1e3
@@ -207,26 +225,4 @@ fn bus_bytes(call: &Call, nranks: i32) -> Option<f64> {
 
 fn counted_steps(steps: u64) -> String {
     if steps == 1 { "1 step is".into() } else { format!("{steps} steps are") }
-}
-
-impl GpuBudget {
-    fn take(&mut self, other: &Self) {
-        self.total_ns -= other.total_ns;
-        self.waiting_ns -= other.waiting_ns;
-        self.transferring_ns -= other.transferring_ns;
-        self.overlapped_ns -= other.overlapped_ns;
-        self.computing_ns -= other.computing_ns;
-        self.idle_ns -= other.idle_ns;
-        self.not_compared_ns -= other.not_compared_ns;
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.total_ns += other.total_ns;
-        self.waiting_ns += other.waiting_ns;
-        self.transferring_ns += other.transferring_ns;
-        self.overlapped_ns += other.overlapped_ns;
-        self.computing_ns += other.computing_ns;
-        self.idle_ns += other.idle_ns;
-        self.not_compared_ns += other.not_compared_ns;
-    }
 }

@@ -1,15 +1,19 @@
 //! What each dimension of parallelism has of the steps.
 
+use super::calls::DimensionCalls;
 use super::gpu_queue::EndedGpuStep;
 use crate::analysis::dimension::Dimensions;
 use crate::analysis::steps::{MergeStep, PerStep, quantile};
-use crate::answer::{DimensionShare, Utilisation};
+use crate::answer::{DimensionShare, Spread};
 
 /// A dimension in a step, summed over GPUs.
 #[derive(Debug, Clone, Copy, Default)]
 struct StepShare {
     time: i64,
     wait: i64,
+    /// Of GPUs with known kernels: the time, and that beside a computation.
+    profiled: i64,
+    beside: i64,
     bytes: u64,
     operations: u64,
     /// How long the link would take for the bytes on the bus, nanoseconds.
@@ -36,6 +40,8 @@ impl MergeStep for Shares {
             let share = self.of(dimension);
             share.time += of.time;
             share.wait += of.wait;
+            share.profiled += of.profiled;
+            share.beside += of.beside;
             share.bytes = share.bytes.saturating_add(of.bytes);
             share.operations += of.operations;
             share.at_full_rate += of.at_full_rate;
@@ -79,7 +85,7 @@ impl DimensionShares {
         share.at_full_rate += call.at_full_rate.filter(|_| call.is_timed).unwrap_or(0.0);
     }
 
-    pub(super) fn end(&mut self, step: u64, ended: &EndedGpuStep) {
+    pub(super) fn end(&mut self, step: u64, ended: &EndedGpuStep, has_kernels: bool) {
         let shares = self.0.of(step);
         shares.length += ended.length;
         shares.gpus += 1;
@@ -87,12 +93,22 @@ impl DimensionShares {
             if spent.time > 0 {
                 let share = shares.of(dimension);
                 (share.time, share.wait) = (share.time + spent.time, share.wait + spent.wait);
+                if has_kernels {
+                    share.profiled += spent.time;
+                    share.beside += spent.beside;
+                }
             }
         }
     }
 
     /// Returns the shares of the dimensions that have operations in the first `steps` steps.
-    pub(super) fn answer(&self, dimensions: &Dimensions, steps: u64, has_links: bool) -> Vec<DimensionShare> {
+    pub(super) fn answer(
+        &self,
+        dimensions: &Dimensions,
+        steps: u64,
+        has_links: bool,
+        calls: &DimensionCalls,
+    ) -> Vec<DimensionShare> {
         let records = self.0.first(steps);
         let gpus = records.iter().map(|shares| shares.gpus).sum::<u64>().max(1) as f64;
         let share = |(number, dimension): (usize, &crate::answer::Dimension)| {
@@ -120,13 +136,15 @@ impl DimensionShares {
                 operations: sum.operations as f64 / gpus,
                 while_active: utilisation(&active).filter(|_| is_rated),
                 of_step: utilisation(&of_step).filter(|_| is_rated),
+                overlap: (sum.profiled > 0).then(|| sum.beside as f64 / sum.profiled as f64),
+                calls: calls.answer(number),
             })
         };
         dimensions.distinct().iter().enumerate().filter_map(share).collect()
     }
 }
 
-fn utilisation(by_step: &[f64]) -> Option<Utilisation> {
+fn utilisation(by_step: &[f64]) -> Option<Spread> {
     let mean = by_step.iter().sum::<f64>() / by_step.len() as f64;
-    (!by_step.is_empty()).then(|| Utilisation { mean, p95: quantile(by_step, 0.95) })
+    (!by_step.is_empty()).then(|| Spread { mean, p95: quantile(by_step, 0.95) })
 }

@@ -3,8 +3,8 @@
 use super::groups::Groups;
 use super::scale::{CALLS, LATE, STEP_US, STEPS};
 use crate::answer::{
-    Budget, DimensionShare, GpuBudget, Late, LengthShift, Origin, PhaseWindow, Phases, RankLate, RankLaunches,
-    SlowStep, StepSource, Steps, Utilisation, WaitMap, WorstOperation,
+    Breakdown, Budget, CallRates, DimensionShare, GpuBreakdown, GpuBudget, Late, LengthShift, Origin, PhaseWindow,
+    Phases, RankLate, RankLaunches, SlowStep, Spread, StepSource, Steps, WaitMap, WorstOperation,
 };
 
 /// What a rank waits in a step, microseconds.
@@ -94,15 +94,32 @@ pub(super) fn budget(groups: &Groups) -> Budget {
         wait_us: Some(time_us * 0.11),
         bytes,
         operations,
-        while_active: Some(Utilisation { mean: share, p95: share * 1.05 }),
-        of_step: Some(Utilisation { mean: share * time_us / STEP_US, p95: share * time_us / STEP_US * 1.1 }),
+        while_active: Some(Spread { mean: share, p95: share * 1.05 }),
+        of_step: Some(Spread { mean: share * time_us / STEP_US, p95: share * time_us / STEP_US * 1.1 }),
+        overlap: Some(0.5),
+        calls: CallRates {
+            count: (operations * STEPS as f64) as u64 * groups.ranks as u64,
+            algbw: Some(Spread { mean: share * 25.0, p95: share * 27.0 }),
+            busbw: Some(Spread { mean: share * 50.0, p95: share * 54.0 }),
+            of_link: Some(Spread { mean: share, p95: share * 1.08 }),
+        },
     };
     let dimensions = vec![
         dimension("DP", 3600.0, f64::from(128 << 20), 2.0, 0.78),
         dimension("TP", 2450.0, f64::from(64 << 20), 16.0, 0.83),
         dimension("unknown", 55.0, 8.0, 1.0, 0.0001),
     ];
+    let of_gpu = |gpu: &GpuBudget| {
+        let exposed = gpu.waiting_ns + gpu.transferring_ns;
+        let [tp, unknown] = [exposed / 3, exposed / 100];
+        GpuBreakdown { has_kernels: true, exposed_ns: vec![exposed - tp - unknown, tp, unknown] }
+    };
+    let breakdown = Breakdown {
+        dimensions: ["DP", "TP", "unknown"].map(str::to_owned).to_vec(),
+        gpus: gpus.iter().map(of_gpu).collect(),
+    };
     Budget {
+        breakdown,
         computed: Some(1.0),
         of_steps: true,
         steps: STEPS,

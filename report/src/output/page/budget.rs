@@ -4,8 +4,10 @@ use super::super::names::ReportNames;
 use super::super::sentences::unplaced;
 use super::super::tables::{self, BudgetKind, kinds};
 use super::super::units::{counted, part_of, share};
-use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, bars_beside, margin, upright};
+use super::breakdown;
+use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, upright};
 use super::section::part;
+use super::stack::{StackedBar, StackedPart, stack, stacked};
 use super::table::PageTable;
 use crate::answer::{Budget, GpuBudget, Report};
 use maud::{Markup, html};
@@ -22,6 +24,7 @@ pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
         html! {
             @if !budget.of_steps { p { "There are no steps, so this is the whole recording." } }
             (chart(budget, &kinds, report, names))
+            (breakdown::chart(budget, names))
         }
     })
 }
@@ -91,8 +94,9 @@ fn share_of(budget: &Budget) -> &'static str {
 fn bars(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> DrawnBudget {
     let row = if budget.gpus.len() <= 8 { 30.0 } else { 20.0 };
     let all = [("all".to_owned(), &budget.whole)].into_iter();
-    let rows: Vec<_> = all.chain(budget.gpus.iter().enumerate().map(|(gpu, of)| (names.gpu(gpu), of))).collect();
-    let (size, drawing) = stack(&rows, kinds, row, 866.0, share_of(budget));
+    let rows = all.chain(budget.gpus.iter().enumerate().map(|(gpu, of)| (names.gpu(gpu), of)));
+    let bars: Vec<_> = rows.map(|(name, of)| bar(name, of, kinds)).collect();
+    let (size, drawing) = stack(&bars, row, 866.0, share_of(budget));
     (size, drawing, None)
 }
 
@@ -104,7 +108,8 @@ pub(super) fn proof(budget: &Budget, names: &ReportNames<'_>) -> ([f64; 2], Mark
         rows.extend(of(least).into_iter().chain(of(most)));
     }
     let kinds = kinds(budget);
-    stack(&rows, &kinds, 34.0, 428.0, share_of(budget))
+    let bars: Vec<_> = rows.into_iter().map(|(name, of)| bar(name, of, &kinds)).collect();
+    stack(&bars, 34.0, 428.0, share_of(budget))
 }
 
 /// Draws a key of the kinds of time with their shares of the whole.
@@ -114,45 +119,11 @@ pub(super) fn key(budget: &Budget) -> Markup {
     LegendEntry::draw(&kinds(budget).into_iter().map(key).collect::<Vec<_>>())
 }
 
-/// Draws a bar of the kinds of time for each row. Returns the size, too.
-fn stack(rows: &[(String, &GpuBudget)], kinds: &[BudgetKind], row: f64, right: f64, title: &str) -> ([f64; 2], Markup) {
-    let bottom = 12.0 + row * rows.len() as f64;
-    let texts: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
-    let area = Area { left: margin(&texts), top: 12.0, right, bottom };
-    let x = Scale::linear([0.0, 100.0], [area.left, area.right]);
-    let marks = if area.width() > 400.0 { 10 } else { 5 };
-    let drawing = html! {
-        (across(area, &x, title, x.numbers(marks)))
-        (bars_beside(area, &texts, row))
-        @for (place, (name, gpu)) in rows.iter().enumerate() {
-            @let y = area.top + row * place as f64 + row * 0.12;
-            @for (left, kind) in stacked(gpu, kinds) {
-                @let part = of_total(gpu, kind);
-                @let (x, width) = (area.left + left * area.width(), part * area.width());
-                rect class=(kind.class()) x=(Px(x)) y=(Px(y)) width=(Px(width)) height=(Px(row * 0.76)) {
-                    title { (name) ": " (kind.heading) " " (share(part)) }
-                }
-                @if width > 46.0 {
-                    text class={ "inside on-" (kind.class()) } text-anchor="middle"
-                        x=(Px(x + width / 2.0)) y=(Px(y + row * 0.38 + 4.0)) { (share(part)) }
-                }
-            }
-        }
-    };
-    ([right + 14.0, bottom + 46.0], drawing)
-}
-
-/// Returns the kinds of a GPU's time with the share that lies before each.
-fn stacked<'a>(gpu: &GpuBudget, kinds: &'a [BudgetKind]) -> Vec<(f64, &'a BudgetKind)> {
-    let mut before = 0.0;
-    kinds
-        .iter()
-        .map(|kind| {
-            let left = before;
-            before += of_total(gpu, kind);
-            (left, kind)
-        })
-        .collect()
+/// Returns a bar of the kinds of a time.
+fn bar<'a>(name: String, gpu: &GpuBudget, kinds: &'a [BudgetKind]) -> StackedBar<'a> {
+    let part =
+        |kind: &'a BudgetKind| StackedPart { name: kind.heading, class: kind.class(), share: of_total(gpu, kind) };
+    StackedBar { name, parts: kinds.iter().map(part).collect() }
 }
 
 /// Draws a column for each GPU in their order.
@@ -165,8 +136,9 @@ fn columns(budget: &Budget, kinds: &[BudgetKind], names: &ReportNames<'_>) -> Dr
     let x = Scale::linear([0.0, budget.gpus.len() as f64], [area.left, area.right]);
     let mut paths = vec![Path::default(); kinds.len()];
     for (place, gpu) in columns.iter().enumerate() {
-        for ((before, kind), path) in stacked(gpu, kinds).into_iter().zip(&mut paths) {
-            let height = of_total(gpu, kind) * area.height();
+        let parts = bar(String::new(), gpu, kinds).parts;
+        for ((before, part), path) in stacked(&parts).into_iter().zip(&mut paths) {
+            let height = part.share * area.height();
             path.rise(area.left + (place as f64 + 0.5) * width, area.bottom - before * area.height() - height, height);
         }
     }

@@ -26,6 +26,7 @@
 //! | `style.css`, `script.js` | all colours and sizes; hover, zoom and filters |
 
 mod answers;
+mod breakdown;
 mod budget;
 mod callbacks;
 mod callbacks_below;
@@ -46,6 +47,7 @@ mod phases;
 mod proofs;
 mod section;
 mod speed;
+mod stack;
 mod steps;
 mod strip;
 mod table;

@@ -1,5 +1,6 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
+mod breakdown;
 pub(super) mod causes;
 mod choices;
 mod clocks;
@@ -15,6 +16,7 @@ mod words;
 use super::names::ReportNames;
 use super::units::{count, counted, part_of, share, time};
 use crate::answer::{AnswerVerdict, Answers, Budget, Complete, Late, RankLate, RankPair, Report, Verdicted};
+pub(super) use breakdown::about_breakdown;
 pub use choices::choices;
 pub(crate) use choices::{about_log, fallback};
 pub(super) use conditions::about_conditions;

@@ -4,6 +4,7 @@
 //! | file | tables |
 //! |---|---|
 //! | `time.rs` | steps, budget, windows between phases |
+//! | `breakdown.rs` | the breakdown of the time |
 //! | `ranks.rs` | own times, pauses, waits, operations that others waited for |
 //! | `conditions.rs` | conditions of processes and GPUs |
 //! | `network.rs` | speed, pairs |
@@ -11,6 +12,7 @@
 //! | `choices.rs` | NCCL's own choices |
 //! | `members.rs` | inputs, communicators, where their ranks stand |
 
+mod breakdown;
 mod choices;
 mod conditions;
 mod members;
@@ -19,6 +21,7 @@ mod ranks;
 mod time;
 mod transfers;
 
+pub(super) use breakdown::{BreakdownParts, breakdown};
 pub(super) use choices::{choices, fallbacks};
 pub(super) use conditions::conditions;
 pub(super) use members::{communicators, inputs, lacking, whereabouts};
@@ -40,7 +43,9 @@ pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
         sheets.extend([lengths(steps).sheet(), slowest(steps, report, names).sheet()]);
     }
     if let Some(budget) = report.budget.known() {
-        sheets.extend([by_gpu(budget, names, false).sheet(), dimensions(budget, report).sheet()]);
+        let parts = &BreakdownParts::of(budget);
+        sheets.extend([by_gpu(budget, names, false).sheet(), breakdown(parts, names).sheet()]);
+        sheets.extend([breakdown::by_gpu(parts, names).sheet(), dimensions(budget, report).sheet()]);
     }
     if let Some(phases) = report.phases.known() {
         sheets.extend([windows(&phases.windows).sheet(), time::bins(&phases.windows).sheet()]);
@@ -110,6 +115,7 @@ mod tests {
         check(&lengths(steps));
         let budget = report.budget.known().unwrap();
         check(&by_gpu(budget, names, true));
+        check(&breakdown(&BreakdownParts::of(budget), names));
         check(&dimensions(budget, report));
         check(&windows(&report.phases.known().unwrap().windows));
         let stragglers = report.stragglers.known().unwrap();

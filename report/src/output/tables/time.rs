@@ -4,8 +4,8 @@ use super::super::Chapter;
 use super::super::names::{ReportNames, origin};
 use super::super::resolved::resolved;
 use super::super::sheet::ReportTable;
-use super::super::units::{bytes, count, number, part_of, share, time};
-use crate::answer::{Budget, DimensionShare, GpuBudget, PhaseWindow, Report, SlowStep, Steps, Utilisation};
+use super::super::units::{bytes, count, gb_s, number, part_of, share, time};
+use crate::answer::{Budget, DimensionShare, GpuBudget, PhaseWindow, Report, SlowStep, Spread, Steps};
 
 /// Returns the number of steps that each of the kept lengths stands for.
 pub(in crate::output) fn steps_in_length(steps: &Steps) -> u64 {
@@ -109,10 +109,10 @@ pub(in crate::output) fn by_gpu<'a>(
         .without(["wait unknown", of, "computing", "beside computing"])
 }
 
-/// The budget of each dimension of parallelism.
+/// The operations of each dimension of parallelism.
 pub(in crate::output) fn dimensions<'a>(budget: &'a Budget, report: &'a Report) -> ReportTable<'a, &'a DimensionShare> {
-    let mean = |utilisation: Option<Utilisation>| utilisation.map(|it| it.mean);
-    let p95 = |utilisation: Option<Utilisation>| utilisation.map(|it| it.p95);
+    let mean = |of: Option<Spread>| of.map(|it| it.mean);
+    let p95 = |of: Option<Spread>| of.map(|it| it.p95);
     ReportTable::new(Chapter::Dimensions.name(), &budget.dimensions)
         .column("dimension", "dimension", |row| row.dimension.as_str(), str::to_owned)
         .column("known from", "origin", |row| origin(row.origin), str::to_owned)
@@ -124,7 +124,27 @@ pub(in crate::output) fn dimensions<'a>(budget: &'a Budget, report: &'a Report) 
         .column("p95 while active", "active_p95", move |row| p95(row.while_active), share)
         .column("link of step", "step_mean", move |row| mean(row.of_step), share)
         .column("p95 of step", "step_p95", move |row| p95(row.of_step), share)
-        .without(["p95 of step", "p95 while active", "link of step", "wait", "operations"])
+        .column("beside computing", "overlap", |row| row.overlap, share)
+        .column("calls", "calls", |row| row.calls.count, count)
+        .column("algbw GB/s", "algbw_mean_gb_s", move |row| mean(row.calls.algbw), gb_s)
+        .column("p95 algbw", "algbw_p95_gb_s", move |row| p95(row.calls.algbw), gb_s)
+        .column("busbw GB/s", "busbw_mean_gb_s", move |row| mean(row.calls.busbw), gb_s)
+        .column("p95 busbw", "busbw_p95_gb_s", move |row| p95(row.calls.busbw), gb_s)
+        .column("link of call", "call_mean", move |row| mean(row.calls.of_link), share)
+        .column("p95 of call", "call_p95", move |row| p95(row.calls.of_link), share)
+        .without([
+            "calls",
+            "p95 of step",
+            "p95 while active",
+            "link of step",
+            "wait",
+            "operations",
+            "link while active",
+            "p95 algbw",
+            "algbw GB/s",
+            "p95 of call",
+            "p95 busbw",
+        ])
 }
 
 /// The windows between phases, most time first.

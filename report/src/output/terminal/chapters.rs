@@ -2,7 +2,9 @@
 
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
-use super::super::sentences::{about_conditions, about_log, fallback, slow_communicator, slow_part, unplaced};
+use super::super::sentences::{
+    about_breakdown, about_conditions, about_log, fallback, slow_communicator, slow_part, unplaced,
+};
 use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
 use super::cell;
@@ -22,6 +24,7 @@ pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter])
         Chapter::Complete => complete(report, names, &view),
         Chapter::Steps => steps(report, names, &view),
         Chapter::Budget => budget(report, names, &view),
+        Chapter::Breakdown => breakdown(report, names, &view),
         Chapter::Dimensions => dimensions(report, &view),
         Chapter::Phases => phases(report, &view),
         Chapter::Ranks => ranks(report, names, &view),
@@ -126,7 +129,16 @@ fn budget(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String 
     })
 }
 
-/// Writes the budget of each dimension of parallelism.
+/// Writes the breakdown of the time.
+fn breakdown(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
+    known(&report.budget, view, |budget| {
+        let parts = tables::BreakdownParts::of(budget);
+        prose(&about_breakdown(budget, parts.counted.len()), view)
+            + &chapter(&tables::breakdown(&parts, names), view, "")
+    })
+}
+
+/// Writes the operations of each dimension of parallelism.
 fn dimensions(report: &Report, view: &TableRoom) -> String {
     known(&report.budget, view, |budget| {
         if budget.dimensions.is_empty() {

@@ -54,6 +54,15 @@ fn a_budget_is_exact() {
     assert!((while_active.mean - 0.1).abs() < 1e-9 && while_active.p95 == 0.1, "{while_active:?}");
     let of_step = tp.of_step.unwrap();
     assert!((of_step.mean - (9.0 * 0.02 + 0.04) / 10.0).abs() < 1e-9 && of_step.p95 == 0.04, "{of_step:?}");
+    // 200 bytes in 200 ns, and 400 bytes in 150 ns
+    let rates = [tp.calls, dp.calls].map(|calls| (calls.count, calls.algbw.unwrap().mean, calls.busbw.unwrap().mean));
+    assert_eq!(rates.map(|(count, ..)| count), [20, 20]);
+    assert!((rates[0].1 - 1.0).abs() < 1e-9 && (rates[1].2 - 400.0 / 150.0).abs() < 1e-9, "{rates:?}");
+    // both communicate from 200 to 300: 50 ns are of each
+    assert_eq!(budget.breakdown.dimensions, ["DP", "TP"]);
+    let of_gpu = &budget.breakdown.gpus[0];
+    assert_eq!((of_gpu.has_kernels, &of_gpu.exposed_ns[..]), (false, &[2_500, 2_500][..]));
+    assert_eq!((tp.overlap, dp.overlap), (None, None));
     let slow = &found.steps.known().unwrap().slowest[0];
     assert_eq!(
         (slow.wait_us, slow.waited_for.clone(), slow.cost_us),
@@ -85,6 +94,9 @@ fn kernels_part_a_budget_in_six() {
     };
     assert_eq!(budget.gpus, [expected; 2]);
     assert_eq!((budget.with_kernels, budget.overlap, budget.computed), (true, Some(0.5), Some(1.0)));
+    // computing from 50 to 250 and 450 to 700; TP alone from 0 to 50, both from 250 to 300, DP alone from 300 to 450
+    assert_eq!(budget.breakdown.gpus[0].exposed_ns, [1_750, 750]);
+    assert_eq!(budget.dimensions.iter().map(|of| of.overlap.unwrap()).collect::<Vec<_>>(), [2.0 / 3.0, 1.0 / 3.0]);
 }
 
 /// A profiler that records two of ten steps says nothing about the others.

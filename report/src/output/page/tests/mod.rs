@@ -75,6 +75,7 @@ fn each_chart_has_a_title_a_description_and_a_sentence_that_says_what_to_look_fo
         "processor-chart",
         "steps-chart",
         "budget-chart",
+        "breakdown-chart",
         "speed-chart",
         "pairs-chart",
         "late-chart",

@@ -1,0 +1,132 @@
+//! A database of SQLite that somebody else has written: it is only read, and reading it has bounds.
+
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+use std::path::Path;
+
+/// Instructions of SQLite between two looks at their number.
+const PIECE: i32 = 1 << 20;
+/// Most such pieces: a kernel takes some 20 instructions, so this is enough for [`super::file::MOST`] of them.
+const PIECES: u32 = 1 << 8;
+/// Longest text or row, bytes. Names of kernels have some thousands.
+const LONGEST: i32 = 1 << 24;
+/// Most memory of SQLite, bytes.
+const MEMORY: u64 = 256 << 20;
+
+/// An open database.
+pub(super) struct Database {
+    connection: Connection,
+    /// Whether it has the table of texts.
+    has_texts: bool,
+}
+
+impl Database {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no database.
+    pub(super) fn open(file: &Path) -> Result<Self, String> {
+        // SQLite says no more than that it cannot open a file
+        std::fs::File::open(file).map_err(|error| error.to_string())?;
+        let open = || {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(file, flags)?;
+            // expressions of the file may call nothing that does more than compute
+            connection.execute_batch(&format!(
+                "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA hard_heap_limit = {MEMORY};"
+            ))?;
+            connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
+            connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+            let mut left = PIECES;
+            let is_over = move || {
+                left = left.saturating_sub(1);
+                left == 0
+            };
+            connection.progress_handler(PIECE, Some(is_over))?;
+            Ok(connection)
+        };
+        let mut opened = Self { connection: open().map_err(words)?, has_texts: false };
+        opened.has_texts = !opened.columns("StringIds")?.is_empty();
+        Ok(opened)
+    }
+
+    /// Returns the columns of a table; none if there is no such table. A view, which may have no end, is none.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub(super) fn columns(&self, table: &str) -> Result<Vec<String>, String> {
+        let read = || {
+            let query = "SELECT info.name FROM sqlite_schema AS made, pragma_table_info(made.name) AS info
+                         WHERE made.type = 'table' AND made.name = ?1";
+            let mut columns = self.connection.prepare(query)?;
+            columns.query_map([table], |row| row.get(0))?.collect::<Result<_, _>>()
+        };
+        read().map_err(words)
+    }
+
+    /// Passes each row of a table with the values of some columns. A column that the table does not have is NULL.
+    ///
+    /// # Errors
+    /// The file is damaged, reading it takes too long, or an error of `each`.
+    pub(super) fn rows(
+        &self,
+        table: &str,
+        wanted: &[&str],
+        mut each: impl FnMut(&Row<'_>) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let columns = self.columns(table)?;
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let has = |name: &&str| columns.iter().any(|column| column == name);
+        let list: Vec<String> =
+            wanted.iter().map(|name| if has(name) { format!("\"{name}\"") } else { "NULL".into() }).collect();
+        let query = format!("SELECT {} FROM \"{table}\"", list.join(", "));
+        let mut statement = self.connection.prepare(&query).map_err(words)?;
+        let mut rows = statement.query([]).map_err(words)?;
+        while let Some(row) = rows.next().map_err(words)? {
+            each(row)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the text with this number in the table of texts.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub(super) fn text(&self, number: i64) -> Result<Option<String>, String> {
+        if !self.has_texts {
+            return Ok(None);
+        }
+        let mut statement = self.connection.prepare("SELECT value FROM StringIds WHERE id = ?1").map_err(words)?;
+        let mut rows = statement.query([number]).map_err(words)?;
+        Ok(rows.next().map_err(words)?.and_then(|row| text(row, 0)))
+    }
+}
+
+/// Returns a row's whole number.
+pub(super) fn integer(row: &Row<'_>, column: usize) -> Option<i64> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Integer(number)) => Some(number),
+        _ => None,
+    }
+}
+
+/// Returns a row's text.
+pub(super) fn text(row: &Row<'_>, column: usize) -> Option<String> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(text)) => Some(String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    }
+}
+
+fn words(error: rusqlite::Error) -> String {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => {
+            "it is no SQLite file: `nsys export --type sqlite REPORT.nsys-rep` makes one".into()
+        }
+        Some(rusqlite::ErrorCode::OperationInterrupted) => "reading it takes too long".into(),
+        _ => error.to_string(),
+    }
+}
