@@ -1,4 +1,5 @@
-//! The pictures in docs/pictures equal the demo's and the replay's. The demo's have a row for each lane that the run would have in Score-P.
+//! The pictures in docs/pictures equal the demo's and the replay's. The demo's have a row for each lane that the run
+//! would have in Score-P.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -117,11 +117,10 @@ fn many_steps(directory: &Path, channels: u64, steps: u64) -> PathBuf {
         r#""tid":3,{start},"h":2,"type":"ProxyOp","parent":1,"pid":4242,"ch":0,"peer":1,"nsteps":1,"chunk":1,"send":1"#
     ));
     let mut handle = 3;
+    let to = format!(r#""peer":1,"nsteps":{steps},"chunk":1,"send":1"#);
     for channel in 0..channels {
         let operation = handle;
-        line(&format!(
-            r#""tid":2,{start},"h":{operation},"type":"ProxyOp","parent":1,"pid":77,"ch":{channel},"peer":1,"nsteps":{steps},"chunk":1,"send":1"#
-        ));
+        line(&format!(r#""tid":2,{start},"h":{operation},"type":"ProxyOp","parent":1,"pid":77,"ch":{channel},{to}"#));
         for step in 0..steps {
             handle += 1;
             line(&format!(r#""tid":2,{start},"h":{handle},"type":"ProxyStep","parent":{operation},"step":{step}"#));

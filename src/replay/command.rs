@@ -105,7 +105,7 @@ fn sequence_of(wanted: &WantedOperation, sources: &[PathBuf], drawing: Option<&P
     let [recording] = recordings.as_slice() else {
         return Err(format!("--sequence is of one process, and there are {} recordings: name one", recordings.len()));
     };
-    apart::check(drawing.iter().map(|path| apart::Output::File(path)), [recording.clone()].into_iter())
+    apart::check(drawing.iter().map(|path| apart::Output::File(path)), [recording.clone()])
         .map_err(|error| error.to_string())?;
     if let Some(path) = drawing {
         place::prepare(path).map_err(|error| error.to_string())?;

@@ -12,6 +12,7 @@ mod order;
 mod predicted;
 mod table;
 mod transfers;
+mod unlike_channels;
 
 use crate::summary::Summary;
 use std::fmt::Write;

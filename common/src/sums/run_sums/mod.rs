@@ -12,6 +12,7 @@ use crate::operation::Operation;
 use crate::operation::verdict::JudgedTime;
 use crate::operation::verdict::StampVerdict;
 use crate::predictions;
+use crate::sums::channel_services::ChannelServices;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use moved::{MovedBytes, OverNvlink};
@@ -40,6 +41,8 @@ pub struct Totals {
     pub pairs: BTreeMap<(CommunicatorRank, i32), PairSum>,
     /// Sums of transfers by rank, peer and channel.
     pub channels: BTreeMap<(CommunicatorRank, i32, u8), ChannelSum>,
+    /// Service times of transfers by rank, peer and channel.
+    pub channel_services: ChannelServices,
     /// Bytes that operations should have moved over NVLink, if they are wanted.
     pub moved: Option<OverNvlink>,
     /// Times of collectives by shape, while NCCL's predictions are noted.
@@ -124,6 +127,7 @@ impl Totals {
         hand_over(&mut self.pairs, (rank, i32::MIN), |key| key.0 == rank, |key| (others, key.1), PairSum::merge);
         let first = (rank, i32::MIN, 0);
         hand_over(&mut self.channels, first, |key| key.0 == rank, |key| (others, key.1, key.2), ChannelSum::merge);
+        self.channel_services.remove_rank(rank);
         self.others += 1;
         self.handed_over.push(rank);
     }
