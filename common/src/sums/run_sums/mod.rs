@@ -1,6 +1,7 @@
 //! Sums per communicator, rank and function, per rank pair, and per channel.
 
 mod adding;
+mod channel_services;
 mod moved;
 mod operations;
 mod shapes;
@@ -12,9 +13,9 @@ use crate::operation::Operation;
 use crate::operation::verdict::JudgedTime;
 use crate::operation::verdict::StampVerdict;
 use crate::predictions;
-use crate::sums::channel_services::ChannelServices;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use channel_services::ChannelServices;
 pub use moved::{MovedBytes, OverNvlink};
 pub use operations::OperationSum;
 pub use shapes::{Shape, ShapeSum, Shapes};

@@ -1,6 +1,6 @@
 //! Service times of each channel of each pair of ranks, for as many channels as there is room for.
 
-use crate::sums::run_sums::CommunicatorRank;
+use super::CommunicatorRank;
 use crate::sums::services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 
