@@ -4,8 +4,8 @@ use super::CommunicatorRank;
 use crate::sums::services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest number of buckets over all channels of the process, some 2 MiB. A pair that would need more has none of its
-/// channels kept from then on, and the others go on.
+/// Largest number of buckets over all channels of the process: 2 MiB, or 8 MiB if each channel has a single one. A pair
+/// that would need more has none of its channels kept from then on, and the others go on.
 pub(crate) const MOST_CHANNEL_BUCKETS: usize = 32_768;
 
 /// A pair: the sender, and the rank of the receiver.
