@@ -28,6 +28,7 @@ mod pages;
 mod picture;
 mod replay;
 mod report;
+mod sequence;
 mod statuses;
 mod table;
 pub mod trace;

@@ -83,6 +83,9 @@ scenarios! {
     parents_of_others [];
     copy_engine [];
     pxn [];
+    split_share [];
+    shrink_abort [];
+    shrunk_again [];
     finalized_under_threads ["NCCL_SCOREP_WINDOW_EVENTS" = "64"];
     two_threads ["NCCL_SCOREP_WINDOW_EVENTS" = "64"];
     stopped_by_two [];

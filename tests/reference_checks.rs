@@ -79,6 +79,7 @@ fn by_hand() -> Value {
             {"comm": ab, "rank": 0, "peer": 1, "transfers": 4, "bytes": 14000, "sizes": 4, "channels": 2,
              "active_us": 12.0, "sustained_rate_mb_s": 14000.0 / 12.0, "typical_rate_mb_s": 14000.0 / 12.0,
              "mean_in_flight": 1.25, "max_in_flight": 2,
+             "channel_fits": null,
              "fit": {"latency_us": latency, "latency_error_us": (variance * (900.0 / 586.0 + mean * mean / sxx)).sqrt(),
                      "rate_mb_s": 1000.0 / slope, "rate_error_mb_s": 1000.0 / slope / slope * (variance / sxx).sqrt(),
                      "r2": 419_400.0_f64.powi(2) / (941_625.0 * 205_200.0), "n": 4}},
@@ -86,7 +87,7 @@ fn by_hand() -> Value {
             // lower median is the typical one.
             {"comm": ab, "rank": 1, "peer": 0, "transfers": 2, "bytes": 1000, "sizes": 1, "channels": 1,
              "active_us": 1.5, "sustained_rate_mb_s": 2000.0 / 3.0, "typical_rate_mb_s": 1000.0,
-             "mean_in_flight": 1.5, "max_in_flight": 2, "fit": null},
+             "mean_in_flight": 1.5, "max_in_flight": 2, "fit": null, "channel_fits": null},
         ],
         "channels": [
             {"comm": ab, "rank": 0, "peer": 1, "channel": 3, "transfers": 3, "bytes": 6000,

@@ -61,7 +61,7 @@ pub use lateness::clock_tree;
 pub use launch::gate;
 pub use record::{callbacks, context, grace, host_region, pool, recorder, slot, thread, window};
 pub use summary::report;
-pub use sums::{connections, rate, run_sums, services};
+pub use sums::{channel_fits, connections, rate, run_sums, services};
 
 /// The allocator of the library, and of every program linked with this crate, such as the tool.
 #[global_allocator]

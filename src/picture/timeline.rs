@@ -25,8 +25,10 @@ pub(crate) struct Timeline<'a> {
     pub(crate) shown: Range<u64>,
 }
 
-type PictureArea<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
+/// Where a picture is drawn.
+pub(crate) type PictureArea<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// Whether it was drawn.
+pub(crate) type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Sizes in pixels.
 const WIDTH: i32 = 1200;
@@ -161,7 +163,10 @@ fn legend(area: &PictureArea<'_>, seen: &[bool; COLOURS.len()]) -> Drawn {
 }
 
 /// Writes a text whose line is vertically centred at `at`.
-fn write(area: &PictureArea<'_>, text: &str, at: (i32, i32), size: i32, horizontal: HPos) -> Drawn {
+///
+/// # Errors
+/// When the picture cannot be written.
+pub(crate) fn write(area: &PictureArea<'_>, text: &str, at: (i32, i32), size: i32, horizontal: HPos) -> Drawn {
     let style = TextStyle::from(("sans-serif", size).into_font()).pos(Pos::new(horizontal, VPos::Center));
     area.draw(&Text::new(text.to_owned(), at, style))?;
     Ok(())

@@ -1,9 +1,10 @@
 //! `scorep-nccl replay` on the command line: its arguments, and what it prints.
 
 use super::request::WINDOW_SECONDS;
-use super::{ReplayRequest, replay, to_json};
+use super::{ReplayRequest, captures, replay, to_json};
 use crate::host::table::INTERFACES;
-use crate::output::{self, format::Format, place};
+use crate::output::{self, apart, format::Format, place};
+use crate::sequence::{self, WantedOperation};
 use common::report::{self, PairOrder, ROWS, View};
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,14 @@ pub(crate) struct ReplayArguments {
     /// The shipped library, where it is not beside this program.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
+    /// Replays nothing, and prints the callbacks of one operation as a sequence diagram, of one recording: a function
+    /// and NCCL's sequence number (AllReduce:3), a send, receive or group and its place (Send:0, Group:2), or the h of a
+    /// callback.
+    #[arg(long, value_name = "OPERATION", conflicts_with_all = ["summary", "otf2", "otlp", "lateness", "sort", "interface"])]
+    sequence: Option<WantedOperation>,
+    /// Draws the sequence diagram into this file, as SVG.
+    #[arg(long, value_name = "FILE", requires = "sequence")]
+    drawing: Option<PathBuf>,
 }
 
 /// Parses a positive number of seconds.
@@ -87,13 +96,45 @@ impl From<Sort> for PairOrder {
     }
 }
 
+/// Prints the sequence diagram of an operation.
+fn sequence_of(wanted: &WantedOperation, sources: &[PathBuf], drawing: Option<&Path>) -> Result<(), String> {
+    let (recordings, missing) = captures::of(sources);
+    if let Some(error) = missing.first() {
+        return Err(error.to_string());
+    }
+    let [recording] = recordings.as_slice() else {
+        return Err(format!("--sequence is of one process, and there are {} recordings: name one", recordings.len()));
+    };
+    apart::check(drawing.iter().map(|path| apart::Output::File(path)), [recording.clone()])
+        .map_err(|error| error.to_string())?;
+    if let Some(path) = drawing {
+        place::prepare(path).map_err(|error| error.to_string())?;
+    }
+    output::text(&sequence::draw(recording, wanted, drawing)?)
+}
+
 /// Replays the captures and prints the figures.
 ///
 /// # Errors
 /// In words. An error also comes after the figures, where they lack captures or were not sent.
 pub(crate) fn run(arguments: ReplayArguments) -> Result<(), String> {
-    let ReplayArguments { sources, summary, otf2, otlp, lateness, mut format, top, sort, window, interface, library } =
-        arguments;
+    if let Some(wanted) = &arguments.sequence {
+        return sequence_of(wanted, &arguments.sources, arguments.drawing.as_deref());
+    }
+    let ReplayArguments {
+        sources,
+        summary,
+        otf2,
+        otlp,
+        lateness,
+        mut format,
+        top,
+        sort,
+        window,
+        interface,
+        library,
+        ..
+    } = arguments;
     let printed = summary.as_deref() == Some(Path::new("-"));
     if printed {
         format = Format::Json;

@@ -124,6 +124,7 @@ impl Figures {
     pub fn served(&mut self, rank: CommunicatorRank, served: &Served, window: &mut Traffic) {
         let Served { peer, channel, services, .. } = served;
         self.totals.pairs.entry((rank, *peer)).or_default().services.merge(services);
+        self.totals.channel_services.add((rank, *peer), *channel, services);
         window.to(*peer).services.merge(services);
         if histograms::is_wanted() {
             window.by(*peer, *channel).merge(services);

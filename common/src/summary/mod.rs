@@ -16,6 +16,7 @@ mod runs;
 mod transfer_rows;
 mod transfer_states;
 
+use crate::sums::channel_fits::ChannelFits;
 use crate::sums::rate::FittedLine;
 use serde::{Deserialize, Serialize};
 
@@ -181,8 +182,11 @@ pub struct Transfers {
     pub mean_in_flight: Option<f64>,
     /// Largest number of a connection's transfers under way when a transfer started, itself included.
     pub max_in_flight: Option<u64>,
-    /// Fit of service times over sizes, if there is one.
+    /// Fit of service times over sizes, if there is one. Pairs whose channels differ have none.
     pub fit: Option<FittedLine>,
+    /// Comparison of its channels; `None` if they cannot be compared.
+    #[serde(default)]
+    pub channel_fits: Option<ChannelFits>,
 }
 
 /// Transfers of a pair of ranks over one channel.

@@ -17,6 +17,7 @@ use crate::launch::Untimed;
 use crate::origin;
 use crate::predictions;
 use crate::record::thread::ThreadCell;
+use crate::sums::channel_fits::ChannelFits;
 use crate::sums::enough::speaks_for_all;
 use crate::sums::rate::Rate;
 use crate::sums::run_sums::{OperationKey, OperationSum, Totals, hexadecimal};
@@ -37,6 +38,10 @@ impl Summary {
         let totals = &figures.totals;
         let transfers = totals.pairs.iter().map(|(&(rank, peer), pair)| {
             let rate = Rate::of(pair, regression, figures.nanoseconds_per_tick);
+            let channels = totals.channel_services.of((rank, peer));
+            let channel_fits = ChannelFits::of(channels, regression, figures.nanoseconds_per_tick);
+            // one line through channels that differ is no channel's
+            let has_line = channel_fits.as_ref().is_none_or(|found| found.alike);
             Transfers {
                 comm: hexadecimal(rank.comm),
                 rank: rank.rank,
@@ -51,7 +56,8 @@ impl Summary {
                 typical_error_mb_s: rate.typical_error_mb_s,
                 mean_in_flight: rate.in_flight.map(|(mean, _)| mean),
                 max_in_flight: rate.in_flight.map(|(_, max)| max),
-                fit: rate.fit,
+                fit: rate.fit.filter(|_| has_line),
+                channel_fits,
             }
         });
         let channels = totals.channels.iter().map(|(&(rank, peer, channel), sum)| Channel {

@@ -1,5 +1,6 @@
 //! Sums, fits and unions of operations and transfers.
 
+pub mod channel_fits;
 pub mod connections;
 pub(crate) mod enough;
 pub(crate) mod fit;

@@ -47,12 +47,19 @@ impl FittedLine {
     }
 
     fn through(points: &[(u64, f64)], nanoseconds_per_tick: f64) -> Option<Self> {
-        let smallest = points.iter().map(|&(size, _)| size).find(|&size| size > 0)?;
-        let (largest, _) = *points.last()?;
-        if points.len() < FEWEST_SIZES || largest / LEAST_SPAN < smallest {
+        let sizes: Vec<u64> = points.iter().map(|&(size, _)| size).collect();
+        Self::of_line(LineFit::through(points)?, &sizes, nanoseconds_per_tick)
+    }
+
+    /// Returns a line in units for people. `sizes` are those of its points, in ascending order; some may be equal.
+    /// `None` if they do not determine a link's rate.
+    pub(crate) fn of_line(line: LineFit, sizes: &[u64], nanoseconds_per_tick: f64) -> Option<Self> {
+        let smallest = *sizes.iter().find(|&&size| size > 0)?;
+        let largest = *sizes.last()?;
+        let different = sizes.chunk_by(|one, other| one == other).count();
+        if different < FEWEST_SIZES || largest / LEAST_SPAN < smallest {
             return None;
         }
-        let line = LineFit::through(points)?;
         let has_slope = line.slope > 0.0 && line.slope >= LEAST_ERRORS * line.slope_error;
         // no transfer ends before it begins: a line that certainly has a negative latency does not fit these times
         let is_possible = line.intercept >= -LEAST_ERRORS * line.intercept_error;

@@ -120,6 +120,21 @@ impl Services {
         self.buckets.shrink_to_fit();
     }
 
+    /// Returns the number of buckets.
+    pub(crate) fn buckets(&self) -> usize {
+        self.buckets.len()
+    }
+
+    /// Returns the bytes per tick of all transfers, each with its own time. `None` if the ticks are 0.
+    pub(crate) fn mean_rate(&self) -> Option<f64> {
+        let of_sizes = self.by_size(|size, buckets| {
+            let ticks: f64 = buckets.iter().map(|(_, bucket)| bucket.sum as f64).sum();
+            Some((size as f64 * count(buckets) as f64, ticks))
+        });
+        let (bytes, ticks) = of_sizes.into_iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        (ticks > 0.0).then(|| bytes / ticks)
+    }
+
     /// Returns the number of transfers.
     pub fn count(&self) -> u64 {
         self.count

@@ -46,7 +46,10 @@ pub struct RankPair {
     /// Standard error of `typical`, GB/s; `None` where it is not known.
     #[serde(default)]
     pub typical_error: Option<f64>,
-    /// Fitted rate of one connection, GB/s.
+    /// Whether its channels have one line of time over size; `None` where they were not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels_alike: Option<bool>,
+    /// Fitted rate of one connection, GB/s; `None` also where its channels differ.
     pub fitted: Option<f64>,
     /// Fitted latency, microseconds.
     pub latency_us: Option<f64>,

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "children.h"
 #include "contexts.h"
+#include "families.h"
 #include "handles.h"
 #include "kernels.h"
 #include "listeners.h"
@@ -24,6 +25,8 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   SCENARIO(stopped_after_finalize),
   /* children.h */
   SCENARIO(children_in_every_order), SCENARIO(restarted_steps), SCENARIO(many_states), SCENARIO(aborted), SCENARIO(pxn),
+  /* families.h */
+  SCENARIO(split_share), SCENARIO(shrink_abort), SCENARIO(shrunk_again),
   /* kernels.h */
   SCENARIO(odd_stamps), SCENARIO(early_stamps), SCENARIO(odd_channels), SCENARIO(to_oneself_with_kernel),
   SCENARIO(to_oneself_without_kernel), SCENARIO(invisible_calls), SCENARIO(calls_without_end), SCENARIO(parents_of_others),

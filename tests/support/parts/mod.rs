@@ -229,5 +229,6 @@ fn transfers(comm: String, rank: i32, peer: i32, channels: u8) -> Transfers {
         mean_in_flight: Some(6.626_953_125),
         max_in_flight: Some(8),
         fit: None,
+        channel_fits: None,
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::Reference;
+use super::channels::ChannelsCompared;
 use super::fit::Fit;
 
 /// The expected value of a field.
@@ -161,6 +162,24 @@ fn fit(fit: Option<Fit>) -> Expected {
     })
 }
 
+/// The chance is a sum of a density, so its error is that of the sum.
+fn channel_fits(compared: Option<&ChannelsCompared>) -> Expected {
+    or_null(compared, |compared| {
+        let is_alike = compared.chance >= 0.001;
+        let mut fields = vec![
+            ("alike", Exactly(json!(is_alike))),
+            ("chance", Time(compared.chance)),
+            ("mean_rate_mb_s", or_null(is_alike.then_some(compared.mean_rate_mb_s), Fitted)),
+        ];
+        if is_alike {
+            let (latency, rate) = compared.together;
+            let latency = or_null((latency >= 0.0).then_some(latency / 1e3), Fitted);
+            fields.push(("merged", Object(vec![("latency_us", latency), ("rate_mb_s", Fitted(rate))])));
+        }
+        Object(fields)
+    })
+}
+
 fn sections(reference: &Reference) -> [(&'static str, Vec<Row>); 7] {
     [
         ("processes", processes(reference)),
@@ -246,6 +265,7 @@ fn transfers(reference: &Reference) -> Vec<Row> {
             ("mean_in_flight", Fitted(row.mean_in_flight)),
             ("max_in_flight", Exactly(json!(row.max_in_flight))),
             ("fit", fit(row.fit)),
+            ("channel_fits", channel_fits(row.compared.as_ref())),
         ];
         (key, fields)
     };

@@ -11,12 +11,14 @@
 //! | `api.rs` | the time inside NCCL's API |
 //! | `transfers.rs` | what crossed the network, by pair of ranks and by channel |
 //! | `states.rs` | the time of what crossed the network, by state; the transfers of operations |
+//! | `channels.rs` | whether a pair's channels have one line |
 //! | `fit.rs` | the straight line through sizes and times |
 //! | `compare.rs` | every difference between a summary and this |
 //! | `by_hand/` | captures whose figures tests/reference_checks.rs has worked out by hand |
 #![allow(dead_code, reason = "each test target uses a part of its own")]
 
 pub(crate) mod api;
+pub(crate) mod channels;
 pub(crate) mod compare;
 pub(crate) mod fit;
 pub(crate) mod json;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
+use super::channels::{ChannelsCompared, compared};
 use super::fit::{Fit, fit};
 use super::json::{Event, Recording, int};
 
@@ -34,6 +35,7 @@ pub(crate) struct TransferRow {
     pub(crate) mean_in_flight: f64,
     pub(crate) max_in_flight: usize,
     pub(crate) fit: Option<Fit>,
+    pub(crate) compared: Option<ChannelsCompared>,
 }
 
 /// The time that represents the transfers of a size, as in `NCCL_SCOREP_REGRESSION`.
@@ -77,6 +79,8 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: R
     let active_us = active as f64 / 1000.0;
     let services = services(transfers);
     let points = points(&services, regression);
+    let compared = compared(transfers, regression);
+    let is_alike = compared.as_ref().is_none_or(|it| it.chance >= 0.001);
     TransferRow {
         comm,
         rank,
@@ -90,7 +94,8 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: R
         typical_rate_mb_s: typical(&services),
         mean_in_flight: services.iter().map(|service| service.in_flight).sum::<usize>() as f64 / services.len() as f64,
         max_in_flight: services.iter().map(|service| service.in_flight).max().unwrap_or(0),
-        fit: fit(&points),
+        fit: fit(&points).filter(|_| is_alike),
+        compared,
     }
 }
 

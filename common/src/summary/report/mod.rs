@@ -13,6 +13,7 @@ mod predicted;
 mod states;
 mod table;
 mod transfers;
+mod unlike_channels;
 
 use crate::summary::Summary;
 use std::fmt::Write;

@@ -3,6 +3,7 @@
 use super::figure::{bytes, count, number, with_error};
 use super::order::PairOrder;
 use super::table::{TextTable, View};
+use super::unlike_channels;
 use crate::summary::Summary;
 use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use std::fmt::Write;
@@ -23,6 +24,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
             Some(_) => writeln!(text, "and {others} more {pairs}"),
         };
     }
+    text += &unlike_channels::sentences(summary, view.rows);
     let _ = writeln!(
         text,
         "sustained: bytes over the time with a transfer under way, on all channels together\n\
@@ -110,6 +112,7 @@ mod tests {
             mean_in_flight: None,
             max_in_flight: None,
             fit: fit.map(line),
+            channel_fits: None,
         }
     }
 

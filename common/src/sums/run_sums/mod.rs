@@ -1,6 +1,7 @@
 //! Sums per communicator, rank and function, per rank pair, per channel, and per state of a step.
 
 mod adding;
+mod channel_services;
 mod moved;
 mod operations;
 mod sends;
@@ -16,6 +17,7 @@ use crate::operation::verdict::StampVerdict;
 use crate::predictions;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use channel_services::ChannelServices;
 pub use moved::{MovedBytes, OverNvlink};
 pub use operations::OperationSum;
 pub use sends::SendsSum;
@@ -49,6 +51,8 @@ pub struct Totals {
     pub states: BTreeMap<(CommunicatorRank, i32, Direction), StateSum>,
     /// Sums of operations that sent over the network, by rank, kind, function and class of size.
     pub sends: BTreeMap<(CommunicatorRank, bool, NcclName, u8), SendsSum>,
+    /// Service times of transfers by rank, peer and channel.
+    pub channel_services: ChannelServices,
     /// Bytes that operations should have moved over NVLink, if they are wanted.
     pub moved: Option<OverNvlink>,
     /// Times of collectives by shape, while NCCL's predictions are noted.
@@ -137,6 +141,7 @@ impl Totals {
         hand_over(&mut self.states, first, |key| key.0 == rank, |key| (others, key.1, key.2), StateSum::merge);
         let first = (rank, false, NcclName::from_bits(0), 0);
         hand_over(&mut self.sends, first, |key| key.0 == rank, |key| (others, key.1, key.2, key.3), SendsSum::merge);
+        self.channel_services.remove_rank(rank);
         self.others += 1;
         self.handed_over.push(rank);
     }

@@ -145,6 +145,7 @@ fn add(row: &mut RankPair, of_pair: &Transfers) {
     row.typical = gigabytes(of_pair.typical_rate_mb_s);
     row.typical_error = gigabytes(of_pair.typical_error_mb_s);
     row.fitted = of_pair.fit.as_ref().map(|fit| fit.rate_mb_s / 1e3);
+    row.channels_alike = of_pair.channel_fits.as_ref().map(|fits| fits.alike);
     row.latency_us = of_pair.fit.as_ref().and_then(|fit| fit.latency_us);
 }
 

@@ -20,6 +20,7 @@ fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f6
         mean_in_flight: None,
         max_in_flight: None,
         fit: None,
+        channel_fits: None,
     }
 }
 

@@ -59,6 +59,7 @@ fn of_rank(rank: i32, comm: u64, job: &str) -> Summary {
         mean_in_flight: None,
         max_in_flight: None,
         fit: None,
+        channel_fits: None,
     };
     let ranks = vec![RankPlace { rank, process: 0 }];
     Summary {

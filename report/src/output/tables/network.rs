@@ -99,6 +99,7 @@ pub(in crate::output) fn pairs<'a>(
         .column_by_row("mean late receiver", "late_receiver_us", |row| row.late_receiver_us, mean)
         .column_by_row("z", "z", |row| row.z, |z, row| format!("{}{z:.1}", if row.slow { "slow, " } else { "" }))
         .value("slow", |row| row.slow)
+        .value("channels_alike", |row| row.channels_alike)
         .in_order(|a, b| z(a).total_cmp(&z(b)).then(most(b).cmp(&most(a))))
         .without([
             "transfers",

@@ -1,0 +1,60 @@
+//! The threads of a process, and what each is, by the callbacks that it makes.
+
+use crate::capture::{CallbackKind, CapturedEvent};
+use std::collections::BTreeMap;
+
+/// What a thread is. The first that holds, in this order, holds for a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ThreadRole {
+    /// It calls NCCL's functions.
+    Application,
+    /// It moves data over the network for NCCL.
+    Proxy,
+    /// It hands operations over without calling NCCL's functions: CUDA's thread for callbacks, or NCCL's own.
+    Launch,
+    /// It reads the GPU's timestamps for NCCL.
+    Timestamps,
+    /// It makes other callbacks.
+    Other,
+}
+
+impl ThreadRole {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Proxy => "NCCL's proxy",
+            Self::Launch => "launch",
+            Self::Timestamps => "NCCL's timestamps",
+            Self::Other => "other",
+        }
+    }
+
+    fn of(event: &CapturedEvent) -> Self {
+        match event {
+            CapturedEvent::GroupApi { .. } | CapturedEvent::CollApi { .. } | CapturedEvent::P2pApi { .. } => {
+                Self::Application
+            }
+            CapturedEvent::ProxyOp { .. } | CapturedEvent::ProxyStep { .. } | CapturedEvent::ProxyCtrl => Self::Proxy,
+            CapturedEvent::Group | CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. } => Self::Launch,
+            CapturedEvent::KernelCh { .. } | CapturedEvent::KernelPhase { .. } => Self::Timestamps,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Roles of threads by their numbers in the recording.
+#[derive(Debug, Default)]
+pub(super) struct ThreadRoles(BTreeMap<u32, ThreadRole>);
+
+impl ThreadRoles {
+    pub(super) fn take(&mut self, thread: u32, call: &CallbackKind) {
+        if let CallbackKind::Start { event, .. } = call {
+            let role = ThreadRole::of(event);
+            self.0.entry(thread).and_modify(|known| *known = role.min(*known)).or_insert(role);
+        }
+    }
+
+    pub(super) fn of(&self, thread: u32) -> ThreadRole {
+        self.0.get(&thread).copied().unwrap_or(ThreadRole::Other)
+    }
+}
