@@ -55,8 +55,8 @@ impl TransferSums {
     #[must_use]
     pub fn of(&mut self, is_own: impl Fn(u64) -> bool) -> Self {
         Self {
-            states: self.states.extract_if(.., |(comm, ..), _| is_own(*comm)).collect(),
-            operations: self.operations.extract_if(.., |(_, comm, _), _| is_own(*comm)).collect(),
+            states: take(&mut self.states, |(comm, ..)| is_own(*comm)),
+            operations: take(&mut self.operations, |(_, comm, _)| is_own(*comm)),
             left_out: self.left_out,
         }
     }
@@ -84,6 +84,13 @@ impl TransferSums {
         let (states, operations) = (states.collect(), operations.collect());
         Part::Known(NetworkTransfers { states, operations, left_out: self.left_out })
     }
+}
+
+/// Takes the rows with these keys out.
+fn take<K: Ord, V>(rows: &mut BTreeMap<K, V>, is_own: impl Fn(&K) -> bool) -> BTreeMap<K, V> {
+    let (own, rest) = std::mem::take(rows).into_iter().partition(|(key, _)| is_own(key));
+    *rows = rest;
+    own
 }
 
 #[cfg(test)]

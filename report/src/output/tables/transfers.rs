@@ -70,9 +70,9 @@ pub(in crate::output) fn transfers<'a>(
         .value("transfers", |row| row.transfers)
         .value("transfer_bytes", |row| row.bytes)
         .value("transfer_us", |row| row.time_us)
-        .column("transfers each", "transfers_each", move |row| each(row), number)
-        .column("mean size", "mean_bytes", move |row| size(row), bytes)
-        .column("mean time", "mean_us", move |row| mean(row), time)
+        .column("transfers each", "transfers_each", each, number)
+        .column("mean size", "mean_bytes", size, bytes)
+        .column("mean time", "mean_us", mean, time)
         .in_order(|a, b| b.bytes.cmp(&a.bytes))
         .without(["operations", "communicator", "mean size"])
 }
