@@ -12,7 +12,7 @@
 tool=/opt/scorep-nccl/bin/scorep-nccl
 
 # Nobody asks, or it is done: by the job's script, or by this script before the task's.
-[ -n "${NCCL_SCOREP_PRESET:-}" ] && [ "${NCCL_PROFILER_PLUGIN:-}" != scorep ] || exit 0
+[ -n "${NCCL_SCOREP_PRESET:-}" ] && [ "${NCCL_PROFILER_PLUGIN:-}" != libnccl-profiler-scorep.so ] || exit 0
 
 # A file system that hangs costs ten seconds, no more. SLURM drops what this script writes to standard error.
 if said=$(timeout 10 "$tool" env --shell bash --preset "$NCCL_SCOREP_PRESET" 2>&1); then

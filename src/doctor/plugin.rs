@@ -16,7 +16,8 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<DoctorF
         if ours == Some(UNASKED_NAME) {
             return Some(unasked(around));
         }
-        let cure = "start the job through `scorep-nccl run --`, or export NCCL_PROFILER_PLUGIN=scorep";
+        let cure =
+            "start the job through `scorep-nccl run --`, or export NCCL_PROFILER_PLUGIN=libnccl-profiler-scorep.so";
         return Some(DoctorFinding::new(
             Code::PluginNotSet,
             format!("{VARIABLE} is not set: NCCL loads no profiler plugin"),
@@ -27,7 +28,7 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<DoctorF
         return Some(DoctorFinding::new(
             Code::PluginNotSet,
             format!("{VARIABLE}={name}: NCCL loads no profiler plugin"),
-            "set it to scorep",
+            "set it to libnccl-profiler-scorep.so",
         ));
     }
     // only the program knows which plugin it is linked with
@@ -38,7 +39,7 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<DoctorF
     if name == "scorep" || ours.is_some() {
         return None;
     }
-    let cure = format!("{VARIABLE}=scorep, and NCCL_SCOREP_CHAIN={name} to have both");
+    let cure = format!("{VARIABLE}=libnccl-profiler-scorep.so, and NCCL_SCOREP_CHAIN={name} to have both");
     Some(DoctorFinding::new(
         Code::PluginOther,
         format!("{VARIABLE}={name} is another plugin, and NCCL loads one"),

@@ -80,7 +80,7 @@ fn first(named: Option<&Path>, places: &[&str]) -> Result<PathBuf, NotFound> {
 /// Links under the names that the hosts load.
 #[derive(Debug)]
 pub(crate) struct LoadNames {
-    /// Name for NCCL, with `NCCL_PROFILER_PLUGIN=scorep`.
+    /// Name for NCCL, with `NCCL_PROFILER_PLUGIN` as this name, or `scorep` from NCCL 2.26 on.
     pub(crate) nccl: PathBuf,
     /// Name for Score-P, with `SCOREP_METRIC_PLUGINS=nccl_plugin`.
     pub(crate) counters: PathBuf,

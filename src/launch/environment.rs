@@ -84,8 +84,9 @@ pub(crate) fn of(
         set("LD_LIBRARY_PATH", paths);
     }
     let plugin = text("NCCL_PROFILER_PLUGIN");
-    if !plugin.as_deref().is_some_and(|plugin| is_ours(plugin, &library)) {
-        set("NCCL_PROFILER_PLUGIN", "scorep".into());
+    // NCCL 2.23 to 2.25 take the variable for the name of a file, later ones know the short name, too
+    if !plugin.as_deref().is_some_and(|plugin| plugin != SHORT_NAME && is_ours(plugin, &library)) {
+        set("NCCL_PROFILER_PLUGIN", library::LoadNames::of(Path::new("")).nccl.into());
     }
     let mut metric = with("nccl_plugin", text("SCOREP_METRIC_PLUGINS"), text("SCOREP_METRIC_PLUGINS_SEP"));
     set("SCOREP_METRIC_NCCL_PLUGIN", raw("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|| "default".into()));
@@ -182,11 +183,14 @@ impl Environment {
     }
 }
 
+/// The library's name for NCCL 2.26 and later.
+const SHORT_NAME: &str = "scorep";
+
 /// Returns whether a plugin name means this library: `scorep`, as for NCCL, or its file name, or its path.
 fn is_ours(plugin: &str, library: &Path) -> bool {
     let is_path_of = || Path::new(plugin).canonicalize().is_ok_and(|path| path == library);
     let name = library::LoadNames::of(Path::new("")).nccl;
-    plugin == "scorep" || Path::new(plugin).file_name() == Some(name.as_os_str()) || is_path_of()
+    plugin == SHORT_NAME || Path::new(plugin).file_name() == Some(name.as_os_str()) || is_path_of()
 }
 
 /// Returns a list of directories with `directory` in it, or `None` where the loader looks there anyway. The directory

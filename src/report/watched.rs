@@ -12,6 +12,8 @@ const AT_A_TIME: u64 = 4096;
 /// Parts of a table that a damage costs.
 const OPERATIONS: &str = "its operations from there on";
 const CONDITIONS: &str = "its conditions";
+/// A process' predictions.
+const PREDICTIONS: &str = "its predictions of NCCL's";
 
 /// Tables whose rows are counted on a progress bar. A damaged table ends at its damage, so that one of a thousand does
 /// not cost the report of all others.
@@ -88,7 +90,7 @@ impl OperationTables for CountedTables<'_> {
 
     fn predicted(&self, process: usize) -> Result<Vec<Predicted>, Unreadable> {
         // a damage costs the predictions of this process alone; the ranks of a communicator have the same
-        Ok(self.tables.predicted(process).map_err(|damage| self.note(damage)).unwrap_or_default())
+        Ok(self.tables.predicted(process).map_err(|damage| self.note(damage, PREDICTIONS)).unwrap_or_default())
     }
 }
 

@@ -19,8 +19,6 @@ if [ "$gpus" -lt 2 ]; then
   exit 0
 fi
 wrong=0
-# NCCL 2.23 takes no short name
-export NCCL_PROFILER_PLUGIN=libnccl-profiler-scorep.so
 
 compiler=${CC:-$(command -v cc || command -v gcc)}
 "$compiler" -std=gnu11 -O2 "$here/ways.c" -o "$scratch/ways" -ldl -lpthread || exit 1

@@ -20,7 +20,8 @@ scratch=${KEEP:-$(mktemp -d)}
 mkdir -p "$scratch"
 ln -sf "$library" "$scratch/libnccl-profiler-scorep.so"
 export LD_LIBRARY_PATH="$scratch${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-export NCCL_PROFILER_PLUGIN=scorep
+# NCCL 2.23 to 2.25 know no short name
+export NCCL_PROFILER_PLUGIN=libnccl-profiler-scorep.so
 
 nccl=()
 if [ -n "${NCCL_LIBRARY:-}" ]; then

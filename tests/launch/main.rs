@@ -29,7 +29,7 @@ fn a_job_gets_what_both_hosts_need() {
     let summary = site.path("work/all.%p.json").display().to_string();
     for (name, expected) in [
         ("LD_LIBRARY_PATH", library.as_str()),
-        ("NCCL_PROFILER_PLUGIN", "scorep"),
+        ("NCCL_PROFILER_PLUGIN", "libnccl-profiler-scorep.so"),
         ("SCOREP_METRIC_PLUGINS", "nccl_plugin"),
         ("SCOREP_METRIC_NCCL_PLUGIN", "default"),
         ("SCOREP_SUBSTRATE_PLUGINS", "nccl"),
@@ -109,7 +109,8 @@ fn what_is_set_already_stays() {
         "NCCL_SCOREP_CHAIN",
     ];
     let values = names.map(|name| value(&job, name).unwrap());
-    assert_eq!(values, ["other_plugin,nccl_plugin", "nccl_ops", "nccl,other", "scorep", "inspector"]);
+    let plugin = "libnccl-profiler-scorep.so";
+    assert_eq!(values, ["other_plugin,nccl_plugin", "nccl_ops", "nccl,other", plugin, "inspector"]);
     assert_eq!(said.lines().count(), 1, "{said}");
     // its file name still means this library
     let named = [("NCCL_PROFILER_PLUGIN", "libnccl-profiler-scorep.so")];

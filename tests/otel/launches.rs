@@ -18,12 +18,13 @@ fn they_are_the_summarys() {
         let rows = summary["launches"].as_array().unwrap();
         assert!(!rows.is_empty());
         for row in rows {
+            let rank = row["rank"].to_string();
             let [host, gpu] = ["host_later", "gpu_later"].map(|field| row[field].as_f64().unwrap());
             assert!(host + gpu > 0.0 && (!has_both || host.min(gpu) > 0.0), "{run}: {row}");
             let value = |name: &str, later: &str| {
                 let is_it = |point: &&Point| {
-                    let is_rank = point.label("communicator") == row["comm"].as_str().unwrap()
-                        && point.label("rank") == row["rank"].to_string();
+                    let is_rank =
+                        point.label("communicator") == row["comm"].as_str().unwrap() && point.label("rank") == rank;
                     point.name == name && is_rank && point.label("later") == later
                 };
                 points.iter().find(is_it).map(|point| {

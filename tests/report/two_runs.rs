@@ -40,7 +40,15 @@ fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut RankOpe
             }
         }
         let summary = tables.summary(number).unwrap();
-        writer.finish(&About { process: process.clone(), communicators: made, summary, conditions: vec![] }).unwrap();
+        writer
+            .finish(&About {
+                process: process.clone(),
+                communicators: made,
+                summary,
+                conditions: vec![],
+                predicted: vec![],
+            })
+            .unwrap();
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
 
 /// What the library's two hosts must find in a task, and no other settings of theirs.
 pub(crate) const SETTINGS: [(&str, &str); 5] = [
-    ("NCCL_PROFILER_PLUGIN", "scorep"),
+    ("NCCL_PROFILER_PLUGIN", "libnccl-profiler-scorep.so"),
     ("SCOREP_METRIC_PLUGINS", "nccl_plugin"),
     ("SCOREP_METRIC_NCCL_PLUGIN", "default"),
     ("SCOREP_SUBSTRATE_PLUGINS", "nccl"),

@@ -16,8 +16,6 @@ mod runs;
 mod transfer_rows;
 mod transfer_states;
 
-use crate::sums::channel_fits::ChannelFits;
-use crate::sums::rate::FittedLine;
 use serde::{Deserialize, Serialize};
 
 pub use arrivals::Arrivals;
@@ -27,7 +25,7 @@ pub use of_job::{Merging, RowKind};
 pub use predicted::{MeasuredWay, Predicted, TunerChoice};
 pub use process::{GpuSource, SummaryProcess};
 pub use ranks::Repeated;
-pub use transfer_rows::{OperationTransfers, TransferStates};
+pub use transfer_rows::{Channel, OperationTransfers, TransferStates, Transfers};
 
 /// Name of the schema.
 pub const SCHEMA: &str = "scorep-nccl-summary-1";
@@ -149,65 +147,6 @@ pub struct SummaryOperations {
     pub enqueue_timed: u64,
     /// Sum of their times, microseconds.
     pub enqueue_time_us: f64,
-}
-
-/// Transfers of a pair of ranks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Transfers {
-    /// Communicator.
-    pub comm: String,
-    /// The sender.
-    pub rank: i32,
-    /// The receiver.
-    pub peer: i32,
-    /// Number of transfers.
-    pub transfers: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// Number of different sizes.
-    pub sizes: u64,
-    /// Number of channels used, each of which is a connection between the two ranks.
-    #[serde(default)]
-    pub channels: u64,
-    /// Time with at least one transfer under way, microseconds.
-    pub active_us: f64,
-    /// Bytes over `active_us`, MB/s.
-    pub sustained_rate_mb_s: Option<f64>,
-    /// Bytes over the time of one connection if each transfer took its size's median service time, MB/s.
-    pub typical_rate_mb_s: Option<f64>,
-    /// Standard error of `typical_rate_mb_s`, MB/s.
-    #[serde(default)]
-    pub typical_error_mb_s: Option<f64>,
-    /// Mean number of a connection's transfers under way when a transfer started, itself included.
-    pub mean_in_flight: Option<f64>,
-    /// Largest number of a connection's transfers under way when a transfer started, itself included.
-    pub max_in_flight: Option<u64>,
-    /// Fit of service times over sizes, if there is one. Pairs whose channels differ have none.
-    pub fit: Option<FittedLine>,
-    /// Comparison of its channels; `None` if they cannot be compared.
-    #[serde(default)]
-    pub channel_fits: Option<ChannelFits>,
-}
-
-/// Transfers of a pair of ranks over one channel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Channel {
-    /// Communicator.
-    pub comm: String,
-    /// The sender.
-    pub rank: i32,
-    /// The receiver.
-    pub peer: i32,
-    /// Channel id.
-    pub channel: u8,
-    /// Number of transfers.
-    pub transfers: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// Mean size.
-    pub mean_size_bytes: f64,
-    /// Mean duration, microseconds.
-    pub mean_time_us: f64,
 }
 
 /// Comparison of the clocks of different nodes.

@@ -1,7 +1,7 @@
 //! Whether the channels of a pair have one line, and the line of all of them together.
 //!
 //! Each channel is a connection with service times of its own. A channel's points are its sizes and their times, as in
-//! the pair's [fit](super::fit). The hypothesis is that all channels have the same latency and the same rate. Chow's
+//! the pair's fit. The hypothesis is that all channels have the same latency and the same rate. Chow's
 //! test (Econometrica 28, 591, 1960) compares the residuals of one line through all points with those of a line for
 //! each channel. With k channels, n points, and sums of squares of relative residuals R of one line and S of all lines:
 //!

@@ -31,9 +31,15 @@ pub(crate) struct OperationTransfersRow {
 /// Communicator, rank, kind, function, lower bound of the operations' bytes.
 pub(crate) type SizeKey = (String, i64, String, String, i64);
 
+/// Communicator, rank, other rank, direction.
+type PairKey = (String, i64, i64, &'static str);
+
+/// Bytes of a transfer and its time in each of its three states, nanoseconds.
+type TimedTransfer = (i64, [i64; 3]);
+
 /// Returns the rows of all processes, sorted by key.
 pub(crate) fn rows(recordings: &[&Recording]) -> Result<Vec<StateRow>, Box<dyn Error>> {
-    let mut groups: BTreeMap<(String, i64, i64, &'static str), Vec<(i64, [i64; 3])>> = BTreeMap::new();
+    let mut groups: BTreeMap<PairKey, Vec<TimedTransfer>> = BTreeMap::new();
     for recording in recordings {
         for step in recording.events.iter().filter(|event| event.kind == "ProxyStep") {
             let Some(op) = proxy_of(recording, step)? else { continue };
@@ -45,7 +51,7 @@ pub(crate) fn rows(recordings: &[&Recording]) -> Result<Vec<StateRow>, Box<dyn E
             groups.entry(key).or_default().push((bytes, times));
         }
     }
-    let row = |((comm, rank, peer, direction), steps): ((String, i64, i64, &'static str), Vec<(i64, [i64; 3])>)| {
+    let row = |((comm, rank, peer, direction), steps): (PairKey, Vec<TimedTransfer>)| {
         let [first, second, third] =
             [0, 1, 2].map(|state| Some(steps.iter().map(|(_, times)| times[state]).sum::<i64>() as f64 / 1000.0));
         let times_us = if direction == "send" { [first, second, third, None] } else { [third, None, first, second] };
@@ -64,7 +70,7 @@ fn proxy_of<'a>(recording: &'a Recording, step: &Event) -> Result<Option<&'a Eve
 }
 
 /// Returns the bytes of a step that has stopped and had all of its states, and the time from each state to the next.
-fn times(step: &Event, sends: bool) -> Result<Option<(i64, [i64; 3])>, Box<dyn Error>> {
+fn times(step: &Event, sends: bool) -> Result<Option<TimedTransfer>, Box<dyn Error>> {
     let last = |number: i64| step.states.iter().rfind(|line| line["state"] == number);
     // NCCL reports the wait for the receiver at each poll
     let first = |number: i64| step.states.iter().find(|line| line["state"] == number);
