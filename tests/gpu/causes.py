@@ -38,7 +38,8 @@ def train(fault, steps, directory):
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", init_method=f"file://{directory}/meeting", rank=rank, world_size=2)
     data, weights = (torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    gradients = torch.zeros(1 << 20, device="cuda")
+    # of different sizes, by which the report finds the steps
+    gradients = [torch.zeros(1 << (20 - part), device="cuda") for part in range(PARTS)]
     with open(f"{directory}/process.{rank}", "w") as file:
         file.write(str(os.getpid()))
     for _ in range(int(steps)):
@@ -49,10 +50,10 @@ def train(fault, steps, directory):
             values = data
             for _ in range(KERNELS * (2 if fault == "kernels" and hurt else 1)):
                 values = torch.mm(values, weights) * 0.01
-            gradients.fill_(1.0)
-            dist.all_reduce(gradients)
+            gradients[part].fill_(1.0)
+            dist.all_reduce(gradients[part])
             # as a program that looks at its loss
-            gradients[0].item()
+            gradients[part][0].item()
     dist.destroy_process_group()
 
 
