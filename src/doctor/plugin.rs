@@ -3,12 +3,10 @@
 use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use crate::installed::loader::{self, Loaded};
-use nccl_plugin::unasked::UNASKED_NAME;
+use nccl_plugin::unasked::{UNASKED_NAME, is_score_ps};
 use std::path::Path;
 
 const VARIABLE: &str = "NCCL_PROFILER_PLUGIN";
-/// Variables by which Score-P loads the library.
-const SCORE_PS: [&str; 2] = ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"];
 
 /// Returns the finding on NCCL's variable; `ours` is the result of [`ours`].
 pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<DoctorFinding> {
@@ -49,7 +47,7 @@ pub(crate) fn check(around: &Surroundings, ours: Option<&str>) -> Option<DoctorF
 
 /// Returns the finding on a library that NCCL loads without the variable.
 fn unasked(around: &Surroundings) -> DoctorFinding {
-    let is_idle = !around.settings().0.has_output() && !SCORE_PS.iter().any(|name| around.text(name).is_some());
+    let is_idle = !around.settings().0.has_output() && !is_score_ps(|name| around.text(name).map(Into::into));
     let so = if is_idle { "it records nothing, since no setting names an output" } else { "it records" };
     let what = format!("{VARIABLE} is not set: NCCL loads {UNASKED_NAME}, which is this library; {so}");
     let cure = if is_idle {

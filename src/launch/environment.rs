@@ -47,8 +47,7 @@ pub(crate) struct Environment {
 }
 
 /// Returns the variables to set; `lookup` returns the variables that are set already, and may name a settings file, whose
-/// settings count as set. `command` is the command to be
-/// started, empty where it is not known.
+/// settings count as set. `command` is the command to be started, empty where it is not known.
 ///
 /// # Errors
 /// When the library, or a name under which NCCL or Score-P loads it, is missing. When its directory has a `:` or `;` in
@@ -61,6 +60,7 @@ pub(crate) fn of(
     let library = library::installed(choice.library.as_deref()).map_err(|error| error.to_string())?;
     let file = SettingsFile::read(lookup, Some(&library));
     let given = GivenSettings { lookup, file: file.as_ref() };
+    let environment = lookup;
     // the file has settings alone; all other variables are the environment's
     let lookup = &|name: &str| given.value(name);
     let directory = library.parent().unwrap_or(Path::new("/"));
@@ -70,7 +70,8 @@ pub(crate) fn of(
     // the raw values: a value that is no valid text is kept, too
     let raw = |name: &str| lookup(name).filter(|value| !value.is_empty());
     let mut set = |name, value: OsString| {
-        if raw(name).as_ref() != Some(&value) {
+        // the file of another machine, where the job runs, may say otherwise
+        if environment(name).as_ref() != Some(&value) {
             made.variables.push((name, value));
         }
     };

@@ -1,5 +1,5 @@
 //! Logs that NCCL of each release from 2.23 on wrote on two GPUs (tests/gpu/logs.sh): one of an ordinary run, and others
-//! with forced choices.
+//! with forced choices: `logs/RELEASE.RUN.log.gz`, of two processes one behind the other.
 
 use crate::{choices_of, kinds};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const RELEASES: [&str; 10] =
     ["2.23.4", "2.24.3", "2.25.1", "2.26.5", "2.27.7", "2.28.9", "2.29.7", "2.30.7", "2.31.2", "2.32.3"];
 
 fn of(release: &str, run: &str) -> Value {
-    let file = format!("{}/tests/captures/nccl_logs/{release}.{run}.log.gz", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("{}/tests/nccl_log/logs/{release}.{run}.log.gz", env!("CARGO_MANIFEST_DIR"));
     choices_of(&[Path::new(&file)])
 }
 

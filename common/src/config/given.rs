@@ -62,6 +62,12 @@ pub(super) fn of_process() -> (Settings, Vec<String>) {
     (settings, complaints)
 }
 
+/// Returns a variable of the environment that is no setting of ours, such as one of OpenTelemetry; `None` in a program with
+/// more rights than its caller, who chose the environment.
+pub(crate) fn of_environment(name: &str) -> Option<String> {
+    if is_raised() { None } else { std::env::var(name).ok() }
+}
+
 /// Returns whether the program has rights that its caller, who chose the environment, has not: of set-uid and set-gid
 /// files, and of files with capabilities.
 fn is_raised() -> bool {

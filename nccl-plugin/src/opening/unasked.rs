@@ -8,14 +8,15 @@ use crate::opening::release::Caller;
 use common::clock::CLOCK;
 use common::config::{self, is_set};
 use common::{log, recorder, switch};
-use std::ffi::c_void;
+use std::ffi::{OsString, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of a profiler plugin that NCCL loads without being asked for one.
 pub const UNASKED_NAME: &str = "libnccl-profiler.so";
-/// Variables that ask for the library: NCCL's, and Score-P's for plugins.
-const ASKING: [&str; 3] = ["NCCL_PROFILER_PLUGIN", "SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"];
+/// Variables of Score-P that name plugins, and the library's names there.
+const SCORE_PS: [(&str, &[&str]); 2] =
+    [("SCOREP_METRIC_PLUGINS", &["nccl_plugin", "nccl_series_plugin"]), ("SCOREP_SUBSTRATE_PLUGINS", &["nccl"])];
 
 /// Returns whether nobody has asked for the library, and nobody reads what it would record: there is nothing to do at
 /// an init.
@@ -41,8 +42,19 @@ pub(crate) fn introduction(caller: Caller) -> Option<LogLine> {
 fn is_unasked() -> bool {
     static DECIDED: OnceLock<bool> = OnceLock::new();
     *DECIDED.get_or_init(|| {
-        let asks = |name: &str| std::env::var_os(name).is_some_and(|value| is_set(&value));
-        is_loaded_as(UNASKED_NAME) && !ASKING.into_iter().any(asks) && !config::settings().has_output()
+        let names_one = std::env::var_os("NCCL_PROFILER_PLUGIN").is_some_and(|value| is_set(&value));
+        let by_score_p = is_score_ps(|name| std::env::var_os(name));
+        is_loaded_as(UNASKED_NAME) && !names_one && !by_score_p && !config::settings().has_output()
+    })
+}
+
+/// Returns whether Score-P's variables name this library among its plugins.
+pub fn is_score_ps(lookup: impl Fn(&str) -> Option<OsString>) -> bool {
+    // any separator may be set
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    SCORE_PS.iter().any(|(variable, ours)| {
+        let list = lookup(variable).unwrap_or_default();
+        list.to_string_lossy().split(|letter| !is_of_name(letter)).any(|name| ours.contains(&name))
     })
 }
 

@@ -99,10 +99,10 @@ pub struct Straggler {
     pub when: CostsWhen,
     /// Why.
     pub why: Option<LateCause>,
-    /// Share of its extra time that passes before its calls come, 0 to 1: the host's. `None` where less than half of it is
-    /// known.
+    /// Share of its extra time that is known to pass after its calls have come, 0 to 1: the GPU's. `None` where less than
+    /// half of the time is known.
     #[serde(default)]
-    pub host_share: Option<f64>,
+    pub gpu_share: Option<f64>,
     /// In which conditions it differs from its peers, the largest effect first; empty if none was seen, `None` if its
     /// conditions or those of its peers are not known.
     #[serde(default)]

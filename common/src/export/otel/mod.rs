@@ -13,6 +13,7 @@ mod request;
 mod transport;
 mod words;
 
+use crate::config;
 use crate::export::{Exporter, Family, ProcessIdentity};
 use endpoint::{Endpoint, Protocol};
 use opentelemetry_sdk::Resource;
@@ -38,7 +39,7 @@ fn transport(endpoint: &Endpoint) -> Result<Box<dyn Transport>, String> {
 /// # Errors
 /// Why there is none, in words.
 pub(crate) fn exporter(identity: &ProcessIdentity) -> Result<Box<dyn Exporter>, String> {
-    let endpoint = Endpoint::told(|name| std::env::var(name).ok())?;
+    let endpoint = Endpoint::told(config::of_environment)?;
     let begun = SystemTime::now();
     Ok(Box::new(Otlp {
         transport: transport(&endpoint)?,

@@ -1,6 +1,7 @@
 //! The proxy in the environment, by the common rules: HTTP_PROXY for http://, HTTPS_PROXY for https://, ALL_PROXY if
 //! these are not set, and none for a host in NO_PROXY. (By itself, ureq uses the first of the three for any URL.)
 
+use crate::config;
 use ureq::http::Uri;
 use ureq::{Proxy, ProxyProtocol};
 
@@ -12,7 +13,7 @@ pub(super) fn on_the_way_to(url: &Uri) -> Result<Option<Proxy>, String> {
     let of_scheme =
         if url.scheme_str() == Some("https") { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
     let told = of_scheme.into_iter().chain(["ALL_PROXY", "all_proxy"]).find_map(|name| {
-        let value = std::env::var(name).ok().filter(|value| !value.trim().is_empty())?;
+        let value = config::of_environment(name).filter(|value| !value.trim().is_empty())?;
         Some((name, value))
     });
     // only a proxy from the environment knows NO_PROXY

@@ -10,6 +10,7 @@ mod resource;
 mod text;
 
 use crate::base::files;
+use crate::config;
 use crate::export::{Exporter, Family, ProcessIdentity, interval};
 use place::TextfilePlace;
 use std::path::Path;
@@ -20,7 +21,7 @@ use std::time::Duration;
 /// # Errors
 /// Why there is none, in words.
 pub(crate) fn exporter(directory: &Path, identity: &ProcessIdentity) -> Result<Box<dyn Exporter>, String> {
-    let interval = interval::told(|name| std::env::var(name).ok())?;
+    let interval = interval::told(config::of_environment)?;
     // the program may change its working directory later
     let directory = std::path::absolute(files::expand(directory))
         .map_err(|error| format!("NCCL_SCOREP_PROM_DIR is no directory's name ({error})"))?;

@@ -9,8 +9,12 @@ const GOOD_PART: f64 = 0.3;
 const EQUALLY: f64 = 0.3;
 /// Part of a pause that a cause explains at least.
 const OF_PAUSE: f64 = 0.5;
+/// Part by which the stops of a rank differ from its pauses at most, in all, if they are the same.
+const LIKE_PAUSES: f64 = 0.3;
 /// Length of the rows around a pause at most, in pauses: of longer ones, a pause is too small a part.
 const MOST_LENGTH: f64 = 200.0;
+/// Part of a rank's launching threads by which their number differs from the peers' at most, where their times are compared.
+const OF_THREADS: f64 = 0.1;
 /// How many times the peers' own range a value lies beyond their median at least.
 const OUTSIDE: f64 = 2.0;
 /// The range of peers that are alike, as a part of their median.
@@ -54,7 +58,13 @@ pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, st
         Some(LateCause::Gpu) => kind.is_of_gpu(),
         None => true,
     };
+    // means of threads: of other threads, they say nothing
+    let has_alike_threads =
+        beyond(own, peers, |it| it.threads).is_none_or(|more| more.abs() <= OF_THREADS * own.threads.unwrap_or(1.0));
     let candidate = |&Compared { kind, value, sign }: &Compared| {
+        if matches!(kind, CauseKind::Blocked | CauseKind::Processor) && !has_alike_threads {
+            return None;
+        }
         let own_value = value(own)?;
         let [usual, range] = usual(peers, value, sign)?;
         let is_outside = sign * (own_value - usual) > OUTSIDE * range.max(usual.abs() * ALIKE);
@@ -90,9 +100,9 @@ pub(super) fn causes(own: &Profile, peers: &[Profile], straggler: &Straggler, st
         is_behind(one).cmp(&is_behind(other)).then_with(of_both)
     });
     // where both have a part of the extra time, the GPU's part counts
-    let of_gpu = match (straggler.why, straggler.host_share) {
+    let of_gpu = match (straggler.why, straggler.gpu_share) {
         (Some(LateCause::Gpu), _) => extra_us,
-        (None, Some(host)) => extra_us * (1.0 - host),
+        (None, Some(share)) => extra_us * share,
         _ => 0.0,
     };
     add_work(&mut found, own, peers, of_gpu, extra_us);
@@ -143,12 +153,13 @@ fn add_work(found: &mut Vec<SeenCause>, own: &Profile, peers: &[Profile], of_gpu
     }
 }
 
-/// Returns whether a rank's pauses are its stops: it was stopped for a good part of the time of all its pauses, and in the
-/// seconds of this one for a good part of it. So a rank that is stopped again and again has a cause, although its other
-/// seconds are like those of the pause.
+/// Returns whether a rank's pauses are its stops: it was stopped for as long as all its pauses took, and in the seconds of
+/// this one for a good part of it. So a rank that is stopped again and again has a cause, although its other seconds are like
+/// those of the pause.
 pub(super) fn is_stop(then: &Profile, all: &Profile, excess_us: f64, pauses_us: f64) -> bool {
-    let stopped = |profile: &Profile, us| profile.stopped.is_some_and(|it| it * profile.length_us >= OF_PAUSE * us);
-    then.length_us <= MOST_LENGTH * excess_us && stopped(then, excess_us) && stopped(all, pauses_us)
+    let stopped = |profile: &Profile| profile.stopped.map_or(0.0, |it| it * profile.length_us);
+    let is_as_long = (stopped(all) / pauses_us - 1.0).abs() <= LIKE_PAUSES;
+    then.length_us <= MOST_LENGTH * excess_us && stopped(then) >= OF_PAUSE * excess_us && is_as_long
 }
 
 /// Returns the first condition in which the seconds of a pause differ from the rank's other seconds by as much as half of the

@@ -167,6 +167,7 @@ fn pauses_of_a_rank_that_is_stopped_again_and_again_are_its_stops() {
     assert_eq!(cause_of_pause(&then, &all, 50_000.0), None);
     assert!(is_stop(&then, &all, 50_000.0, 600_000.0));
     assert!(!is_stop(&then, &all, 50_000.0, 2_000_000.0), "most pauses are no stops");
+    assert!(!is_stop(&then, &all, 50_000.0, 100_000.0), "most stops make no pause");
     assert!(!is_stop(&seconds(&[20_000]), &all, 50_000.0, 600_000.0), "not in these seconds");
     assert!(!is_stop(&seconds(&[0]), &seconds(&[0; 4]), 50_000.0, 600_000.0));
 }
@@ -174,13 +175,13 @@ fn pauses_of_a_rank_that_is_stopped_again_and_again_are_its_stops() {
 #[test]
 fn a_rank_that_both_host_and_gpu_delay_has_the_gpus_part_as_work() {
     let peers: Vec<Profile> = (1..8).map(|number| profile(usual(number))).collect();
-    let kinds = |host_share| {
-        let straggler = Straggler { own_us: 8_000.0, excess_us: 2_000.0, host_share, ..Straggler::default() };
+    let kinds = |gpu_share| {
+        let straggler = Straggler { own_us: 8_000.0, excess_us: 2_000.0, gpu_share, ..Straggler::default() };
         let found = causes(&profile(usual(0)), &peers, &straggler, STEP_US);
         found.into_iter().map(|it| (it.kind, it.effect_us)).collect::<Vec<_>>()
     };
-    assert_eq!(kinds(Some(0.25)), [(CauseKind::GpuWork, 1_500.0)]);
-    assert_eq!(kinds(Some(0.75)), []);
+    assert_eq!(kinds(Some(0.75)), [(CauseKind::GpuWork, 1_500.0)]);
+    assert_eq!(kinds(Some(0.25)), []);
     assert_eq!(kinds(None), []);
 }
 

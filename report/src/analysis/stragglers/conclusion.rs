@@ -55,7 +55,7 @@ impl WhatIf<'_> {
                 Some(step) => CostsWhen::Since(u64::from(step)),
                 None => CostsWhen::Always,
             };
-            let host_share = self.host_share(division, &group.gpus, &out, pauses_alone);
+            let shares = self.shares(division, &group.gpus, &out, pauses_alone);
             stragglers.push(Straggler {
                 group: group.group,
                 name: name(job, division, group),
@@ -66,8 +66,8 @@ impl WhatIf<'_> {
                 z: group.z,
                 gain_us,
                 when,
-                why: Self::why(host_share),
-                host_share,
+                why: Self::why(shares),
+                gpu_share: shares.map(|[_, gpu]| gpu),
                 causes: None,
             });
         }

@@ -73,10 +73,10 @@ impl WhatIf<'_> {
         Some((self.reenacted(measured)? - self.scene.play(&own, &transfer)?) / 1e3)
     }
 
-    /// Returns the share that the hosts have of the time that ranks take longer than their peers; of ranks that pause, of
-    /// their pauses, and of stages, of the own time. The rest is the GPUs'. `None` where less than half of the time is
+    /// Returns the shares that the hosts and the GPUs are known to have of the time that ranks take longer than their peers;
+    /// of ranks that pause, of their pauses, and of stages, of the own time. `None` where less than half of the time is
     /// known. `out` are all ranks that stand out.
-    pub(super) fn host_share(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<f64> {
+    pub(super) fn shares(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<[f64; 2]> {
         let mut sums = [0.0; 3];
         for &gpu in gpus.iter().filter(|_| !pause) {
             let of_gpu = self.excess_of_host(division, gpu, out);
@@ -86,12 +86,13 @@ impl WhatIf<'_> {
             sums = self.own_of_host(gpus, pause);
         }
         let [host, known, all] = sums;
-        (known > 0.0 && known >= all / 2.0).then_some(host / known)
+        (known > 0.0 && known >= all / 2.0).then(|| [host / all, (known - host) / all])
     }
 
     /// Returns whether calls of ranks come late, or their GPUs: which of both has most of the time.
-    pub(super) fn why(host_share: Option<f64>) -> Option<LateCause> {
-        match host_share? {
+    pub(super) fn why(shares: Option<[f64; 2]>) -> Option<LateCause> {
+        let [host, gpu] = shares?;
+        match host / (host + gpu) {
             share if share > MOST => Some(LateCause::Host),
             share if share < 1.0 - MOST => Some(LateCause::Gpu),
             _ => None,

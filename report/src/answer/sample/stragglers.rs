@@ -29,7 +29,7 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         gain_us: Some(0.93 * EXCESS_US),
         when: CostsWhen::Always,
         why: Some(LateCause::Gpu),
-        host_share: Some(0.1),
+        gpu_share: Some(0.9),
         causes: None,
     };
     let gpus_in_row = groups.ranks.div_ceil(256);

@@ -50,7 +50,7 @@ fn found(place: usize, excess_us: f64, gain_us: Option<f64>) -> Straggler {
         gain_us,
         when: CostsWhen::Always,
         why: None,
-        host_share: None,
+        gpu_share: None,
         causes: None,
     }
 }
