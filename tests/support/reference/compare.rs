@@ -300,10 +300,11 @@ fn states(reference: &Reference) -> Vec<Row> {
             ("peer", json!(row.peer)),
             ("direction", json!(row.direction)),
         ];
-        let [gpu, peer, network, flush] = row.times_us;
+        let [queued, gpu, peer, network, flush] = row.times_us;
         let fields = vec![
             ("transfers", Exactly(json!(row.transfers))),
             ("bytes", Exactly(json!(row.bytes))),
+            ("queued_us", or_null(queued, Time)),
             ("gpu_us", or_null(gpu, Time)),
             ("peer_us", or_null(peer, Time)),
             ("network_us", or_null(network, Time)),
