@@ -35,7 +35,7 @@ pub struct Transfers {
     pub mean_in_flight: Option<f64>,
     /// Largest number of a connection's transfers under way when a transfer started, itself included.
     pub max_in_flight: Option<u64>,
-    /// Fit of service times over sizes, if there is one. Pairs whose channels differ have none.
+    /// Fit of service times over sizes, if there is one: of all channels together.
     pub fit: Option<FittedLine>,
     /// Comparison of its channels; `None` if they cannot be compared.
     #[serde(default)]
