@@ -22,6 +22,7 @@ use crate::sums::services::Services;
 use crate::sums::significance::{chance_of_f, largest_chance};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Fewest sizes that are compared, which are a channel's points: a line through two has no residual.
 const FEWEST_POINTS: u64 = 3;
@@ -190,16 +191,18 @@ pub fn largest_of_unlike<'a>(pairs: impl Iterator<Item = &'a ChannelFits>) -> Op
 fn at_common_sizes(channels: Vec<(u8, Points)>) -> Vec<(u8, Points)> {
     let mut having: FxHashMap<u64, usize> = FxHashMap::default();
     channels.iter().flat_map(|(_, points)| points).for_each(|(size, _)| *having.entry(*size).or_default() += 1);
-    let common = |points: &Points, least: usize| points.iter().filter(|(size, _)| having[size] >= least).count();
+    let has = |size: u64, least: usize| having.get(&size).is_some_and(|&number| number >= least);
     let choice = |least: usize| {
         let sizes = having.values().filter(|&&number| number >= least).count();
-        let compared = channels.iter().filter(|(_, points)| common(points, least) == sizes).count();
+        let has_all = |points: &Points| points.iter().filter(|(size, _)| has(*size, least)).count() == sizes;
+        let compared = channels.iter().filter(|(_, points)| has_all(points)).count();
         let has_enough = compared >= 2 && sizes as u64 >= FEWEST_POINTS;
         has_enough.then_some((compared, sizes, least))
     };
-    let Some((_, sizes, least)) = (2..=channels.len()).filter_map(choice).max() else { return Vec::new() };
+    let numbers: BTreeSet<usize> = having.values().copied().filter(|&number| number >= 2).collect();
+    let Some((_, sizes, least)) = numbers.into_iter().filter_map(choice).max() else { return Vec::new() };
     let all = channels.into_iter().map(|(channel, mut points)| {
-        points.retain(|(size, _)| having[size] >= least);
+        points.retain(|(size, _)| has(*size, least));
         (channel, points)
     });
     all.filter(|(_, points)| points.len() == sizes).collect()

@@ -29,7 +29,7 @@ pub(crate) fn largest_chance(chances: impl Iterator<Item = f64>, level: f64) -> 
     let mut sorted: Vec<f64> = chances.collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let count = sorted.len() as f64;
-    let mut shown = sorted.iter().enumerate().filter(|&(place, &chance)| chance <= level * (place + 1) as f64 / count);
+    let mut shown = sorted.iter().enumerate().filter(|&(place, &chance)| chance < level * (place + 1) as f64 / count);
     shown.next_back().map(|(_, &chance)| chance)
 }
 
@@ -74,7 +74,8 @@ mod tests {
         let jobs = (0..1000).filter(|_| largest_chance((0..1000).map(|_| random.f64()), 0.001).is_some());
         let shown = jobs.count();
         assert!(shown < 6, "{shown} of 1000 jobs");
-        // the least five of ten may be at most 0.01, 0.02, 0.03, 0.04 and 0.05 at a level of 0.1; the third is larger
+        // at a level of 0.1 the least five of ten would be below 0.01, 0.02, 0.03, 0.04 and 0.05: the third is not,
+        // and the fourth is
         let some = [0.9, 0.001, 0.5, 0.02, 0.034, 0.039, 0.06, 0.7, 0.8, 1.0];
         assert_eq!(largest_chance(some.into_iter(), 0.1), Some(0.039));
         assert_eq!(largest_chance([0.0011, 0.5].into_iter(), 0.001), None);
