@@ -100,7 +100,7 @@ fn by_hand() -> Value {
         "states": [
             // Step 10 alone has all of its states: from 1.1 us on, from 1.2, and from 2 to 4.
             {"comm": ab, "rank": 0, "peer": 1, "direction": "send", "transfers": 1, "bytes": 1000,
-             "gpu_us": 0.1, "peer_us": 0.8, "network_us": 2.0, "flush_us": null},
+             "queued_us": 0.0, "gpu_us": 0.1, "peer_us": 0.8, "network_us": 2.0, "flush_us": null},
         ],
         "operation_transfers": [
             // 2 + 3 + 3 + 5 us for the 64 bytes of handle 8; twice 1 us for 200 bytes.

@@ -16,20 +16,32 @@ use synthetic::states::{Pair, capture};
 /// The peers of rank 0, each with one long state.
 const PAIRS: [Pair; 6] = [
     // its own GPU is slow
-    Pair { peer: 1, sends: true, times: [90_000, 1_000, 9_000], polls: 0 },
+    Pair { peer: 1, sends: true, times: [90_000, 1_000, 9_000], polls: 0, ahead: 1 },
     // the receiver is slow, and NCCL polls
-    Pair { peer: 2, sends: true, times: [1_000, 90_000, 9_000], polls: 7 },
+    Pair { peer: 2, sends: true, times: [1_000, 90_000, 9_000], polls: 7, ahead: 1 },
     // the network is slow
-    Pair { peer: 3, sends: true, times: [1_000, 2_000, 97_000], polls: 1 },
+    Pair { peer: 3, sends: true, times: [1_000, 2_000, 97_000], polls: 1, ahead: 1 },
     // the sender is slow: the data come late
-    Pair { peer: 4, sends: false, times: [95_000, 1_000, 4_000], polls: 0 },
+    Pair { peer: 4, sends: false, times: [95_000, 1_000, 4_000], polls: 0, ahead: 1 },
     // its own GPU is slow to empty the buffer
-    Pair { peer: 5, sends: false, times: [5_000, 1_000, 94_000], polls: 0 },
-    Pair { peer: 6, sends: false, times: [5_000, 90_000, 5_000], polls: 0 },
+    Pair { peer: 5, sends: false, times: [5_000, 1_000, 94_000], polls: 0, ahead: 1 },
+    Pair { peer: 6, sends: false, times: [5_000, 90_000, 5_000], polls: 0, ahead: 1 },
+];
+
+/// Peers of rank 0 with eight transfers posted at a time, as NCCL posts them.
+const AHEAD: [Pair; 2] = [
+    // the receiver takes one transfer each 10 us, and the GPU fills a buffer in 0.1 us
+    Pair { peer: 1, sends: true, times: [100, 10_000, 500], polls: 3, ahead: 8 },
+    // the data of one transfer come each 10 us
+    Pair { peer: 2, sends: false, times: [10_000, 100, 400], polls: 0, ahead: 8 },
 ];
 
 fn replay(directory: &Path) -> Command {
-    synthetic::write(directory, std::iter::once(capture(&PAIRS)));
+    replay_of(&PAIRS, directory)
+}
+
+fn replay_of(pairs: &[Pair], directory: &Path) -> Command {
+    synthetic::write(directory, std::iter::once(capture(pairs)));
     let mut command = tool::tool();
     command.arg("replay").arg(directory);
     command
@@ -51,6 +63,7 @@ fn each_cause_of_waiting_is_in_its_own_state() {
             };
             let times = ["gpu_us", "peer_us", "network_us", "flush_us"].map(|field| row[field].as_f64());
             assert_eq!(times, [gpu, peer, network, flush], "{row}");
+            assert_eq!(row["queued_us"].as_f64(), Some(0.0), "{row}");
             assert_eq!(
                 (&row["rank"], &row["peer"], &row["direction"]),
                 (&0.into(), &pair.peer.into(), &direction.into())
@@ -69,6 +82,33 @@ fn each_cause_of_waiting_is_in_its_own_state() {
         assert_eq!((&row["transfers"], &row["bytes"]), (&transfers.into(), &(transfers * Pair::BYTES).into()));
         assert_eq!(row["time_us"].as_f64(), Some(on_network as f64 / 1e3));
     }
+}
+
+#[test]
+fn transfers_that_are_posted_ahead_wait_behind_others_and_not_for_the_gpu() {
+    let directory = tempfile::tempdir().unwrap();
+    for windows in ["64", "1000000"] {
+        let mut command = replay_of(&AHEAD, directory.path());
+        let summary = tool::summary(command.args(["--format", "json"]).env("NCCL_SCOREP_WINDOW_EVENTS", windows));
+        let [send, receive] = &summary["states"].as_array().unwrap()[..] else { unreachable!("{summary}") };
+        let times = |row: &Value| {
+            assert_eq!(row["transfers"], Pair::TRANSFERS, "{row}");
+            ["queued_us", "gpu_us", "peer_us", "network_us", "flush_us"].map(|field| row[field].as_f64())
+        };
+        // The first transfer alone waits for the GPU. The 1st to the 7th behind it are posted at once, and wait in the
+        // queue until 0.1 + 10 n us; each later one is posted 0.5 us after the 8th before it was sent.
+        let queued = 7.0 * 0.1 + 28.0 * 10.0 + 32.0 * 69.5;
+        assert_eq!(times(send), [Some(queued), Some(0.1), Some(400.0), Some(20.0), None], "{send}");
+        let queued = 28.0 * 10.0 + 32.0 * 69.5;
+        assert_eq!(times(receive), [Some(queued), Some(16.0), None, Some(400.0), Some(4.0)], "{receive}");
+    }
+    let output = tool::tool().arg("report").arg(directory.path()).args(["--part", "states"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = "of the sender's time beyond the queue 0 % waits for its GPU, 95 % for the receiver, 4.8 % for the";
+    assert!(text.contains(sentence), "{text}");
+    let sentence =
+        "of the receiver's time beyond the queue 95 % waits for the network and the sender, 1.0 % for the flush";
+    assert!(text.contains(sentence), "{text}");
 }
 
 #[test]
@@ -110,11 +150,13 @@ fn the_report_of_recordings_and_of_summaries_says_where_a_pair_waits() {
         let row = rows.iter().find(|row| row["rank"] == from && row["peer"] == to).unwrap();
         let [known, unknown] = if pair.sends { ["send_us", "receive_us"] } else { ["receive_us", "send_us"] };
         let times: Vec<f64> = serde_json::from_value(row[known].clone()).unwrap();
-        assert_eq!(times, pair.times.map(|time| (time * Pair::TRANSFERS) as f64 / 1e3), "{row}");
+        let [first, second, third] = pair.times.map(|time| (time * Pair::TRANSFERS) as f64 / 1e3);
+        assert_eq!(times, [0.0, first, second, third], "{row}");
         assert!(row[unknown].is_null(), "{row}");
     }
     let output = tool::tool().arg("report").arg(&recordings).args(["--part", "states", "transfers"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = "of the sender's time 90 % waits for its GPU, 1.0 % for the receiver, 9.0 % for the network.";
+    let sentence =
+        "of the sender's time beyond the queue 90 % waits for its GPU, 1.0 % for the receiver, 9.0 % for the network.";
     assert!(text.contains(sentence), "{text}");
 }

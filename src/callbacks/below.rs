@@ -269,7 +269,8 @@ fn below(wanted: &WantedCall, mut children: Vec<Child>, mut left_out: u64) -> Ca
 fn proxy(wanted: &WantedCall, (channel, peer, is_send): (u8, i32, bool), mut child: Child) -> ProxyOperation {
     let end = child.stop.unwrap_or(wanted.stop);
     child.steps.values_mut().for_each(|step| step.leave(end));
-    let mut sums_us = [0.0; 4];
+    OpenProxyStep::queue(&mut child.steps, is_send);
+    let mut sums_us = [0.0; 5];
     for of_step in child.steps.values().map(OpenProxyStep::sums) {
         sums_us.iter_mut().zip(of_step).for_each(|(sum, ns)| *sum += ns as f64 / 1e3);
     }

@@ -1,6 +1,7 @@
 //! The states of proxy steps, as lines of a recording enter them.
 
 use report::answer::{StepPhase, StepState};
+use std::collections::BTreeMap;
 
 /// States of a proxy step by their numbers in `ncclProfilerEventState_t`.
 const STATES: [(u32, StepState); 6] = [
@@ -47,9 +48,34 @@ impl OpenProxyStep {
         }
     }
 
+    /// Queues each of a proxy operation's steps from its post until the step before has left the head: a send to the
+    /// network, a receive when its data had come. If it is not known when that was, the first state is unknown, too.
+    pub(super) fn queue(steps: &mut BTreeMap<i32, Self>, is_send: bool) {
+        let (first, next) =
+            if is_send { (StepState::Gpu, StepState::Network) } else { (StepState::Network, StepState::Flush) };
+        let mut before: Option<(i32, Option<u64>)> = None;
+        for (&number, step) in steps {
+            let left = step.phases.iter().find(|(state, _)| *state == next).map(|(_, [from, _])| *from);
+            let ahead = before.replace((number, left)).filter(|(other, _)| number.checked_sub(1) == Some(*other));
+            let Some(&(state, [posted, until])) = step.phases.first() else { continue };
+            if number == 0 || state != first {
+                continue;
+            }
+            let head = match ahead {
+                // both are still in the queue
+                Some((_, None)) if step.phases.len() == 1 => Some(until),
+                Some((_, left)) => left.filter(|head| *head <= until),
+                None => None,
+            };
+            let parts = head.map(|head| head.max(posted));
+            let parts = parts.map(|head| [(StepState::Queued, [posted, head]), (state, [head, until])]);
+            step.phases.splice(..1, parts.into_iter().flatten().filter(|(_, [from, until])| from < until));
+        }
+    }
+
     /// Returns how long the step was in each state, nanoseconds.
-    pub(super) fn sums(&self) -> [u64; 4] {
-        let mut sums = [0_u64; 4];
+    pub(super) fn sums(&self) -> [u64; 5] {
+        let mut sums = [0_u64; 5];
         for (sum, state) in sums.iter_mut().zip(StepState::ALL) {
             let of_state = self.phases.iter().filter(|(it, _)| *it == state);
             *sum = of_state.map(|(_, [from, until])| until - from).sum();
@@ -82,9 +108,41 @@ mod tests {
             step.enter(state, argument, time);
         }
         step.leave(40);
-        assert_eq!((step.sums(), step.bytes), ([5, 5, 20, 0], 4096));
+        assert_eq!((step.sums(), step.bytes), ([0, 5, 5, 20, 0], 4096));
         let phases: Vec<_> = step.phases(|time| time as f64).collect();
         assert_eq!((phases.len(), phases[1].step), (3, 3));
         assert_eq!((phases[1].state, phases[1].from_us, phases[1].until_us), (StepState::Peer, 15.0, 20.0));
+    }
+    #[test]
+    fn a_step_is_queued_until_the_one_before_has_left_the_head() {
+        let sent = |number: u32, peer: u64, network: u64| {
+            let mut step = OpenProxyStep::new(number);
+            [(8, 10), (20, peer), (9, network)].into_iter().for_each(|(state, time)| step.enter(state, None, time));
+            step.leave(network + 5);
+            (number as i32, step)
+        };
+        let mut steps = BTreeMap::from([sent(0, 12, 20), sent(1, 21, 30), sent(3, 41, 50)]);
+        OpenProxyStep::queue(&mut steps, true);
+        let sums: Vec<_> = steps.values().map(OpenProxyStep::sums).collect();
+        assert_eq!(sums, [[0, 2, 8, 5, 0], [10, 1, 9, 5, 0], [0, 0, 9, 5, 0]]);
+        let received = |number: u32, came: u64| {
+            let mut step = OpenProxyStep::new(number);
+            [(10, 10), (11, came), (12, came)].into_iter().for_each(|(state, time)| step.enter(state, None, time));
+            step.leave(came + 5);
+            (number as i32, step)
+        };
+        let mut steps = BTreeMap::from([received(0, 20), received(1, 32)]);
+        OpenProxyStep::queue(&mut steps, false);
+        let sums: Vec<_> = steps.values().map(OpenProxyStep::sums).collect();
+        assert_eq!(sums, [[0, 5, 0, 10, 0], [10, 5, 0, 12, 0]]);
+        let mut awaited = [0, 1].map(OpenProxyStep::new);
+        for step in &mut awaited {
+            step.enter(10, None, 10);
+            step.leave(30);
+        }
+        let mut steps: BTreeMap<_, _> = (0..).zip(awaited).collect();
+        OpenProxyStep::queue(&mut steps, false);
+        let sums: Vec<_> = steps.values().map(OpenProxyStep::sums).collect();
+        assert_eq!(sums, [[0, 0, 0, 20, 0], [20, 0, 0, 0, 0]], "neither has its data");
     }
 }

@@ -81,7 +81,7 @@ pub(crate) fn expected(summary: &Value) -> Rows {
         let labels = ["comm", source, dest, "direction"].map(|field| text(&row, field));
         let count = row["transfers"].as_f64().unwrap();
         add(&mut rows, "nccl_profiler_state_transfers", &labels, None, count);
-        for state in ["gpu", "peer", "network", "flush"] {
+        for state in ["queued", "gpu", "peer", "network", "flush"] {
             let Some(time) = row[format!("{state}_us")].as_f64() else { continue };
             let labels = [&labels[..], &[state.to_owned()]].concat();
             add(&mut rows, "nccl_profiler_state_time", &labels, None, time.floor());

@@ -14,4 +14,5 @@ pub(crate) mod reader;
 pub mod round;
 pub(crate) mod standing;
 pub(crate) mod standstill;
+pub(crate) mod step_queue;
 pub(crate) mod table;

@@ -4,9 +4,10 @@
 //! first handle, and a step that its proxy operation has outlived never stops at all. Such steps are lost: nobody waits
 //! for them.
 
+use crate::collect::step_queue::StepQueue;
 use crate::collect::table::HandleTable;
 use crate::record::payload::{Connection, OfProxyOp};
-use crate::record::slot::SlotContent;
+use crate::record::slot::{SlotContent, StepStates, StepTimes};
 use rustc_hash::FxHashSet;
 
 /// Capacity that is kept when few entries are needed.
@@ -54,6 +55,7 @@ struct Followed {
     proxy: Proxy,
     /// Number and handle of each step under way.
     open: Vec<(u64, u64)>,
+    queue: StepQueue,
 }
 
 /// All proxy operations of a communicator, by handle.
@@ -81,7 +83,7 @@ impl Proxies {
             return None;
         }
         let proxy = Proxy::new(event.parent, OfProxyOp::unpack(event.payload()).connection, counted);
-        self.known.insert(handle, Followed { proxy, open: Vec::new() });
+        self.known.insert(handle, Followed { proxy, open: Vec::new(), queue: StepQueue::default() });
         Some(proxy)
     }
 
@@ -125,6 +127,13 @@ impl Proxies {
         self.awaits_step(handle)
     }
 
+    /// Takes in the states of a step that has ended. Returns the times of the steps that are known by it
+    /// ([`StepQueue::end`]).
+    #[inline]
+    pub(crate) fn queue(&mut self, proxy: u64, number: u64, states: StepStates) -> [Option<StepTimes>; 2] {
+        self.known.get_mut(proxy).map_or([None, None], |followed| followed.queue.end(number, states))
+    }
+
     /// Returns whether the step's stop is still waited for; removes it from the lost steps if not.
     pub(crate) fn awaits_step(&mut self, handle: u64) -> bool {
         self.lost.is_empty() || !self.lost.remove(&handle)
@@ -135,7 +144,7 @@ impl Proxies {
     pub(crate) fn end_round(&mut self, horizon: u64) -> Vec<(u64, usize)> {
         let Self { known, ended, over, lost } = self;
         let forget = |handle| {
-            let Followed { proxy, open } = known.remove(handle)?;
+            let Followed { proxy, open, .. } = known.remove(handle)?;
             lost.extend(open.iter().map(|&(_, step)| step));
             Some((proxy.operation, open.len()))
         };

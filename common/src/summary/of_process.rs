@@ -40,8 +40,6 @@ impl Summary {
             let rate = Rate::of(pair, regression, figures.nanoseconds_per_tick);
             let channels = totals.channel_services.of((rank, peer));
             let channel_fits = ChannelFits::of(channels, regression, figures.nanoseconds_per_tick);
-            // one line through channels that differ is no channel's
-            let has_line = channel_fits.as_ref().is_none_or(|found| found.alike);
             Transfers {
                 comm: hexadecimal(rank.comm),
                 rank: rank.rank,
@@ -56,7 +54,7 @@ impl Summary {
                 typical_error_mb_s: rate.typical_error_mb_s,
                 mean_in_flight: rate.in_flight.map(|(mean, _)| mean),
                 max_in_flight: rate.in_flight.map(|(_, max)| max),
-                fit: rate.fit.filter(|_| has_line),
+                fit: rate.fit,
                 channel_fits,
             }
         });

@@ -35,7 +35,7 @@ pub struct Transfers {
     pub mean_in_flight: Option<f64>,
     /// Largest number of a connection's transfers under way when a transfer started, itself included.
     pub max_in_flight: Option<u64>,
-    /// Fit of service times over sizes, if there is one. Pairs whose channels differ have none.
+    /// Fit of service times over sizes, if there is one: of all channels together.
     pub fit: Option<FittedLine>,
     /// Comparison of its channels; `None` if they cannot be compared.
     #[serde(default)]
@@ -63,8 +63,8 @@ pub struct Channel {
     pub mean_time_us: f64,
 }
 
-/// Transfers between two ranks as one of them sees them, by state. A transfer is a step of a proxy operation; one whose
-/// states NCCL did not all report is not among them.
+/// Transfers between two ranks as one of them sees them, by state. A transfer is a step of a proxy operation; one is
+/// not among them if NCCL did not report all states of it and of the one before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TransferStates {
     /// Communicator.
@@ -79,13 +79,16 @@ pub struct TransferStates {
     pub transfers: u64,
     /// Bytes.
     pub bytes: u64,
+    /// Sum of the times in the queue, microseconds: posted, behind a transfer that is not sent yet, or whose data have
+    /// not come.
+    pub queued_us: f64,
     /// Sum of the waits for this rank's GPU, microseconds: until it has filled the buffer of a send, or emptied that of
     /// a receive.
     pub gpu_us: f64,
     /// Sum of the waits of sends until the receiver had a buffer, microseconds. `None` for receives.
     pub peer_us: Option<f64>,
-    /// Sum of the times on the network, microseconds: of a send until it was confirmed; of a receive from its post until
-    /// its data had come, which includes the wait for the sender.
+    /// Sum of the times on the network, microseconds: of a send until it was confirmed; of a receive from the head
+    /// of the queue until its data had come, which includes the wait for the sender.
     pub network_us: f64,
     /// Sum of the flushes of received data into the GPU's memory, microseconds. `None` for sends.
     pub flush_us: Option<f64>,

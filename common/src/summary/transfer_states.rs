@@ -14,6 +14,7 @@ pub(super) fn states(totals: &Totals) -> Vec<TransferStates> {
             direction: direction.name().into(),
             transfers: sum.steps,
             bytes: sum.bytes,
+            queued_us: microseconds(StepState::Queued).unwrap_or_default(),
             gpu_us: microseconds(StepState::Gpu).unwrap_or_default(),
             peer_us: microseconds(StepState::Peer),
             network_us: microseconds(StepState::Network).unwrap_or_default(),

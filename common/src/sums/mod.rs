@@ -10,4 +10,5 @@ pub mod rate;
 pub(crate) mod round_sums;
 pub mod run_sums;
 pub mod services;
+pub(crate) mod significance;
 pub(crate) mod window_sums;

@@ -41,9 +41,12 @@ impl TransferSums {
         }
         let pair = self.states.entry(key).or_default();
         let (count, times, added) = match is_send {
-            true => (&mut pair.sent, &mut pair.send_us, [row.gpu_us, row.peer_us.unwrap_or_default(), row.network_us]),
+            true => {
+                let added = [row.queued_us, row.gpu_us, row.peer_us.unwrap_or_default(), row.network_us];
+                (&mut pair.sent, &mut pair.send_us, added)
+            }
             false => {
-                let added = [row.network_us, row.flush_us.unwrap_or_default(), row.gpu_us];
+                let added = [row.queued_us, row.network_us, row.flush_us.unwrap_or_default(), row.gpu_us];
                 (&mut pair.received, &mut pair.receive_us, added)
             }
         };
@@ -107,6 +110,7 @@ mod tests {
             direction,
             transfers: 3,
             bytes: 8,
+            queued_us: 7.0,
             gpu_us,
             peer_us,
             network_us: 3.0,
@@ -123,8 +127,8 @@ mod tests {
         let found = own.finish(&Job::default());
         let [pair] = &found.known().unwrap().states[..] else { unreachable!() };
         assert_eq!((pair.comm.as_str(), pair.rank, pair.peer), ("00000000000000ab", 3, 7));
-        assert_eq!((pair.sent, pair.send_us), (3, Some([1.0, 2.0, 3.0])));
-        assert_eq!((pair.received, pair.receive_us, pair.whole_us()), (3, Some([3.0, 4.0, 5.0]), 18.0));
+        assert_eq!((pair.sent, pair.send_us), (3, Some([7.0, 1.0, 2.0, 3.0])));
+        assert_eq!((pair.received, pair.receive_us, pair.whole_us()), (3, Some([7.0, 3.0, 4.0, 5.0]), 18.0));
         assert_eq!(sums.states.len(), 1, "that of the other communicator stays");
     }
 

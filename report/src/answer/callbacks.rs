@@ -80,7 +80,7 @@ pub struct ProxyOperation {
     /// Number of its steps.
     pub steps: u64,
     /// Sums over all of its steps, microseconds, in the order of [`StepState::ALL`].
-    pub sums_us: [f64; 4],
+    pub sums_us: [f64; 5],
     /// The states of its first steps.
     pub states: Vec<StepPhase>,
 }

@@ -46,10 +46,11 @@ pub struct RankPair {
     /// Standard error of `typical`, GB/s; `None` where it is not known.
     #[serde(default)]
     pub typical_error: Option<f64>,
-    /// Whether its channels have one line of time over size; `None` where they were not compared.
+    /// Whether its channels have one line of time over size, as all pairs' comparisons together show; `None` where they
+    /// were not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channels_alike: Option<bool>,
-    /// Fitted rate of one connection, GB/s; `None` also where its channels differ.
+    /// Fitted rate of one connection, GB/s.
     pub fitted: Option<f64>,
     /// Fitted latency, microseconds.
     pub latency_us: Option<f64>,

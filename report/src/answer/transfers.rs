@@ -14,7 +14,8 @@ pub struct NetworkTransfers {
     pub left_out: u64,
 }
 
-/// The transfers from one rank to another, as both see them. Of a rank that is not in the inputs, its side is not known.
+/// The transfers from one rank to another, as both see them. Of a rank that is not in the inputs, its side is not
+/// known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairStates {
     /// Communicator, 16 hexadecimal digits.
@@ -29,18 +30,21 @@ pub struct PairStates {
     pub to: Option<usize>,
     /// Transfers that the sender saw.
     pub sent: u64,
-    /// The sender's waits for its GPU, for the receiver's buffer, and times on the network.
-    pub send_us: Option<[f64; 3]>,
+    /// The sender's times in the queue behind earlier transfers, waits for its GPU, for the receiver's buffer, and
+    /// times on the network.
+    pub send_us: Option<[f64; 4]>,
     /// Transfers that the receiver saw.
     pub received: u64,
-    /// The receiver's times on the network, which hold its waits for the sender, its flushes, and waits for its GPU.
-    pub receive_us: Option<[f64; 3]>,
+    /// The receiver's times in the queue behind earlier transfers, on the network, which hold its waits for the sender,
+    /// its flushes, and waits for its GPU.
+    pub receive_us: Option<[f64; 4]>,
 }
 
 impl PairStates {
-    /// Returns the sum of the times of both sides.
+    /// Returns the sum of the times of both sides beyond the queue. In the queue a time counts once for each transfer
+    /// that is there.
     pub fn whole_us(&self) -> f64 {
-        self.send_us.iter().chain(&self.receive_us).flatten().sum()
+        self.send_us.iter().chain(&self.receive_us).flat_map(|[_, times @ ..]| times).sum()
     }
 }
 

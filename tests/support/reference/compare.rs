@@ -171,10 +171,12 @@ fn channel_fits(compared: Option<&ChannelsCompared>) -> Expected {
             ("chance", Time(compared.chance)),
             ("mean_rate_mb_s", or_null(is_alike.then_some(compared.mean_rate_mb_s), Fitted)),
         ];
+        fields.extend(
+            [("compared", compared.channels), ("left_out", compared.left_out), ("sizes", compared.sizes)]
+                .map(|(field, number)| (field, Exactly(json!(number)))),
+        );
         if is_alike {
-            let (latency, rate) = compared.together;
-            let latency = or_null((latency >= 0.0).then_some(latency / 1e3), Fitted);
-            fields.push(("merged", Object(vec![("latency_us", latency), ("rate_mb_s", Fitted(rate))])));
+            fields.push(("merged", fit(compared.together)));
         }
         Object(fields)
     })
@@ -300,10 +302,11 @@ fn states(reference: &Reference) -> Vec<Row> {
             ("peer", json!(row.peer)),
             ("direction", json!(row.direction)),
         ];
-        let [gpu, peer, network, flush] = row.times_us;
+        let [queued, gpu, peer, network, flush] = row.times_us;
         let fields = vec![
             ("transfers", Exactly(json!(row.transfers))),
             ("bytes", Exactly(json!(row.bytes))),
+            ("queued_us", or_null(queued, Time)),
             ("gpu_us", or_null(gpu, Time)),
             ("peer_us", or_null(peer, Time)),
             ("network_us", or_null(network, Time)),

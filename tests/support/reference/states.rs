@@ -15,8 +15,9 @@ pub(crate) struct StateRow {
     pub(crate) direction: &'static str,
     pub(crate) transfers: usize,
     pub(crate) bytes: i64,
-    /// Waits for the GPU, waits for the receiver, times on the network, flushes; a direction lacks one of them.
-    pub(crate) times_us: [Option<f64>; 4],
+    /// Times in the queue, waits for the GPU, waits for the receiver, times on the network, flushes; a direction lacks
+    /// one of them.
+    pub(crate) times_us: [Option<f64>; 5],
 }
 
 /// The transfers that a rank's operations of one function and range of sizes have sent.
@@ -34,43 +35,64 @@ pub(crate) type SizeKey = (String, i64, String, String, i64);
 /// Communicator, rank, other rank, direction.
 type PairKey = (String, i64, i64, &'static str);
 
-/// Bytes of a transfer and its time in each of its three states, nanoseconds.
-type TimedTransfer = (i64, [i64; 3]);
+/// Bytes of a transfer and its time in the queue and in each of its three states, nanoseconds.
+type TimedTransfer = (i64, [i64; 4]);
+
+/// Bytes of a step, the times at which it entered its three states, and its stop.
+type EnteredStates = (i64, [i64; 4]);
 
 /// Returns the rows of all processes, sorted by key.
 pub(crate) fn rows(recordings: &[&Recording]) -> Result<Vec<StateRow>, Box<dyn Error>> {
     let mut groups: BTreeMap<PairKey, Vec<TimedTransfer>> = BTreeMap::new();
     for recording in recordings {
-        for step in recording.events.iter().filter(|event| event.kind == "ProxyStep") {
-            let Some(op) = proxy_of(recording, step)? else { continue };
+        for op in recording.events.iter().filter(|event| event.kind == "ProxyOp") {
+            if int(&op.start, "pid")? != recording.pid {
+                continue;
+            }
             let sends = int(&op.start, "send")? != 0;
-            let Some((bytes, times)) = times(step, sends)? else { continue };
+            let timed = in_queue(recording, op, sends)?;
+            if timed.is_empty() {
+                continue;
+            }
             let context = recording.context(op)?;
             let direction = if sends { "send" } else { "receive" };
             let key = (context.comm.clone(), context.rank, int(&op.start, "peer")?, direction);
-            groups.entry(key).or_default().push((bytes, times));
+            groups.entry(key).or_default().extend(timed);
         }
     }
     let row = |((comm, rank, peer, direction), steps): (PairKey, Vec<TimedTransfer>)| {
-        let [first, second, third] =
-            [0, 1, 2].map(|state| Some(steps.iter().map(|(_, times)| times[state]).sum::<i64>() as f64 / 1000.0));
-        let times_us = if direction == "send" { [first, second, third, None] } else { [third, None, first, second] };
+        let [queued, first, second, third] =
+            [0, 1, 2, 3].map(|state| Some(steps.iter().map(|(_, times)| times[state]).sum::<i64>() as f64 / 1000.0));
+        let times_us = match direction {
+            "send" => [queued, first, second, third, None],
+            _ => [queued, third, None, first, second],
+        };
         let bytes = steps.iter().map(|(bytes, _)| bytes).sum();
         StateRow { comm, rank, peer, direction, transfers: steps.len(), bytes, times_us }
     };
     Ok(groups.into_iter().map(row).collect())
 }
 
-/// Returns the proxy operation of a step, if it is of this process.
-fn proxy_of<'a>(recording: &'a Recording, step: &Event) -> Result<Option<&'a Event>, Box<dyn Error>> {
-    let Some(op) = step.parent.map(|parent| &recording.events[parent]).filter(|op| op.kind == "ProxyOp") else {
-        return Ok(None);
-    };
-    Ok((int(&op.start, "pid")? == recording.pid).then_some(op))
+/// Returns the steps of a proxy operation of which all states and those of the step before are known. A step is queued
+/// from its post until the step before went to the network, or had its data.
+fn in_queue(recording: &Recording, op: &Event, sends: bool) -> Result<Vec<TimedTransfer>, Box<dyn Error>> {
+    let mut by_number = BTreeMap::new();
+    for step in recording.children(op, "ProxyStep") {
+        if let Some(entered) = entered(step, sends)? {
+            by_number.insert(int(&step.start, "step")?, entered);
+        }
+    }
+    let before =
+        |number: i64| by_number.get(&(number - 1)).map(|(_, [_, two, three, _])| if sends { *three } else { *two });
+    let timed = by_number.iter().filter_map(|(&number, &(bytes, [one, two, three, stop]))| {
+        let head = if number == 0 { one } else { before(number)?.max(one) };
+        (head <= two).then_some((bytes, [head - one, two - head, three - two, stop - three]))
+    });
+    Ok(timed.collect())
 }
 
-/// Returns the bytes of a step that has stopped and had all of its states, and the time from each state to the next.
-fn times(step: &Event, sends: bool) -> Result<Option<TimedTransfer>, Box<dyn Error>> {
+/// Returns a step that has stopped and had all of its states in their order.
+fn entered(step: &Event, sends: bool) -> Result<Option<EnteredStates>, Box<dyn Error>> {
     let last = |number: i64| step.states.iter().rfind(|line| line["state"] == number);
     // NCCL reports the wait for the receiver at each poll
     let first = |number: i64| step.states.iter().find(|line| line["state"] == number);
@@ -79,8 +101,9 @@ fn times(step: &Event, sends: bool) -> Result<Option<TimedTransfer>, Box<dyn Err
     let ([Some(one), Some(two), Some(three)], Some(sized), Some(stop)) = (states, with_size, step.stop) else {
         return Ok(None);
     };
-    let [one, two, three] = [int(one, "t")?, int(two, "t")?, int(three, "t")?];
-    Ok(Some((int(sized, "arg")?, [two - one, three - two, stop - three])))
+    let times = [int(one, "t")?, int(two, "t")?, int(three, "t")?, stop];
+    let bytes = int(sized, "arg")?;
+    Ok(times.is_sorted().then_some((bytes, times)))
 }
 
 /// Returns the transfers of the operations of all processes, by key.

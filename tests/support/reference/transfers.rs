@@ -80,7 +80,6 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: R
     let services = services(transfers);
     let points = points(&services, regression);
     let compared = compared(transfers, regression);
-    let is_alike = compared.as_ref().is_none_or(|it| it.chance >= 0.001);
     TransferRow {
         comm,
         rank,
@@ -94,7 +93,7 @@ fn row(comm: String, rank: i64, peer: i64, transfers: &[Transfer], regression: R
         typical_rate_mb_s: typical(&services),
         mean_in_flight: services.iter().map(|service| service.in_flight).sum::<usize>() as f64 / services.len() as f64,
         max_in_flight: services.iter().map(|service| service.in_flight).max().unwrap_or(0),
-        fit: fit(&points).filter(|_| is_alike),
+        fit: fit(&points),
         compared,
     }
 }

@@ -86,9 +86,12 @@ impl Assembly {
     fn transferred(&mut self, proxy: Proxy, event: &SlotContent, ended: Option<u64>) {
         let Some(stop) = ended else { return };
         let (peer, channel) = (proxy.peer(), proxy.channel());
-        if let Some(step) = event.step_times(proxy.sends(), stop) {
+        if let Some(states) = event.step_states(proxy.sends(), stop) {
             let direction = if proxy.sends() { Direction::Send } else { Direction::Receive };
-            self.states.add(peer, direction, &step, self.nanoseconds_per_tick);
+            let OfStep { number } = OfStep::unpack(event.payload());
+            for step in self.proxies.queue(event.parent, number, states).iter().flatten() {
+                self.states.add(peer, direction, step, self.nanoseconds_per_tick);
+            }
         }
         if proxy.sends()
             && let Some(sent) = event.send_wait()

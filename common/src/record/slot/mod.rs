@@ -25,7 +25,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use step::{SendWait, StepTimes};
+pub use step::{SendWait, StepStates, StepTimes};
 
 use crate::base::sync::{AtomicU64, Ordering};
 use crate::event::handle::Handle;

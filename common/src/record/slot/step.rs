@@ -7,6 +7,10 @@
 //! | of a send: GPU wait, peer wait, network | GPU wait | peer wait | network | size, with the network's state |
 //! | of a receive: network, flush, GPU wait | GPU wait | flush | network | size, with the flush |
 //!
+//! NCCL reports the first state when it posts the buffer, up to eight steps ahead, and works on the first of them
+//! alone. So a step is queued until the one before it has left the head of the queue: a send with its state network, a
+//! receive with its flush.
+//!
 //! Word 6 is not stamped: the start writes it, with no time in it, and the states' writers check that the slot still
 //! holds the step. Until a receive is posted, word 7 has its start again.
 
@@ -24,9 +28,37 @@ pub struct SendWait {
 
 /// A step of which every state was reported, and its stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepStates {
+    /// Times at which it entered each state, in the order in which a send or a receive passes them, and its stop,
+    /// ticks.
+    entered: [u64; 4],
+    /// Size in bytes.
+    bytes: u64,
+    sends: bool,
+}
+
+impl StepStates {
+    /// Returns when the step left the head of its queue, ticks: the step behind it is the next one there.
+    pub fn left_head(&self) -> u64 {
+        let [_, second, third, _] = self.entered;
+        if self.sends { third } else { second }
+    }
+
+    /// Returns the time in each state of a step that was at the head of its queue from the time `head` on, ticks; 0 of
+    /// the first step. `None` if it had left its first state by then, which NCCL never reports.
+    pub fn times(&self, head: u64) -> Option<StepTimes> {
+        let [posted, second, third, stop] = self.entered;
+        let begin = posted.max(head);
+        let waited = second.checked_sub(begin)?;
+        Some(StepTimes { ticks: [begin - posted, waited, third - second, stop - third], bytes: self.bytes })
+    }
+}
+
+/// The times of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepTimes {
-    /// Ticks in each state, in the order in which a send or a receive passes them.
-    pub ticks: [u64; 3],
+    /// Ticks in the queue, and in each state in the order in which a send or a receive passes them.
+    pub ticks: [u64; 4],
     /// Size in bytes.
     pub bytes: u64,
 }
@@ -91,9 +123,9 @@ impl SlotContent {
         Some(SendWait { time, bytes: self.size()? })
     }
 
-    /// Returns the time that a step which stopped at `stop` spent in each state. `None` unless each was reported in its
-    /// order, with a plausible size.
-    pub fn step_times(&self, sends: bool, stop: u64) -> Option<StepTimes> {
+    /// Returns the states of a step that stopped at `stop`. `None` unless each was reported in its order, with a
+    /// plausible size.
+    pub fn step_states(&self, sends: bool, stop: u64) -> Option<StepStates> {
         let full = |low: u64| near(self.start, low);
         let network = full(unstamped(self.tag, self.payload[0])?);
         let middle = full(Some(self.payload[2] & VALUE_MASK).filter(|&low| low != 0)?);
@@ -102,8 +134,7 @@ impl SlotContent {
         if !entered.is_sorted() {
             return None;
         }
-        let [first, second, third, stop] = entered;
-        Some(StepTimes { ticks: [second - first, third - second, stop - third], bytes: self.size()? })
+        Some(StepStates { entered, bytes: self.size()?, sends })
     }
 
     /// Returns the size of a step, if it was reported and is plausible.
@@ -128,8 +159,12 @@ mod tests {
         slot
     }
 
+    fn states(slot: &Slot, sends: bool) -> Option<StepStates> {
+        slot.read(5).and_then(|event| event.step_states(sends, event.stop.unwrap_or(START + 100)))
+    }
+
     fn times(slot: &Slot, sends: bool) -> Option<StepTimes> {
-        slot.read(5).and_then(|event| event.step_times(sends, event.stop.unwrap_or(START + 100)))
+        states(slot, sends)?.times(0)
     }
 
     #[test]
@@ -142,7 +177,13 @@ mod tests {
         assert_eq!(times(&slot, true), None, "it has not gone to the network");
         slot.send_wait(5, START + 20, 1000);
         slot.stop(5, START + 50);
-        assert_eq!(times(&slot, true), Some(StepTimes { ticks: [7, 12, 30], bytes: 1000 }));
+        assert_eq!(times(&slot, true), Some(StepTimes { ticks: [0, 7, 12, 30], bytes: 1000 }));
+        let states = states(&slot, true).unwrap();
+        assert_eq!(states.left_head(), START + 20);
+        let behind = |head| states.times(head).map(|times| times.ticks);
+        assert_eq!(behind(START), Some([0, 7, 12, 30]), "the head was free before the post");
+        assert_eq!(behind(START + 5), Some([4, 3, 12, 30]));
+        assert_eq!((behind(START + 8), behind(START + 9)), (Some([7, 0, 12, 30]), None));
         let event = slot.read(5).unwrap();
         assert_eq!(event.send_wait(), Some(SendWait { time: START + 20, bytes: 1000 }));
         assert_eq!(OfStep::unpack(event.payload()).number, 70_003 % (1 << 16), "states leave the number alone");
@@ -156,7 +197,10 @@ mod tests {
         slot.receive_flush(5, START + 23, 64);
         slot.receive_gpu_wait(5, START + 24);
         slot.stop(5, START + 30);
-        assert_eq!(times(&slot, false), Some(StepTimes { ticks: [20, 1, 6], bytes: 64 }));
+        assert_eq!(times(&slot, false), Some(StepTimes { ticks: [0, 20, 1, 6], bytes: 64 }));
+        let states = states(&slot, false).unwrap();
+        assert_eq!(states.left_head(), START + 23);
+        assert_eq!(states.times(START + 13).map(|times| times.ticks), Some([10, 10, 1, 6]));
         assert_eq!(OfStep::unpack(slot.read(5).unwrap().payload()).number, 70_003 % (1 << 16));
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 impl TransferStates {
-    /// Returns the sum over all states, microseconds.
+    /// Returns the sum over all states without the queue, microseconds.
     pub fn whole_us(&self) -> f64 {
         self.gpu_us + self.peer_us.unwrap_or_default() + self.network_us + self.flush_us.unwrap_or_default()
     }
@@ -22,9 +22,20 @@ fn by_state(summary: &Summary, view: &View) -> String {
     if summary.states.is_empty() {
         return String::new();
     }
-    let header =
-        ["communicator", "ranks", "rank", "transfers", "mean us", "GPU wait %", "peer wait %", "network %", "flush %"];
-    let mut table = TextTable::new(&header, 2, &["flush %", "transfers", "mean us"]).by_communicator(summary);
+    let header = [
+        "communicator",
+        "ranks",
+        "rank",
+        "transfers",
+        "queued us",
+        "mean us",
+        "GPU wait %",
+        "peer wait %",
+        "network %",
+        "flush %",
+    ];
+    let droppable = ["flush %", "transfers", "queued us", "mean us"];
+    let mut table = TextTable::new(&header, 2, &droppable).by_communicator(summary);
     let mut rows: Vec<&TransferStates> = summary.states.iter().collect();
     if rows.len() > view.rows {
         rows.sort_by(|one, other| other.whole_us().total_cmp(&one.whole_us()));
@@ -32,25 +43,28 @@ fn by_state(summary: &Summary, view: &View) -> String {
     for row in rows.iter().take(view.rows) {
         let whole = row.whole_us();
         let percent = |part: Option<f64>| number(part.filter(|_| whole > 0.0).map(|us| 100.0 * us / whole), 1);
+        let mean = |us: f64| number((row.transfers > 0).then(|| us / row.transfers as f64), 1);
         let [from, to] = if row.direction == "send" { [row.rank, row.peer] } else { [row.peer, row.rank] };
         table.add_row([
             row.comm.clone(),
             format!("{from} > {to}"),
             row.rank.to_string(),
             count(row.transfers),
-            number((row.transfers > 0).then(|| whole / row.transfers as f64), 1),
+            mean(row.queued_us),
+            mean(whole),
             percent(Some(row.gpu_us)),
             percent(row.peer_us),
             percent(Some(row.network_us)),
             percent(row.flush_us),
         ]);
     }
-    let head = "\nTransfers by state, as the sender and the receiver see them: shares of their time\n";
+    let head = "\nTransfers by state, as the sender and the receiver see them: shares of the mean time\n";
     let mut text = head.to_owned() + &table.shown(view.width);
     if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
         let _ = writeln!(text, "and {} more that took less time", count(others as u64));
     }
-    text + "rank: the one that sees them. GPU wait: for its GPU. peer wait: the sender's, until the receiver has room\n\
+    text + "rank: the one that sees them. queued: mean wait behind earlier transfers, outside the mean time\n\
+            GPU wait: for its GPU. peer wait: the sender's, until the receiver has room\n\
             network: of a receive, with the wait for the sender\n"
 }
 
@@ -103,6 +117,7 @@ mod tests {
             direction: direction.into(),
             transfers: 4,
             bytes: 1 << 20,
+            queued_us: 600.0,
             gpu_us,
             peer_us: is_send.then_some(other),
             network_us,
@@ -112,15 +127,15 @@ mod tests {
 
     fn cells(text: &str, word: &str) -> Vec<String> {
         let line = text.lines().find(|line| line.contains(word)).unwrap();
-        line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()[2..10].to_vec()
+        line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()[2..11].to_vec()
     }
 
     #[test]
     fn shares_are_those_of_all_states_and_the_sender_is_first() {
         let states = vec![row("send", 7, [70.0, 5.0], 25.0), row("receive", 7, [1.0, 2.0], 1.0)];
         let text = tables(&Summary { states, ..Summary::merge(vec![]) }, &View::default());
-        assert_eq!(cells(&text, "3 > 7"), ["3 > 7", "3", "4", "25.0", "70.0", "25.0", "5.0", "-"], "{text}");
-        assert_eq!(cells(&text, "7 > 3"), ["7 > 3", "3", "4", "1.0", "25.0", "-", "50.0", "25.0"], "{text}");
+        assert_eq!(cells(&text, "3 > 7"), ["3 > 7", "3", "4", "150.0", "25.0", "70.0", "25.0", "5.0", "-"], "{text}");
+        assert_eq!(cells(&text, "7 > 3"), ["7 > 3", "3", "4", "150.0", "1.0", "25.0", "-", "50.0", "25.0"], "{text}");
     }
 
     #[test]

@@ -235,7 +235,7 @@ mod tests {
             pair.services.add(Service { bytes: 8, ticks: 10, in_flight: 1 });
             totals.channels.entry((rank, 0, 3)).or_default().add(&transfer, 1.0);
             let mut round = RoundStates::default();
-            round.add(0, Direction::Send, &StepTimes { ticks: [1, 2, 3], bytes: 8 }, 1.0);
+            round.add(0, Direction::Send, &StepTimes { ticks: [4, 1, 2, 3], bytes: 8 }, 1.0);
             totals.steps(rank, round);
             let of_size = (rank, true, NcclName::of(Some(c"AllReduce")), 2);
             totals.sends.entry(of_size).or_default().add(Sends { count: 3, bytes: 24, ticks: 30 });
@@ -258,7 +258,7 @@ mod tests {
             totals.channels[&(others, 0, 3)],
             ChannelSum { transfers: 20, bytes: 160, ticks: 200, spread: None }
         );
-        let states = StateSum { steps: 20, bytes: 160, times: [20, 40, 60] };
+        let states = StateSum { steps: 20, bytes: 160, times: [80, 20, 40, 60] };
         assert_eq!(totals.states[&(others, 0, Direction::Send)], states);
         let sends = SendsSum { operations: 20, transfers: 60, bytes: 480, ticks: 600 };
         assert_eq!(totals.sends[&(others, true, NcclName::of(Some(c"AllReduce")), 2)], sends);

@@ -1,5 +1,5 @@
-//! Times of transfers by state: how long the steps of a pair of ranks waited for a GPU, for the other rank and for the
-//! network.
+//! Times of transfers by state: how long the steps of a pair of ranks waited behind others, for a GPU, for the other
+//! rank and for the network.
 
 use super::adding::{grow, scaled};
 use crate::record::slot::StepTimes;
@@ -28,10 +28,10 @@ impl Direction {
     }
 
     /// Returns the states of its steps, in their order.
-    pub fn states(self) -> [StepState; 3] {
+    pub fn states(self) -> [StepState; 4] {
         match self {
-            Self::Send => [StepState::Gpu, StepState::Peer, StepState::Network],
-            Self::Receive => [StepState::Network, StepState::Flush, StepState::Gpu],
+            Self::Send => [StepState::Queued, StepState::Gpu, StepState::Peer, StepState::Network],
+            Self::Receive => [StepState::Queued, StepState::Network, StepState::Flush, StepState::Gpu],
         }
     }
 }
@@ -40,11 +40,13 @@ impl Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepState {
+    /// Posted, behind a step that NCCL has not sent yet, or whose data have not come. It says nothing of a cause.
+    Queued,
     /// Waits for this rank's GPU: to fill the buffer of a send, or to empty that of a receive.
     Gpu,
     /// A send waits until the receiver has a buffer for it.
     Peer,
-    /// In the network: sent and not confirmed, or awaited.
+    /// In the network: sent and not confirmed, or awaited as the next.
     Network,
     /// Received, and on its way into the GPU's memory.
     Flush,
@@ -52,11 +54,12 @@ pub enum StepState {
 
 impl StepState {
     /// All states.
-    pub const ALL: [Self; 4] = [Self::Gpu, Self::Peer, Self::Network, Self::Flush];
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Gpu, Self::Peer, Self::Network, Self::Flush];
 
     /// Returns its name in figures.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Queued => "queued",
             Self::Gpu => "gpu",
             Self::Peer => "peer",
             Self::Network => "network",
@@ -65,7 +68,8 @@ impl StepState {
     }
 }
 
-/// Steps of one direction between two ranks. A step without a report of each of its states is not among them.
+/// Steps of one direction between two ranks. A step is not among them if NCCL did not report each state of it and,
+/// except for the first of a proxy operation, of the step before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StateSum {
     /// Number of steps.
@@ -73,7 +77,7 @@ pub struct StateSum {
     /// Bytes.
     pub bytes: u64,
     /// Nanoseconds in each state, in the order of [`Direction::states`].
-    pub times: [u64; 3],
+    pub times: [u64; 4],
 }
 
 impl StateSum {
@@ -128,7 +132,7 @@ mod tests {
             (1, Direction::Send, u64::MAX),
             (2, Direction::Send, 1),
         ] {
-            round.add(peer, direction, &StepTimes { ticks: [first, 2, 3], bytes: 8 }, 1.0);
+            round.add(peer, direction, &StepTimes { ticks: [4, first, 2, 3], bytes: 8 }, 1.0);
         }
         let mut found: Vec<_> = round.into_sums().collect();
         found.sort_by_key(|(key, _)| *key);
@@ -136,9 +140,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                ((1, Direction::Send), sum(2, [u64::MAX, 4, 6])),
-                ((1, Direction::Receive), sum(1, [7, 2, 3])),
-                ((2, Direction::Send), sum(1, [1, 2, 3])),
+                ((1, Direction::Send), sum(2, [8, u64::MAX, 4, 6])),
+                ((1, Direction::Receive), sum(1, [4, 7, 2, 3])),
+                ((2, Direction::Send), sum(1, [4, 1, 2, 3])),
             ]
         );
     }

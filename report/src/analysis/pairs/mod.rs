@@ -10,6 +10,7 @@ use crate::answer::{Dimension, Pairs, Part, RankPair};
 use crate::job::Job;
 use crate::stream::{Listener, Message, Occurrence};
 use classes::ClassNames;
+use common::channel_fits::largest_of_unlike;
 use common::summary::Transfers;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -95,6 +96,7 @@ impl Messages {
             (row.lone, row.lone_error) = sum.lone.rate().map_or((None, None), |(rate, error)| (Some(rate), error));
         }
         let mut left_out = self.left_out;
+        let largest = largest_of_unlike(transfers.iter().filter_map(|of_pair| of_pair.channel_fits.as_ref()));
         for of_pair in transfers {
             let Ok(comm) = u64::from_str_radix(&of_pair.comm, 16) else { continue };
             let key = (comm, of_pair.rank, of_pair.peer);
@@ -102,7 +104,10 @@ impl Messages {
                 left_out = left_out.saturating_add(of_pair.transfers);
                 continue;
             }
-            add(rows.entry(key).or_default(), of_pair);
+            let row = rows.entry(key).or_default();
+            add(row, of_pair);
+            let fits = of_pair.channel_fits.as_ref();
+            row.channels_alike = fits.map(|fits| largest.is_none_or(|largest| fits.chance > largest));
         }
         if rows.is_empty() {
             return Part::Absent(
@@ -145,7 +150,6 @@ fn add(row: &mut RankPair, of_pair: &Transfers) {
     row.typical = gigabytes(of_pair.typical_rate_mb_s);
     row.typical_error = gigabytes(of_pair.typical_error_mb_s);
     row.fitted = of_pair.fit.as_ref().map(|fit| fit.rate_mb_s / 1e3);
-    row.channels_alike = of_pair.channel_fits.as_ref().map(|fits| fits.alike);
     row.latency_us = of_pair.fit.as_ref().and_then(|fit| fit.latency_us);
 }
 

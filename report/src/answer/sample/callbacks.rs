@@ -49,12 +49,12 @@ fn proxy(number: u8, call: &SwimBar) -> ProxyOperation {
     let is_send = number.is_multiple_of(2);
     let each = (call.stop_us - call.start_us) / f64::from(STEPS + 4);
     let order = match is_send {
-        true => [StepState::Gpu, StepState::Peer, StepState::Network],
-        false => [StepState::Network, StepState::Flush, StepState::Gpu],
+        true => [StepState::Queued, StepState::Gpu, StepState::Peer, StepState::Network],
+        false => [StepState::Queued, StepState::Network, StepState::Flush, StepState::Gpu],
     };
     let states = (0..STEPS).flat_map(|step| {
         let begin = call.start_us + f64::from(step) * each;
-        (0..3).zip(order).map(move |(place, state)| StepPhase {
+        (0..4).zip(order).map(move |(place, state)| StepPhase {
             step,
             state,
             from_us: begin + f64::from(place) * each,
@@ -70,7 +70,7 @@ fn proxy(number: u8, call: &SwimBar) -> ProxyOperation {
         stop_us: Some(call.stop_us),
         bytes: call.bytes,
         steps: STEPS.into(),
-        sums_us: [each; 4].map(|each| each * f64::from(STEPS)),
+        sums_us: [each; 5].map(|each| each * f64::from(STEPS)),
         states: states.collect(),
     }
 }

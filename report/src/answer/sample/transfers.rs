@@ -8,9 +8,9 @@ use super::network;
 pub(super) fn of(groups: &Groups) -> NetworkTransfers {
     let row = |pair: RankPair| {
         let wobble = ((pair.rank * 7 + pair.peer * 13) % 10) as f64;
-        let of = |parts: [f64; 3]| Some(parts.map(|us| us * pair.transfers as f64));
+        let of = |parts: [f64; 4]| Some(parts.map(|us| us * pair.transfers as f64));
         let RankPair { comm, rank, peer, from, to, transfers, .. } = pair;
-        let (send_us, receive_us) = (of([4.0 + wobble, 1.0, 12.0]), of([20.0 + wobble, 0.5, 3.0]));
+        let (send_us, receive_us) = (of([30.0, 4.0 + wobble, 1.0, 12.0]), of([90.0, 20.0 + wobble, 0.5, 3.0]));
         PairStates { comm, rank, peer, from, to, sent: transfers, send_us, received: transfers, receive_us }
     };
     let sends = |group: &SampleCommunicator, (function, bytes, number): (&str, u64, u64)| {

@@ -88,6 +88,7 @@ fn key() -> Markup {
         entry("waiting", "the call waits for other ranks"),
         entry("f0", "the call transfers"),
         entry("channel", "kernel channel"),
+        entry(class(StepState::Queued), text(StepState::Queued)),
         entry(class(StepState::Gpu), text(StepState::Gpu)),
         entry(class(StepState::Peer), text(StepState::Peer)),
         entry(class(StepState::Network), text(StepState::Network)),
@@ -97,6 +98,7 @@ fn key() -> Markup {
 
 fn text(state: StepState) -> &'static str {
     match state {
+        StepState::Queued => "proxy step behind earlier ones",
         StepState::Gpu => "proxy step waits for the GPU",
         StepState::Peer => "proxy step waits for the receiver",
         StepState::Network => "proxy step in the network",
@@ -117,6 +119,7 @@ fn table(operation: &OperationCallbacks, names: &ReportNames<'_>) -> PageTable {
         "lasts",
         "steps",
         "bytes",
+        "queued",
         "waits for GPU",
         "waits for receiver",
         "in network",
@@ -136,12 +139,12 @@ fn channels(gpu: &str, rank: &RankCallbacks) -> Vec<String> {
         time(first),
         known(last, |last| time(last - first)),
     ];
-    row.resize_with(10, unknown);
+    row.resize_with(11, unknown);
     row
 }
 
 fn of_proxy(gpu: &str, proxy: &ProxyOperation, names: &ReportNames<'_>) -> Vec<String> {
-    let [gpu_us, peer_us, network_us, flush_us] = proxy.sums_us;
+    let [queued_us, gpu_us, peer_us, network_us, flush_us] = proxy.sums_us;
     let unless_other_way = |us: f64, is_its: bool| known(is_its.then_some(us), time);
     vec![
         gpu.to_owned(),
@@ -150,6 +153,7 @@ fn of_proxy(gpu: &str, proxy: &ProxyOperation, names: &ReportNames<'_>) -> Vec<S
         known(proxy.stop_us, |stop| time(stop - proxy.start_us)),
         count(proxy.steps),
         bytes(proxy.bytes as f64),
+        time(queued_us),
         time(gpu_us),
         unless_other_way(peer_us, proxy.is_send),
         time(network_us),

@@ -194,6 +194,7 @@ fn span(operation: &OperationCallbacks) -> [f64; 2] {
 /// Returns the class that gives a state its fill.
 pub(super) fn class(state: StepState) -> &'static str {
     match state {
+        StepState::Queued => "step-queued",
         StepState::Gpu => "step-gpu",
         StepState::Peer => "step-peer",
         StepState::Network => "step-network",

@@ -8,18 +8,23 @@ use super::super::units::{UNKNOWN, bytes, count, number, part_of, share, sizes, 
 use crate::answer::{NetworkTransfers, OperationSends, PairStates};
 
 /// The times of a pair's side, in the order of its states.
-type SideTimes = fn(&PairStates) -> Option<[f64; 3]>;
+type SideTimes = fn(&PairStates) -> Option<[f64; 4]>;
 
-/// Adds a column for each state of a side: its share for people, its sum for programs.
+/// Adds a column for each state of a side, for programs its sum. For people it is the mean time in the queue, and of
+/// the time beyond it the share of each state.
 fn with_states<'a>(
     table: ReportTable<'a, &'a PairStates>,
     times: SideTimes,
-    columns: [(&'static str, &'static str); 3],
+    count: fn(&PairStates) -> u64,
+    columns: [(&'static str, &'static str); 4],
 ) -> ReportTable<'a, &'a PairStates> {
     let add = |table: ReportTable<'a, &'a PairStates>, (state, (heading, name)): (usize, _)| {
         let us = move |row: &PairStates| times(row).and_then(|times| times.get(state).copied());
         let of_whole = move |us: f64, row: &PairStates| {
-            let whole: f64 = times(row).iter().flatten().sum();
+            if state == 0 {
+                return if count(row) > 0 { time(us / count(row) as f64) } else { UNKNOWN.into() };
+            }
+            let whole: f64 = times(row).iter().flat_map(|[_, times @ ..]| times).sum();
             if whole > 0.0 { share(part_of(us, whole)) } else { UNKNOWN.into() }
         };
         table.column_by_row(heading, name, us, of_whole)
@@ -40,17 +45,23 @@ pub(in crate::output) fn states<'a>(
         .value("from_gpu", |row| names.known(row.from?))
         .value("to_gpu", |row| names.known(row.to?))
         .column("sent", "sent", |row| row.send_us.map(|_| row.sent), count);
-    let of_send = [("send: GPU", "send_gpu_us"), ("send: peer", "send_peer_us"), ("send: network", "send_network_us")];
+    let of_send = [
+        ("send: queued", "send_queued_us"),
+        ("send: GPU", "send_gpu_us"),
+        ("send: peer", "send_peer_us"),
+        ("send: network", "send_network_us"),
+    ];
     let of_receive = [
+        ("receive: queued", "receive_queued_us"),
         ("receive: network", "receive_network_us"),
         ("receive: flush", "receive_flush_us"),
         ("receive: GPU", "receive_gpu_us"),
     ];
-    let table = with_states(table, |row| row.send_us, of_send);
+    let table = with_states(table, |row| row.send_us, |row| row.sent, of_send);
     let table = table.column("received", "received", |row| row.receive_us.map(|_| row.received), count);
-    with_states(table, |row| row.receive_us, of_receive)
+    with_states(table, |row| row.receive_us, |row| row.received, of_receive)
         .in_order(|a, b| b.whole_us().total_cmp(&a.whole_us()))
-        .without(["received", "sent", "receive: flush", "communicator"])
+        .without(["received", "sent", "receive: flush", "receive: queued", "send: queued", "communicator"])
 }
 
 /// The transfers of operations: those with most bytes first.
