@@ -36,6 +36,7 @@ pub(crate) fn about_breakdown(report: &Report, budget: &Budget, gpus: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::sample::sample;
     use crate::answer::{Breakdown, GpuBreakdown, Input};
 
     fn budget(has_kernels: bool, computed: Option<f64>) -> Budget {
@@ -45,14 +46,15 @@ mod tests {
 
     #[test]
     fn steps_without_a_kernel_are_named() {
-        let said = |computed| about_breakdown(&Report::default(), &budget(true, Some(computed)), 1);
+        let said = |computed| about_breakdown(&sample(2), &budget(true, Some(computed)), 1);
         assert!(said(0.01).contains(" No kernel is known in 99 % of the steps"), "{}", said(0.01));
         assert!(!said(1.0).contains("No kernel is known"), "{}", said(1.0));
     }
 
     #[test]
     fn the_options_are_named_to_those_who_gave_no_kernels() {
-        let mut report = Report::default();
+        let mut report = sample(2);
+        report.complete.inputs.clear();
         let without = about_breakdown(&report, &budget(false, None), 1);
         assert!(without.contains("because no kernels were given (--kernels, --nsys):"), "{without}");
         report.complete.inputs.push(Input { kind: "kernels".into(), ..Input::default() });
