@@ -11,6 +11,7 @@ mod tool;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -155,6 +156,32 @@ fn thousands_of_steps_are_few_rows_and_another_process_operation_is_named() {
     assert!(foreign.contains("start ProxyOp send, peer 1, channel 0, for process 4242"), "{foreign}");
 }
 
+/// No NCCL makes an event its own parent. The reader refuses the line, so nothing follows the parents without end.
+#[test]
+fn an_event_that_is_its_own_parent_ends_with_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("own.r0.jsonl.gz");
+    let mut file = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
+    let mut time = 0;
+    let mut line = |fields: &str| {
+        time += 1000;
+        writeln!(file, "{{\"t\":{time},{fields}}}").unwrap();
+    };
+    line_meta(&mut line);
+    line(concat!(
+        r#""tid":1,"cb":"start","ctx":1,"rank":0,"h":5,"type":"CollApi","parent":5,"func":"AllReduce","count":8,"#,
+        r#""dtype":"ncclInt8","root":0,"stream":"a","graph":0"#
+    ));
+    file.finish().unwrap();
+    // with less memory than an endless chain of parents takes in a moment
+    let limits = ["-c", r#"ulimit -v 4000000; ulimit -t 60; exec "$@""#, "sh"].map(OsStr::new);
+    let mut tool = tool::tool();
+    let output = tool::within("sh", &limits, tool.args(["replay", "--sequence", "5"]).arg(&path)).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{errors}");
+    assert!(errors.contains("own.r0.jsonl.gz") && errors.contains(":3: ") && errors.contains("parent"), "{errors}");
+}
+
 #[test]
 fn wrong_use_names_the_way_out() {
     let recording = capture("net2_single/single.r0.jsonl.gz");
@@ -176,5 +203,5 @@ fn wrong_use_names_the_way_out() {
     assert_eq!(std::fs::read(&copy).unwrap(), std::fs::read(&recording).unwrap());
     // numbers of several communicators: the others are named
     let several = text("AllReduce:0", &recording);
-    assert!(several.contains("have this number; --sequence shows one by its h: "), "{several}");
+    assert!(several.contains(" this number; --sequence shows one by its h: "), "{several}");
 }

@@ -126,6 +126,14 @@ pub(crate) fn contents(path: &Path) -> Result<(Meta, Contents), CaptureError> {
     open(path).map(|(meta, lines)| (meta, Contents::Again(lines.into())))
 }
 
+/// Reads the first line of a capture, and returns its other lines, of which each is checked as it is read.
+///
+/// # Errors
+/// The first problem of the line.
+pub(crate) fn checked_contents(path: &Path) -> Result<(Meta, Contents), CaptureError> {
+    open(path).map(|(meta, lines)| (meta, Contents::Checked(lines.into(), HandleLines::default())))
+}
+
 fn open(path: &Path) -> Result<(Meta, Lines), CaptureError> {
     let file = File::open(path).map_err(|error| CaptureError::Unreadable { path: path.into(), error })?;
     Lines::begin(path, file)

@@ -31,17 +31,24 @@ pub(crate) enum Contents {
     Kept(std::vec::IntoIter<Content>),
     /// Lines that are read a second time.
     Again(Box<Lines>),
+    /// Lines that are checked as they are read.
+    Checked(Box<Lines>, HandleLines),
 }
 
 impl Contents {
     /// Returns the next line, or `None` after the last.
     ///
     /// # Errors
-    /// When the line is wrong, because the file has changed since the first reading, or cannot be read.
+    /// When the line is wrong (one that was checked before, because the file has changed since), or cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<Content>, CaptureError> {
         match self {
             Self::Kept(contents) => Ok(contents.next()),
             Self::Again(lines) => lines.next(),
+            Self::Checked(lines, seen) => {
+                let content = lines.next()?;
+                content.iter().try_for_each(|content| seen.check(content)).map_err(|problem| lines.wrong(problem))?;
+                Ok(content)
+            }
         }
     }
 }

@@ -19,8 +19,11 @@ const BESIDE: usize = 1000;
 const FEWEST: u32 = 8;
 /// Share of the most votes with which another difference is as likely.
 const RIVAL: f64 = 0.8;
-/// Difference up to which the time of day decides between likely ones, nanoseconds.
+/// Difference up to which the most votes decide between likely ones, nanoseconds. Nobody vouches for the time of day,
+/// so a likely difference beyond that leaves all of them open.
 const DAY: i64 = 1_000_000;
+/// Bins up to this far apart are of one difference.
+const NEIGHBOURS: u64 = 2;
 
 /// Returns by how many nanoseconds kernels are later than their operations; `None` if they do not show it.
 pub(super) fn later(kernels: &[OwnKernel], launched: &[LaunchedKernel]) -> Option<i64> {
@@ -51,17 +54,16 @@ pub(super) fn later(kernels: &[OwnKernel], launched: &[LaunchedKernel]) -> Optio
     if most < FEWEST.max(voters / 2) {
         return None;
     }
-    let mut likely: Vec<i64> =
-        votes.keys().copied().filter(|&bin| f64::from(both(bin)) >= RIVAL * f64::from(most)).collect();
-    likely.sort_unstable();
-    // neighbours are of one difference
-    let is_one = likely.windows(2).all(|pair| pair[1] - pair[0] <= 2);
-    let by_votes = |&bin: &i64| (both(bin), -bin.abs());
-    let chosen = if is_one {
-        likely.into_iter().max_by_key(by_votes)
-    } else {
-        likely.into_iter().filter(|bin| bin.abs() * BIN <= DAY).max_by_key(by_votes)
-    }?;
+    let is_likely = |bin: &i64| f64::from(both(*bin)) >= RIVAL * f64::from(most);
+    let likely: Vec<i64> = votes.keys().copied().filter(is_likely).collect();
+    let chosen = likely.iter().copied().max_by_key(|&bin| (both(bin), -bin.abs()))?;
+    // operations that are evenly apart fit differences of whole periods: one too many or one too few is a wrong time
+    let has_rival = likely.iter().any(|bin| bin.abs_diff(chosen) > NEIGHBOURS);
+    let is_within_day = || likely.iter().all(|bin| bin.abs() * BIN <= DAY);
+    let has_most = || likely.iter().all(|&bin| both(bin) < most || bin.abs_diff(chosen) <= NEIGHBOURS);
+    if has_rival && !(is_within_day() && has_most()) {
+        return None;
+    }
     let mut seen: Vec<i64> = [chosen, chosen + 1].iter().filter_map(|bin| votes.get(bin)).flatten().copied().collect();
     seen.sort_unstable();
     seen.get(seen.len() / 2).copied()

@@ -308,8 +308,15 @@ fn inputs(
     others: &BTreeSet<String>,
 ) -> Vec<Input> {
     let is_bad = |path: &str| left_out.iter().any(|error| error.file == path);
-    let kind = |path: &str| request.inputs.found.iter().find(|found| found.path.as_os_str() == path);
-    let kind = |path: &str| kind(path).map_or(String::new(), |found| found.kind.text().into());
+    let found = |path: &str| request.inputs.found.iter().find(|found| found.path.as_os_str() == path);
+    let profiles = || request.facts.kernels.iter().chain(&request.facts.nsys);
+    // as errors name them
+    let is_profile = |path: &str| profiles().any(|file| file.display().to_string() == path);
+    let kind = |path: &str| match found(path) {
+        Some(found) => found.kind.text().into(),
+        None if is_profile(path) => "kernels".into(),
+        None => String::new(),
+    };
     let mut all: Vec<Input> =
         left_out.iter().map(|error| Input { kind: kind(&error.file), ..problem(error) }).collect();
     for found in &request.inputs.found {
@@ -319,7 +326,7 @@ fn inputs(
             all.push(Input { path, kind: found.kind.text().into(), processes, problem: None });
         }
     }
-    let kernels = request.facts.kernels.iter().chain(&request.facts.nsys).map(|file| (file, "kernels", 1));
+    let kernels = profiles().map(|file| (file, "kernels", 1));
     for (file, kind, processes) in kernels.chain(request.logs.iter().map(|file| (file, "NCCL log", 0))) {
         let path = file.display().to_string();
         if !is_bad(&path) {

@@ -1,5 +1,6 @@
 //! The first reading: finds the operation, its ancestors and the roles of all threads.
 
+use super::DEEPEST;
 use super::threads::ThreadRoles;
 use super::wanted::{GROUP, WantedOperation};
 use crate::capture::{CallbackKind, CaptureError, CapturedEvent, Content, Contents};
@@ -119,11 +120,11 @@ impl ChosenEvent {
         of: Option<CommunicatorRank>,
         parents: &HashMap<u64, u64>,
     ) -> Self {
-        // a parent was given out before its child, so there is no circle
+        // the reader has checked that a parent was given out before its child, so there is no circle
         let ancestors = std::iter::successors(Some(parent), |handle| parents.get(handle).copied());
         Self {
             handle,
-            ancestors: ancestors.take_while(|&handle| handle != 0).collect(),
+            ancestors: ancestors.take_while(|&handle| handle != 0).take(DEEPEST).collect(),
             name: super::kinds::event(event),
             arguments: arguments(event),
             of,

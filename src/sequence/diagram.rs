@@ -69,8 +69,9 @@ fn heading(chosen: &ChosenEvent) -> Vec<String> {
     if chosen.other_count > 0 {
         let named: Vec<String> = chosen.others.iter().map(u64::to_string).collect();
         let more = if chosen.other_count > named.len() as u64 { " and others" } else { "" };
+        let have = if chosen.other_count == 1 { "operation has" } else { "operations have" };
         lines.push(format!(
-            "{} further operations have this number; --sequence shows one by its h: {}{more}",
+            "{} further {have} this number; --sequence shows one by its h: {}{more}",
             chosen.other_count,
             named.join(", ")
         ));

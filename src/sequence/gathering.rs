@@ -1,5 +1,6 @@
 //! The second reading: gathers the callbacks of the chosen operation, of its ancestors and of all events below it.
 
+use super::DEEPEST;
 use super::arrow::{ArrowKey, ArrowKind, SequenceArrow};
 use super::chosen::ChosenEvent;
 use super::kinds;
@@ -96,6 +97,9 @@ impl Gathering<'_> {
         // the launch is a child of the API group, beside the operation
         let is_launch = matches!(event, CapturedEvent::KernelLaunch { .. }) && parent.is_some();
         if !(is_followed || is_launch || self.chosen.ancestors.contains(&h)) || self.events.len() >= MOST_EVENTS {
+            return;
+        }
+        if parent.is_some_and(|parent| parent.path.len() >= DEEPEST) {
             return;
         }
         let mut path = parent.map(|parent| parent.path.clone()).unwrap_or_default();

@@ -3,7 +3,15 @@
 use crate::capture::CapturedEvent;
 
 /// States by their numbers. NCCL has numbers from 25 on for events with one state at their end.
-const STATES: [(u32, &str); 22] = [
+const STATES: [(u32, &str); 32] = [
+    (0, "SendPosted"),
+    (1, "SendRemFifoWait"),
+    (2, "SendTransmitted"),
+    (3, "SendDone"),
+    (4, "RecvPosted"),
+    (5, "RecvReceived"),
+    (6, "RecvTransmitted"),
+    (7, "RecvDone"),
     (8, "SendGPUWait"),
     (9, "SendWait"),
     (10, "RecvWait"),
@@ -25,6 +33,8 @@ const STATES: [(u32, &str); 22] = [
     (26, "CeCollComplete"),
     (27, "CeSyncStart"),
     (28, "CeSyncComplete"),
+    (29, "CeBatchStart"),
+    (30, "CeBatchComplete"),
     (31, "KernelPhaseStop"),
 ];
 
@@ -63,4 +73,16 @@ pub(super) fn event(event: &CapturedEvent) -> String {
 
 fn captured(is_in_graph: bool) -> &'static str {
     if is_in_graph { " (captured)" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_has_a_name_and_no_other_number_has() {
+        assert!(STATES.iter().map(|(number, _)| *number).eq(0..32));
+        let named = [0, 7, 8, 29, 30, 32].map(state);
+        assert_eq!(named, ["SendPosted", "RecvDone", "SendGPUWait", "CeBatchStart", "CeBatchComplete", "32"]);
+    }
 }

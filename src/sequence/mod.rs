@@ -28,13 +28,17 @@ use std::path::Path;
 
 pub(crate) use wanted::WantedOperation;
 
+/// Most events from an event up to its outermost ancestor. NCCL nests 6: of a group, a call, an operation, a proxy
+/// operation, a step, and the network plugin.
+const DEEPEST: usize = 16;
+
 /// Returns the sequence diagram of an operation as text, and draws it into a file, if there is a name for one.
 ///
 /// # Errors
 /// In words: when the recording cannot be read or has no such operation, and when the file cannot be written.
 pub(crate) fn draw(recording: &Path, wanted: &WantedOperation, drawing: Option<&Path>) -> Result<String, String> {
     let said = |error: capture::CaptureError| error.to_string();
-    let (meta, contents) = capture::contents(recording).map_err(said)?;
+    let (meta, contents) = capture::checked_contents(recording).map_err(said)?;
     let pid = meta.pid;
     let found = chosen::find(wanted, contents).map_err(said)?;
     let chosen = found.chosen.ok_or_else(|| {

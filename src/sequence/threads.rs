@@ -55,6 +55,30 @@ impl ThreadRoles {
     }
 
     pub(super) fn of(&self, thread: u32) -> ThreadRole {
-        self.0.get(&thread).copied().unwrap_or(ThreadRole::Other)
+        match self.0.get(&thread).copied().unwrap_or(ThreadRole::Other) {
+            // before 2.28, NCCL reports no call of its functions: the thread that hands operations over makes the calls
+            ThreadRole::Launch if !self.0.values().any(|role| *role == ThreadRole::Application) => {
+                ThreadRole::Application
+            }
+            role => role,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_calls_the_thread_of_operations_is_the_application() {
+        let start = |event| CallbackKind::Start { ctx: 1, h: 1, parent: 0, rank: 0, event };
+        let mut roles = ThreadRoles::default();
+        roles.take(1, &start(CapturedEvent::Group));
+        roles.take(2, &start(CapturedEvent::ProxyCtrl));
+        assert_eq!([1, 2, 3].map(|thread| roles.of(thread)), {
+            [ThreadRole::Application, ThreadRole::Proxy, ThreadRole::Other]
+        });
+        roles.take(3, &start(CapturedEvent::GroupApi { depth: 1, graph: false }));
+        assert_eq!([1, 3].map(|thread| roles.of(thread)), [ThreadRole::Launch, ThreadRole::Application]);
     }
 }

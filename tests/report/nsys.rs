@@ -41,7 +41,10 @@ fn computation_of_an_export_is_in_the_breakdown() {
     command.arg("--nsys").arg(&export).arg("--json").arg(&place).arg("--csv").arg(&csv);
     let (status, printed, said) = ran(command.args(["--part", "breakdown"]));
     assert_eq!((status, said.as_str()), (Some(0), ""));
-    assert!(printed.contains("Only the 2 ranks count whose kernels are known, of 4."), "{printed}");
+    let sentences = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(sentences.contains("Only the 2 ranks count whose kernels are known, of 4."), "{printed}");
+    // the one that never computes may have been recorded in part
+    assert!(sentences.contains("No kernel is known in 50 % of the steps: if the profiler"), "{printed}");
     let budget = json(&place)["budget"]["known"].clone();
     let gpus = budget["breakdown"]["gpus"].as_array().unwrap();
     assert_eq!(gpus.iter().map(|gpu| gpu["has_kernels"] == true).collect::<Vec<_>>(), [true, true, false, false]);

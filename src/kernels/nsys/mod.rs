@@ -13,6 +13,7 @@ use super::offset::{self, REACH};
 use super::own::OwnKernel;
 use super::{MOST_OF_ALL, Profiled, in_order, on_clock};
 use crate::archive::spans::unite;
+use crate::replay::captures::natural;
 use file::{NsysFile, NsysProcess};
 use report::job::{OperationTables, Process, Unreadable};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ pub(crate) fn read(
     profiled: &mut Profiled,
 ) -> (Vec<Unreadable>, Vec<String>) {
     let (mut problems, mut notes) = (Vec::new(), Vec::new());
+    let mut files: Vec<&PathBuf> = files.iter().collect();
+    files.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    let mut has_kernels = vec![false; processes.len()];
     for (number, path) in files.iter().enumerate() {
         let wrong = |cause: String| Unreadable { file: path.display().to_string(), place: None, cause };
         match file::read(path) {
@@ -35,12 +39,25 @@ pub(crate) fn read(
                 let is_only = read.len() == 1 && files.len() == processes.len();
                 let mut unknown = vec![];
                 for (id, of) in read {
-                    let in_order = || in_order(processes).get(number).copied().filter(|_| is_only);
-                    let place = place::find(&found, id, &of, processes).or_else(in_order);
+                    let known = place::find(&found, id, &of, processes);
+                    let in_order = || {
+                        let place = in_order(processes).get(number).copied().filter(|_| is_only)?;
+                        let is_free = !has_kernels.get(place)?;
+                        (is_free && place::may_be(&found, &of, processes.get(place)?)).then_some(place)
+                    };
+                    let place = known.or_else(in_order);
                     let Some((place, process)) = place.and_then(|place| Some((place, processes.get(place)?))) else {
                         unknown.push(id);
                         continue;
                     };
+                    has_kernels[place] = true;
+                    if known.is_none() {
+                        let name = name(process);
+                        notes.push(format!(
+                            "{}: its kernels count as those of {name} by the order of the files' names alone.",
+                            path.display()
+                        ));
+                    }
                     match add(of, place, process, tables, profiled) {
                         Ok(note) => notes.extend(note.map(|note| format!("{}: {note}", path.display()))),
                         Err(cause) => problems.push(wrong(cause)),
@@ -59,8 +76,8 @@ fn cause_of(unknown: &[i64]) -> Option<String> {
     let first = unknown.first()?;
     let more = if unknown.len() > 1 { format!(" and {} more", unknown.len() - 1) } else { String::new() };
     Some(format!(
-        "process {first}{more} with kernels is none of the job's by id, MPI rank or GPU: name one file for each process, \
-         in the order of ranks (nsys profile below the launcher)"
+        "process {first}{more} with kernels is none of the job's by id, MPI rank or GPU: give one file for each \
+         process, with its rank in the name (nsys profile -o rank%q{{RANK}} below the launcher)"
     ))
 }
 
@@ -108,9 +125,14 @@ fn add(
     Ok(shift.is_none().then(|| {
         format!(
             "the clock of {} could not be compared by NCCL's kernels; its kernels lie where their time of day says.",
-            process.rank.map_or_else(|| process.file.clone(), |rank| format!("rank {rank}"))
+            name(process)
         )
     }))
+}
+
+/// Returns the rank of a process in words, or its file.
+fn name(process: &Process) -> String {
+    process.rank.map_or_else(|| process.file.clone(), |rank| format!("rank {rank}"))
 }
 
 #[cfg(test)]

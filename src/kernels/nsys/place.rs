@@ -6,11 +6,7 @@ use report::job::Process;
 /// Returns the place of a process: by its id on its machine; else by its rank in MPI; else by its only GPU. An id alone
 /// does not do where it is that of a container.
 pub(super) fn find(file: &NsysFile, id: i64, of: &NsysProcess, processes: &[Process]) -> Option<usize> {
-    let host = file.host.as_deref();
-    let is_here = |process: &Process| match (host, process.host.as_deref()) {
-        (Some(one), Some(other)) => short(one) == short(other),
-        _ => true,
-    };
+    let is_here = |process: &Process| is_of_host(file, process);
     let only = |fits: &dyn Fn(&Process) -> bool| {
         let mut places = processes.iter().enumerate().filter(|(_, process)| fits(process)).map(|(place, _)| place);
         places.next().filter(|_| places.next().is_none())
@@ -22,13 +18,30 @@ pub(super) fn find(file: &NsysFile, id: i64, of: &NsysProcess, processes: &[Proc
         let gpu = bus(gpu)?;
         only(&|process| {
             let own = process.links.as_ref().map(|links| &links.gpus[..]);
-            host.is_some()
+            file.host.is_some()
                 && process.host.is_some()
                 && is_here(process)
                 && own.is_some_and(|own| matches!(own, [own] if bus(&own.gpu) == Some(gpu)))
         })
     };
     by_id().or_else(by_rank).or_else(by_gpu)
+}
+
+/// Returns whether a process in an export may be a process of the job, by machine, rank in MPI and GPUs, as far as both
+/// are known.
+pub(super) fn may_be(file: &NsysFile, of: &NsysProcess, process: &Process) -> bool {
+    let is_of_rank = of.rank.is_none_or(|rank| process.rank.is_none_or(|own| own == rank));
+    let own: Vec<_> = process.links.iter().flat_map(|links| &links.gpus).filter_map(|gpu| bus(&gpu.gpu)).collect();
+    let used: Vec<_> = of.gpus.iter().filter_map(|gpu| bus(gpu)).collect();
+    let is_of_gpu = own.is_empty() || used.is_empty() || used.iter().any(|gpu| own.contains(gpu));
+    is_of_host(file, process) && is_of_rank && is_of_gpu
+}
+
+fn is_of_host(file: &NsysFile, process: &Process) -> bool {
+    match (file.host.as_deref(), process.host.as_deref()) {
+        (Some(one), Some(other)) => short(one) == short(other),
+        _ => true,
+    }
 }
 
 /// Returns a machine's name without its domain.
@@ -85,5 +98,11 @@ mod tests {
         assert_eq!(find(&on(None), 1, &by_gpu(&["00000000:2a:00.0"]), &job), None);
         assert_eq!(find(&on(Some("b")), 1, &by_gpu(&["00000000:2a:00.0", "0000:1b:00.0"]), &job), None);
         assert_eq!(find(&on(Some("c")), 71, &by_gpu(&["x"]), &job), None);
+        // the order of files may say that it is rank 1 on a.site
+        let may_be = |host: Option<&str>, of: &NsysProcess| may_be(&on(host), of, &job[1]);
+        assert!(may_be(Some("a"), &by_gpu(&["0000:1b:00.0", "00000000:2a:00.0"])) && may_be(None, &nothing));
+        assert!(!may_be(Some("b"), &nothing), "another machine");
+        assert!(!may_be(None, &by_rank), "another rank");
+        assert!(!may_be(Some("a"), &by_gpu(&["0000:1b:00.0"])), "another process' GPU");
     }
 }

@@ -135,23 +135,36 @@ fn nccls_kernels_show_the_difference_of_the_clocks() {
     }
 }
 
-/// All-reduces that are exactly evenly apart fit a clock that is a period off nearly as well.
-#[test]
-fn the_time_of_day_decides_between_differences_that_fit_alike() {
-    let even = |of: u64| [5_010_000_000 + of * 4_000_000, 5_010_100_000 + of * 4_000_000];
-    let operations: Vec<_> = (0..60).map(|of| reduce(of, even(of))).collect();
+/// Returns the difference that is found for as many all-reduces of equal length, a period apart, of which the profiler
+/// saw `seen`; `longer` nanoseconds longer than they were.
+fn found(period: u64, count: u64, seen: std::ops::Range<u64>, later: u64, longer: u64) -> Option<i64> {
+    let even = |of: u64| [5_010_000_000 + of * period, 5_010_010_000 + of * period];
+    let operations: Vec<_> = (0..count).map(|of| reduce(of, even(of))).collect();
     let launched = launched(Box::new(operations.into_iter().map(Ok)), even(0), u64::MAX);
-    let kernels = |later: u64| -> Vec<OwnKernel> {
-        let runs = crate::archive::nccl_kernel::Runs::of(REDUCE).unwrap();
-        let lane = KernelLane([0, 20]);
-        (0..60).map(|of| OwnKernel { runs, lane, span: even(of).map(|time| time + later) }).collect()
-    };
-    assert_eq!(offset::later(&kernels(300_000), &launched), Some(300_000));
+    let (runs, lane) = (crate::archive::nccl_kernel::Runs::of(REDUCE).unwrap(), KernelLane([0, 20]));
+    let shown = |[start, stop]: [u64; 2]| [start + later, stop + later + longer];
+    let kernels: Vec<_> = seen.map(|of| OwnKernel { runs, lane, span: shown(even(of)) }).collect();
+    offset::later(&kernels, &launched)
+}
+
+/// All-reduces that are exactly evenly apart fit a clock that is a period off nearly as well, or as well.
+#[test]
+fn no_difference_is_chosen_of_several_that_fit_alike() {
+    // 0.95 ms and 0.6 ms have nearly as many votes as the true difference
+    assert_eq!(found(350_000, 60, 0..60, 1_300_000, 0), None);
+    assert_eq!(found(4_000_000, 60, 0..60, 300_000, 0), None);
     // as likely 2 ms early as 2 ms late
-    assert_eq!(offset::later(&kernels(2_000_000), &launched), None);
+    assert_eq!(found(4_000_000, 60, 0..60, 2_000_000, 0), None);
+    // the bins of neighbouring periods touch each other
+    assert_eq!(found(40_000, 60, 0..60, 2_000_000, 0), None);
+    // the profiler saw a part: three differences below 1 ms have all votes
+    assert_eq!(found(350_000, 10, 1..9, 100_000, 0), None);
+    // all likely differences are below 1 ms, and one has most votes
+    assert_eq!(found(350_000, 8, 0..8, 100_000, 0), Some(100_000));
+    // a period beyond the reach leaves one difference
+    assert_eq!(found(200_000_000, 20, 0..20, 1_300_000, 0), Some(1_300_000));
     // other lengths vote for nothing
-    let longer = kernels(0).into_iter().map(|of| OwnKernel { span: [of.span[0], of.span[1] + 90_000], ..of });
-    assert_eq!(offset::later(&longer.collect::<Vec<_>>(), &launched), None);
+    assert_eq!(found(200_000_000, 20, 0..20, 0, 90_000), None);
 }
 
 /// A kernel whose name says nothing, in NCCL's range on the thread that launched it, and in that of a group.
@@ -194,9 +207,38 @@ fn older_tables_are_read_too() {
     assert_eq!(profiled.computation.by_process, [[[5_000_000_001, 5_000_000_005]], [[5_000_000_001, 5_000_000_005]]]);
     assert!(profiled.nccl.iter().all(|own| own.len() == 1));
     assert!(notes[0].ends_with("0.sqlite: 1 kernels have no name and do not count."), "{notes:?}");
+    let ordered = "sqlite: its kernels count as those of rank 1 by the order of the files' names alone.";
+    assert!(notes.iter().any(|note| note.ends_with(ordered)), "{notes:?}");
     // one file alone says of no process that it is its
     let (_, problems, _) = of_two(&files[..1]);
     assert!(problems[0].contains("process 0 with kernels is none of the job's"), "{problems:?}");
+}
+
+/// A shell puts rank 10 before rank 2, and a file of another machine is of no process, wherever it stands.
+#[test]
+fn the_order_of_files_is_natural_and_contradicts_nothing() {
+    let directory = TempDir::new().unwrap();
+    let processes: Vec<Process> = (0..12).map(process).collect();
+    let file = |rank: u64, host: &str| {
+        let sql = recent(&kernel(1, 7, 1, [1_000, 1_000 + rank + 1])).replace("node7", host);
+        made(&directory, &format!("rank{rank}.{host}.sqlite"), &sql)
+    };
+    let lengths = |profiled: &Profiled| -> Vec<u64> {
+        let spans = profiled.computation.by_process.iter().map(|spans| spans.iter().map(|[from, to]| to - from).sum());
+        spans.collect()
+    };
+    let mut files: Vec<PathBuf> = (0..12).map(|rank| file(rank, "node7")).collect();
+    files.sort();
+    assert!(files[2].ends_with("rank10.node7.sqlite"));
+    let mut profiled = Profiled::new(12);
+    let (problems, _) = read(&files, &processes, &Made(vec![]), &mut profiled);
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(lengths(&profiled), (1..=12).collect::<Vec<u64>>());
+    files[2] = file(10, "node8");
+    let mut profiled = Profiled::new(12);
+    let (problems, _) = read(&files, &processes, &Made(vec![]), &mut profiled);
+    assert!(problems.len() == 1 && problems[0].to_string().contains("rank10.node8.sqlite"), "{problems:?}");
+    assert_eq!(lengths(&profiled), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 12]);
 }
 
 #[test]

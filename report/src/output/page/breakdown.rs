@@ -7,14 +7,14 @@ use super::super::units::{counted, share};
 use super::draw::{Chart, LegendEntry, Mark};
 use super::stack::{StackedBar, StackedPart, stack};
 use super::table::PageTable;
-use crate::answer::Budget;
+use crate::answer::{Budget, Report};
 use maud::{Render, html};
 
 /// Largest number of GPUs that have a bar each; of more, those with least and most of the first part have one.
 const BARS: usize = 16;
 
 /// Makes the chart.
-pub(super) fn chart<'a>(budget: &'a Budget, names: &'a ReportNames<'a>) -> Chart<'a> {
+pub(super) fn chart<'a>(budget: &'a Budget, report: &Report, names: &'a ReportNames<'a>) -> Chart<'a> {
     let breakdown = BreakdownParts::of(budget);
     let key: Vec<_> = breakdown
         .parts
@@ -30,7 +30,7 @@ pub(super) fn chart<'a>(budget: &'a Budget, names: &'a ReportNames<'a>) -> Chart
     let row = if bars.len() <= 9 { 30.0 } else { 20.0 };
     let axis = if budget.of_steps { "share of the steps, %" } else { "share of the recording, %" };
     let (size, drawing) = stack(&bars, row, 866.0, axis);
-    let about = about_breakdown(budget, breakdown.counted.len());
+    let about = about_breakdown(report, budget, breakdown.counted.len());
     Chart {
         id: "breakdown-chart",
         title: "Breakdown by dimension of parallelism",

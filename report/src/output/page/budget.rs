@@ -1,7 +1,7 @@
 //! The section on where the time goes: a bar or column for each GPU, and the dimensions' shares.
 
 use super::super::names::ReportNames;
-use super::super::sentences::unplaced;
+use super::super::sentences::{unplaced, without_kernel};
 use super::super::tables::{self, BudgetKind, kinds};
 use super::super::units::{counted, part_of, share};
 use super::breakdown;
@@ -24,7 +24,7 @@ pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
         html! {
             @if !budget.of_steps { p { "There are no steps, so this is the whole recording." } }
             (chart(budget, &kinds, report, names))
-            (breakdown::chart(budget, names))
+            (breakdown::chart(budget, report, names))
         }
     })
 }
@@ -60,10 +60,12 @@ fn chart(budget: &Budget, kinds: &[BudgetKind], report: &Report, names: &ReportN
         drawing,
         notes: html! {
             @if let Some(note) = note { p { (note) } }
-            @if !budget.with_kernels { p { "Computation is unknown: no kernels were given (--kernels)." } }
+            @if !budget.with_kernels { p { "Computation is unknown without kernels (--kernels, --nsys)." } }
             @if let Some(overlap) = budget.overlap {
                 p { "Of the time with NCCL under way, " (share(overlap)) " is beside computation." }
             }
+            @let without = without_kernel(budget);
+            @if !without.is_empty() { p { (without.trim()) } }
             @if budget.timed < 1.0 { p { (unplaced(budget).trim()) } }
         },
         below: html! {

@@ -143,7 +143,7 @@ pub fn cost(report: &Report) -> String {
         parts += &format!(" (a step is {})", counted(micro, "micro-step"));
     }
     let (all, mine) = (time(mean_us(budget, whole.total_ns)), time(mean_us(budget, communication_ns(budget))));
-    let mut text = if budget.with_kernels {
+    let text = if budget.with_kernels {
         format!(
             "Communication beside which nothing is computed takes {} of {period}, {mine} of {all}: {parts}. \
              Another {} of {period} is communication beside computation.",
@@ -158,15 +158,18 @@ pub fn cost(report: &Report) -> String {
             of_whole(communication_ns(budget))
         )
     };
-    if let Some(computed) = budget.computed.filter(|computed| *computed < 1.0) {
-        text += &format!(
+    text + &without_kernel(budget) + &unplaced(budget)
+}
+
+/// Says in how many steps no kernel is known, which may be for lack of a record; empty if each has one.
+pub(crate) fn without_kernel(budget: &Budget) -> String {
+    budget.computed.filter(|computed| *computed < 1.0).map_or_else(String::new, |computed| {
+        format!(
             " No kernel is known in {} of the steps: if the profiler recorded a part of the run alone, their \
              computation counts as none.",
             share(1.0 - computed)
-        );
-    }
-    text += &unplaced(budget);
-    text
+        )
+    })
 }
 
 /// Says how many operations are not in the budget; empty if all are.

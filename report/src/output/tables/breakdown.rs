@@ -118,6 +118,7 @@ pub(super) fn by_gpu<'a>(
     ReportTable::new("breakdown_gpus", (0..parts.budget.gpus.len()).flat_map(of_gpu))
         .value("gpu", |(gpu, _)| names.known(gpu))
         .value("steps", |_| parts.budget.steps)
+        .value("steps_with_kernels_share", |_| parts.budget.computed)
         .value("part", |(_, part)| part.name)
         .value("time_ns", |(gpu, part)| part.gpus_ns.get(gpu).copied().flatten())
         .value("share", |(gpu, part)| parts.share(part, gpu))

@@ -3,7 +3,7 @@
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::sentences::{
-    about_breakdown, about_conditions, about_log, fallback, slow_communicator, slow_part, unplaced,
+    about_breakdown, about_conditions, about_log, fallback, slow_communicator, slow_part, unplaced, without_kernel,
 };
 use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
@@ -124,6 +124,7 @@ fn budget(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String 
             Some(overlap) => format!("Computation runs beside NCCL for {} of NCCL's time.", share(overlap)),
             None => "Kernels of the computation are not known (--kernels).".into(),
         };
+        text += &without_kernel(budget);
         text += &unplaced(budget);
         prose(&text, view) + &chapter(&tables::by_gpu(budget, names, false), view, "")
     })
@@ -133,7 +134,7 @@ fn budget(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String 
 fn breakdown(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
     known(&report.budget, view, |budget| {
         let parts = tables::BreakdownParts::of(budget);
-        prose(&about_breakdown(budget, parts.counted.len()), view)
+        prose(&about_breakdown(report, budget, parts.counted.len()), view)
             + &chapter(&tables::breakdown(&parts, names), view, "")
     })
 }

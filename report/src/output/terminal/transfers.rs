@@ -7,7 +7,7 @@ use super::fitted::{TableRoom, chapter, known, prose};
 use crate::answer::{PairStates, Report};
 
 /// Largest number of pairs that are described in words.
-const TOLD: usize = 3;
+const IN_WORDS: usize = 3;
 
 /// Writes the times by state.
 pub(super) fn states(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
@@ -17,7 +17,7 @@ pub(super) fn states(report: &Report, names: &ReportNames<'_>, view: &TableRoom)
         }
         let mut longest: Vec<&PairStates> = transfers.states.iter().collect();
         longest.sort_by(|one, other| other.whole_us().total_cmp(&one.whole_us()));
-        let text = longest.iter().take(TOLD.min(view.top)).map(|pair| prose(&pair_states(pair, names), view));
+        let text = longest.iter().take(IN_WORDS.min(view.top)).map(|pair| prose(&pair_states(pair, names), view));
         text.collect::<String>() + &chapter(&tables::states(transfers, names), view, "")
     })
 }
