@@ -125,7 +125,8 @@ static void load_plugin(const struct replay *replay) {
   static char path[4200];
   const char *name = getenv("NCCL_PROFILER_PLUGIN");
   check(name != NULL, "NCCL_PROFILER_PLUGIN is not set");
-  snprintf(path, sizeof path, strchr(name, '/') ? "%s" : "libnccl-profiler-%s.so", name);
+  bool is_file = strchr(name, '/') || strstr(name, ".so");
+  snprintf(path, sizeof path, is_file ? "%s" : "libnccl-profiler-%s.so", name);
   library_path = path;
   char number[16];
   snprintf(number, sizeof number, "%d", replay->capture.api);

@@ -49,10 +49,13 @@ pub(crate) fn compared(transfers: &[Transfer], regression: Regression) -> Option
     })
 }
 
+/// The sizes of a channel and their times.
+type ChannelPoints = Vec<(i64, f64)>;
+
 /// Of all sets of sizes that at least so many channels have, returns the points of the channels with the whole set for
 /// the set with most channels, and of equals the one with most sizes.
-fn at_common_sizes(channels: &[Vec<(i64, f64)>]) -> Vec<Vec<(i64, f64)>> {
-    let mut best: ((usize, usize), Vec<Vec<(i64, f64)>>) = ((0, 0), Vec::new());
+fn at_common_sizes(channels: &[ChannelPoints]) -> Vec<ChannelPoints> {
+    let mut best: ((usize, usize), Vec<ChannelPoints>) = ((0, 0), Vec::new());
     for least in 2..=channels.len() {
         let has = |points: &[(i64, f64)], size: i64| points.iter().any(|point| point.0 == size);
         let sizes: BTreeSet<i64> = channels.iter().flatten().map(|point| point.0).collect();
