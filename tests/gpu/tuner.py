@@ -5,11 +5,13 @@ tuner.py same DIRECTORY OTHER      whether NCCL ran each operation of two such r
 tuner.py changed DIRECTORY         whether the all-reduces of 4096 bytes are those of the user's tuner of the tests
 tuner.py predicted DIRECTORY       whether each prediction is of the way that NCCL ran, and a row for each
 tuner.py ordinary DIRECTORY        whether the report of a run without settings names no row as forced
-tuner.py forced DIRECTORY OTHER    whether the report of a run with settings names the rows as forced that ran far from
-                                   those of OTHER, which ran without: by another algorithm or protocol, on less than
-                                   half of the channels, or, with `all` behind, each row
+tuner.py forced DIRECTORY OTHER    whether the report of a run with settings names only rows as forced that ran far from
+                                   those of OTHER, which ran without: by another algorithm or protocol, or on half of
+                                   the channels or less; and all of these from 4 MiB a rank on
+tuner.py kept DIRECTORY            whether the report of a run without peer-to-peer access names each row as forced, if
+                                   each GPU has 18 NVLinks or more, and otherwise none
 
-The last two read DIRECTORY/report.json, and end in "right of N rows".
+The last three read DIRECTORY/report.json, and end in "right of N rows".
 
 Prints one line, or what is wrong, with exit status 1."""
 
@@ -105,7 +107,25 @@ def predicted(directory):
     return f"{len(rows)} ways as predicted, ratios {ratios[0]} to {ratios[-1]}, median {ratios[len(ratios) // 2]}", 0
 
 
-BYTES = {"ncclFloat32": 4, "ncclBfloat16": 2}
+# NCCL reports all-gathers and broadcasts in bytes, as ncclInt8
+BYTES = {
+    "ncclInt8": 1,
+    "ncclUint8": 1,
+    "ncclInt32": 4,
+    "ncclUint32": 4,
+    "ncclInt64": 8,
+    "ncclUint64": 8,
+    "ncclFloat16": 2,
+    "ncclFloat32": 4,
+    "ncclFloat64": 8,
+    "ncclBfloat16": 2,
+    "ncclFloat8e4m3": 1,
+    "ncclFloat8e5m2": 1,
+}
+# bytes a rank from which on the report judges each algorithm, protocol and number of channels
+LONG = 4 << 20
+# NVLinks of a GPU behind NVSwitches
+SWITCHED = 18
 
 
 def by_size(directory):
@@ -113,21 +133,24 @@ def by_size(directory):
     found = {}
     calls = [call for calls in ways(directory).values() for call in calls]
     for function, count, dtype, algorithm, protocol, channels in calls:
+        if dtype not in BYTES:
+            sys.exit(f"the size of {dtype} ({function}) is not known: add it to BYTES in tests/gpu/tuner.py")
         of = found.setdefault((function, count * BYTES[dtype]), (set(), []))
         of[0].add((algorithm, protocol))
         of[1].append(channels)
     return {key: (kinds, max(channels)) for key, (kinds, channels) in found.items()}
 
 
-def judged(directory, is_expected):
-    """Compares the rows that the report names as forced with those of which `is_expected` says so, by function, bytes,
-    algorithm and protocol."""
+def judged(directory, may_be, must_be):
+    """Compares the rows that the report names as forced with those of which `may_be` and `must_be` say so, by function,
+    bytes, algorithm and protocol."""
     report = json.loads((pathlib.Path(directory) / "report.json").read_text())
     rows = [row for row in report["speed"]["known"]["rows"] if row["algorithm"]]
     wrong = []
     for row in rows:
         key, way = (row["function"], row["from_bytes"]), (row["algorithm"], row["protocol"])
-        if is_expected(key, way) != (row["forced"] is not None):
+        is_right = may_be(key, way) if row["forced"] is not None else not must_be(key, way)
+        if not is_right:
             wrong.append(f"{key} by {way}: {row['forced'] or 'not forced'}")
     for line in sorted({row["forced"] for row in rows if row["forced"]}):
         print(f"forced by {line}")
@@ -139,17 +162,30 @@ def judged(directory, is_expected):
 
 
 def ordinary(directory):
-    return judged(directory, lambda key, way: False)
+    return judged(directory, lambda key, way: False, lambda key, way: False)
 
 
-def forced(directory, other, *words):
+def forced(directory, other):
     own, others = by_size(directory), by_size(other)
+    long = LONG * len(ways(directory))
 
     def is_far(key, way):
         kinds, channels = others.get(key, (set(), 0))
-        return "all" in words or way not in kinds or own[key][1] * 2 < channels
+        return way not in kinds or own[key][1] * 2 <= channels
 
-    return judged(directory, is_far)
+    return judged(directory, is_far, lambda key, way: key[1] >= long and is_far(key, way))
+
+
+def kept(directory):
+    summaries = [json.loads(path.read_text()) for path in pathlib.Path(directory).glob("summary.*.json")]
+    processes = [process for summary in summaries for process in summary["processes"]]
+    gpus = [gpu for process in processes for gpu in (process.get("links") or {}).get("gpus", [])]
+    nvlinks = [gpu.get("nvlinks") or 0 for gpu in gpus]
+    if not nvlinks:
+        return "the summaries have no links of GPUs", 1
+    print(f"NVLinks of the GPUs: {nvlinks}")
+    is_switched = min(nvlinks) >= SWITCHED
+    return judged(directory, lambda key, way: is_switched, lambda key, way: is_switched)
 
 
 def main():
@@ -157,7 +193,8 @@ def main():
     if verb == "run":
         run(int(arguments[0]), arguments[1])
         return
-    verbs = {"same": same, "changed": changed, "predicted": predicted, "ordinary": ordinary, "forced": forced}
+    verbs = {"same": same, "changed": changed, "predicted": predicted}
+    verbs |= {"ordinary": ordinary, "forced": forced, "kept": kept}
     said, status = verbs[verb](*arguments)
     print(said)
     sys.exit(status)

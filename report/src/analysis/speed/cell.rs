@@ -20,6 +20,8 @@ pub(super) struct Cell {
     pub(super) count: u64,
     /// Most channels of an operation; 0 where they are not known.
     pub(super) channels: u8,
+    /// Whether an operation shared its kernel with another. NCCL chose for them together.
+    pub(super) is_grouped: bool,
     /// Times from the latest begin to the latest end.
     pub(super) transfers: TimeSketch,
     /// Sum of the largest bytes of a rank, of the compared operations.
@@ -44,6 +46,7 @@ impl Cell {
         let bytes = || occurrence.parts.iter().map(|part| moved(&part.call));
         self.is_unequal |= bytes().any(|bytes| bytes != largest);
         if occurrence.parts.iter().any(|part| part.call.is_fused) {
+            self.is_grouped = true;
             return;
         }
         for part in occurrence.parts.iter().filter(|part| part.call.source.is_gpu() && part.call.duration > 0) {
@@ -63,6 +66,7 @@ impl Merge for Cell {
     fn merge(&mut self, other: Self) {
         self.count += other.count;
         self.channels = self.channels.max(other.channels);
+        self.is_grouped |= other.is_grouped;
         self.transfers.merge(other.transfers);
         self.largest = self.largest.saturating_add(other.largest);
         self.mean += other.mean;

@@ -18,7 +18,7 @@ use crate::stream::{Listener, Occurrence};
 pub use baseline::Baseline;
 use cell::{Algorithm, Cell, Cells};
 use common::summary::Predicted;
-pub(super) use forced::Forcing;
+pub(super) use forced::{Forcing, Ran};
 pub(super) use function::OccurrenceFunction;
 pub(super) use predictions::{ByFunction, Predictions};
 use row::LinkRate;
@@ -53,7 +53,10 @@ impl Speeds {
             let Some((communicator, forcing)) = job.communicators.get(place).zip(forcing.get(place)) else { continue };
             let dimension = dimensions.get(place).map_or("unknown", |dimension| dimension.name.as_str());
             let rate = links.of(communicator.comm, function.kind());
-            for (range, cells) in sizes.into_cells() {
+            let by_size: Vec<([u64; 2], Cells)> = sizes.into_cells().collect();
+            // the last operation of a group may be alone in a kernel: then others of the function are not
+            let are_alone = !by_size.iter().any(|(_, cells)| cells.0.values().any(|cell| cell.is_grouped));
+            for (range, cells) in by_size {
                 let row = |(how, cell): (Algorithm, Cell)| {
                     let is_given = links.is_given(communicator.comm);
                     let link = rate.filter(|_| is_given || !reduces_in_network(&how.algorithm.text()));
@@ -62,7 +65,7 @@ impl Speeds {
                     let known = row::RowKeys { function, communicator, nnodes, dimension, range, how, link };
                     let mut row = row::of(&known, &cell);
                     let of_fastest = predictions.fill(&mut row);
-                    row.forced = forcing.of_row(&row, cell.channels, of_fastest);
+                    row.forced = forcing.of_row(&row, Ran { channels: cell.channels, are_alone, of_fastest });
                     row
                 };
                 rows.extend(cells.0.into_iter().map(row));

@@ -120,6 +120,20 @@ fn a_shared_kernel_has_no_time() {
     assert_eq!((row.count, row.compared, row.min_us, row.mean_us, row.busbw), (1, 0, None, None, None));
 }
 
+/// NCCL chose for the operations of a kernel together: settings are judged where all of a function are alone.
+#[test]
+fn settings_are_not_judged_by_operations_that_share_kernels() {
+    let mut job = job(&[0; 2], &[&[0, 1]]);
+    job.processes[0].nccl_settings = [("NCCL_PROTO".to_owned(), "^LL".to_owned())].into();
+    let of = |number: u64, bytes: u64, is_fused: bool| {
+        let part = |rank| (Call { is_fused, ..call(&job, 0, rank, "AllReduce", bytes) }, [0, 10]);
+        occurrence(number, vec![part(0), part(1)], 0)
+    };
+    let forced = |all: &[Occurrence]| plain(&job, all).iter().filter(|row| row.forced.is_some()).count();
+    assert_eq!(forced(&[of(0, 8, false), of(1, 1024, false)]), 2);
+    assert_eq!(forced(&[of(0, 8, false), of(1, 1024, true)]), 0);
+}
+
 /// An operation that was not compared has a mean duration and no transfer.
 #[test]
 fn what_was_not_compared_is_absent() {

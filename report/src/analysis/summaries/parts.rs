@@ -7,7 +7,7 @@ use super::sums::FunctionSums;
 use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::Messages;
-use crate::analysis::speed::{Forcing, MACHINES};
+use crate::analysis::speed::{Forcing, MACHINES, Ran};
 use crate::analysis::transfers::TransferSums;
 use crate::answer::{
     Answers, ConditionMap, Conditions, Dimension, Input, Late, NcclChoices, Part, ProcessConditions, RankLateness,
@@ -215,11 +215,11 @@ impl GatheredParts<'_> {
         rows.extend(self.summary.bandwidth.iter().map(|row| placed(&row.comm, Self::of_bandwidth(&links, row))));
         let forcing: Vec<Forcing> = job.communicators.iter().map(|of| Forcing::of(job, of)).collect();
         let forcing = |comm: &str| place(comm).and_then(|place| forcing.get(place));
-        rows.iter_mut().for_each(|row| row.forced = forcing(&row.comm).and_then(|of| of.of_row(row, 0, None)));
-        for PredictedRow { row, channels, of_fastest } in predicted::rows(self.predicted, job) {
+        rows.iter_mut().for_each(|row| row.forced = forcing(&row.comm).and_then(|of| of.of_row(row, Ran::default())));
+        for PredictedRow { row, ran } in predicted::rows(self.predicted, job) {
             let (comm, nranks, nnodes) = (row.comm.clone(), row.nranks, row.nnodes);
             let row = SpeedRow { nranks, nnodes, ..placed(&comm, row) };
-            let forced = forcing(&comm).and_then(|of| of.of_row(&row, channels, of_fastest));
+            let forced = forcing(&comm).and_then(|of| of.of_row(&row, ran));
             rows.push(SpeedRow { forced, ..row });
         }
         if rows.is_empty() {

@@ -1,5 +1,6 @@
 //! NCCL's own predictions in summaries, in a sentence, and as rows of speed.
 
+use crate::analysis::speed::Ran;
 use crate::answer::SpeedRow;
 use crate::job::Job;
 use common::name::NcclName;
@@ -8,13 +9,10 @@ use common::summary::{MeasuredWay, Predicted};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A row of speed, with what is known of its way beside it.
+/// A row of speed, and how its operations ran.
 pub(super) struct PredictedRow {
     pub(super) row: SpeedRow,
-    /// Most channels of an operation.
-    pub(super) channels: u8,
-    /// NCCL's own time for the choice of a user's tuner over that of its own.
-    pub(super) of_fastest: Option<f64>,
+    pub(super) ran: Ran,
 }
 
 /// Returns a row for each size, algorithm and protocol that ran of a function and communicator with predictions. Of
@@ -57,8 +55,12 @@ fn row(of: &Predicted, comm: String, ways: &[&MeasuredWay]) -> PredictedRow {
     let is_chosen = (algorithm, protocol) == (chosen_algorithm, chosen_protocol);
     let of_fastest = of.tuner.as_ref().and_then(|tuner| tuner.predicted_us).map(|us| us / of.predicted_us);
     PredictedRow {
-        channels: ways.iter().map(|way| way.channels).max().unwrap_or(0),
-        of_fastest: of_fastest.filter(|ratio| ratio.is_finite() && is_chosen),
+        ran: Ran {
+            channels: ways.iter().map(|way| way.channels).max().unwrap_or(0),
+            // timed are those that are alone in their kernels; of others nothing is known
+            are_alone: ways.iter().all(|way| way.timed == way.count),
+            of_fastest: of_fastest.filter(|ratio| ratio.is_finite() && is_chosen),
+        },
         row: SpeedRow {
             function: of.func.clone(),
             comm,

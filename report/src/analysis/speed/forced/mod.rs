@@ -1,20 +1,31 @@
 //! Settings that force ways which NCCL itself would not take.
 //!
-//! A proof has two sides: a setting that a process of the communicator has in its environment, and operations that ran as
-//! it demands. NCCL's own model (`src/graph/tuning.cc`, `src/enqueue.cc`, up to 2.32) decides whether NCCL would take
-//! another way, by bounds that hold for each GPU and each link in its tables:
+//! A proof has two sides: a setting that a process of the communicator has in its environment, and operations that
+//! ran as it demands. NCCL's own model (`src/graph/tuning.cc`, `src/enqueue.cc`, up to 2.32) decides whether NCCL
+//! would take another way, by bounds that hold for each GPU and each link in its tables:
 //!
-//! - **Algorithm**: inside a node, a tree has less than half of the links' bandwidth, and no less latency than a ring with
-//!   LL. With LL128, a tree of more than two ranks can be ahead of the ring for a few sizes below [`LONG`].
-//! - **Protocol**: LL has at most half of SIMPLE's bandwidth, at 141 GB/s or less (282 on Blackwell), and saves at most
-//!   2.8 us a step of a ring inside a node, and 12 us between nodes. So from [`LONG`] on SIMPLE is ahead. For few bytes
-//!   it is behind both LL128 and SIMPLE, whatever the link: up to [`SHORT`], over NVLink up to [`SHORT_NVLINK`].
-//! - **Channels**: NCCL doubles the channels that it finds, so there are two at least. It gives one to operations with
-//!   less than 64 KiB of traffic, or less than 8 KiB a rank.
-//! - **Transports**: NVLinks are of use to peer-to-peer access alone, and adapters of InfiniBand or RoCE to their network.
+//! - **Algorithm**: inside a node, a tree has no less latency than a ring with LL. It has less than half of the
+//!   ring's bandwidth if the graph of the tree has no more bandwidth than that of the ring. NCCL searches for both
+//!   graphs, and this is an assumption. With LL128, a tree of more than two ranks can be ahead of the ring for a few
+//!   sizes below [`LONG`]. With more than [`RANKS`] ranks, NCCL takes no ring for sums of 8-bit floats.
+//! - **Protocol**: LL has at most half of SIMPLE's bandwidth. Inside a node it has 141 GB/s or less (282 on
+//!   Blackwell), and saves at most 4.7 us a step of a ring (over PCI; 2.8 us over NVLink). Between nodes it has 45 GB/s
+//!   or less (90 on Blackwell), and saves some 17 us a step (24 before Ampere): NCCL takes the latency of SIMPLE's long
+//!   all-reduces by ring 1.4 or 1.9 times. So from [`LONG`] on SIMPLE is ahead. For few bytes LL is ahead of both LL128
+//!   and SIMPLE, whatever the link: up to [`SHORT`], over NVLink up to [`SHORT_NVLINK`].
+//! - **Channels**: NCCL doubles the channels that it finds, so there are two at least. It gives one to operations
+//!   with less than 64 KiB of traffic, or less than 8 KiB a rank.
+//! - **Transports**: NVLinks are of use to peer-to-peer access alone. A number of links proves no path between two
+//!   GPUs: bridges join some GPUs of a machine. GPUs with [`SWITCHED`] NVLinks are behind switches that join all of
+//!   them. (H200 NVL has as many with a bridge of four: there, ranks of two bridges have no path.)
 //!
-//! Whatever this does not prove is not a finding: a ring between nodes, protocols for sizes in between, channels beyond
-//! one, settings in the program's configuration, and `NCCL_IB_DISABLE`, beside which a network plugin may work.
+//! NCCL chooses once for the collectives of a group that are alike, by their bytes together, and by the number of its
+//! collectives. So bounds of bytes hold for collectives that are alone in their groups ([`Ran`]).
+//!
+//! Whatever this does not prove is not a finding: operations in groups, a ring between nodes, protocols for sizes in
+//! between, channels beyond one, sockets (a process with `NCCL_NET=Socket` reads no ports of InfiniBand or RoCE;
+//! NCCL's log names sockets), settings in the program's configuration, and `NCCL_IB_DISABLE`, beside which a network
+//! plugin may work.
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +33,7 @@ mod tests;
 use super::shape::factor;
 use crate::analysis::choices::settings::is_on;
 use crate::answer::SpeedRow;
-use crate::job::{Communicator, Job, Process};
+use crate::job::{Communicator, Job};
 use common::operation::size_factor;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +43,10 @@ const SHORT: f64 = 1024.0;
 const SHORT_NVLINK: f64 = 32.0 * 1024.0;
 /// Bytes of an operation, and a rank, that have more than one channel: twice NCCL's bounds.
 const CHANNELS: [f64; 2] = [128.0 * 1024.0, 16.0 * 1024.0];
+/// Most ranks of which a tree is judged.
+const RANKS: i32 = 8;
+/// Fewest NVLinks of a GPU that is behind NVSwitches: H100 SXM, H200 and B200 have 18, bridged pairs 12 at most.
+const SWITCHED: u32 = 18;
 /// Times of NCCL's own choice that a tuner's choice takes by NCCL's model, from which on it is far from it.
 const FAR: f64 = 2.0;
 
@@ -44,10 +59,19 @@ pub(in crate::analysis) struct Forcing {
     machines: usize,
     /// Whether some of its ranks are on one machine.
     is_inside: bool,
-    /// Whether all of its GPUs have NVLinks.
+    /// Whether all of its GPUs have [`SWITCHED`] NVLinks or more.
     has_nvlinks: bool,
-    /// Ports of InfiniBand or RoCE on its machines, where it has several nodes.
-    ports: Vec<String>,
+}
+
+/// How a row's operations ran, beside what the row has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::analysis) struct Ran {
+    /// Most channels of an operation; 0 where they are not known.
+    pub(in crate::analysis) channels: u8,
+    /// Whether all of them are known to share no kernel, so that NCCL chose for each one by its own bytes.
+    pub(in crate::analysis) are_alone: bool,
+    /// NCCL's own time for the choice of a user's tuner over that of its own.
+    pub(in crate::analysis) of_fastest: Option<f64>,
 }
 
 impl Forcing {
@@ -58,39 +82,37 @@ impl Forcing {
         for (name, value) in processes().flat_map(|process| &process.nccl_settings) {
             settings.entry(name.clone()).or_insert_with(|| value.clone());
         }
-        let nodes = job.nodes_of(communicator);
         let machines: BTreeSet<usize> = gpus().map(|gpu| gpu.node).collect();
         let nvlinks = |process: usize, index: usize| {
-            job.processes.get(process)?.links.as_ref()?.gpus.get(index)?.nvlinks.filter(|&nvlinks| nvlinks > 0)
+            job.processes.get(process)?.links.as_ref()?.gpus.get(index)?.nvlinks.filter(|&nvlinks| nvlinks >= SWITCHED)
         };
-        let ports = processes().next().filter(|_| nodes > 1).map(Process::ports);
         Self {
             settings,
             machines: machines.len(),
             is_inside: machines.len() < communicator.members.len(),
             has_nvlinks: gpus().all(|gpu| nvlinks(gpu.process, gpu.index).is_some()),
-            ports: ports.unwrap_or_default(),
         }
     }
 
-    /// Returns the settings, with their proofs, that force a row's operations, which ran on this many channels at most
-    /// (0 where that is not known). `of_fastest` is NCCL's own time for the choice of a user's tuner over that of its own.
-    pub(in crate::analysis) fn of_row(&self, row: &SpeedRow, channels: u8, of_fastest: Option<f64>) -> Option<String> {
+    /// Returns the settings, with their proofs, that force a row's operations.
+    pub(in crate::analysis) fn of_row(&self, row: &SpeedRow, ran: Ran) -> Option<String> {
         let mut all: Vec<String> = vec![];
-        if !self.settings.is_empty() && row.nranks > 1 {
+        let has_settings = !self.settings.is_empty() && row.nranks > 1;
+        if has_settings && ran.are_alone {
             all.extend(self.algorithm(row));
             all.extend(self.protocol(row));
-            all.extend(self.one_channel(row, channels));
-            all.extend(self.inside(row));
-            all.extend(self.between(row));
+            all.extend(self.one_channel(row, ran.channels));
         }
-        let tuner = of_fastest.filter(|&ratio| ratio >= FAR);
+        if has_settings {
+            all.extend(self.inside(row));
+        }
+        let tuner = ran.of_fastest.filter(|&ratio| ratio >= FAR);
         all.extend(tuner.map(|it| format!("a tuner (NCCL's model gives the choice {it:.1} times NCCL's own)")));
         (!all.is_empty()).then(|| all.join("; "))
     }
 
     fn algorithm(&self, row: &SpeedRow) -> Option<String> {
-        let is_tree = row.function == "AllReduce" && row.algorithm == "TREE" && row.nnodes == 1;
+        let is_tree = row.function == "AllReduce" && row.algorithm == "TREE" && row.nnodes == 1 && row.nranks <= RANKS;
         let is_behind = row.protocol != "LL128" || row.nranks == 2 || each(row)[0] >= LONG;
         let has_ll = !self.excludes("NCCL_PROTO", row, "LL");
         let is_forced = is_tree && is_behind && has_ll && self.excludes("NCCL_ALGO", row, "RING");
@@ -132,17 +154,10 @@ impl Forcing {
         let p2p = [("NCCL_P2P_DISABLE", is_on as fn(&str) -> bool), ("NCCL_P2P_LEVEL", is_local)];
         let (name, _) = p2p.into_iter().find(|(name, is)| is_meant && self.is(name, is))?;
         let with = match self.is("NCCL_SHM_DISABLE", is_on) {
-            true => "with NCCL_SHM_DISABLE; the GPUs have NVLinks",
-            false => "the GPUs have NVLinks",
+            true => "with NCCL_SHM_DISABLE; each GPU has 18 NVLinks or more",
+            false => "each GPU has 18 NVLinks or more",
         };
         self.named(name, with)
-    }
-
-    /// Returns that nodes must not use their adapters.
-    fn between(&self, row: &SpeedRow) -> Option<String> {
-        let is_socket = |value: &str| value.eq_ignore_ascii_case("Socket");
-        let is_forced = self.is("NCCL_NET", is_socket) && !self.ports.is_empty() && is_of_all(row);
-        is_forced.then(|| self.named("NCCL_NET", &format!("the machines have {}", self.ports.join(" "))))?
     }
 
     /// Returns whether a setting has one of these values.

@@ -10,6 +10,8 @@ use crate::output::names::ReportNames;
 use crate::output::units::{count, counted, rate, share, sizes, time};
 use std::collections::BTreeMap;
 
+/// Least part of the rows' time that forced ones have if they are worth a look.
+const FORCED: f64 = 0.1;
 /// Most slow parts of the network that are named.
 const NAMED: usize = 3;
 /// Share of a step from which on what it would gain is much.
@@ -67,8 +69,7 @@ pub(super) fn verdicted(report: &Report) -> Verdicted {
     });
     let share = of_link.map(|part| if part < OF_LINK { AnswerVerdict::Look } else { AnswerVerdict::Fine });
     let compared = are_compared(report).then_some(AnswerVerdict::Fine);
-    let is_forced = speed.is_some_and(|speed| speed.rows.iter().any(|row| row.forced.is_some()));
-    let forced = is_forced.then_some(AnswerVerdict::Look);
+    let forced = speed.is_some_and(|speed| forced_part(speed) >= FORCED).then_some(AnswerVerdict::Look);
     let worst = [slow, below, share, forced, compared].into_iter().flatten().max_by_key(|verdict| match verdict {
         AnswerVerdict::Unknown => 0,
         AnswerVerdict::Fine => 1,
@@ -119,7 +120,9 @@ fn next(
         (Some((PartKind::Adapter | PartKind::Node, _)), _) => {
             "Read state, rate and errors of the adapters on that node (ibstat, ethtool), and look at their cables."
         }
-        _ if forced.is_some() => "Run the job without the settings that force a way, and compare (--baseline).",
+        _ if forced.is_some() => {
+            "If the setting that forces a way is not needed, run the job once without it, and compare (--baseline)."
+        }
         _ if is_below(baseline) => "Compare NCCL's release, its settings and the nodes with those of the baseline.",
         _ if is_below(link) => {
             "Compare with nccl-tests at this size, and look at the network that NCCL has chosen (NCCL_DEBUG=INFO)."
@@ -171,6 +174,22 @@ fn forced(speed: &Speed) -> String {
     let others = if rows.len() > 1 { ", and others" } else { "" };
     let of = counted(speed.rows.len() as u64, "row");
     format!(" {} of {of} of --part speed ran as NCCL itself would not choose: {by}{others}.", count(all))
+}
+
+/// Returns the part of the rows' time that forced ones have; 0 where no time is known. In a report of summaries, rows
+/// with an algorithm have operations that others count, too: the larger part of both counts.
+fn forced_part(speed: &Speed) -> f64 {
+    let time = |row: &SpeedRow| row.median_us.or(row.mean_us).unwrap_or_default() * row.count as f64;
+    let part = |is_meant: fn(&SpeedRow) -> bool| {
+        let rows = || speed.rows.iter().filter(|row| is_meant(row));
+        let all: f64 = rows().map(time).sum();
+        let forced: f64 = rows().filter(|row| row.forced.is_some()).map(time).sum();
+        if all > 0.0 { forced / all } else { 0.0 }
+    };
+    match speed.of_sums {
+        true => part(|row| row.algorithm.is_empty()).max(part(|row| !row.algorithm.is_empty())),
+        false => part(|_| true),
+    }
 }
 
 /// Returns the rate of a row over the expected one.

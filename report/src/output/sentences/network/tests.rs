@@ -198,7 +198,38 @@ fn settings_that_force_a_way_are_named_and_worth_a_look() {
     assert!(network(&report).contains(&said), "{}", network(&report));
     let Part::Known(pairs) = &mut report.pairs else { unreachable!() };
     pairs.slow.clear();
+    let with_times = |report: &mut Report, us: [f64; 2]| {
+        let Part::Known(speed) = &mut report.speed else { unreachable!() };
+        for row in &mut speed.rows {
+            row.count = 1;
+            row.median_us = Some(us[usize::from(row.forced.is_none())]);
+        }
+    };
+    let others = (rows - 3) as f64;
+    assert!(others > 0.0);
+    // 11 %, and 9 %
+    with_times(&mut report, [11.0 / 3.0, 89.0 / others]);
     let answer = verdicted(&report);
     assert_eq!(answer.verdict, AnswerVerdict::Look);
-    assert!(answer.next.contains("without the settings"), "{}", answer.next);
+    assert!(answer.next.contains("run the job once without it"), "{}", answer.next);
+    with_times(&mut report, [9.0 / 3.0, 91.0 / others]);
+    let answer = verdicted(&report);
+    assert!(!answer.next.contains("without it") && answer.text.contains(&said), "{}", answer.next);
+}
+
+/// In a report of summaries, rows of an algorithm and rows of all have the same operations.
+#[test]
+fn forced_rows_of_summaries_are_compared_with_those_of_their_kind() {
+    let row = |algorithm: &str, forced: Option<&str>| SpeedRow {
+        algorithm: algorithm.into(),
+        forced: forced.map(str::to_owned),
+        count: 10,
+        median_us: Some(1.0),
+        ..SpeedRow::default()
+    };
+    let rows = vec![row("", None), row("", None), row("RING", Some("x")), row("TREE", None)];
+    let speed = Speed { rows, ..Speed::default() };
+    assert_eq!(forced_part(&speed), 0.25);
+    assert_eq!(forced_part(&Speed { of_sums: true, ..speed }), 0.5);
+    assert_eq!(forced_part(&Speed::default()), 0.0);
 }
