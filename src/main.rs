@@ -21,6 +21,7 @@ mod inherited;
 mod installed;
 mod kernels;
 mod launch;
+mod natural;
 mod offspring;
 pub mod otf2;
 mod output;

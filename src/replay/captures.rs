@@ -2,6 +2,7 @@
 
 use super::error::ReplayError;
 use crate::capture::ENDING;
+use crate::natural::natural;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,36 +35,4 @@ pub(crate) fn of_one(source: &Path) -> Result<Vec<PathBuf>, ReplayError> {
     }
     found.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
     Ok(found)
-}
-
-/// Splits a name into pairs of text and number, for sorting.
-pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
-    let mut parts = vec![(String::new(), 0_u64)];
-    let mut in_number = false;
-    for character in name.chars() {
-        let digit = character.to_digit(10);
-        if in_number && digit.is_none() {
-            parts.push((String::new(), 0));
-        }
-        in_number = digit.is_some();
-        if let Some((text, number)) = parts.last_mut() {
-            match digit {
-                Some(digit) => *number = number.saturating_mul(10).saturating_add(u64::from(digit)),
-                None => text.push(character),
-            }
-        }
-    }
-    parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_names_are_sorted_as_numbers() {
-        let mut names = vec!["a.r10", "a.r9", "a.r1", "b.r0", "a"];
-        names.sort_by_cached_key(|name| natural(name));
-        assert_eq!(names, ["a", "a.r1", "a.r9", "a.r10", "b.r0"]);
-    }
 }

@@ -4,8 +4,8 @@
 //! taken, whose operations say more, or without a trace the summaries in it. Of a place of files, the recordings and
 //! summaries are taken, and what is in directories below is not.
 
+use crate::natural::natural;
 use crate::otf2::{ANCHOR, SUMMARY};
-use crate::replay::captures::natural;
 use flate2::bufread::MultiGzDecoder;
 use report::job::Unreadable;
 use report::table;

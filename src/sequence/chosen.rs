@@ -1,11 +1,14 @@
 //! The first reading: finds the operation, its ancestors and the roles of all threads.
 
-use super::DEEPEST;
 use super::threads::ThreadRoles;
 use super::wanted::{GROUP, WantedOperation};
 use crate::capture::{CallbackKind, CaptureError, CapturedEvent, Content, Contents};
 use common::run_sums::CommunicatorRank;
 use std::collections::{BTreeMap, HashMap};
+
+/// Most events from an event up to its outermost ancestor. NCCL nests 6: of a group, a call, an operation, a proxy
+/// operation, a step, and the network plugin.
+pub(super) const DEEPEST: usize = 16;
 
 /// Most operations that are named beside the one shown.
 const NAMED: usize = 8;

@@ -1,8 +1,7 @@
 //! The second reading: gathers the callbacks of the chosen operation, of its ancestors and of all events below it.
 
-use super::DEEPEST;
 use super::arrow::{ArrowKey, ArrowKind, SequenceArrow};
-use super::chosen::ChosenEvent;
+use super::chosen::{ChosenEvent, DEEPEST};
 use super::kinds;
 use crate::capture::{Callback, CallbackKind, CaptureError, CapturedEvent, Content, Contents};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

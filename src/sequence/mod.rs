@@ -28,10 +28,6 @@ use std::path::Path;
 
 pub(crate) use wanted::WantedOperation;
 
-/// Most events from an event up to its outermost ancestor. NCCL nests 6: of a group, a call, an operation, a proxy
-/// operation, a step, and the network plugin.
-const DEEPEST: usize = 16;
-
 /// Returns the sequence diagram of an operation as text, and draws it into a file, if there is a name for one.
 ///
 /// # Errors

@@ -64,6 +64,7 @@ pub(super) fn of_process() -> (Settings, Vec<String>) {
 
 /// Returns a variable of the environment that is no setting of ours, such as one of OpenTelemetry; `None` in a program with
 /// more rights than its caller, who chose the environment.
+#[cfg(feature = "otel")]
 pub(crate) fn of_environment(name: &str) -> Option<String> {
     if is_raised() { None } else { std::env::var(name).ok() }
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 pub use choices::{ConditionChoice, GpuTime, LaneChoice, Preset, Regression};
 pub use file::{FaultKind, FileFault, SettingsFile};
 pub use given::GivenSettings;
+#[cfg(feature = "otel")]
 pub(crate) use given::of_environment;
 pub use table::{SETTINGS, Setting, Settings};
 pub use unknown::{is_unknown, nearest};

@@ -13,7 +13,7 @@ use super::offset::{self, REACH};
 use super::own::OwnKernel;
 use super::{MOST_OF_ALL, Profiled, in_order, on_clock};
 use crate::archive::spans::unite;
-use crate::replay::captures::natural;
+use crate::natural::natural;
 use file::{NsysFile, NsysProcess};
 use report::job::{OperationTables, Process, Unreadable};
 use std::path::{Path, PathBuf};
