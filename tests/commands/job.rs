@@ -28,7 +28,11 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) fn new() -> Self {
         let site = Site::new();
-        let program = format!("exec {} \"libnccl-profiler-$NCCL_PROFILER_PLUGIN.so\" 5", env!("HOST_ALL_REDUCE_HOST"));
+        let program = format!(
+            "case $NCCL_PROFILER_PLUGIN in *.so) file=$NCCL_PROFILER_PLUGIN ;; *) file=libnccl-profiler-$NCCL_PROFILER_PLUGIN.so ;; esac\n\
+             exec {} \"$file\" 5",
+            env!("HOST_ALL_REDUCE_HOST")
+        );
         site.script("work/program", &format!("{PROGRAM}{program}"));
         // Score-P makes the experiment's directory
         site.script(
