@@ -23,12 +23,14 @@ fn the_program_s_threads_never_call_the_file_system() {
     }
 }
 
-/// Each file costs one line.
+/// Each file costs one line, that of the settings, too.
 #[test]
 fn a_file_system_that_never_answers_ends_no_job() {
     let found = job("file_system_that_never_answers").check();
-    let is_of_files = |line: &String| line.contains("is not written to its end: the file system has not taken");
-    assert!(found.said.len() == 3 && found.said.iter().all(is_of_files), "{:?}", found.said);
+    let is_of_files = |line: &&String| line.contains("is not written to its end: the file system has not taken");
+    let is_of_settings = |line: &&String| line.contains("its file system does not answer within 2 s");
+    let of_kinds = [found.said.iter().filter(is_of_settings).count(), found.said.iter().filter(is_of_files).count()];
+    assert!(found.said.len() == 4 && of_kinds == [1, 3], "{:?}", found.said);
     assert_eq!(found.files(), [0, 0]);
 }
 

@@ -17,7 +17,8 @@ fn shells_read_what_env_prints_and_once_is_enough() {
     };
     let statements = printed(site.tool().args(["env", "--shell", "bash"]));
     assert_eq!(statements.lines().count(), 5, "{statements}");
-    let script = r#"eval "$(scorep-nccl env)"; test "$NCCL_PROFILER_PLUGIN" = scorep && scorep-nccl env"#;
+    let script =
+        r#"eval "$(scorep-nccl env)"; test "$NCCL_PROFILER_PLUGIN" = libnccl-profiler-scorep.so && scorep-nccl env"#;
     let path = std::env::join_paths([site.path("bin"), "/usr/bin".into(), "/bin".into()]).unwrap();
     let mut shell = Command::new("/bin/sh");
     shell.env_clear().env("PATH", path).args(["-c", script]);
@@ -37,7 +38,8 @@ fn other_shells_read_it_as_documented() {
         command.args(["-c", &format!("{statement}; printenv NCCL_PROFILER_PLUGIN; printenv SCOREP_METRIC_PLUGINS")]);
         match command.output() {
             Ok(output) => {
-                assert_eq!(texts(&output), ("scorep\na  b,it's,nccl_plugin\n".into(), String::new()), "{shell}")
+                let expected = "libnccl-profiler-scorep.so\na  b,it's,nccl_plugin\n";
+                assert_eq!(texts(&output), (expected.into(), String::new()), "{shell}");
             }
             Err(_) => tool::skip(&format!("no {shell}")),
         }

@@ -73,7 +73,7 @@ impl SettingsFile {
         let (path, is_named) = place(lookup(VARIABLE))?;
         match trusted::read(&path, library) {
             Ok(content) => Some(Self::parse(path, &content)),
-            Err(error) if !is_named && is_absence(&error) => None,
+            Err(error) if !is_named && (is_absence(&error) || is_shortage(&error)) => None,
             Err(error) => Some(Self::refused(path, &error)),
         }
     }
@@ -155,6 +155,17 @@ fn place(variable: Option<OsString>) -> Option<(PathBuf, bool)> {
         Some(named) if !is_set(&named) || named.to_str().is_some_and(|named| named.trim() == "off") => None,
         Some(named) => Some((named.into(), true)),
     }
+}
+
+/// Returns whether a variable says that there is no file.
+pub(super) fn is_off(variable: Option<&OsString>) -> bool {
+    variable.is_some() && place(variable.cloned()).is_none()
+}
+
+/// Returns whether an error says that the process may open no file at all: then other lines say so.
+fn is_shortage(error: &io::Error) -> bool {
+    let known = [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::ENOSYS, libc::EPERM];
+    error.raw_os_error().is_some_and(|number| known.contains(&number))
 }
 
 /// Returns whether an error says that nothing has the name.

@@ -3,9 +3,20 @@
 use super::file::SettingsFile;
 use super::table::{SETTINGS, Settings};
 use super::value::is_set;
+use crate::base::own_thread;
+use crate::base::pause::pause;
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Longest wait for the settings file, once in a process.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Time between two looks whether it is read.
+const A_LOOK: Duration = Duration::from_micros(50);
+/// Most looks.
+const LOOKS: u32 = 40_000;
 
 /// Environment and settings file.
 #[derive(Debug)]
@@ -46,8 +57,12 @@ impl<L: Fn(&str) -> Option<OsString>> GivenSettings<'_, L> {
 pub(super) fn of_process() -> (Settings, Vec<String>) {
     let is_raised = is_raised();
     let lookup = |name: &str| if is_raised { None } else { std::env::var_os(name) };
-    let file = SettingsFile::read(lookup, library().as_deref());
+    let (file, unread) = match read_aside(is_raised) {
+        Ok(file) => (file, None),
+        Err(why) => (None, Some(why)),
+    };
     let (settings, mut complaints) = GivenSettings { lookup, file: file.as_ref() }.settings();
+    complaints.extend(unread);
     let faults = file.iter().flat_map(|file| &file.faults);
     complaints.extend(faults.map(|fault| format!("{}; {}", fault.what, fault.cure)));
     let is_there = |name: &str| std::env::var_os(name).is_some_and(|value| is_set(&value));
@@ -60,6 +75,47 @@ pub(super) fn of_process() -> (Settings, Vec<String>) {
         ));
     }
     (settings, complaints)
+}
+
+/// Reads the settings file on a thread of its own, since a file system may never answer: then the job goes on without the
+/// file.
+///
+/// # Errors
+/// Why nothing is known of the file, in words.
+fn read_aside(is_raised: bool) -> Result<Option<SettingsFile>, String> {
+    static READ: OnceLock<Option<SettingsFile>> = OnceLock::new();
+    let named = if is_raised { None } else { std::env::var_os(super::file::VARIABLE) };
+    if super::file::is_off(named.as_ref()) {
+        return Ok(None);
+    }
+    let is_named = named.is_some();
+    let lookup = move |_: &str| named.clone();
+    let read = move || {
+        let _ = READ.set(SettingsFile::read(lookup, library().as_deref()));
+    };
+    if let Err(error) = own_thread::spawn("scorep-nccl-set", read) {
+        if !is_named {
+            // there is no thread for anything, as other lines say
+            return Ok(None);
+        }
+        return Err(format!("the settings file is not read, since there is no thread for that ({error})"));
+    }
+    let begun = Instant::now();
+    // a clock may stand still
+    for _ in 0..LOOKS {
+        if let Some(file) = READ.get() {
+            return Ok(file.clone());
+        }
+        if begun.elapsed() >= PATIENCE {
+            break;
+        }
+        pause(A_LOOK);
+    }
+    Err(format!(
+        "the settings file is not read, since its file system does not answer within {} s; {}=off leaves it out",
+        PATIENCE.as_secs(),
+        super::file::VARIABLE
+    ))
 }
 
 /// Returns a variable of the environment that is no setting of ours, such as one of OpenTelemetry; `None` in a program with
