@@ -34,7 +34,9 @@ pub(crate) fn compared(transfers: &[Transfer], regression: Regression) -> Option
     let apart: f64 = of_channels.iter().map(|points| residuals(points, line(points))).sum();
     let over = 2.0 * (of_channels.len() - 1) as f64;
     let left = all.len() as f64 - 2.0 * of_channels.len() as f64;
-    let f = (residuals(&all, line(&all)) - apart) / over / (apart / left);
+    // smaller residuals are rounding
+    let apart = apart.max(1e-9 * all.len() as f64);
+    let f = ((residuals(&all, line(&all)) - apart) / over / (apart / left)).max(0.0);
     let services = services(transfers);
     let time: i64 = services.iter().map(|service| service.time).sum();
     let bytes: i64 = services.iter().map(|service| service.bytes).sum();
