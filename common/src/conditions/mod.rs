@@ -124,9 +124,11 @@ mod tests {
 
     #[test]
     fn a_fault_is_said_in_the_summary() {
+        // other tests of this process have notes, too
+        let is_said = || notes::all().iter().any(|note| note == FAULT);
         guarded(|| ());
-        assert_eq!(notes::all(), Vec::<String>::new());
+        assert!(!is_said());
         guarded(|| panic!("a fault"));
-        assert_eq!(notes::all(), [FAULT]);
+        assert!(is_said());
     }
 }

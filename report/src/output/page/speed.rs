@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const CURVES: usize = 8;
 
 /// Most rows of the table where it has NCCL's predictions or forced ways, too: the page has its bytes for others.
-const WITH_MORE: usize = 768;
+const WITH_MORE: usize = 512;
 
 /// Largest number of lines for the links' rates.
 const LINKS: usize = 4;

@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn steps_without_a_kernel_are_named() {
         let said = |computed| about_breakdown(&sample(2), &budget(true, Some(computed)), 1);
-        assert!(said(0.01).contains(" No kernel is known in 99 % of the steps"), "{}", said(0.01));
+        assert!(said(0.01).contains(" No kernel is known in 99.0 % of the steps"), "{}", said(0.01));
         assert!(!said(1.0).contains("No kernel is known"), "{}", said(1.0));
     }
 
