@@ -56,6 +56,7 @@ fn over_opentelemetry(mut point: Point) -> Option<Point> {
             "_step_count",
             "_failed_count",
             "_launches_count",
+            "_state_transfers_count",
         ];
         let is_plain = name.starts_with("nccl_untimed_") || plain.iter().any(|ending| name.ends_with(ending));
         let unit = is_plain.then(|| name.rsplit_once('_').unwrap().0.to_owned());
