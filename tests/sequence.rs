@@ -101,45 +101,50 @@ fn each_callback_of_an_operation_is_counted_once_for_its_thread() {
 /// Writes a recording of one send with many steps over all channels, and returns its path.
 fn many_steps(directory: &Path, channels: u64, steps: u64) -> PathBuf {
     let path = directory.join("many.r0.jsonl.gz");
-    let mut file = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
+    write(&path, |line| {
+        let start = r#""cb":"start","ctx":1,"rank":0"#;
+        line(&format!(
+            r#""tid":1,{start},"h":1,"type":"P2p","parent":0,"func":"Send","count":8,"dtype":"ncclInt8","peer":1,"nch":2"#
+        ));
+        line(r#""tid":1,"cb":"stop","h":1"#);
+        // the operation of another process: its parent is a handle of that process, and one of this process by chance
+        line(&format!(
+            r#""tid":3,{start},"h":2,"type":"ProxyOp","parent":1,"pid":4242,"ch":0,"peer":1,"nsteps":1,"chunk":1,"send":1"#
+        ));
+        let mut handle = 3;
+        let to = format!(r#""peer":1,"nsteps":{steps},"chunk":1,"send":1"#);
+        for channel in 0..channels {
+            let operation = handle;
+            line(&format!(
+                r#""tid":2,{start},"h":{operation},"type":"ProxyOp","parent":1,"pid":77,"ch":{channel},{to}"#
+            ));
+            for step in 0..steps {
+                handle += 1;
+                line(&format!(r#""tid":2,{start},"h":{handle},"type":"ProxyStep","parent":{operation},"step":{step}"#));
+                for (state, argument) in [(8, 0), (20, 0), (9, 4096)] {
+                    line(&format!(r#""tid":2,"cb":"state","h":{handle},"state":{state},"arg":{argument}"#));
+                }
+                line(&format!(r#""tid":2,"cb":"stop","h":{handle}"#));
+            }
+            line(&format!(r#""tid":2,"cb":"stop","h":{operation}"#));
+            handle += 1;
+        }
+    });
+    path
+}
+
+/// Writes a recording of one communicator, with lines a microsecond apart; they are given without their times.
+fn write(path: &Path, events: impl FnOnce(&mut dyn FnMut(&str))) {
+    let mut file = GzEncoder::new(File::create(path).unwrap(), Compression::fast());
     let mut time = 0;
     let mut line = |fields: &str| {
         time += 1000;
         writeln!(file, "{{\"t\":{time},{fields}}}").unwrap();
     };
-    line_meta(&mut line);
-    let start = r#""cb":"start","ctx":1,"rank":0"#;
-    line(&format!(
-        r#""tid":1,{start},"h":1,"type":"P2p","parent":0,"func":"Send","count":8,"dtype":"ncclInt8","peer":1,"nch":2"#
-    ));
-    line(r#""tid":1,"cb":"stop","h":1"#);
-    // the operation of another process: its parent is a handle of that process, and one of this process by chance
-    line(&format!(
-        r#""tid":3,{start},"h":2,"type":"ProxyOp","parent":1,"pid":4242,"ch":0,"peer":1,"nsteps":1,"chunk":1,"send":1"#
-    ));
-    let mut handle = 3;
-    let to = format!(r#""peer":1,"nsteps":{steps},"chunk":1,"send":1"#);
-    for channel in 0..channels {
-        let operation = handle;
-        line(&format!(r#""tid":2,{start},"h":{operation},"type":"ProxyOp","parent":1,"pid":77,"ch":{channel},{to}"#));
-        for step in 0..steps {
-            handle += 1;
-            line(&format!(r#""tid":2,{start},"h":{handle},"type":"ProxyStep","parent":{operation},"step":{step}"#));
-            for (state, argument) in [(8, 0), (20, 0), (9, 4096)] {
-                line(&format!(r#""tid":2,"cb":"state","h":{handle},"state":{state},"arg":{argument}"#));
-            }
-            line(&format!(r#""tid":2,"cb":"stop","h":{handle}"#));
-        }
-        line(&format!(r#""tid":2,"cb":"stop","h":{operation}"#));
-        handle += 1;
-    }
-    file.finish().unwrap();
-    path
-}
-
-fn line_meta(line: &mut impl FnMut(&str)) {
     line(r#""cb":"meta","format":1,"api":5,"mask":4095,"pid":77,"real0":1,"mono0":1,"dropped":0"#);
     line(r#""tid":1,"cb":"init","ctx":1,"comm":"ab","name":null,"nnodes":2,"nranks":2,"rank":0"#);
+    events(&mut line);
+    file.finish().unwrap();
 }
 
 #[test]
@@ -161,18 +166,12 @@ fn thousands_of_steps_are_few_rows_and_another_process_operation_is_named() {
 fn an_event_that_is_its_own_parent_ends_with_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("own.r0.jsonl.gz");
-    let mut file = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
-    let mut time = 0;
-    let mut line = |fields: &str| {
-        time += 1000;
-        writeln!(file, "{{\"t\":{time},{fields}}}").unwrap();
-    };
-    line_meta(&mut line);
-    line(concat!(
-        r#""tid":1,"cb":"start","ctx":1,"rank":0,"h":5,"type":"CollApi","parent":5,"func":"AllReduce","count":8,"#,
-        r#""dtype":"ncclInt8","root":0,"stream":"a","graph":0"#
-    ));
-    file.finish().unwrap();
+    write(&path, |line| {
+        line(concat!(
+            r#""tid":1,"cb":"start","ctx":1,"rank":0,"h":5,"type":"CollApi","parent":5,"func":"AllReduce","count":8,"#,
+            r#""dtype":"ncclInt8","root":0,"stream":"a","graph":0"#
+        ));
+    });
     // with less memory than an endless chain of parents takes in a moment
     let limits = ["-c", r#"ulimit -v 4000000; ulimit -t 60; exec "$@""#, "sh"].map(OsStr::new);
     let mut tool = tool::tool();

@@ -7,6 +7,7 @@ pub mod cancel;
 pub mod files;
 pub mod guard;
 pub mod host_name;
+pub mod image;
 pub mod last_work;
 pub(crate) mod lock;
 pub mod log;

@@ -3,9 +3,10 @@
 use super::file::SettingsFile;
 use super::table::{SETTINGS, Settings};
 use super::value::is_set;
+use crate::base::image::containing;
 use crate::base::own_thread;
 use crate::base::pause::pause;
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -55,18 +56,16 @@ impl<L: Fn(&str) -> Option<OsString>> GivenSettings<'_, L> {
 
 /// Reads the settings of this process. Returns them, and a line for each fault.
 pub(super) fn of_process() -> (Settings, Vec<String>) {
-    let is_raised = is_raised();
-    let lookup = |name: &str| if is_raised { None } else { std::env::var_os(name) };
-    let (file, unread) = match read_aside(is_raised) {
+    let (file, unread) = match read_aside() {
         Ok(file) => (file, None),
         Err(why) => (None, Some(why)),
     };
-    let (settings, mut complaints) = GivenSettings { lookup, file: file.as_ref() }.settings();
+    let (settings, mut complaints) = GivenSettings { lookup: variable, file: file.as_ref() }.settings();
     complaints.extend(unread);
     let faults = file.iter().flat_map(|file| &file.faults);
     complaints.extend(faults.map(|fault| format!("{}; {}", fault.what, fault.cure)));
     let is_there = |name: &str| std::env::var_os(name).is_some_and(|value| is_set(&value));
-    if let (true, Some(setting)) = (is_raised, SETTINGS.iter().find(|setting| is_there(setting.name))) {
+    if let (true, Some(setting)) = (is_raised(), SETTINGS.iter().find(|setting| is_there(setting.name))) {
         complaints.push(format!(
             "this program runs with more rights than its caller, so {} and other settings of the environment have no \
              effect; {} has those of all programs",
@@ -82,16 +81,16 @@ pub(super) fn of_process() -> (Settings, Vec<String>) {
 ///
 /// # Errors
 /// Why nothing is known of the file, in words.
-fn read_aside(is_raised: bool) -> Result<Option<SettingsFile>, String> {
+fn read_aside() -> Result<Option<SettingsFile>, String> {
     static READ: OnceLock<Option<SettingsFile>> = OnceLock::new();
-    let named = if is_raised { None } else { std::env::var_os(super::file::VARIABLE) };
+    // here and not on the other thread, beside which the program may change its environment
+    let named = variable(super::file::VARIABLE);
     if super::file::is_off(named.as_ref()) {
         return Ok(None);
     }
     let is_named = named.is_some();
-    let lookup = move |_: &str| named.clone();
     let read = move || {
-        let _ = READ.set(SettingsFile::read(lookup, library().as_deref()));
+        let _ = READ.set(SettingsFile::read(|_| named.clone(), library().as_deref()));
     };
     if let Err(error) = own_thread::spawn("scorep-nccl-set", read) {
         if !is_named {
@@ -118,11 +117,15 @@ fn read_aside(is_raised: bool) -> Result<Option<SettingsFile>, String> {
     ))
 }
 
-/// Returns a variable of the environment that is no setting of ours, such as one of OpenTelemetry; `None` in a program with
-/// more rights than its caller, who chose the environment.
+/// Returns a variable of the environment; `None` in a program with more rights than its caller, who chose the environment.
+fn variable(name: &str) -> Option<OsString> {
+    if is_raised() { None } else { std::env::var_os(name) }
+}
+
+/// Returns a variable that is no setting of ours, such as one of OpenTelemetry, if it is valid text.
 #[cfg(feature = "otel")]
 pub(crate) fn of_environment(name: &str) -> Option<String> {
-    if is_raised() { None } else { std::env::var(name).ok() }
+    variable(name)?.into_string().ok()
 }
 
 /// Returns whether the program has rights that its caller, who chose the environment, has not: of set-uid and set-gid
@@ -134,16 +137,8 @@ fn is_raised() -> bool {
 
 /// Returns the file that this code was loaded from, if it is a library's.
 fn library() -> Option<PathBuf> {
-    let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: dladdr takes any address and fills in the structure, for which zeros are valid, too.
-    let found = unsafe {
-        (libc::dladdr(library as *const libc::c_void, found.as_mut_ptr()) != 0).then(|| found.assume_init())
-    }?;
-    if found.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: the name is a string that lives as long as this library, which is never unloaded.
-    let name = unsafe { CStr::from_ptr(found.dli_fname) };
+    // SAFETY: the address is this library's, which is never unloaded.
+    let (_, name) = unsafe { containing(library as *const libc::c_void) }?;
     let path = PathBuf::from(OsStr::from_bytes(name.to_bytes()));
     // a program's name is what its command line says
     path.is_absolute().then_some(path)

@@ -5,6 +5,7 @@
 //! frames that other threads may change meanwhile, so it may meet freed memory: it runs in a child ([`super::child`]).
 
 use super::child::{self, ChildEnd};
+use crate::base::image;
 use crate::base::visible::visible;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::{io, mem, ptr};
@@ -114,13 +115,11 @@ impl Python {
 
 /// Keeps the library of a function loaded, also if the program closes it: its functions are called later.
 fn pin(function: *mut c_void) {
-    // SAFETY: dladdr fills the structure in, which is also valid as zeros. With RTLD_NOLOAD nothing is loaded. A function of
-    // the program itself needs no pin: that dlopen finds nothing then is no matter.
+    let Some(found) = image::look_up(function).filter(|found| !found.dli_fname.is_null()) else { return };
+    // SAFETY: the name is the loader's, of a library that is loaded. With RTLD_NOLOAD nothing is loaded. A function of the
+    // program itself needs no pin: that dlopen finds nothing then is no matter.
     unsafe {
-        let mut found: libc::Dl_info = mem::zeroed();
-        if libc::dladdr(function, &raw mut found) != 0 && !found.dli_fname.is_null() {
-            libc::dlopen(found.dli_fname, libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE);
-        }
+        libc::dlopen(found.dli_fname, libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE);
     }
 }
 

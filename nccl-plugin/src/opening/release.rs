@@ -1,8 +1,8 @@
 //! Releases of NCCL: which one calls, and which event types cause trouble in it.
 
 use crate::interface::kind::event;
-use crate::opening::image::{base_of, containing};
 use common::event::datatype;
+use common::image::{base_of, containing};
 use common::origin;
 use std::ffi::{c_int, c_void};
 

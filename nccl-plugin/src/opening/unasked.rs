@@ -2,11 +2,11 @@
 //! so an installation with this link is in every job of the machine. Where nobody reads figures, it records nothing,
 //! has no thread, and asks NCCL for no event.
 
-use crate::opening::image::containing;
 use crate::opening::logger::LogLine;
 use crate::opening::release::Caller;
 use common::clock::CLOCK;
 use common::config::{self, is_set};
+use common::image::containing;
 use common::{log, recorder, switch};
 use std::ffi::{OsString, c_void};
 use std::sync::OnceLock;

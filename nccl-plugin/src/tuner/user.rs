@@ -6,7 +6,7 @@
 use super::cost_table::CostTable;
 use super::interface::{ChooseChunk, ChooseV2, ChooseV3, ChooseV4, Finalize, InitV2, InitV5};
 use crate::library::LoadedLibrary;
-use crate::opening::image::base_of;
+use common::image::base_of;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::NonNull;

@@ -49,6 +49,9 @@ impl<'a> Explanation<'a> {
             }
             let pauses = || self.stragglers.events.iter().filter(|event| event.gpu == place);
             let pauses_us: f64 = pauses().map(|event| event.excess_us).sum();
+            if pauses_us == 0.0 {
+                continue;
+            }
             let all = self.begins.from(0).and_then(|time| Profile::of(&rows.inside(gpu.index, time)));
             for event in self.stragglers.events.iter_mut().filter(|event| event.gpu == place) {
                 let Some(time) = self.begins.around(event.step) else { continue };
