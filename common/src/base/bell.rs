@@ -18,14 +18,14 @@ impl Bell {
         Self(AtomicU32::new(SILENT))
     }
 
-    /// Waits until the bell rings, at most for `patience`. Returns at once if the bell has rung since the last wait.
-    /// Only one thread may call this.
-    pub(crate) fn wait(&self, patience: Duration) {
-        if self.0.compare_exchange(SILENT, AWAITED, Ordering::Acquire, Ordering::Acquire).is_ok() {
-            // the caller checks for work however the wait ended
-            is_interrupted(&self.0, AWAITED, patience);
-        }
+    /// Waits until the bell rings, at most for `patience`, which the kernel measures. Returns at once if the bell has
+    /// rung since the last wait. Returns whether a signal has ended the wait. Only one thread may call this.
+    pub(crate) fn wait(&self, patience: Duration) -> bool {
+        let is_silent = self.0.compare_exchange(SILENT, AWAITED, Ordering::Acquire, Ordering::Acquire).is_ok();
+        // the caller checks for work however the wait ended
+        let is_interrupted = is_silent && is_interrupted(&self.0, AWAITED, patience);
         self.0.swap(SILENT, Ordering::Acquire);
+        is_interrupted
     }
 
     /// Ends the current wait, or the next one if no thread waits.

@@ -3,21 +3,21 @@
 use super::file::SettingsFile;
 use super::table::{SETTINGS, Settings};
 use super::value::is_set;
+use crate::base::bell::Bell;
 use crate::base::image::containing;
 use crate::base::own_thread;
-use crate::base::pause::pause;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longest wait for the settings file, once in a process.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Time between two looks whether it is read.
-const A_LOOK: Duration = Duration::from_micros(50);
-/// Most looks.
-const LOOKS: u32 = 40_000;
+/// One of the waits that the longest one is made of, since signals may end any of them.
+const A_WAIT: Duration = Duration::from_millis(5);
+/// Most waits that signals end.
+const INTERRUPTIONS: u32 = 1000;
 
 /// Environment and settings file.
 #[derive(Debug)]
@@ -83,6 +83,7 @@ pub(super) fn of_process() -> (Settings, Vec<String>) {
 /// Why nothing is known of the file, in words.
 fn read_aside() -> Result<Option<SettingsFile>, String> {
     static READ: OnceLock<Option<SettingsFile>> = OnceLock::new();
+    static IS_READ: Bell = Bell::new();
     // here and not on the other thread, beside which the program may change its environment
     let named = variable(super::file::VARIABLE);
     if super::file::is_off(named.as_ref()) {
@@ -91,6 +92,7 @@ fn read_aside() -> Result<Option<SettingsFile>, String> {
     let is_named = named.is_some();
     let read = move || {
         let _ = READ.set(SettingsFile::read(|_| named.clone(), library().as_deref()));
+        IS_READ.ring();
     };
     if let Err(error) = own_thread::spawn("scorep-nccl-set", read) {
         if !is_named {
@@ -99,16 +101,16 @@ fn read_aside() -> Result<Option<SettingsFile>, String> {
         }
         return Err(format!("the settings file is not read, since there is no thread for that ({error})"));
     }
-    let begun = Instant::now();
-    // a clock may stand still
-    for _ in 0..LOOKS {
-        if let Some(file) = READ.get() {
-            return Ok(file.clone());
+    // the kernel measures the waits, since the program's clocks may go anywhere
+    let (mut left, mut interruptions) = (PATIENCE, 0);
+    while READ.get().is_none() && !left.is_zero() && interruptions < INTERRUPTIONS {
+        match IS_READ.wait(A_WAIT) {
+            true => interruptions += 1,
+            false => left = left.saturating_sub(A_WAIT),
         }
-        if begun.elapsed() >= PATIENCE {
-            break;
-        }
-        pause(A_LOOK);
+    }
+    if let Some(file) = READ.get() {
+        return Ok(file.clone());
     }
     Err(format!(
         "the settings file is not read, since its file system does not answer within {} s; {}=off leaves it out",
