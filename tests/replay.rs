@@ -174,6 +174,10 @@ fn the_demo_needs_no_repository() {
     assert_eq!(left, ["scorep-nccl-demo"]);
     let page = std::fs::read_to_string(directory.path().join("scorep-nccl-demo/report.html")).unwrap();
     assert!(page.contains(r#"id="breakdown-chart""#), "the breakdown of a step");
+    assert!(page.contains(r#"id="states-chart""#), "the transfers by state");
+    let of_a_pair =
+        page.contains("of the sender's time beyond the queue") && page.contains("% for the network; of the");
+    assert!(of_a_pair, "the states of a pair in words");
 }
 
 /// The author of a recording chooses its names.

@@ -48,6 +48,7 @@ mod proofs;
 mod section;
 mod speed;
 mod stack;
+mod states;
 mod steps;
 mod strip;
 mod table;

@@ -78,6 +78,7 @@ fn each_chart_has_a_title_a_description_and_a_sentence_that_says_what_to_look_fo
         "breakdown-chart",
         "speed-chart",
         "pairs-chart",
+        "states-chart",
         "late-chart",
         "waits-chart",
         "phases-chart-1",
