@@ -11,6 +11,7 @@ mod bounds;
 #[path = "../support/edited/mod.rs"]
 mod edited;
 mod ended;
+mod families;
 mod figures;
 mod names;
 mod nsys;
