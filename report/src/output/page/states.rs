@@ -7,10 +7,11 @@ use super::super::units::{counted, part_of};
 use super::draw::{Chart, LegendEntry, Mark};
 use super::stack::{StackedBar, StackedPart, stack};
 use super::table::PageTable;
-use super::transfers::ROWS;
 use crate::answer::{NetworkTransfers, PairStates};
 use maud::{Markup, Render, html};
 
+/// Largest number of rows of a table of transfers.
+pub(super) const ROWS: usize = 10;
 /// Largest number of pairs that have bars.
 const PAIRS: usize = 8;
 /// Largest number of pairs that are described in words.
@@ -67,7 +68,7 @@ pub(super) fn of(transfers: &NetworkTransfers, names: &ReportNames<'_>) -> Marku
 }
 
 /// Returns the bars of both sides of a pair, as far as they are known.
-fn sides<'a>(pair: &PairStates, names: &ReportNames<'_>) -> Vec<StackedBar<'a>> {
+fn sides(pair: &PairStates, names: &ReportNames<'_>) -> Vec<StackedBar<'static>> {
     let bar = |side: &str, times: Option<[f64; 4]>, states: [State; 3]| {
         let [_, times @ ..] = times?;
         let whole: f64 = times.iter().sum();

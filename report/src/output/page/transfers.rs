@@ -3,13 +3,10 @@
 
 use super::super::names::ReportNames;
 use super::super::tables;
-use super::states;
+use super::states::{self, ROWS};
 use super::table::PageTable;
 use crate::answer::Report;
 use maud::{Markup, html};
-
-/// Largest number of rows of each table.
-pub(super) const ROWS: usize = 10;
 
 /// Writes the chart and the tables; nothing where they are not known.
 pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
