@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// Name and source of a C program, the libraries that it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 21] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 22] = [
     ("otf2_last_values", "tests/c/programs/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("otf2_experiment", "tests/c/programs/otf2_experiment.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/c/programs/all_reduce_host.c", &["-ldl", "-lpthread"], None),
@@ -20,6 +20,7 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 21] = [
     ("gather_host", "tests/c/score_p/gather_host.c", &["-ldl", "-lpthread"], None),
     ("instructions_host", "tests/c/nccl/instructions_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("memory_host", "tests/c/nccl/memory_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
+    ("lasting_host", "tests/c/nccl/lasting_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("harm_host", "tests/c/harm/harm_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("export_host", "tests/c/nccl/export_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("fuzz_host", "tests/c/nccl/fuzz_host.c", &["-ldl", "-lpthread"], None),

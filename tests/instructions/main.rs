@@ -8,6 +8,9 @@
 
 mod baseline;
 mod callgrind;
+#[path = "../support/lines/mod.rs"]
+mod lines;
+mod steps;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 
