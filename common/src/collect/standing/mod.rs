@@ -286,6 +286,7 @@ impl Standing {
                 let handle = Handle::parse(step)?;
                 pool.find(handle)?.0.read(handle.generation())
             }),
+            ..Default::default()
         }
     }
 }
