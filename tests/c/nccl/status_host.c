@@ -9,10 +9,12 @@
  *                                 (FUNC may name a root behind a colon: Reduce:1)
  *   start KEY COMM FUNC COUNT TYPE [CALL]       the operation is enqueued, of that call
  *   algorithm ALGORITHM PROTOCOL  those of the operations that follow; RING and LL at first
- *   begin KEY, finish KEY         its kernel channel
+ *   begin KEY [NS], finish KEY [NS]   its kernel channel, with a stamp of the GPU so long after the begin of the host
  *   proxy KEY OPERATION PEER CHANNEL SEND, step KEY PROXY, sent KEY, end KEY
+ *   transfers OPERATION PEER SEND COUNT BYTES   a proxy operation with so many steps, each in all of its states
  *   group COMM, launch, end_group a group of calls
  *   whole COMM COUNT              so many all-reduces from call to finish
+ *   timed COMM COUNT BEGIN LENGTH PERIOD    so many, the first one from BEGIN on the GPU, nanoseconds as above
  *   storm THREADS MILLISECONDS    threads with communicators of their own; says what the figures must be
  *   mask, set_mask MASK          NCCL's mask, as another plugin would change it
  *   flush
@@ -85,6 +87,40 @@ static struct event an_operation(const char *func, size_t count, const char *typ
 
 /* An all-reduce of so many elements, with all that the mask of its call asks for. */
 struct counts { long operations, kernels, transfers; };
+
+/* The GPU's clock where its stamps are ordered. */
+static uint64_t gpu_begin;
+
+static uint64_t stamp_of(int count, char **words) { return count > 2 ? gpu_begin + strtoull(words[2], NULL, 10) : gpu_clock(); }
+
+static void stamped(void *context, long count, uint64_t begin, uint64_t length, uint64_t period) {
+  for (; count > 0; count--, begin += period) {
+    void *call = version->api ? start(context, &(struct event){.type = COLL_API, .func = "AllReduce", .count = 1024, .datatype = "ncclFloat32"}) : NULL;
+    if (call) stop(call);
+    struct event event = an_operation("AllReduce", 1024, "ncclFloat32", call);
+    void *operation = start(context, &event);
+    stop(operation);
+    event = a_kernel(operation, 0);
+    event.ptimer = gpu_begin + begin;
+    void *kernel = start(context, &event);
+    state(kernel, KERNEL_CH_STOP, gpu_begin + begin + length);
+    stop(kernel);
+  }
+}
+
+static void transfers(void *context, void *operation, char **words) {
+  struct event event = a_proxy_op(operation);
+  event.peer = atoi(words[2]), event.send = atoi(words[3]), event.steps = atoi(words[4]);
+  void *proxy = start(context, &event);
+  for (int number = 0; number < atoi(words[4]); number++) {
+    event = a_step(proxy, number);
+    void *step = start(context, &event);
+    const int states[2][3] = {{RECV_WAIT, RECV_FLUSH_WAIT, RECV_GPU_WAIT}, {SEND_GPU_WAIT, SEND_PEER_WAIT, SEND_WAIT}};
+    for (int place = 0; place < 3; place++) state(step, states[atoi(words[3]) != 0][place], strtoull(words[5], NULL, 10));
+    stop(step);
+  }
+  stop(proxy);
+}
 
 static struct counts whole_by_mask(void *context, size_t count, uint8_t channels, int mask) {
   struct counts made = {1, 0, 0};
@@ -222,6 +258,7 @@ static void obey(int count, char **words) {
   } else if (strcmp(order, "begin") == 0) {
     int of = find(words[1]);
     struct event event = a_kernel(events[of].handle, 0);
+    event.ptimer = stamp_of(count, words);
     char key[32];
     snprintf(key, sizeof key, "%s.kernel", words[1]);
     keep(key, start_if(events[of].mask, KERNEL_CH, events[of].context, event), events[of].context, events[of].mask);
@@ -229,7 +266,7 @@ static void obey(int count, char **words) {
     char key[32];
     snprintf(key, sizeof key, "%s.kernel", words[1]);
     void *handle = events[find(key)].handle;
-    if (handle) state(handle, KERNEL_CH_STOP, gpu_clock());
+    if (handle) state(handle, KERNEL_CH_STOP, stamp_of(count, words));
     stop_of(handle);
   } else if (strcmp(order, "proxy") == 0) {
     int of = find(words[2]);
@@ -249,6 +286,11 @@ static void obey(int count, char **words) {
     stop(group);
   } else if (strcmp(order, "whole") == 0) {
     for (long i = 0; i < atol(words[2]); i++) whole_by_mask(of_comm(words[1]), 1024, 1, shared_mask);
+  } else if (strcmp(order, "timed") == 0) {
+    stamped(of_comm(words[1]), atol(words[2]), strtoull(words[3], NULL, 10), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
+  } else if (strcmp(order, "transfers") == 0) {
+    int of = find(words[1]);
+    transfers(events[of].context, events[of].handle, words);
   } else if (strcmp(order, "storm") == 0) {
     storm(atoi(words[1]), atol(words[2]));
     return;
@@ -285,6 +327,7 @@ int main(int parts, char **arguments) {
   take_version(arguments[2]);
   begin_gpu();
   load();
+  gpu_begin = gpu_clock();
   logger = (void *)host_log;
   char line[256];
   while (fgets(line, sizeof line, stdin)) {

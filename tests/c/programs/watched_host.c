@@ -25,9 +25,12 @@
  *
  * Exit status 0: all steps are over; 3: patience is. A process ends with its parent. A rank that is stopped (SIGSTOP) or delayed in
  * earnest, for longer than the own work of 8 calls, begins its next call at that later time. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* unshare */
+#endif
+#include <sched.h>
 #include "../nccl/operations.h"
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -130,6 +133,7 @@ static struct transfer begun_transfer(void *context, void *operation, bool sends
   void *step = start(context, &event);
   if (sends) {
     state(step, SEND_GPU_WAIT, 0);
+    if (version->number >= 4) state(step, SEND_PEER_WAIT, 0);
     state(step, SEND_WAIT, bytes);
   } else state(step, RECV_WAIT, bytes);
   return (struct transfer){proxy, step, end};
