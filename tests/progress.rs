@@ -37,7 +37,7 @@ fn own_times_are_exact_and_numbers_agree() {
     let periods = [50_000, 57_000];
     let jobs = periods.map(|period| {
         let mut job = begun(&[]);
-        job.order(&format!("init ab {} 2\n timed ab 40 1000 20000 {period}", u64::from(period > 50_000)));
+        job.order(&format!("init ab {} 2\n timed ab 40 1000 20000 {period}\n run", u64::from(period > 50_000)));
         job
     });
     for (job, period) in jobs.iter().zip(periods) {
@@ -55,16 +55,14 @@ fn own_times_are_exact_and_numbers_agree() {
 #[test]
 fn strides_double() {
     let mut job = begun(&[]);
-    job.order("init ab 0 2\n timed ab 1000 0 20000 50000");
+    job.order("init ab 0 2\n timed ab 1000 0 20000 50000\n run");
     let status = marked(&job, "ab", 1000 / 16 * 16);
     assert_eq!(status.stride, 16);
     assert_eq!(own(&status.marks), (1..=62).map(|place| (16 * place, (16 * place - 1) * 30_000)).collect::<Vec<_>>());
-    // ten seconds apart each
-    job.order("timed ab 3200 10000000000 20000 1000000000");
-    let status = marked(&job, "ab", 4192);
+    job.order("timed ab 3096 0 20000 50000\n run");
+    let status = marked(&job, "ab", 4096);
     let numbers: Vec<u64> = status.marks.iter().map(|mark| mark.number).collect();
-    let last: Vec<u64> = (1..=MOST_MARKS as u64).map(|place| 4192 - 1024 + 16 * place).collect();
-    assert_eq!((status.stride, numbers), (16, last));
+    assert_eq!((status.stride, numbers), (64, (1..=MOST_MARKS as u64).map(|place| 64 * place).collect()));
 }
 
 /// Operations of two communicators that overlap on the GPU count once. A rank's marks count those of both.
@@ -77,6 +75,7 @@ fn overlaps_count_once() {
         let begin = step * 1_000_000;
         job.order(&format!("timed ab 1 {begin} 600000 1\n timed cd 1 {} 400000 1", begin + 400_000));
     }
+    job.order("run");
     let marks = ["ab", "cd"].map(|comm| marked(&job, comm, 19).marks);
     let plan = |of: &[ProgressMark]| (1..=of.len() as u64).map(|number| (number, (number - 1) * 200_000)).collect();
     let plans: [Vec<_>; 2] = [plan(&marks[0]), plan(&marks[1])];
@@ -91,25 +90,41 @@ fn sends_use_the_gpu_and_have_no_numbers() {
     let mut job = begun(&[]);
     job.order(
         "init ab 0 2\n timed ab 1 0 100000 1
-         call s ab Send 100 ncclInt8\n return s\n start o ab Send 100 ncclInt8 s\n begin o 150000\n finish o 250000
-         timed ab 1 300000 100000 1",
+         call s ab Send 100 ncclInt8\n return s\n start o ab Send 100 ncclInt8 s\n at o 150000 100000
+         timed ab 1 300000 100000 1\n run",
     );
     let status = marked(&job, "ab", 2);
     assert_eq!(own(&status.marks), [(1, 0), (2, 100_000)]);
     assert_eq!(status.marks[1].operations, 3);
 }
 
+/// Where CUDA events time the kernels, own times are theirs. Events resolve half a microsecond.
+#[test]
+fn events_time_the_marks_of_every_algorithm() {
+    let mut job = begun(&[("NCCL_SCOREP_GPU_TIME", "events"), ("HOST_DRIVER", env!("CUDA_STAND_IN"))]);
+    job.order(
+        "init ab 0 2\n algorithm TREE LL
+         kernel a ab AllReduce 8 ncclInt8 10 20\n kernel b ab AllReduce 8 ncclInt8 30 40
+         kernel c ab AllReduce 8 ncclInt8 55 60\n gpu_at 70",
+    );
+    let marks = own(&marked(&job, "ab", 3).marks);
+    let plan = [(1, 0), (2, 10_000_000), (3, 25_000_000)];
+    let is_near =
+        |(&(number, own), (of, planned)): (&(u64, u64), (u64, u64))| number == of && own.abs_diff(planned) < 20_000;
+    assert!(marks.len() == 3 && marks.iter().zip(plan).all(is_near), "{marks:?}");
+}
+
 /// An operation whose time is not known ends the marks. Others follow behind it, at the numbers of the communicator.
 #[test]
 fn marks_begin_anew_behind_a_gap() {
     let mut job = begun(&[("NCCL_SCOREP_SETTLE_SECONDS", "0.05")]);
-    job.order("init ab 0 2\n timed ab 10 0 20000 50000");
+    job.order("init ab 0 2\n timed ab 10 0 20000 50000\n run");
     assert_eq!(marked(&job, "ab", 10).marks.len(), 10);
     // the GPU's stamps of this algorithm are not those of its kernel
-    job.order("algorithm TREE LL\n timed ab 1 1000000 20000 50000");
+    job.order("algorithm TREE LL\n timed ab 1 0 20000 50000\n run");
     let gap = job.await_status(|status| of(status, "ab").marks.is_empty());
     assert_eq!((of(&gap, "ab").stride, of(&gap, "ab").counts_all), (0, true));
-    job.order("algorithm RING LL\n timed ab 5 2000000 20000 60000");
+    job.order("algorithm RING LL\n timed ab 5 0 20000 60000\n run");
     let status = marked(&job, "ab", 16);
     assert_eq!(own(&status.marks), (12..=16).map(|number| (number, (number - 12) * 40_000)).collect::<Vec<_>>());
     assert_eq!(status.marks[4].operations, 16);
@@ -138,9 +153,9 @@ fn there_are_no_marks_without_times_of_all_operations() {
 #[test]
 fn there_are_no_marks_with_several_gpus_in_a_process() {
     let mut job = begun(&[]);
-    job.order("init ab 0 2\n timed ab 10 0 20000 50000");
+    job.order("init ab 0 2\n timed ab 10 0 20000 50000\n run");
     assert_eq!(marked(&job, "ab", 10).stride, 1);
-    job.order("init ab 1 2\n timed ab 10 1000000 20000 50000");
+    job.order("init ab 1 2\n timed ab 10 0 20000 50000\n run");
     std::thread::sleep(std::time::Duration::from_millis(600));
     assert!(job.next_status().communicators.iter().all(|one| (one.stride, one.marks.len()) == (0, 0)));
 }

@@ -9,18 +9,18 @@
  *                                 (FUNC may name a root behind a colon: Reduce:1)
  *   start KEY COMM FUNC COUNT TYPE [CALL]       the operation is enqueued, of that call
  *   algorithm ALGORITHM PROTOCOL  those of the operations that follow; RING and LL at first
- *   begin KEY [NS], finish KEY [NS]   its kernel channel, with a stamp of the GPU so long after the begin of the host
+ *   begin KEY, finish KEY         its kernel channel
  *   proxy KEY OPERATION PEER CHANNEL SEND, step KEY PROXY, sent KEY, end KEY
  *   transfers OPERATION PEER SEND COUNT BYTES   a proxy operation with so many steps, each in all of its states
  *   group COMM, launch, end_group a group of calls
  *   whole COMM COUNT              so many all-reduces from call to finish
- *   timed COMM COUNT BEGIN LENGTH PERIOD    so many, the first one from BEGIN on the GPU, nanoseconds as above
  *   storm THREADS MILLISECONDS    threads with communicators of their own; says what the figures must be
  *   mask, set_mask MASK          NCCL's mask, as another plugin would change it
  *   flush
- *   ...                           those of status_gpu.h
+ *   ...                           those of status_gpu.h and status_plan.h
  */
 #include "status_gpu.h"
+#include "status_plan.h"
 #include <pthread.h>
 
 __attribute__((visibility("default"))) void host_log(int level, unsigned long flags, const char *file, int line, const char *format, ...);
@@ -88,23 +88,15 @@ static struct event an_operation(const char *func, size_t count, const char *typ
 /* An all-reduce of so many elements, with all that the mask of its call asks for. */
 struct counts { long operations, kernels, transfers; };
 
-/* The GPU's clock where its stamps are ordered. */
-static uint64_t gpu_begin;
-
-static uint64_t stamp_of(int count, char **words) { return count > 2 ? gpu_begin + strtoull(words[2], NULL, 10) : gpu_clock(); }
-
-static void stamped(void *context, long count, uint64_t begin, uint64_t length, uint64_t period) {
+static void timed_plan(void *context, long count, uint64_t begin, uint64_t length, uint64_t period) {
   for (; count > 0; count--, begin += period) {
-    void *call = version->api ? start(context, &(struct event){.type = COLL_API, .func = "AllReduce", .count = 1024, .datatype = "ncclFloat32"}) : NULL;
-    if (call) stop(call);
-    struct event event = an_operation("AllReduce", 1024, "ncclFloat32", call);
+    struct event event = a_call_of("AllReduce", 1024, "ncclFloat32", false);
+    void *call = version->api ? start(context, &event) : NULL;
+    stop_of(call);
+    event = an_operation("AllReduce", 1024, "ncclFloat32", call);
     void *operation = start(context, &event);
     stop(operation);
-    event = a_kernel(operation, 0);
-    event.ptimer = gpu_begin + begin;
-    void *kernel = start(context, &event);
-    state(kernel, KERNEL_CH_STOP, gpu_begin + begin + length);
-    stop(kernel);
+    plan(context, operation, begin, length);
   }
 }
 
@@ -258,7 +250,6 @@ static void obey(int count, char **words) {
   } else if (strcmp(order, "begin") == 0) {
     int of = find(words[1]);
     struct event event = a_kernel(events[of].handle, 0);
-    event.ptimer = stamp_of(count, words);
     char key[32];
     snprintf(key, sizeof key, "%s.kernel", words[1]);
     keep(key, start_if(events[of].mask, KERNEL_CH, events[of].context, event), events[of].context, events[of].mask);
@@ -266,7 +257,7 @@ static void obey(int count, char **words) {
     char key[32];
     snprintf(key, sizeof key, "%s.kernel", words[1]);
     void *handle = events[find(key)].handle;
-    if (handle) state(handle, KERNEL_CH_STOP, stamp_of(count, words));
+    if (handle) state(handle, KERNEL_CH_STOP, gpu_clock());
     stop_of(handle);
   } else if (strcmp(order, "proxy") == 0) {
     int of = find(words[2]);
@@ -287,7 +278,12 @@ static void obey(int count, char **words) {
   } else if (strcmp(order, "whole") == 0) {
     for (long i = 0; i < atol(words[2]); i++) whole_by_mask(of_comm(words[1]), 1024, 1, shared_mask);
   } else if (strcmp(order, "timed") == 0) {
-    stamped(of_comm(words[1]), atol(words[2]), strtoull(words[3], NULL, 10), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
+    timed_plan(of_comm(words[1]), atol(words[2]), strtoull(words[3], NULL, 10), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
+  } else if (strcmp(order, "at") == 0) {
+    int of = find(words[1]);
+    plan(events[of].context, events[of].handle, strtoull(words[2], NULL, 10), strtoull(words[3], NULL, 10));
+  } else if (strcmp(order, "run") == 0) {
+    run_plan();
   } else if (strcmp(order, "transfers") == 0) {
     int of = find(words[1]);
     transfers(events[of].context, events[of].handle, words);
@@ -327,7 +323,6 @@ int main(int parts, char **arguments) {
   take_version(arguments[2]);
   begin_gpu();
   load();
-  gpu_begin = gpu_clock();
   logger = (void *)host_log;
   char line[256];
   while (fgets(line, sizeof line, stdin)) {

@@ -256,8 +256,8 @@ impl Standing {
         }
     }
 
-    /// Takes the operations that have begun since the last call, once their numbers are certain, and returns whether all
-    /// are known.
+    /// Takes the operations that have begun since the last call, once their numbers are certain. Returns also whether
+    /// all are known.
     pub(crate) fn take_begun(&mut self) -> (Vec<BegunOperation>, bool) {
         (self.numbers.take(), self.is_whole && !self.may_miss_replays)
     }
