@@ -249,11 +249,9 @@ impl Standing {
         // NCCL names the call of each operation; without one, calls are missing
         self.is_whole &= !self.api_calls || event.parent != 0;
         self.number(place.order, Start { of: event.handle, counts });
-        if !is_skipped {
-            let key = if self.api_calls { event.parent } else { event.handle };
-            let begun = BegunOperation { order: place.order, called: event.start, number: None, bytes };
-            self.numbers.begun(key, begun, self.numbering.next());
-        }
+        let key = if self.api_calls { event.parent } else { event.handle };
+        let begun = BegunOperation { order: place.order, called: event.start, number: None, bytes };
+        self.numbers.begun(key, begun, self.numbering.next());
     }
 
     /// Takes the operations that have begun since the last call, once their numbers are certain. Returns also whether
