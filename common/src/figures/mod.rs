@@ -5,6 +5,7 @@ pub mod board;
 pub(crate) mod introductions;
 pub mod metric;
 pub mod missing;
+pub(crate) mod progress;
 pub mod series;
 #[cfg(feature = "otel")]
 pub(crate) mod snapshot;
@@ -14,6 +15,7 @@ use crate::base::{log, notes};
 use crate::config::Settings;
 use crate::figures::metric::{Fixed, PerFunction};
 use crate::figures::missing::Missing;
+use crate::figures::progress::ProcessProgress;
 use crate::figures::series::SeriesStore;
 use crate::figures::timeline::Timeline;
 use crate::launch::lag::Lag;
@@ -63,6 +65,8 @@ pub struct Figures {
     pub wants_gpu_times: bool,
     /// Delays of stamps in the current round.
     pub lag: Lag,
+    /// Progress for the status file, if there is one.
+    pub(crate) progress: Option<ProcessProgress>,
 }
 
 impl Default for Figures {
@@ -82,6 +86,7 @@ impl Default for Figures {
             told_out_of_step: false,
             wants_gpu_times: false,
             lag: Lag::default(),
+            progress: None,
         }
     }
 }
@@ -91,6 +96,7 @@ impl Figures {
     pub(crate) fn new(settings: &Settings) -> Self {
         let mut figures = Self::default();
         figures.totals.moved = settings.nvlink.then(OverNvlink::default);
+        figures.progress = ProcessProgress::wanted(settings);
         figures
     }
 

@@ -4,11 +4,13 @@
 //! `scorep-nccl hang` reads the files of a job. A [`request`] in the same directory goes the other way.
 
 pub mod bounded;
+pub mod progress;
 pub mod request;
 pub mod stacks;
 
 use crate::origin::Origin;
 use bounded::at_most;
+use progress::{LinkSum, MOST_LINKS, MOST_MARKS, ProgressMark};
 use request::RequestAnswer;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +110,15 @@ pub struct StatusCommunicator {
     /// Network transfers that have not ended, at most [`MOST_WAITS`], the oldest first.
     #[serde(deserialize_with = "at_most::<MOST_WAITS, _, _>")]
     pub waits: Vec<OpenTransfer>,
+    /// Number of collectives between two marks, a power of two; 0: there are no marks, since the begins and ends of
+    /// operations on the GPU are not known.
+    pub stride: u64,
+    /// Marks, the oldest first.
+    #[serde(deserialize_with = "at_most::<MOST_MARKS, _, _>")]
+    pub marks: Vec<ProgressMark>,
+    /// Sums of the network transfers, by peer and direction.
+    #[serde(deserialize_with = "at_most::<MOST_LINKS, _, _>")]
+    pub links: Vec<LinkSum>,
 }
 
 /// An operation.

@@ -11,14 +11,16 @@
  *   algorithm ALGORITHM PROTOCOL  those of the operations that follow; RING and LL at first
  *   begin KEY, finish KEY         its kernel channel
  *   proxy KEY OPERATION PEER CHANNEL SEND, step KEY PROXY, sent KEY, end KEY
+ *   transfers OPERATION PEER SEND COUNT BYTES   a proxy operation with so many steps, each in all of its states
  *   group COMM, launch, end_group a group of calls
  *   whole COMM COUNT              so many all-reduces from call to finish
  *   storm THREADS MILLISECONDS    threads with communicators of their own; says what the figures must be
  *   mask, set_mask MASK          NCCL's mask, as another plugin would change it
  *   flush
- *   ...                           those of status_gpu.h
+ *   ...                           those of status_gpu.h and status_plan.h
  */
 #include "status_gpu.h"
+#include "status_plan.h"
 #include <pthread.h>
 
 __attribute__((visibility("default"))) void host_log(int level, unsigned long flags, const char *file, int line, const char *format, ...);
@@ -85,6 +87,32 @@ static struct event an_operation(const char *func, size_t count, const char *typ
 
 /* An all-reduce of so many elements, with all that the mask of its call asks for. */
 struct counts { long operations, kernels, transfers; };
+
+static void timed_plan(void *context, long count, uint64_t begin, uint64_t length, uint64_t period) {
+  for (; count > 0; count--, begin += period) {
+    struct event event = a_call_of("AllReduce", 1024, "ncclFloat32", false);
+    void *call = version->api ? start(context, &event) : NULL;
+    stop_of(call);
+    event = an_operation("AllReduce", 1024, "ncclFloat32", call);
+    void *operation = start(context, &event);
+    stop(operation);
+    plan(context, operation, begin, length);
+  }
+}
+
+static void transfers(void *context, void *operation, char **words) {
+  struct event event = a_proxy_op(operation);
+  event.peer = atoi(words[2]), event.send = atoi(words[3]), event.steps = atoi(words[4]);
+  void *proxy = start(context, &event);
+  for (int number = 0; number < atoi(words[4]); number++) {
+    event = a_step(proxy, number);
+    void *step = start(context, &event);
+    const int states[2][3] = {{RECV_WAIT, RECV_FLUSH_WAIT, RECV_GPU_WAIT}, {SEND_GPU_WAIT, SEND_PEER_WAIT, SEND_WAIT}};
+    for (int place = 0; place < 3; place++) state(step, states[atoi(words[3]) != 0][place], strtoull(words[5], NULL, 10));
+    stop(step);
+  }
+  stop(proxy);
+}
 
 static struct counts whole_by_mask(void *context, size_t count, uint8_t channels, int mask) {
   struct counts made = {1, 0, 0};
@@ -249,6 +277,16 @@ static void obey(int count, char **words) {
     stop(group);
   } else if (strcmp(order, "whole") == 0) {
     for (long i = 0; i < atol(words[2]); i++) whole_by_mask(of_comm(words[1]), 1024, 1, shared_mask);
+  } else if (strcmp(order, "timed") == 0) {
+    timed_plan(of_comm(words[1]), atol(words[2]), strtoull(words[3], NULL, 10), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
+  } else if (strcmp(order, "at") == 0) {
+    int of = find(words[1]);
+    plan(events[of].context, events[of].handle, strtoull(words[2], NULL, 10), strtoull(words[3], NULL, 10));
+  } else if (strcmp(order, "run") == 0) {
+    run_plan();
+  } else if (strcmp(order, "transfers") == 0) {
+    int of = find(words[1]);
+    transfers(events[of].context, events[of].handle, words);
   } else if (strcmp(order, "storm") == 0) {
     storm(atoi(words[1]), atol(words[2]));
     return;

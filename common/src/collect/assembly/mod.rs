@@ -202,6 +202,12 @@ impl Assembly {
         self.undecided.is_empty() && self.in_step.has_no_doubts() && self.operations.iter().all(complete)
     }
 
+    /// Returns the oldest operation that is not settled: the order of its kernel's first operation, and its call.
+    pub(crate) fn oldest(&self) -> Option<(u64, u64)> {
+        let all = self.operations.iter().chain(self.undecided.values());
+        all.map(|operation| (operation.first_of_kernel(), operation.start)).min()
+    }
+
     /// Returns whether the end of an operation is still to come, as far as is known without waiting.
     pub(crate) fn awaits_operations(&self) -> bool {
         let over = |operation: &Operation| {

@@ -173,6 +173,7 @@ impl Collector {
                     opened.may_switch(Switched::of(communicator.timed.mask));
                 }
                 opened.show(self.figures.series.open(communicator.nranks));
+                self.figures.progress.iter_mut().for_each(|progress| progress.open(id.index()));
                 if let Some(standing) = self.standing_of(id, &communicator) {
                     opened.stand(standing);
                 }
@@ -268,6 +269,7 @@ impl Collector {
         let in_turn =
             communicators.values_mut().inspect(|communicator| communicator.close_old_window(recorder, now, most_ticks));
         let round = round::follow(in_turn, Course { recorder, now, hasty }, graces, figures);
+        self.figures.progress.iter_mut().for_each(|progress| progress.pass(now));
         self.settle_replays();
         self.keep_past();
         let Self { communicators, launches, .. } = self;

@@ -8,10 +8,16 @@ use crate::collect::standing::{InApi, Standing};
 use crate::event;
 use crate::event::handle::Handle;
 use crate::figures::missing::Missing;
+use crate::status::progress::{LinkSum, MOST_LINKS, MOST_MARKS};
 use crate::status::{self, MOST_COMMUNICATORS, Status};
+use crate::sums::run_sums::{CommunicatorRank, Direction, StepState};
+use std::cmp::Reverse;
 
 /// Most communicators that have ended among them.
 const MOST_PAST: usize = 16;
+/// Most marks of a process, and most links, unless so many communicators have some that each has [`LEAST`] of them.
+const MOST_OF_PROCESS: usize = 96;
+const LEAST: usize = 4;
 
 impl Collector {
     /// Returns whether the event types that a communicator's NCCL is asked for may change.
@@ -68,7 +74,36 @@ impl Collector {
     ) -> status::StatusCommunicator {
         let mut state = standing.status(one.comm(), calls, (&self.recorder.pool, wall));
         state.ended = one.ended().map(|ended| wall.at(ended));
+        if let Some(progress) = self.figures.progress.as_ref().filter(|_| state.ended.is_none()) {
+            let most = (MOST_OF_PROCESS / progress.marked().max(1)).clamp(LEAST, MOST_MARKS);
+            (state.stride, state.marks) = progress.marks(one.id().index(), most, |ticks| wall.at(ticks));
+        }
+        if let (Some(comm), Some(rank), None) = (one.comm(), state.rank, state.ended) {
+            state.links = self.links(CommunicatorRank { comm, rank });
+        }
         state
+    }
+
+    /// Returns the network transfers of a rank, those with the most bytes, by peer and direction.
+    fn links(&self, rank: CommunicatorRank) -> Vec<LinkSum> {
+        let all = self.figures.totals.states.range((rank, i32::MIN, Direction::Send)..);
+        let of_rank = all.take_while(|((of, ..), _)| *of == rank);
+        let mut links: Vec<LinkSum> = of_rank
+            .map(|(&(_, peer, direction), sum)| LinkSum {
+                peer,
+                sends: direction == Direction::Send,
+                transfers: sum.steps,
+                bytes: sum.bytes,
+                network: sum.within(direction, StepState::Network).unwrap_or(0),
+            })
+            .collect();
+        let most = (MOST_OF_PROCESS / self.communicators.len().max(1)).clamp(LEAST, MOST_LINKS);
+        if links.len() > most {
+            links.sort_by_key(|link| (Reverse(link.bytes), link.peer, link.sends));
+            links.truncate(most);
+            links.sort_by_key(|link| (link.peer, link.sends));
+        }
+        links
     }
 
     /// Keeps the last state of the communicators that are forgotten now.

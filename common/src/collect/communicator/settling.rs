@@ -48,9 +48,14 @@ impl FollowedCommunicator {
         });
         self.over = is_ended && (0..WINDOWS).all(ready);
         self.finish_windows(rank, recorder.settings.regression, figures);
+        let begun = self.standing.as_mut().map(|standing| standing.take_begun());
+        if let Some(((begun, is_complete), progress)) = begun.zip(figures.progress.as_mut()) {
+            progress.name(self.id.index(), rank.comm, now);
+            progress.begun(self.id.index(), begun, is_complete, now);
+        }
         self.settle(rank, now, (&recorder.settings, context), figures);
         if self.over {
-            self.settle_all(rank, figures);
+            self.settle_all(rank, now, figures);
             if let Some((series, ended)) = self.series.zip(self.ended) {
                 figures.series.end(series, ended);
             }
@@ -86,10 +91,14 @@ impl FollowedCommunicator {
                 figures.credit(operation, JudgedTime { verdict, ..judged });
             }
         });
-        let place = self.place.flatten();
+        let (index, place) = (self.id.index(), self.place.flatten());
         let Self { assembly, series, nranks, .. } = self;
-        let mut take =
-            |operation: &mut Operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures);
+        let mut take = |operation: &mut Operation, judged| {
+            if let Some(progress) = &mut figures.progress {
+                progress.settled(index, operation, judged, now);
+            }
+            take(operation, judged, (*series, *nranks), (rank, place), figures);
+        };
         if assembly.is_crowded() {
             assembly.settle_complete(horizon, &mut take);
         }
@@ -98,6 +107,9 @@ impl FollowedCommunicator {
         }
         assembly.settle(Limits { quiet, silent, overdue, horizon }, &mut take);
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
+        if let Some(progress) = &mut figures.progress {
+            progress.advance(index, self.assembly.oldest(), horizon, now);
+        }
         self.take_losses(figures);
         if let Some(standing) = &mut self.standing {
             standing.passed_by(self.assembly.witness());
@@ -119,10 +131,19 @@ impl FollowedCommunicator {
         }
     }
 
-    fn settle_all(&mut self, rank: CommunicatorRank, figures: &mut Figures) {
-        let place = self.place.flatten();
+    fn settle_all(&mut self, rank: CommunicatorRank, now: u64, figures: &mut Figures) {
+        let (index, place) = (self.id.index(), self.place.flatten());
         let Self { assembly, series, nranks, .. } = self;
-        assembly.end(|operation, judged| take(operation, judged, (*series, *nranks), (rank, place), figures));
+        assembly.end(|operation, judged| {
+            if let Some(progress) = &mut figures.progress {
+                progress.settled(index, operation, judged, now);
+            }
+            take(operation, judged, (*series, *nranks), (rank, place), figures);
+        });
+        if let Some(progress) = &mut figures.progress {
+            progress.advance(index, None, self.horizon, now);
+            progress.close(index, now);
+        }
         self.take_losses(figures);
         // a short run has settled nothing before
         if let Some(cause) = self.assembly.out_of_step() {

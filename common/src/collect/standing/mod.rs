@@ -12,6 +12,7 @@ mod calls;
 mod entries;
 mod entry;
 mod numbering;
+mod numbers;
 mod waits;
 
 pub(crate) use calls::InApi;
@@ -21,6 +22,7 @@ use crate::event::datatype::Datatype;
 use crate::event::handle::Handle;
 use crate::event::kind::EventKind;
 use crate::event::{self, TimingOptions};
+use crate::figures::progress::BegunOperation;
 use crate::launch::times::OfKernel;
 use crate::record::context::switching::{CLOSE, ChannelsAsked, Switched};
 use crate::record::payload::{OfCall, OfOperation};
@@ -30,6 +32,7 @@ use crate::status;
 use entries::Entries;
 use entry::StandingEntry;
 use numbering::{Numbering, Start, StartCount};
+use numbers::OperationNumbers;
 use waits::StandingWaits;
 
 /// See the module.
@@ -55,6 +58,9 @@ pub(crate) struct Standing {
     trusted_below: u64,
     timed: TimingOptions,
     numbering: Numbering,
+    /// Whether a graph's replays may go unreported.
+    may_miss_replays: bool,
+    numbers: OperationNumbers,
     entries: Entries,
     waits: StandingWaits,
     /// Begin of the current round, ticks.
@@ -80,6 +86,8 @@ impl Standing {
             trusted_below: u64::MAX,
             timed: *timed,
             numbering: Numbering::default(),
+            may_miss_replays: false,
+            numbers: OperationNumbers::default(),
             entries: Entries::default(),
             waits: StandingWaits::default(),
             now,
@@ -196,6 +204,7 @@ impl Standing {
     fn call_begun(&mut self, event: &SlotContent) {
         let OfCall { bytes, function, datatype, root, captured, place, .. } = OfCall::unpack(event.payload());
         let is_collective = event.kind == EventKind::CollApi;
+        self.may_miss_replays |= captured && !self.has_channels_at(event.start);
         if !captured {
             let mut entry = StandingEntry::new(function, bytes, datatype, root, event.start);
             (entry.call, entry.called, entry.is_collective) = (event.handle, Some(place.order), is_collective);
@@ -240,11 +249,24 @@ impl Standing {
         // NCCL names the call of each operation; without one, calls are missing
         self.is_whole &= !self.api_calls || event.parent != 0;
         self.number(place.order, Start { of: event.handle, counts });
+        let key = if self.api_calls { event.parent } else { event.handle };
+        let begun = BegunOperation { order: place.order, called: event.start, number: None, bytes };
+        self.numbers.begun(key, begun, self.numbering.next());
+    }
+
+    /// Takes the operations that have begun since the last call, once their numbers are certain. Returns also whether
+    /// all are known.
+    pub(crate) fn take_begun(&mut self) -> (Vec<BegunOperation>, bool) {
+        (self.numbers.take(), self.is_whole && !self.may_miss_replays)
     }
 
     fn number(&mut self, order: u64, start: Start) {
-        let Self { numbering, entries, is_whole, .. } = self;
-        *is_whole &= numbering.start(order, start, |of, number| entries.number(of, number));
+        let Self { numbering, numbers, entries, is_whole, .. } = self;
+        *is_whole &= numbering.start(order, start, |of, number| {
+            entries.number(of, number);
+            numbers.number(of, number);
+        });
+        numbers.settle(numbering.next());
     }
 
     /// Returns when the last call ended before this time, ticks: a group that ends at this time may have that call.
@@ -286,6 +308,7 @@ impl Standing {
                 let handle = Handle::parse(step)?;
                 pool.find(handle)?.0.read(handle.generation())
             }),
+            ..Default::default()
         }
     }
 }

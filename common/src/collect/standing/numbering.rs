@@ -38,6 +38,11 @@ impl Numbering {
         [self.collectives, self.p2p]
     }
 
+    /// Returns the order before which all starts are numbered.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
     /// Takes in the start at this place in the order. Calls `number` for each collective whose number is known now.
     /// Returns false if starts are missing.
     pub(super) fn start(&mut self, order: u64, start: Start, mut number: impl FnMut(u64, u64)) -> bool {
