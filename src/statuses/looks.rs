@@ -6,9 +6,12 @@ use super::{ProgressCounts, StatusReading};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Seconds for which a process that has not written counts as one that writes: a network file system shows files late.
 const PATIENCE: f64 = 6.0;
+/// Age of a status from which on its process does not count as one that writes, until it does.
+const OLD: Duration = Duration::from_secs(60);
 
 /// Looks at the status files of one directory.
 pub(crate) struct StatusLooks {
@@ -33,7 +36,11 @@ impl StatusLooks {
         let mut reading = observed(read(&self.directory)?, &self.before);
         let mut written = BTreeMap::new();
         for process in &mut reading.processes {
-            let last = self.written.get(&process.file).copied().filter(|_| !process.beats).unwrap_or(now);
+            let last = match self.written.get(&process.file) {
+                Some(last) if !process.beats => *last,
+                None if is_old(process.status.written) => f64::NEG_INFINITY,
+                _ => now,
+            };
             process.beats = now - last < PATIENCE;
             written.insert(process.file.clone(), last);
         }
@@ -47,6 +54,12 @@ impl StatusLooks {
     }
 }
 
+/// Returns whether a status that is seen first is left over from an earlier run, or its host's clock is far behind.
+fn is_old(written: u64) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(Duration::from_nanos(written)) > OLD
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,16 +68,18 @@ mod tests {
     #[test]
     fn a_process_is_silent_when_it_has_not_written_for_a_while() {
         let directory = tempfile::tempdir().unwrap();
-        let write = |beat| {
-            let status = Status { schema: SCHEMA.into(), beat, ..Status::default() };
+        let write = |beat, written| {
+            let status = Status { schema: SCHEMA.into(), beat, written, ..Status::default() };
             let text = serde_json::to_string(&status).unwrap();
             std::fs::write(directory.path().join(format!("a{ENDING}")), text).unwrap();
         };
         let mut looks = StatusLooks::new(directory.path());
         let mut beats = |now| looks.look(now).unwrap().processes[0].beats;
-        write(1);
+        write(1, 1);
+        assert!(!beats(-2.0), "it is older than the watch");
+        write(2, 2);
         assert_eq!([beats(0.0), beats(4.0), beats(7.0)], [true, true, false]);
-        write(2);
+        write(3, 3);
         assert_eq!([beats(9.0), beats(14.0), beats(16.0)], [true, true, false]);
     }
 }

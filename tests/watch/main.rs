@@ -4,7 +4,7 @@
 
 use common::origin::Origin;
 use common::status::progress::ProgressMark;
-use common::status::{ENDING, SCHEMA, Status, StatusCommunicator};
+use common::status::{ENDING, SCHEMA, Status, StatusCommunicator, StatusOperation};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -128,6 +128,7 @@ fn hostile_files_are_named_and_do_no_harm() {
     put("cut", &whole[..whole.len() / 2]);
     put("huge", &" ".repeat(5 << 20));
     std::os::unix::fs::symlink("/dev/zero", directory.path().join(format!("link{ENDING}"))).unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
     // jobs of their own, whose marks go back, stand, or are as large as can be
     for (name, marks) in [
         ("back", r#"[{"number":9,"time":9},{"number":8,"time":8}]"#),
@@ -141,7 +142,7 @@ fn hostile_files_are_named_and_do_no_harm() {
             let communicator = format!(r#"{{"comm":"{name}","rank":{rank},"nranks":3,"stride":1,"marks":{marks}}}"#);
             put(
                 &format!("{name}.{rank}"),
-                &format!(r#"{{"schema":"{SCHEMA}","pid":1,"communicators":[{communicator}]}}"#),
+                &format!(r#"{{"schema":"{SCHEMA}","pid":1,"written":{now},"communicators":[{communicator}]}}"#),
             );
         }
     }
@@ -153,6 +154,56 @@ fn hostile_files_are_named_and_do_no_harm() {
     for name in ["cut", "huge", "link"] {
         assert_eq!(said.matches(&format!("{name}{ENDING}: ")).count(), 1, "{said}");
     }
+}
+
+#[test]
+fn a_look_at_1024_processes_takes_at_most_256_mib() {
+    let directory = tempfile::tempdir().unwrap();
+    for rank in 0..1024 {
+        write(directory.path(), "slurm 7", rank, |window| usual(rank, window));
+        // as large as a process' file may be
+        let name = directory.path().join(format!("slurm_7.{rank}{ENDING}"));
+        let mut status: Status = serde_json::from_str(&fs::read_to_string(&name).unwrap()).unwrap();
+        let communicator = &mut status.communicators[0];
+        communicator.operations = (0..64).map(operation).collect();
+        let further =
+            [1, 2, 3].map(|number| StatusCommunicator { comm: format!("{number:016x}"), ..communicator.clone() });
+        status.communicators.extend(further);
+        fs::write(&name, serde_json::to_string(&status).unwrap()).unwrap();
+    }
+    let output = watch(directory.path(), &[]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{output:?}");
+    // SAFETY: all-zero bytes are a valid rusage.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `used` is ours, for writing.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut used) };
+    // of the largest of all watchers of this file, in KiB
+    assert!(used.ru_maxrss <= 256 << 10, "{} KiB", used.ru_maxrss);
+}
+
+fn operation(number: u64) -> StatusOperation {
+    StatusOperation {
+        number: Some(number),
+        func: "AllReduce".into(),
+        count: Some(1 << 20),
+        datatype: Some("ncclFloat32".into()),
+        ..StatusOperation::default()
+    }
+}
+
+#[test]
+fn a_directory_for_each_node_makes_one_job() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    job(one.path(), "slurm 7", Some(6));
+    for rank in 4..8 {
+        let name = format!("slurm_7.{rank}{ENDING}");
+        fs::copy(one.path().join(&name), other.path().join(&name)).unwrap();
+        fs::remove_file(one.path().join(&name)).unwrap();
+    }
+    let output = watch(one.path(), &[other.path().to_str().unwrap(), "--json"]).output().unwrap();
+    let found = findings(&output);
+    assert_eq!((output.status.code(), found.len()), (Some(1), 1), "{output:?}");
+    assert_eq!((&found[0]["rank"]["rank"], &found[0]["excess"]["peers"]), (&6.into(), &7.into()), "{output:?}");
 }
 
 #[test]

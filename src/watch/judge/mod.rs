@@ -19,6 +19,7 @@ mod speaking;
 mod track;
 mod window;
 
+use crate::diagnosis::of_latest_run;
 use crate::statuses::Observed;
 use finding::WatchFinding;
 use job::WatchedJob;
@@ -53,6 +54,9 @@ impl Judge {
     /// Takes a look at the processes of a directory at `time`, nanoseconds since the Epoch, and `now`, seconds by a
     /// clock that does not jump. Returns what is new.
     pub(super) fn take(&mut self, mut processes: Vec<Observed>, time: u64, now: f64) -> Vec<WatchFinding> {
+        // files of earlier runs in the directory say nothing of this one
+        let mut latest = of_latest_run(&processes).into_iter();
+        processes.retain(|_| latest.next().unwrap_or(true));
         let jobs = divided(&processes);
         let mut of: Vec<Option<Observed>> = processes.drain(..).map(Some).collect();
         let mut findings = vec![];

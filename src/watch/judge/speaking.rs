@@ -8,11 +8,11 @@ use super::job::WatchedJob;
 use super::link::LinkNews;
 use super::place::{Place, PlaceSince};
 use super::sentence::{self, text_of};
-use report::analysis::stragglers::rules::OF_NODE;
+use report::analysis::stragglers::rules::{OF_NODE, SHARE};
 use std::collections::BTreeMap;
 
 /// Looks for which a rank waits for others of its node that may be about to stand out with it.
-const WAITS: u8 = 2;
+const WAITS: u8 = 3;
 /// Factor over the longest pause of a rank so far, from which on a further one is said: a rank that saves the job's
 /// state pauses each time.
 const LONGER: f64 = 2.0;
@@ -38,21 +38,20 @@ impl WatchedJob {
             let all = places.len();
             let out = places.iter().filter(|place| !place.standing.is_empty()).count();
             let was = self.slow_nodes.contains(&node);
-            let is = nodes > 1 && out >= 2 && out as f64 >= OF_NODE * all as f64 || was && out * 2 >= all;
+            let is_slow = |place: &&&mut Place| !place.standing.is_empty() || place.recent.is_some_and(|it| it > SHARE);
+            let slow = places.iter().filter(is_slow).count() as f64;
+            let is_most = nodes > 1 && all > 1 && slow >= OF_NODE * all as f64;
+            let is = out * 2 >= all && (was || is_most && out > 1);
             if is != was {
                 said.push(of_node(&places, is));
-                if is {
-                    self.slow_nodes.insert(node)
-                } else {
-                    self.slow_nodes.remove(&node)
-                };
+                self.slow_nodes.remove(&node);
+                self.slow_nodes.extend(is.then_some(node));
                 // of a node that is slow no more, the ranks that still are say so
                 places.iter_mut().for_each(|place| place.said = is);
             } else if !is {
                 let rising = places.iter().any(|place| place.is_rising && place.standing.is_empty());
-                for place in places {
-                    said.extend(of_rank(place, rising && nodes > 1 && !is_hasty));
-                }
+                let waits = (is_most || rising && nodes > 1) && !is_hasty;
+                said.extend(places.into_iter().filter_map(|place| of_rank(place, waits)));
             }
         }
         for of in pauses.into_values() {

@@ -274,6 +274,7 @@ impl Simulation {
             host: Some(format!("n{node}")),
             boot: Some(format!("b{node}")),
             job: Some("slurm 7".into()),
+            started: Some("2027-01-15T07:59:00Z".into()),
             rank: Some(rank as u32),
             ..Origin::default()
         };
