@@ -17,12 +17,15 @@ const WAITS: u8 = 3;
 /// state pauses each time.
 const LONGER: f64 = 2.0;
 
+/// A rank that has paused, with the begin and the length in nanoseconds.
+type PlacePause = (WatchedProcess, PlaceSince, f64);
+
 impl WatchedJob {
     /// Says which places begin to stand out, are over, or have paused.
     pub(super) fn speak_of_places(&mut self, is_hasty: bool, time: u64, findings: &mut Vec<WatchFinding>) {
         let mut said: Vec<(FindingChange, FindingSubject)> = vec![];
         let mut by_node: BTreeMap<usize, Vec<&mut Place>> = BTreeMap::new();
-        let mut pauses: BTreeMap<(String, u64), Vec<(WatchedProcess, PlaceSince, f64)>> = BTreeMap::new();
+        let mut pauses: BTreeMap<(String, u64), Vec<PlacePause>> = BTreeMap::new();
         let nodes = self.node_count();
         for place in self.places.values_mut().flatten() {
             for (since, pause) in std::mem::take(&mut place.pauses) {
@@ -145,7 +148,7 @@ fn of_node(places: &[&mut Place], begins: bool) -> (FindingChange, FindingSubjec
     (change, FindingSubject::Node { host, ranks, excess })
 }
 
-fn of_pause(mut of: Vec<(WatchedProcess, PlaceSince, f64)>) -> Option<(FindingChange, FindingSubject)> {
+fn of_pause(mut of: Vec<PlacePause>) -> Option<(FindingChange, FindingSubject)> {
     of.sort_by(|one, other| one.0.cmp(&other.0));
     let seconds = of.iter().map(|(_, _, length)| *length).fold(0.0, f64::max) / 1e9;
     let since = since_of(&of.first()?.1);

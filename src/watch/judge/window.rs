@@ -111,7 +111,7 @@ fn deviation(sorted: &[f64], length: f64) -> f64 {
     let (fast, slow) = sorted.split_at(sorted.len() / 2);
     let ([of_fast, in_fast], [of_slow, in_slow]) = (spread(fast), spread(slow));
     let within = in_fast.max(in_slow);
-    let is_apart = sorted.len() % 2 == 0 && of_slow - of_fast > (Z * within).max(SHARE * length);
+    let is_apart = sorted.len().is_multiple_of(2) && of_slow - of_fast > (Z * within).max(SHARE * length);
     if is_apart { within } else { of_all }
 }
 
