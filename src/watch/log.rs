@@ -6,9 +6,14 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// Longest log, bytes.
 const MOST: u64 = 64 << 20;
+/// Tries for the lock, and the time between two.
+const TRIES: u32 = 100;
+const TRY: Duration = Duration::from_millis(5);
 
 /// A log that is open.
 #[derive(Debug)]
@@ -44,22 +49,31 @@ impl FindingLog {
     /// In words: it cannot be written, or is too long.
     pub(super) fn add(&self, line: &str) -> Result<(), String> {
         let file = self.file.as_raw_fd();
-        // SAFETY: `self.file` keeps the descriptor open, and flock has no memory of ours.
-        unsafe { libc::flock(file, libc::LOCK_EX) };
-        let added = self.add_locked(line);
+        // a watcher that was stopped while it had the lock does not hold this one up
+        let has_lock = (0..TRIES).any(|_| {
+            // SAFETY: `self.file` keeps the descriptor open, and flock has no memory of ours.
+            let is_locked = unsafe { libc::flock(file, libc::LOCK_EX | libc::LOCK_NB) } == 0;
+            if !is_locked {
+                thread::sleep(TRY);
+            }
+            is_locked
+        });
+        let added = self.add_locked(line, has_lock);
         // SAFETY: as above.
         unsafe { libc::flock(file, libc::LOCK_UN) };
         added.map_err(|error| format!("--log {}: {error}", self.path.display()))
     }
 
-    fn add_locked(&self, line: &str) -> io::Result<()> {
+    fn add_locked(&self, line: &str, has_lock: bool) -> io::Result<()> {
         let before = self.file.metadata()?.len();
         if before + line.len() as u64 > MOST {
             return Err(io::Error::other(format!("it would have more than {} MiB", MOST >> 20)));
         }
         (&self.file).write_all(line.as_bytes()).inspect_err(|_| {
-            // half a line is none
-            let _ = self.file.set_len(before);
+            // half a line is none; without the lock, another watcher's line may be behind it
+            if has_lock {
+                let _ = self.file.set_len(before);
+            }
         })
     }
 }
