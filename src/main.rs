@@ -33,6 +33,7 @@ mod sequence;
 mod statuses;
 mod table;
 pub mod trace;
+mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -55,6 +56,8 @@ enum Command {
     Doctor(doctor::DoctorArguments),
     /// Says what holds a job up: who has not entered which operation, who is dead or stopped, which link stands.
     Hang(hang::command::HangArguments),
+    /// Watches a job: says when a rank, node or link begins to stand out, and when the job hangs.
+    Watch(watch::command::WatchArguments),
     /// Asks the running processes of a job for other event types, for their summaries or their stacks.
     Ask(ask::AskArguments),
     /// Shows clocks, power, use and errors of this node's GPUs, and the bytes over NVLink, PCIe and network adapters.
@@ -113,6 +116,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => launch::run::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Hang(arguments) => return hang::command::run(&arguments),
+        Command::Watch(arguments) => return watch::command::run(&arguments),
         Command::Ask(arguments) => return ask::run(&arguments),
         Command::Gpus(arguments) => done(gpus::command::run(&arguments)),
         Command::Env(arguments) => done(launch::env::run(&arguments)),

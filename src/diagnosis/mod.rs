@@ -19,7 +19,7 @@ mod unknown;
 use crate::statuses::Observed;
 use chain::Root;
 use collective::WaitingMembers;
-pub(crate) use condition::Condition;
+pub(crate) use condition::{Condition, of_latest_run};
 use finding::{
     CommunicatorState, Diagnosis, Finding, HangVerdict, OperationStage, ProcessCounts, RootCause, Variant, WaitingRanks,
 };

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const MOST_VALUES: usize = 3;
 
 /// Returns the sentence of a cause.
-pub(super) fn of(cause: &RootCause) -> String {
+pub(crate) fn of(cause: &RootCause) -> String {
     match cause {
         RootCause::Processes { condition, processes } => of_processes(*condition, processes),
         RootCause::Desynchronised { communicator, number, variants } => {

@@ -1,6 +1,6 @@
 //! `scorep-nccl hang`: which rank, process or link holds a job up.
 
 pub(crate) mod command;
-mod headline;
+pub(crate) mod headline;
 mod phrase;
 mod text;

@@ -2,9 +2,11 @@
 
 mod file;
 mod life;
+mod looks;
 mod reading;
 
 pub(crate) use life::Life;
+pub(crate) use looks::StatusLooks;
 pub(crate) use reading::{StatusReading, observe, read, read_text};
 
 use common::status::bounded::at_most;

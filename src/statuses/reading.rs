@@ -131,7 +131,8 @@ fn is_doubtful(process: &Observed) -> bool {
     !process.beats && process.status.over.is_none() && !matches!(process.life, Life::Stopped | Life::Zombie)
 }
 
-fn observed(statuses: Statuses, before: &BTreeMap<String, EarlierStatus>) -> StatusReading {
+/// Compares statuses with earlier ones, and looks up whether their processes live.
+pub(super) fn observed(statuses: Statuses, before: &BTreeMap<String, EarlierStatus>) -> StatusReading {
     let Statuses { found, left_out, foreign } = statuses;
     let machine = OwnHost::own();
     let of_file = |(file, status): (String, Status)| {

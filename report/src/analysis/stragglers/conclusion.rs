@@ -3,8 +3,9 @@
 use super::pauses::{self, Pauses};
 use super::peers::Division;
 use super::rank::RankSteps;
+use super::rules::least;
 use super::scene::unchanged;
-use super::standing::{Deviations, StandingTogether, least};
+use super::standing::{Deviations, StandingTogether};
 use super::whatif::{OFF, WhatIf};
 use crate::answer::{CostsWhen, ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers};
 use crate::job::Job;

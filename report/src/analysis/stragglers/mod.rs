@@ -21,7 +21,8 @@ mod pauses;
 mod peers;
 mod programs;
 mod rank;
-mod robust;
+pub mod robust;
+pub mod rules;
 mod run;
 mod samples;
 mod scene;
@@ -51,7 +52,7 @@ use standing::{StandingTogether, standing};
 use whatif::WhatIf;
 
 /// Microseconds a step below which differences of own times are not resolved.
-pub const RESOLVED_US: f64 = standing::RESOLVED / 1e3;
+pub const RESOLVED_US: f64 = rules::RESOLVED / 1e3;
 /// Share of the operations without a begin from which on own times are not known.
 const UNTIMED: f64 = 0.2;
 
@@ -158,7 +159,7 @@ impl Costs {
         let mut found = standing(job, &division, &ranks, measured);
         // pauses that recur cost as a slow rank does
         let known: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
-        let least = standing::least(step) * self.steps as f64;
+        let least = rules::least(step) * self.steps as f64;
         let mut pausing: Vec<usize> = chronic.iter().copied().filter(|gpu| !known.contains(gpu)).collect();
         pausing.retain(|&gpu| pauses.sum(gpu) > least);
         pausing.sort_by(|&one, &other| pauses.sum(other).total_cmp(&pauses.sum(one)));

@@ -1,12 +1,13 @@
 //! Figures that a few wild values do not move.
 
 /// Factor that makes the median absolute deviation of normally distributed values their standard deviation.
-pub(super) const NORMAL: f64 = 1.4826;
+pub const NORMAL: f64 = 1.4826;
 /// Standard error of a median over that of the mean of normally distributed values: sqrt(pi / 2).
 const OF_MEDIAN: f64 = 1.2533;
 
 /// Returns the median, and puts the values in another order; 0 of an empty list.
-pub(super) fn median(values: &mut [f64]) -> f64 {
+#[must_use]
+pub fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     if values.is_empty() {
         return 0.0;
@@ -20,7 +21,8 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Returns the median of some values, and their standard deviation by the median distance from it.
-pub(super) fn spread(values: &[f64]) -> [f64; 2] {
+#[must_use]
+pub fn spread(values: &[f64]) -> [f64; 2] {
     let mut values = values.to_vec();
     let middle = median(&mut values);
     values.iter_mut().for_each(|value| *value = (*value - middle).abs());

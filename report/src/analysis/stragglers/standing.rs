@@ -11,26 +11,13 @@ use super::owns::STEPS;
 use super::peers::Division;
 use super::rank::{ExcessChange, RankSteps};
 use super::robust::{NORMAL, median, spread};
+use super::rules::{OF_FEW, OF_NODE, RANKS, SHARE, UNKNOWN, Z, least};
 use crate::answer::RankGroup;
 use crate::job::Job;
 use std::collections::BTreeMap;
 
-/// Robust z from which on somebody stands out.
-const Z: f64 = 5.0;
-/// Share of a step by which own time is longer at least.
-const SHARE: f64 = 0.01;
-/// Nanoseconds a step by which own time is longer at least: begins of operations are off by some microseconds.
-pub(super) const RESOLVED: f64 = 10_000.0;
-/// Ranks from which on their deviation from each other is known.
-const RANKS: usize = 5;
-/// Share of the own time that stands for an unknown deviation, and the least deviation of two or three peers from each
-/// other.
-const UNKNOWN: f64 = 0.02;
-const OF_FEW: f64 = 0.01;
 /// Share of an excess that has come with a change, from which on it is there since the change.
 const OF_CHANGE: f64 = 0.5;
-/// Share of a node's ranks that stand out, from which on it is the node.
-const OF_NODE: f64 = 0.75;
 
 /// Ranks that stand out together.
 #[derive(Debug, Clone)]
@@ -72,11 +59,6 @@ pub(super) struct Deviations {
     pub(super) z: Vec<Option<f64>>,
     /// Whether each GPU was compared with others.
     pub(super) is_compared: Vec<bool>,
-}
-
-/// Returns by how much own time is longer at least, in steps of this length.
-pub(super) fn least(step: f64) -> f64 {
-    (SHARE * step).max(RESOLVED)
 }
 
 /// Finds who stands out. `step` is the mean length of a step, nanoseconds.

@@ -1,0 +1,217 @@
+//! `scorep-nccl watch` on the command line.
+
+use super::judge::finding::{FindingChange, FindingSubject, WatchFinding};
+use super::judge::{JobState, Judge};
+use super::log::FindingLog;
+use super::textfile::WatchTextfile;
+use super::view::View;
+use crate::diagnosis::finding::HangVerdict;
+use crate::output;
+use crate::statuses::{Observed, StatusLooks};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Exit status where something was found.
+const FOUND: u8 = 1;
+/// Exit status where the files do not say.
+const TROUBLE: u8 = 2;
+/// Most lines on files that are left out.
+const MOST: usize = 100;
+/// A signal is noticed within this time.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// What a person may say.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 nothing stands out or hangs; 1 something does, or did while it was watched; 2 the \
+                        files do not say. docs/watch.md describes the findings."
+)]
+pub(crate) struct WatchArguments {
+    /// The job's NCCL_SCOREP_STATUS, as of `run --status DIR`; several, where each node has one.
+    #[arg(value_name = "DIR", required = true)]
+    directories: Vec<PathBuf>,
+    /// Seconds between two looks.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = interval)]
+    interval: f64,
+    /// Waits up to this many seconds are no hang.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = interval)]
+    after: f64,
+    /// Looks twice, says what stands out and hangs now, and ends.
+    #[arg(long)]
+    once: bool,
+    /// Prints each finding as a line of JSON.
+    #[arg(long)]
+    json: bool,
+    /// Lines, also in a terminal.
+    #[arg(long)]
+    lines: bool,
+    /// Adds each finding to this file, too, as a line of JSON.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Writes this textfile for Prometheus' node_exporter at each look.
+    #[arg(long, value_name = "FILE")]
+    textfile: Option<PathBuf>,
+}
+
+/// Parses a time between two looks: processes write once a second.
+fn interval(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| (1.5..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| "not a number of seconds from 1.5 to 3600".into())
+}
+
+/// The outputs, each of which may fail without an end of the watch.
+struct Outputs<'a> {
+    arguments: &'a WatchArguments,
+    view: Option<View>,
+    log: Option<FindingLog>,
+    textfile: Option<WatchTextfile>,
+    /// Lines that were said of files that are left out, and of outputs that fail.
+    said: BTreeSet<String>,
+}
+
+/// Watches a job until it is over or a signal comes. The exit status is 0 where nothing was found, 1 where something
+/// was, and 2 where the files do not say.
+pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
+    let ends = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        if let Err(error) = signal_hook::flag::register(signal, Arc::clone(&ends)) {
+            output::say(format_args!("signals cannot be waited for: {error}"));
+        }
+    }
+    match watch(arguments, &ends) {
+        Ok(status) => ExitCode::from(status),
+        Err(message) => {
+            output::say(message);
+            ExitCode::from(TROUBLE)
+        }
+    }
+}
+
+fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
+    let shows = !arguments.lines && !arguments.json && !arguments.once && std::io::stdout().is_terminal();
+    let mut outputs = Outputs {
+        arguments,
+        view: shows.then(View::new),
+        log: arguments.log.as_deref().map(FindingLog::open).transpose()?,
+        textfile: arguments.textfile.as_deref().map(WatchTextfile::new),
+        said: BTreeSet::new(),
+    };
+    let mut looks: Vec<StatusLooks> =
+        arguments.directories.iter().map(|directory| StatusLooks::new(directory)).collect();
+    let mut judge = Judge::new(arguments.after, arguments.once);
+    let (begin, period) = (Instant::now(), Duration::from_secs_f64(arguments.interval));
+    let (mut next, mut found, mut is_first) = (begin, false, true);
+    loop {
+        let begun = Instant::now();
+        let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), &mut outputs)?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let findings = judge.take(processes, now.as_nanos() as u64, begin.elapsed().as_secs_f64());
+        found |= findings.iter().any(is_trouble);
+        let states = judge.states();
+        outputs.put(&findings, &states, begun.elapsed())?;
+        if arguments.once && !is_first {
+            return Ok(at_once(&states, is_whole));
+        }
+        if judge.is_over() {
+            let status = if is_first { at_once(&states, is_whole) } else { u8::from(found) };
+            return Ok(status);
+        }
+        is_first = false;
+        next = (next + period).max(Instant::now());
+        while Instant::now() < next {
+            if ends.load(Ordering::Relaxed) {
+                return Ok(if states.is_empty() { TROUBLE } else { u8::from(found) * FOUND });
+            }
+            thread::sleep(SLICE.min(next.saturating_duration_since(Instant::now())));
+        }
+    }
+}
+
+/// Looks at all directories. Returns the processes, and whether no file was left out.
+fn look(looks: &mut [StatusLooks], now: f64, outputs: &mut Outputs<'_>) -> Result<(Vec<Observed>, bool), String> {
+    let (mut processes, mut is_whole) = (vec![], true);
+    let several = looks.len() > 1;
+    for (directory, looks) in outputs.arguments.directories.iter().zip(looks) {
+        let directory = directory.display();
+        match looks.look(now) {
+            Ok(mut reading) => {
+                is_whole &= reading.left_out.is_empty();
+                if several {
+                    let of_directory = |process: &mut Observed| process.file = format!("{directory}/{}", process.file);
+                    reading.processes.iter_mut().for_each(of_directory);
+                }
+                processes.append(&mut reading.processes);
+                reading.left_out.into_iter().chain(reading.foreign).for_each(|line| outputs.say(line));
+            }
+            // a job's directory may come later, and a file system may be away for a while
+            Err(error) => {
+                let line = format!("{directory}: {error}: name the job's NCCL_SCOREP_STATUS");
+                if outputs.arguments.once && !several {
+                    return Err(line);
+                }
+                is_whole = false;
+                outputs.say(line);
+            }
+        }
+    }
+    Ok((processes, is_whole))
+}
+
+/// Returns the exit status of a single answer.
+fn at_once(states: &[JobState], is_whole: bool) -> u8 {
+    let stands = |state: &JobState| {
+        !state.causes.is_empty() || state.slow_links > 0 || state.ranks.iter().any(|rank| rank.stands)
+    };
+    let is_unknown = |state: &JobState| state.verdict == HangVerdict::Unknown;
+    match () {
+        () if states.iter().any(stands) => FOUND,
+        () if states.is_empty() || !is_whole || states.iter().any(is_unknown) => TROUBLE,
+        () => 0,
+    }
+}
+
+/// Returns whether a finding is one that people are called for.
+fn is_trouble(finding: &WatchFinding) -> bool {
+    finding.change != FindingChange::Over && !matches!(finding.subject, FindingSubject::Job { .. })
+}
+
+impl Outputs<'_> {
+    /// Says a line on standard error, once.
+    fn say(&mut self, line: String) {
+        if self.said.len() < MOST && !self.said.contains(&line) {
+            output::say(&line);
+            self.said.insert(line);
+        }
+    }
+
+    fn put(&mut self, findings: &[WatchFinding], states: &[JobState], took: Duration) -> Result<(), String> {
+        for finding in findings {
+            let line = serde_json::to_string(finding).map_err(|error| error.to_string())? + "\n";
+            if let Some(Err(why)) = self.log.as_ref().map(|log| log.add(&line)) {
+                self.say(why);
+            }
+            if self.arguments.json {
+                output::json(&line)?;
+            } else if self.view.is_none() {
+                output::text(&format!("{} {}{}\n", finding.time, job(finding), finding.text))?;
+            }
+        }
+        if let Some(Err(why)) = self.textfile.as_mut().map(|textfile| textfile.write(findings, states, took)) {
+            self.say(why);
+        }
+        let Some(view) = &mut self.view else { return Ok(()) };
+        view.draw(findings, states)
+    }
+}
+
+/// Returns the name of a finding's job, with what separates it from the text.
+fn job(finding: &WatchFinding) -> String {
+    finding.job.as_ref().map(|job| format!("{job}: ")).unwrap_or_default()
+}

@@ -1,0 +1,119 @@
+//! Links of a communicator: rates of each pair's sends, compared with pairs of the same kind.
+
+use super::finding::LinkRate;
+use super::track::{Beyond, HELD, Track, Turn};
+use common::status::progress::LinkSum;
+use report::analysis::stragglers::robust::{median, spread};
+use report::analysis::stragglers::rules::{RANKS, UNKNOWN, Z};
+use std::collections::BTreeMap;
+
+/// Share by which a slow link is below the median of its kind at least, as of a report's pairs.
+const LEAST: f64 = 0.15;
+/// Transfers and bytes between two looks that make a rate.
+const TRANSFERS: u64 = 8;
+const BYTES: u64 = 1 << 20;
+/// Mean sizes of transfers of links that are compared differ by less than this factor.
+const SIZE: f64 = 2.0;
+
+/// The links of a communicator, by sender and receiver. A link takes 150 bytes.
+#[derive(Debug, Default)]
+pub(super) struct WatchedLinks(BTreeMap<(i32, i32), WatchedLink>);
+
+#[derive(Debug, Default)]
+struct WatchedLink {
+    last: LinkSum,
+    track: Track,
+    /// Its place among few links, before it stood out.
+    usual: Option<f64>,
+}
+
+/// A link between two looks.
+struct LinkStep {
+    pair: (i32, i32),
+    within_node: bool,
+    /// Logarithm of the bytes a second.
+    rate: f64,
+    /// Mean bytes of a transfer.
+    size: f64,
+}
+
+/// What a look says of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum LinkNews {
+    Begins(LinkRate),
+    Over,
+}
+
+impl WatchedLinks {
+    /// Takes the sums of all senders, each with the node of its rank, and returns what has changed.
+    pub(super) fn take(
+        &mut self,
+        sums: &[(i32, &[LinkSum])],
+        node: &dyn Fn(i32) -> Option<usize>,
+    ) -> Vec<((i32, i32), LinkNews)> {
+        let mut steps = vec![];
+        for (sender, links) in sums {
+            for sum in links.iter().filter(|sum| sum.sends) {
+                let pair = (*sender, sum.peer);
+                let link = self.0.entry(pair).or_default();
+                let last = std::mem::replace(&mut link.last, *sum);
+                let (Some(from), Some(to)) = (node(pair.0), node(pair.1)) else { continue };
+                steps.extend(step(pair, from == to, &last, sum));
+            }
+        }
+        let mut news = vec![];
+        for within_node in [false, true] {
+            let mut of: Vec<&LinkStep> = steps.iter().filter(|step| step.within_node == within_node).collect();
+            let middle = median(&mut of.iter().map(|step| step.size).collect::<Vec<f64>>());
+            of.retain(|step| step.size < SIZE * middle && middle < SIZE * step.size);
+            if of.len() > 1 {
+                self.judge(&of, within_node, &mut news);
+            }
+        }
+        news
+    }
+
+    fn judge(&mut self, of: &[&LinkStep], within_node: bool, news: &mut Vec<((i32, i32), LinkNews)>) {
+        let rates: Vec<f64> = of.iter().map(|step| step.rate).collect();
+        let [middle, apart] = spread(&rates);
+        for step in of {
+            let Some(link) = self.0.get_mut(&step.pair) else { continue };
+            // of few links, each is compared with its own usual place among them: links need not be alike
+            let (usual, apart) = if of.len() >= RANKS {
+                (middle, apart)
+            } else {
+                let others = of.iter().filter(|other| other.pair != step.pair).map(|other| other.rate);
+                let others = median(&mut others.collect::<Vec<f64>>());
+                (others, UNKNOWN)
+            };
+            let below = usual - step.rate;
+            if !link.track.stands {
+                link.usual = link.track.usual(usize::from(HELD));
+            }
+            let own_usual = if of.len() < RANKS { link.usual.unwrap_or(below) } else { 0.0 };
+            let deficit = 1.0 - (own_usual - below).exp();
+            let z = (below - own_usual) / apart.max(link.track.deviation()).max(UNKNOWN / 2.0);
+            match link.track.take(below, Beyond::of(deficit, LEAST, z, Z)) {
+                Turn::Begins => {
+                    let (rate, usual) = (step.rate.exp(), usual.exp());
+                    let rate = LinkRate { rate, usual, links: of.len() - 1, within_node };
+                    news.push((step.pair, LinkNews::Begins(rate)));
+                }
+                Turn::Over => news.push((step.pair, LinkNews::Over)),
+                Turn::Same => {}
+            }
+        }
+    }
+}
+
+fn step(pair: (i32, i32), within_node: bool, last: &LinkSum, sum: &LinkSum) -> Option<LinkStep> {
+    let transfers = sum.transfers.checked_sub(last.transfers)?;
+    let (bytes, network) = (sum.bytes.checked_sub(last.bytes)?, sum.network.checked_sub(last.network)?);
+    let is_enough = last.transfers > 0 && transfers >= TRANSFERS && bytes >= BYTES && network > 0;
+    is_enough.then(|| LinkStep {
+        pair,
+        within_node,
+        rate: (bytes as f64 / (network as f64 / 1e9)).ln(),
+        size: bytes as f64 / transfers as f64,
+    })
+}

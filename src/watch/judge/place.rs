@@ -1,0 +1,63 @@
+//! The ranks of a job: names of processes, and what each has done in any of its communicators.
+
+use super::communicator::{RankExcess, RankPause};
+use super::finding::WatchedProcess;
+use crate::statuses::Observed;
+use common::status::progress::ProgressMark;
+
+/// One rank of a process. A process that drives several GPUs has one for each.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Place {
+    pub(super) process: WatchedProcess,
+    /// Number of its node.
+    pub(super) node: usize,
+    /// Communicators in which it stands out, and since when.
+    pub(super) standing: Vec<PlaceStanding>,
+    /// Whether it may be about to stand out.
+    pub(super) is_rising: bool,
+    /// Whether it was said that it stands out, by itself; looks for which that waits.
+    pub(super) said: bool,
+    pub(super) waits: u8,
+    /// Longest pause that was said, nanoseconds.
+    pub(super) paused: f64,
+    pub(super) pauses: Vec<(PlaceSince, RankPause)>,
+    /// Own time beyond the peers', as a share, for a view.
+    pub(super) recent: Option<f64>,
+    /// Last look that had it.
+    pub(super) seen: u64,
+}
+
+/// A begin, in a communicator.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PlaceSince {
+    pub(super) communicator: String,
+    pub(super) name: String,
+    pub(super) mark: ProgressMark,
+}
+
+/// A place that stands out in a communicator.
+#[derive(Debug, Clone)]
+pub(super) struct PlaceStanding {
+    pub(super) rank: i32,
+    pub(super) since: PlaceSince,
+    pub(super) excess: Option<RankExcess>,
+}
+
+impl Place {
+    /// Makes the place of a rank of a process.
+    pub(super) fn new(of: &Observed, rank: i32, node: usize) -> Self {
+        let origin = &of.status.origin;
+        let process = WatchedProcess {
+            rank: origin.rank.map_or(i64::from(rank), i64::from),
+            host: origin.host.clone(),
+            pid: of.status.pid,
+        };
+        Self { process, node, ..Self::default() }
+    }
+
+    /// Returns the excess that says most: that with the most peers.
+    pub(super) fn strongest(&self) -> Option<(&PlaceStanding, &RankExcess)> {
+        let known = self.standing.iter().filter_map(|standing| Some((standing, standing.excess.as_ref()?)));
+        known.max_by_key(|(_, excess)| excess.peers)
+    }
+}

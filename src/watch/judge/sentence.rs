@@ -1,0 +1,96 @@
+//! One sentence for each finding.
+
+use super::finding::{FindingChange, FindingExcess, FindingSince, FindingSubject, WatchedProcess};
+use common::origin::wall_clock;
+
+/// Most ranks that a sentence names.
+const MOST: usize = 8;
+
+/// Returns the sentence; `cause` is the one of a hang.
+pub(super) fn of(change: FindingChange, subject: &FindingSubject, cause: Option<&str>) -> String {
+    let is_over = change == FindingChange::Over;
+    match subject {
+        FindingSubject::Rank { rank, .. } if is_over => format!("{} stands out no more.", named(rank)),
+        FindingSubject::Rank { rank, excess } => {
+            format!("{} stands out: {}.", named(rank), excess.as_ref().map(longer).unwrap_or_default())
+        }
+        FindingSubject::Node { host, .. } if is_over => format!("node {host} stands out no more."),
+        FindingSubject::Node { host, ranks, excess } => format!(
+            "node {host} stands out, with {}: {}.",
+            listed(ranks),
+            excess.as_ref().map(longer).unwrap_or_default()
+        ),
+        FindingSubject::Link { from, to, .. } if is_over => {
+            format!("the link from {} to {} is as fast as others again.", named(from), named(to))
+        }
+        FindingSubject::Link { from, to, rate } => {
+            let rate = rate.as_ref().map(|it| {
+                let share = 100.0 * (1.0 - it.rate / it.usual);
+                let kind = if it.within_node { "within nodes" } else { "between nodes" };
+                let [rate, usual] = [it.rate, it.usual].map(|rate| rate / 1e9);
+                format!(": {rate:.2} GB/s, {share:.0} % below the {usual:.2} GB/s of {} links {kind}", it.links)
+            });
+            format!("the link from {} to {} is slow{}.", named(from), named(to), rate.unwrap_or_default())
+        }
+        FindingSubject::Pause { ranks, seconds, since } => {
+            format!("{} paused once, for {}, {}.", listed(ranks), time(*seconds), after(since))
+        }
+        FindingSubject::Hang if is_over => format!("it goes on; over: {}", cause.unwrap_or_default()),
+        FindingSubject::Hang => format!("the job hangs: {}", cause.unwrap_or_default()),
+        FindingSubject::Process if is_over => format!("over: {}", cause.unwrap_or_default()),
+        FindingSubject::Process => cause.unwrap_or_default().to_owned(),
+        FindingSubject::Job { processes } => format!("the job is over: all of its {processes} processes have ended."),
+    }
+}
+
+fn longer(it: &FindingExcess) -> String {
+    let gain = if it.gain_at_most > 0.0 {
+        format!("up to {:.1} % of the time to gain", 100.0 * it.gain_at_most)
+    } else {
+        "nothing to gain by it alone, since another rank is as slow".into()
+    };
+    let peers = if it.peers == 1 { "its peer".into() } else { format!("{} peers", it.peers) };
+    format!(
+        "own time {} longer than that of {peers} in {} ({:.1} %, z {:.0}), {}; {gain}",
+        time(it.seconds),
+        time(it.window),
+        100.0 * it.share,
+        it.z.min(1e6),
+        after(&it.since)
+    )
+}
+
+fn after(since: &FindingSince) -> String {
+    let name = if since.name.is_empty() { &since.communicator } else { &since.name };
+    format!("since collective {} of communicator {name} ended ({})", since.number, since.time)
+}
+
+/// Returns a rank with its host.
+fn named(of: &WatchedProcess) -> String {
+    let host = of.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+    format!("rank {}{host}", of.rank)
+}
+
+fn listed(ranks: &[WatchedProcess]) -> String {
+    if let [one] = ranks {
+        return named(one);
+    }
+    let named: Vec<String> = ranks.iter().take(MOST).map(|rank| rank.rank.to_string()).collect();
+    let more = ranks.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("ranks {}{more}", named.join(", "))
+}
+
+/// Returns a time with a unit that suits it.
+fn time(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 1e-3 => format!("{:.0} us", seconds * 1e6),
+        seconds if seconds < 1.0 => format!("{:.1} ms", seconds * 1e3),
+        seconds => format!("{seconds:.2} s"),
+    }
+}
+
+/// Returns nanoseconds since the Epoch as text, UTC.
+pub(super) fn text_of(time: u64) -> String {
+    wall_clock(i128::from(time)).unwrap_or_default()
+}
