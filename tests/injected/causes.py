@@ -7,10 +7,10 @@ to be idle otherwise. tests/gpu/causes.sh has those of GPUs.
 
 LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release), with scorep-nccl beside it. A run takes some
 seconds. Prints one line a run and the totals; exit status 1 if a run names a cause that was not there. Without the
-right to make cgroups, runs with a limit are left out. With --first, the run's processes come before all others of the
-machine (as root, Linux with autogroups): for processors that are not idle. Others still take a processor for
-milliseconds while a rank sleeps. The verdict `disturbed` is for runs whose rank waited for a processor by the system's
-own count.
+right to make control groups, or without their controller, runs with a limit are skipped, with the reason. With
+--first, the run's processes come before all others of the machine (as root, Linux with autogroups): for processors
+that are not idle. Others still take a processor for milliseconds while a rank sleeps. The verdict `disturbed` is for
+runs whose rank waited for a processor by the system's own count.
 
 Faults of a host: a sleep, a busy neighbour on the processor, the same where only this rank is bound to it, stops of
 50 ms, a limit of processor time, and one of memory that is smaller than the data. Faults of a GPU, by stand-ins for
@@ -46,6 +46,8 @@ EXPECTED = {
     "clock": {"gpu_clock"},
     "more": {"gpu_work"},
 }
+# a control group limits the rank
+LIMITED = ("limit", "memory")
 # the rank gives its processor up by itself
 OF_SLEEPERS = ("sleep", "memory")
 # the GPU computes
@@ -81,10 +83,14 @@ class Limit:
         self.values = values
 
     def __enter__(self):
-        for path in self.paths:
-            path.mkdir()
-        for name, value in self.values.items():
-            (self.paths[0] / name).write_text(str(value))
+        try:
+            for path in self.paths:
+                path.mkdir()
+            for name, value in self.values.items():
+                (self.paths[0] / name).write_text(str(value))
+        except OSError:
+            self.__exit__()
+            raise
         return self
 
     def take(self, process):
@@ -94,11 +100,11 @@ class Limit:
     def __exit__(self, *_):
         for path in self.paths:
             for _ in range(50):
-                try:
+                with contextlib.suppress(OSError):
                     path.rmdir()
+                if not path.exists():
                     break
-                except OSError:
-                    time.sleep(0.1)
+                time.sleep(0.1)
 
 
 def build(programs):
@@ -231,7 +237,7 @@ def ask(directory, tool):
 
 def run(programs, directory, fault, library):
     (directory / "recordings").mkdir(parents=True)
-    with Limit(fault) if fault in ("limit", "memory") else contextlib.nullcontext() as limit:
+    with Limit(fault) if fault in LIMITED else contextlib.nullcontext() as limit:
         def enter():
             if limit:
                 limit.take(os.getpid())
@@ -274,7 +280,9 @@ def main():
             shutil.rmtree(directory, ignore_errors=True)
             try:
                 verdict, found = run(programs, directory, fault, library)
-            except PermissionError as error:
+            except OSError as error:
+                if fault not in LIMITED:
+                    raise
                 verdict, found = "skipped", [str(error)]
             totals[fault][verdict] += 1
             print(f"{verdict:8s} {fault}: {found}", flush=True)
