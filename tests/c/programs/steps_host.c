@@ -1,16 +1,19 @@
-/* A rank of a job of steps in real time, as the plugin sees it: it computes on its processor, then calls an all-reduce, which ends when
- * the last rank has begun. Several processes are the ranks of one communicator and meet in a shared file. So whatever delays one of them
- * delays all, as in a training.
+/* A rank of a job of steps in real time, as the plugin sees it: it computes on its processor, then calls an all-reduce,
+ * which ends when the last rank has begun. Several processes are the ranks of one communicator and meet in a shared
+ * file. So whatever delays one of them delays all, as in a training.
  *
- * steps_host LIBRARY VERSION RANKS RANK SHARED_FILE STEPS CALLS WORK_US SLEEP_US WAIT
+ * steps_host LIBRARY VERSION RANKS RANK SHARED_FILE STEPS CALLS WORK_US SLEEP_US WAIT [WORKER [FILE]]
  *
- * WORK_US: computation before each call, in microseconds of a processor that nobody else uses. SLEEP_US: a sleep of this rank before the
- * first call of each step. WAIT: `spin`, as CUDA waits by default, or `sleep`. */
+ * WORK_US: computation before each call, in microseconds of a processor that nobody else uses. SLEEP_US: a sleep of
+ * this rank before the first call of each step. WAIT: `spin`, as CUDA waits by default, or `sleep`. WORKER: `host`, or
+ * `gpu`, whose computation lies between the call and its kernel. FILE: data that the rank reads through a mapping, all
+ * of it at first, and some pages anywhere in each step. */
 #include "../nccl/operations.h"
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/stat.h>
 
-enum { PLACES = 1 << 16 };
+enum { PLACES = 1 << 16, PAGE = 4096, PAGES_OF_STEP = 16 };
 
 /* Ranks that have come to each call. */
 static _Atomic unsigned *arrived;
@@ -34,6 +37,26 @@ static void find_pace(void) {
     if (took < least) least = took;
   }
   *pace = (unsigned)(1000000 * 1000ul / least) + 1;
+}
+
+/* The data that the rank reads. */
+static const volatile char *data;
+static size_t pages;
+
+static void open_data(const char *path) {
+  int file = open(path, O_RDONLY);
+  struct stat status;
+  check(file >= 0 && fstat(file, &status) == 0 && status.st_size >= PAGE, "no data");
+  pages = (size_t)status.st_size / PAGE;
+  data = mmap(NULL, pages * PAGE, PROT_READ, MAP_SHARED, file, 0);
+  check(data != MAP_FAILED, "no mapping of the data");
+  /* all of it is read once; from there on a page is read alone */
+  for (size_t page = 0; page < pages; page++) (void)data[page * PAGE];
+  madvise((void *)data, pages * PAGE, MADV_RANDOM);
+}
+
+static void read_data(void) {
+  for (int number = 0; pages > 0 && number < PAGES_OF_STEP; number++) (void)data[(size_t)rand() % pages * PAGE];
 }
 
 /* A collective as NCCL enqueues it: its call in a group, the launch of its kernel, and the operation. */
@@ -66,13 +89,17 @@ static void wait_for(unsigned place, unsigned ranks, bool spin) {
 }
 
 int main(int count, char **arguments) {
-  check(count == 11, "usage: steps_host LIBRARY VERSION RANKS RANK SHARED_FILE STEPS CALLS WORK_US SLEEP_US WAIT");
+  check(count >= 11 && count <= 13,
+        "usage: steps_host LIBRARY VERSION RANKS RANK SHARED_FILE STEPS CALLS WORK_US SLEEP_US WAIT [WORKER [FILE]]");
   library_path = arguments[1];
   take_version(arguments[2]);
   unsigned ranks = (unsigned)atoi(arguments[3]);
   rank_of_this_process = atoi(arguments[4]);
-  long steps = atol(arguments[6]), calls = atol(arguments[7]), work_us = atol(arguments[8]), sleep_us = atol(arguments[9]);
+  long steps = atol(arguments[6]), calls = atol(arguments[7]);
+  long work_us = atol(arguments[8]), sleep_us = atol(arguments[9]);
   bool spin = strcasecmp(arguments[10], "spin") == 0;
+  bool by_gpu = count > 11 && strcasecmp(arguments[11], "gpu") == 0;
+  if (count > 12) open_data(arguments[12]);
   check(steps * calls + 2 <= PLACES, "too many calls");
   int file = open(arguments[5], O_RDWR | O_CREAT, 0600);
   check(file >= 0 && ftruncate(file, (PLACES + 1) * sizeof *arrived) == 0, "no shared file");
@@ -91,10 +118,12 @@ int main(int count, char **arguments) {
         struct timespec time = {sleep_us / 1000000, sleep_us % 1000000 * 1000};
         nanosleep(&time, NULL);
       }
-      work((unsigned long)work_us * *pace);
+      if (number == 0) read_data();
+      if (!by_gpu) work((unsigned long)work_us * *pace);
       struct event event = a_coll();
       event.sequence = place, event.count = 1024u << number;
       void *operation = enqueued(context, event);
+      if (by_gpu) work((unsigned long)work_us * *pace);
       event = a_kernel(operation, 0);
       event.ptimer = stamp();
       void *kernel = start(context, &event);

@@ -9,7 +9,9 @@ const GOOD_PART: f64 = 0.3;
 const EQUALLY: f64 = 0.3;
 /// Part of a pause that a cause explains at least.
 const OF_PAUSE: f64 = 0.5;
-/// Part by which the stops of a rank differ from its pauses at most, in all, if they are the same.
+/// The same of a stop, whose length is known to some 10 ms, and mostly too short.
+const OF_STOPS: f64 = 0.4;
+/// Part by which the stops of a rank exceed its pauses at most, in all, if stops make pauses.
 const LIKE_PAUSES: f64 = 0.3;
 /// Length of the rows around a pause at most, in pauses: of longer ones, a pause is too small a part.
 const MOST_LENGTH: f64 = 200.0;
@@ -153,18 +155,19 @@ fn add_work(found: &mut Vec<SeenCause>, own: &Profile, peers: &[Profile], of_gpu
     }
 }
 
-/// Returns whether a rank's pauses are its stops: it was stopped for as long as all its pauses took, and in the seconds of
-/// this one for a good part of it. So a rank that is stopped again and again has a cause, although its other seconds are like
-/// those of the pause.
-pub(super) fn is_stop(then: &Profile, all: &Profile, excess_us: f64, pauses_us: f64) -> bool {
+/// Returns whether a pause is a stop, by the rank's conditions in its seconds and in all its time, and by the rank's pauses:
+/// those of its seconds that are not much shorter, and all. So a rank that is stopped again and again has a cause, although
+/// its other seconds are like those of the pause.
+pub(super) fn is_stop([then, all]: [&Profile; 2], excess_us: f64, [alike_us, all_us]: [f64; 2]) -> bool {
     let stopped = |profile: &Profile| profile.stopped.map_or(0.0, |it| it * profile.length_us);
-    let is_as_long = (stopped(all) / pauses_us - 1.0).abs() <= LIKE_PAUSES;
-    then.length_us <= MOST_LENGTH * excess_us && stopped(then) >= OF_PAUSE * excess_us && is_as_long
+    let are_pauses = stopped(all) <= (1.0 + LIKE_PAUSES) * all_us;
+    then.length_us <= MOST_LENGTH * excess_us && stopped(then) >= OF_STOPS * alike_us.max(excess_us) && are_pauses
 }
 
 /// Returns the first condition in which the seconds of a pause differ from the rank's other seconds by as much as half of the
-/// pause. They must be at least twice as much: in long rows, chance alone makes so much of a short pause.
-pub(super) fn cause_of_pause(then: &Profile, usual: &Profile, excess_us: f64) -> Option<CauseKind> {
+/// pause, and of those pauses of these seconds that are not much shorter, `alike_us` in all. They must be at least twice as
+/// much: in long rows, chance alone makes so much of a short pause.
+pub(super) fn cause_of_pause(then: &Profile, usual: &Profile, excess_us: f64, alike_us: f64) -> Option<CauseKind> {
     let of_pauses =
         [CauseKind::Stopped, CauseKind::Throttled, CauseKind::Memory, CauseKind::Stolen, CauseKind::Processor];
     let explains = |it: &&Compared| {
@@ -176,7 +179,8 @@ pub(super) fn cause_of_pause(then: &Profile, usual: &Profile, excess_us: f64) ->
         let more = (it.value)(then).zip((it.value)(usual)).map(|(then, usual)| then - usual);
         let is_twice = more.zip((it.value)(usual)).is_some_and(|(more, usual)| more >= usual);
         let is_close = then.length_us <= MOST_LENGTH * excess_us;
-        let explains = more.is_some_and(|more| more * then.length_us * a_microsecond >= OF_PAUSE * excess_us);
+        let explains =
+            more.is_some_and(|more| more * then.length_us * a_microsecond >= OF_PAUSE * alike_us.max(excess_us));
         is_twice && is_close && explains
     };
     COMPARED.iter().filter(|it| of_pauses.contains(&it.kind)).find(explains).map(|it| it.kind)

@@ -20,6 +20,9 @@ use difference::{cause_of_pause, causes, is_stop};
 use profile::Profile;
 pub use spans::StepBegins;
 
+/// Length of a pause, as a part of another one of these seconds, from which on both may have one cause.
+const ALIKE_PAUSES: f64 = 0.5;
+
 /// The causes of ranks that stand out and of pauses, from the conditions of one process after the other.
 #[derive(Debug)]
 pub struct Explanation<'a> {
@@ -47,19 +50,28 @@ impl<'a> Explanation<'a> {
                     *profile = Profile::of(&rows.inside(gpu.index, *time));
                 }
             }
-            let pauses = || self.stragglers.events.iter().filter(|event| event.gpu == place);
-            let pauses_us: f64 = pauses().map(|event| event.excess_us).sum();
-            if pauses_us == 0.0 {
+            let own = self.stragglers.events.iter().filter(|event| event.gpu == place);
+            let pauses: Vec<([i64; 2], f64)> =
+                own.filter_map(|event| Some((self.begins.around(event.step)?, event.excess_us))).collect();
+            if pauses.is_empty() {
                 continue;
             }
+            let all_us = pauses.iter().map(|(_, us)| us).sum();
             let all = self.begins.from(0).and_then(|time| Profile::of(&rows.inside(gpu.index, time)));
             for event in self.stragglers.events.iter_mut().filter(|event| event.gpu == place) {
                 let Some(time) = self.begins.around(event.step) else { continue };
                 let [then, usual] = rows.apart(gpu.index, time).map(|rows| Profile::of(&rows));
-                let Some(then) = then else { continue };
-                let differs = usual.and_then(|usual| cause_of_pause(&then, &usual, event.excess_us));
-                let is_stop = |all: &Profile| is_stop(&then, all, event.excess_us, pauses_us);
-                event.cause = differs.or_else(|| all.as_ref().is_some_and(is_stop).then_some(CauseKind::Stopped));
+                let Some((then, [begin, end])) = then.zip(rows.touching(time)) else { continue };
+                // of a second with several pauses, nothing says which one a condition belongs to
+                let is_alike = |(time, us): &&([i64; 2], f64)| {
+                    time[0] < end && time[1] > begin && *us >= ALIKE_PAUSES * event.excess_us
+                };
+                let alike_us = pauses.iter().filter(is_alike).map(|(_, us)| us).sum();
+                let is_stop = |all: &Profile| is_stop([&then, all], event.excess_us, [alike_us, all_us]);
+                event.cause = match all.as_ref().is_some_and(is_stop) {
+                    true => Some(CauseKind::Stopped),
+                    false => usual.and_then(|usual| cause_of_pause(&then, &usual, event.excess_us, alike_us)),
+                };
             }
         }
     }
@@ -67,12 +79,16 @@ impl<'a> Explanation<'a> {
     /// Adds the causes of ranks that stand out.
     pub fn finish(self) {
         let Stragglers { found, ranks, step_us, .. } = self.stragglers;
-        let out: Vec<usize> = found.iter().flat_map(|it| it.gpus.iter().copied()).collect();
+        let gpus_of = |are: &dyn Fn(&&Straggler) -> bool| -> Vec<usize> {
+            found.iter().filter(are).flat_map(|it| it.gpus.iter().copied()).collect()
+        };
+        let is_always = |it: &&Straggler| !matches!(it.when, CostsWhen::Sometimes { .. });
+        let [out, always] = [gpus_of(&|_| true), gpus_of(&is_always)];
         let groups: Vec<u64> = ranks.iter().map(|rank| rank.peers).collect();
         for straggler in found.iter_mut() {
             let time = window(straggler, self.begins);
             let Some((_, all)) = self.windows.iter().find(|(own, _)| Some(*own) == time) else { continue };
-            let peers = peers(&straggler.gpus, &groups, &out, all.len());
+            let peers = peers(&straggler.gpus, &groups, [&out, &always], all.len());
             let [own, peers] =
                 [&straggler.gpus, &peers].map(|gpus| gpus.iter().filter_map(|&gpu| *all.get(gpu)?).collect::<Vec<_>>());
             if let Some(own) = Profile::mean(&own).filter(|_| !peers.is_empty()) {
@@ -83,13 +99,18 @@ impl<'a> Explanation<'a> {
     }
 }
 
-/// Returns the GPUs that some are compared with: those of their group that do not stand out. `groups` is by GPU.
-fn peers(gpus: &[usize], groups: &[u64], out: &[usize], all: usize) -> Vec<usize> {
+/// Returns the GPUs that some are compared with: those of their group that do not stand out. `groups` is by GPU. Of the GPUs
+/// that stand out, some do always: where no others are left, those that pause now and then are like the others.
+fn peers(gpus: &[usize], groups: &[u64], [out, always]: [&[usize]; 2], all: usize) -> Vec<usize> {
     let group = gpus.first().and_then(|&gpu| groups.get(gpu));
-    let others = || (0..all).filter(|gpu| !out.contains(gpu));
-    let of_group: Vec<usize> = others().filter(|&gpu| groups.get(gpu) == group).collect();
-    // a stage has its peers among the other stages
-    if of_group.is_empty() { others().collect() } else { of_group }
+    let others = |out: &[usize]| -> Vec<usize> {
+        let others = || (0..all).filter(|gpu| !out.contains(gpu) && !gpus.contains(gpu));
+        let of_group: Vec<usize> = others().filter(|&gpu| groups.get(gpu) == group).collect();
+        // a stage has its peers among the other stages
+        if of_group.is_empty() { others().collect() } else { of_group }
+    };
+    let usual = others(out);
+    if usual.is_empty() { others(always) } else { usual }
 }
 
 /// Returns whether the conditions are known that can be the cause: where the GPU is late, those of the GPU.

@@ -2,7 +2,7 @@
 
 use super::difference::{cause_of_pause, causes, is_stop};
 use super::profile::Profile;
-use super::{ProcessRows, StepBegins};
+use super::{ProcessRows, StepBegins, peers};
 use crate::analysis::whole::{JobFacts, report};
 use crate::answer::{CauseKind, LateCause, Report, Straggler};
 use crate::job::{OperationTables, ProcessOperations, Unreadable};
@@ -140,16 +140,18 @@ fn each_condition_of_a_gpu_is_named() {
 fn a_pause_has_the_condition_of_its_seconds() {
     let (quiet, gpu) = usual(0);
     let before = profile((quiet, gpu.clone()));
-    let cause = |change: &dyn Fn(&mut HostCondition)| {
+    let cause = |alike_us: f64, change: &dyn Fn(&mut HostCondition)| {
         let mut host = quiet;
         change(&mut host);
         let row = ConditionRow { until: SECOND as u64, length_us: 1_000_000, host, gpus: vec![] };
-        cause_of_pause(&Profile::of(&placed(vec![row]).all(0)).unwrap(), &before, 50_000.0)
+        cause_of_pause(&Profile::of(&placed(vec![row]).all(0)).unwrap(), &before, 50_000.0, alike_us)
     };
-    assert_eq!(cause(&|_| {}), None);
-    assert_eq!(cause(&|it| it.stopped_us = Some(49_000)), Some(CauseKind::Stopped));
-    assert_eq!(cause(&|it| it.waiting_us = Some(60_000)), Some(CauseKind::Processor));
-    assert_eq!(cause(&|it| it.waiting_us = Some(20_000)), None);
+    assert_eq!(cause(50_000.0, &|_| {}), None);
+    assert_eq!(cause(50_000.0, &|it| it.stopped_us = Some(49_000)), Some(CauseKind::Stopped));
+    assert_eq!(cause(50_000.0, &|it| it.waiting_us = Some(60_000)), Some(CauseKind::Processor));
+    assert_eq!(cause(50_000.0, &|it| it.waiting_us = Some(20_000)), None);
+    // three such pauses in this second
+    assert_eq!(cause(150_000.0, &|it| it.waiting_us = Some(60_000)), None);
 }
 
 #[test]
@@ -164,12 +166,14 @@ fn pauses_of_a_rank_that_is_stopped_again_and_again_are_its_stops() {
         Profile::of(&placed(stopped.iter().enumerate().map(row).collect()).all(0)).unwrap()
     };
     let (then, all) = (seconds(&[150_000]), seconds(&[150_000; 4]));
-    assert_eq!(cause_of_pause(&then, &all, 50_000.0), None);
-    assert!(is_stop(&then, &all, 50_000.0, 600_000.0));
-    assert!(!is_stop(&then, &all, 50_000.0, 2_000_000.0), "most pauses are no stops");
-    assert!(!is_stop(&then, &all, 50_000.0, 100_000.0), "most stops make no pause");
-    assert!(!is_stop(&seconds(&[20_000]), &all, 50_000.0, 600_000.0), "not in these seconds");
-    assert!(!is_stop(&seconds(&[0]), &seconds(&[0; 4]), 50_000.0, 600_000.0));
+    assert_eq!(cause_of_pause(&then, &all, 50_000.0, 150_000.0), None);
+    // three stops of 50 ms a second: the pauses of the pause's second, and those of all seconds
+    assert!(is_stop([&then, &all], 50_000.0, [150_000.0, 600_000.0]));
+    assert!(is_stop([&then, &all], 50_000.0, [150_000.0, 2_000_000.0]), "other seconds have other pauses");
+    assert!(!is_stop([&then, &all], 50_000.0, [400_000.0, 2_000_000.0]), "most pauses of the second are no stops");
+    assert!(!is_stop([&then, &all], 50_000.0, [100_000.0, 100_000.0]), "most stops make no pause");
+    assert!(!is_stop([&seconds(&[15_000]), &all], 50_000.0, [50_000.0, 600_000.0]), "not in these seconds");
+    assert!(!is_stop([&seconds(&[0]), &seconds(&[0; 4])], 50_000.0, [50_000.0, 600_000.0]));
 }
 
 #[test]
@@ -183,6 +187,15 @@ fn a_rank_that_both_host_and_gpu_delay_has_the_gpus_part_as_work() {
     assert_eq!(kinds(Some(0.75)), [(CauseKind::GpuWork, 1_500.0)]);
     assert_eq!(kinds(Some(0.25)), []);
     assert_eq!(kinds(None), []);
+}
+
+#[test]
+fn ranks_that_stand_out_are_no_peers_but_those_that_pause_now_and_then_where_no_others_are_left() {
+    assert_eq!(peers(&[1], &[0; 4], [&[1, 2], &[1]], 4), [0, 3]);
+    assert_eq!(peers(&[1], &[0, 0, 7, 7], [&[0, 1], &[0, 1]], 4), [2, 3], "a stage");
+    // of two ranks, rank 0 pauses, and rank 1 is always slow
+    let both: [&[usize]; 2] = [&[0, 1], &[1]];
+    assert_eq!([peers(&[1], &[0; 2], both, 2), peers(&[0], &[0; 2], both, 2)], [vec![0], vec![]]);
 }
 
 #[test]

@@ -76,6 +76,12 @@ impl ProcessRows {
         [self.those(gpu, is_then), self.those(gpu, |it| !is_then(it))]
     }
 
+    /// Returns the time of the rows that touch a time; `None` if none does.
+    pub fn touching(&self, [begin, end]: [i64; 2]) -> Option<[i64; 2]> {
+        let spans = self.rows.iter().map(|it| it.span).filter(|span| span[0] < end && span[1] > begin);
+        spans.reduce(|one, other| [one[0].min(other[0]), one[1].max(other[1])])
+    }
+
     fn those(&self, gpu: usize, are: impl Fn(&PlacedRow) -> bool) -> Means<'_> {
         Means::of(self.rows.iter().filter(|it| are(it)).map(|it| &it.row).collect(), self.bus(gpu))
     }

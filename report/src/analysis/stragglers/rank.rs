@@ -19,6 +19,8 @@ pub(super) struct RankSteps {
     /// Medians over steps of own time and excess.
     pub(super) own: f64,
     pub(super) excess: f64,
+    /// Median over steps of the excess with pauses.
+    pub(super) with_pauses: f64,
     /// Standard error of the excess.
     pub(super) error: f64,
 }
@@ -61,16 +63,18 @@ impl RankSteps {
         let host_by_place = by_places(&lead).into_iter().zip(by_places(&host));
         let host_by_place = host_by_place.map(|(lead, host): (f64, f64)| (lead > 0.0).then_some(host)).collect();
         let mut single: Vec<f64> = vec![];
+        let mut with_pauses: Vec<f64> = vec![];
         let mut steps = vec![];
         for &(stretch, number, calls) in &calls {
             let owns = &owns[stretch];
-            let (mut own, mut excess, mut known) = (0.0, 0.0, 0);
+            let (mut own, mut excess, mut all, mut known) = (0.0, 0.0, 0.0, 0);
             for (place, &call) in calls.iter().enumerate() {
                 let call = call as usize;
                 if !is_known(stretch, call) {
                     continue;
                 }
                 known += 1;
+                all += excess_of(owns, call);
                 if owns.is_pause[call] {
                     (own, excess) = (own + own_by_place[place], excess + by_place[place]);
                 } else {
@@ -82,6 +86,7 @@ impl RankSteps {
             // a step without most of its own times says nothing
             if 2 * known > calls.len() {
                 steps.push((number, own, excess));
+                with_pauses.push(all);
             }
         }
         let values: Vec<f64> = steps.iter().map(|it| it.2).collect();
@@ -94,7 +99,17 @@ impl RankSteps {
             error(deviation, steps.len())
         };
         let own = median(&mut steps.iter().map(|it| it.1).collect::<Vec<f64>>());
-        (!steps.is_empty()).then_some(Self { steps, by_place, own_by_place, host_by_place, own, excess, error })
+        let with_pauses = median(&mut with_pauses);
+        (!steps.is_empty()).then_some(Self {
+            steps,
+            by_place,
+            own_by_place,
+            host_by_place,
+            own,
+            excess,
+            with_pauses,
+            error,
+        })
     }
 
     /// Returns the step from which on the excess is another one, with the medians before and behind it; `None` if it is

@@ -1,7 +1,7 @@
 //! Jobs with known faults, held against the same jobs without them.
 
 use crate::analysis::whole::{JobFacts, report};
-use crate::answer::{CostsWhen, RankGroup, Stragglers};
+use crate::answer::{CostsWhen, LateCause, RankGroup, Stragglers};
 use crate::made::{MS, MadeJob, Maker, Start, US};
 use fastrand::Rng;
 
@@ -123,6 +123,22 @@ fn pauses_are_events_unless_they_recur_on_one_rank() {
     assert!(matches!(often.found[0].when, CostsWhen::Sometimes { every: Some(10), .. }), "{:?}", often.found[0].when);
     // 20 ms in every tenth step
     assert!((often.found[0].gain_us.unwrap() - 2000.0).abs() < 100.0, "{often:?}");
+}
+
+/// A neighbour takes the processor of a rank for some time in each step, now here and now there.
+#[test]
+fn a_host_that_is_late_at_another_place_in_each_step_is_the_host() {
+    let usual = work(|_, _| 1.0);
+    let mut made = waiting(RANKS, &|rank, step, place| {
+        // its GPU takes 200 us longer everywhere, its host 15 ms at one of the places
+        let late = if step as usize % 3 == place { 15 * MS } else { 0 };
+        usual(rank, step, place) + if rank == 5 { 200 * US + late } else { 0 }
+    });
+    made.table.0[5].iter_mut().for_each(|row| row.enqueued -= 200 * US);
+    let stragglers = stragglers(&made);
+    let found = &stragglers.found[0];
+    assert_eq!((names(&stragglers), found.why), (vec!["rank 5"], Some(LateCause::Host)), "{found:?}");
+    assert!((found.gain_us.unwrap() - 15_200.0).abs() < 1_000.0, "{found:?}");
 }
 
 /// Of two ranks, the other one is compared with nobody where the GPU has not timed one's operation.

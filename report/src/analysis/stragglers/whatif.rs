@@ -1,6 +1,7 @@
 //! The steps as they would be if somebody were like the peers.
 
 use super::links::Repaired;
+use super::owns::Owns;
 use super::peers::Division;
 use super::rank::RankSteps;
 use super::robust::median;
@@ -13,6 +14,8 @@ use crate::answer::LateCause;
 pub(super) const OFF: f64 = 0.03;
 /// Share of the extra time from which on it is the host's; below the rest, it is the GPU's.
 const MOST: f64 = 0.75;
+/// Share of a rank's usual excess in a step that the usual excesses of its places have at least, where these show the reason.
+const AT_PLACES: f64 = 0.5;
 
 /// The steps with other own times.
 pub(super) struct WhatIf<'a> {
@@ -74,16 +77,23 @@ impl WhatIf<'_> {
     }
 
     /// Returns the shares that the hosts and the GPUs are known to have of the time that ranks take longer than their peers;
-    /// of ranks that pause, of their pauses, and of stages, of the own time. `None` where less than half of the time is
+    /// of ranks that are late at another place in each step, of single calls; of ranks that pause, of their pauses, and of
+    /// stages, of the own time. `None` where less than half of the time is
     /// known. `out` are all ranks that stand out.
     pub(super) fn shares(&self, division: &Division, gpus: &[usize], out: &[usize], pause: bool) -> Option<[f64; 2]> {
         let mut sums = [0.0; 3];
+        let mut excess = 0.0;
         for &gpu in gpus.iter().filter(|_| !pause) {
             let of_gpu = self.excess_of_host(division, gpu, out);
             sums.iter_mut().zip(of_gpu).for_each(|(sum, of_gpu)| *sum += of_gpu);
+            excess += self.ranks.get(gpu).and_then(Option::as_ref).map_or(0.0, |rank| rank.with_pauses);
         }
         if sums[2] <= 0.0 {
-            sums = self.own_of_host(gpus, pause);
+            sums =
+                self.time_of_host(gpus, |owns, call| owns.is_pause[call] == pause, |owns, call| owns.own[call] as f64);
+        } else if sums[2] < excess * AT_PLACES {
+            // the rank is late at another place in each step: the usual step of a place does not show it
+            sums = self.time_of_host(gpus, |owns, call| owns.excess[call] > 0.0, |owns, call| owns.excess[call]);
         }
         let [host, known, all] = sums;
         (known > 0.0 && known >= all / 2.0).then(|| [host / all, (known - host) / all])
@@ -118,17 +128,22 @@ impl WhatIf<'_> {
         sums
     }
 
-    /// Returns the own time of ranks before calls that came late, before calls whose enqueue is known, and before all calls;
-    /// or that of their pauses alone.
-    fn own_of_host(&self, gpus: &[usize], pauses: bool) -> [f64; 3] {
+    /// Returns some time of ranks before calls that came late, before calls whose enqueue is known, and before all calls:
+    /// before those that `counts` selects, so much as `time` gives, nanoseconds.
+    fn time_of_host(
+        &self,
+        gpus: &[usize],
+        counts: impl Fn(&Owns, usize) -> bool,
+        time: impl Fn(&Owns, usize) -> f64,
+    ) -> [f64; 3] {
         let mut sums = [0.0; 3];
         for (run, owns) in self.scene.runs.iter().zip(self.scene.owns) {
             for call in gpus.iter().flat_map(|&gpu| run.first[gpu]..run.first[gpu + 1]) {
                 let (own, lead) = (owns.own[call], i64::from(run.calls[call].lead));
-                if own > 0 && owns.is_pause[call] == pauses {
+                if own > 0 && counts(owns, call) {
                     // enqueued in the second half of its own time: the GPU was not behind
                     let is = [lead > 0 && lead < own / 2, lead > 0, true];
-                    sums.iter_mut().zip(is).for_each(|(sum, is)| *sum += if is { own as f64 } else { 0.0 });
+                    sums.iter_mut().zip(is).for_each(|(sum, is)| *sum += if is { time(owns, call) } else { 0.0 });
                 }
             }
         }
