@@ -12,6 +12,7 @@ mod cells;
 mod key;
 pub(crate) mod launching;
 mod noted;
+pub mod progress;
 
 use crate::base::mapping::{self, Zeroed};
 use crate::base::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -19,6 +20,7 @@ use crate::clock::CLOCK;
 use blocks::Blocks;
 use launching::Launching;
 use noted::Noted;
+use progress::Progress;
 use std::sync::atomic::{self, compiler_fence};
 
 pub use cells::MOST_THREADS;
@@ -97,6 +99,8 @@ pub struct ThreadCell {
     pub(crate) noted: Noted,
     /// The blocks for the thread's next events.
     pub(crate) blocks: Blocks,
+    /// The states of a thread that progresses proxy operations.
+    pub progress: Progress,
     owned: AtomicBool,
     /// Place of the cell among all cells.
     number: AtomicU32,
