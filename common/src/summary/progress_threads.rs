@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// first known state to its last change of the state belongs to one of the four times.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct ProgressThreads {
-    /// Number of threads; one that ended and whose place another one took counts with that one.
+    /// Number of threads.
     pub threads: u64,
     /// Time in which passes over the proxy operations moved some on, microseconds.
     pub active_us: f64,
@@ -34,8 +34,8 @@ impl ProgressThreads {
     pub(super) fn of_process(nanoseconds_per_tick: f64) -> Option<Self> {
         let mut threads = 0;
         let (mut ticks, mut entered, mut appended) = ([0; 4], [0; 4], 0);
-        for progress in ThreadCell::all().map(|cell| &cell.progress).filter(|progress| progress.is_seen()) {
-            threads += 1;
+        for progress in ThreadCell::all().map(|cell| &cell.progress) {
+            threads += progress.threads();
             ticks = std::array::from_fn(|state| u64::saturating_add(ticks[state], progress.ticks()[state]));
             entered = std::array::from_fn(|state| u64::saturating_add(entered[state], progress.entered()[state]));
             appended += progress.appended();

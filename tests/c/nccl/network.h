@@ -41,7 +41,7 @@ static void progress_threads(void) {
   finalize(context);
   /* the progress thread of a family has the context of its first communicator, dead or alive */
   progress(context);
-  printf("expect /progress_threads/sleeps 9\nexpect /progress_threads/appends 18\nexpect /progress_threads/appended 54\n"
+  printf("expect /progress_threads/threads 3\nexpect /progress_threads/sleeps 9\nexpect /progress_threads/appends 18\nexpect /progress_threads/appended 54\n"
          "expect /progress_threads/active 9\nexpect /progress_threads/idle 12\n");
 }
 

@@ -21,8 +21,10 @@ pub struct Progress {
     polling: AtomicU32,
     /// Number of switches of the event types at the last change.
     switches: AtomicU32,
-    /// Whether the thread has reported a state.
+    /// 1 once the present thread has reported a state.
     is_seen: AtomicU32,
+    /// Threads that have reported states here, one after the other.
+    threads: Count,
     /// Time of the last change, ticks.
     since: AtomicU64,
     /// Ticks in each state.
@@ -42,7 +44,10 @@ impl Progress {
             self.forget();
             self.switches.store(switches, Ordering::Relaxed);
         }
-        self.is_seen.store(1, Ordering::Relaxed);
+        if self.is_seen.load(Ordering::Relaxed) == 0 {
+            self.is_seen.store(1, Ordering::Relaxed);
+            self.threads.one();
+        }
         if let Some(place) = self.state.load(Ordering::Relaxed).checked_sub(1)
             && let Some(ticks) = self.ticks.get(place as usize)
         {
@@ -77,14 +82,20 @@ impl Progress {
     }
 
     /// Forgets the state, not the times and counts.
-    pub(super) fn forget(&self) {
+    fn forget(&self) {
         self.state.store(UNKNOWN, Ordering::Relaxed);
         self.polling.store(UNKNOWN, Ordering::Relaxed);
     }
 
-    /// Returns whether a progress thread has reported states here.
-    pub fn is_seen(&self) -> bool {
-        self.is_seen.load(Ordering::Relaxed) != 0
+    /// Forgets the thread, when another one takes its place.
+    pub(super) fn begin_anew(&self) {
+        self.forget();
+        self.is_seen.store(0, Ordering::Relaxed);
+    }
+
+    /// Returns the number of threads that have reported states here.
+    pub fn threads(&self) -> u64 {
+        self.threads.get()
     }
 
     /// Returns the ticks in each state, in the order of [`ProgressState::ALL`].
@@ -111,7 +122,7 @@ mod tests {
     #[test]
     fn each_interval_belongs_to_one_state() {
         let progress = Progress::default();
-        assert!(!progress.is_seen());
+        assert_eq!(progress.threads(), 0);
         let changes = [
             // what lies before is unknown
             (AppendEnd { operations: 1 }, 5),
@@ -129,12 +140,12 @@ mod tests {
         // active: 130-160 and 164-194; idle: 10-12, 112-115, 122-130; asleep: 12-112; appending: 115-122, 160-164
         assert_eq!(progress.ticks(), [60, 13, 100, 11]);
         assert_eq!((progress.entered(), progress.appended()), ([1, 2, 1, 2], 6));
-        progress.forget();
+        progress.begin_anew();
         progress.change(Sleep, 1000);
         progress.change(Wakeup, 1007);
         progress.change(Active, 2000);
         // the time up to the sleep and behind it has no state
-        assert_eq!((progress.ticks(), progress.is_seen()), ([60, 13, 107, 11], true));
+        assert_eq!((progress.ticks(), progress.threads()), ([60, 13, 107, 11], 2));
         // a clock that goes back takes nothing away
         progress.change(Idle, 1990);
         assert_eq!(progress.ticks(), [60, 13, 107, 11]);
