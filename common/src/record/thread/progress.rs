@@ -4,7 +4,7 @@
 //! thread's first known state to its last change. Before the thread's first Idle or Active, and behind a switch of the
 //! event types, the state is unknown, and the time counts nowhere.
 
-use super::Count;
+use super::count::Count;
 use crate::base::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::event::progress::{ProgressChange, ProgressState};
 use crate::record::context::switching;
