@@ -82,6 +82,8 @@ scenarios! {
     graph [];
     parents_of_others [];
     copy_engine [];
+    progress_threads [];
+    network_plugins [];
     pxn [];
     split_share [];
     shrink_abort [];

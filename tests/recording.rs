@@ -221,7 +221,7 @@ fn memory_that_is_written_is_used_again() {
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     let (meta, lines) = lines::all(&recording(directory.path()));
     assert!(meta["dropped"] == json!(0) && lines::ends(&lines), "{meta}");
-    assert!(lines.len() > 2 * (1 << 20) / 88, "{}", lines.len());
+    assert!(lines.len() > 2 * (1 << 20) / 96, "{}", lines.len());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a version of the interface can say comes back as it was said, and what it cannot say is not said.
 
+use common::event::network::NetworkEvent;
 use nccl_profiler::descriptor::{CeColl, Coll, CollApi, Descriptor, P2p, P2pApi, Payload, ProxyOp};
 use nccl_profiler::v1::V1;
 use nccl_profiler::v2::V2;
@@ -53,7 +54,7 @@ fn what_all_versions_have_comes_back_from_all() {
 #[test]
 fn later_types_come_back_from_later_versions() {
     let (function, datatype) = (Some(c"AllGather".into()), Some(c"ncclBfloat16".into()));
-    said_since(3, Payload::NetPlugin { id: -5, data: 0x1234 });
+    said_since(3, Payload::NetPlugin { id: -5, data: 0x1234, event: NetworkEvent::Other });
     said_since(5, Payload::GroupApi { captured: true, depth: 4 });
     said_since(5, Payload::KernelLaunch { stream: usize::MAX });
     said_since(

@@ -2,7 +2,8 @@
 //! returns.
 
 use crate::capture::{CallbackKind, Capture, CapturedEvent};
-use crate::host::descriptor::{self, CStrings, StateArgument};
+use crate::host::c_memory::CMemory;
+use crate::host::descriptor::{self, StateArgument};
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -60,7 +61,7 @@ impl Script {
             Self { communicators: Vec::new(), steps: Vec::new(), templates: Vec::new(), handles: 1, starts: 0 };
         let mut registers = Registers::new(capture);
         let (mut contexts, mut groups) = (HashMap::new(), HashMap::new());
-        let (mut known, mut strings) = (HashMap::new(), CStrings::default());
+        let (mut known, mut strings) = (HashMap::new(), CMemory::default());
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         for (number, call) in capture.lines.iter().enumerate() {
             match &call.what {

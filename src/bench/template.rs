@@ -1,7 +1,8 @@
 //! The descriptor of a call, prepared for the fastest playing: what changes with each use is filled in where it belongs.
 
 use crate::capture::CapturedEvent;
-use crate::host::descriptor::{CStrings, DescriptorMemory, RunHandles, WORDS};
+use crate::host::c_memory::CMemory;
+use crate::host::descriptor::{DescriptorMemory, RunHandles, WORDS};
 
 /// Place of a word after the descriptor: a value written there has no effect.
 const NOWHERE: u8 = WORDS as u8;
@@ -21,7 +22,7 @@ pub(super) struct Template {
 impl Template {
     /// Finds the place of the group's handle and of the stamp: it compares descriptors of events that differ in these
     /// values only.
-    pub(super) fn new(api: u32, event: &CapturedEvent, rank: i32, pid: i32, strings: &mut CStrings) -> Self {
+    pub(super) fn new(api: u32, event: &CapturedEvent, rank: i32, pid: i32, strings: &mut CMemory) -> Self {
         let place = RunHandles { parent: 0, group: 0, rank, pid };
         let mut words = |event: &CapturedEvent, group| {
             DescriptorMemory::new(api, event, RunHandles { group, ..place }, strings).words()
@@ -70,11 +71,13 @@ mod tests {
             nwarps: 1,
             algo: None,
             proto: None,
+            symmetric: None,
+            tag: 0,
         };
         let kernel = CapturedEvent::KernelCh { ch: 9, ptimer: 77 };
         for api in 4..=7 {
             for event in [&coll, &kernel] {
-                let strings = &mut CStrings::default();
+                let strings = &mut CMemory::default();
                 let mut template = Template::new(api, event, 1, 42, strings);
                 template.fill(11, 12, 13);
                 let stamped = match event {

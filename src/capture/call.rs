@@ -3,6 +3,7 @@
 //! Integers have the width of the fields of NCCL's own structs (`ncclProfilerEventDescr_v7_t` and older). So a replay
 //! passes them to the plugin without conversion and without loss.
 
+use common::event::network::NetworkEvent;
 use std::sync::Arc;
 
 /// One recorded callback.
@@ -72,7 +73,7 @@ pub(crate) enum CallbackKind {
     Finalize { ctx: u32 },
 }
 
-/// The descriptor of an event. A NULL string is `None`; a CUDA stream is its address.
+/// The descriptor of an event. A NULL string is `None`; a CUDA stream is its address; a tag of 0 is none.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum CapturedEvent {
     Group,
@@ -86,6 +87,9 @@ pub(crate) enum CapturedEvent {
         nwarps: u8,
         algo: Option<Arc<str>>,
         proto: Option<Arc<str>>,
+        /// The variant of a symmetric kernel; `Some(None)` where NCCL named none.
+        symmetric: Option<Option<Arc<str>>>,
+        tag: u64,
     },
     P2p {
         func: Option<Arc<str>>,
@@ -93,6 +97,7 @@ pub(crate) enum CapturedEvent {
         dtype: Option<Arc<str>>,
         peer: i32,
         nch: u8,
+        tag: u64,
     },
     ProxyOp {
         pid: i32,
@@ -111,7 +116,11 @@ pub(crate) enum CapturedEvent {
         ch: u8,
         ptimer: u64,
     },
-    NetPlugin,
+    /// `plugin` is NCCL's id of the network plugin.
+    NetPlugin {
+        plugin: i64,
+        event: NetworkEvent,
+    },
     GroupApi {
         depth: i32,
         graph: bool,
@@ -123,6 +132,7 @@ pub(crate) enum CapturedEvent {
         root: i32,
         stream: u64,
         graph: bool,
+        tag: u64,
     },
     P2pApi {
         func: Option<Arc<str>>,
@@ -130,6 +140,7 @@ pub(crate) enum CapturedEvent {
         dtype: Option<Arc<str>>,
         stream: u64,
         graph: bool,
+        tag: u64,
     },
     KernelLaunch {
         stream: u64,
@@ -143,6 +154,7 @@ pub(crate) enum CapturedEvent {
         dtype: Option<Arc<str>>,
         root: i32,
         stream: u64,
+        tag: u64,
     },
     CeSync,
     CeBatch,
@@ -189,7 +201,7 @@ impl CapturedEvent {
             Self::ProxyStep { .. } => 1 << 4,
             Self::ProxyCtrl => 1 << 5,
             Self::KernelCh { .. } => 1 << 6,
-            Self::NetPlugin => 1 << 7,
+            Self::NetPlugin { .. } => 1 << 7,
             Self::GroupApi { .. } => 1 << 8,
             Self::CollApi { .. } => 1 << 9,
             Self::P2pApi { .. } => 1 << 10,

@@ -27,6 +27,9 @@ impl Whole for u32 {
 impl Whole for i32 {
     const RANGE: &str = "-2147483648 to 2147483647";
 }
+impl Whole for i64 {
+    const RANGE: &str = "-9223372036854775808 to 9223372036854775807";
+}
 impl Whole for u64 {
     const RANGE: &str = "0 to 18446744073709551615";
 }

@@ -9,7 +9,7 @@ use common::origin::{Origin, wall_clock};
 use common::summary::Predicted;
 use serde::Deserialize;
 
-use super::call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
+use super::call::{Callback, CallbackKind, CapturedAnchor, Kernel};
 use super::error::Problem;
 use super::field::{hexadecimal, int, ranks, time};
 use super::strings::Strings;
@@ -23,67 +23,76 @@ const MOST_GPUS: usize = 64;
 #[derive(Deserialize)]
 pub(super) struct LineFields<'a> {
     #[serde(borrow)]
-    cb: Option<TextValue<'a>>,
-    t: Option<WholeNumber>,
-    tid: Option<WholeNumber>,
-    ctx: Option<WholeNumber>,
-    h: Option<WholeNumber>,
-    parent: Option<WholeNumber>,
-    rank: Option<WholeNumber>,
+    pub(super) cb: Option<TextValue<'a>>,
+    pub(super) t: Option<WholeNumber>,
+    pub(super) tid: Option<WholeNumber>,
+    pub(super) ctx: Option<WholeNumber>,
+    pub(super) h: Option<WholeNumber>,
+    pub(super) parent: Option<WholeNumber>,
+    pub(super) rank: Option<WholeNumber>,
     #[serde(borrow, rename = "type")]
-    kind: Option<TypeName<'a>>,
-    state: Option<WholeNumber>,
-    arg: Option<WholeNumber>,
+    pub(super) kind: Option<TypeName<'a>>,
+    pub(super) state: Option<WholeNumber>,
+    pub(super) arg: Option<WholeNumber>,
     #[serde(borrow)]
-    comm: Option<TextValue<'a>>,
+    pub(super) comm: Option<TextValue<'a>>,
     #[serde(borrow)]
-    name: Option<TextValue<'a>>,
-    nnodes: Option<WholeNumber>,
-    nranks: Option<WholeNumber>,
-    seq: Option<WholeNumber>,
+    pub(super) name: Option<TextValue<'a>>,
+    pub(super) nnodes: Option<WholeNumber>,
+    pub(super) nranks: Option<WholeNumber>,
+    pub(super) seq: Option<WholeNumber>,
     #[serde(borrow)]
-    func: Option<TextValue<'a>>,
-    count: Option<WholeNumber>,
+    pub(super) func: Option<TextValue<'a>>,
+    pub(super) count: Option<WholeNumber>,
     #[serde(borrow)]
-    dtype: Option<TextValue<'a>>,
-    root: Option<WholeNumber>,
-    peer: Option<WholeNumber>,
-    nch: Option<WholeNumber>,
-    nwarps: Option<WholeNumber>,
+    pub(super) dtype: Option<TextValue<'a>>,
+    pub(super) root: Option<WholeNumber>,
+    pub(super) peer: Option<WholeNumber>,
+    pub(super) nch: Option<WholeNumber>,
+    pub(super) nwarps: Option<WholeNumber>,
     #[serde(borrow)]
-    algo: Option<TextValue<'a>>,
+    pub(super) algo: Option<TextValue<'a>>,
     #[serde(borrow)]
-    proto: Option<TextValue<'a>>,
-    pid: Option<WholeNumber>,
-    ch: Option<WholeNumber>,
-    nsteps: Option<WholeNumber>,
-    chunk: Option<WholeNumber>,
-    send: Option<WholeNumber>,
-    step: Option<WholeNumber>,
-    ptimer: Option<WholeNumber>,
-    phase: Option<WholeNumber>,
-    depth: Option<WholeNumber>,
-    graph: Option<WholeNumber>,
+    pub(super) proto: Option<TextValue<'a>>,
+    pub(super) pid: Option<WholeNumber>,
+    pub(super) ch: Option<WholeNumber>,
+    pub(super) nsteps: Option<WholeNumber>,
+    pub(super) chunk: Option<WholeNumber>,
+    pub(super) send: Option<WholeNumber>,
+    pub(super) step: Option<WholeNumber>,
+    pub(super) tag: Option<WholeNumber>,
+    pub(super) sym: Option<WholeNumber>,
     #[serde(borrow)]
-    stream: Option<TextValue<'a>>,
-    format: Option<WholeNumber>,
-    api: Option<WholeNumber>,
-    mask: Option<WholeNumber>,
-    real0: Option<WholeNumber>,
-    mono0: Option<WholeNumber>,
-    dropped: Option<WholeNumber>,
-    ends: Option<WholeNumber>,
-    first: Option<WholeNumber>,
-    last: Option<WholeNumber>,
-    begin: Option<WholeNumber>,
-    at: Option<WholeNumber>,
-    time: Option<WholeNumber>,
-    from: Option<WholeNumber>,
-    until: Option<WholeNumber>,
-    full: Option<WholeNumber>,
-    process: Option<Box<Origin>>,
-    row: Option<Box<ConditionRow>>,
-    prediction: Option<Box<Predicted>>,
+    pub(super) variant: Option<TextValue<'a>>,
+    pub(super) plugin: Option<WholeNumber>,
+    pub(super) dev: Option<WholeNumber>,
+    pub(super) qp: Option<WholeNumber>,
+    pub(super) fd: Option<WholeNumber>,
+    pub(super) bytes: Option<WholeNumber>,
+    pub(super) ptimer: Option<WholeNumber>,
+    pub(super) phase: Option<WholeNumber>,
+    pub(super) depth: Option<WholeNumber>,
+    pub(super) graph: Option<WholeNumber>,
+    #[serde(borrow)]
+    pub(super) stream: Option<TextValue<'a>>,
+    pub(super) format: Option<WholeNumber>,
+    pub(super) api: Option<WholeNumber>,
+    pub(super) mask: Option<WholeNumber>,
+    pub(super) real0: Option<WholeNumber>,
+    pub(super) mono0: Option<WholeNumber>,
+    pub(super) dropped: Option<WholeNumber>,
+    pub(super) ends: Option<WholeNumber>,
+    pub(super) first: Option<WholeNumber>,
+    pub(super) last: Option<WholeNumber>,
+    pub(super) begin: Option<WholeNumber>,
+    pub(super) at: Option<WholeNumber>,
+    pub(super) time: Option<WholeNumber>,
+    pub(super) from: Option<WholeNumber>,
+    pub(super) until: Option<WholeNumber>,
+    pub(super) full: Option<WholeNumber>,
+    pub(super) process: Option<Box<Origin>>,
+    pub(super) row: Option<Box<ConditionRow>>,
+    pub(super) prediction: Option<Box<Predicted>>,
 }
 
 /// Content of a line after the first.
@@ -249,93 +258,5 @@ impl<'a> LineFields<'a> {
             return Err(Problem::Range { field: "tid", value: 0, range: "1 to 4294967295" });
         }
         Ok((time("t", self.t)?, tid))
-    }
-
-    fn start(&self, strings: &mut Strings) -> Result<CallbackKind, Problem> {
-        let bits = self.kind.as_ref().ok_or(Problem::Missing("type"))?.bits()?;
-        Ok(CallbackKind::Start {
-            ctx: int("ctx", self.ctx)?,
-            h: int("h", self.h)?,
-            parent: int("parent", self.parent)?,
-            rank: int("rank", self.rank)?,
-            event: self.event(bits, strings)?,
-        })
-    }
-
-    fn event(&self, bits: u64, strings: &mut Strings) -> Result<CapturedEvent, Problem> {
-        let number = if bits.is_power_of_two() { bits.trailing_zeros() } else { u32::MAX };
-        Ok(match number {
-            0 => CapturedEvent::Group,
-            1 => CapturedEvent::Coll {
-                seq: int("seq", self.seq)?,
-                func: strings.keep("func", self.func.as_ref())?,
-                count: int("count", self.count)?,
-                dtype: strings.keep("dtype", self.dtype.as_ref())?,
-                root: int("root", self.root)?,
-                nch: int("nch", self.nch)?,
-                nwarps: int("nwarps", self.nwarps)?,
-                algo: strings.keep("algo", self.algo.as_ref())?,
-                proto: strings.keep("proto", self.proto.as_ref())?,
-            },
-            2 => CapturedEvent::P2p {
-                func: strings.keep("func", self.func.as_ref())?,
-                count: int("count", self.count)?,
-                dtype: strings.keep("dtype", self.dtype.as_ref())?,
-                peer: int("peer", self.peer)?,
-                nch: int("nch", self.nch)?,
-            },
-            3 => CapturedEvent::ProxyOp {
-                pid: int("pid", self.pid)?,
-                ch: int("ch", self.ch)?,
-                peer: int("peer", self.peer)?,
-                nsteps: int("nsteps", self.nsteps)?,
-                chunk: int("chunk", self.chunk)?,
-                send: int::<i32>("send", self.send)? != 0,
-            },
-            4 => CapturedEvent::ProxyStep { step: int("step", self.step)? },
-            5 => CapturedEvent::ProxyCtrl,
-            6 => CapturedEvent::KernelCh { ch: int("ch", self.ch)?, ptimer: int("ptimer", self.ptimer)? },
-            7 => CapturedEvent::NetPlugin,
-            8 => CapturedEvent::GroupApi { depth: int("depth", self.depth)?, graph: self.graph()? },
-            9 => CapturedEvent::CollApi {
-                func: strings.keep("func", self.func.as_ref())?,
-                count: int("count", self.count)?,
-                dtype: strings.keep("dtype", self.dtype.as_ref())?,
-                root: int("root", self.root)?,
-                stream: hexadecimal("stream", self.stream.as_ref())?,
-                graph: self.graph()?,
-            },
-            10 => CapturedEvent::P2pApi {
-                func: strings.keep("func", self.func.as_ref())?,
-                count: int("count", self.count)?,
-                dtype: strings.keep("dtype", self.dtype.as_ref())?,
-                stream: hexadecimal("stream", self.stream.as_ref())?,
-                graph: self.graph()?,
-            },
-            11 => CapturedEvent::KernelLaunch { stream: hexadecimal("stream", self.stream.as_ref())? },
-            12 => CapturedEvent::CeColl {
-                seq: int("seq", self.seq.or(Some(WholeNumber(0))))?,
-                func: strings.keep("func", self.func.as_ref())?,
-                count: int("count", self.count.or(Some(WholeNumber(0))))?,
-                dtype: strings.keep("dtype", self.dtype.as_ref())?,
-                root: int("root", self.root.or(Some(WholeNumber(0))))?,
-                stream: match &self.stream {
-                    Some(stream) => hexadecimal("stream", Some(stream))?,
-                    None => 0,
-                },
-            },
-            13 => CapturedEvent::CeSync,
-            14 => CapturedEvent::CeBatch,
-            15 => CapturedEvent::KernelPhase {
-                ch: int("ch", self.ch)?,
-                phase: int("phase", self.phase)?,
-                ptimer: int("ptimer", self.ptimer)?,
-            },
-            _ => CapturedEvent::Unknown { bits },
-        })
-    }
-
-    fn graph(&self) -> Result<bool, Problem> {
-        Ok(int::<u8>("graph", self.graph)? != 0)
     }
 }

@@ -19,6 +19,7 @@
 //! | `strings.rs` | the different strings, each kept once |
 //! | `text.rs` | gzip, and the text cut into lines |
 //! | `field.rs` | the value of a field, in its range |
+//! | `event.rs` | the fields of an event, by its type |
 //! | `line.rs` | one line of JSON, field by field |
 //! | `lines.rs` | one line after the other |
 //! | `recording.rs` | a capture that is checked, and then played |
@@ -31,6 +32,7 @@
 mod bounds;
 mod call;
 mod error;
+mod event;
 mod field;
 mod files;
 mod handles;

@@ -1,9 +1,8 @@
 //! Event descriptors in NCCL's memory layout (x86_64 and aarch64), and the conversions by which NCCL's wrappers serve
 //! plugins of older versions.
 
+use super::c_memory::CMemory;
 use crate::capture::CapturedEvent;
-use std::collections::HashMap;
-use std::ffi::CString;
 use std::sync::Arc;
 
 /// Number of words of a descriptor's memory; no version has more.
@@ -13,22 +12,6 @@ pub(crate) const WORDS: usize = 20;
 #[repr(C, align(8))]
 #[derive(Debug)]
 pub(crate) struct DescriptorMemory([u8; 8 * WORDS]);
-
-/// C strings that live as long as the process, as NCCL's do.
-#[derive(Debug, Default)]
-pub(crate) struct CStrings(HashMap<Arc<str>, &'static CString>);
-
-impl CStrings {
-    /// Returns the address of the string, or 0 for no string.
-    fn address(&mut self, text: Option<&Arc<str>>) -> u64 {
-        let Some(text) = text else { return 0 };
-        let kept = self.0.entry(text.clone()).or_insert_with(|| {
-            let bytes: Vec<u8> = text.bytes().filter(|&byte| byte != 0).collect();
-            Box::leak(Box::new(CString::new(bytes).unwrap_or_default()))
-        });
-        kept.as_ptr() as u64
-    }
-}
 
 /// Handles and ids of this run, for the descriptor of a starting event.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +34,7 @@ pub(crate) fn since(event: &CapturedEvent) -> u32 {
     match event {
         CapturedEvent::Group | CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. } => 1,
         CapturedEvent::ProxyOp { .. } | CapturedEvent::ProxyStep { .. } | CapturedEvent::ProxyCtrl => 1,
-        CapturedEvent::KernelCh { .. } | CapturedEvent::NetPlugin => 3,
+        CapturedEvent::KernelCh { .. } | CapturedEvent::NetPlugin { .. } => 3,
         CapturedEvent::GroupApi { .. }
         | CapturedEvent::CollApi { .. }
         | CapturedEvent::P2pApi { .. }
@@ -93,7 +76,7 @@ fn function_and_type(func: Option<&Arc<str>>, dtype: Option<&Arc<str>>) -> (u8, 
 
 impl DescriptorMemory {
     /// Lays an event out as version `api` of the interface has it.
-    pub(crate) fn new(api: u32, event: &CapturedEvent, place: RunHandles, strings: &mut CStrings) -> Self {
+    pub(crate) fn new(api: u32, event: &CapturedEvent, place: RunHandles, pointed: &mut CMemory) -> Self {
         let mut descriptor = Self([0; 8 * WORDS]);
         if api <= 4 {
             descriptor.put(0, &[u8::try_from(event.bits()).unwrap_or(0)]);
@@ -109,9 +92,9 @@ impl DescriptorMemory {
             (1, CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. }) => descriptor.numbered(event),
             // up to v3, the payload begins with the communicator's name and id: NULL and 0 from NCCL's wrappers
             (..=3, CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. }) => {
-                descriptor.payload(api, PAYLOAD + 16, event, place, strings)
+                descriptor.payload(api, PAYLOAD + 16, event, place, pointed)
             }
-            _ => descriptor.payload(api, PAYLOAD, event, place, strings),
+            _ => descriptor.payload(api, PAYLOAD, event, place, pointed),
         }
         descriptor
     }
@@ -143,11 +126,18 @@ impl DescriptorMemory {
         self.put(offset, &[value]);
     }
 
+    /// Writes the user's tag, which v7 and later have.
+    fn tag(&mut self, api: u32, offset: usize, tag: u64) {
+        if api >= 7 {
+            self.word(offset, tag);
+        }
+    }
+
     /// Writes an operation's payload in v1's layout.
     fn numbered(&mut self, event: &CapturedEvent) {
         let base = PAYLOAD;
         match event {
-            CapturedEvent::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
+            CapturedEvent::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto, .. } => {
                 let (function, datatype) = function_and_type(func.as_ref(), dtype.as_ref());
                 self.word(base + 16, *seq);
                 self.byte(base + 24, function);
@@ -171,27 +161,33 @@ impl DescriptorMemory {
     }
 
     /// Writes an event's payload at offset `base`. Versions differ only where the code compares `api`.
-    fn payload(&mut self, api: u32, base: usize, event: &CapturedEvent, place: RunHandles, strings: &mut CStrings) {
+    fn payload(&mut self, api: u32, base: usize, event: &CapturedEvent, place: RunHandles, pointed: &mut CMemory) {
         match event {
-            CapturedEvent::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto } => {
+            CapturedEvent::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto, symmetric, tag } => {
                 // only v2 has the traffic here
                 let rest = if api == 2 { base + 64 } else { base + 56 };
                 self.word(base, *seq);
-                self.word(base + 8, strings.address(func.as_ref()));
+                self.word(base + 8, pointed.address(func.as_ref()));
                 self.word(base + 32, *count);
                 self.int(base + 40, *root);
-                self.word(base + 48, strings.address(dtype.as_ref()));
+                self.word(base + 48, pointed.address(dtype.as_ref()));
                 self.byte(rest, *nch);
                 self.byte(rest + 1, *nwarps);
-                self.word(rest + 8, strings.address(algo.as_ref()));
-                self.word(rest + 16, strings.address(proto.as_ref()));
+                self.word(rest + 8, pointed.address(algo.as_ref()));
+                self.word(rest + 16, pointed.address(proto.as_ref()));
                 if api >= 5 {
                     self.word(rest + 24, place.group);
                 }
+                if api >= 7 {
+                    let variant = symmetric.as_ref().and_then(Option::as_ref);
+                    self.word(rest + 32, pointed.address(variant));
+                    self.byte(rest + 40, u8::from(symmetric.is_some()));
+                    self.word(rest + 48, *tag);
+                }
             }
-            CapturedEvent::P2p { func, count, dtype, peer, nch } => {
-                self.word(base, strings.address(func.as_ref()));
-                self.word(base + 16, strings.address(dtype.as_ref()));
+            CapturedEvent::P2p { func, count, dtype, peer, nch, tag } => {
+                self.word(base, pointed.address(func.as_ref()));
+                self.word(base + 16, pointed.address(dtype.as_ref()));
                 self.word(base + 24, *count);
                 self.int(base + 32, *peer);
                 if api >= 4 {
@@ -200,6 +196,7 @@ impl DescriptorMemory {
                 if api >= 5 {
                     self.word(base + 40, place.group);
                 }
+                self.tag(api, base + 48, *tag);
             }
             CapturedEvent::ProxyOp { ch, peer, nsteps, chunk, send, .. } => {
                 self.int(base, place.pid);
@@ -220,29 +217,36 @@ impl DescriptorMemory {
                 self.byte(base, u8::from(*graph));
                 self.int(base + 4, *depth);
             }
-            CapturedEvent::CollApi { func, count, dtype, root, stream, graph } => {
-                self.word(base, strings.address(func.as_ref()));
+            CapturedEvent::CollApi { func, count, dtype, root, stream, graph, tag } => {
+                self.word(base, pointed.address(func.as_ref()));
                 self.word(base + 8, *count);
-                self.word(base + 16, strings.address(dtype.as_ref()));
+                self.word(base + 16, pointed.address(dtype.as_ref()));
                 self.int(base + 24, *root);
                 self.word(base + 32, *stream);
                 self.byte(base + 40, u8::from(*graph));
+                self.tag(api, base + 48, *tag);
             }
-            CapturedEvent::P2pApi { func, count, dtype, stream, graph } => {
-                self.word(base, strings.address(func.as_ref()));
+            CapturedEvent::P2pApi { func, count, dtype, stream, graph, tag } => {
+                self.word(base, pointed.address(func.as_ref()));
                 self.word(base + 8, *count);
-                self.word(base + 16, strings.address(dtype.as_ref()));
+                self.word(base + 16, pointed.address(dtype.as_ref()));
                 self.word(base + 24, *stream);
                 self.byte(base + 32, u8::from(*graph));
+                self.tag(api, base + 40, *tag);
             }
             CapturedEvent::KernelLaunch { stream } => self.word(base, *stream),
-            CapturedEvent::CeColl { seq, func, count, dtype, root, stream } => {
+            CapturedEvent::CeColl { seq, func, count, dtype, root, stream, tag } => {
                 self.word(base, *seq);
-                self.word(base + 8, strings.address(func.as_ref()));
+                self.word(base + 8, pointed.address(func.as_ref()));
                 self.word(base + 32, *count);
                 self.int(base + 40, *root);
-                self.word(base + 48, strings.address(dtype.as_ref()));
+                self.word(base + 48, pointed.address(dtype.as_ref()));
                 self.word(base + 80, *stream);
+                self.tag(api, base + 88, *tag);
+            }
+            CapturedEvent::NetPlugin { plugin, event } => {
+                self.word(base, plugin.cast_unsigned());
+                self.word(base + 8, pointed.contents(*event));
             }
             CapturedEvent::KernelPhase { ch, phase, ptimer } => {
                 self.byte(base, *ch);
@@ -251,7 +255,6 @@ impl DescriptorMemory {
             }
             CapturedEvent::Group
             | CapturedEvent::ProxyCtrl
-            | CapturedEvent::NetPlugin
             | CapturedEvent::CeSync
             | CapturedEvent::CeBatch
             | CapturedEvent::Unknown { .. } => {}
@@ -303,12 +306,14 @@ mod tests {
 
     #[test]
     fn the_parent_of_an_operation_is_its_group_up_to_v4() {
-        let (event, strings) =
-            (CapturedEvent::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7 }, &mut CStrings::default());
+        let (event, pointed) = (
+            CapturedEvent::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7, tag: 0 },
+            &mut CMemory::default(),
+        );
         for api in 1..=7 {
-            let descriptor = DescriptorMemory::new(api, &event, place(), strings);
+            let descriptor = DescriptorMemory::new(api, &event, place(), pointed);
             assert_eq!(word(&descriptor, 8), if api <= 4 { 2 } else { 1 }, "v{api}");
-            assert_eq!(word(&DescriptorMemory::new(api, &CapturedEvent::Group, place(), strings), 8), 1, "v{api}");
+            assert_eq!(word(&DescriptorMemory::new(api, &CapturedEvent::Group, place(), pointed), 8), 1, "v{api}");
         }
     }
 

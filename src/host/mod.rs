@@ -3,6 +3,7 @@
 //! They describe the two interfaces on their own, as offsets and function types, and take nothing from the plugin's
 //! crates. So each interface is stated twice, and a replay fails where the statements disagree.
 
+pub(crate) mod c_memory;
 pub(crate) mod clock;
 pub(crate) mod descriptor;
 mod functions;

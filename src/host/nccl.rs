@@ -2,7 +2,8 @@
 //! both sides have, and makes the calls.
 
 use super::HostError;
-use super::descriptor::{self, CStrings, DescriptorMemory, RunHandles};
+use super::c_memory::CMemory;
+use super::descriptor::{self, DescriptorMemory, RunHandles};
 use super::kernels::CaptureKernels;
 use super::table::{HostIntroduction, InterfaceTable, NEWEST, OLDEST, TableFunctions};
 use crate::capture::{Callback, CallbackKind, CapturedEvent, Handles, Meta};
@@ -23,7 +24,7 @@ pub(crate) struct Nccl {
     /// gone.
     loaded: Option<(Library, InterfaceTable)>,
     alive: HashSet<u32>,
-    strings: CStrings,
+    strings: CMemory,
     /// Contexts and handles of this run, by the recorded ones.
     contexts: HashMap<u32, u64>,
     handles: Handles<u64>,
@@ -46,7 +47,7 @@ impl Nccl {
             interface,
             loaded: None,
             alive: HashSet::new(),
-            strings: CStrings::default(),
+            strings: CMemory::default(),
             contexts: HashMap::new(),
             handles: Handles::default(),
             groups: HashMap::new(),

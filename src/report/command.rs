@@ -26,6 +26,9 @@ pub(crate) struct ReportArguments {
     /// Number of the job, where the inputs are of several. Without it they are refused, with these numbers.
     #[arg(long, value_name = "N")]
     job: Option<usize>,
+    /// The tag of yours (NCCL 2.31 and later) whose operations are in the report; 0 for those without one.
+    #[arg(long, value_name = "TAG")]
+    tag: Option<u64>,
 }
 
 /// Makes the report, writes it and prints it.
@@ -33,7 +36,7 @@ pub(crate) struct ReportArguments {
 /// # Errors
 /// In words. An error also comes after the report, where it lacks inputs.
 pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
-    let ReportArguments { inputs, facts, outputs, nccl_log, show_step, job } = arguments;
+    let ReportArguments { inputs, facts, outputs, nccl_log, show_step, job, tag } = arguments;
     let inputs = Inputs::of(&inputs);
     apart::check(outputs.places(), inputs.files().into_iter().chain(facts.files()).chain(nccl_log.clone()))?;
     let facts = facts.read()?;
@@ -44,6 +47,7 @@ pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
         facts,
         logs: nccl_log,
         job,
+        tag,
         top: outputs.rows(),
         shown_step: show_step,
         callbacks: outputs.have_callbacks(),
@@ -75,6 +79,7 @@ pub(crate) fn with_page(recordings: PathBuf, page: PathBuf, library: Option<Path
         nccl_log: vec![],
         show_step: None,
         job: None,
+        tag: None,
     })
 }
 
@@ -112,11 +117,12 @@ mod tests {
     #[test]
     fn all_options_of_the_line_are_understood() {
         let line = "a b --html r.html --json - --csv c --parquet p --perfetto t --step train --dimensions d \
-                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --nccl-log l1 l2 \
+                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --tag 9 --nccl-log l1 l2 \
                     --nccl-log l3 --kernels k0.json k1.json";
         let arguments = parsed(line).unwrap();
         assert_eq!(arguments.inputs, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!((arguments.outputs.rows(), arguments.show_step, arguments.job), (5, Some(3), Some(2)));
+        assert_eq!(arguments.tag, Some(9));
         assert_eq!(arguments.nccl_log, ["l1", "l2", "l3"].map(PathBuf::from));
         assert!(parsed("a --all").is_ok());
     }

@@ -111,6 +111,7 @@ fn outcome(path: PathBuf, facts: &UserFacts, top: usize) -> Result<FinishedRepor
         facts: facts.clone(),
         logs: vec![],
         job: None,
+        tag: None,
         top,
         shown_step: None,
         callbacks: false,

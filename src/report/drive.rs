@@ -12,6 +12,7 @@ use super::inputs::InputKind;
 use super::jobs::{self, ToldJob};
 use super::nccl_logs;
 use super::request::{FinishedReport, ReportRequest, StepChoice};
+use super::tagged::{self, TaggedTables};
 use super::traced::Traced;
 use super::watched::CountedTables;
 use crate::callbacks;
@@ -44,8 +45,7 @@ use std::rc::Rc;
 /// When no input can be read, or an output cannot be written; in words.
 pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
     let profiles = request.facts.kernels.len() + request.facts.nsys.len();
-    let found = request.inputs.found.len() + profiles + request.logs.len();
-    let asked = found + request.inputs.left_out.len();
+    let asked = request.inputs.found.len() + profiles + request.logs.len() + request.inputs.left_out.len();
     let mut left_out = request.inputs.left_out.clone();
     let (log, bad) = nccl_logs::read(&request.logs);
     let log = (!request.logs.is_empty()).then(|| Rc::new(log));
@@ -105,6 +105,7 @@ fn of_summaries(
     paths: Vec<PathBuf>,
     left_out: &mut Vec<Unreadable>,
 ) -> Result<Report, String> {
+    tagged::refuse(request.tag)?;
     let options = options(request)?;
     let dimensions = |job: &Job| {
         let tallies = report::analysis::dimension::Tallies::new(job.communicators.len());
@@ -192,7 +193,7 @@ fn of_operations(
     let Profiled { computation, nccl, .. } = profiled;
     let timed = Timed::of(&opened, nccl);
     notes.extend(timed.notes());
-    let (over_network, by_state) = transfers(&job, &opened);
+    let (over_network, by_state) = transfers(request.tag.map_or(job.processes.len(), |_| 0), &opened);
     let facts = JobFacts {
         options: options(request)?,
         kernels: all_kernels(computation, &job, archived),
@@ -204,7 +205,9 @@ fn of_operations(
         log,
         notes,
     };
-    let mut report = stream(request, (&job, &CountedTables::new(&timed, opened.rows())), facts, left_out)?;
+    let tagged = TaggedTables::new(&timed, request.tag);
+    let mut report = stream(request, (&job, &CountedTables::new(&tagged, opened.rows())), facts, left_out)?;
+    report.complete.notes.extend(tagged.notes());
     if request.callbacks {
         report.callbacks = callbacks::read(&report.swim, &job, &recordings);
     }
@@ -336,10 +339,10 @@ fn inputs(
     all
 }
 
-/// Returns the transfers over the network by the processes' summaries: by pair of ranks, and by state.
-fn transfers(job: &Job, tables: &Tables) -> (Vec<common::summary::Transfers>, TransferSums) {
+/// Returns the transfers over the network by the summaries of the first processes: by pair of ranks, and by state.
+fn transfers(processes: usize, tables: &Tables) -> (Vec<common::summary::Transfers>, TransferSums) {
     let (mut pairs, mut by_state) = (vec![], TransferSums::default());
-    for summary in (0..job.processes.len()).filter_map(|process| tables.summary(process).ok().flatten()) {
+    for summary in (0..processes).filter_map(|process| tables.summary(process).ok().flatten()) {
         by_state.add(&summary.states, &summary.operation_transfers);
         pairs.extend(summary.transfers);
     }

@@ -16,6 +16,7 @@
 //! | `drive.rs` | from inputs to a report |
 //! | `archives.rs` | archives as tables |
 //! | `archive_child.rs` | the process that reads an archive |
+//! | `tagged.rs` | the operations of one of the user's tags |
 //! | `traced.rs` | the file of Perfetto's trace |
 //! | `watched.rs` | tables with a progress bar, as far as they can be read |
 
@@ -32,6 +33,7 @@ mod nccl_logs;
 mod outputs;
 mod request;
 mod step_times;
+mod tagged;
 mod text_file;
 mod traced;
 mod watched;

@@ -50,6 +50,8 @@ pub(crate) struct ReportRequest {
     pub(crate) logs: Vec<PathBuf>,
     /// Number of the job, from 1, where the inputs are of several.
     pub(crate) job: Option<usize>,
+    /// The user's tag whose operations are in the report; all without a choice.
+    pub(crate) tag: Option<u64>,
     /// Rows of lists such as the worst operations.
     pub(crate) top: usize,
     /// Number of the step that is shown in detail; the slowest one without a choice.

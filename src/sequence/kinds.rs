@@ -58,7 +58,7 @@ pub(super) fn event(event: &CapturedEvent) -> String {
         CapturedEvent::ProxyStep { .. } => "ProxyStep".into(),
         CapturedEvent::ProxyCtrl => "ProxyCtrl".into(),
         CapturedEvent::KernelCh { .. } => "KernelCh".into(),
-        CapturedEvent::NetPlugin => "NetPlugin".into(),
+        CapturedEvent::NetPlugin { .. } => "NetPlugin".into(),
         CapturedEvent::GroupApi { graph, .. } => format!("GroupApi{}", captured(*graph)),
         CapturedEvent::CollApi { func, graph, .. } => with("CollApi", func) + captured(*graph),
         CapturedEvent::P2pApi { func, graph, .. } => with("P2pApi", func) + captured(*graph),

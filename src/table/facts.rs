@@ -22,11 +22,13 @@ pub(crate) struct OperationFacts {
     pub(crate) stream: u32,
     /// Number of earlier collectives of the rank with the same function and number.
     pub(super) replay: u32,
+    /// The user's tag; 0 for none.
+    pub(super) tag: u64,
 }
 
 impl OperationFacts {
     /// Bytes of the record without its key.
-    pub(super) const BYTES: usize = 8 + 8 + 1 + 4 + 1 + 8 + 4 + 4;
+    pub(super) const BYTES: usize = 8 + 8 + 1 + 4 + 1 + 8 + 4 + 4 + 8;
     /// Bytes of a record, which begins with the operation's key.
     pub(super) const RECORD: usize = Settled::KEY + Self::BYTES;
 
@@ -49,7 +51,8 @@ impl OperationFacts {
         bytes[21] = self.datatype.bits();
         bytes[22..30].copy_from_slice(&self.group.unwrap_or_default().to_be_bytes());
         bytes[30..34].copy_from_slice(&self.stream.to_be_bytes());
-        bytes[34..].copy_from_slice(&self.replay.to_be_bytes());
+        bytes[34..38].copy_from_slice(&self.replay.to_be_bytes());
+        bytes[38..].copy_from_slice(&self.tag.to_be_bytes());
         bytes
     }
 
@@ -65,6 +68,7 @@ impl OperationFacts {
             group: (flags & 2 != 0).then_some(long(22)),
             stream: int(30),
             replay: int(34),
+            tag: long(38),
         }
     }
 }
@@ -83,6 +87,7 @@ mod tests {
             group: Some(4),
             stream: 5,
             replay: 6,
+            tag: u64::MAX - 7,
         };
         for facts in [known, OperationFacts::default()] {
             assert_eq!(OperationFacts::decode(&facts.encode()), facts);

@@ -117,6 +117,7 @@ fn operation(settled: &Settled, facts: &OperationFacts) -> RankOperation {
         alone: settled.alone,
         group: facts.group,
         stream: facts.stream.into(),
+        tag: facts.tag,
         unfinished: settled.unfinished,
     }
 }

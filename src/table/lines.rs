@@ -54,6 +54,8 @@ struct CallArguments<'a> {
     root: Option<i32>,
     /// Sequence number of a collective.
     sequence: Option<u64>,
+    /// The user's tag; 0 for none.
+    tag: u64,
 }
 
 impl OperationLines {
@@ -125,32 +127,36 @@ impl OperationLines {
                 self.calls.add_group(h, time, *graph);
                 return None;
             }
-            CapturedEvent::CollApi { func, count, dtype, root, stream, graph } => {
+            CapturedEvent::CollApi { func, count, dtype, root, stream, graph, tag } => {
                 let stream = self.calls.add_call(h, parent, (*stream, time, *graph));
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
                 // NCCL may report a broadcast no further, so the call itself is the library's operation
-                (CallArguments { function, count: *count, datatype, root: Some(*root), sequence: None }, Some(stream))
+                let arguments =
+                    CallArguments { function, count: *count, datatype, root: Some(*root), sequence: None, tag: *tag };
+                (arguments, Some(stream))
             }
             CapturedEvent::P2pApi { stream, graph, .. } => {
                 self.calls.add_call(h, parent, (*stream, time, *graph));
                 self.contexts.get_mut(&ctx)?.next += 1;
                 return None;
             }
-            CapturedEvent::Coll { seq, func, count, dtype, root, .. } => {
+            CapturedEvent::Coll { seq, func, count, dtype, root, tag, .. } => {
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
-                (CallArguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) }, None)
+                let sequence = Some(*seq);
+                (CallArguments { function, count: *count, datatype, root: Some(*root), sequence, tag: *tag }, None)
             }
-            CapturedEvent::CeColl { seq, func, count, dtype, root, stream } => {
+            CapturedEvent::CeColl { seq, func, count, dtype, root, stream, tag } => {
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
                 let stream = self.calls.stream(*stream);
+                let sequence = Some(*seq);
                 (
-                    CallArguments { function, count: *count, datatype, root: Some(*root), sequence: Some(*seq) },
+                    CallArguments { function, count: *count, datatype, root: Some(*root), sequence, tag: *tag },
                     Some(stream),
                 )
             }
-            CapturedEvent::P2p { func, count, dtype, .. } => {
+            CapturedEvent::P2p { func, count, dtype, tag, .. } => {
                 let (function, datatype) = (func.as_deref(), dtype.as_deref());
-                (CallArguments { function, count: *count, datatype, root: None, sequence: None }, None)
+                (CallArguments { function, count: *count, datatype, root: None, sequence: None, tag: *tag }, None)
             }
             _ => return None,
         };
@@ -186,6 +192,7 @@ impl OperationLines {
             group: called.and_then(|called| called.group).or_else(|| self.groups.get(&(ctx, tid)).copied()),
             stream: called.map(|called| called.stream).or(stream).unwrap_or_default(),
             replay,
+            tag: arguments.tag,
         }
     }
 
@@ -236,15 +243,34 @@ mod tests {
 
     fn coll(seq: u64) -> CapturedEvent {
         let (func, dtype) = (Some("Reduce".into()), Some("ncclFloat32".into()));
-        CapturedEvent::Coll { seq, func, count: 10, dtype, root: 3, nch: 1, nwarps: 1, algo: None, proto: None }
+        CapturedEvent::Coll {
+            seq,
+            func,
+            count: 10,
+            dtype,
+            root: 3,
+            nch: 1,
+            nwarps: 1,
+            algo: None,
+            proto: None,
+            symmetric: None,
+            tag: 77,
+        }
     }
 
     fn api(stream: u64, graph: bool) -> CapturedEvent {
-        CapturedEvent::CollApi { func: Some("Reduce".into()), count: 10, dtype: None, root: 3, stream, graph }
+        CapturedEvent::CollApi { func: Some("Reduce".into()), count: 10, dtype: None, root: 3, stream, graph, tag: 77 }
     }
 
     fn p2p() -> CapturedEvent {
-        CapturedEvent::P2p { func: Some("Send".into()), count: 4, dtype: Some("ncclInt8".into()), peer: 2, nch: 1 }
+        CapturedEvent::P2p {
+            func: Some("Send".into()),
+            count: 4,
+            dtype: Some("ncclInt8".into()),
+            peer: 2,
+            nch: 1,
+            tag: 0,
+        }
     }
 
     #[test]
@@ -257,7 +283,7 @@ mod tests {
             &mut lines,
             30,
             (3, 1),
-            CapturedEvent::P2pApi { func: None, count: 4, dtype: None, stream: 0xdef, graph: false },
+            CapturedEvent::P2pApi { func: None, count: 4, dtype: None, stream: 0xdef, graph: false, tag: 0 },
         );
         let reduce = start(&mut lines, 40, (4, 2), coll(0)).unwrap();
         let send = start(&mut lines, 50, (5, 3), p2p()).unwrap();
@@ -266,6 +292,7 @@ mod tests {
             |facts: OperationFacts| (facts.enqueued, facts.count, facts.root, facts.group, facts.stream, facts.replay);
         assert_eq!(facts(reduce.facts), (1020, 10, Some(3), Some(1), 1, 0));
         assert_eq!((send.order, facts(send.facts)), (3, (1030, 4, None, Some(1), 2, 0)));
+        assert_eq!([reduce, send].map(|it| it.facts.tag), [77, 0]);
         assert_eq!([reduce, send].map(|it| it.facts.datatype.text()), ["ncclFloat32", "ncclInt8"]);
         let made = lines.into_made();
         let expected = ("0000000000000007", "dp", 8, 1, 5, 1001);

@@ -3,10 +3,10 @@
 use super::Lines;
 use nccl_plugin::entry::ProfilerTable;
 use nccl_plugin::payload::{
-    Appended, CeBatch, CeColl, CeSync, Coll, CollApi, CollV2, CollV7, GroupApi, Grouped, KernelChannel, KernelLaunch,
-    KernelPhase, KernelStop, Named, NamedP2p, Narrow, NetPlugin, NetUpdate, NumberedColl, NumberedP2p, OldArguments,
-    OperationProgress, P2p, P2pApi, ProxyOperation, ProxyStep, ProxyStepArguments, StateArguments, Tagged,
-    UntimedKernelChannel, Wide,
+    Appended, CeBatch, CeColl, CeSync, Coll, CollApi, CollV2, CollV7, GroupApi, Grouped, InfinibandEvent,
+    KernelChannel, KernelLaunch, KernelPhase, KernelStop, Named, NamedP2p, Narrow, NetPlugin, NetUpdate, NumberedColl,
+    NumberedP2p, OldArguments, OperationProgress, P2p, P2pApi, ProxyOperation, ProxyStep, ProxyStepArguments,
+    SocketEvent, SocketTransfer, StateArguments, Tagged, UntimedKernelChannel, Wide, WorkRequest,
 };
 use nccl_plugin::version::Version;
 use nccl_plugin::{tables, v1, v2, v3, v4, v5, v6, v7};
@@ -90,6 +90,10 @@ structures! {
     Appended { operations }
     NetUpdate { data }
     KernelStop { ptimer }
+    InfinibandEvent { kind, request }
+    WorkRequest { device, id, opcode, queue_pair, length }
+    SocketEvent { kind, transfer }
+    SocketTransfer { descriptor, operation, length }
 }
 
 /// Members of a union: where they lie and what they are (an assignment of another type does not compile).
@@ -178,6 +182,9 @@ const _: &ProfilerTable<InitV5, v7::V7> = &tables::ncclProfiler_v7;
 pub(crate) fn lines() -> Lines {
     let mut all = Lines::new();
     let lines = &mut all;
+    // the contents of network events are of no version of the profiler's
+    InfinibandEvent::list("v0.infiniband", "", 0, lines);
+    SocketEvent::list("v0.sockets", "", 0, lines);
     old(lines);
     frame!(lines, "v4", Narrow, v4::Raw, &tables::ncclProfiler_v4);
     frame!(lines, "v5", Wide, v5::Raw, &tables::ncclProfiler_v5);

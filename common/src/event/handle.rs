@@ -27,6 +27,8 @@ const GROUP_API: u64 = SLOTLESS;
 const KERNEL_LAUNCH: u64 = SLOTLESS + 1;
 const NESTED_LAUNCH: u64 = SLOTLESS + 2;
 const NESTED_GROUP: u64 = SLOTLESS + 3;
+const PROXY_CTRL: u64 = SLOTLESS + 4;
+const NET_PLUGIN: u64 = SLOTLESS + 5;
 
 static NONCE: AtomicU8 = AtomicU8::new(0);
 
@@ -41,6 +43,10 @@ pub enum Shared {
     NestedLaunch,
     /// The group of operations of an outer group's kernel.
     NestedGroup,
+    /// A look at the states of a progress thread.
+    ProxyCtrl,
+    /// An event of a network plugin.
+    NetPlugin,
 }
 
 /// An event handle or a context identifier, as a number.
@@ -67,6 +73,17 @@ impl Handle {
     /// Returns the handle of the group of that kernel's operations, which takes no slot either.
     pub fn nested_group() -> Self {
         Self::new(NESTED_GROUP as u32, 0)
+    }
+
+    /// Returns the handle of a look at the states of a progress thread. Its thread knows its own state.
+    pub fn proxy_ctrl() -> Self {
+        Self::new(PROXY_CTRL as u32, 0)
+    }
+
+    /// Returns the handle of an event of a network plugin, which counts when it starts. NCCL's sockets start an event
+    /// without a handle again at every poll.
+    pub fn net_plugin() -> Self {
+        Self::new(NET_PLUGIN as u32, 0)
     }
 
     /// Packs the index of a context with its generation.
@@ -120,6 +137,8 @@ impl Handle {
             KERNEL_LAUNCH => Some(Shared::KernelLaunch),
             NESTED_LAUNCH => Some(Shared::NestedLaunch),
             NESTED_GROUP => Some(Shared::NestedGroup),
+            PROXY_CTRL => Some(Shared::ProxyCtrl),
+            NET_PLUGIN => Some(Shared::NetPlugin),
             _ => None,
         }
     }
@@ -192,8 +211,10 @@ mod tests {
         let nested = [Handle::nested_launch(), Handle::nested_group()].map(Handle::raw);
         assert_eq!([group, launch].map(Handle::shared), [Some(Shared::GroupApi), Some(Shared::KernelLaunch)]);
         assert_eq!(nested.map(Handle::shared), [Some(Shared::NestedLaunch), Some(Shared::NestedGroup)]);
+        let counted = [Handle::proxy_ctrl(), Handle::net_plugin()].map(Handle::raw);
+        assert_eq!(counted.map(Handle::shared), [Some(Shared::ProxyCtrl), Some(Shared::NetPlugin)]);
         let kind = Handle::of_event(EventKind::Coll, SLOTLESS as u32, 0).raw();
-        for other in [0, 1, u64::MAX, group ^ 1 << 56, group | 1 << 40, kind, nested[1] + 1, Handle::new(7, 0).raw()] {
+        for other in [0, 1, u64::MAX, group ^ 1 << 56, group | 1 << 40, kind, counted[1] + 1, Handle::new(7, 0).raw()] {
             assert_eq!(Handle::shared(other), None, "{other:x}");
         }
     }

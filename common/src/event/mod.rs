@@ -5,8 +5,12 @@ pub mod datatype;
 pub mod handle;
 pub mod kind;
 pub mod name;
+pub mod network;
+pub mod progress;
 pub mod text;
 
+use crate::event::network::NetworkEvent;
+use crate::event::progress::ProgressChange;
 use crate::event::text::CText;
 use std::sync::atomic::AtomicI32;
 
@@ -130,6 +134,10 @@ pub enum Event<'a> {
         /// Start on the GPU's clock, if this version of the interface passes it.
         ptimer: Option<u64>,
     },
+    /// A look at the states of a progress thread: [`StateChange::Progress`] has the state.
+    ProxyCtrl,
+    /// An event of a network plugin.
+    NetPlugin(NetworkEvent),
     /// A type that NCCL documents and this plugin does not use.
     Unused,
     /// A type that this plugin does not know.
@@ -223,6 +231,8 @@ pub enum StateChange {
         /// The time on the GPU's clock.
         ptimer: u64,
     },
+    /// A thread that progresses proxy operations has entered a state, or left one.
+    Progress(ProgressChange),
     /// `ncclGroupEnd` has begun.
     GroupEndBegins,
     /// Any other state.

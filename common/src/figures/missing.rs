@@ -63,7 +63,7 @@ pub fn tell_of_full_recording() {
         TOLD.call_once(|| {
             let size = config::settings().record_bytes >> 20;
             log::warn(&format!(
-                "the recording is full and ends here: its memory is {size} MiB (88 bytes a callback). NCCL_SCOREP_RECORD_MB makes it \
+                "the recording is full and ends here: its memory is {size} MiB (96 bytes a callback). NCCL_SCOREP_RECORD_MB makes it \
                  larger; the summary and the counters go on"
             ));
         });

@@ -4,6 +4,7 @@ pub mod callbacks;
 pub mod context;
 pub mod grace;
 pub mod host_region;
+pub(crate) mod network_events;
 pub(crate) mod news;
 pub(crate) mod payload;
 pub mod pool;

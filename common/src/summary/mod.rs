@@ -5,11 +5,13 @@ mod arrivals;
 mod believable;
 mod jobs;
 mod launcher_ranks;
+mod network_events;
 mod nvlink;
 mod of_job;
 mod of_process;
 mod predicted;
 mod process;
+mod progress_threads;
 mod ranks;
 pub mod report;
 mod runs;
@@ -20,10 +22,12 @@ use serde::{Deserialize, Serialize};
 
 pub use arrivals::Arrivals;
 pub use jobs::SummaryJob;
+pub use network_events::NetworkEvents;
 pub use nvlink::{Adapter, NvLink, NvLinkGpu, Pcie};
 pub use of_job::{Merging, RowKind};
 pub use predicted::{MeasuredWay, Predicted, TunerChoice};
 pub use process::{GpuSource, SummaryProcess};
+pub use progress_threads::ProgressThreads;
 pub use ranks::Repeated;
 pub use transfer_rows::{Channel, OperationTransfers, TransferStates, Transfers};
 

@@ -1,8 +1,8 @@
 //! The summary of this process, from its figures.
 
 use super::{
-    Arrivals, Channel, GpuSource, Launches, NvLink, Predicted, RankPlace, SCHEMA, Summary, SummaryCommunicator,
-    SummaryOperations, SummaryProcess, Transfers, transfer_states,
+    Arrivals, Channel, GpuSource, Launches, NetworkEvents, NvLink, Predicted, ProgressThreads, RankPlace, SCHEMA,
+    Summary, SummaryCommunicator, SummaryOperations, SummaryProcess, Transfers, transfer_states,
 };
 use crate::base::notes;
 use crate::conditions;
@@ -83,7 +83,12 @@ impl Summary {
             schema: SCHEMA.into(),
             complete: !missing::is_cut(),
             jobs: vec![],
-            processes: vec![SummaryProcess { series: figures.series.names(), arrivals, ..process(totals) }],
+            processes: vec![SummaryProcess {
+                series: figures.series.names(),
+                progress_threads: ProgressThreads::of_process(figures.nanoseconds_per_tick),
+                arrivals,
+                ..process(totals)
+            }],
             communicators: communicators.collect(),
             operations: operations.collect(),
             transfers: transfers.collect(),
@@ -186,6 +191,8 @@ fn process(totals: &Totals) -> SummaryProcess {
         counters,
         series: BTreeMap::new(),
         nvlink: nvlink(totals, &missing),
+        progress_threads: None,
+        network_events: NetworkEvents::of_process(),
         notes: notes(totals),
         arrivals: None,
         conditions: conditions::rows(),

@@ -1,6 +1,6 @@
 //! A process in the summary: its identity and its counts.
 
-use super::{Arrivals, NvLink};
+use super::{Arrivals, NetworkEvents, NvLink, ProgressThreads};
 use crate::conditions::ConditionRow;
 use crate::figures::metric;
 use crate::origin::Origin;
@@ -70,6 +70,12 @@ pub struct SummaryProcess {
     /// Bytes over NVLink, PCIe and network adapters, if they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlink: Option<NvLink>,
+    /// Times and counts of the threads that progress proxy operations, if NCCL reported their states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress_threads: Option<ProgressThreads>,
+    /// Events of network plugins, by network and device, if NCCL reported any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network_events: Vec<NetworkEvents>,
     /// Notes on the process, for people.
     pub notes: Vec<String>,
     /// When its ranks began their collectives, in the summary of a single process.

@@ -48,6 +48,18 @@ pub mod state {
     pub const PROXY_STEP_RECEIVE_FLUSH_WAIT: i32 = 11;
     /// A receive step waits for the GPU.
     pub const PROXY_STEP_RECEIVE_GPU_WAIT: i32 = 12;
+    /// A progress thread has no proxy operation that moves on.
+    pub const PROXY_CTRL_IDLE: i32 = 13;
+    /// A progress thread moves proxy operations on.
+    pub const PROXY_CTRL_ACTIVE: i32 = 14;
+    /// A progress thread falls asleep.
+    pub const PROXY_CTRL_SLEEP: i32 = 15;
+    /// A progress thread wakes up.
+    pub const PROXY_CTRL_WAKEUP: i32 = 16;
+    /// A progress thread begins to take over proxy operations.
+    pub const PROXY_CTRL_APPEND: i32 = 17;
+    /// A progress thread has taken over proxy operations.
+    pub const PROXY_CTRL_APPEND_END: i32 = 18;
     /// A send step waits for the receiver (v4 and later).
     pub const PROXY_STEP_SEND_PEER_WAIT: i32 = 20;
     /// The GPU has finished a kernel channel.

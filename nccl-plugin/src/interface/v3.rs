@@ -73,7 +73,7 @@ impl Version for V3 {
             Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(&operation),
             Payload::ProxyStep { step } => union.proxy_step = ProxyStep { step },
             Payload::KernelCh { channel, .. } => union.kernel_ch = UntimedKernelChannel { channel },
-            Payload::NetPlugin { id, data } => union.net_plugin = NetPlugin::encode(id, data),
+            Payload::NetPlugin { id, data, .. } => union.net_plugin = NetPlugin::encode(id, data),
             _ => return None,
         }
         Narrow::new(descriptor, union)

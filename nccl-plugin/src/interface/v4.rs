@@ -71,7 +71,7 @@ impl Version for V4 {
             Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(&operation),
             Payload::ProxyStep { step } => union.proxy_step = ProxyStep { step },
             Payload::KernelCh { channel, ptimer: Some(ptimer) } => union.kernel_ch = KernelChannel { channel, ptimer },
-            Payload::NetPlugin { id, data } => union.net_plugin = NetPlugin::encode(id, data),
+            Payload::NetPlugin { id, data, .. } => union.net_plugin = NetPlugin::encode(id, data),
             _ => return None,
         }
         Narrow::new(descriptor, union)

@@ -76,7 +76,7 @@ pub(crate) fn union(payload: &Payload<'_>) -> Option<Union> {
         Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(operation),
         &Payload::ProxyStep { step } => union.proxy_step = ProxyStep { step },
         &Payload::KernelCh { channel, ptimer: Some(ptimer) } => union.kernel_ch = KernelChannel { channel, ptimer },
-        &Payload::NetPlugin { id, data } => union.net_plugin = NetPlugin::encode(id, data),
+        &Payload::NetPlugin { id, data, .. } => union.net_plugin = NetPlugin::encode(id, data),
         &Payload::GroupApi { captured, depth } => union.group_api = GroupApi::encode(captured, depth),
         Payload::CollApi(call) => union.coll_api = CollApi::encode(call),
         Payload::P2pApi(call) => union.p2p_api = P2pApi::encode(call),

@@ -6,7 +6,9 @@
 //! ```text
 //! bit 63      56 55               32 31  28 27  26               3   2 0
 //!     [ nonce 8 ][ serial, upper 24 ][  0  ][ 1 ][ serial, lower 24 ][ 0 for none, 1 for a group of API calls, 2 for a launch,
-//!                                                                      3 for that of an outer group, 4 for its operations ]
+//!                                                                      3 for that of an outer group, 4 for its operations,
+//!                                                                      5 for a look at a progress thread, 6 for an event of
+//!                                                                      a network plugin ]
 //! ```
 
 use common::handle::Handle;
@@ -22,10 +24,11 @@ const LOWER_BITS: u32 = OWN.trailing_zeros();
 const KIND_BITS: u32 = 3;
 
 /// The core's handles that many events share, by the kind in the number.
-fn shared() -> [u64; 5] {
+fn shared() -> [u64; 7] {
     let handles = [Handle::group_api(), Handle::kernel_launch(), Handle::nested_launch(), Handle::nested_group()];
     let [group, launch, nested_launch, nested_group] = handles.map(Handle::raw);
-    [0, group, launch, nested_launch, nested_group]
+    let [proxy_ctrl, net_plugin] = [Handle::proxy_ctrl(), Handle::net_plugin()].map(Handle::raw);
+    [0, group, launch, nested_launch, nested_group, proxy_ctrl, net_plugin]
 }
 
 /// Source of the numbers; each number is given out once.

@@ -129,6 +129,8 @@ pub struct RankOperation {
     pub group: Option<u64>,
     /// Number of its CUDA stream in the process; 0 where it is unknown.
     pub stream: u64,
+    /// The user's tag (NCCL 2.31 and later); 0 for none.
+    pub tag: u64,
     /// Whether it, or something of it, never ended.
     pub unfinished: bool,
 }

@@ -119,6 +119,12 @@ pub static COLUMNS: &[Column] = &[
         |it| (it.stream > 0).then_some(whole(it.stream)),
         |it, value| put(&mut it.stream, natural(value)),
     )),
+    // the bits of the tag: one beyond 2^63 - 1 reads as a negative number
+    optional(long(
+        "tag",
+        |it| (it.tag != 0).then_some(it.tag.cast_signed()),
+        |it, value| put(&mut it.tag, Some(value.cast_unsigned())),
+    )),
     flag("unfinished", |it| Some(it.unfinished.into()), |it, value| put(&mut it.unfinished, Some(value != 0))),
 ];
 

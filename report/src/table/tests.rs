@@ -41,6 +41,7 @@ fn full(number: u64) -> RankOperation {
         alone: true,
         group: Some(number + 5),
         stream: 2,
+        tag: u64::MAX - 3,
         unfinished: false,
     }
 }

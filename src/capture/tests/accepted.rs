@@ -101,7 +101,10 @@ fn types_are_known_by_name_and_by_number() {
         }
     }
     let func = Some("Func".into());
-    assert_eq!(event("\"P2p\"", fields), CapturedEvent::P2p { func, count: 10, dtype: None, peer: -2, nch: 255 });
+    assert_eq!(
+        event("\"P2p\"", fields),
+        CapturedEvent::P2p { func, count: 10, dtype: None, peer: -2, nch: 255, tag: 0 }
+    );
     let op = CapturedEvent::ProxyOp { pid: -7, ch: 31, peer: -2, nsteps: 4, chunk: 5, send: true };
     assert_eq!(event("8", fields), op);
     assert_eq!(event("2048", fields), CapturedEvent::KernelLaunch { stream: 0x55be_d786_0030 });

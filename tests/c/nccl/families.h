@@ -27,7 +27,7 @@ static void *collective_of(struct relative *relative) {
 static void wake(struct relative *maker) {
   struct event event = {.type = PROXY_CTRL};
   void *handle = start(maker->context, &event);
-  check(!is_recorded(handle), "a handle for the proxy thread's own event");
+  check(is_recorded(handle), "no handle for the proxy thread's own event");
   state(handle, 16, 0);
   stop(handle);
 }

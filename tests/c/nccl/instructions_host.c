@@ -58,7 +58,7 @@ static void *begin(int round, void (*counted)(void *, void **, void *), void *co
   put_descriptor(&event, descriptor, version);
   OF(round, counted, warm_start)(context, &handle, descriptor);
   check(handle != GARBAGE, "no answer");
-  check((handle != NULL) == !(event.type & NET_PLUGIN), "handle %p for type %lu", handle, (unsigned long)event.type);
+  check((handle != NULL) == !(event.type & KERNEL_PHASE), "handle %p for type %lu", handle, (unsigned long)event.type);
   return handle;
 }
 
@@ -123,7 +123,7 @@ static void children_on_the_gpu(void) {
 
 static void what_is_not_recorded(void) {
   void *context = init(), *stopped = coll(context);
-  ROUNDS begin(round, counted_unused_start, context, (struct event){.type = NET_PLUGIN, .parent = stopped});
+  ROUNDS begin(round, counted_unused_start, context, (struct event){.type = KERNEL_PHASE, .parent = stopped});
   ROUNDS end(round, counted_null_stop, NULL);
   ROUNDS end(round, counted_stale_stop, stopped);
   ROUNDS tell(round, counted_stale_state, stopped, SEND_WAIT, 4096);

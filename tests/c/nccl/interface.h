@@ -52,6 +52,10 @@ struct event {
   uint8_t channel;
   int steps, send, step;
   uint64_t ptimer;
+  int64_t plugin; /* a network plugin, and what it passes */
+  void *contents;
+  const char *variant; /* of a symmetric kernel; NULL for another one (v7) */
+  uint64_t tag; /* v7 */
 };
 
 /* A version: its number, whether the type is wide, init tells of the communicator, calls of the API are reported, sizes and the
@@ -214,7 +218,10 @@ static void put_coll(const struct event *event, union payload *to, int version) 
     case 4: PUT_HEAD(to->coll_v4), PUT_TAIL(to->coll_v4); break;
     case 5:
     case 6: PUT_HEAD(to->coll_v5), PUT_TAIL(to->coll_v5); break;
-    default: PUT_HEAD(to->coll_v7), PUT_TAIL(to->coll_v7), to->coll_v7.variant = "ring", to->coll_v7.symmetric = false; break;
+    default:
+      PUT_HEAD(to->coll_v7), PUT_TAIL(to->coll_v7), PUT(to->coll_v7, tag);
+      to->coll_v7.variant = event->variant ? event->variant : "ring", to->coll_v7.symmetric = event->variant != NULL;
+      break;
   }
 }
 
@@ -228,7 +235,7 @@ static void put_p2p(const struct event *event, union payload *to, int version) {
       break;
     case 2:
     case 3: PUT_NAMED(to->p2p_v2), PUT_P2P(to->p2p_v2); break;
-    default: PUT_P2P(to->p2p_v7), PUT(to->p2p_v7, channels); break; /* v4's and v5's are the beginning of v7's */
+    default: PUT_P2P(to->p2p_v7), PUT(to->p2p_v7, channels), PUT(to->p2p_v7, tag); break; /* v4's and v5's are the beginning of v7's */
   }
 }
 
@@ -248,9 +255,10 @@ static void put_payload(const struct event *event, union payload *to, const stru
     case KERNEL_PHASE:
       PUT(to->kernel_phase, channel), PUT(to->kernel_phase, ptimer), to->kernel_phase.phase = 1, to->kernel_phase.name = "compute";
       break;
-    case COLL_API: PUT_CALL(to->coll_api), PUT(to->coll_api, root); break;
-    case P2P_API: PUT_CALL(to->p2p_api); break;
-    case CE_COLL: PUT_HEAD(to->ce_coll), to->ce_coll.strategy = NULL; break;
+    case COLL_API: PUT_CALL(to->coll_api), PUT(to->coll_api, root), PUT(to->coll_api_v7, tag); break;
+    case P2P_API: PUT_CALL(to->p2p_api), PUT(to->p2p_api_v7, tag); break;
+    case CE_COLL: PUT_HEAD(to->ce_coll), to->ce_coll.strategy = NULL, PUT(to->ce_coll_v7, tag); break;
+    case NET_PLUGIN: to->net_plugin.id = event->plugin, to->net_plugin.data = event->contents; break;
     default: break;
   }
 }

@@ -7,6 +7,7 @@
 #include "handles.h"
 #include "kernels.h"
 #include "listeners.h"
+#include "network.h"
 #include "processes.h"
 #include "score_p.h"
 #include "settings.h"
@@ -37,6 +38,8 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* listeners.h */
   SCENARIO(send_among_many), SCENARIO(send_among_endless), SCENARIO(communicator_among_many), SCENARIO(steps_again),
   SCENARIO(callbacks_at_exit),
+  /* network.h */
+  SCENARIO(progress_threads), SCENARIO(network_plugins),
   /* settings.h */
   SCENARIO(min_bytes), SCENARIO(masks), SCENARIO(one_mask),
   /* processes.h */

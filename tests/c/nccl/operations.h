@@ -66,11 +66,12 @@ static inline struct event a_call(uint64_t type, const char *func, bool captured
 }
 
 /* Whether a handle is one of an event that the core records. Beside a recording or a second plugin, NCCL gets numbers for the others,
- * too, and for groups of calls, and for what outer groups launch: bit 27 says so, and the last three bits that it is one of these. */
+ * too, and for groups of calls, what outer groups launch, progress threads and network plugins: bit 27 says so, and the last three bits
+ * that it is one of these. */
 static bool is_recorded(void *handle) {
   uintptr_t number = (uintptr_t)handle;
   bool numbered = getenv("NCCL_SCOREP_RECORD") || getenv("NCCL_SCOREP_CHAIN");
-  return number != 0 && (!numbered || (number >> 27 & 1) == 0 || (number & 7) == 1 || (number & 7) == 3 || (number & 7) == 4);
+  return number != 0 && (!numbered || (number >> 27 & 1) == 0 || (number & 7) == 1 || (number & 7) >= 3);
 }
 
 /* Whole operations, with what they make of the figures. */

@@ -18,7 +18,7 @@ static void start_type(void *context, uint64_t type, void *parent) {
   bool call = known && (seen & (COLL_API | P2P_API));
   bool child = known && (seen & (PROXY_STEP | KERNEL_CH));
   bool launch = known && seen == KERNEL_LAUNCH && is_behind_a_group, group = known && seen == GROUP && is_launched;
-  bool handled = operation || call || launch || group || (known && (seen & (GROUP_API | PROXY_OP))) || (child && parent);
+  bool handled = operation || call || launch || group || (known && (seen & (GROUP_API | PROXY_OP | PROXY_CTRL | NET_PLUGIN))) || (child && parent);
   check(is_recorded(handle) == handled, "type 0x%llx: handle %p", (unsigned long long)type, handle);
   if (!known) want.unknown_events++;
   if (operation) recorded(4096);

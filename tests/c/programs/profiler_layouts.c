@@ -165,7 +165,29 @@ struct table {
            version, sizeof(struct table));                                                                                       \
   }
 
+/* What NCCL's own networks pass with an event of a network plugin (net_ib_v1.h, net_socket_v1.h): of no version of the profiler's. */
+struct infiniband {
+  uint8_t kind;
+  struct { int device; uint64_t id; int opcode; int queue_pair; size_t length; } request;
+};
+struct sockets {
+  uint8_t kind;
+  struct { int descriptor; int operation; size_t length; } transfer;
+};
+#define PRINT_PASSED(of, name, path) \
+  printf("v0." #of "." #name " %zu %zu\n", offsetof(struct of, path), sizeof(((struct of *)0)->path));
+
 int main(void) {
+  PRINT_PASSED(infiniband, kind, kind)
+  PRINT_PASSED(infiniband, device, request.device)
+  PRINT_PASSED(infiniband, id, request.id)
+  PRINT_PASSED(infiniband, opcode, request.opcode)
+  PRINT_PASSED(infiniband, queue_pair, request.queue_pair)
+  PRINT_PASSED(infiniband, length, request.length)
+  PRINT_PASSED(sockets, kind, kind)
+  PRINT_PASSED(sockets, descriptor, transfer.descriptor)
+  PRINT_PASSED(sockets, operation, transfer.operation)
+  PRINT_PASSED(sockets, length, transfer.length)
   PRINT_VERSION(1, UNION_V1, ARGUMENTS_V1)
   PRINT_VERSION(2, UNION_V2, ARGUMENTS_V1)
   PRINT_VERSION(3, UNION_V3, ARGUMENTS_V1)

@@ -114,6 +114,7 @@ impl Run {
             "rank" => summary(0)["operations"][0]["rank"].as_u64().unwrap(),
             "refused" => self.found("dropped") + self.found("ignored_handles"),
             "saturated" => u64::from(sum(&summary(0)["operations"], "bytes") == u64::MAX),
+            path if path.starts_with('/') => summary(0)["processes"][0].pointer(path).and_then(Value::as_u64).unwrap(),
             _ => summary(0)["processes"][0][name].as_u64().unwrap(),
         }
     }

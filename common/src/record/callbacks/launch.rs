@@ -90,7 +90,7 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn launch_stops(&self, cell: &ThreadCell, event: Shared) {
         match event {
-            Shared::GroupApi => {}
+            Shared::GroupApi | Shared::ProxyCtrl | Shared::NetPlugin => {}
             Shared::KernelLaunch => self.launch_ends(cell),
             Shared::NestedLaunch => {
                 self.launch_ends(cell);

@@ -11,6 +11,7 @@ mod communicators;
 mod enqueue;
 mod graph;
 mod launch;
+mod proxy_thread;
 
 use crate::clock::CLOCK;
 use crate::event::handle::{Handle, Shared};
@@ -21,6 +22,7 @@ use crate::launch::Anchor;
 use crate::launch::Recorded;
 use crate::record::context::Context;
 use crate::record::host_region::{self, HostRegion};
+use crate::record::network_events;
 use crate::record::payload::Payload;
 use crate::record::pool::Pool;
 use crate::record::recorder::{Recorder, begun};
@@ -156,6 +158,11 @@ impl Recorder {
                 if cell.is_launching() { Handle::nested_group().raw() } else { 0 }
             }
             Event::KernelLaunch { stream } => self.launch_begins(cell, context, *stream),
+            Event::ProxyCtrl => Handle::proxy_ctrl().raw(),
+            Event::NetPlugin(event) => {
+                network_events::count(*event);
+                Handle::net_plugin().raw()
+            }
             Event::Unknown => {
                 cell.unknown.one();
                 0
@@ -192,6 +199,7 @@ impl Recorder {
                 }
             }
             StateChange::GroupEndBegins if self.under_way(handle).is_some() => {}
+            StateChange::Progress(change) => self.progress(cell, handle, change),
             StateChange::Other | StateChange::GroupEndBegins => ignore(cell, handle),
         }
     }
@@ -259,6 +267,8 @@ impl Recorder {
             return host_region::stopped(group.raw());
         }
         match group.beside(handle) {
+            // they have counted at their start and at their states
+            Some(Shared::ProxyCtrl | Shared::NetPlugin) => return,
             Some(launch) => self.launch_stops(cell, launch),
             // NULL stands for an event that is not recorded, and is no mistake
             None => cell.ignored.add(u64::from(handle != 0)),

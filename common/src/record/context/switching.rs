@@ -172,6 +172,11 @@ pub fn has_any_switched() -> bool {
     SWITCHED.iter().any(|count| count.load(Ordering::Relaxed) > 0)
 }
 
+/// Returns the number of switches of all NCCLs of this process so far.
+pub fn switches() -> u32 {
+    SWITCHED.iter().fold(0, |sum, count| sum.wrapping_add(count.load(Ordering::Relaxed)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -177,6 +177,7 @@ impl ThreadCell {
     /// Resets the cell when another thread takes it over.
     fn begin_anew(&self) {
         self.forget_api();
+        self.progress.begin_anew();
         for launch in self.launching.forget().into_iter().flatten() {
             if let Some(recorder) = crate::record::recorder::begun() {
                 recorder.launches.give_back(launch);

@@ -8,10 +8,12 @@ mod api;
 mod at_hand;
 mod blocks;
 mod cells;
+mod count;
 #[cfg(not(loom))]
 mod key;
 pub(crate) mod launching;
 mod noted;
+pub mod progress;
 
 use crate::base::mapping::{self, Zeroed};
 use crate::base::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -19,38 +21,11 @@ use crate::clock::CLOCK;
 use blocks::Blocks;
 use launching::Launching;
 use noted::Noted;
+use progress::Progress;
 use std::sync::atomic::{self, compiler_fence};
 
 pub use cells::MOST_THREADS;
-
-/// A counter with one writer.
-#[derive(Debug, Default)]
-pub struct Count(AtomicU64);
-
-impl Count {
-    /// Adds an amount. Only the owning thread may call this.
-    #[inline(always)]
-    pub fn add(&self, amount: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).saturating_add(amount), Ordering::Relaxed);
-    }
-
-    /// Adds one. For counters that grow only by one and so never reach their limit.
-    #[inline(always)]
-    pub fn one(&self) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-    }
-
-    /// Returns the counter itself, for reading only.
-    pub fn value(&self) -> &AtomicU64 {
-        &self.0
-    }
-
-    /// Returns the value as last written.
-    #[inline(always)]
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+pub use count::Count;
 
 /// One thread's cell. Its counters run since the process began.
 #[derive(Debug)]
@@ -97,6 +72,8 @@ pub struct ThreadCell {
     pub(crate) noted: Noted,
     /// The blocks for the thread's next events.
     pub(crate) blocks: Blocks,
+    /// The states of a thread that progresses proxy operations.
+    pub progress: Progress,
     owned: AtomicBool,
     /// Place of the cell among all cells.
     number: AtomicU32,

@@ -5,6 +5,7 @@ mod bandwidth;
 mod communicators;
 mod figure;
 mod jobs;
+mod network;
 mod notes;
 mod nvlink;
 mod operations;
@@ -34,6 +35,7 @@ pub fn view(summary: &Summary, view: &View) -> String {
     text += &operations::tables(summary, view);
     text += &transfers::tables(summary, view);
     text += &states::tables(summary, view);
+    text += &network::tables(summary, view);
     text += &bandwidth::tables(summary, view);
     text += &arrivals::tables(summary, view);
     text += &nvlink::tables(summary, view);

@@ -22,8 +22,9 @@ impl<'a> Descriptor<'a> {
                 peer: None,
                 root: Some(coll.root),
                 channels: coll.channels,
-                // NCCL names an algorithm for a symmetric kernel, too, but that kernel does not run it
-                algorithm: coll.algorithm.filter(|_| !coll.symmetric),
+                // NCCL names an algorithm for a symmetric kernel, too, but that kernel does not run it; the kernel's
+                // variant takes its place
+                algorithm: if coll.symmetric { coll.variant } else { coll.algorithm },
                 protocol: coll.protocol,
                 identity: self.identity(coll.communicator),
                 stream: 0,
@@ -73,11 +74,33 @@ impl<'a> Descriptor<'a> {
             Payload::Group => Event::Group,
             Payload::KernelLaunch { stream } => Event::KernelLaunch { stream },
             Payload::Unknown { .. } => Event::Unknown,
-            Payload::ProxyCtrl | Payload::NetPlugin { .. } | Payload::CeSync { .. } | Payload::CeBatch { .. } => {
-                Event::Unused
-            }
+            Payload::ProxyCtrl => Event::ProxyCtrl,
+            Payload::NetPlugin { event, .. } => Event::NetPlugin(event),
+            Payload::CeSync { .. } | Payload::CeBatch { .. } => Event::Unused,
             // NCCL reports phases since v7; the core has no use for them
             Payload::KernelPhase { .. } => Event::Unused,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Coll;
+    use super::*;
+
+    /// The algorithm that the core sees of a collective by RING, of a kernel with this variant.
+    fn algorithm(symmetric: bool, variant: Option<CText<'_>>) -> Option<String> {
+        let coll = Coll { algorithm: Some(c"RING".into()), symmetric, variant, ..Coll::default() };
+        match (Descriptor { parent: 0, rank: 0, payload: Payload::Coll(coll) }).event() {
+            Event::Coll(operation) => operation.algorithm.map(|name| name.c_str().to_string_lossy().into_owned()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_symmetric_kernel_has_its_variant_as_algorithm() {
+        assert_eq!(algorithm(false, Some(c"ring".into())).as_deref(), Some("RING"));
+        assert_eq!(algorithm(true, Some(c"AllReduce_AGxLL_R".into())).as_deref(), Some("AllReduce_AGxLL_R"));
+        assert_eq!(algorithm(true, None), None);
     }
 }

@@ -6,6 +6,7 @@
 mod core_event;
 
 use crate::interface::kind::event;
+use common::event::network::NetworkEvent;
 use common::text::CText;
 
 /// The start of an event. The strings are NCCL's and alive during the callback.
@@ -48,8 +49,10 @@ pub enum Payload<'a> {
     NetPlugin {
         /// NCCL's id of the network plugin.
         id: i64,
-        /// Address of data that only the network plugin understands.
+        /// Address of the network plugin's data.
         data: usize,
+        /// Contents of the data, as far as they are known.
+        event: NetworkEvent,
     },
     /// A group of API calls.
     GroupApi {

@@ -2,6 +2,7 @@
 
 use crate::interface::kind::state;
 use common::event::StateChange;
+use common::event::progress::ProgressChange;
 use std::ffi::{c_int, c_void};
 
 /// A version's union of arguments of a state change.
@@ -45,7 +46,8 @@ impl StateUnion for StateArguments {
                 }
                 (state::PROXY_STEP_RECEIVE_GPU_WAIT, _) => StateChange::ReceiveGpuWait,
                 (state::KERNEL_CH_STOP, Some(told)) => StateChange::KernelChStop { ptimer: told.kernel_ch.ptimer },
-                _ => StateChange::Other,
+                (state::PROXY_CTRL_APPEND_END, Some(told)) => told.proxy_ctrl.change(),
+                (number, _) => progress(number),
             }
         }
     }
@@ -63,11 +65,31 @@ pub union OldArguments {
 }
 
 impl StateUnion for OldArguments {
-    /// Returns [`StateChange::Other`]: the core uses no argument of these versions. Their states lack the wait for the
-    /// receiver, which would count as a wait for the GPU.
-    unsafe fn state(_number: c_int, _arguments: *const Self) -> StateChange {
-        StateChange::Other
+    /// Returns [`StateChange::Other`] for the states of a proxy step: they lack the wait for the receiver, which would
+    /// count as a wait for the GPU.
+    unsafe fn state(number: c_int, arguments: *const Self) -> StateChange {
+        // SAFETY: the caller passes NULL or the version's union; NCCL writes the member that the state selects.
+        unsafe {
+            match (number, arguments.as_ref()) {
+                (state::PROXY_CTRL_APPEND_END, Some(told)) => told.proxy_ctrl.change(),
+                (number, _) => progress(number),
+            }
+        }
     }
+}
+
+/// Returns the change of a progress thread's state with that number, or [`StateChange::Other`]. No argument is known.
+#[inline(always)]
+fn progress(number: c_int) -> StateChange {
+    StateChange::Progress(match number {
+        state::PROXY_CTRL_IDLE => ProgressChange::Idle,
+        state::PROXY_CTRL_ACTIVE => ProgressChange::Active,
+        state::PROXY_CTRL_SLEEP => ProgressChange::Sleep,
+        state::PROXY_CTRL_WAKEUP => ProgressChange::Wakeup,
+        state::PROXY_CTRL_APPEND => ProgressChange::Append,
+        state::PROXY_CTRL_APPEND_END => ProgressChange::AppendEnd { operations: 0 },
+        _ => return StateChange::Other,
+    })
 }
 
 /// Arguments of a proxy step.
@@ -94,6 +116,14 @@ pub struct OperationProgress {
 pub struct Appended {
     /// Number of proxy operations appended.
     pub operations: c_int,
+}
+
+impl Appended {
+    #[inline(always)]
+    fn change(self) -> StateChange {
+        // NCCL never takes over a negative number
+        StateChange::Progress(ProgressChange::AppendEnd { operations: self.operations.max(0).cast_unsigned() })
+    }
 }
 
 /// Arguments of a network plugin's event.
@@ -145,9 +175,31 @@ mod tests {
     }
 
     #[test]
+    fn the_states_of_a_progress_thread_are_read_in_all_versions() {
+        let changes = [
+            ProgressChange::Idle,
+            ProgressChange::Active,
+            ProgressChange::Sleep,
+            ProgressChange::Wakeup,
+            ProgressChange::Append,
+            ProgressChange::AppendEnd { operations: 5 },
+        ];
+        let told = StateArguments { proxy_ctrl: Appended { operations: 5 } };
+        let old = OldArguments { proxy_ctrl: Appended { operations: 5 } };
+        for (number, change) in (13..).zip(changes) {
+            let expected = StateChange::Progress(change);
+            assert_eq!((read(number, &raw const told), read(number, &raw const old)), (expected, expected));
+        }
+        let none = StateChange::Progress(ProgressChange::AppendEnd { operations: 0 });
+        assert_eq!(read::<StateArguments>(18, std::ptr::null()), none);
+        let negative = StateArguments { proxy_ctrl: Appended { operations: -1 } };
+        assert_eq!(read(18, &raw const negative), none);
+    }
+
+    #[test]
     fn up_to_v3_an_argument_is_never_a_size_or_a_stamp() {
         let progress = OldArguments { proxy_op: OperationProgress { size: 1 << 20, steps: 4 } };
-        for number in -1..40 {
+        for number in (-1..40).filter(|number| !(13..=18).contains(number)) {
             assert_eq!(read(number, &raw const progress), StateChange::Other, "{number}");
             assert_eq!(read::<OldArguments>(number, std::ptr::null()), StateChange::Other, "{number}");
         }

@@ -22,7 +22,7 @@ pub use coll::{Coll, CollV2, CollV7, Grouped, Named};
 pub use copy_engine::{CeBatch, CeColl, CeSync};
 pub use frame::{Frame, Narrow, Wide};
 pub use kernel::{KernelChannel, KernelLaunch, KernelPhase, UntimedKernelChannel};
-pub use network::{NetPlugin, ProxyOperation, ProxyStep};
+pub use network::{InfinibandEvent, NetPlugin, ProxyOperation, ProxyStep, SocketEvent, SocketTransfer, WorkRequest};
 pub use numbered::{NumberedColl, NumberedP2p};
 pub use p2p::{NamedP2p, P2p};
 

@@ -2,6 +2,7 @@
 
 use super::event::{CallbackFields, EventFields, Record};
 use super::strings::{RecordedStrings, StringNumber};
+use common::event::network::NetworkEvent;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::fmt::{self, Display, Formatter};
@@ -115,7 +116,7 @@ fn name(event: &EventFields) -> &'static str {
         EventFields::ProxyStep { .. } => "ProxyStep",
         EventFields::ProxyCtrl => "ProxyCtrl",
         EventFields::KernelCh { .. } => "KernelCh",
-        EventFields::NetPlugin => "NetPlugin",
+        EventFields::NetPlugin { .. } => "NetPlugin",
         EventFields::GroupApi { .. } => "GroupApi",
         EventFields::CollApi { .. } => "CollApi",
         EventFields::P2pApi { .. } => "P2pApi",
@@ -128,6 +129,11 @@ fn name(event: &EventFields) -> &'static str {
     }
 }
 
+/// Writes the user's tag, if there is one.
+fn tagged(f: &mut Formatter<'_>, tag: u64) -> fmt::Result {
+    if tag == 0 { Ok(()) } else { write!(f, ",\"tag\":{tag}") }
+}
+
 impl CallbackLine<'_> {
     fn text(&self, f: &mut Formatter<'_>, field: &str, text: StringNumber) -> fmt::Result {
         write!(f, ",\"{field}\":{}", self.words.quoted(text))
@@ -136,16 +142,35 @@ impl CallbackLine<'_> {
     /// Writes the fields that depend on the event's type.
     fn event(&self, f: &mut Formatter<'_>, event: &EventFields) -> fmt::Result {
         match *event {
-            EventFields::Coll { sequence, count, root, function, datatype, algorithm, protocol, channels, warps } => {
+            EventFields::Coll {
+                sequence,
+                count,
+                root,
+                function,
+                datatype,
+                algorithm,
+                protocol,
+                variant,
+                channels,
+                warps,
+                symmetric,
+                tag,
+            } => {
                 write!(f, ",\"seq\":{sequence}")?;
                 self.operation(f, function, count, datatype)?;
                 write!(f, ",\"root\":{root},\"nch\":{channels},\"nwarps\":{warps}")?;
                 self.text(f, "algo", algorithm)?;
-                self.text(f, "proto", protocol)
+                self.text(f, "proto", protocol)?;
+                if symmetric {
+                    f.write_str(",\"sym\":1")?;
+                    self.text(f, "variant", variant)?;
+                }
+                tagged(f, tag)
             }
-            EventFields::P2p { count, peer, function, datatype, channels } => {
+            EventFields::P2p { count, peer, function, datatype, channels, tag } => {
                 self.operation(f, function, count, datatype)?;
-                write!(f, ",\"peer\":{peer},\"nch\":{channels}")
+                write!(f, ",\"peer\":{peer},\"nch\":{channels}")?;
+                tagged(f, tag)
             }
             EventFields::ProxyOp { pid, peer, steps, chunk, send, channel } => {
                 write!(
@@ -158,26 +183,40 @@ impl CallbackLine<'_> {
             EventFields::GroupApi { depth, captured } => {
                 write!(f, ",\"depth\":{depth},\"graph\":{}", u8::from(captured))
             }
-            EventFields::CollApi { count, stream, root, function, datatype, captured } => {
+            EventFields::CollApi { count, stream, root, function, datatype, captured, tag } => {
                 self.operation(f, function, count, datatype)?;
-                write!(f, ",\"root\":{root},\"stream\":\"{stream:x}\",\"graph\":{}", u8::from(captured))
+                write!(f, ",\"root\":{root},\"stream\":\"{stream:x}\",\"graph\":{}", u8::from(captured))?;
+                tagged(f, tag)
             }
-            EventFields::P2pApi { count, stream, function, datatype, captured } => {
+            EventFields::P2pApi { count, stream, function, datatype, captured, tag } => {
                 self.operation(f, function, count, datatype)?;
-                write!(f, ",\"stream\":\"{stream:x}\",\"graph\":{}", u8::from(captured))
+                write!(f, ",\"stream\":\"{stream:x}\",\"graph\":{}", u8::from(captured))?;
+                tagged(f, tag)
             }
             EventFields::KernelLaunch { stream } => write!(f, ",\"stream\":\"{stream:x}\""),
-            EventFields::CeColl { sequence, count, stream, root, function, datatype } => {
+            EventFields::CeColl { sequence, count, stream, root, function, datatype, tag } => {
                 write!(f, ",\"seq\":{sequence}")?;
                 self.operation(f, function, count, datatype)?;
-                write!(f, ",\"root\":{root},\"stream\":\"{stream:x}\"")
+                write!(f, ",\"root\":{root},\"stream\":\"{stream:x}\"")?;
+                tagged(f, tag)
+            }
+            EventFields::NetPlugin { plugin, event } => {
+                write!(f, ",\"plugin\":{plugin}")?;
+                match event {
+                    NetworkEvent::QueuePair { device, number, bytes } => {
+                        write!(f, ",\"dev\":{device},\"qp\":{number},\"bytes\":{bytes}")
+                    }
+                    NetworkEvent::Socket { descriptor, sends, bytes } => {
+                        write!(f, ",\"fd\":{descriptor},\"send\":{},\"bytes\":{bytes}", u8::from(sends))
+                    }
+                    NetworkEvent::Other => Ok(()),
+                }
             }
             EventFields::KernelPhase { ptimer, channel, phase } => {
                 write!(f, ",\"ch\":{channel},\"phase\":{phase},\"ptimer\":{ptimer}")
             }
             EventFields::Group
             | EventFields::ProxyCtrl
-            | EventFields::NetPlugin
             | EventFields::CeSync
             | EventFields::CeBatch
             | EventFields::Unknown { .. } => Ok(()),
@@ -220,9 +259,16 @@ mod tests {
         let null = RecordedStrings::new().unwrap().number(None);
         let expected = r#"{"t":5,"tid":1,"cb":"start","ctx":1,"h":2,"type":"P2p","parent":0,"rank":0,"func":null,"count":3,"dtype":null,"peer":-1,"nch":4}"#;
         assert_eq!(
-            start(EventFields::P2p { count: 3, peer: -1, function: null, datatype: null, channels: 4 }),
+            start(EventFields::P2p { count: 3, peer: -1, function: null, datatype: null, channels: 4, tag: 0 }),
             expected
         );
+        let call =
+            EventFields::P2pApi { count: 3, stream: 0xab, function: null, datatype: null, captured: false, tag: 9 };
+        let expected = r#"{"t":5,"tid":1,"cb":"start","ctx":1,"h":2,"type":"P2pApi","parent":0,"rank":0,"func":null,"count":3,"dtype":null,"stream":"ab","graph":0,"tag":9}"#;
+        assert_eq!(start(call), expected);
+        let event = NetworkEvent::QueuePair { device: 1, number: 2, bytes: 3 };
+        let expected = r#"{"t":5,"tid":1,"cb":"start","ctx":1,"h":2,"type":"NetPlugin","parent":0,"rank":0,"plugin":65537,"dev":1,"qp":2,"bytes":3}"#;
+        assert_eq!(start(EventFields::NetPlugin { plugin: 65537, event }), expected);
         let expected = r#"{"t":5,"tid":1,"cb":"state","h":2,"state":9,"arg":18446744073709551615}"#;
         assert_eq!(line(CallbackFields::State { handle: 2, state: 9, value: Some(u64::MAX) }), expected);
         assert_eq!(

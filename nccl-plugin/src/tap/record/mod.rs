@@ -1,7 +1,7 @@
 //! A recording (`NCCL_SCOREP_RECORD`): every callback of this process, in the format of captures, for replay elsewhere.
 //!
 //! ```text
-//! callbacks ──► event (88 bytes) ──► memory (chunks, one thread each) ──► at intervals, and at exit: file (lines in true order, gzip)
+//! callbacks ──► event (96 bytes) ──► memory (chunks, one thread each) ──► at intervals, and at exit: file (lines in true order, gzip)
 //! ```
 //! A callback takes its place in the order from one shared counter and keeps its arguments in memory. A thread of the
 //! library writes them to the file, part by part, and frees the memory. No callback waits for it.
