@@ -114,7 +114,8 @@ mod tests {
             vec![row("queue pair", Some(1), None, Some(4)), row("socket", None, Some("send"), None)];
         let text = tables(&summary, &View::default());
         let words = |name: &str| -> Vec<&str> {
-            text.lines().find(|line| line.contains(name)).unwrap_or_default().split_whitespace().collect()
+            let line = text.lines().find(|line| line.contains(name)).unwrap_or_default();
+            line.split(['│', '┆', ' ']).filter(|word| !word.is_empty()).collect()
         };
         assert_eq!(words("1,234"), ["3", "2", "0.001", "25.0", "12.5", "50.0", "12.5", "7", "1,234"]);
         assert_eq!(words(" queue pair "), ["3", "queue", "pair", "1", "-", "4", "6", "2.00", "KiB"], "{text}");
