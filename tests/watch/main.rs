@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod dashboard;
 mod webhook;
 
 use common::origin::Origin;
