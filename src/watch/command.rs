@@ -5,6 +5,7 @@ use super::judge::{JobState, Judge};
 use super::log::FindingLog;
 use super::textfile::WatchTextfile;
 use super::view::View;
+use super::webhook::Webhook;
 use crate::diagnosis::finding::HangVerdict;
 use crate::output;
 use crate::statuses::{Observed, StatusLooks};
@@ -58,6 +59,13 @@ pub(crate) struct WatchArguments {
     /// Writes this textfile for Prometheus' node_exporter at each look.
     #[arg(long, value_name = "FILE")]
     textfile: Option<PathBuf>,
+    /// Sends each finding to this URL, http or https, as a POST with JSON. The variable SCOREP_NCCL_WEBHOOK_TOKEN may
+    /// have a secret, which is sent as `Authorization: Bearer`.
+    #[arg(long, value_name = "URL")]
+    webhook: Option<String>,
+    /// File with the secret, in place of the variable.
+    #[arg(long, value_name = "FILE", requires = "webhook")]
+    webhook_token: Option<PathBuf>,
 }
 
 /// Parses a time between two looks: processes write once a second.
@@ -72,6 +80,7 @@ struct Outputs<'a> {
     view: Option<View>,
     log: Option<FindingLog>,
     textfile: Option<WatchTextfile>,
+    webhook: Option<Webhook>,
     /// Lines that were said of files that are left out, and of outputs that fail.
     said: BTreeSet<String>,
 }
@@ -101,8 +110,21 @@ fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
         view: shows.then(View::new),
         log: arguments.log.as_deref().map(FindingLog::open).transpose()?,
         textfile: arguments.textfile.as_deref().map(WatchTextfile::new),
+        webhook: arguments
+            .webhook
+            .as_deref()
+            .map(|url| Webhook::start(url, arguments.webhook_token.as_deref()))
+            .transpose()?,
         said: BTreeSet::new(),
     };
+    let status = watch_with(arguments, ends, &mut outputs);
+    if let Some(webhook) = outputs.webhook.take() {
+        webhook.finish();
+    }
+    status
+}
+
+fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outputs<'_>) -> Result<u8, String> {
     let mut looks: Vec<StatusLooks> =
         arguments.directories.iter().map(|directory| StatusLooks::new(directory)).collect();
     let mut judge = Judge::new(arguments.after, arguments.once);
@@ -110,7 +132,7 @@ fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
     let (mut next, mut found, mut is_first) = (begin, false, true);
     loop {
         let begun = Instant::now();
-        let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), &mut outputs)?;
+        let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), outputs)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let findings = judge.take(processes, now.as_nanos() as u64, begin.elapsed().as_secs_f64());
         found |= findings.iter().any(is_trouble);
@@ -196,6 +218,9 @@ impl Outputs<'_> {
             let line = serde_json::to_string(finding).map_err(|error| error.to_string())? + "\n";
             if let Some(Err(why)) = self.log.as_ref().map(|log| log.add(&line)) {
                 self.say(why);
+            }
+            if let Some(webhook) = &mut self.webhook {
+                webhook.put(&line);
             }
             if self.arguments.json {
                 output::json(&line)?;

@@ -8,3 +8,4 @@ mod log;
 mod tests;
 mod textfile;
 mod view;
+mod webhook;

@@ -171,6 +171,10 @@ fn check(lines: &[Line], jobs: &[Job]) {
                 let query = target["refId"].as_str().unwrap();
                 let found = database.query(&filled(target["expr"].as_str().unwrap(), &variables));
                 let name = format!("{title}, {query}");
+                // figures of `scorep-nccl watch`, which no summary has: tests/watch has their names
+                if title.starts_with("Watch: ") {
+                    continue;
+                }
                 if let Some(shown) = job.shown(title, query) {
                     assert_eq!(differences(&found, &shown), Vec::<String>::new(), "{name} of {}", job.name);
                     // what shows nothing has shown nothing wrong

@@ -123,7 +123,9 @@ fn torch_over_opentelemetry() {
 
 #[test]
 fn the_scripts_are_clean() {
-    let scripts = ["mpi.sbatch", "otlp.sbatch", "torch-srun.sbatch", "torchrun.sbatch", "task-prolog.sh"].map(example);
+    let scripts =
+        ["mpi.sbatch", "otlp.sbatch", "torch-srun.sbatch", "torchrun.sbatch", "watch.sbatch", "task-prolog.sh"];
+    let scripts = scripts.map(example);
     match Command::new("shellcheck").args(&scripts).output() {
         Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout)),
         Err(_) => tool::skip("shellcheck is not installed (`make test-packages`)"),

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod dashboard;
+mod webhook;
+
 use common::origin::Origin;
 use common::status::progress::ProgressMark;
 use common::status::{ENDING, SCHEMA, Status, StatusCommunicator, StatusOperation};
