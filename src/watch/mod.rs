@@ -7,4 +7,5 @@ mod log;
 #[cfg(test)]
 mod tests;
 mod textfile;
+mod unmarked;
 mod view;

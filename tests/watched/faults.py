@@ -30,9 +30,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 # seconds within which a fault is to be named, for which a run goes on behind that, and behind its first finding
 SOON, LATE, BEHIND = 15, 15, 8
-# microseconds of a step's own work and of a transfer, calls of a step
-OWN, TRANSFER, CALLS = 40_000, 2_000, 4
-STEP = (OWN + CALLS * TRANSFER) / 1e6
+# microseconds of a step's own work, calls of a step
+OWN, CALLS = 40_000, 4
 # ranks of a node of the jobs that have several
 OF_NODE = 4
 FAULTS = ("slow", "stop", "link", "kill", "exit", "call", "hang", "node", "none")
@@ -45,13 +44,17 @@ class Job:
         self.fault = fault
         self.nodes = rng.choice([2, 3]) if fault == "node" else 1
         self.ranks = self.nodes * OF_NODE if fault == "node" else rng.choice([2, 4, 8])
+        self.transfer = 2_000
         if fault == "link":
-            self.ranks = rng.choice([4, 8])
+            # longer transfers, since processes on a busy machine see their ends late
+            self.ranks, self.transfer = rng.choice([4, 8]), 6_000
+        self.step = (OWN + CALLS * self.transfer) / 1e6
         self.of = [rng.randrange(self.ranks)]
         if fault == "node":
             first = OF_NODE * rng.randrange(self.nodes)
             self.of = list(range(first, first + OF_NODE))
-        self.start = round(rng.uniform(12, 20) / STEP)
+        # few links are compared with their own usual rates, which are known after nine looks
+        self.start = round(rng.uniform(12, 20) / self.step) + (round(12 / self.step) if fault == "link" else 0)
         self.noise = rng.choice([0, 1, 2])
         self.amount = {"stop": 5000, "link": 100}.get(fault, 10)
         # of two ranks, a tenth of the own work may be as they are
@@ -63,7 +66,7 @@ class Job:
 
     def options(self, rank):
         kind = "slow" if self.fault == "node" else self.fault
-        words = ["--calls", CALLS, "--step-us", OWN, "--transfer-us", TRANSFER, "--noise", self.noise,
+        words = ["--calls", CALLS, "--step-us", OWN, "--transfer-us", self.transfer, "--noise", self.noise,
                  "--nodes", self.nodes, "--fault", kind, "--of", ",".join(map(str, self.of)),
                  "--from", self.start, "--amount", self.amount, "--patience", 200]  # fmt: skip
         return words + (["--host", f"n{rank // OF_NODE}"] if self.nodes > 1 else [])
@@ -112,7 +115,7 @@ def effect(job, directory):
             head = file.read(16)
         origin = struct.unpack("=8xQ", head)[0] if len(head) == 16 else 0
         if origin:
-            return origin / 1e9 + job.start * STEP
+            return origin / 1e9 + job.start * job.step
     return None
 
 
