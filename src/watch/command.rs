@@ -4,6 +4,7 @@ use super::judge::finding::{FindingChange, FindingSubject, WatchFinding};
 use super::judge::{JobState, Judge};
 use super::log::FindingLog;
 use super::textfile::WatchTextfile;
+use super::unmarked::UnmarkedProcesses;
 use super::view::View;
 use super::webhook::Webhook;
 use crate::diagnosis::finding::HangVerdict;
@@ -127,12 +128,16 @@ fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
 fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outputs<'_>) -> Result<u8, String> {
     let mut looks: Vec<StatusLooks> =
         arguments.directories.iter().map(|directory| StatusLooks::new(directory)).collect();
-    let mut judge = Judge::new(arguments.after, arguments.once);
+    let (mut judge, mut unmarked) = (Judge::new(arguments.after, arguments.once), UnmarkedProcesses::default());
     let (begin, period) = (Instant::now(), Duration::from_secs_f64(arguments.interval));
     let (mut next, mut found, mut is_first) = (begin, false, true);
     loop {
         let begun = Instant::now();
         let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), outputs)?;
+        let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), &mut outputs)?;
+        if let Some(line) = unmarked.take(&processes) {
+            outputs.say(line);
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let findings = judge.take(processes, now.as_nanos() as u64, begin.elapsed().as_secs_f64());
         found |= findings.iter().any(is_trouble);

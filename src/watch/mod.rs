@@ -7,5 +7,6 @@ mod log;
 #[cfg(test)]
 mod tests;
 mod textfile;
+mod unmarked;
 mod view;
 mod webhook;

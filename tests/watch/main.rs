@@ -1,9 +1,13 @@
-//! `scorep-nccl watch` of state files that the test writes: who stands out, exit statuses, outputs, hostile files.
+//! `scorep-nccl watch` of state files that the test writes: who stands out, exit statuses, outputs, hostile files. `live`
+//! has jobs that run.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod dashboard;
 mod webhook;
+mod live;
+#[path = "../support/tool/mod.rs"]
+mod tool;
 
 use common::origin::Origin;
 use common::status::progress::ProgressMark;

@@ -31,6 +31,8 @@ struct WatchedRank {
     tracks: [Track; LENGTHS.len()],
     /// Begin of the excess, by length.
     since: [ProgressMark; LENGTHS.len()],
+    /// Number of the newest mark of the last look.
+    last: Option<u64>,
     pause: Option<RankPause>,
     newest: Option<RankExcess>,
 }
@@ -85,11 +87,25 @@ pub(super) struct WatchedCommunicator {
 impl WatchedCommunicator {
     /// Takes the marks of its ranks at a look, each the oldest first, and returns what the new windows say.
     pub(super) fn take(&mut self, marks: &BTreeMap<i32, &[ProgressMark]>) -> Vec<(i32, RankNews)> {
+        self.begin_anew(marks);
         let mut news = vec![];
         for number in self.numbers(marks) {
             self.step(number, marks, &mut news);
         }
         news
+    }
+
+    /// Ends the windows of ranks whose marks have begun anew: behind a gap, own times count from there. Then all older
+    /// marks are gone. They are, too, after more than a minute without a look.
+    fn begin_anew(&mut self, marks: &BTreeMap<i32, &[ProgressMark]>) {
+        for (rank, marks) in marks {
+            let (Some(first), Some(newest)) = (marks.first(), marks.last()) else { continue };
+            let of = self.ranks.entry(*rank).or_default();
+            if of.last.is_some_and(|last| first.number > last) {
+                of.from = Default::default();
+            }
+            of.last = Some(newest.number);
+        }
     }
 
     /// Returns the numbers of new marks that the ranks have in common, in their order.

@@ -7,8 +7,6 @@ use fastrand::Rng;
 
 /// Seconds within which a fault is named.
 const SOON: f64 = 15.0;
-/// Jobs of each kind.
-const JOBS: u64 = 100;
 
 /// Returns whether a finding names the fault.
 fn names(fault: Fault, finding: &WatchFinding) -> bool {
@@ -29,7 +27,9 @@ fn names(fault: Fault, finding: &WatchFinding) -> bool {
 /// said in 100.
 fn all_are_named(what: &str, plan: impl Fn(u64, &mut Rng) -> Plan) {
     let (mut named, mut wrong, mut missed) = (0, vec![], vec![]);
-    for seed in 0..JOBS {
+    let seeds = super::seeds();
+    let jobs = seeds.end - seeds.start;
+    for seed in seeds {
         let plan = plan(seed, &mut Rng::with_seed(seed));
         let Some((at, fault)) = plan.fault else { continue };
         let mut job = Simulation::new(plan.clone(), seed);
@@ -46,9 +46,9 @@ fn all_are_named(what: &str, plan: impl Fn(u64, &mut Rng) -> Plan) {
             |it: &&(f64, WatchFinding)| !matches!((fault, &it.1.subject), (Fault::Killed { .. }, FindingSubject::Hang));
         wrong.extend(others.filter(is_other).map(|(time, it)| format!("{plan:?}: {time}: {}", it.text)));
     }
-    assert!(named * 100 >= JOBS * 95, "{what}: {named} of {JOBS}: {missed:#?}");
-    assert!(wrong.len() as u64 * 100 <= JOBS, "{what}: {wrong:#?}");
-    println!("{what}: {named} of {JOBS} named in time, {} wrong", wrong.len());
+    assert!(named * 100 >= jobs * 95, "{what}: {named} of {jobs}: {missed:#?}");
+    assert!(wrong.len() as u64 * 100 <= jobs, "{what}: {wrong:#?}");
+    println!("{what}: {named} of {jobs} named in time, {} wrong", wrong.len());
 }
 
 /// A job of 2, 4, 16 or 64 ranks of any noise, in which something goes wrong after a while.
