@@ -8,6 +8,7 @@
 //! ```
 
 use super::archives::{self, Archived};
+use super::findings;
 use super::inputs::InputKind;
 use super::jobs::{self, ToldJob};
 use super::nccl_logs;
@@ -44,7 +45,7 @@ use std::rc::Rc;
 /// When no input can be read, or an output cannot be written; in words.
 pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
     let profiles = request.facts.kernels.len() + request.facts.nsys.len();
-    let found = request.inputs.found.len() + profiles + request.logs.len();
+    let found = request.inputs.found.len() + profiles + request.logs.len() + request.findings.len();
     let asked = found + request.inputs.left_out.len();
     let mut left_out = request.inputs.left_out.clone();
     let (log, bad) = nccl_logs::read(&request.logs);
@@ -123,7 +124,8 @@ fn of_summaries(
         ..ToldJob::default()
     };
     let told: Vec<ToldJob> = jobs.iter().map(told).collect();
-    let mut report = jobs.swap_remove(jobs::chosen(&told, request.job)?).report;
+    let summaries::OfJob { name, mut report } = jobs.swap_remove(jobs::chosen(&told, request.job)?);
+    findings::add(&mut report, &request.findings, &name.into_iter().collect(), left_out);
     report.complete.inputs.extend(request.inputs.left_out.iter().map(problem));
     if let Part::Known(speed) = &mut report.speed {
         speed.link = request.facts.link.clone().or(speed.link.take());
@@ -205,6 +207,7 @@ fn of_operations(
         notes,
     };
     let mut report = stream(request, (&job, &CountedTables::new(&timed, opened.rows())), facts, left_out)?;
+    findings::add(&mut report, &request.findings, &findings::job_names(&job, &opened), left_out);
     if request.callbacks {
         report.callbacks = callbacks::read(&report.swim, &job, &recordings);
     }

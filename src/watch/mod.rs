@@ -8,3 +8,9 @@ mod log;
 mod tests;
 mod textfile;
 mod view;
+
+pub(crate) use judge::finding::{
+    FindingChange, FindingExcess, FindingSince, FindingSubject, SCHEMA as FINDING_SCHEMA, WatchFinding, WatchedProcess,
+};
+pub(crate) use judge::sentence::cause_of;
+pub(crate) use log::MOST as LONGEST_LOG;
