@@ -25,8 +25,8 @@ struct FindingHead {
     schema: String,
 }
 
-/// Reads all logs as one. Findings of jobs with other names than `names` are left out; without `names`, none is. Returns
-/// the files that cannot be read to their ends, too; the findings before are in the part.
+/// Reads all logs as one. Findings of jobs with other names than `names` are left out; without `names`, none is.
+/// Returns the files that cannot be read to their ends, too; the findings before are in the part.
 pub(super) fn read(paths: &[PathBuf], names: &BTreeSet<String>) -> (Part<WatchFindings>, Vec<Unreadable>) {
     if paths.is_empty() {
         return (Part::Absent(WatchFindings::NO_LOG.into()), vec![]);
