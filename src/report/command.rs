@@ -20,6 +20,9 @@ pub(crate) struct ReportArguments {
     /// NCCL's log of the job (NCCL_DEBUG=INFO): files, plain or compressed with gzip, or directories of them.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     nccl_log: Vec<PathBuf>,
+    /// What a watch found while the job ran: the files of `scorep-nccl watch --log FILE`.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    findings: Vec<PathBuf>,
     /// Number of the step that the page shows in detail, from 0 behind the warm-up. Without it, the slowest one.
     #[arg(long, value_name = "N")]
     show_step: Option<u64>,
@@ -37,8 +40,10 @@ pub(crate) struct ReportArguments {
 /// In words. An error also comes after the report, where it lacks inputs.
 pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
     let ReportArguments { inputs, facts, outputs, nccl_log, show_step, job, tag } = arguments;
+    let ReportArguments { inputs, facts, outputs, nccl_log, findings, show_step, job } = arguments;
     let inputs = Inputs::of(&inputs);
-    apart::check(outputs.places(), inputs.files().into_iter().chain(facts.files()).chain(nccl_log.clone()))?;
+    let logs = nccl_log.iter().chain(&findings).cloned();
+    apart::check(outputs.places(), inputs.files().into_iter().chain(facts.files()).chain(logs))?;
     let facts = facts.read()?;
     outputs.prepare()?;
     let inputs = some(inputs)?;
@@ -46,6 +51,7 @@ pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
         inputs,
         facts,
         logs: nccl_log,
+        findings,
         job,
         tag,
         top: outputs.rows(),
@@ -77,6 +83,7 @@ pub(crate) fn with_page(recordings: PathBuf, page: PathBuf, library: Option<Path
         facts,
         outputs: outputs::Forms::page(page),
         nccl_log: vec![],
+        findings: vec![],
         show_step: None,
         job: None,
         tag: None,
@@ -119,11 +126,14 @@ mod tests {
         let line = "a b --html r.html --json - --csv c --parquet p --perfetto t --step train --dimensions d \
                     --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --tag 9 --nccl-log l1 l2 \
                     --nccl-log l3 --kernels k0.json k1.json";
+                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --nccl-log l1 l2 \
+                    --nccl-log l3 --findings f1 f2 --kernels k0.json k1.json";
         let arguments = parsed(line).unwrap();
         assert_eq!(arguments.inputs, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!((arguments.outputs.rows(), arguments.show_step, arguments.job), (5, Some(3), Some(2)));
         assert_eq!(arguments.tag, Some(9));
         assert_eq!(arguments.nccl_log, ["l1", "l2", "l3"].map(PathBuf::from));
+        assert_eq!(arguments.findings, ["f1", "f2"].map(PathBuf::from));
         assert!(parsed("a --all").is_ok());
     }
 

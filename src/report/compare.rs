@@ -110,6 +110,7 @@ fn outcome(path: PathBuf, facts: &UserFacts, top: usize) -> Result<FinishedRepor
         inputs: inputs_of(&[path])?,
         facts: facts.clone(),
         logs: vec![],
+        findings: vec![],
         job: None,
         tag: None,
         top,

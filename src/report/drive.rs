@@ -8,6 +8,7 @@
 //! ```
 
 use super::archives::{self, Archived};
+use super::findings;
 use super::inputs::InputKind;
 use super::jobs::{self, ToldJob};
 use super::nccl_logs;
@@ -46,6 +47,8 @@ use std::rc::Rc;
 pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
     let profiles = request.facts.kernels.len() + request.facts.nsys.len();
     let asked = request.inputs.found.len() + profiles + request.logs.len() + request.inputs.left_out.len();
+    let found = request.inputs.found.len() + profiles + request.logs.len() + request.findings.len();
+    let asked = found + request.inputs.left_out.len();
     let mut left_out = request.inputs.left_out.clone();
     let (log, bad) = nccl_logs::read(&request.logs);
     let log = (!request.logs.is_empty()).then(|| Rc::new(log));
@@ -124,7 +127,8 @@ fn of_summaries(
         ..ToldJob::default()
     };
     let told: Vec<ToldJob> = jobs.iter().map(told).collect();
-    let mut report = jobs.swap_remove(jobs::chosen(&told, request.job)?).report;
+    let summaries::OfJob { name, mut report } = jobs.swap_remove(jobs::chosen(&told, request.job)?);
+    findings::add(&mut report, &request.findings, &name.into_iter().collect(), left_out);
     report.complete.inputs.extend(request.inputs.left_out.iter().map(problem));
     if let Part::Known(speed) = &mut report.speed {
         speed.link = request.facts.link.clone().or(speed.link.take());
@@ -208,6 +212,8 @@ fn of_operations(
     let tagged = TaggedTables::new(&timed, request.tag);
     let mut report = stream(request, (&job, &CountedTables::new(&tagged, opened.rows())), facts, left_out)?;
     report.complete.notes.extend(tagged.notes());
+    let mut report = stream(request, (&job, &CountedTables::new(&timed, opened.rows())), facts, left_out)?;
+    findings::add(&mut report, &request.findings, &findings::job_names(&job, &opened), left_out);
     if request.callbacks {
         report.callbacks = callbacks::read(&report.swim, &job, &recordings);
     }

@@ -10,6 +10,7 @@
 //! | `links.rs` | rates of links |
 //! | `step_times.rs` | the user's file of steps |
 //! | `text_file.rs` | files of facts, read whole |
+//! | `findings` | logs of a watch's findings |
 //! | `nccl_logs.rs` | logs of NCCL |
 //! | `outputs.rs` | the files of a report, and the tables |
 //! | `request.rs` | a report as it was asked for, and as it was made |
@@ -26,6 +27,7 @@ pub(crate) mod command;
 pub(crate) mod compare;
 mod drive;
 mod facts;
+mod findings;
 mod inputs;
 mod jobs;
 mod links;

@@ -48,6 +48,8 @@ pub(crate) struct ReportRequest {
     pub(crate) facts: UserFacts,
     /// Logs of NCCL.
     pub(crate) logs: Vec<PathBuf>,
+    /// Logs of a watch's findings.
+    pub(crate) findings: Vec<PathBuf>,
     /// Number of the job, from 1, where the inputs are of several.
     pub(crate) job: Option<usize>,
     /// The user's tag whose operations are in the report; all without a choice.

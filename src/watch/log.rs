@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Longest log, bytes.
-const MOST: u64 = 64 << 20;
+pub(crate) const MOST: u64 = 64 << 20;
 /// Tries for the lock, and the time between two.
 const TRIES: u32 = 100;
 const TRY: Duration = Duration::from_millis(5);

@@ -10,3 +10,9 @@ mod textfile;
 mod unmarked;
 mod view;
 mod webhook;
+
+pub(crate) use judge::finding::{
+    FindingChange, FindingExcess, FindingSince, FindingSubject, SCHEMA as FINDING_SCHEMA, WatchFinding, WatchedProcess,
+};
+pub(crate) use judge::sentence::cause_of;
+pub(crate) use log::MOST as LONGEST_LOG;

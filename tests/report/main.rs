@@ -20,6 +20,7 @@ mod python;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 mod two_runs;
+mod watched;
 
 use serde_json::Value;
 use std::ffi::OsStr;

@@ -22,7 +22,9 @@ use super::stepwise::Stepwise;
 use super::stragglers::SlowRow;
 use super::transfers::TransferSums;
 use super::unfinished::Courses;
-use crate::answer::{Answers, Callbacks, Conditions, Input, Pairs, Part, Report, SCHEMA, Series, Stragglers};
+use crate::answer::{
+    Answers, Callbacks, Conditions, Input, Pairs, Part, Report, SCHEMA, Series, Stragglers, WatchFindings,
+};
 use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable, read_all};
 use crate::nccl_log::NcclLog;
 use crate::stream::{self, ClockSampling, CommonClock, JudgedCall, Listener, Occurrence};
@@ -132,6 +134,7 @@ pub fn report(
         phases: by_step.phases,
         stragglers: by_step.stragglers,
         conditions,
+        findings: Part::Absent(WatchFindings::NO_LOG.into()),
         late: parts.late.finish(job, steps, &by_step.own_shares),
         speed,
         choices: choices(log.as_deref(), Some(job), (&pairs, &communicators)),

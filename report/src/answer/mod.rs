@@ -9,6 +9,7 @@ mod cause;
 mod communicators;
 mod complete;
 mod conditions;
+mod findings;
 mod late;
 mod nccl;
 mod pairs;
@@ -31,6 +32,7 @@ pub use common::run_sums::StepState;
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
 pub use conditions::{ConditionMap, Conditions, ProcessConditions};
+pub use findings::{LeftOutLines, ReportedFinding, WatchFindings};
 pub use late::{Late, RankLate, RankLateness, RankLaunches, WaitMap, WorstOperation};
 pub use nccl::{AdapterProof, LoggedChoices, LoggedRoute, LoggedSetting, NcclChoices, NcclFinding, SocketsCause};
 pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
@@ -107,6 +109,9 @@ pub struct Report {
     /// In which conditions the processes ran.
     #[serde(default = "no_conditions")]
     pub conditions: Part<Conditions>,
+    /// What a watch found while the job ran.
+    #[serde(default = "no_findings")]
+    pub findings: Part<WatchFindings>,
     /// Who is late.
     pub late: Part<Late>,
     /// How fast operations are.
@@ -145,6 +150,11 @@ fn no_conditions() -> Part<Conditions> {
 /// Of a report of an earlier release.
 fn no_transfers() -> Part<NetworkTransfers> {
     Part::Absent(NOT_IN_REPORT.into())
+}
+
+/// Of a report of an earlier release.
+fn no_findings() -> Part<WatchFindings> {
+    Part::Absent(WatchFindings::NO_LOG.into())
 }
 
 const NOT_IN_REPORT: &str = "the report does not have this part.";

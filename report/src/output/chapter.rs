@@ -21,6 +21,8 @@ pub enum Chapter {
     Events,
     /// Conditions of the processes and their GPUs.
     Conditions,
+    /// Findings of a watch.
+    Findings,
     /// Waits and delay costs by rank.
     Late,
     /// The operations that others waited for longest.
@@ -43,7 +45,7 @@ pub enum Chapter {
 
 impl Chapter {
     /// All tables, in the order of the report.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Complete,
         Self::Steps,
         Self::Budget,
@@ -53,6 +55,7 @@ impl Chapter {
         Self::Ranks,
         Self::Events,
         Self::Conditions,
+        Self::Findings,
         Self::Late,
         Self::Worst,
         Self::Speed,
@@ -76,6 +79,7 @@ impl Chapter {
             Self::Ranks => "ranks",
             Self::Events => "events",
             Self::Conditions => "conditions",
+            Self::Findings => "findings",
             Self::Late => "late",
             Self::Worst => "worst",
             Self::Speed => "speed",
@@ -105,6 +109,7 @@ impl Chapter {
             Self::Ranks => "Own time by rank",
             Self::Events => "Pauses",
             Self::Conditions => "Conditions by rank",
+            Self::Findings => "Findings of a watch",
             Self::Late => "Waits by rank",
             Self::Worst => "Operations that others waited for longest",
             Self::Speed => "Speed by function, communicator and size",

@@ -11,6 +11,7 @@
 //! | budget, dimensions | `Budget` | `budget` | `time.rs` | `chapters.rs` | `budget.rs` |
 //! | phases | `Phases` | `phases` | `time.rs` | `chapters.rs` | `phases.rs` |
 //! | ranks, events | `Stragglers` | `stragglers` | `ranks.rs` | `chapters.rs` | `excess.rs` |
+//! | findings | `WatchFindings` | the tool | `findings.rs` | `chapters.rs` | `findings.rs` |
 //! | late, worst | `Late` | `late` | `ranks.rs` | `chapters.rs` | `late.rs`, `delay_costs.rs` |
 //! | speed | `Speed` | `speed` | `network.rs` | `chapters.rs` | `speed.rs` |
 //! | pairs | `Pairs` | `pairs` | `network.rs` | `chapters.rs` | `pairs.rs` |

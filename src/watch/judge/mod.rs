@@ -14,7 +14,7 @@ mod job;
 mod jobs;
 mod link;
 mod place;
-mod sentence;
+pub(super) mod sentence;
 mod speaking;
 mod track;
 mod window;

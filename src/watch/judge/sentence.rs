@@ -3,6 +3,11 @@
 use super::finding::{FindingChange, FindingExcess, FindingSince, FindingSubject, WatchedProcess};
 use common::origin::wall_clock;
 
+/// How the sentences of a hang and of ends begin.
+const HANGS: &str = "the job hangs: ";
+const GOES_ON: &str = "it goes on; over: ";
+const OVER: &str = "over: ";
+
 /// Most ranks that a sentence names.
 const MOST: usize = 8;
 
@@ -35,12 +40,17 @@ pub(super) fn of(change: FindingChange, subject: &FindingSubject, cause: Option<
         FindingSubject::Pause { ranks, seconds, since } => {
             format!("{} paused once, for {}, {}.", listed(ranks), time(*seconds), after(since))
         }
-        FindingSubject::Hang if is_over => format!("it goes on; over: {}", cause.unwrap_or_default()),
-        FindingSubject::Hang => format!("the job hangs: {}", cause.unwrap_or_default()),
-        FindingSubject::Process if is_over => format!("over: {}", cause.unwrap_or_default()),
+        FindingSubject::Hang if is_over => format!("{GOES_ON}{}", cause.unwrap_or_default()),
+        FindingSubject::Hang => format!("{HANGS}{}", cause.unwrap_or_default()),
+        FindingSubject::Process if is_over => format!("{OVER}{}", cause.unwrap_or_default()),
         FindingSubject::Process => cause.unwrap_or_default().to_owned(),
         FindingSubject::Job { processes } => format!("the job is over: all of its {processes} processes have ended."),
     }
+}
+
+/// Returns the cause in the sentence of a hang or a process: the same at its begin and its end.
+pub(crate) fn cause_of(text: &str) -> &str {
+    [HANGS, GOES_ON, OVER].iter().find_map(|begin| text.strip_prefix(begin)).unwrap_or(text)
 }
 
 fn longer(it: &FindingExcess) -> String {

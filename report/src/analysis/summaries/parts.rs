@@ -11,7 +11,7 @@ use crate::analysis::speed::{Forcing, MACHINES, Ran};
 use crate::analysis::transfers::TransferSums;
 use crate::answer::{
     Answers, ConditionMap, Conditions, Dimension, Input, Late, NcclChoices, Part, ProcessConditions, RankLateness,
-    Report, SCHEMA, Series, Speed, SpeedRow,
+    Report, SCHEMA, Series, Speed, SpeedRow, WatchFindings,
 };
 use crate::job::{Job, Links};
 use crate::stream::CallKind;
@@ -85,6 +85,7 @@ impl GatheredParts<'_> {
             phases: absent("Phase windows"),
             stragglers: absent("Costs of ranks"),
             conditions: self.conditions(&job),
+            findings: Part::Absent(WatchFindings::NO_LOG.into()),
             late: self.late(&job),
             speed: self.speed(&job, &dimensions),
             pairs: messages.finish(&job, &dimensions, self.transfers),

@@ -8,6 +8,7 @@
 mod answers;
 mod callbacks;
 mod conditions;
+mod findings;
 mod groups;
 mod network;
 mod scale;
@@ -39,6 +40,7 @@ pub fn sample(ranks: usize) -> Report {
         phases: Part::Known(time::phases(&groups)),
         stragglers: Part::Known(stragglers::of(&groups)),
         conditions: Part::Known(conditions::of(&groups)),
+        findings: Part::Known(findings::of(&groups)),
         late: Part::Known(time::late(&groups)),
         speed: Part::Known(network::speed(&groups)),
         pairs: Part::Known(network::pairs(&groups)),

@@ -12,6 +12,7 @@
 //! | `timeline.rs`, `lanes.rs` | two steps in detail with the critical path |
 //! | `excess.rs`, `gains.rs` | what ranks cost a step |
 //! | `conditions.rs` | the conditions of processes and GPUs over time |
+//! | `findings.rs` | the findings of a watch |
 //! | `heat.rs` | a heat map of GPUs |
 //! | `steps.rs`, `budget.rs`, `speed.rs`, `pairs.rs` | further pictures |
 //! | `transfers.rs` | tables of transfers over the network, in the section on pairs |
@@ -37,6 +38,7 @@ mod conditions;
 mod delay_costs;
 mod draw;
 mod excess;
+mod findings;
 mod gains;
 mod heat;
 mod lanes;
@@ -77,11 +79,12 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       form-action 'none'";
 
 /// Sections of the page: id and name in the navigation.
-const SECTIONS: [(&str, &str); 15] = [
+const SECTIONS: [(&str, &str); 16] = [
     ("answers", "Answers"),
     ("timeline", "Timeline"),
     ("stragglers", "Ranks"),
     ("conditions", "Conditions"),
+    ("findings", "Findings"),
     ("steps", "Steps"),
     ("budget", "Budget"),
     ("speed", "Speed"),
@@ -138,6 +141,7 @@ fn whole(report: &Report) -> String {
                     (timeline::of(report, &names))
                     (excess::of(report, &names))
                     (conditions::of(report, &names))
+                    (findings::of(&report.findings))
                     (steps::of(report, &names))
                     (budget::of(report, &names))
                     (speed::of(report, &names))

@@ -7,6 +7,7 @@
 //! | `breakdown.rs` | the breakdown of the time |
 //! | `ranks.rs` | own times, pauses, waits, operations that others waited for |
 //! | `conditions.rs` | conditions of processes and GPUs |
+//! | `findings.rs` | findings of a watch |
 //! | `network.rs` | speed, pairs |
 //! | `transfers.rs` | transfers over the network by state, and of operations |
 //! | `choices.rs` | NCCL's own choices |
@@ -15,6 +16,7 @@
 mod breakdown;
 mod choices;
 mod conditions;
+mod findings;
 mod members;
 mod network;
 mod ranks;
@@ -24,6 +26,7 @@ mod transfers;
 pub(super) use breakdown::{BreakdownParts, breakdown};
 pub(super) use choices::{choices, fallbacks};
 pub(super) use conditions::conditions;
+pub(super) use findings::findings;
 pub(super) use members::{communicators, inputs, lacking, whereabouts};
 pub(super) use network::{pairs, speed};
 pub(super) use ranks::{events, own_times, waits, worst};
@@ -54,6 +57,7 @@ pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
         sheets.extend([own_times(stragglers, names).sheet(), events(stragglers, names).sheet()]);
     }
     sheets.extend(report.conditions.known().map(|part| conditions(part, report, names).sheet()));
+    sheets.extend(report.findings.known().map(|part| findings(part).sheet()));
     if let Some(late) = report.late.known() {
         sheets.extend([waits(late, report, names).sheet(), worst(late, report, names).sheet()]);
     }
@@ -78,6 +82,7 @@ fn absent(report: &Report) -> Sheet {
         (Chapter::Phases, report.phases.absent()),
         (Chapter::Ranks, report.stragglers.absent()),
         (Chapter::Conditions, report.conditions.absent()),
+        (Chapter::Findings, report.findings.absent()),
         (Chapter::Late, report.late.absent()),
         (Chapter::Speed, report.speed.absent()),
         (Chapter::Pairs, report.pairs.absent()),
@@ -122,6 +127,7 @@ mod tests {
         check(&own_times(stragglers, names));
         check(&events(stragglers, names));
         check(&conditions(report.conditions.known().unwrap(), report, names));
+        check(&findings(report.findings.known().unwrap()));
         let late = report.late.known().unwrap();
         check(&waits(late, report, names));
         check(&worst(late, report, names));

@@ -3,7 +3,8 @@
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::sentences::{
-    about_breakdown, about_conditions, about_log, fallback, slow_communicator, slow_part, unplaced, without_kernel,
+    about_breakdown, about_conditions, about_findings, about_log, fallback, slow_communicator, slow_part, unplaced,
+    without_kernel,
 };
 use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
@@ -30,6 +31,7 @@ pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter])
         Chapter::Ranks => ranks(report, names, &view),
         Chapter::Events => events(report, names, &view),
         Chapter::Conditions => conditions(report, names, &view),
+        Chapter::Findings => findings(report, &view),
         Chapter::Late => late(report, names, &view),
         Chapter::Worst => worst(report, names, &view),
         Chapter::Speed => speed(report, names, &view),
@@ -210,6 +212,19 @@ fn events(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String 
 fn conditions(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
     known(&report.conditions, view, |conditions| {
         prose(&about_conditions(conditions), view) + &chapter(&tables::conditions(conditions, report, names), view, "")
+    })
+}
+
+/// Writes the findings of a watch.
+fn findings(report: &Report, view: &TableRoom) -> String {
+    known(&report.findings, view, |findings| {
+        let mut text = prose(&about_findings(findings), view);
+        let causes = findings.rows.iter().filter(|row| row.is_cause());
+        causes.take(view.top).for_each(|row| text += &prose(&row.text, view));
+        if !findings.rows.is_empty() {
+            text += &chapter(&tables::findings(findings), view, "");
+        }
+        text
     })
 }
 

@@ -15,6 +15,7 @@ fn without_parts(ranks: usize) -> Report {
     report.phases = Part::Absent(why());
     report.stragglers = Part::Absent(why());
     report.conditions = Part::Absent(why());
+    report.findings = Part::Absent(why());
     report.late = Part::Absent(why());
     report.speed = Part::Absent(why());
     report.pairs = Part::Absent(why());

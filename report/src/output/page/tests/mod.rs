@@ -38,6 +38,7 @@ fn without_all_parts(reason: &str) -> Report {
         phases: Part::Absent(absent.clone()),
         stragglers: Part::Absent(absent.clone()),
         conditions: Part::Absent(absent.clone()),
+        findings: Part::Absent(absent.clone()),
         late: Part::Absent(absent.clone()),
         callbacks: Part::Absent(absent.clone()),
         speed: Part::Absent(absent.clone()),
@@ -165,12 +166,12 @@ fn callbacks_are_drawn_and_in_a_table_or_their_lack_has_a_reason() {
 #[test]
 fn absent_parts_say_why() {
     let page = html(&without_all_parts("the inputs are sums alone."));
-    assert_eq!(page.matches("Not in this report: </strong>the inputs are sums alone.").count(), 12);
+    assert_eq!(page.matches("Not in this report: </strong>the inputs are sums alone.").count(), 13);
     assert!(page.contains("Not known: the inputs are sums alone."));
     let body = body(&page);
     let document = parsed(&body);
     assert_eq!(of(&document, "figure").count(), 0);
-    assert_eq!(of(&document, "section").count(), 15, "the sections stay where they are");
+    assert_eq!(of(&document, "section").count(), 16, "the sections stay where they are");
 }
 
 #[test]
