@@ -39,8 +39,7 @@ pub(crate) struct ReportArguments {
 /// # Errors
 /// In words. An error also comes after the report, where it lacks inputs.
 pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
-    let ReportArguments { inputs, facts, outputs, nccl_log, show_step, job, tag } = arguments;
-    let ReportArguments { inputs, facts, outputs, nccl_log, findings, show_step, job } = arguments;
+    let ReportArguments { inputs, facts, outputs, nccl_log, findings, show_step, job, tag } = arguments;
     let inputs = Inputs::of(&inputs);
     let logs = nccl_log.iter().chain(&findings).cloned();
     apart::check(outputs.places(), inputs.files().into_iter().chain(facts.files()).chain(logs))?;
@@ -125,8 +124,6 @@ mod tests {
     fn all_options_of_the_line_are_understood() {
         let line = "a b --html r.html --json - --csv c --parquet p --perfetto t --step train --dimensions d \
                     --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --tag 9 --nccl-log l1 l2 \
-                    --nccl-log l3 --kernels k0.json k1.json";
-                    --link-gbps 400 --top 5 --part steps late,worst --show-step 3 --job 2 --nccl-log l1 l2 \
                     --nccl-log l3 --findings f1 f2 --kernels k0.json k1.json";
         let arguments = parsed(line).unwrap();
         assert_eq!(arguments.inputs, [PathBuf::from("a"), PathBuf::from("b")]);

@@ -12,6 +12,7 @@ use super::findings;
 use super::inputs::InputKind;
 use super::jobs::{self, ToldJob};
 use super::nccl_logs;
+use super::reported_inputs::{inputs, problem};
 use super::request::{FinishedReport, ReportRequest, StepChoice};
 use super::tagged::{self, TaggedTables};
 use super::traced::Traced;
@@ -30,12 +31,11 @@ use report::analysis::onlooker::Onlooker;
 use report::analysis::summaries;
 use report::analysis::transfers::TransferSums;
 use report::analysis::whole::{self, JobFacts, Pass};
-use report::answer::{Input, Part, Report};
+use report::answer::{Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::nccl_log::NcclLog;
 use report::output::{csv, parquet, sentences};
 use report::table::{OpenedTables, Tables};
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -46,7 +46,6 @@ use std::rc::Rc;
 /// When no input can be read, or an output cannot be written; in words.
 pub(super) fn make(request: &ReportRequest) -> Result<FinishedReport, String> {
     let profiles = request.facts.kernels.len() + request.facts.nsys.len();
-    let asked = request.inputs.found.len() + profiles + request.logs.len() + request.inputs.left_out.len();
     let found = request.inputs.found.len() + profiles + request.logs.len() + request.findings.len();
     let asked = found + request.inputs.left_out.len();
     let mut left_out = request.inputs.left_out.clone();
@@ -141,10 +140,6 @@ pub(super) fn lines(left_out: &[Unreadable]) -> String {
     left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn problem(error: &Unreadable) -> Input {
-    Input { path: error.file.clone(), problem: Some(error.to_string()), ..Input::default() }
-}
-
 /// Makes the report of recordings, tables and archives.
 fn of_operations(
     request: &ReportRequest,
@@ -212,7 +207,6 @@ fn of_operations(
     let tagged = TaggedTables::new(&timed, request.tag);
     let mut report = stream(request, (&job, &CountedTables::new(&tagged, opened.rows())), facts, left_out)?;
     report.complete.notes.extend(tagged.notes());
-    let mut report = stream(request, (&job, &CountedTables::new(&timed, opened.rows())), facts, left_out)?;
     findings::add(&mut report, &request.findings, &findings::job_names(&job, &opened), left_out);
     if request.callbacks {
         report.callbacks = callbacks::read(&report.swim, &job, &recordings);
@@ -307,42 +301,6 @@ fn all_kernels(mut kernels: Kernels, job: &Job, mut archived: Archived) -> Optio
         }
     }
     kernels.by_process.iter().any(|own| !own.is_empty()).then_some(kernels)
-}
-
-/// Returns the inputs for the report, with those that are left out. The files of `others` are of another job.
-fn inputs(
-    request: &ReportRequest,
-    of_tables: &[(PathBuf, u64)],
-    left_out: &[Unreadable],
-    others: &BTreeSet<String>,
-) -> Vec<Input> {
-    let is_bad = |path: &str| left_out.iter().any(|error| error.file == path);
-    let found = |path: &str| request.inputs.found.iter().find(|found| found.path.as_os_str() == path);
-    let profiles = || request.facts.kernels.iter().chain(&request.facts.nsys);
-    // as errors name them
-    let is_profile = |path: &str| profiles().any(|file| file.display().to_string() == path);
-    let kind = |path: &str| match found(path) {
-        Some(found) => found.kind.text().into(),
-        None if is_profile(path) => "kernels".into(),
-        None => String::new(),
-    };
-    let mut all: Vec<Input> =
-        left_out.iter().map(|error| Input { kind: kind(&error.file), ..problem(error) }).collect();
-    for found in &request.inputs.found {
-        let path = found.path.display().to_string();
-        let processes = of_tables.iter().find(|input| input.0 == found.path).map_or(1, |input| input.1);
-        if !is_bad(&path) && !others.contains(&path) && found.kind != InputKind::Summary {
-            all.push(Input { path, kind: found.kind.text().into(), processes, problem: None });
-        }
-    }
-    let kernels = profiles().map(|file| (file, "kernels", 1));
-    for (file, kind, processes) in kernels.chain(request.logs.iter().map(|file| (file, "NCCL log", 0))) {
-        let path = file.display().to_string();
-        if !is_bad(&path) {
-            all.push(Input { path, kind: kind.into(), processes, problem: None });
-        }
-    }
-    all
 }
 
 /// Returns the transfers over the network by the summaries of the first processes: by pair of ranks, and by state.

@@ -15,6 +15,7 @@
 //! | `outputs.rs` | the files of a report, and the tables |
 //! | `request.rs` | a report as it was asked for, and as it was made |
 //! | `drive.rs` | from inputs to a report |
+//! | `reported_inputs.rs` | the inputs as the report names them |
 //! | `archives.rs` | archives as tables |
 //! | `archive_child.rs` | the process that reads an archive |
 //! | `tagged.rs` | the operations of one of the user's tags |
@@ -33,6 +34,7 @@ mod jobs;
 mod links;
 mod nccl_logs;
 mod outputs;
+mod reported_inputs;
 mod request;
 mod step_times;
 mod tagged;

@@ -134,7 +134,6 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
     loop {
         let begun = Instant::now();
         let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), outputs)?;
-        let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), &mut outputs)?;
         if let Some(line) = unmarked.take(&processes) {
             outputs.say(line);
         }

@@ -4,10 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod dashboard;
-mod webhook;
 mod live;
 #[path = "../support/tool/mod.rs"]
 mod tool;
+mod webhook;
 
 use common::origin::Origin;
 use common::status::progress::ProgressMark;

@@ -253,3 +253,33 @@ fn two_slowest(found: &[ComparedRank]) -> [f64; 2] {
     }
     slowest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Marks of these numbers. Each collective has 0.9 s of own time, which counts from the mark `from` on.
+    fn marks(numbers: &[u64], from: u64) -> Vec<ProgressMark> {
+        let mark = |&number| ProgressMark {
+            number,
+            time: number * 1_000_000_000,
+            own: (number - from) * 900_000_000,
+            operations: number,
+            bytes: number,
+        };
+        numbers.iter().map(mark).collect()
+    }
+
+    #[test]
+    fn own_times_are_not_compared_across_a_gap() {
+        let mut watched = WatchedCommunicator::default();
+        let mut look = |one: &[ProgressMark], other: &[ProgressMark]| {
+            assert_eq!(watched.take(&BTreeMap::from([(0, one), (1, other)])), []);
+        };
+        look(&marks(&[0], 0), &marks(&[0], 0));
+        // rank 1 begins anew behind its first mark, so its own time up to 4 is too short
+        look(&marks(&[0, 4, 8], 0), &marks(&[1, 2, 3, 4, 5, 6, 7, 8], 1));
+        let excess = |rank| watched.ranks[&rank].tracks[0].newest(9).collect::<Vec<f64>>();
+        assert_eq!([0, 1].map(excess), [[0.0], [0.0]]);
+    }
+}

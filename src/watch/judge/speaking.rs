@@ -120,6 +120,10 @@ fn of_rank(place: &mut Place, waits: bool) -> Option<(FindingChange, FindingSubj
     if stands == place.said {
         return None;
     }
+    // what has gone while it waited is not said
+    if stands && place.strongest().is_some_and(|(_, excess)| excess.share() <= SHARE) {
+        return None;
+    }
     if stands && waits && place.waits < WAITS {
         place.waits += 1;
         return None;
