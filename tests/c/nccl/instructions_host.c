@@ -15,8 +15,8 @@ static uint64_t clock_of_one_tick(void) { return atomic_fetch_add_explicit(&tick
 
 static struct metric_plugin counters;
 
-/* ncclProfilerProxyCtrlIdle: no state of a step, so nothing is noted of it. */
-enum { NOT_OF_STEPS = 13 };
+/* ncclProfilerProxyOpSendPosted of NCCL 2.23: no state of a step, so nothing is noted of it. */
+enum { NOT_OF_STEPS = 0 };
 
 /* The compiler's memory barrier keeps the call from being a jump, which has no caller. */
 #define CALL(call) call; __asm__ volatile("" ::: "memory")

@@ -9,9 +9,9 @@ use crate::answer::{Part, WatchFindings};
 use maud::{Markup, html};
 
 /// Largest number of findings in the table.
-const ROWS: usize = 200;
+const ROWS: usize = 50;
 /// Largest number of sentences on hangs and dead processes, and of letters of each.
-const LISTED: usize = 50;
+const LISTED: usize = 25;
 const LETTERS: usize = 2000;
 
 /// Writes the section.
