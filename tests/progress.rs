@@ -99,6 +99,23 @@ fn sends_use_the_gpu_and_have_no_numbers() {
     assert_eq!(status.marks[1].operations, 3);
 }
 
+/// A collective of which NCCL reports the call alone may be on the GPU unseen: no mark moves on until its operation comes.
+#[test]
+fn a_call_without_an_operation_holds_the_marks_of_all_communicators() {
+    let mut job = begun(&[]);
+    job.order("init ab 0 2\n init cd 0 2\n timed ab 10 0 20000 50000\n run");
+    marked(&job, "ab", 10);
+    job.order("call c cd AllReduce 9 ncclInt8\n return c\n timed ab 10 0 20000 50000\n run");
+    let has_ended = |one: &StatusCommunicator| one.comm.ends_with("ab") && one.finished == 20;
+    job.await_status(|status| status.communicators.iter().any(has_ended));
+    for _ in 0..2 {
+        assert_eq!(of(&job.next_status(), "ab").marks.last().unwrap().number, 10);
+    }
+    job.order("start o cd AllReduce 9 ncclInt8 c\n at o 0 20000\n run");
+    let marks = marked(&job, "ab", 20).marks;
+    assert_eq!((marks.len(), marks.last().unwrap().operations), (20, 20));
+}
+
 /// Where CUDA events time the kernels, own times are theirs. The stand-in's lie some microseconds around.
 #[test]
 fn events_time_the_marks() {

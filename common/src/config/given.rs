@@ -9,7 +9,7 @@ use crate::base::own_thread;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Longest wait for the settings file, once in a process.
@@ -83,16 +83,18 @@ pub(super) fn of_process() -> (Settings, Vec<String>) {
 /// Why nothing is known of the file, in words.
 fn read_aside() -> Result<Option<SettingsFile>, String> {
     static READ: OnceLock<Option<SettingsFile>> = OnceLock::new();
-    static IS_READ: Bell = Bell::new();
     // here and not on the other thread, beside which the program may change its environment
     let named = variable(super::file::VARIABLE);
     if super::file::is_off(named.as_ref()) {
         return Ok(None);
     }
     let is_named = named.is_some();
+    // one for each caller, since only one thread may wait for a bell
+    let is_read = Arc::new(Bell::new());
+    let bell = is_read.clone();
     let read = move || {
         let _ = READ.set(SettingsFile::read(|_| named.clone(), library().as_deref()));
-        IS_READ.ring();
+        bell.ring();
     };
     if let Err(error) = own_thread::spawn("scorep-nccl-set", read) {
         if !is_named {
@@ -104,7 +106,7 @@ fn read_aside() -> Result<Option<SettingsFile>, String> {
     // the kernel measures the waits, since the program's clocks may go anywhere
     let (mut left, mut interruptions) = (PATIENCE, 0);
     while READ.get().is_none() && !left.is_zero() && interruptions < INTERRUPTIONS {
-        match IS_READ.wait(A_WAIT) {
+        match is_read.wait(A_WAIT) {
             true => interruptions += 1,
             false => left = left.saturating_sub(A_WAIT),
         }

@@ -6,7 +6,7 @@
 pub enum NetworkEvent {
     /// A work request of NCCL's InfiniBand network.
     QueuePair {
-        /// The network's number of the device.
+        /// Place of the device among those that NCCL has merged into one, else 0.
         device: i32,
         /// Number of the queue pair.
         number: i32,

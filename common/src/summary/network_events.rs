@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct NetworkEvents {
     /// `queue pair`, `socket` or `other`.
     pub kind: String,
-    /// The network's number of the device, of queue pairs.
+    /// Place of the device among those that NCCL has merged into one, else 0; of queue pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<i32>,
+    pub merged_device: Option<i32>,
     /// `send` or `receive`, of sockets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<String>,
@@ -29,12 +29,19 @@ impl NetworkEvents {
     pub(super) fn of_process() -> Vec<Self> {
         let row = |count: network_events::NetworkCount| {
             let direction = |sends: bool| if sends { "send" } else { "receive" }.to_owned();
-            let (kind, device, direction) = match count.of {
+            let (kind, merged_device, direction) = match count.of {
                 CountedNetwork::QueuePairs(device) => ("queue pair", device, None),
                 CountedNetwork::Sockets(sends) => ("socket", None, sends.map(direction)),
                 CountedNetwork::Other => ("other", None, None),
             };
-            Self { kind: kind.into(), device, direction, ends: count.ends, events: count.events, bytes: count.bytes }
+            Self {
+                kind: kind.into(),
+                merged_device,
+                direction,
+                ends: count.ends,
+                events: count.events,
+                bytes: count.bytes,
+            }
         };
         network_events::counts().into_iter().map(row).collect()
     }

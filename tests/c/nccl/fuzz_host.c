@@ -141,6 +141,8 @@ static void note(const struct event *event, void *handle) {
     case PROXY_STEP: event->parent ? (given = &made.steps) : (never = &made.parentless); break;
     case KERNEL_CH: event->parent ? (given = &made.kernels) : (never = &made.parentless); break;
     case GROUP:
+    case PROXY_CTRL:
+    case NET_PLUGIN:
     case KERNEL_LAUNCH: made.unused++; return; /* it may have a handle, and nothing is recorded of it */
     default: never = &made.unused; break;
   }

@@ -108,7 +108,10 @@ impl FollowedCommunicator {
         assembly.settle(Limits { quiet, silent, overdue, horizon }, &mut take);
         self.next_settling = now.saturating_add(figures.ticks(SETTLING_SECONDS));
         if let Some(progress) = &mut figures.progress {
-            progress.advance(index, self.assembly.oldest(), horizon, now);
+            // until the operation of a call is seen, it may run on the GPU unseen
+            let called = self.standing.as_ref().and_then(|standing| standing.without_operation());
+            let oldest = self.assembly.oldest().into_iter().chain(called).min();
+            progress.advance(index, oldest, horizon, now);
         }
         self.take_losses(figures);
         if let Some(standing) = &mut self.standing {

@@ -2,6 +2,7 @@
 
 use super::entry::StandingEntry;
 use crate::status::MOST_OPERATIONS;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most kernel channels that wait for their operation to be read.
@@ -33,6 +34,8 @@ pub(super) struct Entries {
     ran: Option<(u64, u64)>,
     /// Kernels that CUDA events do not time.
     untimed: BTreeSet<u64>,
+    /// Calls of collectives that left the list before their operation was seen: order and time of the call, by handle.
+    calls_left: FxHashMap<u64, (u64, u64)>,
     begun: u64,
     finished: u64,
 }
@@ -40,6 +43,12 @@ pub(super) struct Entries {
 impl Entries {
     pub(super) fn iter(&self) -> impl Iterator<Item = &StandingEntry> {
         self.all.iter()
+    }
+
+    /// Returns the oldest collective whose operation is still to come: order and time of its call.
+    pub(super) fn without_operation(&self) -> Option<(u64, u64)> {
+        let listed = self.all.iter().filter_map(StandingEntry::lacks_operation);
+        listed.chain(self.calls_left.values().copied()).min()
     }
 
     /// Returns how many operations the GPU has begun, and how many it has finished.
@@ -53,6 +62,9 @@ impl Entries {
         if self.all.len() >= MOST_OPERATIONS {
             let place = self.all.iter().position(StandingEntry::is_over).unwrap_or(MOST_OPERATIONS / 2);
             let gone = self.all.remove(place);
+            if let Some(called) = gone.lacks_operation().filter(|_| self.calls_left.len() < MOST_LEFT) {
+                self.calls_left.insert(gone.call, called);
+            }
             if !gone.is_over() && gone.order != u64::MAX && self.left.len() < MOST_LEFT {
                 self.left.insert(gone.order, gone.begun.is_some());
             }
@@ -84,6 +96,7 @@ impl Entries {
 
     /// Takes the entry of a call that waits for its operation out.
     pub(super) fn take_call(&mut self, call: u64) -> Option<StandingEntry> {
+        self.calls_left.remove(&call);
         let place = self.of_call(call).filter(|&place| self.all[place].operation == 0)?;
         Some(self.all.remove(place))
     }

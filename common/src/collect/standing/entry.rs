@@ -26,6 +26,8 @@ pub(super) struct StandingEntry {
     pub root: Option<i32>,
     pub peer: Option<i32>,
     pub is_collective: bool,
+    /// Whether it has no operation, or one of which NCCL reports the call alone.
+    pub is_silent: bool,
     /// Whether copy engines do it, without kernel channels.
     pub is_copied: bool,
     /// Number of kernel channels that end with it.
@@ -58,6 +60,7 @@ impl StandingEntry {
             root: root.filter(|_| function.has_root()),
             peer: None,
             is_collective: true,
+            is_silent: false,
             is_copied: false,
             channels: 1,
             entered,
@@ -68,6 +71,13 @@ impl StandingEntry {
             is_followed: false,
             has_channels: false,
         }
+    }
+
+    /// Returns order and time of the call of a collective whose operation is still to come, or is never reported. A call
+    /// without elements has none.
+    pub(super) fn lacks_operation(&self) -> Option<(u64, u64)> {
+        let lacks = self.call != 0 && self.operation == 0 && self.is_collective && !self.is_silent && self.bytes > 0;
+        self.called.filter(|_| lacks).map(|order| (order, self.entered))
     }
 
     /// Returns whether nothing more is to be learnt of it.

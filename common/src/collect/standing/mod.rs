@@ -35,6 +35,9 @@ use numbering::{Numbering, Start, StartCount};
 use numbers::OperationNumbers;
 use waits::StandingWaits;
 
+/// Nanoseconds after which an operation of a call is not awaited any more. A communicator's first call may take minutes.
+const OPERATION: f64 = 600e9;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Standing {
@@ -60,6 +63,8 @@ pub(crate) struct Standing {
     numbering: Numbering,
     /// Whether a graph's replays may go unreported.
     may_miss_replays: bool,
+    /// Whether a collective may have run on the GPU without an operation.
+    may_miss_operations: bool,
     numbers: OperationNumbers,
     entries: Entries,
     waits: StandingWaits,
@@ -87,6 +92,7 @@ impl Standing {
             timed: *timed,
             numbering: Numbering::default(),
             may_miss_replays: false,
+            may_miss_operations: false,
             numbers: OperationNumbers::default(),
             entries: Entries::default(),
             waits: StandingWaits::default(),
@@ -202,17 +208,24 @@ impl Standing {
     }
 
     fn call_begun(&mut self, event: &SlotContent) {
-        let OfCall { bytes, function, datatype, root, captured, place, .. } = OfCall::unpack(event.payload());
+        let OfCall { bytes, function, datatype, root, captured, silent, place, .. } = OfCall::unpack(event.payload());
         let is_collective = event.kind == EventKind::CollApi;
         self.may_miss_replays |= captured && !self.has_channels_at(event.start);
         if !captured {
             let mut entry = StandingEntry::new(function, bytes, datatype, root, event.start);
             (entry.call, entry.called, entry.is_collective) = (event.handle, Some(place.order), is_collective);
+            // nothing runs on the GPU for a rank that is alone
+            entry.is_silent = silent || self.nranks == 1;
             self.follow(&mut entry);
             self.entries.add(entry);
         }
         let counts = if is_collective { StartCount::Collective } else { StartCount::P2p };
         self.number(place.order, Start { of: if captured { 0 } else { event.handle }, counts });
+        if silent {
+            // the call stands for the operation, of which nothing else is reported
+            let begun = BegunOperation { order: place.order, called: event.start, number: None, bytes };
+            self.numbers.begun(event.handle, begun, self.numbering.next());
+        }
     }
 
     fn operation_begun(&mut self, event: &SlotContent) {
@@ -255,9 +268,17 @@ impl Standing {
     }
 
     /// Takes the operations that have begun since the last call, once their numbers are certain. Returns also whether
-    /// all are known.
+    /// all are known: a collective whose operation does not come may have run unseen.
     pub(crate) fn take_begun(&mut self) -> (Vec<BegunOperation>, bool) {
-        (self.numbers.take(), self.is_whole && !self.may_miss_replays)
+        let patience = (OPERATION / self.nanoseconds_per_tick) as u64;
+        let is_late = |(_, called): (u64, u64)| called.saturating_add(patience) < self.now;
+        self.may_miss_operations |= self.without_operation().is_some_and(is_late);
+        (self.numbers.take(), self.is_whole && !self.may_miss_replays && !self.may_miss_operations)
+    }
+
+    /// Returns the oldest collective whose operation is still to come: its order and the time of its call.
+    pub(crate) fn without_operation(&self) -> Option<(u64, u64)> {
+        self.entries.without_operation()
     }
 
     fn number(&mut self, order: u64, start: Start) {

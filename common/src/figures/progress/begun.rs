@@ -73,6 +73,11 @@ impl BegunOperations {
         self.all.back().map_or(self.before, |(_, sum)| *sum)
     }
 
+    /// Returns the call of the last operation that is kept.
+    pub(super) fn last_call(&self) -> Option<u64> {
+        self.all.back().map(|(one, _)| one.called)
+    }
+
     /// Forgets the operations that were called before this time.
     pub(super) fn forget_before(&mut self, called: u64) {
         while self.all.front().is_some_and(|(one, _)| one.called < called) {

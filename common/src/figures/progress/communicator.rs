@@ -45,7 +45,8 @@ pub(super) struct CommunicatorProgress {
     pub marks: Marks,
     /// Nothing more of it begins on the GPU before this time, by clock.
     pub frontier: [u64; CLOCKS],
-    unsettled: Unsettled,
+    /// `None` until the first settling: nothing has begun.
+    unsettled: Option<Unsettled>,
     /// Collectives up to the highest number that has ended.
     number: u64,
     /// How many of them have ended.
@@ -64,7 +65,7 @@ impl CommunicatorProgress {
             settled: Vec::new(),
             marks: Marks::default(),
             frontier,
-            unsettled: Unsettled::default(),
+            unsettled: None,
             number: 0,
             ended: 0,
             ahead: 0,
@@ -80,7 +81,7 @@ impl CommunicatorProgress {
         clock: Option<usize>,
         mut point: impl FnMut(Point),
     ) -> bool {
-        self.unsettled = unsettled;
+        self.unsettled = Some(unsettled);
         self.settled.sort_unstable_by_key(|operation| operation.order);
         let until = unsettled.oldest.map_or(u64::MAX, |(order, _)| order);
         let count = self.settled.partition_point(|operation| operation.order < until);
@@ -113,11 +114,11 @@ impl CommunicatorProgress {
         is_whole
     }
 
-    /// Returns a time before which no operation was called that is not taken in.
-    pub(super) fn oldest_call(&self) -> u64 {
-        let Unsettled { oldest, horizon } = self.unsettled;
+    /// Returns a time before which no operation was called that is not taken in; `None` if nothing has begun.
+    pub(super) fn oldest_call(&self) -> Option<u64> {
+        let Unsettled { oldest, horizon } = self.unsettled?;
         let oldest = oldest.map_or(horizon, |(_, called)| called);
-        self.settled.iter().map(|operation| operation.called).fold(oldest, u64::min)
+        Some(self.settled.iter().map(|operation| operation.called).fold(oldest, u64::min))
     }
 
     /// Begins anew behind a gap.
@@ -157,11 +158,11 @@ mod tests {
     fn operations_are_taken_in_their_order_and_nothing_begins_before_the_last_one() {
         let mut communicator = with(&[Some(0), None, Some(1), Some(2)]);
         assert_eq!(settle(&mut communicator, &[2, 0], Some(1)), (vec![1], true));
-        assert_eq!((communicator.frontier[0], communicator.oldest_call()), (400_000, 1));
+        assert_eq!((communicator.frontier[0], communicator.oldest_call()), (400_000, Some(1)));
         assert_eq!(settle(&mut communicator, &[1], Some(3)), (vec![2], true));
-        assert_eq!((communicator.frontier[0], communicator.oldest_call()), (2_400_000, 3));
+        assert_eq!((communicator.frontier[0], communicator.oldest_call()), (2_400_000, Some(3)));
         assert_eq!(settle(&mut communicator, &[3], None), (vec![3], true));
-        assert_eq!((communicator.frontier[0], communicator.oldest_call()), (9_000_000, 1000));
+        assert_eq!((communicator.frontier[0], communicator.oldest_call()), (9_000_000, Some(1000)));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 /// Marks that span less than this are thinned out, nanoseconds.
 const SPAN: u64 = 64_000_000_000;
+/// So many of the newest strides that take half of that time are too long.
+const LONG: usize = 8;
 
 /// The end of a collective. Points compare by their time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +55,8 @@ impl Marks {
         self.all.is_empty()
     }
 
-    /// Adds a mark. If there is no room, and the marks lie close together, every other one goes, else the oldest.
+    /// Adds a mark. If there is no room, and the marks lie close together, every other one goes, else the oldest. If the
+    /// newest ones lie far apart, as behind a burst of collectives, the stride is halved.
     pub(super) fn add(&mut self, mark: Mark) {
         let is_next = self.all.back().is_none_or(|last| last.point.number < mark.point.number);
         if !self.wants(mark.point.number) || !is_next {
@@ -70,6 +73,18 @@ impl Marks {
             self.all.pop_front();
         }
         self.all.push_back(mark);
+        if self.stride > 1 && self.are_far_apart() {
+            self.stride /= 2;
+        }
+    }
+
+    /// Returns whether the newest marks lie at this stride and far apart.
+    fn are_far_apart(&self) -> bool {
+        let first = self.all.len().checked_sub(LONG + 1).and_then(|first| self.all.get(first));
+        first.zip(self.all.back()).is_some_and(|(first, last)| {
+            last.point.number - first.point.number == LONG as u64 * self.stride
+                && last.point.time.saturating_sub(first.point.time) > SPAN / 2
+        })
     }
 
     /// Forgets all marks. The stride stays.
@@ -77,17 +92,25 @@ impl Marks {
         self.all.clear();
     }
 
-    /// Returns the stride and the newest marks; (0, none) if there are none.
-    pub(super) fn newest(&self, most: usize, wall: impl Fn(u64) -> u64) -> (u64, Vec<ProgressMark>) {
-        let newest = self.all.iter().skip(self.all.len().saturating_sub(most));
-        let marks = newest.map(|&Mark { point, own, operations, bytes }| ProgressMark {
+    /// Returns the stride and the marks; (0, none) if there are none. If there are more than `most`, which is at least 1,
+    /// the stride is larger, so that the marks span the same time.
+    pub(super) fn thinned(&self, most: usize, wall: impl Fn(u64) -> u64) -> (u64, Vec<ProgressMark>) {
+        if self.all.is_empty() {
+            return (0, Vec::new());
+        }
+        let of = |stride: u64| self.all.iter().filter(move |mark| mark.point.number.is_multiple_of(stride));
+        let mut stride = self.stride;
+        while of(stride).count() > most.max(1) {
+            stride *= 2;
+        }
+        let marks = of(stride).map(|&Mark { point, own, operations, bytes }| ProgressMark {
             number: point.number,
             time: wall(point.seen),
             own,
             operations,
             bytes,
         });
-        (if self.all.is_empty() { 0 } else { self.stride }, marks.collect())
+        (stride, marks.collect())
     }
 }
 
@@ -101,7 +124,7 @@ mod tests {
             let point = Point { time: 1_000_000_000 + number * apart, number, ..Point::default() };
             marks.add(Mark { point, own: 0, operations: 0, bytes: 0 });
         }
-        let (stride, newest) = marks.newest(MOST_MARKS, |ticks| ticks);
+        let (stride, newest) = marks.thinned(MOST_MARKS, |ticks| ticks);
         (stride, newest.into_iter().map(|mark| mark.number).collect())
     }
 
@@ -114,5 +137,24 @@ mod tests {
         assert_eq!((stride, numbers.len(), numbers[63] - numbers[0]), (1024, 64, 63 * 1024));
         let (stride, numbers) = marks(1000, 2_000_000_000);
         assert_eq!((stride, numbers), (1, (937..=1000).collect()));
+    }
+
+    #[test]
+    fn strides_fall_again_behind_a_burst() {
+        let (mut marks, mut time) = (Marks::default(), 1_000_000_000);
+        for number in 1..=12_000 {
+            time += if number <= 10_000 { 100_000 } else { 1_000_000_000 };
+            if marks.wants(number) {
+                let point = Point { time, number, ..Point::default() };
+                marks.add(Mark { point, own: 0, operations: 0, bytes: 0 });
+            }
+        }
+        let (stride, found) = marks.thinned(MOST_MARKS, |ticks| ticks);
+        assert_eq!(stride, 4);
+        assert!(found.iter().all(|mark| mark.number % 4 == 0) && found.last().unwrap().number == 12_000);
+        // fewer marks span the same time
+        let (stride, fewer) = marks.thinned(8, |ticks| ticks);
+        assert!(fewer.len() > 4 && fewer.len() <= 8 && fewer.iter().all(|mark| mark.number % stride == 0));
+        assert!(fewer.last().unwrap().number - fewer[0].number > (found.last().unwrap().number - found[0].number) / 2);
     }
 }

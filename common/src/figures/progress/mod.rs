@@ -19,6 +19,7 @@ use crate::operation::verdict::JudgedTime;
 use crate::operation::{Operation, Timing};
 use crate::status::progress::ProgressMark;
 pub(crate) use begun::BegunOperation;
+use begun::BegunOperations;
 use busy::BusyTime;
 use communicator::{CommunicatorProgress, SettledOperation, Unsettled};
 use marks::{Mark, Point};
@@ -29,7 +30,9 @@ use std::collections::BTreeMap;
 pub(crate) struct ProcessProgress {
     /// Ranks of communicators, by the index of their contexts.
     communicators: BTreeMap<u32, CommunicatorProgress>,
-    /// Operations and bytes of communicators that have ended.
+    /// Operations of communicators that have ended, as long as a mark may be of a time before their last ones.
+    ended: Vec<BegunOperations>,
+    /// Operations and bytes of those that have ended before.
     past: [u64; 2],
     busy: BusyTime,
     /// Operations that are called up to this time, in ticks, may have run beside others that nothing is known of.
@@ -55,7 +58,10 @@ impl ProcessProgress {
     /// Adds the operations that a communicator has begun. `is_complete` says whether all are known.
     pub(crate) fn begun(&mut self, index: u32, begun: Vec<BegunOperation>, is_complete: bool, now: u64) {
         let Some(communicator) = self.communicators.get_mut(&index) else { return };
-        communicator.begun.extend(begun);
+        // without all of them there are no marks
+        if is_complete {
+            communicator.begun.extend(begun);
+        }
         if !is_complete && communicator.is_complete {
             communicator.is_complete = false;
             self.break_off(now);
@@ -113,40 +119,45 @@ impl ProcessProgress {
             self.break_off(now);
         }
         let is_known = !self.is_blind && self.communicators.values().all(|one| one.is_complete);
-        let Self { communicators, past, busy, .. } = self;
+        let Self { communicators, ended, past, busy, .. } = self;
         let until = busy.clock().and_then(|clock| communicators.values().map(|one| one.frontier[clock]).min());
         if let Some(until) = until.filter(|_| is_known) {
             busy.pass(until, |point, own| {
-                let add = |sum: [u64; 2], one: [u64; 2]| [sum[0] + one[0], sum[1].saturating_add(one[1])];
-                let mut called = communicators.values().map(|one| one.begun.before(point.called));
-                let called = called.try_fold(*past, |sum, one| one.map(|one| add(sum, one)));
+                let begun = communicators.values().map(|one| &one.begun).chain(&*ended);
+                let mut called = begun.map(|one| one.before(point.called));
+                let called = called.try_fold(*past, |sum, one| one.map(|one| plus(sum, one)));
                 if let (Some(communicator), Some([operations, bytes])) = (communicators.get_mut(&point.index), called) {
                     communicator.marks.add(Mark { point, own, operations, bytes });
                 }
             });
         }
-        let calls = self.communicators.values().map(CommunicatorProgress::oldest_call);
-        if let Some(oldest) = self.busy.oldest_call().into_iter().chain(calls).min() {
+        let calls = self.communicators.values().filter_map(CommunicatorProgress::oldest_call);
+        let oldest = self.busy.oldest_call().into_iter().chain(calls).min();
+        if let Some(oldest) = oldest {
             self.communicators.values_mut().for_each(|one| one.begun.forget_before(oldest));
+        }
+        let is_past =
+            |one: &mut BegunOperations| oldest.is_none_or(|oldest| one.last_call().is_none_or(|last| last < oldest));
+        for one in self.ended.extract_if(.., is_past) {
+            self.past = plus(self.past, one.all());
         }
     }
 
     /// Removes a rank of a communicator that has ended.
     pub(crate) fn close(&mut self, index: u32, now: u64) {
         if let Some(communicator) = self.communicators.remove(&index) {
-            let [operations, bytes] = communicator.begun.all();
-            self.past = [self.past[0] + operations, self.past[1].saturating_add(bytes)];
             self.busy.forget(index);
             if !communicator.is_complete || !communicator.settled.is_empty() {
                 self.break_off(now);
             }
+            self.ended.push(communicator.begun);
         }
     }
 
-    /// Returns the stride and the newest marks, `most` of them; (0, none) if none are known. `wall` turns ticks into
+    /// Returns the stride and the marks, at most `most` of them; (0, none) if none are known. `wall` turns ticks into
     /// times of day.
     pub(crate) fn marks(&self, index: u32, most: usize, wall: impl Fn(u64) -> u64) -> (u64, Vec<ProgressMark>) {
-        self.communicators.get(&index).map_or((0, Vec::new()), |one| one.marks.newest(most, wall))
+        self.communicators.get(&index).map_or((0, Vec::new()), |one| one.marks.thinned(most, wall))
     }
 
     /// Returns how many communicators have marks.
@@ -157,7 +168,15 @@ impl ProcessProgress {
     /// Begins anew behind a gap.
     fn break_off(&mut self, now: u64) {
         self.gap = now;
-        self.busy.break_off();
-        self.communicators.values_mut().for_each(CommunicatorProgress::break_off);
+        // in a gap there are no marks that could go
+        if self.busy.clock().is_some() {
+            self.busy.break_off();
+            self.communicators.values_mut().for_each(CommunicatorProgress::break_off);
+        }
     }
+}
+
+/// Adds operations and bytes.
+fn plus(sum: [u64; 2], one: [u64; 2]) -> [u64; 2] {
+    [sum[0] + one[0], sum[1].saturating_add(one[1])]
 }

@@ -61,14 +61,14 @@ fn events(summary: &Summary, view: &View) -> String {
     if rows.len() > view.rows {
         rows.sort_by_key(|(_, row)| std::cmp::Reverse((row.bytes, row.events)));
     }
-    let header = ["rank", "network event", "device", "direction", "ends", "events", "bytes"];
+    let header = ["rank", "network event", "merged device", "direction", "ends", "events", "bytes"];
     let mut table = TextTable::new(&header, 2, &["ends"]);
     for (name, row) in rows.iter().take(view.rows) {
         let absent = || "-".to_owned();
         table.add_row([
             name.clone(),
             row.kind.clone(),
-            row.device.map_or_else(absent, |device| device.to_string()),
+            row.merged_device.map_or_else(absent, |device| device.to_string()),
             row.direction.clone().unwrap_or_else(absent),
             row.ends.map_or_else(absent, count),
             count(row.events),
@@ -104,7 +104,7 @@ mod tests {
         });
         let row = |kind: &str, device, direction: Option<&str>, ends| NetworkEvents {
             kind: kind.into(),
-            device,
+            merged_device: device,
             direction: direction.map(str::to_owned),
             ends,
             events: 6,

@@ -99,7 +99,7 @@ pub struct InfinibandEvent {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct WorkRequest {
-    /// Number of the network device.
+    /// Place of the device among those that NCCL has merged into one, else 0.
     pub device: c_int,
     /// Id of the work request.
     pub id: u64,
