@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// Marks that span less than this are thinned out, nanoseconds.
 const SPAN: u64 = 64_000_000_000;
 /// So many of the newest strides that take half of that time are too long.
-const LONG: usize = 8;
+const LONG: usize = 2;
 
 /// The end of a collective. Points compare by their time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,8 +150,8 @@ mod tests {
             }
         }
         let (stride, found) = marks.thinned(MOST_MARKS, |ticks| ticks);
-        assert_eq!(stride, 4);
-        assert!(found.iter().all(|mark| mark.number % 4 == 0) && found.last().unwrap().number == 12_000);
+        assert_eq!(stride, 16);
+        assert!(found.iter().all(|mark| mark.number % 16 == 0) && found.last().unwrap().number == 12_000);
         // fewer marks span the same time
         let (stride, fewer) = marks.thinned(8, |ticks| ticks);
         assert!(fewer.len() > 4 && fewer.len() <= 8 && fewer.iter().all(|mark| mark.number % stride == 0));
