@@ -65,44 +65,40 @@ mod tls;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 
-/// Who does not ask for it builds none of it, for tests neither.
+/// Who does not ask for it builds none of it, for tests neither. The tool has TLS for the webhook of its watch; the library
+/// has none.
 #[test]
 fn what_a_feature_needs_is_built_with_it_alone() {
-    const OF_OTEL: [&str; 7] =
-        ["opentelemetry", "opentelemetry_sdk", "opentelemetry-proto", "rcgen", "ring", "rustls", "ureq"];
+    const OF_OTEL: [&str; 4] = ["opentelemetry", "opentelemetry_sdk", "opentelemetry-proto", "rcgen"];
+    const OF_LIBRARY: [&str; 3] = ["ring", "rustls", "ureq"];
     const OF_GRPC: [&str; 7] = ["axum", "h2", "hyper", "hyper-util", "tokio", "tonic", "tower"];
     let (otel, grpc) = (cfg!(feature = "otel"), cfg!(feature = "otel-grpc"));
-    let features = if grpc {
-        "otel-grpc"
-    } else if otel {
-        "otel"
-    } else {
-        ""
+    let (all, library) = (packages(&["--workspace"]), packages(&["--package", "scorep-nccl-substrate"]));
+    let cases = [(&all, &OF_OTEL[..], otel), (&all, &OF_GRPC, grpc), (&library, &OF_LIBRARY, otel)];
+    for (packages, names, wanted) in cases {
+        let is_built = |name: &str| packages.lines().any(|line| line.split(' ').next() == Some(name));
+        names.iter().for_each(|name| assert_eq!(is_built(name), wanted, "{name}"));
+    }
+}
+
+/// Returns the packages that these ones are built with, a line each.
+fn packages(of: &[&str]) -> String {
+    let features = match (cfg!(feature = "otel"), cfg!(feature = "otel-grpc")) {
+        (_, true) => "otel-grpc",
+        (true, false) => "otel",
+        (false, false) => "",
     };
     let mut command = std::process::Command::new(env!("CARGO"));
-    command.args([
-        "tree",
-        // nothing of another cargo, which it waits for
-        "--quiet",
-        "--locked",
-        "--offline",
-        "--workspace",
-        "--edges",
-        "normal,build,dev",
-        "--features",
-        features,
-    ]);
+    // nothing of another cargo, which it waits for
+    command.args(["tree", "--quiet", "--locked", "--offline"]).args(of);
+    command.args(["--edges", "normal,build,dev", "--features", features]);
     command.args(["--prefix", "none", "--format", "{p}"]).current_dir(env!("CARGO_MANIFEST_DIR"));
     // ctest tells where crates are without a network
     if let Ok(vendored) = std::env::var("SCOREP_NCCL_VENDOR_DIR") {
         command.args(["--config", "source.crates-io.replace-with='vendored'"]);
         command.arg("--config").arg(format!("source.vendored.directory='{vendored}'"));
     }
-    let packages = tool::succeed(&mut command);
-    let is_built = |name: &str| packages.lines().any(|line| line.split(' ').next() == Some(name));
-    for (names, wanted) in [(&OF_OTEL[..], otel), (&OF_GRPC, grpc)] {
-        names.iter().for_each(|name| assert_eq!(is_built(name), wanted, "{name}"));
-    }
+    tool::succeed(&mut command)
 }
 
 /// gRPC is asked for in vain.

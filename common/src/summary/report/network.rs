@@ -10,9 +10,9 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     threads(summary, view) + &events(summary, view)
 }
 
-/// Returns the rank of a process by its launcher, or else its number.
+/// Returns the rank of a process by its launcher, or else its process id.
 fn name(process: &SummaryProcess) -> String {
-    process.origin.rank.map_or_else(|| format!("process {}", process.process), |rank| rank.to_string())
+    process.origin.rank.map_or_else(|| format!("process {}", process.pid), |rank| rank.to_string())
 }
 
 fn threads(summary: &Summary, view: &View) -> String {
