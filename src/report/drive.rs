@@ -193,6 +193,7 @@ fn of_operations(
     let timed = Timed::of(&opened, nccl);
     notes.extend(timed.notes());
     let (over_network, by_state) = transfers(request.tag.map_or(job.processes.len(), |_| 0), &opened);
+    let tagged = TaggedTables::new(&timed, request.tag);
     let facts = JobFacts {
         options: options(request)?,
         kernels: all_kernels(computation, &job, archived),
@@ -203,8 +204,8 @@ fn of_operations(
         by_state,
         log,
         notes,
+        between_unknown: tagged.between_unknown(),
     };
-    let tagged = TaggedTables::new(&timed, request.tag);
     let mut report = stream(request, (&job, &CountedTables::new(&tagged, opened.rows())), facts, left_out)?;
     report.complete.notes.extend(tagged.notes());
     findings::add(&mut report, &request.findings, &findings::job_names(&job, &opened), left_out);

@@ -55,6 +55,17 @@ impl<'a> TaggedTables<'a> {
         Self { tables, tag, seen: RefCell::default(), counted: Cell::new(0) }
     }
 
+    /// Returns why times between the chosen operations are not those of the ranks; `None` without a choice.
+    pub(super) fn between_unknown(&self) -> Option<String> {
+        let reason = |tag| {
+            format!(
+                "with --tag {tag}, operations of other tags are left out, so that the time between two operations is \
+                 not all the rank's own; leave --tag out for this part."
+            )
+        };
+        self.tag.map(reason)
+    }
+
     /// Returns remarks on the tags, a sentence each; none without tags.
     pub(super) fn notes(&self) -> Vec<String> {
         let seen = self.seen.borrow();
@@ -62,8 +73,11 @@ impl<'a> TaggedTables<'a> {
         let chosen = self.tag.map(|tag| {
             let (operations, _) = seen.by_tag.get(&tag).copied().unwrap_or_default();
             format!(
-                "Only the operations with tag {tag} are in the report: {} of {}. Transfers over the network by state and \
-                 the rates of pairs by summaries are of all operations, and are left out.",
+                "Only the operations with tag {tag} are in the report: {} of {}. Parts that are made of times between \
+                 operations are left out, because operations of other tags lie between these: steps, budget, phases, \
+                 the cost of slow ranks, steps in detail, own and passed-on delay costs; leave --tag out for them. \
+                 Transfers over the network by state and the rates of pairs by summaries are of all operations, and \
+                 are left out.",
                 count(operations),
                 count(all)
             )

@@ -17,6 +17,7 @@ mod names;
 mod nsys;
 mod others;
 mod python;
+mod tagged;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 mod two_runs;

@@ -52,6 +52,9 @@ pub struct JobFacts {
     pub log: Option<Rc<NcclLog>>,
     /// Remarks, a sentence each.
     pub notes: Vec<String>,
+    /// Why times between operations are not those of the ranks: operations are left out on purpose. Parts that are made
+    /// of such times are absent for this reason. `None` where all operations are there.
+    pub between_unknown: Option<String>,
 }
 
 /// Makes the report of a job. `onlookers` see each call with its step; `watch` hears of each pass before it begins.
@@ -70,10 +73,14 @@ pub fn report(
     read_all(job.processes.len(), table, &mut [&mut sampling, &mut survey])?;
     let clocks = CommonClock::by(job, sampling);
     let common = |process: usize, own: u64| clocks.time(process, own);
-    let JobFacts { mut options, kernels, regions, link, inputs, transfers, by_state, log, notes } = facts;
+    let JobFacts { mut options, kernels, regions, link, inputs, transfers, by_state, log, notes, between_unknown } =
+        facts;
     options.links = options.links.with_machines(job);
     let dimensions = Dimensions::of(job, &options.dimensions, survey.tallies());
-    let plan = StepPlan::of(job, survey, regions.as_ref(), &common);
+    let plan = match &between_unknown {
+        Some(reason) => StepPlan::none(reason.clone()),
+        None => StepPlan::of(job, survey, regions.as_ref(), &common),
+    };
     let series = if plan.has_steps() { StepTransfers::of_steps() } else { StepTransfers::of_slices(job) };
     let mut parts = ListeningParts {
         found: Incompleteness::new(),
@@ -101,6 +108,7 @@ pub fn report(
     let mut pairs = parts.pairs.finish(job, &named, &transfers);
     let (slow, of_slow) = slow_rows(job, &pairs);
     let mut by_step = parts.stepwise.finish(job, &slow, of_slow);
+    between_unknown.iter().for_each(|reason| by_step.withhold(reason));
     let conditions = conditions(job, table, &clocks, &parts.begins, &mut by_step.stragglers);
     if let Part::Known(pairs) = &mut pairs {
         pairs.slow.iter_mut().zip(&by_step.of_network).for_each(|(part, gain)| part.gain_us = *gain);
@@ -121,7 +129,11 @@ pub fn report(
         speed.slow = shape::slow(job, &speed.rows, rows, complete.wait_error_us);
     }
     let communicators = parts.usage.finish(job, &named, &clock, begin);
-    let swim = by_step.detail.answer(job, &dimensions, by_step.stragglers.known());
+    let swim = match &between_unknown {
+        Some(reason) => Part::Absent(reason.clone()),
+        None => by_step.detail.answer(job, &dimensions, by_step.stragglers.known()),
+    };
+    let own_shares = between_unknown.is_none().then_some(&by_step.own_shares[..]);
     Ok(Report {
         schema: SCHEMA.into(),
         answers: Answers::default(),
@@ -135,7 +147,7 @@ pub fn report(
         stragglers: by_step.stragglers,
         conditions,
         findings: Part::Absent(WatchFindings::NO_LOG.into()),
-        late: parts.late.finish(job, steps, &by_step.own_shares),
+        late: parts.late.finish(job, steps, own_shares),
         speed,
         choices: choices(log.as_deref(), Some(job), (&pairs, &communicators)),
         pairs,

@@ -61,10 +61,10 @@ pub struct RankLate {
     pub last: u64,
     /// What others waited for it then: its delay cost.
     pub cost_us: f64,
-    /// The part of the cost that began with this GPU.
-    pub own_us: f64,
-    /// The part that it passed on: its call before had waited for at least as long as it was late.
-    pub propagated_us: f64,
+    /// The part of the cost that began with this GPU; `None` where calls before are not in the report.
+    pub own_us: Option<f64>,
+    /// The part that it passed on: its call before had waited for at least as long as it was late. `None` as above.
+    pub propagated_us: Option<f64>,
     /// What its calls waited for before they began; `None` where no call's launch is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launches: Option<RankLaunches>,
@@ -107,9 +107,10 @@ pub struct WorstOperation {
     pub late_us: f64,
     /// The others' waits, microseconds.
     pub cost_us: f64,
-    /// Whether it was late because it had waited itself.
-    pub propagated: bool,
-    /// Function and communicator of its call before, and how long that call had waited, microseconds.
+    /// Whether it was late because it had waited itself; `None` where the call before may not be in the report.
+    pub propagated: Option<bool>,
+    /// Function and communicator of its call before, and how long that call had waited, microseconds. `None` of the first
+    /// call, and as above.
     pub before: Option<(String, String, f64)>,
 }
 

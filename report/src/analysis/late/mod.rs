@@ -46,8 +46,8 @@ impl GpuWaits {
             wait_error_us: microseconds(self.error),
             last: self.last,
             cost_us: microseconds(self.cost),
-            own_us: microseconds(self.cost - self.propagated),
-            propagated_us: microseconds(self.propagated),
+            own_us: Some(microseconds(self.cost - self.propagated)),
+            propagated_us: Some(microseconds(self.propagated)),
             launches: self.launches.row(),
         }
     }
@@ -127,8 +127,8 @@ impl WaitListener {
 
     /// Returns the part of the answer, absent if no operation's ranks could be compared. `steps` is the number of steps
     /// behind the warm-up; without steps, the answer is of the whole recording. `own_shares` are the shares of the GPUs'
-    /// costs that began with them, where they are known.
-    pub fn finish(mut self, job: &Job, steps: Option<u64>, own_shares: &[Option<f64>]) -> Part<Late> {
+    /// costs that began with them, where they are known; `None` if calls were left out, so that no call before is known.
+    pub fn finish(mut self, job: &Job, steps: Option<u64>, own_shares: Option<&[Option<f64>]>) -> Part<Late> {
         for gpu in 0..self.recent.len() {
             while let Some((delay, before)) = self.recent.get_mut(gpu).and_then(Recent::rest) {
                 self.charge(gpu, &delay, before);
@@ -144,16 +144,17 @@ impl WaitListener {
         let tally = if steps > 0 { &self.of_steps } else { &self.whole };
         let row = |gpu: usize, sums: &GpuWaits| {
             let row = sums.row();
+            let Some(own_shares) = own_shares else { return RankLate { own_us: None, propagated_us: None, ..row } };
             let Some(share) = own_shares.get(gpu).copied().flatten() else { return row };
             let own_us = share * row.cost_us;
-            RankLate { own_us, propagated_us: row.cost_us - own_us, ..row }
+            RankLate { own_us: Some(own_us), propagated_us: Some(row.cost_us - own_us), ..row }
         };
         Part::Known(Late {
             steps,
             ranks: (0..tally.sums.len()).map(|gpu| row(gpu, &tally.sums[gpu])).collect(),
             compared: self.compared,
             resolved: self.resolved,
-            worst: tally.worst.rows(job, first),
+            worst: tally.worst.rows(job, first, own_shares.is_some()),
             map: self.map.finish(first),
             ..Late::default()
         })

@@ -6,10 +6,18 @@ use crate::answer::RankLaunches;
 use crate::job::Time;
 use crate::stream::Occurrence;
 
+fn own(rank: &RankLate) -> f64 {
+    rank.own_us.unwrap()
+}
+
+fn passed_on(rank: &RankLate) -> f64 {
+    rank.propagated_us.unwrap()
+}
+
 fn late(job: &Job, occurrences: &[Occurrence]) -> Late {
     let mut waits = WaitListener::new(job, 3);
     play(&mut waits, job, occurrences);
-    waits.finish(job, None, &[]).known().unwrap().clone()
+    waits.finish(job, None, Some(&[])).known().unwrap().clone()
 }
 
 /// GPUs 0 and 1 share communicator 0, GPUs 1 and 2 communicator 1, GPUs 2 and 3 communicator 2. GPU 0 is late by 100 us
@@ -26,14 +34,14 @@ fn a_delay_is_charged_once_and_not_again_downstream() {
         ],
     );
     assert_eq!((late.compared, late.resolved), (3, 3));
-    let costs: Vec<_> = late.ranks.iter().map(|rank| (rank.cost_us, rank.own_us, rank.propagated_us)).collect();
+    let costs: Vec<_> = late.ranks.iter().map(|rank| (rank.cost_us, own(rank), passed_on(rank))).collect();
     assert_eq!(costs, [(100.0, 100.0, 0.0), (100.0, 0.0, 100.0), (100.0, 0.0, 100.0), (0.0, 0.0, 0.0)]);
     let waits: Vec<_> = late.ranks.iter().map(|rank| (rank.calls, rank.wait_us, rank.last)).collect();
     assert_eq!(waits, [(1, 0.0, 1), (2, 100.0, 1), (2, 100.0, 1), (1, 100.0, 0)]);
     let [first, second, third] = late.worst.as_slice() else { panic!("three operations") };
-    assert_eq!((first.gpu, first.propagated, first.before.clone(), first.time_us), (0, false, None, 100.0));
+    assert_eq!((first.gpu, first.propagated, first.before.clone(), first.time_us), (0, Some(false), None, 100.0));
     let before = Some(("AllReduce".to_owned(), "0000000000000001".to_owned(), 100.0));
-    assert_eq!((second.gpu, second.propagated, second.late_us, second.before.clone()), (1, true, 100.0, before));
+    assert_eq!((second.gpu, second.propagated, second.late_us, second.before.clone()), (1, Some(true), 100.0, before));
     assert_eq!((third.comm.as_str(), third.cost_us), ("0000000000000003", 100.0));
 }
 
@@ -49,7 +57,7 @@ fn the_warm_up_is_in_no_sum_of_steps() {
             waits.occurrence(&job, occurrence);
             judged(occurrence).iter().for_each(|judged| waits.add(judged, is_of_step));
         }
-        waits.finish(&job, steps, &[]).known().unwrap().clone()
+        waits.finish(&job, steps, Some(&[])).known().unwrap().clone()
     };
     let rows = |late: &Late| late.ranks.iter().map(|it| (it.calls, it.wait_us, it.cost_us)).collect::<Vec<_>>();
     let (whole, of_step) = (late(None), late(Some(1)));
@@ -69,7 +77,7 @@ fn a_short_wait_is_no_excuse() {
             collective(&job, 1, 1, "AllReduce", 64, &[150_000, 50_000], 160_000),
         ],
     );
-    assert_eq!((late.ranks[1].own_us, late.ranks[1].propagated_us), (100.0, 0.0));
+    assert_eq!((own(&late.ranks[1]), passed_on(&late.ranks[1])), (100.0, 0.0));
 }
 
 /// Three others wait for 100, 70 and 40 us.
@@ -92,7 +100,7 @@ fn the_call_before_may_have_been_enqueued_later() {
             collective(&job, 1, 0, "AllReduce", 64, &[100_000, 0], 110_000),
         ],
     );
-    assert_eq!((late.ranks[1].own_us, late.ranks[1].propagated_us), (0.0, 100.0));
+    assert_eq!((own(&late.ranks[1]), passed_on(&late.ranks[1])), (0.0, 100.0));
 }
 
 /// The call that waited ended long before: another one, without a wait, came between.
@@ -106,7 +114,7 @@ fn a_wait_before_the_call_before_does_not_count() {
     }
     occurrences.push(collective(&job, 201, 1, "AllReduce", 64, &[50_000_000, 49_900_000], 51_000_000));
     let late = late(&job, &occurrences);
-    assert_eq!((late.ranks[1].own_us, late.ranks[1].propagated_us), (100.0, 0.0));
+    assert_eq!((own(&late.ranks[1]), passed_on(&late.ranks[1])), (100.0, 0.0));
     assert_eq!((late.compared, late.resolved), (202, 2));
 }
 
@@ -144,7 +152,7 @@ fn nothing_compared_is_said() {
     occurrence.parts.iter_mut().for_each(|part| part.wait = None);
     let mut waits = WaitListener::new(&job, 3);
     play(&mut waits, &job, &[occurrence]);
-    assert!(waits.finish(&job, None, &[]).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
+    assert!(waits.finish(&job, None, Some(&[])).absent().is_some_and(|reason| reason.starts_with("Waits are unknown")));
 }
 
 /// 300 collectives of random groups among six GPUs, each of which computes for a random time between them.
@@ -189,11 +197,9 @@ fn random_jobs_have_the_figures_of_a_plain_reference() {
         }
         let late = late(&job, &occurrences);
         let microseconds = |sums: [i64; 3]| sums.map(|sum| sum as f64 / 1e3);
-        let found: Vec<_> = late.ranks.iter().map(|rank| [rank.wait_us, rank.own_us, rank.propagated_us]).collect();
+        let found: Vec<_> = late.ranks.iter().map(|rank| [rank.wait_us, own(rank), passed_on(rank)]).collect();
         assert_eq!(found, expected.map(microseconds), "seed {seed}");
-        assert!(
-            late.ranks.iter().any(|rank| rank.own_us > 0.0) && late.ranks.iter().any(|rank| rank.propagated_us > 0.0)
-        );
+        assert!(late.ranks.iter().any(|rank| own(rank) > 0.0) && late.ranks.iter().any(|rank| passed_on(rank) > 0.0));
         // a GPU waits in one collective at a time, so the map has all waits
         for (row, sums) in late.map.rows.iter().zip(expected) {
             let waited: f64 = row.iter().map(|&share| f64::from(share) * late.map.bin_us).sum();

@@ -37,8 +37,8 @@ impl Worst {
         }
     }
 
-    /// Returns the rows, with times since the job's first operation.
-    pub(super) fn rows(&self, job: &Job, first: i64) -> Vec<WorstOperation> {
+    /// Returns the rows, with times since the job's first operation. Without `has_all`, calls before are not known.
+    pub(super) fn rows(&self, job: &Job, first: i64, has_all: bool) -> Vec<WorstOperation> {
         let comm = |place: usize| {
             let communicator = job.communicators.get(place);
             format!("{:016x}", communicator.map_or(0, |communicator| communicator.comm))
@@ -54,9 +54,10 @@ impl Worst {
                 gpu: entry.gpu,
                 late_us: delay.margin as f64 / 1e3,
                 cost_us: delay.cost as f64 / 1e3,
-                propagated: entry.is_propagated,
+                propagated: has_all.then_some(entry.is_propagated),
                 before: entry
                     .before
+                    .filter(|_| has_all)
                     .map(|before| (before.function.text(), comm(before.communicator), before.wait as f64 / 1e3)),
             }
         };

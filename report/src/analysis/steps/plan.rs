@@ -86,7 +86,8 @@ impl StepPlan {
         Self { what, source: Ok(source), warm_up: warm_up as u64, steps: agreed.steps, slowest, usual }
     }
 
-    fn none(reason: String) -> Self {
+    /// Returns the plan of a job without steps, for this reason: the recording is one stretch.
+    pub(crate) fn none(reason: String) -> Self {
         Self { what: StepUnit::Whole, source: Err(reason), warm_up: 0, steps: None, slowest: None, usual: None }
     }
 

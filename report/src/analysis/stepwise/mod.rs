@@ -58,6 +58,18 @@ pub struct Stepwise<'a> {
     last: Option<u64>,
 }
 
+impl ByStep {
+    /// Withholds all that is made of times between operations, for this reason.
+    pub(crate) fn withhold(&mut self, reason: &str) {
+        self.steps = Part::Absent(reason.into());
+        self.budget = Part::Absent(reason.into());
+        self.phases = Part::Absent(reason.into());
+        self.stragglers = Part::Absent(reason.into());
+        self.of_network.fill(None);
+        (self.lengths_and_waits, self.outside_us, self.notes) = Default::default();
+    }
+}
+
 impl<'a> Stepwise<'a> {
     /// Prepares to count the steps of a plan. `common` returns a process' time on the common clock.
     pub fn new(

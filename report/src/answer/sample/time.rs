@@ -162,8 +162,8 @@ pub(super) fn late(groups: &Groups) -> Late {
             wait_error_us: 0.02 * waits_us(groups, gpu) * steps,
             last,
             cost_us,
-            own_us: cost_us * own,
-            propagated_us: cost_us * (1.0 - own),
+            own_us: Some(cost_us * own),
+            propagated_us: Some(cost_us * (1.0 - own)),
             launches: Some(RankLaunches {
                 host_later: STEPS * CALLS / 4,
                 gpu_later: 3 * STEPS * CALLS / 4,
@@ -184,7 +184,7 @@ pub(super) fn late(groups: &Groups) -> Late {
         gpu: late_rank(groups),
         late_us: 900.0 - 20.0 * nth as f64,
         cost_us: (910.0 - 20.0 * nth as f64) * others,
-        propagated: nth % 5 == 4,
+        propagated: Some(nth % 5 == 4),
         before: Some(("ReduceScatter".to_owned(), groups.list[0].id(), 6.0)),
     };
     let compared: u64 = groups.list.iter().map(|group| group.calls * STEPS).sum();

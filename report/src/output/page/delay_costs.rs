@@ -19,9 +19,11 @@ const ROW: f64 = 24.0;
 pub(super) fn delay_costs(late: &Late, report: &Report, names: &ReportNames<'_>) -> Markup {
     let pace = &Pace::of(report);
     let order = latest(late);
+    let has_own = late.ranks.iter().any(|rank| rank.own_us.is_some());
     let caption = format!(
-        "Delay cost and waits {}, largest own cost first; a cost is the sum of the others' waits",
-        period(pace)
+        "Delay cost and waits {}, largest {}cost first; a cost is the sum of the others' waits",
+        period(pace),
+        if has_own { "own " } else { "" }
     );
     let below = PageTable::of(caption, &tables::waits(late, report, names)).without_unknown().render();
     // bars that could not be seen only take room
@@ -31,22 +33,37 @@ pub(super) fn delay_costs(late: &Late, report: &Report, names: &ReportNames<'_>)
     let Some((first, largest)) = shown.first() else {
         return html! { p { "No rank was last by more than the clocks' error." } (below) };
     };
-    let keys = [
-        LegendEntry { class: "own", mark: Mark::Box, text: "own: the delay began with this GPU".into() },
-        LegendEntry { class: "passed", mark: Mark::Box, text: "passed on: the GPU had waited itself before".into() },
-    ];
+    let key = |class, text: &str| LegendEntry { class, mark: Mark::Box, text: text.into() };
+    let keys = if has_own {
+        vec![
+            key("own", "own: the delay began with this GPU"),
+            key("passed", "passed on: the GPU had waited itself before"),
+        ]
+    } else {
+        vec![key("passed", "own or passed on")]
+    };
+    let (look, parts, largest_us) = match largest.own_us {
+        Some(own_us) => (
+            "Look for a long solid bar: that GPU begins its operations late without having waited itself.",
+            ["Delay cost, own and passed on,", "own cost"],
+            own_us,
+        ),
+        None => ("Look for a long bar: others wait for that GPU most.", ["Delay cost", "cost"], largest.cost_us),
+    };
     let further = order.len() - shown.len();
     Chart {
         id: "late-chart",
         title: "For whom others waited",
-        look: "Look for a long solid bar: that GPU begins its operations late without having waited itself.",
+        look,
         description: format!(
-            "Delay cost, own and passed on, of {} that others waited for longest: the other ranks' waits, summed, {}. \
-             The largest own cost is that of {}, {}.",
+            "{} of {} that others waited for longest: the other ranks' waits, summed, {}. The largest {} is that of {}, \
+             {}.",
+            parts[0],
             counted(shown.len() as u64, "GPU"),
             period(pace),
+            parts[1],
             names.gpu(*first),
-            time(pace.a_step(largest.own_us))
+            time(pace.a_step(largest_us))
         ),
         size: [880.0, bottom(&shown) + 46.0],
         key: LegendEntry::draw(&keys),
@@ -86,13 +103,19 @@ fn bars(shown: &[(usize, &RankLate)], names: &ReportNames<'_>, pace: &Pace) -> M
         (bars_beside(area, &texts, ROW))
         @for (place, ((_, rank), name)) in shown.iter().zip(&texts).enumerate() {
             @let y = area.top + ROW * (place as f64 + 0.14);
-            @let [own_us, cost_us] = [rank.own_us, rank.cost_us].map(|us| pace.a_step(us));
-            @let (own, end) = (x.at(own_us / unit.us), x.at(cost_us / unit.us));
-            rect.own x=(Px(area.left)) y=(Px(y)) width=(Px(own - area.left)) height=(Px(ROW * 0.72)) {
-                title { (name) ": " (facts(own_us)) " because of its own delays" }
+            @let cost_us = pace.a_step(rank.cost_us);
+            @let own_us = rank.own_us.map(|us| pace.a_step(us));
+            @let (own, end) = (x.at(own_us.unwrap_or_default() / unit.us), x.at(cost_us / unit.us));
+            @if let Some(own_us) = own_us {
+                rect.own x=(Px(area.left)) y=(Px(y)) width=(Px(own - area.left)) height=(Px(ROW * 0.72)) {
+                    title { (name) ": " (facts(own_us)) " because of its own delays" }
+                }
             }
             rect.passed x=(Px(own)) y=(Px(y)) width=(Px(end - own)) height=(Px(ROW * 0.72)) {
-                title { (name) ": " (facts(cost_us - own_us)) " passed on" }
+                title {
+                    (name) ": " (facts(cost_us - own_us.unwrap_or_default()))
+                    (if own_us.is_some() { " passed on" } else { " because of its own delays or passed on" })
+                }
             }
             text x=(Px(end + 6.0)) y=(Px(y + ROW * 0.36 + 4.0)) { (facts(cost_us)) }
         }

@@ -108,7 +108,7 @@ fn lacks(report: &Report) -> Vec<String> {
 }
 
 /// Returns the places of the GPUs that others waited for, and their waits: the largest own delay cost first, and the
-/// largest delay cost where these are equal.
+/// largest delay cost where these are equal or not known.
 pub(crate) fn latest(late: &Late) -> Vec<(usize, &RankLate)> {
     let mut ranks: Vec<_> = late.ranks.iter().enumerate().filter(|(_, rank)| rank.cost_us > 0.0).collect();
     ranks.sort_by(|(_, a), (_, b)| {

@@ -42,7 +42,7 @@ pub(in crate::output) fn events<'a>(
         .without(["step longer by"])
 }
 
-/// Waits and delay costs of each rank, the largest own cost first.
+/// Waits and delay costs of each rank, the largest own cost first; where that is not known, the largest cost.
 pub(in crate::output) fn waits<'a>(
     late: &'a Late,
     report: &'a Report,
@@ -55,6 +55,7 @@ pub(in crate::output) fn waits<'a>(
         let is_resolved = row.calls > 0 && is_resolved(us / row.calls as f64, &report.complete);
         if is_resolved { a_step(us) } else { NOT_RESOLVED.into() }
     };
+    let own = |row: &RankLate| row.own_us.unwrap_or_default();
     ReportTable::new(Chapter::Late.name(), late.ranks.iter().enumerate())
         .column("GPU", "gpu", |(place, _)| names.known(place), str::to_owned)
         .column("calls", "calls", |(_, row)| row.calls, count)
@@ -72,7 +73,7 @@ pub(in crate::output) fn waits<'a>(
         .value("gpu_later", |(_, row)| Some(row.launches?.gpu_later))
         .value("host_cost_us", |(_, row)| Some(row.launches?.host_cost_us))
         .value("gpu_cost_us", |(_, row)| Some(row.launches?.gpu_cost_us))
-        .in_order(|(_, a), (_, b)| b.own_us.total_cmp(&a.own_us).then(b.cost_us.total_cmp(&a.cost_us)))
+        .in_order(|(_, a), (_, b)| own(b).total_cmp(&own(a)).then(b.cost_us.total_cmp(&a.cost_us)))
         .without(["calls", "share", "median queued", "queued in", "last in"])
 }
 
