@@ -33,7 +33,7 @@ impl UnmarkedProcesses {
     }
 }
 
-/// Returns whether a process that runs has communicators that should have marks, and none has.
+/// Returns whether a process that runs records nothing, or has communicators that should have marks, and none has.
 fn is_unmarked(process: &Observed) -> bool {
     let status = &process.status;
     let mut old = status.communicators.iter().filter(|of| {

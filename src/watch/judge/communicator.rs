@@ -34,7 +34,8 @@ struct WatchedRank {
     /// Number of the newest mark of the last look.
     last: Option<u64>,
     pause: Option<RankPause>,
-    newest: Option<RankExcess>,
+    /// The newest one, by length.
+    newest: [Option<RankExcess>; LENGTHS.len()],
 }
 
 /// A rank's own time beyond its peers', in one window.
@@ -124,7 +125,7 @@ impl WatchedCommunicator {
         let most = (MOST * marks.len() as f64).ceil() as usize;
         let most: Vec<u64> =
             counts.into_iter().filter(|(_, count)| *count >= most.max(2)).map(|(number, _)| number).collect();
-        self.waited = if most.is_empty() { 0 } else { self.waited + 1 };
+        self.waited = if most.is_empty() { 0 } else { self.waited.saturating_add(1) };
         if self.waited <= PATIENCE { vec![] } else { most }
     }
 
@@ -185,18 +186,18 @@ impl WatchedCommunicator {
         median(&mut found.iter().filter_map(of).collect::<Vec<f64>>())
     }
 
-    /// Returns the excess of a rank that stands out, over the newest windows.
+    /// Returns the excess of a rank that stands out, over the newest windows of the length that shows it.
     pub(super) fn standing(&self, rank: i32) -> Option<RankExcess> {
         let of = self.ranks.get(&rank)?;
         let length = of.tracks.iter().position(|track| track.stands)?;
-        let newest = of.newest?;
+        let newest = of.newest[length]?;
         Some(RankExcess { excess: of.tracks[length].recent(usize::from(HELD)) * newest.window, ..newest })
     }
 
     /// Returns the newest excess of a rank, as a share of the window, over some windows.
     pub(super) fn recent(&self, rank: i32) -> Option<f64> {
         let of = self.ranks.get(&rank)?;
-        of.newest.map(|_| of.tracks[0].recent(usize::from(HELD)))
+        of.newest[0].map(|_| of.tracks[0].recent(usize::from(HELD)))
     }
 
     /// Returns whether a rank may be about to stand out.
@@ -212,8 +213,8 @@ impl WatchedRank {
         let from = self.from[length].unwrap_or_default();
         let stood = self.tracks.iter().any(|track| track.stands);
         let (lowest, rose) = (self.tracks.iter().position(|track| track.stands), self.tracks[length].rising());
+        self.newest[length] = Some(*it);
         if length == 0 {
-            self.newest = Some(*it);
             if let Some(pause) = self.pause.take()
                 && beyond != Beyond::Whole
             {

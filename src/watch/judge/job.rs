@@ -16,6 +16,8 @@ const MOST_RANKS: usize = 64;
 /// Nanoseconds after which a communicator or a process that no look has had is forgotten.
 const FORGOTTEN: u64 = 600_000_000_000;
 
+/// Seconds for which a job whose processes are all gone may be started again, as by torchrun.
+const RESTART: f64 = 120.0;
 /// Nanoseconds for which a missing file may come back.
 const LATE: u64 = 10_000_000_000;
 
@@ -26,6 +28,8 @@ pub(super) struct WatchedJob {
     /// Time of its last look.
     pub(super) seen: u64,
     pub(super) is_over: bool,
+    /// Time of the first look that found all of its processes gone, seconds.
+    gone: Option<f64>,
     /// Places by file.
     pub(super) places: BTreeMap<String, Vec<Place>>,
     nodes: BTreeMap<(Option<String>, Option<String>), usize>,
@@ -43,6 +47,8 @@ pub(super) struct WatchedJob {
 /// The state of a job, for a view.
 #[derive(Debug, Default)]
 pub(crate) struct JobState {
+    /// Number among the jobs of the directory.
+    pub(crate) number: u64,
     pub(crate) name: Option<String>,
     pub(crate) processes: ProcessCounts,
     pub(crate) verdict: HangVerdict,
@@ -80,7 +86,7 @@ impl WatchedJob {
         let mut by_communicator: BTreeMap<&str, Seats<'_>> = BTreeMap::new();
         for process in processes {
             let mut ranks: BTreeMap<&str, usize> = BTreeMap::new();
-            for of in process.status.communicators.iter().filter(|of| of.ended.is_none()) {
+            for of in process.status.communicators.iter().filter(|of| of.ended.is_none() && !of.comm.is_empty()) {
                 let Some(rank) = of.rank else { continue };
                 let nth = ranks.entry(&of.comm).or_default();
                 if *nth < MOST_RANKS {
@@ -100,7 +106,10 @@ impl WatchedJob {
         (self.counts, self.verdict) = (diagnosis.processes, diagnosis.verdict);
         self.speak_of_hangs(news, time, &mut findings);
         let of = diagnosis.processes;
-        let is_over = of.all > 0 && of.dead + of.ended + of.left == of.all;
+        let is_gone = of.all > 0 && of.dead + of.ended + of.left == of.all;
+        self.gone = is_gone.then(|| self.gone.unwrap_or(now));
+        let is_final = |since: f64| is_hasty || of.ended == of.all || now - since >= RESTART;
+        let is_over = self.gone.is_some_and(is_final);
         if is_over && !self.is_over {
             findings.push(self.said_over(of.all, time));
         }
@@ -117,6 +126,7 @@ impl WatchedJob {
         let next = self.nodes.len();
         let node = *self.nodes.entry((origin.host.clone(), origin.boot.clone())).or_insert(next);
         if !self.places.contains_key(&process.file) {
+            self.hang.begin_anew();
             self.places.insert(process.file.clone(), vec![]);
         }
         let Some(places) = self.places.get_mut(&process.file) else { return };
@@ -223,13 +233,14 @@ impl WatchedJob {
     }
 
     /// Returns the state, for a view.
-    pub(super) fn state(&self) -> JobState {
+    pub(super) fn state(&self, number: u64) -> JobState {
         let rank = |place: &Place| {
             let stands = !place.standing.is_empty();
             let excess = place.strongest().map(|(_, excess)| excess.share()).or(place.recent)?;
             Some(RankState { process: place.process.clone(), excess, stands })
         };
         JobState {
+            number,
             name: self.name.clone(),
             processes: self.counts,
             verdict: self.verdict,

@@ -3,7 +3,7 @@
 use super::finding::{
     FindingChange, FindingExcess, FindingSince, FindingSubject, SCHEMA, WatchFinding, WatchedProcess,
 };
-use super::hang::HangNews;
+use super::hang::{HangChange, HangNews};
 use super::job::WatchedJob;
 use super::link::LinkNews;
 use super::place::{Place, PlaceSince};
@@ -61,7 +61,7 @@ impl WatchedJob {
             said.extend(of_pause(of));
         }
         for (change, subject) in said {
-            findings.push(self.finding(change, subject, None, time));
+            findings.push(self.finding(change, subject, time));
         }
     }
 
@@ -85,31 +85,29 @@ impl WatchedJob {
                 (FindingChange::Over, None)
             }
         };
-        findings.push(self.finding(change, FindingSubject::Link { from, to, rate }, None, time));
+        findings.push(self.finding(change, FindingSubject::Link { from, to, rate }, time));
     }
 
     /// Says which causes of a hang begin or are over.
     pub(super) fn speak_of_hangs(&self, news: Vec<HangNews>, time: u64, findings: &mut Vec<WatchFinding>) {
-        for HangNews { begins, is_process, text } in news {
+        for news in news {
+            let begins = news.change == HangChange::Begins;
             let change = if begins { FindingChange::Begins } else { FindingChange::Over };
-            let subject = if is_process { FindingSubject::Process } else { FindingSubject::Hang };
-            findings.push(self.finding(change, subject, Some(text), time));
+            let subject = match news.is_process {
+                true => FindingSubject::Process,
+                false => FindingSubject::Hang { seconds: news.seconds },
+            };
+            findings.push(WatchFinding { text: sentence::of_hang(&news), ..self.finding(change, subject, time) });
         }
     }
 
     /// Says that the job is over.
     pub(super) fn said_over(&self, processes: usize, time: u64) -> WatchFinding {
-        self.finding(FindingChange::Once, FindingSubject::Job { processes }, None, time)
+        self.finding(FindingChange::Once, FindingSubject::Job { processes }, time)
     }
 
-    fn finding(
-        &self,
-        change: FindingChange,
-        subject: FindingSubject,
-        cause: Option<String>,
-        time: u64,
-    ) -> WatchFinding {
-        let text = sentence::of(change, &subject, cause.as_deref());
+    fn finding(&self, change: FindingChange, subject: FindingSubject, time: u64) -> WatchFinding {
+        let text = sentence::of(change, &subject);
         WatchFinding { schema: SCHEMA.into(), time: text_of(time), job: self.name.clone(), change, subject, text }
     }
 }
