@@ -111,6 +111,8 @@ fn labels(state: &JobState, further: &[(&str, String)]) -> String {
     let escaped = |value: &str| value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
     // two jobs without names are two rows, and `job` is a label of Prometheus itself
     let job = state.name.clone().unwrap_or_else(|| format!("unnamed {}", state.number));
-    let all = std::iter::once(("job_name", job)).chain(further.iter().cloned()).map(|(name, value)| format!("{name}=\"{}\"", escaped(&value)));
+    let all = std::iter::once(("job_name", job))
+        .chain(further.iter().cloned())
+        .map(|(name, value)| format!("{name}=\"{}\"", escaped(&value)));
     all.collect::<Vec<_>>().join(",")
 }

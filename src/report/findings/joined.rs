@@ -128,7 +128,7 @@ fn row(subject: &FindingSubject) -> ReportedFinding {
         }
         FindingSubject::Hang { .. } | FindingSubject::Process | FindingSubject::Job { .. } => {
             ReportedFinding::default()
-        },
+        }
     }
 }
 

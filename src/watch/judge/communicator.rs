@@ -21,7 +21,7 @@ const OF_WINDOW: f64 = 0.05;
 /// A pause is longer than this many times the usual excess of its rank.
 const UNUSUAL: f64 = 4.0;
 
-/// A rank of the communicator. Takes 600 bytes.
+/// A rank of the communicator. Takes 900 bytes at most.
 #[derive(Debug, Clone, Default)]
 struct WatchedRank {
     /// Where each window of each length has begun; `None` where the rank had no such mark.
@@ -34,6 +34,8 @@ struct WatchedRank {
     /// Number of the newest mark of the last look.
     last: Option<u64>,
     pause: Option<RankPause>,
+    /// Whether the shortest windows that have shown it say that it is over.
+    is_ending: bool,
     /// The newest one, by length.
     newest: [Option<RankExcess>; LENGTHS.len()],
 }
@@ -97,7 +99,8 @@ impl WatchedCommunicator {
     }
 
     /// Ends the windows of ranks whose marks have begun anew: behind a gap, own times count from there. Then all older
-    /// marks are gone. They are, too, after more than a minute without a look.
+    /// marks are gone. They are, too, after a while without a look: a file has the marks of about a minute, or as few
+    /// as the newest four where a process has many communicators.
     fn begin_anew(&mut self, marks: &BTreeMap<i32, &[ProgressMark]>) {
         for (rank, marks) in marks {
             let (Some(first), Some(newest)) = (marks.first(), marks.last()) else { continue };
@@ -231,13 +234,20 @@ impl WatchedRank {
             self.since[length] = from;
         }
         match turn {
-            Turn::Begins if !stood => tell(RankNews::Begins { since: self.since[length] }),
-            // the shortest windows that have shown it say that it is over
-            Turn::Over if lowest == Some(length) => {
-                self.tracks.iter_mut().for_each(Track::settle);
-                tell(RankNews::Over);
+            Turn::Begins => {
+                self.is_ending = false;
+                if !stood {
+                    tell(RankNews::Begins { since: self.since[length] });
+                }
             }
+            Turn::Over if lowest == Some(length) => self.is_ending = true,
             _ => {}
+        }
+        // longer windows show a smaller excess, so the newest of them must not say that it goes on
+        if self.is_ending && self.tracks.iter().all(|track| !track.stands || track.is_falling()) {
+            self.is_ending = false;
+            self.tracks.iter_mut().for_each(Track::settle);
+            tell(RankNews::Over);
         }
     }
 }
@@ -269,6 +279,11 @@ mod tests {
             bytes: number,
         };
         numbers.iter().map(mark).collect()
+    }
+
+    #[test]
+    fn a_rank_takes_as_much_memory_as_the_documentation_says() {
+        assert!(size_of::<WatchedRank>() <= 900, "{}", size_of::<WatchedRank>());
     }
 
     #[test]

@@ -78,6 +78,9 @@ impl FindingSubject {
 pub(crate) struct WatchedProcess {
     /// Rank in the job, or else in the communicator.
     pub(crate) rank: i64,
+    /// Whether it is that in the communicator, since no launcher gives another.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) of_communicator: bool,
     pub(crate) host: Option<String>,
     pub(crate) pid: u32,
 }

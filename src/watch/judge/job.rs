@@ -18,8 +18,6 @@ const FORGOTTEN: u64 = 600_000_000_000;
 
 /// Seconds for which a job whose processes are all gone may be started again, as by torchrun.
 const RESTART: f64 = 120.0;
-/// Nanoseconds for which a missing file may come back.
-const LATE: u64 = 10_000_000_000;
 
 /// A job.
 #[derive(Debug, Default)]
@@ -95,6 +93,7 @@ impl WatchedJob {
                     *nth += 1;
                 }
             }
+            self.settle(process, &ranks);
         }
         let mut findings = vec![];
         for (comm, seats) in &by_communicator {
@@ -138,6 +137,16 @@ impl WatchedJob {
         }
     }
 
+    /// Settles excesses in communicators that a process has destroyed. Those at its end stay: they were not over.
+    fn settle(&mut self, process: &Observed, communicators: &BTreeMap<&str, usize>) {
+        if process.status.over.is_some() {
+            return;
+        }
+        for place in self.places.get_mut(&process.file).into_iter().flatten() {
+            place.standing.retain(|standing| communicators.contains_key(standing.since.communicator.as_str()));
+        }
+    }
+
     fn step(&mut self, comm: &str, seats: &Seats<'_>, time: u64, findings: &mut Vec<WatchFinding>) {
         if !self.communicators.contains_key(comm) {
             self.communicators.insert(comm.to_owned(), Default::default());
@@ -166,7 +175,7 @@ impl WatchedJob {
         };
         let of_links = links.take(&sums, &|rank| place(rank).map(|place| place.node));
         let of_links = of_links.into_iter().filter_map(|(pair, news)| {
-            Some((pair, [place(pair.0)?.process.clone(), place(pair.1)?.process.clone()], news))
+            Some((pair, [place(pair.0)?.process_as(pair.0), place(pair.1)?.process_as(pair.1)], news))
         });
         let of_links: Vec<_> = of_links.collect();
         for (rank, news) in of_ranks {
@@ -180,7 +189,7 @@ impl WatchedJob {
                     place.standing.push(PlaceStanding { rank, since: since(mark), excess: None });
                 }
                 RankNews::Over => place.standing.retain(|standing| standing.since.communicator != comm),
-                RankNews::Paused(pause) => place.pauses.push((since(pause.from), pause)),
+                RankNews::Paused(pause) => place.pauses.push((place.process_as(rank), since(pause.from), pause)),
             }
         }
         for (pair, ends, news) in of_links {
@@ -211,8 +220,7 @@ impl WatchedJob {
 
     /// Returns whether all files were there that have just been.
     fn is_whole(&self) -> bool {
-        let ages = self.places.values().flatten().map(|place| self.seen.saturating_sub(place.seen));
-        ages.into_iter().all(|age| age == 0 || age > LATE)
+        self.places.values().flatten().all(|place| place.seen == self.seen || place.is_late(self.seen))
     }
 
     fn forget(&mut self) {
@@ -245,7 +253,7 @@ impl WatchedJob {
             processes: self.counts,
             verdict: self.verdict,
             causes: self.hang.open().map(str::to_owned).collect(),
-            ranks: self.places.values().flatten().filter_map(rank).collect(),
+            ranks: self.places.values().flatten().filter(|place| !place.is_late(self.seen)).filter_map(rank).collect(),
             slow_links: self.slow_links.len(),
             slow_nodes: self.slow_nodes.len(),
             oldest: self.oldest,

@@ -5,7 +5,7 @@
 //!         (by shared (marks joined   (own time  (held in  (a rank   (nodes, ranks, pauses,
 //!          names)     over ranks)     by peers)  a row)    of all)    links, hangs, end)
 //! ```
-//! Memory is bounded by the ranks, not by the length of the job: 600 bytes a rank and communicator, 150 a link.
+//! Memory is bounded by the ranks, not by the length of the job: 900 bytes a rank and communicator, 150 a link.
 
 mod communicator;
 pub(crate) mod finding;

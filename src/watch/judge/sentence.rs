@@ -91,10 +91,12 @@ fn after(since: &FindingSince) -> String {
     format!("since collective {} of communicator {name} ended ({})", since.number, since.time)
 }
 
-/// Returns a rank with its host.
+/// Returns a rank with its host, and with its process where no launcher has given it the rank.
 fn named(of: &WatchedProcess) -> String {
     let host = of.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
-    format!("rank {}{host}", of.rank)
+    // ranks of two communicators may be the same
+    let pid = if of.of_communicator { format!(" (process {})", of.pid) } else { String::new() };
+    format!("rank {}{host}{pid}", of.rank)
 }
 
 fn listed(ranks: &[WatchedProcess]) -> String {
@@ -131,16 +133,13 @@ mod tests {
         let of = |change, is_process, seconds| of_hang(&HangNews { change, is_process, seconds, text: text.clone() });
         let begins = of(HangChange::Begins, false, Some(12.2));
         let cause = "rank 3 has not entered AllReduce #7 of communicator dp";
-        assert_eq!(
-            begins,
-            format!("the job hangs: {cause}; it has waited for 12 s; `scorep-nccl hang DIR` has more.")
-        );
+        assert_eq!(begins, format!("the job hangs: {cause}; it has waited for 12 s; `scorep-nccl hang DIR` has more."));
         let of_process = of(HangChange::Begins, true, None);
         let over = of(HangChange::Over, false, None);
-        assert_eq!([over.as_str(), of_process.as_str()], [
-            format!("over: {cause}.").as_str(),
-            format!("{cause}; `scorep-nccl hang DIR` has more.").as_str()
-        ]);
+        assert_eq!(
+            [over.as_str(), of_process.as_str()],
+            [format!("over: {cause}.").as_str(), format!("{cause}; `scorep-nccl hang DIR` has more.").as_str()]
+        );
         for text in [begins, over, of_process, of(HangChange::GoesOn, false, None), text.clone()] {
             assert_eq!(cause_of(&text), cause, "{text}");
         }

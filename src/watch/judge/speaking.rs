@@ -28,14 +28,17 @@ impl WatchedJob {
         let mut pauses: BTreeMap<(String, u64), Vec<PlacePause>> = BTreeMap::new();
         let nodes = self.node_count();
         for place in self.places.values_mut().flatten() {
-            for (since, pause) in std::mem::take(&mut place.pauses) {
+            for (process, since, pause) in std::mem::take(&mut place.pauses) {
                 if pause.length > LONGER * place.paused {
                     place.paused = pause.length;
                     let key = (since.communicator.clone(), since.mark.number);
-                    pauses.entry(key).or_default().push((place.process.clone(), since, pause.length));
+                    pauses.entry(key).or_default().push((process, since, pause.length));
                 }
             }
-            by_node.entry(place.node).or_default().push(place);
+            // processes before a restart, and those that have ended
+            if !place.is_late(self.seen) {
+                by_node.entry(place.node).or_default().push(place);
+            }
         }
         for (node, mut places) in by_node {
             let all = places.len();
@@ -49,8 +52,13 @@ impl WatchedJob {
                 said.push(of_node(&places, is));
                 self.slow_nodes.remove(&node);
                 self.slow_nodes.extend(is.then_some(node));
-                // of a node that is slow no more, the ranks that still are say so
-                places.iter_mut().for_each(|place| place.said = is);
+                // of a node that is slow no more, the ranks that still are say so, and those that were said before
+                // the node was say that they are over
+                for place in &mut places {
+                    let by_node = if is { !place.said } else { place.in_node };
+                    place.said = if by_node { is } else { place.said };
+                    place.in_node = is && by_node;
+                }
             } else if !is {
                 let rising = places.iter().any(|place| place.is_rising && place.standing.is_empty());
                 let waits = (is_most || rising && nodes > 1) && !is_hasty;
@@ -127,6 +135,10 @@ fn of_rank(place: &mut Place, waits: bool) -> Option<(FindingChange, FindingSubj
         return None;
     }
     (place.said, place.waits) = (stands, 0);
+    // its end names it as its begin does
+    if let Some(rank) = place.strongest().filter(|_| stands).map(|(standing, _)| standing.rank) {
+        place.process = place.process_as(rank);
+    }
     let (change, excess) = if stands { (FindingChange::Begins, excess_of(place)) } else { (FindingChange::Over, None) };
     Some((change, FindingSubject::Rank { rank: place.process.clone(), excess }))
 }
