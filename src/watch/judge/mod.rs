@@ -56,6 +56,9 @@ impl Judge {
     /// Takes a look at the processes of a directory at `time`, nanoseconds since the Epoch, and `now`, seconds by a
     /// clock that does not jump. Returns what is new.
     pub(super) fn take(&mut self, mut processes: Vec<Observed>, time: u64, now: f64) -> Vec<WatchFinding> {
+        if self.earlier.is_none() {
+            self.earlier = Some(processes.iter().map(|process| process.file.clone()).collect());
+        }
         // files of earlier runs in the directory say nothing of this one
         let mut latest = of_latest_run(&processes).into_iter();
         processes.retain(|process| {
@@ -65,9 +68,6 @@ impl Judge {
             }
             is_latest
         });
-        if self.earlier.is_none() {
-            self.earlier = Some(processes.iter().map(|process| process.file.clone()).collect());
-        }
         let jobs = divided(&processes);
         let mut of: Vec<Option<Observed>> = processes.drain(..).map(Some).collect();
         let (mut findings, mut taken) = (vec![], BTreeSet::new());
