@@ -82,8 +82,10 @@ struct Outputs<'a> {
     log: Option<FindingLog>,
     textfile: Option<WatchTextfile>,
     webhook: Option<Webhook>,
-    /// Lines that were said of files that are left out, and of outputs that fail.
+    /// Lines that were said of files that are left out.
     said: BTreeSet<String>,
+    /// Lines that were said of outputs that fail.
+    failed: BTreeSet<String>,
 }
 
 /// Watches a job until it is over or a signal comes. The exit status is 0 where nothing was found, 1 where something
@@ -117,8 +119,12 @@ fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
             .map(|url| Webhook::start(url, arguments.webhook_token.as_deref()))
             .transpose()?,
         said: BTreeSet::new(),
+        failed: BTreeSet::new(),
     };
     let status = watch_with(arguments, ends, &mut outputs);
+    if let Some(textfile) = outputs.textfile.as_ref().filter(|_| !arguments.once) {
+        textfile.remove();
+    }
     if let Some(webhook) = outputs.webhook.take() {
         webhook.finish();
     }
@@ -211,32 +217,55 @@ fn is_trouble(finding: &WatchFinding) -> bool {
 impl Outputs<'_> {
     /// Says a line on standard error, once.
     fn say(&mut self, line: String) {
-        if self.said.len() < MOST && !self.said.contains(&line) {
-            output::say(&line);
-            self.said.insert(line);
-        }
+        say_once(&mut self.said, line);
     }
 
+    /// Says once that an output fails. A hundred files that are left out leave room for it.
+    fn fail(&mut self, why: String) {
+        say_once(&mut self.failed, why);
+    }
+
+    /// Gives the findings of a look to all outputs.
+    ///
+    /// # Errors
+    /// When standard output takes nothing more, and there is no other output.
     fn put(&mut self, findings: &[WatchFinding], states: &[JobState], took: Duration) -> Result<(), String> {
+        let mut shown = Ok(());
         for finding in findings {
             let line = serde_json::to_string(finding).map_err(|error| error.to_string())? + "\n";
             if let Some(Err(why)) = self.log.as_ref().map(|log| log.add(&line)) {
-                self.say(why);
+                self.fail(why);
             }
             if let Some(webhook) = &mut self.webhook {
                 webhook.put(&line);
             }
             if self.arguments.json {
-                output::json(&line)?;
+                shown = shown.and(output::json(&line));
             } else if self.view.is_none() {
-                output::text(&format!("{} {}{}\n", finding.time, job(finding), finding.text))?;
+                let line = format!("{} {}{}\n", finding.time, job(finding), finding.text);
+                shown = shown.and(output::text(&line));
             }
         }
         if let Some(Err(why)) = self.textfile.as_mut().map(|textfile| textfile.write(findings, states, took)) {
-            self.say(why);
+            self.fail(why);
         }
-        let Some(view) = &mut self.view else { return Ok(()) };
-        view.draw(findings, states)
+        if let Some(view) = &mut self.view {
+            shown = view.draw(findings, states);
+        }
+        let has_other = self.log.is_some() || self.textfile.is_some() || self.webhook.is_some();
+        match shown {
+            Err(why) if has_other => self.fail(why),
+            shown => return shown,
+        }
+        Ok(())
+    }
+}
+
+/// Says a line on standard error, once, unless too many were said.
+fn say_once(said: &mut BTreeSet<String>, line: String) {
+    if said.len() < MOST && !said.contains(&line) {
+        output::say(&line);
+        said.insert(line);
     }
 }
 

@@ -1,12 +1,12 @@
 //! The watch as a textfile for Prometheus' node_exporter.
 
 use super::judge::JobState;
-use super::judge::finding::{FindingChange, WatchFinding};
+use super::judge::finding::{FindingChange, KINDS, WatchFinding};
 use crate::diagnosis::finding::HangVerdict;
 use common::files::NewFile;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::Permissions;
+use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) struct WatchTextfile {
 impl WatchTextfile {
     /// Names the file.
     pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), counts: BTreeMap::new() }
+        Self { path: path.to_owned(), counts: KINDS.map(|kind| (kind, 0)).into() }
     }
 
     /// Writes the state after a look: the whole file or nothing.
@@ -47,6 +47,12 @@ impl WatchTextfile {
             file.appear()
         };
         write().map_err(|error| format!("--textfile {}: {error}", self.path.display()))
+    }
+
+    /// Removes the file: what it says would stay so.
+    pub(super) fn remove(&self) {
+        // it may never have been written
+        let _ = fs::remove_file(&self.path);
     }
 
     fn text(&self, states: &[JobState], took: Duration) -> String {
@@ -103,7 +109,10 @@ impl WatchTextfile {
 
 fn labels(state: &JobState, further: &[(&str, String)]) -> String {
     let escaped = |value: &str| value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-    let job = state.name.iter().map(|name| ("job_name", name.clone()));
-    let all = job.chain(further.iter().cloned()).map(|(name, value)| format!("{name}=\"{}\"", escaped(&value)));
+    // two jobs without names are two rows, and `job` is a label of Prometheus itself
+    let job = state.name.clone().unwrap_or_else(|| format!("unnamed {}", state.number));
+    let all = std::iter::once(("job_name", job))
+        .chain(further.iter().cloned())
+        .map(|(name, value)| format!("{name}=\"{}\"", escaped(&value)));
     all.collect::<Vec<_>>().join(",")
 }

@@ -26,21 +26,25 @@ impl UnmarkedProcesses {
         }
         Some(format!(
             "ranks of {count} of {} processes are not compared, {} first: the times of all their operations on the GPU \
-             are not known. NCCL_SCOREP_GPU_TIME=events in the job's environment gives them (docs/watch.md)",
+             are not known. NCCL_SCOREP_GPU_TIME=events in the job's environment gives them, unless the measurement \
+             is off (docs/watch.md)",
             processes.len(),
             first.file
         ))
     }
 }
 
-/// Returns whether a process that runs has communicators that should have marks, and none has.
+/// Returns whether a process that has not ended records nothing, or has communicators that should have marks, and none
+/// has.
 fn is_unmarked(process: &Observed) -> bool {
     let status = &process.status;
     let mut old = status.communicators.iter().filter(|of| {
         let age = status.written.saturating_sub(of.opened);
         of.ended.is_none() && of.nranks > 1 && of.entered >= FEW && age >= YOUNG
     });
-    status.over.is_none() && old.next().is_some_and(|first| first.stride == 0 && old.all(|of| of.stride == 0))
+    let is_silent = status.off.is_some() || status.silent_since.is_some();
+    let has_none = old.next().is_some_and(|first| first.stride == 0 && old.all(|of| of.stride == 0));
+    status.over.is_none() && (is_silent || has_none)
 }
 
 #[cfg(test)]
@@ -64,5 +68,13 @@ mod tests {
         let line = unmarked.take(&look).unwrap_or_default();
         assert!(line.starts_with("ranks of 1 of 3 processes are not compared, b first: "), "{line}");
         assert_eq!(unmarked.take(&look), None);
+    }
+
+    #[test]
+    fn a_process_that_records_nothing_is_one_of_them() {
+        let mut off = process("a", 1000, 1);
+        assert!(!is_unmarked(&off));
+        off.status.off = Some("NCCL is too old".into());
+        assert!(is_unmarked(&off));
     }
 }

@@ -228,3 +228,17 @@ fn two_watchers_share_a_log() {
         text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["kind"].take()).collect();
     assert_eq!(kinds, ["rank", "rank"]);
 }
+
+#[test]
+fn a_full_standard_output_ends_the_watch_only_without_another_output() {
+    let directory = tempfile::tempdir().unwrap();
+    job(directory.path(), "slurm 7", Some(2));
+    let log = directory.path().join("findings.jsonl");
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = watch(directory.path(), &["--log", log.to_str().unwrap()]).stdout(full()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), said.matches("standard output: ").count()), (Some(1), 1), "{said}");
+    assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 1);
+    let output = watch(directory.path(), &[]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}

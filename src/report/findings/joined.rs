@@ -40,7 +40,7 @@ impl LoggedFinding {
             FindingSubject::Node { host, .. } => host.clone(),
             FindingSubject::Link { from, to, .. } => format!("{from:?} {to:?}"),
             FindingSubject::Pause { ranks, .. } => format!("{ranks:?}"),
-            FindingSubject::Hang | FindingSubject::Process => cause_of(&text).to_owned(),
+            FindingSubject::Hang { .. } | FindingSubject::Process => cause_of(&text).to_owned(),
             FindingSubject::Job { .. } => String::new(),
         };
         Some(Self { time, change, subject: (job, kind, of), row: ReportedFinding { text, ..row } })
@@ -126,7 +126,9 @@ fn row(subject: &FindingSubject) -> ReportedFinding {
             let row = ReportedFinding { excess_us: Some(seconds * 1e6), ..of(ranks(&all), &all) };
             with_since(row, since)
         }
-        FindingSubject::Hang | FindingSubject::Process | FindingSubject::Job { .. } => ReportedFinding::default(),
+        FindingSubject::Hang { .. } | FindingSubject::Process | FindingSubject::Job { .. } => {
+            ReportedFinding::default()
+        }
     }
 }
 

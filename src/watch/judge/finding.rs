@@ -44,12 +44,19 @@ pub(crate) enum FindingSubject {
     /// Ranks have paused once, while their peers went on.
     Pause { ranks: Vec<WatchedProcess>, seconds: f64, since: FindingSince },
     /// Something waits for ever; as `scorep-nccl hang` says.
-    Hang,
+    Hang {
+        /// Length of the longest wait when it was found; `None` where the cause has none, and at the end.
+        #[serde(default)]
+        seconds: Option<f64>,
+    },
     /// Processes are dead, stopped or write no more; as `scorep-nccl hang` says.
     Process,
     /// All processes of the job have ended.
     Job { processes: usize },
 }
+
+/// Words of all kinds.
+pub(crate) const KINDS: [&str; 7] = ["rank", "node", "link", "pause", "hang", "process", "job"];
 
 impl FindingSubject {
     /// Returns the kind's word.
@@ -59,7 +66,7 @@ impl FindingSubject {
             Self::Node { .. } => "node",
             Self::Link { .. } => "link",
             Self::Pause { .. } => "pause",
-            Self::Hang => "hang",
+            Self::Hang { .. } => "hang",
             Self::Process => "process",
             Self::Job { .. } => "job",
         }
@@ -71,6 +78,9 @@ impl FindingSubject {
 pub(crate) struct WatchedProcess {
     /// Rank in the job, or else in the communicator.
     pub(crate) rank: i64,
+    /// Whether it is that in the communicator, since no launcher gives another.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) of_communicator: bool,
     pub(crate) host: Option<String>,
     pub(crate) pid: u32,
 }

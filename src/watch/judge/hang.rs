@@ -1,10 +1,10 @@
 //! What holds the job up, from look to look: causes begin, and are over.
 
-use crate::diagnosis::finding::{Diagnosis, RootCause};
+use crate::diagnosis::finding::{Diagnosis, HangVerdict, RootCause};
 use crate::diagnosis::{Condition, diagnose};
 use crate::hang::headline;
 use crate::statuses::Observed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks without a cause after which it is over.
 const GONE: u8 = 2;
@@ -27,20 +27,39 @@ struct KnownCause {
     found: f64,
     said: bool,
     absent: u8,
+    /// Longest wait so far.
     seconds: f64,
-    is_process: bool,
+    /// Of processes.
+    condition: Option<Condition>,
 }
 
 /// A cause that begins or is over.
 #[derive(Debug, PartialEq)]
 pub(super) struct HangNews {
-    pub(super) begins: bool,
+    pub(super) change: HangChange,
     pub(super) is_process: bool,
+    /// The wait, seconds; `None` where the cause has none.
+    pub(super) seconds: Option<f64>,
     /// The sentence of `scorep-nccl hang`.
     pub(super) text: String,
 }
 
+/// What a look changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HangChange {
+    Begins,
+    /// It is gone, whatever the job does now: who hung may have been killed.
+    Over,
+    /// It is gone, and operations go on.
+    GoesOn,
+}
+
 impl HangWatch {
+    /// Forgets the waits that went by: processes that begin anew have had none.
+    pub(super) fn begin_anew(&mut self) {
+        self.passed = 0.0;
+    }
+
     /// Takes a look at the job's processes at `now`, seconds by any clock that does not jump. In a look that is not
     /// whole, files are missing that were there just now: a cause must be in two looks then.
     pub(super) fn take(
@@ -52,10 +71,10 @@ impl HangWatch {
     ) -> (Diagnosis, Vec<HangNews>) {
         let diagnosis = diagnose(processes, after.max(LONGER * self.passed));
         let mut news = vec![];
-        self.causes.values_mut().for_each(|known| known.absent += 1);
+        self.causes.values_mut().for_each(|known| known.absent = known.absent.saturating_add(1));
         for finding in &diagnosis.findings {
             let text = headline::of(&finding.cause);
-            let (is_process, patience) = kind(&finding.cause, finding.waits.is_empty(), after);
+            let (condition, patience) = kind(&finding.cause, finding.waits.is_empty(), after);
             if self.causes.len() >= MOST && !self.causes.contains_key(&text) {
                 continue;
             }
@@ -64,22 +83,32 @@ impl HangWatch {
                 said: false,
                 absent: 0,
                 seconds: 0.0,
-                is_process,
+                condition,
             });
             known.absent = 0;
             known.seconds = known.seconds.max(longest(&finding.cause));
             let is_sure = is_whole || known.found < now;
             if !known.said && (is_hasty || is_sure && now - known.found >= patience) {
                 known.said = true;
-                news.push(HangNews { begins: true, is_process, text });
+                let seconds = Some(known.seconds).filter(|seconds| *seconds > 0.0);
+                news.push(HangNews { change: HangChange::Begins, is_process: condition.is_some(), seconds, text });
             }
         }
+        let is_well = diagnosis.verdict == HangVerdict::Well;
+        let lasting = self.causes.values().filter(|known| known.absent < GONE);
+        let lasting: BTreeSet<Condition> = lasting.filter_map(|known| known.condition).collect();
         let mut passed = self.passed;
         self.causes.retain(|text, known| {
-            let is_over = known.absent >= GONE;
+            // while processes die one after the other, none of it is over
+            let lasts = known.said && known.condition.is_some_and(|condition| lasting.contains(&condition));
+            let is_over = known.absent >= GONE && !lasts;
             if is_over && known.said {
-                passed = passed.max(known.seconds);
-                news.push(HangNews { begins: false, is_process: known.is_process, text: text.clone() });
+                if is_well {
+                    passed = passed.max(known.seconds);
+                }
+                let is_process = known.condition.is_some();
+                let change = if is_well && !is_process { HangChange::GoesOn } else { HangChange::Over };
+                news.push(HangNews { change, is_process, seconds: None, text: text.clone() });
             }
             !is_over
         });
@@ -89,19 +118,21 @@ impl HangWatch {
 
     /// Returns the causes that were said and are not over.
     pub(super) fn open(&self) -> impl Iterator<Item = &str> {
-        self.causes.iter().filter(|(_, known)| known.said).map(|(text, _)| text.as_str())
+        self.causes.iter().filter(|(_, known)| known.said && known.absent < GONE).map(|(text, _)| text.as_str())
     }
 }
 
-/// Returns whether a cause is the condition of processes, and how long it must last before it is said, seconds: a
+/// Returns the condition, where processes are the cause, and how long it must last before it is said, seconds: a
 /// process whose file comes late is not silent.
-fn kind(cause: &RootCause, without_waits: bool, after: f64) -> (bool, f64) {
+fn kind(cause: &RootCause, without_waits: bool, after: f64) -> (Option<Condition>, f64) {
     match cause {
-        RootCause::Processes { condition: Condition::Silent | Condition::Unwritten, .. } if without_waits => {
-            (true, after / 2.0)
+        RootCause::Processes { condition: condition @ (Condition::Silent | Condition::Unwritten), .. }
+            if without_waits =>
+        {
+            (Some(*condition), after / 2.0)
         }
-        RootCause::Processes { .. } => (true, 0.0),
-        _ => (false, 0.0),
+        RootCause::Processes { condition, .. } => (Some(*condition), 0.0),
+        _ => (None, 0.0),
     }
 }
 

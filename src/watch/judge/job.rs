@@ -16,8 +16,8 @@ const MOST_RANKS: usize = 64;
 /// Nanoseconds after which a communicator or a process that no look has had is forgotten.
 const FORGOTTEN: u64 = 600_000_000_000;
 
-/// Nanoseconds for which a missing file may come back.
-const LATE: u64 = 10_000_000_000;
+/// Seconds for which a job whose processes are all gone may be started again, as by torchrun.
+const RESTART: f64 = 120.0;
 
 /// A job.
 #[derive(Debug, Default)]
@@ -26,6 +26,8 @@ pub(super) struct WatchedJob {
     /// Time of its last look.
     pub(super) seen: u64,
     pub(super) is_over: bool,
+    /// Time of the first look that found all of its processes gone, seconds.
+    gone: Option<f64>,
     /// Places by file.
     pub(super) places: BTreeMap<String, Vec<Place>>,
     nodes: BTreeMap<(Option<String>, Option<String>), usize>,
@@ -43,6 +45,8 @@ pub(super) struct WatchedJob {
 /// The state of a job, for a view.
 #[derive(Debug, Default)]
 pub(crate) struct JobState {
+    /// Number among the jobs of the directory.
+    pub(crate) number: u64,
     pub(crate) name: Option<String>,
     pub(crate) processes: ProcessCounts,
     pub(crate) verdict: HangVerdict,
@@ -80,7 +84,7 @@ impl WatchedJob {
         let mut by_communicator: BTreeMap<&str, Seats<'_>> = BTreeMap::new();
         for process in processes {
             let mut ranks: BTreeMap<&str, usize> = BTreeMap::new();
-            for of in process.status.communicators.iter().filter(|of| of.ended.is_none()) {
+            for of in process.status.communicators.iter().filter(|of| of.ended.is_none() && !of.comm.is_empty()) {
                 let Some(rank) = of.rank else { continue };
                 let nth = ranks.entry(&of.comm).or_default();
                 if *nth < MOST_RANKS {
@@ -89,6 +93,7 @@ impl WatchedJob {
                     *nth += 1;
                 }
             }
+            self.settle(process, &ranks);
         }
         let mut findings = vec![];
         for (comm, seats) in &by_communicator {
@@ -100,7 +105,10 @@ impl WatchedJob {
         (self.counts, self.verdict) = (diagnosis.processes, diagnosis.verdict);
         self.speak_of_hangs(news, time, &mut findings);
         let of = diagnosis.processes;
-        let is_over = of.all > 0 && of.dead + of.ended + of.left == of.all;
+        let is_gone = of.all > 0 && of.dead + of.ended + of.left == of.all;
+        self.gone = is_gone.then(|| self.gone.unwrap_or(now));
+        let is_final = |since: f64| is_hasty || of.ended == of.all || now - since >= RESTART;
+        let is_over = self.gone.is_some_and(is_final);
         if is_over && !self.is_over {
             findings.push(self.said_over(of.all, time));
         }
@@ -117,6 +125,7 @@ impl WatchedJob {
         let next = self.nodes.len();
         let node = *self.nodes.entry((origin.host.clone(), origin.boot.clone())).or_insert(next);
         if !self.places.contains_key(&process.file) {
+            self.hang.begin_anew();
             self.places.insert(process.file.clone(), vec![]);
         }
         let Some(places) = self.places.get_mut(&process.file) else { return };
@@ -125,6 +134,16 @@ impl WatchedJob {
         }
         if let Some(place) = places.get_mut(nth) {
             place.seen = self.seen;
+        }
+    }
+
+    /// Settles excesses in communicators that a process has destroyed. Those at its end stay: they were not over.
+    fn settle(&mut self, process: &Observed, communicators: &BTreeMap<&str, usize>) {
+        if process.status.over.is_some() {
+            return;
+        }
+        for place in self.places.get_mut(&process.file).into_iter().flatten() {
+            place.standing.retain(|standing| communicators.contains_key(standing.since.communicator.as_str()));
         }
     }
 
@@ -156,7 +175,7 @@ impl WatchedJob {
         };
         let of_links = links.take(&sums, &|rank| place(rank).map(|place| place.node));
         let of_links = of_links.into_iter().filter_map(|(pair, news)| {
-            Some((pair, [place(pair.0)?.process.clone(), place(pair.1)?.process.clone()], news))
+            Some((pair, [place(pair.0)?.process_as(pair.0), place(pair.1)?.process_as(pair.1)], news))
         });
         let of_links: Vec<_> = of_links.collect();
         for (rank, news) in of_ranks {
@@ -170,7 +189,7 @@ impl WatchedJob {
                     place.standing.push(PlaceStanding { rank, since: since(mark), excess: None });
                 }
                 RankNews::Over => place.standing.retain(|standing| standing.since.communicator != comm),
-                RankNews::Paused(pause) => place.pauses.push((since(pause.from), pause)),
+                RankNews::Paused(pause) => place.pauses.push((place.process_as(rank), since(pause.from), pause)),
             }
         }
         for (pair, ends, news) in of_links {
@@ -201,8 +220,7 @@ impl WatchedJob {
 
     /// Returns whether all files were there that have just been.
     fn is_whole(&self) -> bool {
-        let ages = self.places.values().flatten().map(|place| self.seen.saturating_sub(place.seen));
-        ages.into_iter().all(|age| age == 0 || age > LATE)
+        self.places.values().flatten().all(|place| place.seen == self.seen || place.is_late(self.seen))
     }
 
     fn forget(&mut self) {
@@ -223,18 +241,19 @@ impl WatchedJob {
     }
 
     /// Returns the state, for a view.
-    pub(super) fn state(&self) -> JobState {
+    pub(super) fn state(&self, number: u64) -> JobState {
         let rank = |place: &Place| {
             let stands = !place.standing.is_empty();
             let excess = place.strongest().map(|(_, excess)| excess.share()).or(place.recent)?;
             Some(RankState { process: place.process.clone(), excess, stands })
         };
         JobState {
+            number,
             name: self.name.clone(),
             processes: self.counts,
             verdict: self.verdict,
             causes: self.hang.open().map(str::to_owned).collect(),
-            ranks: self.places.values().flatten().filter_map(rank).collect(),
+            ranks: self.places.values().flatten().filter(|place| !place.is_late(self.seen)).filter_map(rank).collect(),
             slow_links: self.slow_links.len(),
             slow_nodes: self.slow_nodes.len(),
             oldest: self.oldest,

@@ -18,7 +18,9 @@ pub(super) fn divided(processes: &[Observed]) -> Vec<DirectoryJob> {
     let mut known: HashMap<(bool, &str), usize> = HashMap::new();
     for (index, process) in processes.iter().enumerate() {
         let status = &process.status;
-        let communicators = status.communicators.iter().map(|of| (true, of.comm.as_str()));
+        // before its first operation, a communicator may have no id yet
+        let named = status.communicators.iter().filter(|of| !of.comm.is_empty());
+        let communicators = named.map(|of| (true, of.comm.as_str()));
         for key in communicators.chain(status.origin.job.as_deref().map(|job| (false, job))) {
             let other = *known.entry(key).or_insert(index);
             let (one, other) = (root(&mut first, index), root(&mut first, other));
@@ -71,10 +73,11 @@ mod tests {
             process(Some("slurm 1"), &["b"]),
             process(None, &["a", "c"]),
             process(Some("slurm 1"), &["d"]),
-            process(None, &["c"]),
+            process(None, &["c", ""]),
+            process(None, &[""]),
         ];
         let jobs: Vec<(Option<String>, Vec<usize>)> =
             divided(&processes).into_iter().map(|job| (job.name, job.processes)).collect();
-        assert_eq!(jobs, [(None, vec![0, 2, 4]), (Some("slurm 1".into()), vec![1, 3])]);
+        assert_eq!(jobs, [(None, vec![0, 2, 4]), (Some("slurm 1".into()), vec![1, 3]), (None, vec![5])]);
     }
 }

@@ -5,6 +5,9 @@ use super::finding::WatchedProcess;
 use crate::statuses::Observed;
 use common::status::progress::ProgressMark;
 
+/// Nanoseconds for which a missing file may come back.
+const LATE: u64 = 10_000_000_000;
+
 /// One rank of a process. A process that drives several GPUs has one for each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
@@ -18,9 +21,12 @@ pub(super) struct Place {
     /// Whether it was said that it stands out, by itself; looks for which that waits.
     pub(super) said: bool,
     pub(super) waits: u8,
+    /// Whether its node was said to stand out, and it was not by itself.
+    pub(super) in_node: bool,
     /// Longest pause that was said, nanoseconds.
     pub(super) paused: f64,
-    pub(super) pauses: Vec<(PlaceSince, RankPause)>,
+    /// Pauses since the last look, each with the process as the communicator names it.
+    pub(super) pauses: Vec<(WatchedProcess, PlaceSince, RankPause)>,
     /// Own time beyond the peers', as a share, for a view.
     pub(super) recent: Option<f64>,
     /// Last look that had it.
@@ -49,10 +55,22 @@ impl Place {
         let origin = &of.status.origin;
         let process = WatchedProcess {
             rank: origin.rank.map_or(i64::from(rank), i64::from),
+            of_communicator: origin.rank.is_none(),
             host: origin.host.clone(),
             pid: of.status.pid,
         };
         Self { process, node, ..Self::default() }
+    }
+
+    /// Returns its process, with its rank in a communicator where no launcher gives one.
+    pub(super) fn process_as(&self, rank: i32) -> WatchedProcess {
+        let rank = if self.process.of_communicator { i64::from(rank) } else { self.process.rank };
+        WatchedProcess { rank, ..self.process.clone() }
+    }
+
+    /// Returns whether its file has been missing for so long that its process is gone.
+    pub(super) fn is_late(&self, now: u64) -> bool {
+        now.saturating_sub(self.seen) > LATE
     }
 
     /// Returns the excess that says most: that with the most peers.

@@ -1,18 +1,22 @@
 //! One sentence for each finding.
 
 use super::finding::{FindingChange, FindingExcess, FindingSince, FindingSubject, WatchedProcess};
+use super::hang::{HangChange, HangNews};
 use common::origin::wall_clock;
 
 /// How the sentences of a hang and of ends begin.
 const HANGS: &str = "the job hangs: ";
 const GOES_ON: &str = "it goes on; over: ";
 const OVER: &str = "over: ";
+/// What follows the cause of a hang that begins: the wait, and the way out.
+const WAITED: &str = "; it has waited for ";
+const MORE: &str = "; `scorep-nccl hang DIR` has more.";
 
 /// Most ranks that a sentence names.
 const MOST: usize = 8;
 
-/// Returns the sentence; `cause` is the one of a hang.
-pub(super) fn of(change: FindingChange, subject: &FindingSubject, cause: Option<&str>) -> String {
+/// Returns the sentence of anything that is no hang.
+pub(super) fn of(change: FindingChange, subject: &FindingSubject) -> String {
     let is_over = change == FindingChange::Over;
     match subject {
         FindingSubject::Rank { rank, .. } if is_over => format!("{} stands out no more.", named(rank)),
@@ -40,17 +44,29 @@ pub(super) fn of(change: FindingChange, subject: &FindingSubject, cause: Option<
         FindingSubject::Pause { ranks, seconds, since } => {
             format!("{} paused once, for {}, {}.", listed(ranks), time(*seconds), after(since))
         }
-        FindingSubject::Hang if is_over => format!("{GOES_ON}{}", cause.unwrap_or_default()),
-        FindingSubject::Hang => format!("{HANGS}{}", cause.unwrap_or_default()),
-        FindingSubject::Process if is_over => format!("{OVER}{}", cause.unwrap_or_default()),
-        FindingSubject::Process => cause.unwrap_or_default().to_owned(),
+        // their causes have sentences of their own: `of_hang`
+        FindingSubject::Hang { .. } | FindingSubject::Process => String::new(),
         FindingSubject::Job { processes } => format!("the job is over: all of its {processes} processes have ended."),
     }
 }
 
-/// Returns the cause in the sentence of a hang or a process: the same at its begin and its end.
+/// Returns the sentence of a hang or of processes.
+pub(super) fn of_hang(news: &HangNews) -> String {
+    let cause = cause_of(&news.text);
+    let waited = news.seconds.map(|seconds| format!("{WAITED}{seconds:.0} s")).unwrap_or_default();
+    match news.change {
+        HangChange::GoesOn => format!("{GOES_ON}{cause}."),
+        HangChange::Over => format!("{OVER}{cause}."),
+        HangChange::Begins => format!("{}{cause}{waited}{MORE}", if news.is_process { "" } else { HANGS }),
+    }
+}
+
+/// Returns the cause in the sentence of a hang or of processes: the same at its begin and its end.
 pub(crate) fn cause_of(text: &str) -> &str {
-    [HANGS, GOES_ON, OVER].iter().find_map(|begin| text.strip_prefix(begin)).unwrap_or(text)
+    let cause = [HANGS, GOES_ON, OVER].iter().find_map(|begin| text.strip_prefix(begin)).unwrap_or(text);
+    let cause = cause.strip_suffix(MORE).unwrap_or(cause);
+    let cause = cause.rsplit_once(WAITED).map_or(cause, |(cause, _)| cause);
+    cause.strip_suffix('.').unwrap_or(cause)
 }
 
 fn longer(it: &FindingExcess) -> String {
@@ -75,10 +91,12 @@ fn after(since: &FindingSince) -> String {
     format!("since collective {} of communicator {name} ended ({})", since.number, since.time)
 }
 
-/// Returns a rank with its host.
+/// Returns a rank with its host, and with its process where no launcher has given it the rank.
 fn named(of: &WatchedProcess) -> String {
     let host = of.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
-    format!("rank {}{host}", of.rank)
+    // ranks of two communicators may be the same
+    let pid = if of.of_communicator { format!(" (process {})", of.pid) } else { String::new() };
+    format!("rank {}{host}{pid}", of.rank)
 }
 
 fn listed(ranks: &[WatchedProcess]) -> String {
@@ -103,4 +121,27 @@ fn time(seconds: f64) -> String {
 /// Returns nanoseconds since the Epoch as text, UTC.
 pub(super) fn text_of(time: u64) -> String {
     wall_clock(i128::from(time)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_the_same_at_its_begin_and_its_end() {
+        let text = "rank 3 has not entered AllReduce #7 of communicator dp.".to_owned();
+        let of = |change, is_process, seconds| of_hang(&HangNews { change, is_process, seconds, text: text.clone() });
+        let begins = of(HangChange::Begins, false, Some(12.2));
+        let cause = "rank 3 has not entered AllReduce #7 of communicator dp";
+        assert_eq!(begins, format!("the job hangs: {cause}; it has waited for 12 s; `scorep-nccl hang DIR` has more."));
+        let of_process = of(HangChange::Begins, true, None);
+        let over = of(HangChange::Over, false, None);
+        assert_eq!(
+            [over.as_str(), of_process.as_str()],
+            [format!("over: {cause}.").as_str(), format!("{cause}; `scorep-nccl hang DIR` has more.").as_str()]
+        );
+        for text in [begins, over, of_process, of(HangChange::GoesOn, false, None), text.clone()] {
+            assert_eq!(cause_of(&text), cause, "{text}");
+        }
+    }
 }

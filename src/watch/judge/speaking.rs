@@ -3,7 +3,7 @@
 use super::finding::{
     FindingChange, FindingExcess, FindingSince, FindingSubject, SCHEMA, WatchFinding, WatchedProcess,
 };
-use super::hang::HangNews;
+use super::hang::{HangChange, HangNews};
 use super::job::WatchedJob;
 use super::link::LinkNews;
 use super::place::{Place, PlaceSince};
@@ -28,14 +28,17 @@ impl WatchedJob {
         let mut pauses: BTreeMap<(String, u64), Vec<PlacePause>> = BTreeMap::new();
         let nodes = self.node_count();
         for place in self.places.values_mut().flatten() {
-            for (since, pause) in std::mem::take(&mut place.pauses) {
+            for (process, since, pause) in std::mem::take(&mut place.pauses) {
                 if pause.length > LONGER * place.paused {
                     place.paused = pause.length;
                     let key = (since.communicator.clone(), since.mark.number);
-                    pauses.entry(key).or_default().push((place.process.clone(), since, pause.length));
+                    pauses.entry(key).or_default().push((process, since, pause.length));
                 }
             }
-            by_node.entry(place.node).or_default().push(place);
+            // processes before a restart, and those that have ended
+            if !place.is_late(self.seen) {
+                by_node.entry(place.node).or_default().push(place);
+            }
         }
         for (node, mut places) in by_node {
             let all = places.len();
@@ -49,8 +52,13 @@ impl WatchedJob {
                 said.push(of_node(&places, is));
                 self.slow_nodes.remove(&node);
                 self.slow_nodes.extend(is.then_some(node));
-                // of a node that is slow no more, the ranks that still are say so
-                places.iter_mut().for_each(|place| place.said = is);
+                // of a node that is slow no more, the ranks that still are say so, and those that were said before
+                // the node was say that they are over
+                for place in &mut places {
+                    let by_node = if is { !place.said } else { place.in_node };
+                    place.said = if by_node { is } else { place.said };
+                    place.in_node = is && by_node;
+                }
             } else if !is {
                 let rising = places.iter().any(|place| place.is_rising && place.standing.is_empty());
                 let waits = (is_most || rising && nodes > 1) && !is_hasty;
@@ -61,7 +69,7 @@ impl WatchedJob {
             said.extend(of_pause(of));
         }
         for (change, subject) in said {
-            findings.push(self.finding(change, subject, None, time));
+            findings.push(self.finding(change, subject, time));
         }
     }
 
@@ -85,31 +93,29 @@ impl WatchedJob {
                 (FindingChange::Over, None)
             }
         };
-        findings.push(self.finding(change, FindingSubject::Link { from, to, rate }, None, time));
+        findings.push(self.finding(change, FindingSubject::Link { from, to, rate }, time));
     }
 
     /// Says which causes of a hang begin or are over.
     pub(super) fn speak_of_hangs(&self, news: Vec<HangNews>, time: u64, findings: &mut Vec<WatchFinding>) {
-        for HangNews { begins, is_process, text } in news {
+        for news in news {
+            let begins = news.change == HangChange::Begins;
             let change = if begins { FindingChange::Begins } else { FindingChange::Over };
-            let subject = if is_process { FindingSubject::Process } else { FindingSubject::Hang };
-            findings.push(self.finding(change, subject, Some(text), time));
+            let subject = match news.is_process {
+                true => FindingSubject::Process,
+                false => FindingSubject::Hang { seconds: news.seconds },
+            };
+            findings.push(WatchFinding { text: sentence::of_hang(&news), ..self.finding(change, subject, time) });
         }
     }
 
     /// Says that the job is over.
     pub(super) fn said_over(&self, processes: usize, time: u64) -> WatchFinding {
-        self.finding(FindingChange::Once, FindingSubject::Job { processes }, None, time)
+        self.finding(FindingChange::Once, FindingSubject::Job { processes }, time)
     }
 
-    fn finding(
-        &self,
-        change: FindingChange,
-        subject: FindingSubject,
-        cause: Option<String>,
-        time: u64,
-    ) -> WatchFinding {
-        let text = sentence::of(change, &subject, cause.as_deref());
+    fn finding(&self, change: FindingChange, subject: FindingSubject, time: u64) -> WatchFinding {
+        let text = sentence::of(change, &subject);
         WatchFinding { schema: SCHEMA.into(), time: text_of(time), job: self.name.clone(), change, subject, text }
     }
 }
@@ -129,6 +135,10 @@ fn of_rank(place: &mut Place, waits: bool) -> Option<(FindingChange, FindingSubj
         return None;
     }
     (place.said, place.waits) = (stands, 0);
+    // its end names it as its begin does
+    if let Some(rank) = place.strongest().filter(|_| stands).map(|(standing, _)| standing.rank) {
+        place.process = place.process_as(rank);
+    }
     let (change, excess) = if stands { (FindingChange::Begins, excess_of(place)) } else { (FindingChange::Over, None) };
     Some((change, FindingSubject::Rank { rank: place.process.clone(), excess }))
 }

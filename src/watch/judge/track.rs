@@ -48,6 +48,8 @@ pub(super) struct Track {
     count: u32,
     /// Values in a row beyond the threshold; of who stands out: in a row below half of it.
     row: u8,
+    /// Values in a row between half the threshold and the threshold, which do not end `row`.
+    halves: u8,
     pub(super) stands: bool,
 }
 
@@ -92,10 +94,11 @@ impl Track {
         self.values[self.count as usize % KEPT] = value as f32;
         // from there on only the place in the ring matters
         self.count = if self.count == u32::MAX { KEPT as u32 } else { self.count + 1 };
+        self.halves = if beyond == Beyond::Half { self.halves.saturating_add(1) } else { 0 };
         self.row = match (self.stands, beyond) {
             (false, Beyond::Whole) if is_known => self.row.saturating_add(1),
-            (false, Beyond::Half) => self.row,
-            (true, Beyond::No) => self.row + 1,
+            (false, Beyond::Half) if self.halves < HELD => self.row,
+            (true, Beyond::No) => self.row.saturating_add(1),
             _ => 0,
         };
         if self.row < HELD {
@@ -103,6 +106,11 @@ impl Track {
         }
         (self.stands, self.row) = (!self.stands, 0);
         if self.stands { Turn::Begins } else { Turn::Over }
+    }
+
+    /// Returns whether it stands out, and its newest value is below half the threshold.
+    pub(super) fn is_falling(&self) -> bool {
+        self.stands && self.row > 0
     }
 
     /// Forgets that it stands out, and keeps the values.
@@ -125,6 +133,17 @@ mod tests {
         assert_eq!((track.recent(4), track.usual(5), track.deviation()), (2.0, Some(0.0), 0.0));
         let turns: Vec<Turn> = (0..4).map(|_| track.take(0.0, Beyond::No)).collect();
         assert_eq!(turns[3], Turn::Over);
+    }
+
+    #[test]
+    fn values_beyond_the_threshold_are_not_hours_apart() {
+        let mut track = Track::default();
+        (0..9).for_each(|_| assert_eq!(track.take(0.0, Beyond::No), Turn::Same));
+        for _ in 0..9 {
+            assert_eq!(track.take(2.0, Beyond::Whole), Turn::Same);
+            (0..=HELD).for_each(|_| assert_eq!(track.take(1.0, Beyond::Half), Turn::Same));
+            assert_eq!(track.rising(), 0);
+        }
     }
 
     #[test]

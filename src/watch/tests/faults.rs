@@ -18,7 +18,7 @@ fn names(fault: Fault, finding: &WatchFinding) -> bool {
         }
         (Fault::SlowLink { from: slow, .. }, FindingSubject::Link { from, .. }) => from.rank == slow as i64,
         (Fault::Killed { rank }, FindingSubject::Process) => finding.text.starts_with(&format!("process {rank} ")),
-        (Fault::Missing { rank }, FindingSubject::Hang) => finding.text.contains(&format!("rank {rank} ")),
+        (Fault::Missing { rank }, FindingSubject::Hang { .. }) => finding.text.contains(&format!("rank {rank} ")),
         _ => false,
     }
 }
@@ -42,8 +42,9 @@ fn all_are_named(what: &str, plan: impl Fn(u64, &mut Rng) -> Plan) {
         }
         let others = found.iter().filter(|it| !of_fault(it) && it.1.change != FindingChange::Over);
         // a job that stops hangs, too
-        let is_other =
-            |it: &&(f64, WatchFinding)| !matches!((fault, &it.1.subject), (Fault::Killed { .. }, FindingSubject::Hang));
+        let is_other = |it: &&(f64, WatchFinding)| {
+            !matches!((fault, &it.1.subject), (Fault::Killed { .. }, FindingSubject::Hang { .. }))
+        };
         wrong.extend(others.filter(is_other).map(|(time, it)| format!("{plan:?}: {time}: {}", it.text)));
     }
     assert!(named * 100 >= jobs * 95, "{what}: {named} of {jobs}: {missed:#?}");

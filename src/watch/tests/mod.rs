@@ -2,6 +2,7 @@
 
 mod faults;
 mod quiet;
+mod runs;
 mod simulated;
 
 use super::judge::Judge;
