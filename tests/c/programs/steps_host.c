@@ -8,7 +8,7 @@
  * this rank before the first call of each step. WAIT: `spin`, as CUDA waits by default, or `sleep`. WORKER: `host`, or
  * `gpu`, whose computation lies between the call and its kernel. FILE: data that the rank reads through a mapping, all
  * of it at first, and some pages anywhere in each step. */
-#include "../nccl/operations.h"
+#include "enqueued.h"
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -57,27 +57,6 @@ static void open_data(const char *path) {
 
 static void read_data(void) {
   for (int number = 0; pages > 0 && number < PAGES_OF_STEP; number++) (void)data[(size_t)rand() % pages * PAGE];
-}
-
-/* A collective as NCCL enqueues it: its call in a group, the launch of its kernel, and the operation. */
-static void *enqueued(void *context, struct event event) {
-  void *group = NULL;
-  if (version->api) {
-    struct event api = {.type = GROUP_API, .rank = event.rank};
-    group = start(context, &api);
-    state_alone(group, GROUP_START_RETURNS);
-    api = a_call(COLL_API, event.func, false);
-    api.parent = group, api.count = event.count;
-    event.parent = start(context, &api);
-    stop(event.parent);
-    state_alone(group, GROUP_END_BEGINS);
-    api = (struct event){.type = KERNEL_LAUNCH, .parent = group, .rank = event.rank};
-    stop(start(context, &api));
-  }
-  void *operation = start(context, &event);
-  stop(operation);
-  if (group) stop(group);
-  return operation;
 }
 
 static void wait_for(unsigned place, unsigned ranks, bool spin) {

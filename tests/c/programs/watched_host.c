@@ -29,7 +29,7 @@
 #define _GNU_SOURCE /* unshare */
 #endif
 #include <sched.h>
-#include "../nccl/operations.h"
+#include "enqueued.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -99,27 +99,10 @@ static uint64_t meet(uint64_t call, uint64_t begin, uint64_t elements) {
   return last;
 }
 
-/* The call, its group and its operation, as NCCL enqueues them. */
-static void *enqueued(void *context, uint64_t call, uint64_t elements) {
-  void *group = NULL;
+static void *enqueued_call(void *context, uint64_t call, uint64_t elements) {
   struct event event = a_coll();
   event.sequence = call, event.count = elements;
-  if (version->api) {
-    struct event api = {.type = GROUP_API, .rank = event.rank};
-    group = start(context, &api);
-    state_alone(group, GROUP_START_RETURNS);
-    api = a_call(COLL_API, event.func, false);
-    api.parent = group, api.count = event.count;
-    event.parent = start(context, &api);
-    stop(event.parent);
-    state_alone(group, GROUP_END_BEGINS);
-    api = (struct event){.type = KERNEL_LAUNCH, .parent = group, .rank = event.rank};
-    stop(start(context, &api));
-  }
-  void *operation = start(context, &event);
-  stop(operation);
-  if (group) stop(group);
-  return operation;
+  return enqueued(context, event);
 }
 
 struct transfer { void *proxy, *step; uint64_t end; };
@@ -207,7 +190,7 @@ static void enqueue_before(void *context, uint64_t call) {
   for (; next_call < call && next_call < (uint64_t)(steps * calls); next_call++) {
     long step = (long)(next_call / (uint64_t)calls);
     if (has_fault(rank, step, "kill") || has_fault(rank, step, "exit") || has_fault(rank, step, "hang")) return;
-    operations[next_call % AHEAD] = enqueued(context, next_call + 1, elements_of(next_call));
+    operations[next_call % AHEAD] = enqueued_call(context, next_call + 1, elements_of(next_call));
   }
 }
 
