@@ -13,6 +13,8 @@ mod edited;
 mod ended;
 mod families;
 mod figures;
+#[path = "../support/marked/mod.rs"]
+mod marked;
 mod names;
 mod nsys;
 mod others;

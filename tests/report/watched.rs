@@ -1,54 +1,16 @@
 //! The findings of a watch in a report: a log that `scorep-nccl watch` writes, and one with lines of all kinds.
 
-use crate::{json, ran, report, tool};
-use common::origin::Origin;
-use common::status::progress::ProgressMark;
-use common::status::{ENDING, SCHEMA, Status, StatusCommunicator};
+use crate::{json, marked, ran, report, tool};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
-
-const SECOND: u64 = 1_000_000_000;
-const WINDOWS: u64 = 40;
 
 /// Writes the status files of eight ranks, of which rank 5 computes longer from the 20th second on.
 fn statuses(directory: &Path) {
-    let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap();
-    for rank in 0..8_u32 {
-        let mut mark = ProgressMark { time: now - (WINDOWS + 1) * SECOND, ..ProgressMark::default() };
-        let marks = (0..=WINDOWS).map(|window| {
-            let slow = if rank == 5 && window > 20 { 75 } else { 0 };
-            let own = (500 + slow + (window * 7 + u64::from(rank) * 5) % 11) * SECOND / 1000;
-            let next = ProgressMark { number: window * 8, time: mark.time + SECOND, own: mark.own + own, ..mark };
-            mark = ProgressMark { operations: next.operations + 8, bytes: next.bytes + 8000, ..next };
-            next
-        });
-        let communicator = StatusCommunicator {
-            comm: "00000000000000c0".into(),
-            rank: Some(rank.cast_signed()),
-            nranks: 8,
-            counts_all: true,
-            sees_gpu: true,
-            entered: WINDOWS * 8,
-            begun: WINDOWS * 8,
-            finished: WINDOWS * 8,
-            stride: 8,
-            marks: marks.collect(),
-            ..StatusCommunicator::default()
-        };
-        let host = Some(format!("elsewhere{}", rank / 4));
-        let origin = Origin { host, rank: Some(rank), ..Origin::default() };
-        let status = Status {
-            schema: SCHEMA.into(),
-            pid: 1000 + rank,
-            origin,
-            written: now,
-            communicators: vec![communicator],
-            ..Status::default()
-        };
-        fs::write(directory.join(format!("{rank}{ENDING}")), serde_json::to_string(&status).unwrap()).unwrap();
+    for rank in 0..8 {
+        let slow = |window| if rank == 5 && window > 20 { 0.075 } else { 0.0 };
+        marked::write(directory, None, rank, |window| marked::usual(rank, window) + slow(window));
     }
 }
 

@@ -5,74 +5,25 @@
 
 mod dashboard;
 mod live;
+#[path = "../support/marked/mod.rs"]
+mod marked;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 mod webhook;
 
-use common::origin::Origin;
-use common::status::progress::ProgressMark;
 use common::status::{ENDING, SCHEMA, Status, StatusCommunicator, StatusOperation};
+use marked::{usual, write};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const SECOND: u64 = 1_000_000_000;
-const WINDOWS: u64 = 40;
-
-/// Writes the file of a rank of a job whose windows last a second; `own` is its share of computation.
-fn write(directory: &Path, job: &str, rank: u32, own: impl Fn(u64) -> f64) {
-    let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap();
-    let mut mark = ProgressMark { time: now - (WINDOWS + 1) * SECOND, ..ProgressMark::default() };
-    let marks = (0..=WINDOWS).map(|window| {
-        let own = (own(window) * SECOND as f64) as u64;
-        let next = ProgressMark { number: window * 8, time: mark.time + SECOND, own: mark.own + own, ..mark };
-        mark = ProgressMark { operations: next.operations + 8, bytes: next.bytes + 8000, ..next };
-        next
-    });
-    let communicator = StatusCommunicator {
-        comm: format!("{:016x}", job.len()),
-        rank: Some(rank.cast_signed()),
-        nranks: 8,
-        counts_all: true,
-        sees_gpu: true,
-        entered: WINDOWS * 8,
-        begun: WINDOWS * 8,
-        finished: WINDOWS * 8,
-        stride: 8,
-        marks: marks.collect(),
-        ..StatusCommunicator::default()
-    };
-    let origin = Origin {
-        host: Some(format!("elsewhere{}", rank / 4)),
-        job: Some(job.into()),
-        rank: Some(rank),
-        ..Origin::default()
-    };
-    let pid = 1000 + rank;
-    let status = Status {
-        schema: SCHEMA.into(),
-        pid,
-        origin,
-        written: now,
-        communicators: vec![communicator],
-        ..Status::default()
-    };
-    let name = format!("{}.{rank}{ENDING}", job.replace(' ', "_"));
-    fs::write(directory.join(name), serde_json::to_string(&status).unwrap()).unwrap();
-}
-
-/// The own time of a rank that is as all others, with small differences.
-fn usual(rank: u32, window: u64) -> f64 {
-    0.5 + 0.001 * ((window * 7 + u64::from(rank) * 5) % 11) as f64
-}
-
 /// Writes a job of eight ranks, of which one is slower from the 20th window on.
 fn job(directory: &Path, name: &str, slow: Option<u32>) {
     for rank in 0..8 {
         let own = |window| usual(rank, window) * if slow == Some(rank) && window > 20 { 1.15 } else { 1.0 };
-        write(directory, name, rank, own);
+        write(directory, Some(name), rank, own);
     }
 }
 
@@ -167,7 +118,7 @@ fn hostile_files_are_named_and_do_no_harm() {
 fn a_look_at_1024_processes_takes_at_most_256_mib() {
     let directory = tempfile::tempdir().unwrap();
     for rank in 0..1024 {
-        write(directory.path(), "slurm 7", rank, |window| usual(rank, window));
+        write(directory.path(), Some("slurm 7"), rank, |window| usual(rank, window));
         // as large as a process' file may be
         let name = directory.path().join(format!("slurm_7.{rank}{ENDING}"));
         let mut status: Status = serde_json::from_str(&fs::read_to_string(&name).unwrap()).unwrap();

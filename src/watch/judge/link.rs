@@ -3,12 +3,11 @@
 use super::finding::LinkRate;
 use super::track::{Beyond, HELD, Track, Turn};
 use common::status::progress::LinkSum;
+use report::analysis::pairs::LEAST_EFFECT;
 use report::analysis::stragglers::robust::{median, spread};
 use report::analysis::stragglers::rules::{RANKS, UNKNOWN, Z};
 use std::collections::BTreeMap;
 
-/// Share by which a slow link is below the median of its kind at least, as of a report's pairs.
-const LEAST: f64 = 0.15;
 /// Transfers and bytes between two looks that make a rate.
 const TRANSFERS: u64 = 8;
 const BYTES: u64 = 1 << 20;
@@ -93,7 +92,7 @@ impl WatchedLinks {
             let own_usual = if of.len() < RANKS { link.usual.unwrap_or(below) } else { 0.0 };
             let deficit = 1.0 - (own_usual - below).exp();
             let z = (below - own_usual) / apart.max(link.track.deviation()).max(UNKNOWN / 2.0);
-            match link.track.take(below, Beyond::of(deficit, LEAST, z, Z)) {
+            match link.track.take(below, Beyond::of(deficit, LEAST_EFFECT, z, Z)) {
                 Turn::Begins => {
                     let (rate, usual) = (step.rate.exp(), usual.exp());
                     let rate = LinkRate { rate, usual, links: of.len() - 1, within_node };

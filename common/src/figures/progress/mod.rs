@@ -61,8 +61,7 @@ impl ProcessProgress {
         // without all of them there are no marks
         if is_complete {
             communicator.begun.extend(begun);
-        }
-        if !is_complete && communicator.is_complete {
+        } else if communicator.is_complete {
             communicator.is_complete = false;
             self.break_off(now);
         }

@@ -12,6 +12,7 @@ use crate::stream::{Listener, Message, Occurrence};
 use classes::ClassNames;
 use common::channel_fits::largest_of_unlike;
 use common::summary::Transfers;
+pub use outlier::LEAST_EFFECT;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ const FEWEST: usize = 4;
 /// Pairs with a z below this may be slow.
 const SLOW: f64 = -5.0;
 /// Least part of the median that a slow pair's rate lies below it.
-const LEAST_EFFECT: f64 = 0.15;
+pub const LEAST_EFFECT: f64 = 0.15;
 /// Standard deviation of a normal distribution over its MAD.
 const DEVIATION: f64 = 1.4826;
 /// Least deviation, over the median.
