@@ -25,12 +25,23 @@ static void print(const char *name, long value) {
   fflush(stdout);
 }
 
-/* Threads of the process. */
+/* Whether a thread reads the settings file: it has woken who waits for it and may still be ending. */
+static bool reads_settings(const char *thread) {
+  char path[300], name[32] = "";
+  snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread);
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return true; /* it is over */
+  if (fgets(name, sizeof name, file) == NULL) name[0] = 0;
+  fclose(file);
+  return strcmp(name, "scorep-nccl-set\n") == 0;
+}
+
+/* Threads of the process, without the one that reads the settings file. */
 static long threads(void) {
   DIR *directory = opendir("/proc/self/task");
   check(directory != NULL, "no /proc/self/task");
   long found = 0;
-  for (struct dirent *entry; (entry = readdir(directory));) found += entry->d_name[0] != '.';
+  for (struct dirent *entry; (entry = readdir(directory));) found += entry->d_name[0] != '.' && !reads_settings(entry->d_name);
   closedir(directory);
   return found;
 }

@@ -81,7 +81,7 @@ static void network_plugins(void) {
   };
   for (int row = 0; row < 5; row++)
     for (int i = 0; i < 3; i++) printf("expect /network_events/%d/%s %ld\n", row, rows[row][i].field, rows[row][i].value);
-  printf("expect /network_events/0/device 2\nexpect /network_events/1/device 3\n");
+  printf("expect /network_events/0/merged_device 2\nexpect /network_events/1/merged_device 3\n");
 }
 
 #endif

@@ -26,7 +26,7 @@ fn threads(summary: &Summary, view: &View) -> String {
     }
     let header =
         ["rank", "threads", "known s", "active %", "idle %", "asleep %", "appending %", "sleeps", "proxy operations"];
-    let mut table = TextTable::new(&header, 1, &["threads", "sleeps", "appending %"]);
+    let mut table = TextTable::new(&header, 1, &["threads", "sleeps", "appending %", "known s"]);
     for (name, row) in rows.iter().take(view.rows) {
         let known = row.known_us();
         let percent = |part: f64| number((known > 0.0).then(|| 100.0 * part / known), 1);
