@@ -216,11 +216,16 @@ API int cuGetErrorName(int number, const char **name) {
   return leave(error ? error : *name ? ERROR_SUCCESS : ERROR_INVALID_VALUE);
 }
 
+static void take_lock(void) { pthread_mutex_lock(&lock); }
+static void release_lock(void) { pthread_mutex_unlock(&lock); }
+
 API const struct driver_control *driver_control(void) {
   static const struct driver_control control = {
     set_time,    make_context, set_current,   destroy_context, reset_context,      reset_before_a_look, make_stream, set_busy,
     begin_capture, end_capture, graph_records, execute_record, execute_when_asked, mode,                forbid,      fail,
     deinitialize, hold, await_held, calls_of,      own_streams,     other_records,     delay_own,          made_events,         recorded_while_pending};
+  /* a fork in the middle of another thread's call must not leave the child the lock of a thread that it lacks */
+  if (owner == 0) pthread_atfork(take_lock, release_lock, release_lock);
   owner = getpid();
   return &control;
 }
