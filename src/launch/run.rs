@@ -1,5 +1,6 @@
 //! `scorep-nccl run`: replaces itself by a command, in the environment that a measurement needs.
 
+use super::companion::{self, CompanionChoice};
 use super::environment::{self, LaunchChoice};
 use crate::output;
 use common::rank;
@@ -17,6 +18,8 @@ pub(crate) struct RunArguments {
     /// asked for.
     #[arg(long)]
     per_rank: bool,
+    #[command(flatten)]
+    companion: CompanionChoice,
     /// The command and its arguments.
     #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -44,6 +47,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, String> {
     if speaks {
         made.remarks.iter().for_each(output::say);
     }
+    let status = made.status.filter(|_| arguments.companion.watch);
+    if arguments.companion.watch && status.is_none() {
+        return Err("--watch: it reads the job's status files: add --status DIR, which all hosts of the job see".into());
+    }
     let mut command = Command::new(program);
     command.args(rest).envs(made.variables);
     if let (Some(rank), true) = (rank, torchrun.is_some() || arguments.per_rank) {
@@ -59,6 +66,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, String> {
             "ranks that torchrun starts would share one experiment directory and destroy each other's. Put this program behind \
              it: torchrun --no-python ... scorep-nccl run -- python -m scorep ...",
         );
+    }
+    // one watch sees all ranks of the job
+    if let Some(Err(why)) = status.filter(|_| speaks).map(|status| companion::start(&arguments.companion, &status)) {
+        output::say(format_args!("--watch: {why}; the job begins without a watch"));
     }
     let error = command.exec();
     output::say(format_args!("{}: {error}", Path::new(program).display()));
