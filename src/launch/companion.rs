@@ -31,13 +31,16 @@ const LINES: &str = "watch.log";
 const FINDINGS: &str = "findings.jsonl";
 /// Variables that have libraries loaded into every program.
 const LOADERS: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
+/// Signals that schedulers send to all processes of a job, so that it saves its state, or when a terminal closes.
+const OF_THE_JOB: [libc::c_int; 4] = [libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGXCPU];
 /// Descriptors up to this one are looked at, where the system does not close them all at once.
 const MOST_DESCRIPTORS: libc::rlim_t = 1 << 16;
 
-/// Starts the watch of a job that this process becomes. `status` is the job's directory of status files.
+/// Starts the watch of a job that this process becomes, and waits for a child that ends at once, as
+/// [`super::child_signal`] has it. `status` is the job's directory of status files, or a pattern of its name.
 ///
 /// # Errors
-/// In words: there is no watch. Nothing of this process has changed.
+/// In words: there is no watch.
 pub(super) fn start(choice: &CompanionChoice, status: &OsStr) -> Result<(), String> {
     if let Some(why) = adopts_orphans() {
         return Err(format!(
@@ -73,9 +76,7 @@ pub(super) fn start(choice: &CompanionChoice, status: &OsStr) -> Result<(), Stri
     command.current_dir("/").stdin(Stdio::null()).stdout(output).stderr(errors);
     // SAFETY: `detach` makes calls of the system that are allowed between fork and exec, and allocates nothing.
     unsafe { command.pre_exec(detach) };
-    let signal = ChildSignal::by_default();
     let begun = command.spawn().and_then(|mut middle| middle.wait());
-    signal.restore();
     begun.map(drop).map_err(|error| format!("it does not start: {error}"))
 }
 
@@ -127,6 +128,9 @@ fn detach() -> io::Result<()> {
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
+        for signal in OF_THE_JOB {
+            libc::signal(signal, libc::SIG_IGN);
+        }
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
     }
     leave_descriptors();
@@ -149,48 +153,5 @@ fn leave_descriptors() {
         for descriptor in 3..limit.rlim_cur.min(MOST_DESCRIPTORS) {
             libc::fcntl(descriptor as libc::c_int, libc::F_SETFD, libc::FD_CLOEXEC);
         }
-    }
-}
-
-/// The signal of a child's end, with its default action for as long as there is a child to be waited for: where it is
-/// ignored, the system forgets children.
-struct ChildSignal {
-    before: libc::sighandler_t,
-    was_pending: bool,
-}
-
-impl ChildSignal {
-    fn by_default() -> Self {
-        let was_pending = is_pending();
-        // SAFETY: SIG_DFL is no handler of ours.
-        let before = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
-        Self { before, was_pending }
-    }
-
-    /// Restores the action. Where the signal is blocked, that of our child would wait for the job, so it is taken away.
-    fn restore(self) {
-        if is_pending() && !self.was_pending {
-            // SAFETY: `own` and `now` are ours, and live through the calls.
-            unsafe {
-                let mut own: libc::sigset_t = std::mem::zeroed();
-                libc::sigemptyset(&raw mut own);
-                libc::sigaddset(&raw mut own, libc::SIGCHLD);
-                let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-                libc::sigtimedwait(&raw const own, std::ptr::null_mut(), &raw const now);
-            }
-        }
-        if self.before != libc::SIG_ERR && self.before != libc::SIG_DFL {
-            // SAFETY: before this process began, `exec` left SIG_IGN or SIG_DFL, and it has no handler of its own.
-            unsafe { libc::signal(libc::SIGCHLD, self.before) };
-        }
-    }
-}
-
-/// Returns whether the signal of a child's end waits.
-fn is_pending() -> bool {
-    // SAFETY: `pending` is ours, for the system to write to.
-    unsafe {
-        let mut pending: libc::sigset_t = std::mem::zeroed();
-        libc::sigpending(&raw mut pending) == 0 && libc::sigismember(&raw const pending, libc::SIGCHLD) == 1
     }
 }

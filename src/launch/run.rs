@@ -1,5 +1,6 @@
 //! `scorep-nccl run`: replaces itself by a command, in the environment that a measurement needs.
 
+use super::child_signal::ChildSignal;
 use super::companion::{self, CompanionChoice};
 use super::environment::{self, LaunchChoice};
 use crate::output;
@@ -37,6 +38,8 @@ const DIRECTORY: &str = "SCOREP_EXPERIMENT_DIRECTORY";
 /// When the library is missing or its place cannot be used; nothing has been started then.
 pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, String> {
     let lookup = |name: &str| std::env::var_os(name);
+    // of whatever asks NCCL's library for its release, and of the watch
+    let signal = ChildSignal::by_default();
     let made = environment::of(&arguments.choice, &arguments.command, &lookup)?;
     let Some((program, rest)) = arguments.command.split_first() else { return Err("no command".into()) };
     let torchrun = lookup(TORCHRUN);
@@ -71,6 +74,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, String> {
     if let Some(Err(why)) = status.filter(|_| speaks).map(|status| companion::start(&arguments.companion, &status)) {
         output::say(format_args!("--watch: {why}; the job begins without a watch"));
     }
+    signal.restore();
     let error = command.exec();
     output::say(format_args!("{}: {error}", Path::new(program).display()));
     // exit statuses of env(1) and of shells

@@ -114,6 +114,8 @@ fn a_job_has_its_output_its_status_and_its_end_before_the_watch_has() {
     let mut job = HeldJob::begin(&site, |_| {});
     let watch = job.watch();
     until("the begin of the watch", || job.lines().contains(" the watch begins, beside process ").then_some(()));
+    // the scheduler's, for the job
+    send(watch, libc::SIGUSR1);
     send(watch, libc::SIGSTOP);
     let (status, rest) = job.end();
     assert_eq!((status.code(), rest.as_str()), (Some(7), "over\n"));
@@ -229,7 +231,7 @@ fn a_job_is_as_without_a_watch() {
         // the children, the priority and what follows
         let (children, stat) = rest.split_once('\n').unwrap().1.split_once(" (cat) ").unwrap();
         let (stat, more) = stat.split_once('\n').unwrap();
-        seen.push(children.trim().split_whitespace().count().to_string());
+        seen.push(children.split_whitespace().count().to_string());
         seen.extend(stat.split_whitespace().skip(15).take(2).map(str::to_owned));
         seen.extend([descriptors.to_owned(), more.to_owned()]);
         seen
@@ -250,6 +252,8 @@ fn a_job_is_as_without_a_watch() {
         // one number: the process id, which begins the line of /proc/PID/stat
         assert_eq!(with[9], "1", "{with:?}");
         assert_eq!(with, without);
+        // no signal of a child that the job does not know
+        assert_eq!([&with[1], &with[2]], ["0000000000000000"; 2]);
     }
     assert!(status.join("watch.log").exists());
 }
