@@ -4,6 +4,7 @@
 
 mod commands;
 mod companion;
+mod held_job;
 mod ranks;
 mod shells;
 #[path = "../support/site/mod.rs"]
