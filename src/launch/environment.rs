@@ -40,6 +40,8 @@ fn preset(text: &str) -> Result<Preset, String> {
 /// Variables to set, and remarks on them for a person.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Environment {
+    /// Directory of the status files, as of the option or the settings.
+    pub(crate) status: Option<OsString>,
     /// Names and values.
     pub(crate) variables: Vec<(&'static str, OsString)>,
     /// One line each.
@@ -120,6 +122,7 @@ pub(crate) fn of(
     if let Some(status) = &status {
         set("NCCL_SCOREP_STATUS", status.clone());
     }
+    made.status.clone_from(&status);
     let status = status.as_deref().filter(|_| choice.status.is_none()).map(|status| files::expand(Path::new(status)));
     if let Some(Err(unfit)) = status.map(|place| place::check_directory(&place, &place)) {
         made.remarks.push(format!("NCCL_SCOREP_STATUS: {unfit}: there will be no status files"));

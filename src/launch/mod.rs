@@ -1,5 +1,7 @@
 //! The environment that a job needs, printed for a shell (`env`) or set for a command (`run`).
 
+mod child_signal;
+mod companion;
 pub(crate) mod env;
 mod environment;
 pub(crate) mod ranks;

@@ -1,5 +1,7 @@
 //! `scorep-nccl run`: replaces itself by a command, in the environment that a measurement needs.
 
+use super::child_signal::ChildSignal;
+use super::companion::{self, CompanionChoice};
 use super::environment::{self, LaunchChoice};
 use crate::output;
 use common::rank;
@@ -17,6 +19,8 @@ pub(crate) struct RunArguments {
     /// asked for.
     #[arg(long)]
     per_rank: bool,
+    #[command(flatten)]
+    companion: CompanionChoice,
     /// The command and its arguments.
     #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -34,6 +38,8 @@ const DIRECTORY: &str = "SCOREP_EXPERIMENT_DIRECTORY";
 /// When the library is missing or its place cannot be used; nothing has been started then.
 pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, String> {
     let lookup = |name: &str| std::env::var_os(name);
+    // of whatever asks NCCL's library for its release, and of the watch
+    let signal = ChildSignal::by_default();
     let made = environment::of(&arguments.choice, &arguments.command, &lookup)?;
     let Some((program, rest)) = arguments.command.split_first() else { return Err("no command".into()) };
     let torchrun = lookup(TORCHRUN);
@@ -43,6 +49,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, String> {
     let speaks = rank.is_none_or(|rank| rank == 0);
     if speaks {
         made.remarks.iter().for_each(output::say);
+    }
+    let status = made.status.filter(|_| arguments.companion.watch);
+    if arguments.companion.watch && status.is_none() {
+        return Err("--watch: it reads the job's status files: add --status DIR, which all hosts of the job see".into());
     }
     let mut command = Command::new(program);
     command.args(rest).envs(made.variables);
@@ -60,6 +70,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, String> {
              it: torchrun --no-python ... scorep-nccl run -- python -m scorep ...",
         );
     }
+    // one watch sees all ranks of the job
+    if let Some(Err(why)) = status.filter(|_| speaks).map(|status| companion::start(&arguments.companion, &status)) {
+        output::say(format_args!("--watch: {why}; the job begins without a watch"));
+    }
+    signal.restore();
     let error = command.exec();
     output::say(format_args!("{}: {error}", Path::new(program).display()));
     // exit statuses of env(1) and of shells

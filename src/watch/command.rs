@@ -1,8 +1,10 @@
 //! `scorep-nccl watch` on the command line.
 
+use super::job_process::JobProcess;
 use super::judge::finding::{FindingChange, FindingSubject, WatchFinding};
 use super::judge::{JobState, Judge};
 use super::log::FindingLog;
+use super::priority;
 use super::textfile::WatchTextfile;
 use super::unmarked::UnmarkedProcesses;
 use super::view::View;
@@ -10,6 +12,7 @@ use super::webhook::Webhook;
 use crate::diagnosis::finding::HangVerdict;
 use crate::output;
 use crate::statuses::{Observed, StatusLooks};
+use common::origin::wall_clock;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -26,8 +29,12 @@ const FOUND: u8 = 1;
 const TROUBLE: u8 = 2;
 /// Most lines on files that are left out.
 const MOST: usize = 100;
-/// A signal is noticed within this time.
+/// A signal is noticed within this time, and beside a job, whose processors should not be woken often.
 const SLICE: Duration = Duration::from_millis(50);
+const SLICE_BESIDE: Duration = Duration::from_millis(500);
+/// Looks behind the end of the process that a watch is beside, unless the job is over before: other ranks may end a
+/// little later, and a process that was killed counts as one that writes for 6 s.
+const LAST_LOOKS: u32 = 5;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
@@ -40,10 +47,10 @@ pub(crate) struct WatchArguments {
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// Seconds between two looks.
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = interval)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
     interval: f64,
     /// Waits up to this many seconds are no hang.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = interval)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     after: f64,
     /// Looks twice, says what stands out and hangs now, and ends.
     #[arg(long)]
@@ -67,10 +74,13 @@ pub(crate) struct WatchArguments {
     /// File with the secret, in place of the variable.
     #[arg(long, value_name = "FILE", requires = "webhook")]
     webhook_token: Option<PathBuf>,
+    /// Gives way to a job and ends soon after this process of it, as of `run --watch`.
+    #[arg(long, value_name = "PID.START", hide = true, conflicts_with = "once")]
+    beside: Option<JobProcess>,
 }
 
-/// Parses a time between two looks: processes write once a second.
-fn interval(text: &str) -> Result<f64, String> {
+/// Parses a time between two looks, or a shortest hang: processes write once a second.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds: &f64| (1.5..=3600.0).contains(seconds));
     seconds.ok_or_else(|| "not a number of seconds from 1.5 to 3600".into())
 }
@@ -91,19 +101,35 @@ struct Outputs<'a> {
 /// Watches a job until it is over or a signal comes. The exit status is 0 where nothing was found, 1 where something
 /// was, and 2 where the files do not say.
 pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
+    if arguments.beside.is_some() {
+        priority::give_way();
+    }
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         if let Err(error) = signal_hook::flag::register(signal, Arc::clone(&ends)) {
             output::say(format_args!("signals cannot be waited for: {error}"));
         }
     }
-    match watch(arguments, &ends) {
-        Ok(status) => ExitCode::from(status),
-        Err(message) => {
-            output::say(message);
-            ExitCode::from(TROUBLE)
-        }
+    if let Some(job) = arguments.beside {
+        remark(&format!("the watch begins, beside process {}", job.pid));
     }
+    let status = watch(arguments, &ends).unwrap_or_else(|message| {
+        output::say(message);
+        TROUBLE
+    });
+    match arguments.beside {
+        Some(job) if job.has_ended() => remark(&format!("process {} has ended, and so does the watch", job.pid)),
+        Some(_) if ends.load(Ordering::Relaxed) => remark("a signal ends the watch"),
+        _ => {}
+    }
+    ExitCode::from(status)
+}
+
+/// Says a line with the time, which the line of a finding has, too.
+fn remark(text: &str) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = wall_clock(i128::try_from(now.as_nanos()).unwrap_or_default()).unwrap_or_default();
+    output::line(format_args!("{time} {text}"));
 }
 
 fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
@@ -137,7 +163,10 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
     let (mut judge, mut unmarked) = (Judge::new(arguments.after, arguments.once), UnmarkedProcesses::default());
     let (begin, period) = (Instant::now(), Duration::from_secs_f64(arguments.interval));
     let (mut next, mut found, mut is_first) = (begin, false, true);
+    let has_ended = || arguments.beside.is_some_and(JobProcess::has_ended);
+    let (slice, mut last_looks) = (if arguments.beside.is_some() { SLICE_BESIDE } else { SLICE }, 0);
     loop {
+        last_looks += u32::from(has_ended());
         let begun = Instant::now();
         let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), outputs)?;
         if let Some(line) = unmarked.take(&processes) {
@@ -151,7 +180,8 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
         if arguments.once && !is_first {
             return Ok(at_once(&states, is_whole));
         }
-        if judge.is_over() {
+        // while the process runs, there may be another job, such as the next program of its script
+        if judge.is_over() && (arguments.beside.is_none() || last_looks > 0) || last_looks == LAST_LOOKS {
             let status = if is_first { at_once(&states, is_whole) } else { u8::from(found) };
             return Ok(status);
         }
@@ -161,7 +191,7 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
             if ends.load(Ordering::Relaxed) {
                 return Ok(if states.is_empty() { TROUBLE } else { u8::from(found) * FOUND });
             }
-            thread::sleep(SLICE.min(next.saturating_duration_since(Instant::now())));
+            thread::sleep(slice.min(next.saturating_duration_since(Instant::now())));
         }
     }
 }

@@ -28,17 +28,7 @@ impl FindingLog {
     /// # Errors
     /// In words: it cannot be opened, or is no regular file of the user.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
-        let open = || -> io::Result<File> {
-            let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-            let file = OpenOptions::new().append(true).create(true).mode(0o644).custom_flags(flags).open(path)?;
-            let found = file.metadata()?;
-            if found.is_file() && files::is_own(path, found.uid()) {
-                return Ok(file);
-            }
-            let wrong = if found.is_file() { "it belongs to another user" } else { "it is no regular file" };
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
-        };
-        let file = open().map_err(|error| format!("--log {}: {error}", path.display()))?;
+        let file = append(path).map_err(|error| format!("--log {}: {error}", path.display()))?;
         Ok(Self { file, path: path.to_owned() })
     }
 
@@ -76,6 +66,21 @@ impl FindingLog {
             }
         })
     }
+}
+
+/// Opens a file to be added to, or makes it.
+///
+/// # Errors
+/// It cannot be opened, or is no regular file of the user.
+pub(crate) fn append(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+    let file = OpenOptions::new().append(true).create(true).mode(0o644).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    if found.is_file() && files::is_own(path, found.uid()) {
+        return Ok(file);
+    }
+    let wrong = if found.is_file() { "it belongs to another user" } else { "it is no regular file" };
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use ureq::http::{HeaderValue, Uri};
 use ureq::{Agent, Error, Proxy};
 
 /// Variable with the secret. It is of the watcher alone, so it is no setting of the library.
-const TOKEN: &str = "SCOREP_NCCL_WEBHOOK_TOKEN";
+pub(crate) const TOKEN: &str = "SCOREP_NCCL_WEBHOOK_TOKEN";
 /// Findings that wait at most; further ones are dropped.
 const QUEUE: usize = 256;
 /// Largest time of a POST, with the lookup of the host's name.
@@ -81,6 +81,14 @@ impl Webhook {
             output::say(format_args!("--webhook: {lost} of {} findings were not accepted", self.given));
         }
     }
+}
+
+/// Checks a URL, and the secret of the environment.
+///
+/// # Errors
+/// As [`Webhook::start`].
+pub(crate) fn check(url: &str) -> Result<(), String> {
+    Receiving::new(url, None).map(drop)
 }
 
 impl Receiving {

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod commands;
+mod companion;
+mod held_job;
 mod ranks;
 mod shells;
 #[path = "../support/site/mod.rs"]

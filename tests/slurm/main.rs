@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod cluster;
+mod companion;
 mod ends;
 mod examples;
 #[path = "../score_p/installation.rs"]

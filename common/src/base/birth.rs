@@ -9,7 +9,7 @@ const BORN: usize = 19;
 const FORKED: u64 = 0x40;
 
 /// Returns when this process started, clock ticks since boot.
-pub(crate) fn own() -> Option<u64> {
+pub fn own() -> Option<u64> {
     of_stat(&std::fs::read_to_string("/proc/self/stat").ok()?)
 }
 
