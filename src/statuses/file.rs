@@ -20,8 +20,8 @@ use std::sync::{Mutex, PoisonError};
 const LONGEST: u64 = 4 << 20;
 /// Most values in a file. The longest of the library's have half of them.
 const MOST_VALUES: usize = 1 << 17;
-/// Most memory for all files of a directory, bytes, as `weight` estimates it.
-const MOST_MEMORY: usize = 1 << 30;
+/// Most memory for all files of a directory, or of all relays, bytes, as `weight` estimates it.
+pub(crate) const MOST_MEMORY: usize = 1 << 30;
 /// Memory of an object beside its text, bytes.
 const OBJECT: usize = 256;
 /// Letters of a foreign text in a message.
@@ -58,20 +58,13 @@ impl StatusBounds {
     /// Reads a file. No link is followed, and a FIFO does not hold this program up.
     pub(super) fn read<T: DeserializeOwned + Foreign>(&self, path: &Path) -> Result<T, LeftOut> {
         let text = self.bytes(path, LONGEST)?;
-        let wrong = |what: &str| Err(LeftOut::Unreadable(what.into()));
-        let (values, objects) = count(&text);
-        if values > MOST_VALUES {
-            return wrong(&format!("it is no status file: it has more than {MOST_VALUES} values"));
-        }
-        let weight = text.len() + OBJECT * objects;
+        let weight = weight(&text).map_err(LeftOut::Unreadable)?;
         if self.memory.fetch_add(weight, Ordering::Relaxed) + weight > MOST_MEMORY {
             let most = MOST_MEMORY >> 30;
-            return wrong(&format!("all files take more than {most} GiB: give each job a directory of its own"));
+            let cause = format!("all files take more than {most} GiB: give each job a directory of its own");
+            return Err(LeftOut::Unreadable(cause));
         }
-        let mut read: T = serde_json::from_slice(&text)
-            .map_err(|error| LeftOut::Unreadable(format!("it is no status file: {}", shown(&error.to_string()))))?;
-        read.clean();
-        Ok(read)
+        parse(&text).map_err(LeftOut::Unreadable)
     }
 
     /// Reads a file of at most `most` bytes, as [`Self::read`] does, whatever it holds.
@@ -113,22 +106,44 @@ impl StatusBounds {
     }
 }
 
-/// Returns the number of values of a JSON text and that of its objects, without parsing it. Marks in its strings count,
+/// Parses a text that may be anybody's. Returns what it has, with an estimate of its memory, bytes.
+///
+/// # Errors
+/// In words: it is no status, or has too many values.
+pub(crate) fn parsed<T: DeserializeOwned + Foreign>(text: &[u8]) -> Result<(T, usize), String> {
+    let weight = weight(text)?;
+    parse(text).map(|read| (read, weight))
+}
+
+fn parse<T: DeserializeOwned + Foreign>(text: &[u8]) -> Result<T, String> {
+    let read = serde_json::from_slice(text);
+    let mut read: T = read.map_err(|error| format!("it is no status file: {}", shown(&error.to_string())))?;
+    read.clean();
+    Ok(read)
+}
+
+/// Returns an estimate of the memory of what a JSON text has, bytes, without parsing it. Marks in its strings count,
 /// too.
-fn count(text: &[u8]) -> (usize, usize) {
+///
+/// # Errors
+/// In words: it has too many values.
+fn weight(text: &[u8]) -> Result<usize, String> {
     let number = |mark: u8| text.iter().filter(|&&byte| byte == mark).count();
     let objects = number(b'{');
-    (number(b',') + number(b'[') + objects, objects)
+    if number(b',') + number(b'[') + objects > MOST_VALUES {
+        return Err(format!("it is no status file: it has more than {MOST_VALUES} values"));
+    }
+    Ok(text.len() + OBJECT * objects)
 }
 
 /// Returns the beginning of a foreign text, as it may stand in a line.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let text = visible(text);
     text.char_indices().nth(SHOWN).map_or_else(|| text.clone(), |(end, _)| format!("{}...", &text[..end]))
 }
 
 /// A status file as it was read, with texts that may be anybody's.
-pub(super) trait Foreign {
+pub(crate) trait Foreign {
     /// Puts escapes in the place of control characters.
     fn clean(&mut self);
 }

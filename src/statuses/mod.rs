@@ -5,6 +5,7 @@ mod life;
 mod looks;
 mod reading;
 
+pub(crate) use file::{Foreign, MOST_MEMORY, parsed, shown};
 pub(crate) use life::Life;
 pub(crate) use looks::StatusLooks;
 pub(crate) use reading::{StatusReading, observe, read, read_text};
@@ -18,7 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) const FRESH: f64 = 5.0 * PERIOD_SECONDS;
 
 /// A process as two readings of its status file show it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Observed {
     /// Name of the file.
     pub(crate) file: String,

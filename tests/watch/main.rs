@@ -7,6 +7,7 @@ mod dashboard;
 mod live;
 #[path = "../support/marked/mod.rs"]
 mod marked;
+mod relay;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 mod webhook;
