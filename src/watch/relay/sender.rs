@@ -71,6 +71,7 @@ impl RelaySender {
         let packed = message.packed().map_err(|error| error.to_string())?;
         self.messages = self.messages.wrapping_add(1);
         let Some(pieces) = piece::pieces(self.relay, self.messages, &packed) else { return Ok(false) };
-        pieces.map(|piece| output::write(piece.line())).collect::<Result<(), _>>().map(|()| true)
+        pieces.map(|piece| piece.line()).try_for_each(output::write)?;
+        Ok(true)
     }
 }
