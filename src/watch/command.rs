@@ -33,6 +33,10 @@ const MOST: usize = 100;
 /// A signal is noticed within this time, and beside a job, whose processors should not be woken often.
 const SLICE: Duration = Duration::from_millis(50);
 const SLICE_BESIDE: Duration = Duration::from_millis(500);
+/// Least pause beside a job, as a multiple of the look before it: looks take a tenth of the time, however large the job.
+/// A file system that does not answer for a while makes it no longer than half a minute, which the marks reach back.
+const PAUSE_BESIDE: u32 = 9;
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Looks behind the end of the process that a watch is beside, unless the job is over before: other ranks may end a
 /// little later, and a process that was killed counts as one that writes for 6 s.
 const LAST_LOOKS: u32 = 5;
@@ -208,13 +212,18 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
             return Ok(status);
         }
         is_first = false;
-        next = (next + period).max(Instant::now());
-        while Instant::now() < next {
+        let is_last = last_looks > 0;
+        let share = if arguments.beside.is_some() && !is_last { PAUSE_BESIDE } else { 0 };
+        next = (next + period).max(Instant::now() + (share * begun.elapsed()).min(LONGEST_PAUSE));
+        // processes write once a second, so the end of one does not make the time between two looks shorter than usual
+        let due = || if !is_last && has_ended() { next.min(begun + period) } else { next };
+        while Instant::now() < due() {
             if ends.load(Ordering::Relaxed) {
                 return Ok(if states.is_empty() { TROUBLE } else { u8::from(found) * FOUND });
             }
             thread::sleep(slice.min(next.saturating_duration_since(Instant::now())));
         }
+        next = next.min(Instant::now());
     }
 }
 

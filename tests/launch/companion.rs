@@ -22,7 +22,7 @@ fn processors(status: &str) -> u32 {
 #[test]
 fn a_job_has_its_output_its_status_and_its_end_before_the_watch_has() {
     let site = Site::new();
-    let mut job = HeldJob::begin(&site, |_| {});
+    let mut job = HeldJob::begin(&site, &[], |_| {});
     let watch = job.watch();
     until("the begin of the watch", || job.lines().contains(" the watch begins, beside process ").then_some(()));
     // the scheduler's, for the job
@@ -42,7 +42,7 @@ fn a_job_has_its_output_its_status_and_its_end_before_the_watch_has() {
 fn a_watch_that_is_killed_or_ended_is_not_missed() {
     for signal in [libc::SIGKILL, libc::SIGTERM] {
         let site = Site::new();
-        let mut job = HeldJob::begin(&site, |_| {});
+        let mut job = HeldJob::begin(&site, &[], |_| {});
         let watch = job.watch();
         until("the begin of the watch", || job.lines().contains(" the watch begins").then_some(()));
         send(watch, signal);
@@ -58,7 +58,8 @@ fn a_watch_has_nothing_of_the_jobs_and_gives_way() {
     let site = Site::new();
     let (mut reader, writer) = std::io::pipe().unwrap();
     let preloaded = site.path("lib").join(tool::LIBRARY);
-    let job = HeldJob::begin(&site, |run| {
+    let options = ["--watch-after", "60", "--watch-webhook", "http://127.0.0.1:9/"];
+    let job = HeldJob::begin(&site, &options, |run| {
         let launchers = writer.as_raw_fd();
         let leave = move || {
             // SAFETY: these calls have no memory but `of_usr1` and `first`, which are ours, and are allowed between
@@ -103,6 +104,8 @@ fn a_watch_has_nothing_of_the_jobs_and_gives_way() {
         // of the directory that it looks at just now
         assert!(is_own || open.starts_with("/proc") || open.starts_with("/sys"), "{entry:?} {open:?}");
     }
+    let words = fs::read(format!("{watch}/cmdline")).unwrap();
+    assert!(words.ends_with(b"\0--after\060\0--webhook=http://127.0.0.1:9/\0"), "{}", String::from_utf8_lossy(&words));
     let environment = fs::read(format!("{watch}/environ")).unwrap();
     let names: Vec<&[u8]> =
         environment.split(|&byte| byte == 0).filter_map(|pair| pair.split(|&byte| byte == b'=').next()).collect();

@@ -51,10 +51,11 @@ pub(crate) struct HeldJob {
 }
 
 impl HeldJob {
-    pub(crate) fn begin(site: &Site, prepare: impl FnOnce(&mut Command)) -> Self {
+    /// With these options of `run` besides `--watch`.
+    pub(crate) fn begin(site: &Site, options: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let directory = site.path("status");
         let mut run = site.tool();
-        run.args(["run", "--watch", "--status"]).arg(&directory);
+        run.args(["run", "--watch"]).args(options).arg("--status").arg(&directory);
         run.args(["--", "sh", "-c", "echo begun; read line; echo over; exit 7"]);
         run.stdin(Stdio::piped()).stdout(Stdio::piped());
         prepare(&mut run);
