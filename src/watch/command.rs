@@ -236,9 +236,14 @@ fn relay(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
     let (begin, period) = (Instant::now(), Duration::from_secs_f64(arguments.interval));
     let (mut next, mut said) = (begin, BTreeSet::new());
     while !ends.load(Ordering::Relaxed) {
+        let is_last = sources.have_ended();
         let look = sources.look(begin.elapsed().as_secs_f64(), false)?;
         let too_large = sender.put(look.processes, look.is_whole)?;
         look.lines.into_iter().chain(too_large).for_each(|line| say_once(&mut said, line));
+        // a relay of relays
+        if is_last {
+            break;
+        }
         next = (next + period).max(Instant::now());
         while Instant::now() < next && !ends.load(Ordering::Relaxed) {
             thread::sleep(SLICE_BESIDE.min(next.saturating_duration_since(Instant::now())));

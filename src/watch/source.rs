@@ -2,6 +2,7 @@
 
 use super::relay::input::RelayInput;
 use crate::statuses::{Observed, StatusLooks};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Name of standard input.
@@ -29,11 +30,16 @@ impl StatusSources {
     /// Begins with these places.
     ///
     /// # Errors
-    /// In words: standard input is named twice, or cannot be read.
+    /// In words: standard input is named twice, is a terminal, or cannot be read.
     pub(super) fn of(places: &[PathBuf]) -> Result<Self, String> {
         let is_input = |place: &&PathBuf| place.as_path() == Path::new(STANDARD_INPUT);
         if places.iter().filter(is_input).count() > 1 {
             return Err("`-` is standard input: name it once".into());
+        }
+        if places.iter().any(|place| is_input(&place)) && std::io::stdin().is_terminal() {
+            return Err(
+                "`-` is standard input, which is a terminal: pipe the lines of `watch DIR --relay` into it".into()
+            );
         }
         let of_place = |place: &PathBuf| {
             let source = if is_input(&place) {

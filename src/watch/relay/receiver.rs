@@ -160,7 +160,8 @@ impl Relays {
                     }
                 }
                 let origin = &process.status.origin;
-                let id = (origin.host.clone(), origin.boot.clone(), process.status.pid, process.status.born);
+                let id =
+                    (origin.host.clone(), origin.boot.clone(), origin.rank, process.status.pid, process.status.born);
                 // where nodes share a directory after all, the process' own host knows it best
                 let knows = |process: &Observed| (process.life != Life::Elsewhere, process.status.written);
                 if known.get(&id).is_none_or(|other| knows(other) < knows(&process)) {
