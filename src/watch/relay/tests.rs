@@ -91,6 +91,27 @@ fn whether_the_processes_of_a_relay_live_is_not_known_after_its_end() {
 }
 
 #[test]
+fn what_its_own_host_says_of_a_process_counts() {
+    let mut relays = Relays::default();
+    give(&mut relays, 1, "n1", 1, 0.0, None);
+    let RelayMessage::Look(mut end) = look("n1", 1) else { unreachable!() };
+    (end.processes[0].life, end.processes[0].beats) = (Life::Gone, false);
+    let mut give = |number, end| {
+        let lines = lines(1, number, &RelayMessage::Look(end));
+        lines.iter().for_each(|line| relays.take(line.trim_end().as_bytes(), 2.0));
+        relays.reading(2.0).processes
+    };
+    let processes = give(10, end);
+    assert_eq!((processes[0].life, processes[0].beats), (Life::Gone, false));
+    // nothing of it has come since the look before
+    assert_eq!(processes[0].moved, [false]);
+    // its file is removed
+    let RelayMessage::Look(mut end) = look("n1", 1) else { unreachable!() };
+    end.processes.clear();
+    assert!(give(11, end).is_empty());
+}
+
+#[test]
 fn a_process_that_two_relays_have_is_one() {
     let mut relays = Relays::default();
     give(&mut relays, 1, "n1", 1, 0.0, None);
