@@ -105,11 +105,8 @@ fn a_watch_has_nothing_of_the_jobs_and_gives_way() {
         assert!(is_own || open.starts_with("/proc") || open.starts_with("/sys"), "{entry:?} {open:?}");
     }
     let words = fs::read(format!("{watch}/cmdline")).unwrap();
-    assert!(
-        words.ends_with(b"\0--after\x0060\0--webhook=http://127.0.0.1:9/\0"),
-        "{}",
-        String::from_utf8_lossy(&words)
-    );
+    let words = String::from_utf8_lossy(&words).replace('\0', " ");
+    assert!(words.ends_with(" --after 60 --webhook=http://127.0.0.1:9/ "), "{words}");
     let environment = fs::read(format!("{watch}/environ")).unwrap();
     let names: Vec<&[u8]> =
         environment.split(|&byte| byte == 0).filter_map(|pair| pair.split(|&byte| byte == b'=').next()).collect();
