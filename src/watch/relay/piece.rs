@@ -6,8 +6,8 @@ use flate2::Crc;
 
 /// Begin of a line, which no data has: their letters are those of base64.
 const MARK: &str = "scorep-nccl-relay-1 ";
-/// Longest line, bytes, its end included. SLURM hands 1,024 bytes on at a time, and lines up to that whole; a pipe takes
-/// 4,096 bytes at once or not at all.
+/// Longest line, bytes, its end included. SLURM hands on at most 1,024 bytes at a time, and shorter lines whole; a pipe
+/// takes 4,096 bytes at once or not at all.
 pub(super) const LONGEST_LINE: usize = 1000;
 /// Bytes of a message in a line, which base64 makes 900.
 const DATA: usize = 675;
