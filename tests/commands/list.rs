@@ -51,7 +51,7 @@ const GATHERING: How = How::RunBy("tests/gather_scale.rs");
 const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 62] = [
+pub(crate) const COMMANDS: [(&str, How); 65] = [
     ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
     ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
     ("pip install scorep_nccl-*.whl", WHEEL),
@@ -118,6 +118,9 @@ pub(crate) const COMMANDS: [(&str, How); 62] = [
     ("docker push $REGISTRY/scorep-nccl:0.1.0", CLUSTER),
     ("kubectl apply -f examples/kubernetes/job.yaml", CLUSTER),
     ("kubectl logs job/training", CLUSTER),
+    ("docker build -f examples/kubernetes/Dockerfile --target tool -t $REGISTRY/scorep-nccl-tool:0.1.0 .", CLUSTER),
+    ("kubectl apply -f examples/kubernetes/pod-watched.yaml", CLUSTER),
+    ("kubectl logs -f training -c watch", CLUSTER),
     ("cp examples/grafana/scorep-nccl.json /var/lib/grafana/dashboards/scorep-nccl/", CLUSTER),
     ("cp examples/grafana/dashboards.yaml /etc/grafana/provisioning/dashboards/scorep-nccl.yaml", CLUSTER),
     ("srun scorep-nccl run -- ./program", How::Run(&["program.0.nccl_plugin.nccl"])),

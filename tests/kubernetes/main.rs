@@ -30,7 +30,7 @@ fn templates() -> Vec<PathBuf> {
     let mut templates: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|ending| ending == "yaml")).collect();
     templates.sort();
-    assert!(templates.len() >= 4, "{templates:?}");
+    assert!(templates.len() >= 5, "{templates:?}");
     templates
 }
 
@@ -62,6 +62,10 @@ fn templates_are_as_kubernetes_schemas_say() {
         ("pod-textfiles.yaml", "mountPath: /textfiles", "mountPath: /textfile", "NCCL_SCOREP_PROM_DIR"),
         ("pytorchjob.yaml", "value: /opt/scorep-nccl/", "value: /opt/scorep/", "NCCL_PROFILER_PLUGIN"),
         ("job.yaml", "name: NODE_NAME", "name: NODE", "NODE_NAME"),
+        ("pod-watched.yaml", "shareProcessNamespace: true", "shareProcessNamespace: false", "for dead"),
+        ("pod-watched.yaml", "restartPolicy: Always", "terminationMessagePath: /dev/null", "no sidecar"),
+        ("pod-watched.yaml", "watch, /status,", "watch, /state,", "no sidecar"),
+        ("pod-watched.yaml", "readOnly: true\n  containers:", "readOnly: false\n  containers:", "may write to it"),
     ];
     check("templates.py", &templates(), &faults);
 }

@@ -75,7 +75,7 @@ def plugin(pod):
     if values["NCCL_PROFILER_PLUGIN"] != "/opt/scorep-nccl/plugin/libnccl_profiler.so" or not source:
         yield "NCCL_PROFILER_PLUGIN names no file of a volume"
     if "emptyDir" in source:
-        [init] = pod["initContainers"]
+        init = pod["initContainers"][0]
         if init["command"] != ["cp", "-r", "/plugin", "/opt/scorep-nccl/"]:
             yield "the plugin is not copied"
         if [mount["mountPath"] for mount in init["volumeMounts"]] != ["/opt/scorep-nccl"]:
@@ -83,8 +83,27 @@ def plugin(pod):
     directory = values.get("NCCL_SCOREP_PROM_DIR")
     if directory and "hostPath" not in mounts.get(directory, {}):
         yield "NCCL_SCOREP_PROM_DIR is no directory of the host"
-    if (directory is None) == (values.get("NCCL_SCOREP_OTEL") != "on"):
+    status = values.get("NCCL_SCOREP_STATUS")
+    if status is None and (directory is None) == (values.get("NCCL_SCOREP_OTEL") != "on"):
         yield "metrics go nowhere, or twice"
+    if status:
+        yield from watch(pod, status, mounts.get(status))
+
+
+def watch(pod, status, volume):
+    """A native sidecar that sees the training's files and processes."""
+    sidecars = [init for init in pod["initContainers"] if init.get("restartPolicy") == "Always"]
+    if [sidecar["command"][:3] for sidecar in sidecars] != [["scorep-nccl", "watch", status]]:
+        yield "no sidecar watches NCCL_SCOREP_STATUS"
+        return
+    seen = {mount["mountPath"]: mount for mount in sidecars[0]["volumeMounts"]}.get(status, {})
+    if not volume or seen.get("name") != volume["name"] or seen.get("readOnly") is not True:
+        yield "the sidecar does not see the training's volume, or may write to it"
+    if pod.get("shareProcessNamespace") is not True:
+        yield "the sidecar takes the training's processes for dead"
+    own = [container["securityContext"].get("runAsUser") for container in pod["containers"] + sidecars]
+    if any(user is not None for user in own):
+        yield "the sidecar may be another user than the training"
 
 
 def faults(path):
