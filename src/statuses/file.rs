@@ -61,7 +61,7 @@ impl StatusBounds {
         let weight = weight(&text).map_err(LeftOut::Unreadable)?;
         if self.memory.fetch_add(weight, Ordering::Relaxed) + weight > MOST_MEMORY {
             let most = MOST_MEMORY >> 30;
-            let cause = format!("all files take more than {most} GiB: give each job a directory of its own");
+            let cause = format!("all files take more than {most} GiB: give each job a directory of its own, or several");
             return Err(LeftOut::Unreadable(cause));
         }
         parse(&text).map_err(LeftOut::Unreadable)
@@ -75,7 +75,8 @@ impl StatusBounds {
         if !found.is_file() {
             return Err(LeftOut::Unreadable("it is no file".into()));
         }
-        let mut text = Vec::new();
+        // read at once; a file that has no length, or another one by now, is read all the same
+        let mut text = Vec::with_capacity(found.len().min(most) as usize + 1);
         file.take(most + 1).read_to_end(&mut text).map_err(unreadable)?;
         if text.len() as u64 > most {
             return Err(LeftOut::Unreadable(format!("it has more than {} MiB", most >> 20)));
