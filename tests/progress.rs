@@ -182,6 +182,22 @@ fn there_are_no_marks_with_several_gpus_in_a_process() {
     assert!(job.next_status().communicators.iter().all(|one| (one.stride, one.marks.len()) == (0, 0)));
 }
 
+/// GPUs in different communicators are several GPUs, too; communicators on one GPU are not.
+#[test]
+fn there_are_no_marks_with_communicators_on_several_gpus() {
+    let mut job = begun(&[("LD_PRELOAD", env!("CURRENT_GPU_STAND_IN"))]);
+    job.order("gpu 0000:0a:00.0\n init ab 0 2\n init cd 0 2\n timed ab 10 0 20000 50000\n run");
+    assert_eq!(marked(&job, "ab", 10).stride, 1);
+    job.order("gpu 0000:0b:00.0\n init ef 0 2\n timed ab 10 0 20000 50000\n run");
+    let is_open = |one: &StatusCommunicator| one.comm.ends_with("ef");
+    let has_ended = |one: &StatusCommunicator| one.comm.ends_with("ab") && one.finished == 20;
+    let status = job
+        .await_status(|status| status.communicators.iter().any(is_open) && status.communicators.iter().any(has_ended));
+    assert!(status.communicators.iter().all(|one| (one.stride, one.marks.len()) == (0, 0)));
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    assert!(job.next_status().communicators.iter().all(|one| (one.stride, one.marks.len()) == (0, 0)));
+}
+
 /// Links are the sums of the transfers, by peer and direction, as the summary has them.
 #[test]
 fn links_are_the_sums_of_transfers() {

@@ -62,6 +62,7 @@ pub fn open(communicator: InitCommunicator) -> u64 {
     if recorder.is_of_this_process() {
         nvlink::open(
             communicator.introduced.then_some(CommunicatorRank { comm: communicator.id, rank: communicator.rank }),
+            recorder.settings().status.is_some(),
         );
     }
     let context = recorder.init(communicator);

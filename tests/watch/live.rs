@@ -16,17 +16,17 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const FROM: &str = "50";
 
 /// A job of four ranks, and its watcher.
-struct WatchedRun {
+pub(crate) struct WatchedRun {
     // ends after the processes
-    _directory: TempDir,
-    ranks: Vec<Child>,
-    watcher: Child,
+    pub(crate) directory: TempDir,
+    pub(crate) ranks: Vec<Child>,
+    pub(crate) watcher: Child,
     findings: Receiver<Value>,
 }
 
 impl WatchedRun {
     /// Starts a job of so many steps with these options of its hosts.
-    fn begin(steps: u32, options: &[&str]) -> Self {
+    pub(crate) fn begin(steps: u32, options: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let status = directory.path().join("status");
         std::fs::create_dir(&status).unwrap();
@@ -43,7 +43,7 @@ impl WatchedRun {
         watch.arg("watch").arg(&status).args(["--json", "--interval", "1.5"]);
         let mut watcher = watch.stdout(Stdio::piped()).spawn().unwrap();
         let findings = read(watcher.stdout.take().unwrap());
-        Self { _directory: directory, ranks, watcher, findings }
+        Self { directory, ranks, watcher, findings }
     }
 
     /// Waits for the first finding, and asserts that no rank has ended that should not.
@@ -53,6 +53,16 @@ impl WatchedRun {
             assert!(process.try_wait().unwrap().is_none(), "rank {rank} has ended: {finding:#}");
         }
         finding
+    }
+
+    /// Waits for the end of the finding of a kind.
+    fn over(&mut self, kind: &str) -> Value {
+        loop {
+            let finding = self.findings.recv_timeout(PATIENCE).unwrap();
+            if (&finding["kind"], &finding["change"]) == (&kind.into(), &"over".into()) {
+                return finding;
+            }
+        }
     }
 }
 
@@ -115,6 +125,30 @@ fn a_rank_that_calls_something_else_is_named() {
     assert_eq!(finding["kind"], "hang", "{finding:#}");
     assert!(finding["text"].as_str().unwrap().contains("with different counts: "), "{finding:#}");
     assert!(finding["text"].as_str().unwrap().contains(" on rank 2; `scorep-nccl hang DIR`"), "{finding:#}");
+}
+
+/// A job that hung and was killed does not go on.
+#[test]
+fn a_hang_that_a_kill_ends_is_over() {
+    let mut run = faulty("call", "0");
+    assert_eq!(run.first(None)["kind"], "hang");
+    for rank in &mut run.ranks {
+        rank.kill().unwrap();
+        rank.wait().unwrap();
+    }
+    let over = run.over("hang");
+    let text = over["text"].as_str().unwrap();
+    assert!(text.starts_with("over: ") && text.contains("with different counts: "), "{over:#}");
+}
+
+/// A wait that ends while the job goes on says that. The others wait for longer than a hang takes to be said.
+#[test]
+fn a_hang_that_passes_goes_on() {
+    let mut run = faulty("stop", "30000");
+    let finding = run.first(None);
+    assert_eq!((&finding["kind"], &finding["change"]), (&"hang".into(), &"begins".into()), "{finding:#}");
+    let over = run.over("hang");
+    assert!(over["text"].as_str().unwrap().starts_with("it goes on; over: "), "{over:#}");
 }
 
 #[test]

@@ -4,12 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod dashboard;
+mod files;
 mod live;
 #[path = "../support/marked/mod.rs"]
 mod marked;
 mod relay;
 #[path = "../support/tool/mod.rs"]
 mod tool;
+mod watcher;
 mod webhook;
 
 use common::status::{ENDING, SCHEMA, Status, StatusCommunicator, StatusOperation};
@@ -33,6 +35,14 @@ fn watch(directory: &Path, arguments: &[&str]) -> Command {
     command.arg("watch").arg(directory).args(["--once", "--interval", "1.5"]).args(arguments);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Returns the number of files in a directory, each of which is a process' state.
+fn status_files(directory: &Path) -> usize {
+    let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.collect();
+    assert!(names.iter().all(|name| name.ends_with(ENDING)), "{names:?}");
+    names.len()
 }
 
 fn findings(output: &Output) -> Vec<Value> {

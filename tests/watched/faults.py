@@ -10,7 +10,10 @@ else was named, or less than 95 of 100 faults within 15 s of their effect. A nod
 names.
 
 Verdicts: `named` within 15 s, `late` behind that, `missed` at the end of the run, `wrong` where something else was said
-before or after (`none`: anything), `failed` where a process has not run as it should."""
+before or after (`none`: anything), `starved` where all that else was said is true of a rank that the machine has kept
+waiting, as the rank's own log says, `failed` where a process has not run as it should. Starved runs count neither way;
+if they are more than a tenth, the machine is too busy and the exit status is 1. Behind a run that is not named stands
+for how long the machine has kept that of its ranks waiting that waited longest."""
 
 import argparse
 import collections
@@ -20,6 +23,7 @@ import os
 import pathlib
 import random
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -32,6 +36,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOON, LATE, BEHIND = 15, 15, 8
 # microseconds of a step's own work, calls of a step
 OWN, CALLS = 40_000, 4
+# windows after which a rank begins to stand out (HELD in src/watch/judge/track.rs)
+HELD = 4
 # ranks of a node of the jobs that have several
 OF_NODE = 4
 FAULTS = ("slow", "stop", "link", "kill", "exit", "call", "hang", "node", "none")
@@ -119,6 +125,32 @@ def effect(job, directory):
     return None
 
 
+def delays(job, directory):
+    """Returns for each rank the calls before which the machine has kept it waiting, how long, and until when, seconds
+    by the monotonic clock."""
+    of = []
+    for rank in range(job.ranks):
+        words = [line.split() for line in (directory / f"log.{rank}").read_text().splitlines()]
+        late = [line for line in words if line[:1] == ["late"] and len(line) == 4]
+        of.append([(int(line[1]), int(line[2]) / 1e9, int(line[3]) / 1e9) for line in late])
+    return of
+
+
+def is_starved(finding, of, said):
+    """Returns whether a finding of the time `said` is true of a rank that the machine has kept waiting, beyond its
+    peers, for half of what it says at least. It says an excess of some windows in a row, or a pause."""
+    if finding["kind"] == "rank" and finding["excess"]:
+        ranks, since = [finding["rank"]], finding["excess"]["since"]["number"]
+        length = HELD * finding["excess"]["seconds"]
+    elif finding["kind"] == "pause":
+        ranks, since, length = finding["ranks"], finding["since"]["number"], finding["seconds"]
+    else:
+        return False
+    sums = [sum(delay for call, delay, until in rank if since <= call and until <= said) for rank in of]
+    usual = statistics.median(sums)
+    return all(sums[rank["rank"]] - usual >= length / 2 for rank in ranks)
+
+
 def read(watcher, findings):
     for line in watcher.stdout:
         findings.append((time.monotonic(), json.loads(line)))
@@ -151,16 +183,20 @@ def run(job, directory, library, tool):
     if at is None or any(a != s for a, s in zip(alive, should)) or watcher.wait() not in (0, 1):
         return "failed", [alive, watcher.returncode]
     named = [when - at for when, finding in findings if job.names(finding)]
-    said = [finding for when, finding in findings if finding["change"] != "over" and not job.names(finding)
+    said = [(when, finding) for when, finding in findings if finding["change"] != "over" and not job.names(finding)
             and not (when >= at and job.follows(finding))]  # fmt: skip
-    others = [finding["text"] for finding in said]
-    if others:
-        return "wrong", others
+    of = delays(job, directory)
+    waited = max((sum(delay for _, delay, _ in rank) for rank in of), default=0)
+    waited = f"a rank was kept waiting for {waited:.1f} s in all"
+    if said:
+        starved = all(is_starved(finding, of, when) for when, finding in said)
+        return "starved" if starved else "wrong", [*(finding["text"] for _, finding in said), waited]
     if job.fault == "none":
         return "named", ["nobody"]
     if not named:
-        return "missed", [finding["text"] for _, finding in findings]
-    return "named" if named[0] <= SOON else "late", [round(named[0], 1)]
+        return "missed", [*(finding["text"] for _, finding in findings), waited]
+    soon = named[0] <= SOON
+    return "named" if soon else "late", [round(named[0], 1), *([] if soon else [waited])]
 
 
 def main():
@@ -201,8 +237,9 @@ def main():
     if not asked.keep:
         shutil.rmtree(scratch, ignore_errors=True)
     counts = sum(totals.values(), collections.Counter())
-    is_bad = counts["wrong"] + counts["failed"] or counts["named"] < 0.95 * sum(counts.values())
-    return int(bool(is_bad))
+    judged = sum(counts.values()) - counts["starved"]
+    is_bad = counts["wrong"] + counts["failed"] or counts["named"] < 0.95 * judged
+    return int(bool(is_bad or counts["starved"] > 0.1 * sum(counts.values())))
 
 
 if __name__ == "__main__":

@@ -105,6 +105,11 @@ pub(super) fn all() -> Vec<String> {
     lock::hold(&KNOWN).map(|known| known.gpus.clone()).unwrap_or_default()
 }
 
+/// Returns their number.
+pub(super) fn count() -> usize {
+    lock::hold(&KNOWN).map_or(0, |known| known.gpus.len())
+}
+
 /// Returns the GPU of a rank: the one that it was noted with, or the only one of the process.
 pub(super) fn of(rank: CommunicatorRank) -> Option<String> {
     let known = lock::hold(&KNOWN)?;

@@ -105,10 +105,11 @@ pub(crate) fn begin(settings: &Settings) {
     }
 }
 
-/// Notes the GPU of a new communicator, on NCCL's thread, whose current GPU it is. Not for the hot path.
-pub(crate) fn open(rank: Option<CommunicatorRank>) {
+/// Notes the GPU of a new communicator, on NCCL's thread, whose current GPU it is. Not for the hot path. `counts_gpus`
+/// says whether somebody asks [`has_several_gpus`].
+pub(crate) fn open(rank: Option<CommunicatorRank>, counts_gpus: bool) {
     let runs = RUNS.load(Ordering::Relaxed);
-    let is_new = (runs || links::are_wanted()) && gpus::note(rank);
+    let is_new = (runs || counts_gpus || links::are_wanted()) && gpus::note(rank);
     if is_new {
         conditions::gpus::meet(gpus::all());
     }
@@ -127,6 +128,11 @@ pub(crate) fn runs() -> bool {
 /// Returns the process' GPUs that were met, by their places on the PCI bus.
 pub(crate) fn gpus() -> Vec<String> {
     gpus::all()
+}
+
+/// Returns whether the process has made communicators on more than one GPU.
+pub(crate) fn has_several_gpus() -> bool {
+    gpus::count() > 1
 }
 
 /// Returns the GPU of a rank whose communicator has ended, and forgets the rank.

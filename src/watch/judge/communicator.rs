@@ -192,9 +192,15 @@ impl WatchedCommunicator {
     /// Returns the excess of a rank that stands out, over the newest windows of the length that shows it.
     pub(super) fn standing(&self, rank: i32) -> Option<RankExcess> {
         let of = self.ranks.get(&rank)?;
-        let length = of.tracks.iter().position(|track| track.stands)?;
+        let shows = of.tracks.iter().position(|track| track.stands && !track.is_falling());
+        let length = shows.or_else(|| of.tracks.iter().position(|track| track.stands))?;
         let newest = of.newest[length]?;
         Some(RankExcess { excess: of.tracks[length].recent(usize::from(HELD)) * newest.window, ..newest })
+    }
+
+    /// Returns whether the newest windows of all lengths that have shown a rank show it no more.
+    pub(super) fn is_falling(&self, rank: i32) -> bool {
+        self.ranks.get(&rank).is_some_and(|of| of.tracks.iter().all(|track| !track.stands || track.is_falling()))
     }
 
     /// Returns the newest excess of a rank, as a share of the window, over some windows.

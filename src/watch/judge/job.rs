@@ -186,7 +186,7 @@ impl WatchedJob {
             let since = |mark: ProgressMark| PlaceSince { communicator: comm.to_owned(), name: name.clone(), mark };
             match news {
                 RankNews::Begins { since: mark } => {
-                    place.standing.push(PlaceStanding { rank, since: since(mark), excess: None });
+                    place.standing.push(PlaceStanding { rank, since: since(mark), excess: None, is_falling: false });
                 }
                 RankNews::Over => place.standing.retain(|standing| standing.since.communicator != comm),
                 RankNews::Paused(pause) => place.pauses.push((place.process_as(rank), since(pause.from), pause)),
@@ -204,6 +204,7 @@ impl WatchedJob {
             for standing in &mut place.standing {
                 let known = self.communicators.get(&standing.since.communicator);
                 standing.excess = known.and_then(|(_, of, _)| of.standing(standing.rank)).or(standing.excess);
+                standing.is_falling = known.is_some_and(|(_, of, _)| of.is_falling(standing.rank));
             }
         }
         for (comm, seats) in by_communicator {

@@ -47,6 +47,8 @@ pub(super) struct PlaceStanding {
     pub(super) rank: i32,
     pub(super) since: PlaceSince,
     pub(super) excess: Option<RankExcess>,
+    /// Whether the newest windows do not show it.
+    pub(super) is_falling: bool,
 }
 
 impl Place {

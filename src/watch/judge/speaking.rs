@@ -126,8 +126,9 @@ fn of_rank(place: &mut Place, waits: bool) -> Option<(FindingChange, FindingSubj
     if stands == place.said {
         return None;
     }
-    // what has gone while it waited is not said
-    if stands && place.strongest().is_some_and(|(_, excess)| excess.share() <= SHARE) {
+    // what has gone while it waited, or since the windows that have shown it, is not said
+    let has_gone = place.strongest().is_some_and(|(_, excess)| excess.share() <= SHARE);
+    if stands && (has_gone || place.standing.iter().all(|standing| standing.is_falling)) {
         return None;
     }
     if stands && waits && place.waits < WAITS {

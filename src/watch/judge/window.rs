@@ -12,6 +12,9 @@ const BYTES: f64 = 0.02;
 /// Share of the window by which an own time may be longer than it. More does not fit: a clock has jumped.
 const LONGER: f64 = 0.05;
 
+/// Least ranks that are divided in halves of different sizes.
+const UNEQUAL: usize = 7;
+
 /// A rank in a window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowRow {
@@ -105,14 +108,21 @@ fn median_without(sorted: &[f64], value: f64) -> f64 {
 }
 
 /// Returns the deviation of sorted own times from each other. Where half of the ranks are apart from the others, it is
-/// that within the halves: the deviation of all would be the distance of both.
+/// that within the halves: the deviation of all would be the distance of both. Large halves may differ by a rank, whose
+/// file is late.
 fn deviation(sorted: &[f64], length: f64) -> f64 {
     let [_, of_all] = spread(sorted);
-    let (fast, slow) = sorted.split_at(sorted.len() / 2);
-    let ([of_fast, in_fast], [of_slow, in_slow]) = (spread(fast), spread(slow));
-    let within = in_fast.max(in_slow);
-    let is_apart = sorted.len().is_multiple_of(2) && of_slow - of_fast > (Z * within).max(SHARE * length);
-    if is_apart { within } else { of_all }
+    let within = |fast: usize| {
+        let (fast, slow) = sorted.split_at(fast);
+        let ([of_fast, in_fast], [of_slow, in_slow]) = (spread(fast), spread(slow));
+        let within = in_fast.max(in_slow);
+        (of_slow - of_fast > (Z * within).max(SHARE * length)).then_some(within)
+    };
+    let count = sorted.len();
+    if !count.is_multiple_of(2) && count < UNEQUAL {
+        return of_all;
+    }
+    [count / 2, count.div_ceil(2)].into_iter().filter_map(within).reduce(f64::min).unwrap_or(of_all)
 }
 
 #[cfg(test)]
@@ -140,6 +150,16 @@ mod tests {
         let (_, compared) = compared(rows).unwrap();
         assert_eq!(compared[5].excess, 202.0 - 102.0);
         assert!(compared.iter().all(|it| it.deviation < 2.0));
+    }
+
+    #[test]
+    fn halves_may_differ_by_a_rank() {
+        for slow in [3, 4] {
+            let own = |rank: i32| f64::from(rank) + if rank < slow { 200.0 } else { 100.0 };
+            let rows = (0..7).map(|rank| row(rank, own(rank), [9, 9])).collect();
+            let (_, compared) = compared(rows).unwrap();
+            assert!(compared.iter().all(|it| it.deviation < 3.0), "{compared:?}");
+        }
     }
 
     #[test]

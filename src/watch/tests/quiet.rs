@@ -43,6 +43,18 @@ fn a_day_of_stages() {
 }
 
 #[test]
+fn a_day_of_batches_of_any_size() {
+    is_quiet(Plan { own: 0.8, batches: 0.5, ..Plan::of(8) }, 9);
+    is_quiet(Plan { own: 0.8, batches: 0.3, phases: true, ..Plan::of(2) }, 10);
+}
+
+#[test]
+fn a_day_that_begins_slowly() {
+    is_quiet(Plan { own: 0.8, warms_up: true, late_files: true, ..Plan::of(16) }, 11);
+    is_quiet(Plan { own: 0.8, warms_up: true, stages: Some(0.4), ..Plan::of(4) }, 12);
+}
+
+#[test]
 fn a_rank_that_saves_the_state_each_ten_minutes_is_said_once() {
     let mut said = vec![];
     let mut job = Simulation::new(Plan::of(8), 8);

@@ -4,6 +4,7 @@ use super::simulated::{BEGIN, Fault, Plan, Simulation};
 use crate::statuses::{Life, Observed};
 use crate::watch::judge::Judge;
 use crate::watch::judge::finding::{FindingChange, WatchFinding};
+use common::status::progress::ProgressMark;
 
 /// Processes of a job of four ranks, 60 s after its begin.
 fn processes() -> Vec<Observed> {
@@ -113,4 +114,33 @@ fn parts_of_a_job_are_jobs_with_numbers_of_their_own() {
     // joined again, the second is no job any more
     looks(&mut judge, 6.0, 1, &joined);
     assert_eq!(numbers(&judge), [1]);
+}
+
+/// Looks of files with many windows find what has begun and gone between them.
+#[test]
+fn a_rank_that_the_newest_window_does_not_show_is_not_said() {
+    let said = |newest: u64| {
+        let mut all = processes();
+        for (rank, process) in all.iter_mut().enumerate() {
+            let mut mark = ProgressMark { time: BEGIN as u64, ..ProgressMark::default() };
+            let marks = (0..12_u64).map(|window| {
+                let more = match window {
+                    7..11 if rank == 2 => 100_000_000,
+                    11 if rank == 2 => newest,
+                    _ => 0,
+                };
+                mark.number += 4;
+                mark.operations += 4;
+                mark.time += 1_000_000_000;
+                mark.own += 400_000_000 + more;
+                mark
+            });
+            let communicator = &mut process.status.communicators[0];
+            (communicator.stride, communicator.marks) = (4, marks.collect());
+        }
+        looks(&mut Judge::new(super::AFTER, true), 60.0, 1, &all)
+    };
+    let found = said(100_000_000);
+    assert_eq!(kinds(&found), ["rank"], "{found:#?}");
+    assert_eq!(kinds(&said(0)), [] as [&str; 0]);
 }

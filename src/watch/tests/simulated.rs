@@ -69,6 +69,10 @@ pub(super) struct Plan {
     pub(super) late_files: bool,
     /// Whether the step changes from time to time for all ranks, as for an evaluation.
     pub(super) phases: bool,
+    /// By how much the own work of a rank differs at most from batch to batch, as a share of it.
+    pub(super) batches: f64,
+    /// Whether the ranks take up to three times as long in the first two minutes, each in its own way.
+    pub(super) warms_up: bool,
     pub(super) fault: Option<(f64, Fault)>,
 }
 
@@ -83,6 +87,8 @@ impl Plan {
             stages: None,
             late_files: false,
             phases: false,
+            batches: 0.0,
+            warms_up: false,
             fault: None,
         }
     }
@@ -163,6 +169,12 @@ impl Simulation {
             let mut own = self.plan.own * share * self.ranks[rank].speed * (1.0 + 2.0 * noise).max(0.2);
             if self.plan.stages.is_some() && rank >= self.ranks.len() / 2 {
                 own *= 1.0 + self.plan.stages.unwrap_or_default();
+            }
+            if self.plan.batches > 0.0 {
+                own *= 1.0 + self.plan.batches * (2.0 * self.rng.f64() - 1.0);
+            }
+            if self.plan.warms_up && self.time < 120.0 * SECOND {
+                own *= 1.0 + 2.0 * self.rng.f64() * (1.0 - self.time / (120.0 * SECOND));
             }
             own *= match fault {
                 Some(Fault::Slow { rank: slow, factor }) if slow == rank => factor,

@@ -3,6 +3,7 @@
  * that moment to its end.
  *
  *   init COMM RANK RANKS [NODES]  a communicator, by its id in hexadecimal digits; of 2 nodes without a number
+ *   gpu PLACE                     the current GPU of communicators to come, for the stand-in of tests/c/nvml/current_gpu.c
  *   finalize COMM
  *   call KEY COMM FUNC COUNT TYPE [captured]    the call begins; it returns with `return KEY`
  *   return KEY
@@ -224,6 +225,9 @@ static void obey(int count, char **words) {
     communicators[communicator_count].id = strtoull(words[1], NULL, 16);
     communicators[communicator_count].context = make(communicators[communicator_count].id, atoi(words[2]), atoi(words[3]), count > 4 ? atoi(words[4]) : 2);
     communicator_count++;
+  } else if (strcmp(order, "gpu") == 0) {
+    /* the current one, as the stand-in names it (tests/c/nvml/current_gpu.c) */
+    setenv("CUDA_STAND_IN_GPU", words[1], 1);
   } else if (strcmp(order, "algorithm") == 0) {
     algorithm = kept_copy(words[1]), protocol = kept_copy(words[2]);
   } else if (strcmp(order, "finalize") == 0) {

@@ -173,7 +173,7 @@ impl Collector {
                     opened.may_switch(Switched::of(communicator.timed.mask));
                 }
                 opened.show(self.figures.series.open(communicator.nranks));
-                self.figures.progress.iter_mut().for_each(|progress| progress.open(id.index()));
+                self.figures.progress.iter_mut().for_each(|progress| progress.open(id.index(), CLOCK.now()));
                 if let Some(standing) = self.standing_of(id, &communicator) {
                     opened.stand(standing);
                 }

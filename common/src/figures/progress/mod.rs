@@ -14,6 +14,7 @@ mod marks;
 
 use crate::config::Settings;
 use crate::figures::missing::Missing;
+use crate::nvlink;
 use crate::operation::kernels::KernelTiming;
 use crate::operation::verdict::JudgedTime;
 use crate::operation::{Operation, Timing};
@@ -50,9 +51,13 @@ impl ProcessProgress {
         (settings.status.is_some() && settings.min_bytes == 0).then(Self::default)
     }
 
-    /// Adds a rank of a communicator.
-    pub(crate) fn open(&mut self, index: u32) {
+    /// Adds a rank of a communicator. Once the process has communicators on more than one GPU, there are no marks: the
+    /// time in which no operation is on any of them is nobody's own time.
+    pub(crate) fn open(&mut self, index: u32, now: u64) {
         self.communicators.insert(index, CommunicatorProgress::behind(self.busy.latest()));
+        if nvlink::has_several_gpus() && !std::mem::replace(&mut self.is_blind, true) {
+            self.break_off(now);
+        }
     }
 
     /// Adds the operations that a communicator has begun. `is_complete` says whether all are known.
@@ -85,8 +90,8 @@ impl ProcessProgress {
         }
     }
 
-    /// Names a communicator. Ranks of one communicator have a GPU each, and the GPUs of other communicators are not
-    /// known: a process with such ranks has no marks.
+    /// Names a communicator. Ranks of one communicator have a GPU each, also where no driver names the GPUs: a process
+    /// with such ranks has no marks.
     pub(crate) fn name(&mut self, index: u32, comm: u64, now: u64) {
         let Some(communicator) = self.communicators.get_mut(&index) else { return };
         if communicator.comm.replace(comm) == Some(comm) {
