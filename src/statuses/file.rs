@@ -61,7 +61,8 @@ impl StatusBounds {
         let weight = weight(&text).map_err(LeftOut::Unreadable)?;
         if self.memory.fetch_add(weight, Ordering::Relaxed) + weight > MOST_MEMORY {
             let most = MOST_MEMORY >> 30;
-            let cause = format!("all files take more than {most} GiB: give each job a directory of its own, or several");
+            let cause =
+                format!("all files take more than {most} GiB: give each job a directory of its own, or several");
             return Err(LeftOut::Unreadable(cause));
         }
         parse(&text).map_err(LeftOut::Unreadable)
