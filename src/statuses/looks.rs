@@ -2,7 +2,7 @@
 
 use super::file::EarlierStatus;
 use super::reading::{observed, read};
-use super::{ProgressCounts, StatusReading};
+use super::{Life, ProgressCounts, StatusReading};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,8 @@ impl StatusLooks {
             let last = match self.written.get(&process.file) {
                 Some(last) if !process.beats => *last,
                 None if is_old(process.status.written) => f64::NEG_INFINITY,
+                // when its parent has noticed, it is not found any more, and is as dead
+                _ if process.life == Life::Zombie => f64::NEG_INFINITY,
                 _ => now,
             };
             process.beats = now - last < PATIENCE;
@@ -63,7 +65,10 @@ fn is_old(written: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::origin::Origin;
     use common::status::{ENDING, SCHEMA, Status};
+    use common::{birth, host_name};
+    use std::process::Command;
 
     #[test]
     fn a_process_is_silent_when_it_has_not_written_for_a_while() {
@@ -81,5 +86,28 @@ mod tests {
         assert_eq!([beats(0.0), beats(4.0), beats(7.0)], [true, true, false]);
         write(3, 3);
         assert_eq!([beats(9.0), beats(14.0), beats(16.0)], [true, true, false]);
+    }
+
+    #[test]
+    fn a_process_that_was_killed_is_as_dead_when_its_parent_has_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut child = Command::new("false").spawn().unwrap();
+        let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let (pid, born) = (child.id(), birth::of_stat(&stat));
+        let written = u64::MAX;
+        let origin = Origin { host: Some(host), ..Origin::default() };
+        let status = Status { schema: SCHEMA.into(), beat: 7, pid, born, written, origin, ..Status::default() };
+        std::fs::write(directory.path().join(format!("a{ENDING}")), serde_json::to_string(&status).unwrap()).unwrap();
+        let mut looks = StatusLooks::new(directory.path());
+        let mut look = |now| {
+            let process = looks.look(now).unwrap().processes.remove(0);
+            (process.life, process.beats)
+        };
+        while look(0.0).0 != Life::Zombie {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert_eq!(look(1.0), (Life::Gone, false));
     }
 }
