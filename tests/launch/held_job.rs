@@ -5,21 +5,6 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
-
-/// Whoever takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// Waits until there is something.
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{what} takes too long");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 /// Returns the watches of a directory that run.
 pub(crate) fn watches(directory: &Path) -> Vec<u32> {

@@ -12,6 +12,8 @@ mod site;
 mod summaries;
 #[path = "../support/tool/mod.rs"]
 mod tool;
+#[path = "../support/until/mod.rs"]
+mod until;
 
 use common::config::SETTINGS;
 use site::{Site, texts};

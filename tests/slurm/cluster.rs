@@ -12,10 +12,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::until::PATIENCE;
 use crate::{installation, prefix, processes, tool};
-
-/// How long anything of SLURM's may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What must be installed: the packages are munge, slurmctld, slurmd and slurm-client.
 const PROGRAMS: [&str; 9] =
@@ -33,18 +31,6 @@ pub(crate) struct Cluster {
     daemons: Vec<Child>,
     /// Whether its nodes have names of their own; this machine's otherwise, where a container forbids it.
     pub(crate) has_own_names: bool,
-}
-
-/// Waits until there is something.
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{what} takes too long");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// Why this machine cannot have one.

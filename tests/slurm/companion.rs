@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::cluster::{Cluster, PATIENCE, until};
+use crate::cluster::Cluster;
 use crate::examples::example;
 use crate::job::{FOUR_ON_TWO, Job, application};
+use crate::until::{PATIENCE, until};
 use crate::{captures, installation, prefix, processes, tool};
 
 /// Its tasks go on until the file is there.

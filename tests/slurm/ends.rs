@@ -1,9 +1,10 @@
 //! Jobs that are ended from outside: nobody waits for anything, and nothing is left.
 
 use crate::captures;
-use crate::cluster::{Cluster, until};
+use crate::cluster::Cluster;
 use crate::job::{Job, Task};
 use crate::processes;
+use crate::until::until;
 
 /// What SLURM says has become of a job, once it is over.
 fn end_of(cluster: &Cluster, number: &str) -> String {

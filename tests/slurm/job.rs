@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::cluster::{Cluster, PATIENCE, until};
+use crate::cluster::Cluster;
+use crate::until::{PATIENCE, until};
 use crate::{installation, prefix, tool};
 use installation::Model;
 

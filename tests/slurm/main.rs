@@ -20,6 +20,8 @@ mod summaries;
 mod task_prolog;
 #[path = "../support/tool/mod.rs"]
 mod tool;
+#[path = "../support/until/mod.rs"]
+mod until;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
