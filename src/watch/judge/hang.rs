@@ -26,6 +26,8 @@ struct KnownCause {
     /// Time of the look that found it first, and whether it was said.
     found: f64,
     said: bool,
+    /// Whether its end was said, of a job without a process that is left.
+    over: bool,
     absent: u8,
     /// Longest wait so far.
     seconds: f64,
@@ -70,6 +72,9 @@ impl HangWatch {
         now: f64,
     ) -> (Diagnosis, Vec<HangNews>) {
         let diagnosis = diagnose(processes, after.max(LONGER * self.passed));
+        let of = diagnosis.processes;
+        // whose processes are gone waits no more, although its files say so: what was said is over, and said no more
+        let is_gone = !is_hasty && of.all > 0 && of.dead + of.ended + of.left == of.all;
         let mut news = vec![];
         self.causes.values_mut().for_each(|known| known.absent = known.absent.saturating_add(1));
         for finding in &diagnosis.findings {
@@ -81,10 +86,14 @@ impl HangWatch {
             let known = self.causes.entry(text.clone()).or_insert(KnownCause {
                 found: now,
                 said: false,
+                over: false,
                 absent: 0,
                 seconds: 0.0,
                 condition,
             });
+            if is_gone && known.said && condition.is_none() {
+                continue;
+            }
             known.absent = 0;
             known.seconds = known.seconds.max(longest(&finding.cause));
             let is_sure = is_whole || known.found < now;
@@ -102,7 +111,7 @@ impl HangWatch {
             // while processes die one after the other, none of it is over
             let lasts = known.said && known.condition.is_some_and(|condition| lasting.contains(&condition));
             let is_over = known.absent >= GONE && !lasts;
-            if is_over && known.said {
+            if is_over && known.said && !std::mem::replace(&mut known.over, true) {
                 if is_well {
                     passed = passed.max(known.seconds);
                 }
@@ -110,7 +119,7 @@ impl HangWatch {
                 let change = if is_well && !is_process { HangChange::GoesOn } else { HangChange::Over };
                 news.push(HangNews { change, is_process, seconds: None, text: text.clone() });
             }
-            !is_over
+            !is_over || is_gone && known.condition.is_none()
         });
         self.passed = passed;
         (diagnosis, news)
