@@ -37,10 +37,10 @@ impl StatusLooks {
         let mut written = BTreeMap::new();
         for process in &mut reading.processes {
             let last = match self.written.get(&process.file) {
-                Some(last) if !process.beats => *last,
-                None if is_old(process.status.written) => f64::NEG_INFINITY,
                 // when its parent has noticed, it is not found any more, and is as dead
                 _ if process.life == Life::Zombie => f64::NEG_INFINITY,
+                Some(last) if !process.beats => *last,
+                None if is_old(process.status.written) => f64::NEG_INFINITY,
                 _ => now,
             };
             process.beats = now - last < PATIENCE;
