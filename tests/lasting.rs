@@ -16,9 +16,9 @@ const SECONDS: u64 = 24 * 3600;
 const EVENTS: &str = "24";
 /// How long the day may take.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Most growth of memory in the second half of the day, KiB. The 12 short communicators in it have rows in the summary,
-/// and a collector that comes late beside other work takes once what waits, some 600 KiB. A byte for each event would
-/// give 1,000.
+/// Most growth of memory in the second half of the day, KiB. The 12 short communicators in it have rows in the summary.
+/// Beside other work it once grew by 600 at one time, and then no more; its cause is not known. A byte for each event
+/// would give 1,000.
 const SLACK: u64 = 768;
 /// Nanoseconds of an all-reduce on the GPU, and of one of its two transfers on the network.
 const ON_GPU: u64 = 20_000;

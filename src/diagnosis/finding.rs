@@ -55,6 +55,13 @@ pub(crate) struct ProcessCounts {
     pub(crate) earlier: usize,
 }
 
+impl ProcessCounts {
+    /// Returns whether there were processes, and none is left.
+    pub(crate) fn are_gone(&self) -> bool {
+        self.all > 0 && self.dead + self.ended + self.left == self.all
+    }
+}
+
 /// A root cause, with everything that waits because of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Finding {

@@ -85,7 +85,8 @@ pub(crate) fn run(arguments: &HangArguments) -> ExitCode {
         }
         said = Some(signature);
         match arguments.watch {
-            Some(seconds) if !is_over(&diagnosis) => thread::sleep(Duration::from_secs_f64(seconds)),
+            // of processes that are gone, nothing changes any more
+            Some(seconds) if !diagnosis.processes.are_gone() => thread::sleep(Duration::from_secs_f64(seconds)),
             _ => return ExitCode::from(status),
         }
     }
@@ -99,12 +100,6 @@ fn status(diagnosis: &Diagnosis, reading: &StatusReading) -> u8 {
         _ if !reading.left_out.is_empty() => TROUBLE,
         _ => 0,
     }
-}
-
-/// Returns whether nothing will change any more.
-fn is_over(diagnosis: &Diagnosis) -> bool {
-    let of = diagnosis.processes;
-    of.all > 0 && of.dead + of.ended + of.left == of.all
 }
 
 /// Returns the part of a diagnosis that does not change as time goes by.

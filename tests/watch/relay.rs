@@ -1,5 +1,6 @@
 //! `scorep-nccl watch DIR --relay` on nodes that share no file system, and `scorep-nccl watch -` behind a channel.
 
+use super::watcher::signal;
 use super::{findings, job, tool};
 use common::status::ENDING;
 use serde_json::Value;
@@ -116,9 +117,7 @@ fn a_relay_that_ends_is_named_and_its_processes_are_not_taken_for_killed() {
     let mut found = BufReader::new(watch.stdout.take().unwrap()).lines();
     let first: Value = serde_json::from_str(&found.next().unwrap().unwrap()).unwrap();
     assert_eq!(first["rank"]["rank"], 6, "{first:#}");
-    let id = relays[0].0.id().cast_signed();
-    // SAFETY: it is our child, which nobody has waited for.
-    unsafe { libc::kill(id, libc::SIGTERM) };
+    signal(&relays[0].0, libc::SIGTERM);
     assert_eq!(relays[0].0.wait().unwrap().code(), Some(0));
     let mut said = BufReader::new(watch.stderr.take().unwrap());
     let mut line = String::new();

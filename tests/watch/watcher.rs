@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// A watcher that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn signal(process: &Child, signal: i32) {
+pub(crate) fn signal(process: &Child, signal: i32) {
     // SAFETY: the process is a child that nobody has waited for, so its id is its own.
     assert_eq!(unsafe { libc::kill(process.id().cast_signed(), signal) }, 0);
 }

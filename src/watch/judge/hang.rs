@@ -72,9 +72,8 @@ impl HangWatch {
         now: f64,
     ) -> (Diagnosis, Vec<HangNews>) {
         let diagnosis = diagnose(processes, after.max(LONGER * self.passed));
-        let of = diagnosis.processes;
         // whose processes are gone waits no more, although its files say so: what was said is over, and said no more
-        let is_gone = !is_hasty && of.all > 0 && of.dead + of.ended + of.left == of.all;
+        let is_gone = !is_hasty && diagnosis.processes.are_gone();
         let mut news = vec![];
         self.causes.values_mut().for_each(|known| known.absent = known.absent.saturating_add(1));
         for finding in &diagnosis.findings {

@@ -105,8 +105,7 @@ impl WatchedJob {
         (self.counts, self.verdict) = (diagnosis.processes, diagnosis.verdict);
         self.speak_of_hangs(news, time, &mut findings);
         let of = diagnosis.processes;
-        let is_gone = of.all > 0 && of.dead + of.ended + of.left == of.all;
-        self.gone = is_gone.then(|| self.gone.unwrap_or(now));
+        self.gone = of.are_gone().then(|| self.gone.unwrap_or(now));
         let is_final = |since: f64| is_hasty || of.ended == of.all || now - since >= RESTART;
         let is_over = self.gone.is_some_and(is_final);
         if is_over && !self.is_over {

@@ -202,22 +202,22 @@ impl Relay {
         let begun = match self.begun.take() {
             Some(begun) if (begun.message, begun.next, begun.count) == (message, number, count) => begun,
             begun if number == 0 => {
-                let is_torn = begun.is_some();
-                let (whole, _) = self.grow(Begun { message, next: 0, count, data: vec![] }, &mut data);
-                return (whole, is_torn);
+                let new = Begun { message, next: 0, count, data: vec![] };
+                return (self.grow(new, &mut data), begun.is_some());
             }
             begun => return (None, begun.is_some()),
         };
-        self.grow(begun, &mut data)
+        (self.grow(begun, &mut data), false)
     }
 
-    fn grow(&mut self, mut begun: Begun, data: &mut Vec<u8>) -> (Option<Vec<u8>>, bool) {
+    /// Adds data to a message. Returns it if it is whole.
+    fn grow(&mut self, mut begun: Begun, data: &mut Vec<u8>) -> Option<Vec<u8>> {
         begun.data.append(data);
         begun.next += 1;
         if begun.next == begun.count {
-            return (Some(begun.data), false);
+            return Some(begun.data);
         }
         self.begun = Some(begun);
-        (None, false)
+        None
     }
 }
