@@ -3,7 +3,7 @@
 use super::communicator::{RankNews, WatchedCommunicator};
 use super::finding::{WatchFinding, WatchedProcess};
 use super::hang::HangWatch;
-use super::link::WatchedLinks;
+use super::link::{LinkEnd, WatchedLinks};
 use super::place::{Place, PlaceSince, PlaceStanding};
 use crate::diagnosis::finding::{HangVerdict, ProcessCounts};
 use crate::statuses::Observed;
@@ -162,21 +162,6 @@ impl WatchedJob {
             .collect();
         let of_ranks = watched.take(&marks);
         let name = watched.name.clone();
-        let sums: Vec<(i32, &[LinkSum])> = seats
-            .iter()
-            .map(|(rank, (_, _, of))| (*rank, of.links.as_slice()))
-            .filter(|(_, of)| !of.is_empty())
-            .collect();
-        let places = &self.places;
-        let place = |rank: i32| {
-            let (process, nth, _) = seats.get(&rank)?;
-            places.get(&process.file)?.get(*nth)
-        };
-        let of_links = links.take(&sums, &|rank| place(rank).map(|place| place.node));
-        let of_links = of_links.into_iter().filter_map(|(pair, news)| {
-            Some((pair, [place(pair.0)?.process_as(pair.0), place(pair.1)?.process_as(pair.1)], news))
-        });
-        let of_links: Vec<_> = of_links.collect();
         for (rank, news) in of_ranks {
             let Some((process, nth, _)) = seats.get(&rank) else { continue };
             let Some(place) = self.places.get_mut(&process.file).and_then(|places| places.get_mut(*nth)) else {
@@ -191,6 +176,24 @@ impl WatchedJob {
                 RankNews::Paused(pause) => place.pauses.push((place.process_as(rank), since(pause.from), pause)),
             }
         }
+        let sums: Vec<(i32, &[LinkSum])> = seats
+            .iter()
+            .map(|(rank, (_, _, of))| (*rank, of.links.as_slice()))
+            .filter(|(_, of)| !of.is_empty())
+            .collect();
+        let places = &self.places;
+        let place = |rank: i32| {
+            let (process, nth, _) = seats.get(&rank)?;
+            places.get(&process.file)?.get(*nth)
+        };
+        let of_links = links.take(&sums, &|rank| {
+            let place = place(rank).filter(|place| place.is_as_usual())?;
+            Some(LinkEnd { node: place.node, is_rising: place.is_rising || watched.is_rising(rank) })
+        });
+        let of_links = of_links.into_iter().filter_map(|(pair, news)| {
+            Some((pair, [place(pair.0)?.process_as(pair.0), place(pair.1)?.process_as(pair.1)], news))
+        });
+        let of_links: Vec<_> = of_links.collect();
         for (pair, ends, news) in of_links {
             self.speak_of_link((comm, pair), ends, news, time, findings);
         }

@@ -26,10 +26,20 @@ struct WatchedLink {
     usual: Option<f64>,
 }
 
+/// A rank whose own time is known and as its peers'.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkEnd {
+    pub(super) node: usize,
+    /// Whether it may be about to stand out.
+    pub(super) is_rising: bool,
+}
+
 /// A link between two looks.
 struct LinkStep {
     pair: (i32, i32),
     within_node: bool,
+    /// Whether one of its ranks may be about to stand out.
+    is_rising: bool,
     /// Logarithm of the bytes a second.
     rate: f64,
     /// Mean bytes of a transfer.
@@ -44,11 +54,12 @@ pub(super) enum LinkNews {
 }
 
 impl WatchedLinks {
-    /// Takes the sums of all senders, each with the node of its rank, and returns what has changed.
+    /// Takes the sums of all senders and returns what has changed. `end` says of a rank where its links end; links of ranks
+    /// without an answer are not judged.
     pub(super) fn take(
         &mut self,
         sums: &[(i32, &[LinkSum])],
-        node: &dyn Fn(i32) -> Option<usize>,
+        end: &dyn Fn(i32) -> Option<LinkEnd>,
     ) -> Vec<((i32, i32), LinkNews)> {
         let mut steps = vec![];
         for (sender, links) in sums {
@@ -56,8 +67,8 @@ impl WatchedLinks {
                 let pair = (*sender, sum.peer);
                 let link = self.0.entry(pair).or_default();
                 let last = std::mem::replace(&mut link.last, *sum);
-                let (Some(from), Some(to)) = (node(pair.0), node(pair.1)) else { continue };
-                steps.extend(step(pair, from == to, &last, sum));
+                let (Some(from), Some(to)) = (end(pair.0), end(pair.1)) else { continue };
+                steps.extend(step(pair, [from, to], &last, sum));
             }
         }
         let mut news = vec![];
@@ -92,7 +103,12 @@ impl WatchedLinks {
             let own_usual = if of.len() < RANKS { link.usual.unwrap_or(below) } else { 0.0 };
             let deficit = 1.0 - (own_usual - below).exp();
             let z = (below - own_usual) / apart.max(link.track.deviation()).max(UNKNOWN / 2.0);
-            match link.track.take(below, Beyond::of(deficit, LEAST_EFFECT, z, Z)) {
+            let beyond = match Beyond::of(deficit, LEAST_EFFECT, z, Z) {
+                // it may be the rank
+                Beyond::Whole if step.is_rising => Beyond::Half,
+                beyond => beyond,
+            };
+            match link.track.take(below, beyond) {
                 Turn::Begins => {
                     let (rate, usual) = (step.rate.exp(), usual.exp());
                     let rate = LinkRate { rate, usual, links: of.len() - 1, within_node };
@@ -105,13 +121,14 @@ impl WatchedLinks {
     }
 }
 
-fn step(pair: (i32, i32), within_node: bool, last: &LinkSum, sum: &LinkSum) -> Option<LinkStep> {
+fn step(pair: (i32, i32), [from, to]: [LinkEnd; 2], last: &LinkSum, sum: &LinkSum) -> Option<LinkStep> {
     let transfers = sum.transfers.checked_sub(last.transfers)?;
     let (bytes, network) = (sum.bytes.checked_sub(last.bytes)?, sum.network.checked_sub(last.network)?);
     let is_enough = last.transfers > 0 && transfers >= TRANSFERS && bytes >= BYTES && network > 0;
     is_enough.then(|| LinkStep {
         pair,
-        within_node,
+        within_node: from.node == to.node,
+        is_rising: from.is_rising || to.is_rising,
         rate: (bytes as f64 / (network as f64 / 1e9)).ln(),
         size: bytes as f64 / transfers as f64,
     })

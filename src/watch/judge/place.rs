@@ -75,6 +75,12 @@ impl Place {
         now.saturating_sub(self.seen) > LATE
     }
 
+    /// Returns whether its own time is known to be as its peers'. A rank that comes late sends more slowly, so of others
+    /// nothing tells a slow link from a slow rank.
+    pub(super) fn is_as_usual(&self) -> bool {
+        self.recent.is_some() && self.standing.is_empty()
+    }
+
     /// Returns the excess that says most: that with the most peers.
     pub(super) fn strongest(&self) -> Option<(&PlaceStanding, &RankExcess)> {
         let known = self.standing.iter().filter_map(|standing| Some((standing, standing.excess.as_ref()?)));

@@ -37,7 +37,11 @@ pub(super) fn of(change: FindingChange, subject: &FindingSubject) -> String {
                 let share = 100.0 * (1.0 - it.rate / it.usual);
                 let kind = if it.within_node { "within nodes" } else { "between nodes" };
                 let [rate, usual] = [it.rate, it.usual].map(|rate| rate / 1e9);
-                format!(": {rate:.2} GB/s, {share:.0} % below the {usual:.2} GB/s of {} links {kind}", it.links)
+                let others = match it.links {
+                    1 => format!("the other link {kind}"),
+                    links => format!("{links} links {kind}"),
+                };
+                format!(": {rate:.2} GB/s, {share:.0} % below the {usual:.2} GB/s of {others}")
             });
             format!("the link from {} to {} is slow{}.", named(from), named(to), rate.unwrap_or_default())
         }

@@ -49,7 +49,11 @@ fn all_are_named(what: &str, plan: impl Fn(u64, &mut Rng) -> Plan) {
     }
     assert!(named * 100 >= jobs * 95, "{what}: {named} of {jobs}: {missed:#?}");
     assert!(wrong.len() as u64 * 100 <= jobs, "{what}: {wrong:#?}");
-    println!("{what}: {named} of {jobs} named in time, {} wrong", wrong.len());
+    println!("{what}: {named} of {jobs} named in time, {} wrong{}{}", wrong.len(), listed(&wrong), listed(&missed));
+}
+
+fn listed(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 /// A job of 2, 4, 16 or 64 ranks of any noise, in which something goes wrong after a while.
