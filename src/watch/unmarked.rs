@@ -25,8 +25,8 @@ impl UnmarkedProcesses {
             return None;
         }
         Some(format!(
-            "ranks of {count} of {} processes are not compared, {} first: the times of all their operations on the GPU \
-             are not known. NCCL_SCOREP_GPU_TIME=events in the job's environment gives them, unless the measurement \
+            "ranks and links of {count} of {} processes are not compared, {} first: the times of all their operations on \
+             the GPU are not known. NCCL_SCOREP_GPU_TIME=events in the job's environment gives them, unless the measurement \
              is off (docs/watch.md)",
             processes.len(),
             first.file
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(unmarked.take(&look[..1]), None);
         assert_eq!(unmarked.take(&look), None);
         let line = unmarked.take(&look).unwrap_or_default();
-        assert!(line.starts_with("ranks of 1 of 3 processes are not compared, b first: "), "{line}");
+        assert!(line.starts_with("ranks and links of 1 of 3 processes are not compared, b first: "), "{line}");
         assert_eq!(unmarked.take(&look), None);
     }
 

@@ -33,7 +33,8 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-STEPS, CALLS, WORK_US, SLEEP_US = 600, 4, 800, 4000
+# of a run's seconds, the first one and the last one may be unknown
+STEPS, CALLS, WORK_US, SLEEP_US = 1000, 4, 800, 4000
 # by fault: the causes that are right
 EXPECTED = {
     "none": set(),
@@ -57,8 +58,8 @@ CLOCK, SLOW, MORE = 1980, 1485, 4 / 3
 GPU = "0000:0A:00.0"
 # bytes of the data that ranks read, and of the memory of one that is short of it
 DATA, MEMORY = 64 << 20, 40 << 20
-# share of its time for which a rank waits longer for a processor than the other one, from which on others disturb it
-DISTURBED = 0.1
+# part of a rank's extra time from which on something is its cause (GOOD_PART in report/src/analysis/causes)
+GOOD_PART = 0.3
 CGROUP = pathlib.Path("/sys/fs/cgroup")
 
 
@@ -205,7 +206,8 @@ def shares_waited(processes):
 
 def judge(fault, directory):
     """Returns the verdict: `right`, `unknown` (no cause), `wrong`, or `disturbed`: the report names a wait for a
-    processor that is not of the fault, and the system has counted it."""
+    processor that is not of the fault, and by the system's own count that rank has waited for a good part of its extra
+    time."""
     stragglers = json.loads((directory / "report.json").read_text())["stragglers"].get("known")
     waited = json.loads((directory / "waited.json").read_text())
     if stragglers is None:
@@ -218,14 +220,17 @@ def judge(fault, directory):
         named = {("rank 1", cause) for cause in pauses & expected}
     right = {("rank 1", cause) for cause in expected}
     others = named - right
-    waits = {(f"rank {rank}", "processor") for rank in (0, 1) if waited[rank] - waited[1 - rank] > DISTURBED}
+    extra = {rank["name"]: rank["excess_us"] / stragglers["step_us"] for rank in stragglers["found"]}
+    more = {"rank 0": waited[0] - waited[1], "rank 1": waited[1] - waited[0]}
+    waits = {(name, "processor") for name, share in extra.items() if more.get(name, 0) >= GOOD_PART * share}
     if fault == "none" and not named:
         verdict = "unknown" if found else "right"
     elif others:
         verdict = "disturbed" if others <= waits else "wrong"
     else:
         verdict = "right" if named else "unknown"
-    return verdict, [found, sorted(pauses), [round(share, 3) for share in waited]]
+    shares = {name: round(share, 3) for name, share in extra.items()}
+    return verdict, [found, sorted(pauses), [round(share, 3) for share in waited], shares]
 
 
 def ask(directory, tool):
