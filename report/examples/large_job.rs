@@ -29,6 +29,14 @@ fn main() {
             })
         };
         let communicators = large.job.communicators.iter().filter_map(of).collect();
-        writer.finish(&About { process: process.clone(), communicators, summary: None, conditions: vec![] }).unwrap();
+        writer
+            .finish(&About {
+                process: process.clone(),
+                communicators,
+                summary: None,
+                conditions: vec![],
+                predicted: vec![],
+            })
+            .unwrap();
     }
 }

@@ -106,6 +106,22 @@ pub(crate) fn expected(summary: &Value) -> Rows {
         ] {
             add(&mut rows, name, &[], None, process[field].as_f64().unwrap());
         }
+        let progress = &process["progress_threads"];
+        for (state, entries) in [("active", "active"), ("idle", "idle"), ("asleep", "sleeps"), ("appending", "appends")]
+        {
+            let Some(time) = progress[format!("{state}_us")].as_f64() else { continue };
+            add(&mut rows, "nccl_progress_time", &[state.to_owned()], None, time.floor());
+            add(&mut rows, "nccl_progress_entries", &[state.to_owned()], None, progress[entries].as_f64().unwrap());
+        }
+        if let Some(appended) = progress["appended"].as_f64() {
+            add(&mut rows, "nccl_progress_appended_ops", &[], None, appended);
+        }
+        for row in process["network_events"].as_array().into_iter().flatten() {
+            let there = ["direction", "kind", "merged_device"].into_iter().filter(|field| !row[*field].is_null());
+            let labels: Vec<String> = there.map(|field| text(row, field)).collect();
+            add(&mut rows, "nccl_network_events", &labels, None, row["events"].as_f64().unwrap());
+            add(&mut rows, "nccl_network_event_bytes", &labels, None, row["bytes"].as_f64().unwrap());
+        }
         for (cause, count) in process["untimed"].as_object().unwrap() {
             add(&mut rows, &format!("nccl_untimed_{cause}"), &[], None, count.as_f64().unwrap());
         }
@@ -140,6 +156,8 @@ pub(crate) fn found(points: &[Point]) -> Rows {
             "dest_rank",
             "channel",
             "direction",
+            "kind",
+            "merged_device",
             "state",
         ];
         let labels: Vec<String> = names.iter().filter_map(|name| point.labels.get(*name).cloned()).collect();

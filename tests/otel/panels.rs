@@ -167,7 +167,9 @@ impl Job {
                 self.with_host(sums(fitted, &PAIR, |row| number(&row["fit"], "latency_us") / 1e6))
             }
             ("Bytes by pair, most", _) => self.with_host(sums(transfers(), &PAIR, in_a_second("bytes"))),
-            ("Missing, by kind", _) => self.missing(|name| !name.contains("_untimed_") && !name.contains("_exports_")),
+            ("Missing, by kind", _) => {
+                self.missing(|name| !["_untimed_", "_exports_", "_progress_"].iter().any(|part| name.contains(part)))
+            }
             ("Operations without a GPU time, by cause", _) => self.missing(|name| name.contains("_untimed_")),
             ("Incomplete, by host", _) => {
                 let of_job = self.missing(|name| name == "nccl_incomplete").into_values().sum();

@@ -5,7 +5,7 @@ use crate::figures::{self, RUNS};
 use crate::points::{Labels, Point};
 use crate::prometheus::{self, Daemon};
 use crate::receiver::Receiver;
-use crate::{text, tool};
+use crate::{host, text, tool};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -57,6 +57,8 @@ fn over_opentelemetry(mut point: Point) -> Option<Point> {
             "_failed_count",
             "_launches_count",
             "_state_transfers_count",
+            "_progress_entries_count",
+            "_network_events_count",
         ];
         let is_plain = name.starts_with("nccl_untimed_") || plain.iter().any(|ending| name.ends_with(ending));
         let unit = is_plain.then(|| name.rsplit_once('_').unwrap().0.to_owned());
@@ -81,6 +83,23 @@ fn they_are_the_summarys() {
     }
 }
 
+/// The threads that progress proxy operations, and the events of network plugins.
+#[test]
+fn those_of_the_network_are_the_summarys() {
+    for (scenario, start) in [("progress_threads", "nccl_progress_"), ("network_plugins", "nccl_network_")] {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().to_str().unwrap();
+        let run = host::play(scenario, 7, &[("NCCL_SCOREP_PROM_DIR", place)], 0);
+        let [mut found, mut expected] =
+            [figures::found(&converted(directory.path())), figures::expected(&run.summaries[0])];
+        for rows in [&mut found, &mut expected] {
+            rows.retain(|(name, _), _| name.starts_with(start));
+        }
+        assert!(expected.len() > 2, "{scenario}: {expected:?}");
+        assert_eq!(figures::differences(&found, &expected), Vec::<String>::new(), "{scenario}");
+    }
+}
+
 /// With both, each of them has all; also those figures that no summary has.
 #[test]
 fn they_are_those_over_opentelemetry() {
@@ -92,9 +111,10 @@ fn they_are_those_over_opentelemetry() {
     let key = |point: &Point| format!("{} {:?} {:?}", point.name, point.labels, point.count);
     let mut sent: Vec<Point> = sent.collect();
     let mut written = converted(directory.path());
-    // by process, too, which no label over OpenTelemetry tells
-    sent.sort_by_key(key);
-    written.sort_by_key(key);
+    // no label over OpenTelemetry says which process a point is of: then the sums do
+    for points in [&mut sent, &mut written] {
+        points.sort_by(|one, other| key(one).cmp(&key(other)).then(one.sum.total_cmp(&other.sum)));
+    }
     assert!(sent.len() > 100 && written.iter().map(key).eq(sent.iter().map(key)));
     let is_close = |one: f64, other: f64| (one - other).abs() <= 1e-12 * other.abs();
     for (written, sent) in written.iter().zip(&sent) {

@@ -16,6 +16,16 @@ pub enum ProgressState {
 impl ProgressState {
     /// All states, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Active, Self::Idle, Self::Asleep, Self::Appending];
+
+    /// Returns its word in figures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Idle => "idle",
+            Self::Asleep => "asleep",
+            Self::Appending => "appending",
+        }
+    }
 }
 
 /// A change of a progress thread's state, as NCCL reports it.

@@ -41,6 +41,8 @@ pub(crate) fn families(
     made.extend(
         nvlink::reading().into_iter().flat_map(|of| super::nvlink::families(of, &sums.moved, &view.of_process)),
     );
+    made.extend(sums.progress_threads.iter().flat_map(|sums| super::network::progress(sums, &view.of_process)));
+    made.extend(super::network::events(&sums.network_events, &view.of_process));
     made.retain(|family| !family.points.is_empty());
     let untimed = [
         Fixed::UntimedGraph,

@@ -9,6 +9,7 @@ mod families;
 mod family;
 mod identity;
 pub(crate) mod interval;
+mod network;
 mod nvlink;
 #[cfg(feature = "otel")]
 pub(crate) mod otel;

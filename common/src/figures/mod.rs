@@ -6,6 +6,9 @@ pub(crate) mod introductions;
 pub mod metric;
 pub mod missing;
 pub(crate) mod progress;
+#[cfg(feature = "otel")]
+pub(crate) mod progress_sums;
+pub(crate) mod progress_threads;
 pub mod series;
 #[cfg(feature = "otel")]
 pub(crate) mod snapshot;
@@ -65,6 +68,9 @@ pub struct Figures {
     pub wants_gpu_times: bool,
     /// Delays of stamps in the current round.
     pub lag: Lag,
+    /// The progress threads, for exporters.
+    #[cfg(feature = "otel")]
+    pub(crate) progress_threads: progress_sums::ProgressSums,
     /// Progress for the status file, if there is one.
     pub(crate) progress: Option<ProcessProgress>,
 }
@@ -86,6 +92,8 @@ impl Default for Figures {
             told_out_of_step: false,
             wants_gpu_times: false,
             lag: Lag::default(),
+            #[cfg(feature = "otel")]
+            progress_threads: Default::default(),
             progress: None,
         }
     }

@@ -2,7 +2,10 @@
 
 use crate::figures::Figures;
 use crate::figures::introductions::Introductions;
+use crate::figures::progress_sums::ProgressSums;
+use crate::figures::progress_threads::ProgressCounts;
 use crate::figures::timeline::LaunchCounts;
+use crate::record::network_events::{self, NetworkCount};
 use crate::sums::histograms::IfHistograms;
 use crate::sums::histograms::OfWindows;
 use crate::sums::run_sums::{
@@ -28,6 +31,10 @@ pub(crate) struct ProcessSums {
     pub moved: OverNvlink,
     /// Whether the host or the GPU was later, by rank.
     pub launches: Vec<(CommunicatorRank, LaunchCounts)>,
+    /// The threads that progress proxy operations, if NCCL reported their states.
+    pub progress_threads: Option<ProgressSums>,
+    /// Events of network plugins.
+    pub network_events: Vec<NetworkCount>,
 }
 
 /// Transfers of a pair of ranks.
@@ -43,6 +50,11 @@ impl ProcessSums {
     pub(crate) fn of(figures: &mut Figures, introductions: &Introductions) -> Self {
         let scale = figures.nanoseconds_per_tick;
         let launches = figures.timeline.as_mut().map(|timeline| timeline.launch_counts(scale)).unwrap_or_default();
+        // ticks wait until their length is known
+        if let Some(counts) = ProgressCounts::of_process().filter(|_| figures.knows_tick) {
+            figures.progress_threads.take(counts, scale);
+        }
+        let progress_threads = Some(figures.progress_threads).filter(|sums| sums.counts.threads > 0);
         let totals = &figures.totals;
         let of = |rank| if totals.has_sums_of_its_own(rank) { rank } else { CommunicatorRank { comm: OTHERS, ..rank } };
         Self {
@@ -71,6 +83,8 @@ impl ProcessSums {
                 .collect(),
             moved: totals.moved.clone().unwrap_or_default(),
             launches: launches.into_iter().map(|(rank, counts)| (of(rank), counts)).collect(),
+            progress_threads,
+            network_events: network_events::counts(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The events of network plugins in a process.
 
-use crate::record::network_events::{self, CountedNetwork};
+use crate::record::network_events::{self, CountedNetwork, NetworkCount};
 use serde::{Deserialize, Serialize};
 
 /// Events of one device, of one direction of sockets, or of other network plugins.
@@ -27,22 +27,17 @@ pub struct NetworkEvents {
 impl NetworkEvents {
     /// Makes the rows of this process.
     pub(super) fn of_process() -> Vec<Self> {
-        let row = |count: network_events::NetworkCount| {
-            let direction = |sends: bool| if sends { "send" } else { "receive" }.to_owned();
-            let (kind, merged_device, direction) = match count.of {
-                CountedNetwork::QueuePairs(device) => ("queue pair", device, None),
-                CountedNetwork::Sockets(sends) => ("socket", None, sends.map(direction)),
-                CountedNetwork::Other => ("other", None, None),
-            };
-            Self {
-                kind: kind.into(),
-                merged_device,
-                direction,
-                ends: count.ends,
-                events: count.events,
-                bytes: count.bytes,
-            }
+        network_events::counts().into_iter().map(Self::of).collect()
+    }
+
+    /// Makes a row.
+    pub(crate) fn of(count: NetworkCount) -> Self {
+        let direction = |sends: bool| if sends { "send" } else { "receive" }.to_owned();
+        let (kind, merged_device, direction) = match count.of {
+            CountedNetwork::QueuePairs(device) => ("queue pair", device, None),
+            CountedNetwork::Sockets(sends) => ("socket", None, sends.map(direction)),
+            CountedNetwork::Other => ("other", None, None),
         };
-        network_events::counts().into_iter().map(row).collect()
+        Self { kind: kind.into(), merged_device, direction, ends: count.ends, events: count.events, bytes: count.bytes }
     }
 }

@@ -1,6 +1,6 @@
 //! The times and counts of a process' progress threads.
 
-use crate::record::thread::ThreadCell;
+use crate::figures::progress_threads::ProgressCounts;
 use serde::{Deserialize, Serialize};
 
 /// Times and counts of the threads of a process that progress NCCL's proxy operations. Each moment of a thread from its
@@ -32,20 +32,11 @@ pub struct ProgressThreads {
 impl ProgressThreads {
     /// Makes the sums of this process; `None` if NCCL reported no state.
     pub(super) fn of_process(nanoseconds_per_tick: f64) -> Option<Self> {
-        let mut threads = 0;
-        let (mut ticks, mut entered, mut appended) = ([0; 4], [0; 4], 0);
-        for progress in ThreadCell::all().map(|cell| &cell.progress) {
-            threads += progress.threads();
-            ticks = std::array::from_fn(|state| u64::saturating_add(ticks[state], progress.ticks()[state]));
-            entered = std::array::from_fn(|state| u64::saturating_add(entered[state], progress.entered()[state]));
-            appended += progress.appended();
-        }
+        let ProgressCounts { threads, ticks, entered, appended } = ProgressCounts::of_process()?;
         // in the order of ProgressState::ALL
         let [active_us, idle_us, asleep_us, appending_us] = ticks.map(|it| it as f64 * nanoseconds_per_tick / 1e3);
         let [active, idle, sleeps, appends] = entered;
-        let sums =
-            Self { threads, active_us, idle_us, asleep_us, appending_us, active, idle, sleeps, appends, appended };
-        (threads > 0).then_some(sums)
+        Some(Self { threads, active_us, idle_us, asleep_us, appending_us, active, idle, sleeps, appends, appended })
     }
 
     /// Returns the time whose state is known, microseconds.
