@@ -1,8 +1,8 @@
 //! The conditions of the process while it runs: the processor time, waits and limits that it has of its host, from which
 //! the report takes the causes of late ranks (`NCCL_SCOREP_CONDITIONS`).
 //!
-//! A thread of its own reads /proc once a second, and less often where that has taken more than 0.1 % of a processor so
-//! far, and 20 ms. Nothing waits for this thread. Rows go to the summary and to the recording.
+//! A thread of its own reads /proc once a second, and less often where that takes more than 0.1 % of a processor in the
+//! long run. Nothing waits for this thread. Rows go to the summary and to the recording.
 
 pub(crate) mod absence;
 mod cgroup;
@@ -14,6 +14,7 @@ mod near;
 mod row;
 mod series;
 mod threads;
+mod thrift;
 
 use crate::base::{lock, log, notes, own_thread, pause, shortage, system_file};
 use crate::clock::monotonic;
@@ -27,13 +28,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use thrift::LookThrift;
 
-/// Shortest time between two looks.
-const PERIOD: Duration = Duration::from_secs(1);
-/// The time since the begin is at least so many times the processor time beyond the credit.
-const THRIFT: u32 = 1000;
-/// Processor time that counts for nothing: the first looks take long, and their rows are wanted as all others.
-const CREDIT: Duration = Duration::from_millis(20);
 /// Most rows of a summary: ten thousand summaries are read together.
 const OF_SUMMARY: usize = 64;
 /// Most rows that wait for the recording's next part.
@@ -96,12 +92,13 @@ fn watch() {
     system_file::take_own_descriptors();
     let mut host = Host::find();
     let (mut before, mut since) = (host.counts(), monotonic());
-    let (born, mut period) = (since, PERIOD);
+    let (mut thrift, mut period) = (LookThrift::default(), LookThrift::first());
     loop {
         pause::pause(period);
         if shortage::is_out_of_memory() {
             own_thread::stop();
         }
+        let begun = processor_time();
         let (counts, until) = (host.counts(), monotonic());
         let length_us = until.saturating_sub(since) / 1000;
         let row =
@@ -115,8 +112,8 @@ fn watch() {
         {
             new.add(&row, OF_RECORDING);
         }
-        let age = Duration::from_nanos(monotonic().saturating_sub(born));
-        period = PERIOD.max(processor_time().saturating_sub(CREDIT).saturating_mul(THRIFT).saturating_sub(age));
+        let cost = processor_time().saturating_sub(begun);
+        period = thrift.pause(cost, Duration::from_micros(length_us));
     }
 }
 

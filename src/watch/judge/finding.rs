@@ -118,7 +118,7 @@ pub(crate) struct FindingSince {
 pub(crate) struct LinkRate {
     /// Bytes a second in the network.
     pub(crate) rate: f64,
-    /// Median of the links of its kind.
+    /// Median of the links of its kind; of fewer than five links, its usual one, by theirs.
     pub(crate) usual: f64,
     /// Number of these.
     pub(crate) links: usize,

@@ -187,7 +187,7 @@ impl WatchedJob {
             places.get(&process.file)?.get(*nth)
         };
         let of_links = links.take(&sums, &|rank| {
-            let place = place(rank).filter(|place| place.is_as_usual())?;
+            let place = place(rank).filter(|place| place.is_as_peers())?;
             Some(LinkEnd { node: place.node, is_rising: place.is_rising || watched.is_rising(rank) })
         });
         let of_links = of_links.into_iter().filter_map(|(pair, news)| {
@@ -202,7 +202,7 @@ impl WatchedJob {
     /// Brings the places' excesses up to date.
     fn refresh(&mut self, by_communicator: &BTreeMap<&str, Seats<'_>>) {
         for place in self.places.values_mut().flatten() {
-            (place.is_rising, place.recent) = (false, None);
+            (place.is_rising, place.is_compared, place.recent) = (false, false, None);
             for standing in &mut place.standing {
                 let known = self.communicators.get(&standing.since.communicator);
                 standing.excess = known.and_then(|(_, of, _)| of.standing(standing.rank)).or(standing.excess);
@@ -211,9 +211,10 @@ impl WatchedJob {
         }
         for (comm, seats) in by_communicator {
             let Some((_, watched, _)) = self.communicators.get(*comm) else { continue };
-            for (rank, (process, nth, _)) in seats {
+            for (rank, (process, nth, of)) in seats {
                 let place = self.places.get_mut(&process.file).and_then(|places| places.get_mut(*nth));
                 let Some(place) = place else { continue };
+                place.is_compared |= !of.marks.is_empty();
                 place.is_rising |= watched.is_rising(*rank);
                 let known = [place.recent, watched.recent(*rank)];
                 place.recent = known.into_iter().flatten().reduce(f64::max);

@@ -16,7 +16,39 @@ const SIZE: f64 = 2.0;
 
 /// The links of a communicator, by sender and receiver. A link takes 150 bytes.
 #[derive(Debug, Default)]
-pub(super) struct WatchedLinks(BTreeMap<(i32, i32), WatchedLink>);
+pub(super) struct WatchedLinks {
+    links: BTreeMap<(i32, i32), WatchedLink>,
+    /// Between nodes, and within nodes.
+    compared: [ComparedLinks; 2],
+}
+
+/// The links that were compared last, where they are few.
+#[derive(Debug, Default)]
+struct ComparedLinks {
+    pairs: Option<Vec<(i32, i32)>>,
+    /// Looks in a row that had others.
+    others: u8,
+}
+
+impl ComparedLinks {
+    /// Returns whether links are compared at this look; and whether anew, since their places among others are no more
+    /// those among the earlier ones.
+    fn take(&mut self, of: &[&LinkStep]) -> [bool; 2] {
+        let pairs = if of.len() < RANKS { of.iter().map(|step| step.pair).collect() } else { vec![] };
+        let is_first = self.pairs.is_none();
+        if self.pairs.as_ref() == Some(&pairs) {
+            self.others = 0;
+            return [true, false];
+        }
+        // a file may be missing for a look
+        self.others = if is_first { HELD } else { self.others + 1 };
+        if self.others < HELD {
+            return [false, false];
+        }
+        (self.pairs, self.others) = (Some(pairs), 0);
+        [true, !is_first]
+    }
+}
 
 #[derive(Debug, Default)]
 struct WatchedLink {
@@ -26,7 +58,7 @@ struct WatchedLink {
     usual: Option<f64>,
 }
 
-/// A rank whose own time is known and as its peers'.
+/// A rank whose own time is known and about as its peers'.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LinkEnd {
     pub(super) node: usize,
@@ -65,9 +97,12 @@ impl WatchedLinks {
         for (sender, links) in sums {
             for sum in links.iter().filter(|sum| sum.sends) {
                 let pair = (*sender, sum.peer);
-                let link = self.0.entry(pair).or_default();
+                let link = self.links.entry(pair).or_default();
                 let last = std::mem::replace(&mut link.last, *sum);
-                let (Some(from), Some(to)) = (end(pair.0), end(pair.1)) else { continue };
+                let (Some(from), Some(to)) = (end(pair.0), end(pair.1)) else {
+                    link.track.pause();
+                    continue;
+                };
                 steps.extend(step(pair, [from, to], &last, sum));
             }
         }
@@ -76,18 +111,34 @@ impl WatchedLinks {
             let mut of: Vec<&LinkStep> = steps.iter().filter(|step| step.within_node == within_node).collect();
             let middle = median(&mut of.iter().map(|step| step.size).collect::<Vec<f64>>());
             of.retain(|step| step.size < SIZE * middle && middle < SIZE * step.size);
-            if of.len() > 1 {
+            if of.len() < 2 {
+                continue;
+            }
+            let [is_compared, anew] = self.compared[usize::from(within_node)].take(&of);
+            if anew {
+                self.begin_anew(&of);
+            }
+            if is_compared {
                 self.judge(&of, within_node, &mut news);
             }
         }
         news
     }
 
+    /// Forgets the places among others of links that are not slow.
+    fn begin_anew(&mut self, of: &[&LinkStep]) {
+        for step in of {
+            if let Some(link) = self.links.get_mut(&step.pair).filter(|link| !link.track.stands) {
+                (link.track, link.usual) = (Track::default(), None);
+            }
+        }
+    }
+
     fn judge(&mut self, of: &[&LinkStep], within_node: bool, news: &mut Vec<((i32, i32), LinkNews)>) {
         let rates: Vec<f64> = of.iter().map(|step| step.rate).collect();
         let [middle, apart] = spread(&rates);
         for step in of {
-            let Some(link) = self.0.get_mut(&step.pair) else { continue };
+            let Some(link) = self.links.get_mut(&step.pair) else { continue };
             // of few links, each is compared with its own usual place among them: links need not be alike
             let (usual, apart) = if of.len() >= RANKS {
                 (middle, apart)
@@ -110,7 +161,7 @@ impl WatchedLinks {
             };
             match link.track.take(below, beyond) {
                 Turn::Begins => {
-                    let (rate, usual) = (step.rate.exp(), usual.exp());
+                    let (rate, usual) = (step.rate.exp(), (usual - own_usual).exp());
                     let rate = LinkRate { rate, usual, links: of.len() - 1, within_node };
                     news.push((step.pair, LinkNews::Begins(rate)));
                 }
@@ -132,4 +183,51 @@ fn step(pair: (i32, i32), [from, to]: [LinkEnd; 2], last: &LinkSum, sum: &LinkSu
         rate: (bytes as f64 / (network as f64 / 1e9)).ln(),
         size: bytes as f64 / transfers as f64,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A look at a ring of four nodes, with these rates of their links in bytes a nanosecond.
+    fn look(links: &mut WatchedLinks, sums: &mut [LinkSum; 4], rates: [u64; 4], late: Option<i32>) -> Vec<(i32, i32)> {
+        for (rank, sum) in sums.iter_mut().enumerate() {
+            *sum = LinkSum {
+                peer: (rank as i32 + 1) % 4,
+                sends: true,
+                transfers: sum.transfers + 16,
+                bytes: sum.bytes + (16 << 20),
+                network: sum.network + (16 << 20) / rates[rank],
+            };
+        }
+        let of: Vec<(i32, &[LinkSum])> =
+            sums.iter().enumerate().map(|(rank, sum)| (rank as i32, std::slice::from_ref(sum))).collect();
+        let end = |rank: i32| (Some(rank) != late).then_some(LinkEnd { node: rank as usize, is_rising: false });
+        let news = links.take(&of, &end);
+        news.into_iter().filter(|(_, news)| matches!(news, LinkNews::Begins(_))).map(|(pair, _)| pair).collect()
+    }
+
+    /// Links that are not alike: of the two that go on, the usual places were among all four.
+    #[test]
+    fn a_late_rank_makes_no_other_link_slow() {
+        let (mut links, mut sums) = (WatchedLinks::default(), [LinkSum::default(); 4]);
+        for turn in 0..120 {
+            let late = (30..60).contains(&turn).then_some(3);
+            assert_eq!(look(&mut links, &mut sums, [20, 20, 10, 10], late), [], "{turn}");
+        }
+        let found: Vec<_> = (0..8).flat_map(|_| look(&mut links, &mut sums, [10, 20, 10, 10], None)).collect();
+        assert_eq!(found, [(0, 1)]);
+    }
+
+    #[test]
+    fn the_usual_rate_is_the_links_own_where_links_are_few() {
+        let (mut links, mut sums) = (WatchedLinks::default(), [LinkSum::default(); 4]);
+        let turns = [[20, 10, 10, 10]; 20].into_iter().chain([[10; 4]; 8]);
+        let said = turns.flat_map(|rates| {
+            look(&mut links, &mut sums, rates, None);
+            links.links[&(0, 1)].usual
+        });
+        // beside others of half its rate
+        assert_eq!(said.last().map(|usual| (usual * 100.0).round()), Some(-69.0));
+    }
 }

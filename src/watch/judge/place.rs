@@ -8,6 +8,10 @@ use common::status::progress::ProgressMark;
 /// Nanoseconds for which a missing file may come back.
 const LATE: u64 = 10_000_000_000;
 
+/// Excess of a rank's own time, as a share of the window, from which on its links may be slow because of it: a fifth made
+/// transfers longer by 60 %, so this makes them longer by 6 %, which is no slow link.
+const SLOWER: f64 = 0.02;
+
 /// One rank of a process. A process that drives several GPUs has one for each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
@@ -27,8 +31,10 @@ pub(super) struct Place {
     pub(super) paused: f64,
     /// Pauses since the last look, each with the process as the communicator names it.
     pub(super) pauses: Vec<(WatchedProcess, PlaceSince, RankPause)>,
-    /// Own time beyond the peers', as a share, for a view.
+    /// Own time beyond the peers', as a share.
     pub(super) recent: Option<f64>,
+    /// Whether its file has its own time, so that it is compared.
+    pub(super) is_compared: bool,
     /// Last look that had it.
     pub(super) seen: u64,
 }
@@ -75,10 +81,10 @@ impl Place {
         now.saturating_sub(self.seen) > LATE
     }
 
-    /// Returns whether its own time is known to be as its peers'. A rank that comes late sends more slowly, so of others
-    /// nothing tells a slow link from a slow rank.
-    pub(super) fn is_as_usual(&self) -> bool {
-        self.recent.is_some() && self.standing.is_empty()
+    /// Returns whether its own time is known to be about as its peers'. Over sockets, a rank that came late sent more slowly
+    /// (docs/gpu-test.md), so of others nothing tells a slow link from a slow rank.
+    pub(super) fn is_as_peers(&self) -> bool {
+        self.is_compared && self.recent.is_some_and(|share| share < SLOWER) && self.standing.is_empty()
     }
 
     /// Returns the excess that says most: that with the most peers.

@@ -3,6 +3,7 @@
 use super::finding::{FindingChange, FindingExcess, FindingSince, FindingSubject, WatchedProcess};
 use super::hang::{HangChange, HangNews};
 use common::origin::wall_clock;
+use report::analysis::stragglers::rules::RANKS;
 
 /// How the sentences of a hang and of ends begin.
 const HANGS: &str = "the job hangs: ";
@@ -37,11 +38,12 @@ pub(super) fn of(change: FindingChange, subject: &FindingSubject) -> String {
                 let share = 100.0 * (1.0 - it.rate / it.usual);
                 let kind = if it.within_node { "within nodes" } else { "between nodes" };
                 let [rate, usual] = [it.rate, it.usual].map(|rate| rate / 1e9);
-                let others = match it.links {
-                    1 => format!("the other link {kind}"),
-                    links => format!("{links} links {kind}"),
+                let usual = match it.links {
+                    1 => format!("its usual {usual:.2} GB/s beside the other link {kind}"),
+                    links if links + 1 < RANKS => format!("its usual {usual:.2} GB/s beside {links} links {kind}"),
+                    links => format!("the {usual:.2} GB/s of {links} links {kind}"),
                 };
-                format!(": {rate:.2} GB/s, {share:.0} % below the {usual:.2} GB/s of {others}")
+                format!(": {rate:.2} GB/s, {share:.0} % below {usual}")
             });
             format!("the link from {} to {} is slow{}.", named(from), named(to), rate.unwrap_or_default())
         }

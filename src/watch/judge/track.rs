@@ -113,6 +113,11 @@ impl Track {
         self.stands && self.row > 0
     }
 
+    /// Interrupts what is in a row: there is a look without a value.
+    pub(super) fn pause(&mut self) {
+        (self.row, self.halves) = (0, 0);
+    }
+
     /// Forgets that it stands out, and keeps the values.
     pub(super) fn settle(&mut self) {
         (self.stands, self.row) = (false, 0);

@@ -54,6 +54,17 @@ fn a_day_that_begins_slowly() {
     is_quiet(Plan { own: 0.8, warms_up: true, stages: Some(0.4), ..Plan::of(4) }, 12);
 }
 
+/// It is too little for two ranks, and makes its link longer by a fifth.
+#[test]
+fn of_two_ranks_one_is_a_little_late() {
+    for seed in 20..30 {
+        let fault = Some((60.0, Fault::Slow { rank: 1, factor: 1.08 }));
+        let mut job = Simulation::new(Plan { own: 0.8, fault, ..Plan::of(2) }, super::seeds().start + seed);
+        let said: Vec<String> = watch(&mut job, 300.0, 2.0).into_iter().map(|(_, finding)| finding.text).collect();
+        assert!(said.is_empty(), "{seed}: {said:#?}");
+    }
+}
+
 #[test]
 fn a_rank_that_saves_the_state_each_ten_minutes_is_said_once() {
     let mut said = vec![];
