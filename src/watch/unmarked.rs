@@ -25,9 +25,9 @@ impl UnmarkedProcesses {
             return None;
         }
         Some(format!(
-            "ranks and links of {count} of {} processes are not compared, {} first: the times of all their operations on \
-             the GPU are not known. NCCL_SCOREP_GPU_TIME=events in the job's environment gives them, unless the measurement \
-             is off (docs/watch.md)",
+            "ranks and links of {count} of {} processes are not compared, {} first: the times of all their operations \
+             on the GPU are not known. Most jobs have them with NCCL_SCOREP_GPU_TIME=events in their environment \
+             (docs/watch.md)",
             processes.len(),
             first.file
         ))

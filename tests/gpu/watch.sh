@@ -15,6 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # `run` names the library by itself
 unset NCCL_PROFILER_PLUGIN
 ranks=${RANKS:-2}
+command -v pgrep >/dev/null || { echo "skipped: pgrep is missing (package procps)"; exit 0; }
 wrong=0
 
 # fault, round
@@ -37,7 +38,8 @@ run() {
     pgrep -f "watch $out/status --lines" >/dev/null || break
     sleep 0.1
   done
-  ! pgrep -f "watch $out/status --lines" >"$out/left"
+  pgrep -f "watch $out/status --lines" >"$out/left"
+  [ $? = 1 ]
   say $? "$fault: the watch has ended"
   cat "$out/status/watch.log" >>"$out/log"
   result=$("$python" "$here/watched.py" judge "$fault" "$out" "$ranks" 2>&1)

@@ -193,14 +193,14 @@ def disturb(fault, process):
     return None
 
 
-def shares_waited(processes):
-    """Returns the share of their time for which ended processes were ready and had no processor, as the system counts
-    it."""
+def shares_waited(processes, begun):
+    """Returns the share of the time since their begin for which ended processes were ready and had no processor, as the
+    system counts it."""
     shares = []
     for process in processes:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        ran, waited, _ = map(int, pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split())
-        shares.append(waited / max(ran + waited, 1))
+        _, waited, _ = map(int, pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split())
+        shares.append(waited / 1e9 / (time.monotonic() - begun))
     return shares
 
 
@@ -249,9 +249,10 @@ def run(programs, directory, fault, library):
             if fault in OF_SLEEPERS:
                 take_at_once()
 
+        begun = time.monotonic()
         processes = [start(programs, directory, fault, rank, library, enter) for rank in (0, 1)]
         busy = disturb(fault, processes[1])
-        (directory / "waited.json").write_text(json.dumps(shares_waited(processes)))
+        (directory / "waited.json").write_text(json.dumps(shares_waited(processes, begun)))
         status = [process.wait() for process in processes]
         if busy:
             busy.kill()
