@@ -60,6 +60,21 @@ def join(rank, ranks, directory):
     dist.init_process_group("nccl", store=store, rank=rank, world_size=ranks, device_id=torch.device("cuda", gpu))
 
 
+def join_launched():
+    """Makes the calling process, which torchrun has started, a rank of PyTorch's process group. Returns its number and
+    that of ranks. Ranks that share a GPU pretend nodes, because NCCL takes one rank a GPU on a node."""
+    import torch
+    import torch.distributed as dist
+
+    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    gpus = torch.cuda.device_count()
+    if gpus < ranks:
+        os.environ.update(NCCL_HOSTID=f"node{rank}", NCCL_NET="Socket", NCCL_SOCKET_IFNAME="lo")
+    torch.cuda.set_device(rank % gpus)
+    dist.init_process_group("nccl", device_id=torch.device("cuda", rank % gpus))
+    return rank, ranks
+
+
 def bind(rank, ranks):
     """Gives the calling process that rank's share of the machine's processors, as SLURM does, and the calling thread one
     of them: where the threads land by luck, two runs of the same program differ by a tenth."""

@@ -8,11 +8,11 @@ status.py SCENARIO DIRECTORY, where DIRECTORY is NCCL_SCOREP_STATUS and the plac
 """
 
 import json
-import os
 import pathlib
 import sys
 import time
 
+import ranks
 import torch
 import torch.distributed as dist
 
@@ -21,13 +21,7 @@ LATE = 50
 
 
 def main():
-    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    gpus = torch.cuda.device_count()
-    if gpus < ranks:
-        # ranks that share a GPU pretend nodes, because NCCL takes one rank a GPU on a node
-        os.environ.update(NCCL_HOSTID=f"node{rank}", NCCL_NET="Socket", NCCL_SOCKET_IFNAME="lo")
-    torch.cuda.set_device(rank % gpus)
-    dist.init_process_group("nccl", device_id=torch.device("cuda", rank % gpus))
+    rank, count = ranks.join_launched()
     values = torch.ones(1 << 20, device="cuda")
     stop = torch.zeros(1, device="cuda")
     made = 0
@@ -47,7 +41,7 @@ def main():
             made += 1
     else:
         for turn in range(LATE + 20):
-            if turn == LATE and rank == ranks - 1:
+            if turn == LATE and rank == count - 1:
                 (DIRECTORY / "late").touch()
                 if SCENARIO == "skip":
                     continue

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 
+import ranks
+
 # seconds of the training until the fault and behind it, and within which it is to be named
 BEFORE, BEHIND, SOON = 16, 26, 15
 STOPPED = 5
@@ -23,13 +25,7 @@ def train(fault, directory):
     import torch
     import torch.distributed as dist
 
-    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    gpus = torch.cuda.device_count()
-    if gpus < ranks:
-        # ranks that share a GPU pretend nodes, because NCCL takes one rank a GPU on a node
-        os.environ.update(NCCL_HOSTID=f"node{rank}", NCCL_NET="Socket", NCCL_SOCKET_IFNAME="lo")
-    torch.cuda.set_device(rank % gpus)
-    dist.init_process_group("nccl", device_id=torch.device("cuda", rank % gpus))
+    rank, count = ranks.join_launched()
     data, weights = (torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     # of different sizes, by which the steps are found
     gradients = [torch.zeros(1 << (20 - part), device="cuda") for part in range(PARTS)]
@@ -58,7 +54,7 @@ def train(fault, directory):
     for _ in range(BEFORE * each):
         step(KERNELS)
     kernels = KERNELS
-    if rank == ranks - 1:
+    if rank == count - 1:
         (pathlib.Path(directory) / "effect").write_text(str(time.time()))
         if fault == "slow":
             kernels += KERNELS // 5
@@ -85,8 +81,8 @@ def follows(fault, finding):
     return finding["kind"] == "job" or (fault == "stop" and finding["kind"] in ("hang", "process"))
 
 
-def judge(fault, directory, ranks):
-    last = int(ranks) - 1
+def judge(fault, directory, count):
+    last = int(count) - 1
     directory = pathlib.Path(directory)
     effect = float((directory / "effect").read_text())
     lines = (directory / "status" / "findings.jsonl").read_text().splitlines()

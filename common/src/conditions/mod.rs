@@ -28,7 +28,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use thrift::LookThrift;
+use thrift::{LookThrift, PERIOD};
 
 /// Most rows of a summary: ten thousand summaries are read together.
 const OF_SUMMARY: usize = 64;
@@ -92,7 +92,7 @@ fn watch() {
     system_file::take_own_descriptors();
     let mut host = Host::find();
     let (mut before, mut since) = (host.counts(), monotonic());
-    let (mut thrift, mut period) = (LookThrift::default(), LookThrift::first());
+    let (mut thrift, mut period) = (LookThrift::default(), PERIOD);
     loop {
         pause::pause(period);
         if shortage::is_out_of_memory() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Shortest time between two looks.
-const PERIOD: Duration = Duration::from_secs(1);
+pub(super) const PERIOD: Duration = Duration::from_secs(1);
 /// Time that passes for one unit of processor time, beyond the credit.
 const THRIFT: u32 = 1000;
 /// Processor time that looks may take in advance: the first ones take long, and their rows are wanted as all others.
@@ -21,11 +21,6 @@ impl LookThrift {
     pub(super) fn pause(&mut self, cost: Duration, passed: Duration) -> Duration {
         self.debt = self.debt.saturating_sub(passed / THRIFT).saturating_add(cost);
         PERIOD.max(self.debt.saturating_sub(CREDIT).saturating_mul(THRIFT))
-    }
-
-    /// Returns the time until the first look.
-    pub(super) const fn first() -> Duration {
-        PERIOD
     }
 }
 

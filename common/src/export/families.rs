@@ -80,7 +80,7 @@ pub(crate) fn families(
 }
 
 fn family(name: &'static str, unit: &'static str, meaning: &str) -> Family {
-    Family { name, unit, meaning: meaning.into(), points: vec![] }
+    Family::new(name, unit, meaning, vec![])
 }
 
 fn of_times(nanoseconds: &Buckets) -> Histogram {

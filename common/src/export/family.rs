@@ -15,6 +15,13 @@ pub(crate) struct Family {
     pub points: Vec<LabelledPoint>,
 }
 
+impl Family {
+    /// Makes a family of points.
+    pub(super) fn new(name: &'static str, unit: &'static str, meaning: &str, points: Vec<LabelledPoint>) -> Self {
+        Self { name, unit, meaning: meaning.into(), points }
+    }
+}
+
 /// Label names and values. No name occurs twice.
 pub(crate) type Labels = Vec<(&'static str, String)>;
 

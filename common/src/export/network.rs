@@ -16,21 +16,25 @@ pub(super) fn progress(sums: &ProgressSums, of_process: &Labels) -> [Family; 3] 
         ProgressState::ALL.into_iter().zip(values).map(point).collect()
     };
     let appended = LabelledPoint { labels: of_process.clone(), value: Value::Sum(sums.counts.appended) };
-    let family = |name, unit, meaning: &str, points| Family { name, unit, meaning: meaning.into(), points };
     [
-        family(
+        Family::new(
             "nccl_progress_time",
             "us",
             "Times of the threads that progress proxy operations, by state",
             by_state(sums.nanoseconds.map(|time| time / 1000)),
         ),
-        family(
+        Family::new(
             "nccl_progress_entries",
             "count",
             "How often each state of these threads began",
             by_state(sums.counts.entered),
         ),
-        family("nccl_progress_appended_ops", "count", "Proxy operations that these threads took over", vec![appended]),
+        Family::new(
+            "nccl_progress_appended_ops",
+            "count",
+            "Proxy operations that these threads took over",
+            vec![appended],
+        ),
     ]
 }
 
@@ -45,7 +49,7 @@ pub(super) fn events(counts: &[NetworkCount], of_process: &Labels) -> [Family; 2
             labels.extend(row.direction.clone().map(|direction| ("direction", direction)));
             LabelledPoint { labels, value: Value::Sum(value(row)) }
         };
-        Family { name, unit, meaning: meaning.into(), points: rows.iter().map(point).collect() }
+        Family::new(name, unit, meaning, rows.iter().map(point).collect())
     };
     [
         family(

@@ -14,12 +14,7 @@ struct DirectionFamilies([Family; 2]);
 
 impl DirectionFamilies {
     fn new([sent, received]: [(&'static str, &str); 2]) -> Self {
-        let family = |(name, meaning): (&'static str, &str)| Family {
-            name,
-            unit: "bytes",
-            meaning: meaning.into(),
-            points: vec![],
-        };
+        let family = |(name, meaning): (&'static str, &str)| Family::new(name, "bytes", meaning, vec![]);
         Self([family(sent), family(received)])
     }
 

@@ -27,9 +27,13 @@ pub(super) fn families(
         }
         counts.push(LabelledPoint { labels: of_pair, value: Value::Sum(sum.steps) });
     }
-    let family = |name, unit, meaning: &str, points| Family { name, unit, meaning: meaning.into(), points };
     [
-        family("nccl_profiler_state_time", "us", "Times of the transfers over the network in each state", times),
-        family("nccl_profiler_state_transfers", "count", "Transfers over the network whose states are known", counts),
+        Family::new("nccl_profiler_state_time", "us", "Times of the transfers over the network in each state", times),
+        Family::new(
+            "nccl_profiler_state_transfers",
+            "count",
+            "Transfers over the network whose states are known",
+            counts,
+        ),
     ]
 }

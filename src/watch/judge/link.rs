@@ -30,23 +30,31 @@ struct ComparedLinks {
     others: u8,
 }
 
+/// How links are compared at a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LinkComparison {
+    /// Not at this look.
+    Waits,
+    AsBefore,
+    /// Their places among others are no more those among the earlier ones.
+    Anew,
+}
+
 impl ComparedLinks {
-    /// Returns whether links are compared at this look; and whether anew, since their places among others are no more
-    /// those among the earlier ones.
-    fn take(&mut self, of: &[&LinkStep]) -> [bool; 2] {
+    /// Takes the links of a look.
+    fn take(&mut self, of: &[&LinkStep]) -> LinkComparison {
         let pairs = if of.len() < RANKS { of.iter().map(|step| step.pair).collect() } else { vec![] };
-        let is_first = self.pairs.is_none();
         if self.pairs.as_ref() == Some(&pairs) {
             self.others = 0;
-            return [true, false];
+            return LinkComparison::AsBefore;
         }
         // a file may be missing for a look
-        self.others = if is_first { HELD } else { self.others + 1 };
-        if self.others < HELD {
-            return [false, false];
+        self.others += 1;
+        if self.pairs.is_some() && self.others < HELD {
+            return LinkComparison::Waits;
         }
         (self.pairs, self.others) = (Some(pairs), 0);
-        [true, !is_first]
+        LinkComparison::Anew
     }
 }
 
@@ -114,13 +122,12 @@ impl WatchedLinks {
             if of.len() < 2 {
                 continue;
             }
-            let [is_compared, anew] = self.compared[usize::from(within_node)].take(&of);
-            if anew {
-                self.begin_anew(&of);
+            match self.compared[usize::from(within_node)].take(&of) {
+                LinkComparison::Waits => continue,
+                LinkComparison::AsBefore => {}
+                LinkComparison::Anew => self.begin_anew(&of),
             }
-            if is_compared {
-                self.judge(&of, within_node, &mut news);
-            }
+            self.judge(&of, within_node, &mut news);
         }
         news
     }
