@@ -5,9 +5,9 @@
 #   tests/gpu/cost.sh [LIBRARY] [latency|steps]...
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release). These may be set: RANKS (2), ROUNDS (3),
-# COPIES (1; processes a setting: two of one setting differ by some per cent), SETTINGS ("auto stamps events off"), and
-# NCCL_LIBRARY, the file of another NCCL than PyTorch's. Three rounds of one copy take 5 minutes each. Exit status 1
-# when the default costs more than it should.
+# COPIES (1; processes a setting: two of one setting differ by some per cent), SETTINGS ("auto stamps events off": GPU
+# times, or presets), and NCCL_LIBRARY, the file of another NCCL than PyTorch's. Three rounds of one copy take 5 minutes
+# each. Exit status 1 when the default costs more than it should.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/setup.sh
