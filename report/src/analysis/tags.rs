@@ -167,10 +167,10 @@ mod tests {
     #[test]
     fn rows_are_by_bytes_then_operations_then_tag() {
         let job = job(&[0; 2], &[&[0, 1]]);
-        let of = [(9, 10), (10, 10), (3, 5), (3, 5), (4, 12)];
+        let of = [(9, 10), (10, 10), (11, 5), (11, 5), (4, 12)];
         let all: Vec<_> = (0..).zip(of).map(|(number, (tag, bytes))| tagged(&job, number, tag, bytes)).collect();
         let tags: Vec<String> = rows(&job, &all).into_iter().map(|row| row.tag).collect();
-        assert_eq!(tags, ["4", "3", "9", "10"]);
+        assert_eq!(tags, ["4", "11", "9", "10"]);
     }
 
     #[test]
