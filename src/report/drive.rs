@@ -207,7 +207,7 @@ fn of_operations(
         between_unknown: tagged.between_unknown(),
     };
     let mut report = stream(request, (&job, &CountedTables::new(&tagged, opened.rows())), facts, left_out)?;
-    report.complete.notes.extend(tagged.notes());
+    report.complete.notes.extend(tagged.note());
     findings::add(&mut report, &request.findings, &findings::job_names(&job, &opened), left_out);
     if request.callbacks {
         report.callbacks = callbacks::read(&report.swim, &job, &recordings);

@@ -1,6 +1,7 @@
 //! Tables and traces as other programs read them.
 
-use crate::{Place, json, python, report, tool};
+use crate::edited::Edited;
+use crate::{Place, json, python, report, tagged, tool};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -22,7 +23,12 @@ fn the_queries_of_the_documentation_give_the_figures_of_the_summary() {
 fn pandas_and_duckdb_read_the_tables_of_a_report() {
     let Some(python) = python::python() else { return };
     let directory = TempDir::new().unwrap();
-    let place = Place::make(&tool::run("nodes2x2_train"), directory.path().join("train"));
+    let recordings = directory.path().join("recordings");
+    std::fs::create_dir(&recordings).unwrap();
+    for tagged in tagged::tagged().iter().map(Edited::path) {
+        std::fs::copy(&tagged, recordings.join(tagged.file_name().unwrap())).unwrap();
+    }
+    let place = Place::make(&recordings, directory.path().join("train"));
     let arguments = ["parquet", "csv", "report.json"].map(|name| place.path(name).display().to_string());
     let operations = json(&place.path("report.json"))["complete"]["operations"].to_string();
     let printed = python::run(&python, "readers.py", arguments.into_iter().chain([operations]));

@@ -12,8 +12,8 @@ import pandas
 
 TABLES = {
     "absent", "complete", "ranks", "events", "steps", "slowest", "budget", "breakdown", "breakdown_gpus", "dimensions",
-    "phases", "phase_bins", "late", "worst", "speed", "pairs", "states", "transfers", "communicators", "unfinished",
-    "operations",
+    "phases", "phase_bins", "late", "worst", "speed", "pairs", "states", "transfers", "communicators", "tags",
+    "unfinished", "operations",
 }  # fmt: skip
 
 

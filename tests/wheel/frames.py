@@ -22,7 +22,7 @@ for report in reports:
     assert sum(max(messages, 1) for messages in report["operations"]["messages"]) == expected["complete"]["operations"]
     assert len(report["speed"]) == len(expected["speed"]["known"]["rows"])
     assert "Which rank is late?" in report.text
-    assert set(report.absent) == {"conditions", "findings", "nccl"}, report.absent
+    assert set(report.absent) == {"conditions", "findings", "nccl", "tags"}, report.absent
 
 other = {"pandas": "polars", "polars": "pandas"}[kind]
 for call, error, words in [

@@ -97,10 +97,7 @@ fn made(job: &Job, communicator: &Communicator, clock: &ToCommonClock<'_>, begin
 impl Listener for Usage {
     fn call(&mut self, _job: &Job, judged: &JudgedCall) {
         let call = judged.call();
-        let (operations, bytes) = match call.messages.len() {
-            0 => (1, call.bytes),
-            count => (count as u64, call.messages.iter().fold(0, |sum: u64, it| sum.saturating_add(it.bytes))),
-        };
+        let (operations, bytes) = call.operations();
         self.add(call.communicator, operations, bytes);
     }
 }

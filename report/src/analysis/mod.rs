@@ -22,6 +22,7 @@ pub mod stepwise;
 pub mod stragglers;
 pub mod summaries;
 pub mod swim;
+pub mod tags;
 pub mod transfers;
 pub mod unfinished;
 pub mod whole;

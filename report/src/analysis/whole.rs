@@ -20,6 +20,7 @@ use super::speed::{Predictions, Speeds, shape};
 use super::steps::{StepPlan, Survey};
 use super::stepwise::Stepwise;
 use super::stragglers::SlowRow;
+use super::tags::TagSums;
 use super::transfers::TransferSums;
 use super::unfinished::Courses;
 use crate::answer::{
@@ -88,6 +89,7 @@ pub fn report(
         speed: Speeds::new(),
         pairs: Messages::new(),
         usage: Usage::new(job),
+        tags: TagSums::default(),
         courses: Courses::new(job),
         stepwise: Stepwise::new(job, plan, &dimensions, &options, kernels, &common),
         series,
@@ -153,6 +155,7 @@ pub fn report(
         pairs,
         transfers: by_state.finish(job),
         communicators,
+        tags: parts.tags.finish(),
         unfinished: parts.courses.finish(job),
         swim,
         callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),
@@ -227,6 +230,7 @@ struct ListeningParts<'a, 'b> {
     speed: Speeds,
     pairs: Messages,
     usage: Usage,
+    tags: TagSums,
     courses: Courses,
     stepwise: Stepwise<'a>,
     series: StepTransfers,
@@ -241,7 +245,7 @@ impl Listener for ListeningParts<'_, '_> {
         self.late.occurrence(job, occurrence);
         self.speed.occurrence(job, occurrence);
         self.pairs.occurrence(job, occurrence);
-        self.usage.occurrence(job, occurrence);
+        self.tags.occurrence(job, occurrence);
         self.courses.occurrence(job, occurrence);
     }
 

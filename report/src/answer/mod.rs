@@ -21,6 +21,7 @@ mod speed;
 mod steps;
 mod stragglers;
 mod swim;
+mod tags;
 mod transfers;
 mod unfinished;
 mod verdict;
@@ -42,6 +43,7 @@ pub use speed::{SlowCommunicator, Speed, SpeedRow};
 pub use steps::{LengthShift, SlowStep, StepSource, Steps};
 pub use stragglers::{CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers};
 pub use swim::{Stretch, Swim, SwimBar, SwimLane};
+pub use tags::{TaggedOperations, Tags};
 pub use transfers::{NetworkTransfers, OperationSends, PairStates};
 pub use unfinished::{Behind, Difference, Unfinished, Whereabouts};
 pub use verdict::{AnswerVerdict, Answers, Verdicted};
@@ -123,6 +125,9 @@ pub struct Report {
     pub transfers: Part<NetworkTransfers>,
     /// The communicators.
     pub communicators: Part<Communicators>,
+    /// The operations by the user's tags.
+    #[serde(default = "no_tags")]
+    pub tags: Part<Tags>,
     /// NCCL's own choices, by its log.
     #[serde(default = "no_log")]
     pub choices: Part<NcclChoices>,
@@ -149,6 +154,11 @@ fn no_conditions() -> Part<Conditions> {
 
 /// Of a report of an earlier release.
 fn no_transfers() -> Part<NetworkTransfers> {
+    Part::Absent(NOT_IN_REPORT.into())
+}
+
+/// Of a report of an earlier release.
+fn no_tags() -> Part<Tags> {
     Part::Absent(NOT_IN_REPORT.into())
 }
 

@@ -37,6 +37,8 @@ pub enum Chapter {
     Transfers,
     /// The communicators.
     Communicators,
+    /// The operations by the user's tags.
+    Tags,
     /// NCCL's own choices, by its log.
     Nccl,
     /// Where ranks stand in communicators that are not over.
@@ -45,7 +47,7 @@ pub enum Chapter {
 
 impl Chapter {
     /// All tables, in the order of the report.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Complete,
         Self::Steps,
         Self::Budget,
@@ -63,6 +65,7 @@ impl Chapter {
         Self::States,
         Self::Transfers,
         Self::Communicators,
+        Self::Tags,
         Self::Nccl,
         Self::Unfinished,
     ];
@@ -87,6 +90,7 @@ impl Chapter {
             Self::States => "states",
             Self::Transfers => "transfers",
             Self::Communicators => "communicators",
+            Self::Tags => "tags",
             Self::Nccl => "nccl",
             Self::Unfinished => "unfinished",
         }
@@ -117,6 +121,7 @@ impl Chapter {
             Self::States => "Network transfers by state",
             Self::Transfers => "Network transfers of an operation",
             Self::Communicators => "Communicators",
+            Self::Tags => "Operations by tag",
             Self::Nccl => "NCCL's own choices",
             Self::Unfinished => "Not over",
         }

@@ -17,6 +17,7 @@
 //! | pairs | `Pairs` | `pairs` | `network.rs` | `chapters.rs` | `pairs.rs` |
 //! | states, transfers | `NetworkTransfers` | `transfers.rs` | `transfers.rs` | `transfers.rs` | `transfers.rs` |
 //! | communicators | `Communicators` | `communicators.rs` | `members.rs` | `chapters.rs` | `communicators.rs` |
+//! | tags | `Tags` | `tags.rs` | `tags.rs` | `chapters.rs` | `tags.rs` |
 //! | nccl | `NcclChoices` | `choices` | `choices.rs` | `chapters.rs` | `choices.rs` |
 //! | unfinished | `Unfinished` | `unfinished` | `members.rs` | `chapters.rs` | `unfinished.rs` |
 //!

@@ -21,6 +21,26 @@ pub struct Message {
     pub number: u64,
 }
 
+/// The user's tags of a call (NCCL 2.31 and later); 0 for none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallTags {
+    /// One for all of its operations.
+    One(u64),
+    /// That of each message of an exchange, where they differ.
+    Each(Box<[u64]>),
+}
+
+impl CallTags {
+    /// Returns the tags of an exchange with those of its messages.
+    pub(super) fn of_messages(tags: Vec<u64>) -> Self {
+        match tags[..] {
+            [] => Self::One(0),
+            [first, ref others @ ..] if others.iter().all(|&tag| tag == first) => Self::One(first),
+            _ => Self::Each(tags.into_boxed_slice()),
+        }
+    }
+}
+
 /// A call of one rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
@@ -47,6 +67,8 @@ pub struct Call {
     pub root: Option<i32>,
     /// Messages of an exchange; empty for a collective.
     pub messages: Box<[Message]>,
+    /// Its tags.
+    pub tags: CallTags,
     /// Algorithm of a collective.
     pub algorithm: NcclName,
     /// Protocol of a collective.
@@ -76,6 +98,14 @@ pub struct Call {
 }
 
 impl Call {
+    /// Returns the number of its operations as NCCL counts them, and the sum of their bytes: each message is one.
+    pub fn operations(&self) -> (u64, u64) {
+        match self.messages.len() {
+            0 => (1, self.bytes),
+            count => (count as u64, self.messages.iter().fold(0, |sum: u64, it| sum.saturating_add(it.bytes))),
+        }
+    }
+
     /// Returns which was later, the launch of its kernel or its GPU, where that is known.
     pub fn later(&self) -> Option<Later> {
         self.time?.later(self.launched?)
@@ -103,6 +133,7 @@ impl Call {
             datatype: NcclName::none(),
             root: None,
             messages: Box::default(),
+            tags: CallTags::One(0),
             algorithm: NcclName::none(),
             protocol: NcclName::none(),
             channels: 0,
@@ -140,6 +171,7 @@ pub(super) fn call(place: MatchingPlace, operation: &RankOperation, enqueued: i6
         datatype: operation.datatype,
         root: operation.root,
         messages: Box::default(),
+        tags: CallTags::One(operation.tag),
         algorithm: operation.algorithm,
         protocol: operation.protocol,
         channels: u8::try_from(operation.channels).unwrap_or(u8::MAX),

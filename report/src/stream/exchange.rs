@@ -1,6 +1,6 @@
 //! The sends and receives of one rank, as they become one exchange.
 
-use super::call::{Call, CallKind, Message};
+use super::call::{Call, CallKind, CallTags, Message};
 use super::places::MatchingPlace;
 use super::together::Together;
 use crate::job::{RankOperation, Time};
@@ -34,6 +34,8 @@ pub(super) struct Exchange {
     together: Together,
     call: Call,
     messages: Vec<Message>,
+    /// The user's tags of the messages.
+    tags: Vec<u64>,
     sent: u64,
     received: u64,
     /// First and last kernel.
@@ -58,6 +60,7 @@ impl Exchange {
             together: Together::of(operation),
             call,
             messages: Vec::new(),
+            tags: Vec::new(),
             sent: 0,
             received: 0,
             kernels: [operation.kernel; 2],
@@ -90,6 +93,7 @@ impl Exchange {
         let Some(peer) = operation.peer else { return };
         let is_send = operation.function == names.send;
         self.messages.push(Message { peer, is_send, bytes: operation.bytes, number: 0 });
+        self.tags.push(operation.tag);
         let sum = if is_send { &mut self.sent } else { &mut self.received };
         *sum = sum.saturating_add(operation.bytes);
         self.last = number;
@@ -118,7 +122,7 @@ impl Exchange {
 
     /// Ends the exchange.
     pub(super) fn into_call(self, names: &ExchangeNames) -> Call {
-        let Self { mut call, messages, sent, received, kernels, first, is_timed, .. } = self;
+        let Self { mut call, messages, tags, sent, received, kernels, first, is_timed, .. } = self;
         // other operations share the first kernel if one of them began it
         call.is_fused |= kernels[0] < first;
         call.function = match messages[..] {
@@ -132,6 +136,7 @@ impl Exchange {
             call.duration = time.stop.saturating_sub(time.start);
         }
         call.messages = messages.into_boxed_slice();
+        call.tags = CallTags::of_messages(tags);
         call
     }
 }

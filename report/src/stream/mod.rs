@@ -33,7 +33,7 @@ mod reading;
 mod sample;
 mod together;
 
-pub use call::{Call, CallKind, Message};
+pub use call::{Call, CallKind, CallTags, Message};
 pub use clocks::CommonClock;
 pub use counts::StreamCounts;
 pub use in_memory::InMemory;

@@ -28,7 +28,7 @@ impl OccurrenceFunction {
     }
 
     /// Returns the function of an occurrence. Ranks may send and receive in groups of different sizes.
-    pub(super) fn of(occurrence: &Occurrence) -> Option<Self> {
+    pub(in crate::analysis) fn of(occurrence: &Occurrence) -> Option<Self> {
         let mut functions = occurrence.parts.iter().map(|part| Self::of_call(&part.call));
         let first = functions.next()?;
         Some(if functions.all(|function| function == first) { first } else { Self::Exchange })

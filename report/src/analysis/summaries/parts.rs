@@ -91,6 +91,7 @@ impl GatheredParts<'_> {
             pairs: messages.finish(&job, &dimensions, self.transfers),
             transfers: self.by_state.clone().finish(&job),
             communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
+            tags: absent("Tags"),
             choices: Part::Absent(NcclChoices::NO_LOG.into()),
             unfinished: absent("Last operations"),
             swim: absent("Swim lanes"),

@@ -14,6 +14,7 @@ mod network;
 mod scale;
 mod stragglers;
 mod swim;
+mod tags;
 mod time;
 mod transfers;
 
@@ -46,6 +47,7 @@ pub fn sample(ranks: usize) -> Report {
         pairs: Part::Known(network::pairs(&groups)),
         transfers: Part::Known(transfers::of(&groups)),
         communicators: Part::Known(groups.communicators()),
+        tags: Part::Known(tags::of(&groups)),
         choices: Part::Known(network::choices(&groups)),
         unfinished: Part::Known(groups.unfinished()),
         callbacks: Part::Known(callbacks::of(&swim)),

@@ -16,7 +16,7 @@
 //! | `heat.rs` | a heat map of GPUs |
 //! | `steps.rs`, `budget.rs`, `speed.rs`, `pairs.rs` | further pictures |
 //! | `transfers.rs` | tables of transfers over the network, in the section on pairs |
-//! | `phases.rs`, `late.rs`, `communicators.rs`, `unfinished.rs`, `completeness.rs` | sections for other parts |
+//! | `phases.rs`, `late.rs`, `communicators.rs`, `tags.rs`, `unfinished.rs`, `completeness.rs` | other sections |
 //! | `delay_costs.rs` | delay costs by GPU, in the section on waits |
 //! | `callbacks.rs`, `callbacks_below.rs` | charts of the callbacks below operations of the step in detail |
 //! | `strip.rs` | a column for each GPU or node |
@@ -54,6 +54,7 @@ mod states;
 mod steps;
 mod strip;
 mod table;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -79,7 +80,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       form-action 'none'";
 
 /// Sections of the page: id and name in the navigation.
-const SECTIONS: [(&str, &str); 16] = [
+const SECTIONS: [(&str, &str); 17] = [
     ("answers", "Answers"),
     ("timeline", "Timeline"),
     ("stragglers", "Ranks"),
@@ -93,6 +94,7 @@ const SECTIONS: [(&str, &str); 16] = [
     ("phases", "Phases"),
     ("callbacks", "Callbacks"),
     ("communicators", "Communicators"),
+    ("tags", "Tags"),
     ("nccl", "NCCL"),
     ("unfinished", "Not over"),
     ("complete", "Complete?"),
@@ -150,6 +152,7 @@ fn whole(report: &Report) -> String {
                     (phases::of(&report.phases))
                     (callbacks::of(&report.callbacks, &names))
                     (communicators::of(&report.communicators, &names))
+                    (tags::of(&report.tags))
                     (choices::of(report, &names))
                     (unfinished::of(&report.unfinished, &names))
                     (completeness::of(&report.complete, &names))

@@ -11,6 +11,7 @@ mod late;
 mod network;
 mod states;
 mod sums;
+mod tags;
 pub mod two_runs;
 mod words;
 
@@ -26,6 +27,7 @@ pub use findings::left_out_lines;
 pub use network::network;
 pub(crate) use network::{slow_communicator, slow_part};
 pub(crate) use states::{pair_states, sender_and_receiver};
+pub(super) use tags::about_tags;
 use words::absent;
 pub(super) use words::capital;
 

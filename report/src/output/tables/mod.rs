@@ -10,6 +10,7 @@
 //! | `findings.rs` | findings of a watch |
 //! | `network.rs` | speed, pairs |
 //! | `transfers.rs` | transfers over the network by state, and of operations |
+//! | `tags.rs` | operations by tag |
 //! | `choices.rs` | NCCL's own choices |
 //! | `members.rs` | inputs, communicators, where their ranks stand |
 
@@ -20,6 +21,7 @@ mod findings;
 mod members;
 mod network;
 mod ranks;
+mod tags;
 mod time;
 mod transfers;
 
@@ -30,6 +32,7 @@ pub(super) use findings::findings;
 pub(super) use members::{communicators, inputs, lacking, whereabouts};
 pub(super) use network::{pairs, speed};
 pub(super) use ranks::{events, own_times, waits, worst};
+pub(super) use tags::tags;
 pub(super) use time::{BudgetKind, by_gpu, dimensions, kinds, lengths, slowest, steps_in_length, windows};
 pub(super) use transfers::{states, transfers};
 
@@ -67,6 +70,7 @@ pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
         sheets.extend([states(part, names).sheet(), transfers(part, names).sheet()]);
     }
     sheets.extend(report.communicators.known().map(|part| communicators(part, names).sheet()));
+    sheets.extend(report.tags.known().map(|part| tags(part).sheet()));
     if let Some(part) = report.choices.known() {
         sheets.extend([choices(part, names).sheet(), fallbacks(part, names).sheet()]);
     }
@@ -88,6 +92,7 @@ fn absent(report: &Report) -> Sheet {
         (Chapter::Pairs, report.pairs.absent()),
         (Chapter::Transfers, report.transfers.absent()),
         (Chapter::Communicators, report.communicators.absent()),
+        (Chapter::Tags, report.tags.absent()),
         (Chapter::Nccl, report.choices.absent()),
         (Chapter::Unfinished, report.unfinished.absent()),
     ];
@@ -137,6 +142,7 @@ mod tests {
         check(&states(network, names));
         check(&transfers(network, names));
         check(&communicators(report.communicators.known().unwrap(), names));
+        check(&tags(report.tags.known().unwrap()));
         check(&choices(report.choices.known().unwrap(), names));
         check(&whereabouts(&report.unfinished.known().unwrap().communicators, names));
     }

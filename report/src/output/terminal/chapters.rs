@@ -3,8 +3,8 @@
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::sentences::{
-    about_breakdown, about_conditions, about_findings, about_log, fallback, slow_communicator, slow_part, unplaced,
-    without_kernel,
+    about_breakdown, about_conditions, about_findings, about_log, about_tags, fallback, slow_communicator, slow_part,
+    unplaced, without_kernel,
 };
 use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
@@ -39,6 +39,7 @@ pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter])
         Chapter::States => transfers::states(report, names, &view),
         Chapter::Transfers => transfers::of_operations(report, names, &view),
         Chapter::Communicators => communicators(report, names, &view),
+        Chapter::Tags => tags(report, &view),
         Chapter::Nccl => choices(report, names, &view),
         Chapter::Unfinished => unfinished(report, names, &view),
     };
@@ -280,6 +281,13 @@ fn pairs(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
 /// Writes the communicators.
 fn communicators(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
     known(&report.communicators, view, |part| chapter(&tables::communicators(part, names), view, ""))
+}
+
+/// Writes the operations by tag.
+fn tags(report: &Report, view: &TableRoom) -> String {
+    known(&report.tags, view, |tags| {
+        prose(&about_tags(tags), view) + &chapter(&tables::tags(tags), view, ": --json has all")
+    })
 }
 
 /// Writes NCCL's own choices: fallbacks, and the communicators of its log.

@@ -21,6 +21,7 @@ fn without_parts(ranks: usize) -> Report {
     report.pairs = Part::Absent(why());
     report.transfers = Part::Absent(why());
     report.communicators = Part::Absent(why());
+    report.tags = Part::Absent(why());
     report.choices = Part::Absent(why());
     report.unfinished = Part::Absent(why());
     report.swim = Part::Absent(why());

@@ -2,7 +2,7 @@
 
 use super::hear;
 use crate::made::{self, MS, Maker, Start, US};
-use crate::stream::CallKind;
+use crate::stream::{CallKind, CallTags};
 
 #[test]
 fn an_exchange_with_every_peer_is_an_all_to_all() {
@@ -70,6 +70,17 @@ fn messages_without_a_group_share_a_kernel_or_are_alone() {
     let (heard, counts, _) = hear(&made);
     assert_eq!((heard.occurrences.len(), counts.unmatched), (200, 0));
     assert!(heard.occurrences.iter().all(|it| it.parts.len() == 2));
+}
+
+#[test]
+fn an_exchange_has_one_tag_or_that_of_each_message() {
+    let mut made = made::ring(4);
+    for (gpu, rows) in made.table.0.iter_mut().enumerate() {
+        rows.iter_mut().for_each(|row| row.tag = if gpu == 0 { 7 } else { row.order % 2 });
+    }
+    let (heard, ..) = hear(&made);
+    assert!(heard.of(0).iter().all(|call| call.tags == CallTags::One(7)));
+    assert!(heard.of(1).iter().all(|call| call.tags == CallTags::Each([0, 1].into())));
 }
 
 #[test]

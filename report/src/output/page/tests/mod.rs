@@ -6,7 +6,7 @@ mod size;
 
 use super::html;
 use crate::answer::sample::sample;
-use crate::answer::{Communicators, Part, Report, ReportedCommunicator};
+use crate::answer::{Communicators, Part, Report, ReportedCommunicator, TaggedOperations, Tags};
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Returns the page's body without its script as XML: all of its elements but `input` are closed.
@@ -45,6 +45,7 @@ fn without_all_parts(reason: &str) -> Report {
         pairs: Part::Absent(absent.clone()),
         transfers: Part::Absent(absent.clone()),
         communicators: Part::Absent(absent.clone()),
+        tags: Part::Absent(absent.clone()),
         unfinished: Part::Absent(absent.clone()),
         swim: Part::Absent(absent),
         answers: Default::default(),
@@ -166,12 +167,12 @@ fn callbacks_are_drawn_and_in_a_table_or_their_lack_has_a_reason() {
 #[test]
 fn absent_parts_say_why() {
     let page = html(&without_all_parts("the inputs are sums alone."));
-    assert_eq!(page.matches("Not in this report: </strong>the inputs are sums alone.").count(), 13);
+    assert_eq!(page.matches("Not in this report: </strong>the inputs are sums alone.").count(), 14);
     assert!(page.contains("Not known: the inputs are sums alone."));
     let body = body(&page);
     let document = parsed(&body);
     assert_eq!(of(&document, "figure").count(), 0);
-    assert_eq!(of(&document, "section").count(), 16, "the sections stay where they are");
+    assert_eq!(of(&document, "section").count(), 17, "the sections stay where they are");
 }
 
 #[test]
@@ -186,6 +187,7 @@ fn parts_without_rows_say_so() {
         speed: Part::Known(Default::default()),
         pairs: Part::Known(Default::default()),
         communicators: Part::Known(Default::default()),
+        tags: Part::Known(Default::default()),
         unfinished: Part::Known(Default::default()),
         swim: Part::Known(Default::default()),
         gpus: vec![],
@@ -254,6 +256,16 @@ fn a_long_list_of_members_is_shortened_between_two() {
     let report = Report { communicators: Part::Known(Communicators { rows: vec![made] }), ..sample(2) };
     let page = html(&report);
     assert!(page.contains("0,16,32,48,64,80,96,112,128,144,160,176, …"), "no rank is cut");
+}
+
+#[test]
+fn of_a_tag_for_each_step_the_first_rows_are_on_the_page() {
+    let row = |tag: String| TaggedOperations { tag, operations: 1, bytes: 8, ..TaggedOperations::default() };
+    let tags = (0..Tags::MOST).map(|step| format!("tag{step:04}")).chain([Tags::OTHERS.to_owned()]);
+    let report = Report { tags: Part::Known(Tags { rows: tags.map(row).collect() }), ..sample(2) };
+    let page = html(&report);
+    assert_eq!(page.matches(">tag0").count(), 64);
+    assert!(page.contains("4,033 more rows") && page.contains("The tags after the first 4,096 have one row."));
 }
 
 #[test]
