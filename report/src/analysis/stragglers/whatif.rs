@@ -1,11 +1,9 @@
 //! The steps as they would be if somebody were like the peers.
 
-use super::links::Repaired;
 use super::owns::Owns;
 use super::peers::Division;
 use super::rank::RankSteps;
 use super::robust::median;
-use super::run::CallRun;
 use super::scene::{Scene, unchanged};
 use super::standing::StandingTogether;
 use crate::answer::LateCause;
@@ -61,19 +59,6 @@ impl WhatIf<'_> {
             owns.own[call] as f64 - if excess.is_finite() { excess } else { 0.0 }
         };
         self.scene.play(&own, &unchanged)
-    }
-
-    /// Returns the length of a step with nothing changed, if it is close enough to the measured one.
-    pub(super) fn reenacted(&self, measured: f64) -> Option<f64> {
-        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
-        self.scene.play(&own, &unchanged).filter(|it| (it / measured - 1.0).abs() <= OFF)
-    }
-
-    /// Returns what a step gains with a part of the network like the others, microseconds.
-    pub(super) fn with_repaired(&self, repaired: &Repaired, measured: f64) -> Option<f64> {
-        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
-        let transfer = |run: &CallRun, call, other, time| repaired.transfer(run, call, other, time);
-        Some((self.reenacted(measured)? - self.scene.play(&own, &transfer)?) / 1e3)
     }
 
     /// Returns the shares that the hosts and the GPUs are known to have of the time that ranks take longer than their peers;
