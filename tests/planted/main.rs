@@ -12,11 +12,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Kinds of cases, each with a test of its own below.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "none",
     "ranks",
     "pipelines",
     "network",
+    "senders",
     "pauses",
     "clocks",
     "steps",
@@ -59,7 +60,7 @@ fn cases_of(kind: &str) {
 fn each_case_is_of_a_kind_that_is_tested() {
     let Some((_, list)) = planted(&["--list"]) else { return };
     let mut kinds: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(kinds.len() >= 88, "{list}");
+    assert!(kinds.len() >= 98, "{list}");
     kinds.dedup();
     assert_eq!(kinds, KINDS);
 }
@@ -79,6 +80,7 @@ tests! {
     slow_ranks_and_nodes_are_named: "ranks"
     slow_ranks_of_pipelines_are_named: "pipelines"
     slow_links_and_adapters_are_named: "network"
+    late_ranks_that_send_more_slowly_are_no_slow_network: "senders"
     pauses_are_no_slowness: "pauses"
     clocks_that_are_apart_change_nothing: "clocks"
     steps_are_found_and_counted: "steps"

@@ -3,6 +3,7 @@
 
     planted.py --check --tool PATH [--only NAME...] [--kind KIND...]   simulates, runs, judges; a line a case
     planted.py --check --tool PATH --drawn SEED [--count N]            the same for jobs and faults by random draws
+    planted.py --check --tool PATH --senders SEED [--count N]          the same for late ranks that send more slowly
     planted.py --statistic --tool PATH [--jobs N] [--only NAME...]     how often a rank is named, rightly and wrongly
     planted.py --check ... --work DIR --keep                           leaves the recordings in DIR/NAME
     planted.py --list                                                  the cases
@@ -17,6 +18,7 @@ import sys
 import tempfile
 
 import drawn
+import senders
 import statistic
 from cases import KINDS, cases
 from judge import Judge
@@ -31,6 +33,7 @@ def arguments():
     parser.add_argument("--only", nargs="*", default=[], help="cases whose names begin so")
     parser.add_argument("--kind", nargs="*", default=KINDS, choices=KINDS, help="cases of these kinds")
     parser.add_argument("--drawn", type=int, metavar="SEED", help="cases by random draws from this seed")
+    parser.add_argument("--senders", type=int, metavar="SEED", help="late ranks that send more slowly, from this seed")
     parser.add_argument("--count", type=int, default=30, help="number of drawn cases")
     parser.add_argument("--jobs", type=int, default=200, help="number of jobs without a fault in the statistic")
     parser.add_argument("--work", help="directory for the recordings")
@@ -63,7 +66,12 @@ def check(tool, work, chosen, keep):
 
 def main():
     given = arguments()
-    chosen = cases(given.kind) if given.drawn is None else drawn.cases(given.drawn, given.count)
+    if given.drawn is not None:
+        chosen = drawn.cases(given.drawn, given.count)
+    elif given.senders is not None:
+        chosen = senders.cases(given.senders, given.count)
+    else:
+        chosen = cases(given.kind)
     if given.list:
         for kind, name, planted, _ in chosen:
             print(f"{kind:14} {name:24} {planted}")

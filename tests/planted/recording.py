@@ -261,12 +261,7 @@ def proxies(job, op, rank, c, me, handles, at, h, put, pid, chunks):
             / per
         )
         peer = (me + per) % n
-        a, b = job.node(rank), job.node(members[peer])
-        slow = max(
-            job.slow_nodes.get(frozenset((a, b)), 1.0),
-            job.slow_rank.get(rank, 1.0),
-            job.slow_rank.get(members[peer], 1.0),
-        )
+        slow = job.hop(rank, members[peer])
         sends.append((peer, volume, op.latest, op.stop, volume / chunks / job.nic * slow, handles[0]))
     else:
         index = {(m[0], m[1]): x for m, x in zip(op.messages, handles)}

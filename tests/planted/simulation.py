@@ -32,6 +32,7 @@ class Job:
         self.comms = {}  # name -> ranks
         self.slow_nodes = {}  # frozenset of two nodes -> factor on the transfer time between them
         self.slow_rank = {}  # rank -> factor on what its adapter sends or receives
+        self.slow_sender = {}  # rank -> factor on what it sends: over sockets, late ranks send more slowly
         self.proxies = False
         self.repeatable = False  # each thing that happens by chance has its own random numbers (`chance`)
         self.chances = {}
@@ -67,8 +68,14 @@ class Job:
         factor = max([1.0] + [self.slow_rank.get(r, 1.0) for r in members] if len(nodes) > 1 else [1.0])
         for a, b in zip(nodes, nodes[1:] + nodes[:1]):
             if a != b:
-                factor = max(factor, self.slow_nodes.get(frozenset((a, b)), 1.0))
+                here = max(self.slow_sender.get(r, 1.0) for r in members if self.node(r) == a)
+                factor = max(factor, here * self.slow_nodes.get(frozenset((a, b)), 1.0))
         return factor
+
+    def hop(self, a, b):
+        """Factor of what rank `a` sends to rank `b` of another node."""
+        link = self.slow_nodes.get(frozenset((self.node(a), self.node(b))), 1.0)
+        return max(link, self.slow_rank.get(a, 1.0), self.slow_rank.get(b, 1.0)) * self.slow_sender.get(a, 1.0)
 
     def collective_ns(self, comm, func, nbytes):
         members = self.comms[comm]
@@ -84,11 +91,7 @@ class Job:
         a, b = self.comms[comm][src], self.comms[comm][dst]
         if self.node(a) == self.node(b):
             return 8 * US + nbytes / (self.nvlink / 2) * self.noise(self.jitter, comm, src, dst)
-        slow = max(
-            self.slow_nodes.get(frozenset((self.node(a), self.node(b))), 1.0),
-            self.slow_rank.get(a, 1.0),
-            self.slow_rank.get(b, 1.0),
-        )
+        slow = self.hop(a, b)
         return 20 * US + nbytes * share * slow / self.nic * self.noise(self.jitter, comm, src, dst)
 
     # the run -----------------------------------------------------------------------------------------------------

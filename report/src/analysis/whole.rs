@@ -14,7 +14,7 @@ use super::conditions::{self, Overview};
 use super::dimension::Dimensions;
 use super::late::WaitListener;
 use super::onlooker::{Onlooker, Placed};
-use super::pairs::Messages;
+use super::pairs::{LateRanks, Messages};
 use super::series::StepTransfers;
 use super::speed::{Predictions, Speeds, shape};
 use super::steps::{StepPlan, Survey};
@@ -107,14 +107,15 @@ pub fn report(
     let mut complete = parts.found.finish(job, inputs, &compared);
     complete.early = parts.courses.early(job);
     complete.early.iter_mut().for_each(|early| early.step = parts.stepwise.last_of(early.gpu));
-    let mut pairs = parts.pairs.finish(job, &named, &transfers);
-    let (slow, of_slow) = slow_rows(job, &pairs);
-    let mut by_step = parts.stepwise.finish(job, &slow, of_slow);
+    let mut by_step = parts.stepwise.finish(job);
     between_unknown.iter().for_each(|reason| by_step.withhold(reason));
-    let conditions = conditions(job, table, &clocks, &parts.begins, &mut by_step.stragglers);
-    if let Part::Known(pairs) = &mut pairs {
-        pairs.slow.iter_mut().zip(&by_step.of_network).for_each(|(part, gain)| part.gain_us = *gain);
+    let late = by_step.stragglers.known().map(LateRanks::of).unwrap_or_default();
+    let mut pairs = parts.pairs.finish(job, &named, &transfers, &late);
+    if let (Part::Known(pairs), Some(of_network)) = (&mut pairs, by_step.of_network.take()) {
+        let gains = of_network.of(&slow_rows(job, pairs), pairs.slow.len());
+        pairs.slow.iter_mut().zip(gains).for_each(|(part, gain)| part.gain_us = gain);
     }
+    let conditions = conditions(job, table, &clocks, &parts.begins, &mut by_step.stragglers);
     complete.notes.extend(notes);
     complete.notes.extend(by_step.notes);
     if counts.foreign > 0 {
@@ -195,9 +196,8 @@ fn predicted(job: &Job, table: &dyn OperationTables) -> Vec<Predicted> {
     all.finish().0
 }
 
-/// Returns the slow pairs by place in the job, and the number of parts of the network that explain them.
-fn slow_rows(job: &Job, pairs: &Part<Pairs>) -> (Vec<SlowRow>, usize) {
-    let Some(pairs) = pairs.known() else { return (vec![], 0) };
+/// Returns the slow pairs by place in the job, with the parts of the network that explain them.
+fn slow_rows(job: &Job, pairs: &Pairs) -> Vec<SlowRow> {
     let place = |gpu: Option<usize>| gpu.and_then(|gpu| u32::try_from(gpu).ok());
     let row = |part: usize, row: usize| {
         let pair = pairs.rows.get(row)?;
@@ -211,7 +211,7 @@ fn slow_rows(job: &Job, pairs: &Part<Pairs>) -> (Vec<SlowRow>, usize) {
         })
     };
     let rows = pairs.slow.iter().enumerate().flat_map(|(part, of)| of.rows.iter().filter_map(move |&it| row(part, it)));
-    (rows.collect(), pairs.slow.len())
+    rows.collect()
 }
 
 /// A pass over the tables.

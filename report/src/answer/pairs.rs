@@ -77,8 +77,11 @@ pub struct RankPair {
     pub median: Option<f64>,
     /// Robust z of that rate among its like; `None` if the pair is not judged.
     pub z: Option<f64>,
-    /// Whether z is below -5 and the rate at least 15 % below the median.
+    /// Whether z is below -5 and the rate at least 15 % below the median, and the sender does not stand out as late.
     pub slow: bool,
+    /// Whether the rate is as low, and the sender stands out as late: nothing tells a slow path from a late rank.
+    #[serde(default)]
+    pub of_late_rank: bool,
 }
 
 /// A rate of pairs. Different ones are never compared.

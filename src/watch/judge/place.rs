@@ -4,13 +4,10 @@ use super::communicator::{RankExcess, RankPause};
 use super::finding::WatchedProcess;
 use crate::statuses::Observed;
 use common::status::progress::ProgressMark;
+use report::analysis::pairs::LATE_RANK;
 
 /// Nanoseconds for which a missing file may come back.
 const LATE: u64 = 10_000_000_000;
-
-/// Excess of a rank's own time, as a share of the window, from which on its links may be slow because of it: a fifth made
-/// transfers longer by 60 %, so this makes them longer by 6 %, which is no slow link.
-const SLOWER: f64 = 0.02;
 
 /// One rank of a process. A process that drives several GPUs has one for each.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +81,7 @@ impl Place {
     /// Returns whether its own time is known to be about as its peers'. Over sockets, a rank that came late sent more slowly
     /// (docs/gpu-test.md), so of others nothing tells a slow link from a slow rank.
     pub(super) fn is_as_peers(&self) -> bool {
-        self.is_compared && self.recent.is_some_and(|share| share < SLOWER) && self.standing.is_empty()
+        self.is_compared && self.recent.is_some_and(|share| share < LATE_RANK) && self.standing.is_empty()
     }
 
     /// Returns the excess that says most: that with the most peers.

@@ -12,6 +12,7 @@ KINDS = (
     "ranks",
     "pipelines",
     "network",
+    "senders",
     "pauses",
     "clocks",
     "steps",

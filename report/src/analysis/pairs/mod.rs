@@ -2,6 +2,7 @@
 
 mod classes;
 mod explained;
+mod late;
 mod outlier;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use crate::stream::{Listener, Message, Occurrence};
 use classes::ClassNames;
 use common::channel_fits::largest_of_unlike;
 use common::summary::Transfers;
+pub use late::{LATE_RANK, LateRanks};
 pub use outlier::LEAST_EFFECT;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -84,7 +86,7 @@ impl Messages {
 
     /// Returns the part of the answer, with the transfers over the network by the summaries of the job's processes.
     /// Dimensions are by place of the communicator.
-    pub fn finish(self, job: &Job, dimensions: &[Dimension], transfers: &[Transfers]) -> Part<Pairs> {
+    pub fn finish(self, job: &Job, dimensions: &[Dimension], transfers: &[Transfers], late: &LateRanks) -> Part<Pairs> {
         let mut rows: BTreeMap<PairKey, RankPair> = BTreeMap::new();
         for ((place, rank, peer), sum) in self.sums {
             let Some(communicator) = job.communicators.get(place) else { continue };
@@ -117,7 +119,7 @@ impl Messages {
         }
         let classes = ClassNames::of(job);
         let mut rows: Vec<RankPair> = rows.into_iter().map(|(key, row)| placed(job, &classes, key, row)).collect();
-        outlier::mark(job, &classes::of(job, dimensions, &rows), &mut rows);
+        outlier::mark(job, &classes::of(job, dimensions, &rows), late, &mut rows);
         let slow = explained::of(job, &rows);
         Part::Known(Pairs { rows, left_out, slow })
     }

@@ -8,8 +8,11 @@
 //! With few nodes, half of a class may go over one slow node or adapter, and the median says nothing. So where a third
 //! of the pairs or more have one GPU or one node in common, and nearly all of these are slow beside the others, the others
 //! are what all are compared with.
+//!
+//! Pairs with late senders are not among the others, if there are enough others.
 
 use super::classes::Class;
+use super::late::LateRanks;
 use crate::analysis::steps::median;
 use crate::answer::{Measure, RankPair};
 use crate::job::Job;
@@ -69,18 +72,22 @@ impl ReferenceRates {
     }
 }
 
-/// Marks the slow pairs of each class.
-pub(super) fn mark(job: &Job, classes: &[Class], rows: &mut [RankPair]) {
+/// Marks the slow pairs of each class, and those that are as slow and have a late sender.
+pub(super) fn mark(job: &Job, classes: &[Class], late: &LateRanks, rows: &mut [RankPair]) {
     for Class { pairs, measure } in classes {
         let known = pairs.iter().filter_map(|&place| Some((place, rate(rows.get(place)?, *measure)?)));
         let rates: Vec<(usize, Rate)> = known.collect();
-        let values: Vec<f64> = rates.iter().map(|(_, rate)| rate.value).collect();
+        let is_late = |(place, _): &&(usize, Rate)| rows.get(*place).is_some_and(|row| late.send(row));
+        let others: Vec<(usize, Rate)> = rates.iter().filter(|it| !is_late(it)).copied().collect();
+        let compared = if others.len() < FEWEST { &rates } else { &others };
+        let values: Vec<f64> = compared.iter().map(|(_, rate)| rate.value).collect();
         let Some(of_all) = ReferenceRates::of(&values) else { continue };
-        let reference = without_a_slow_part(job, rows, &rates).unwrap_or(of_all);
+        let reference = without_a_slow_part(job, rows, compared).unwrap_or(of_all);
         for (place, rate) in rates {
             if let Some(row) = rows.get_mut(place) {
-                (row.measure, row.median) = (Some(*measure), Some(reference.median));
-                (row.z, row.slow) = (Some(reference.z(rate)), reference.finds_slow(rate));
+                let (is_slow, is_late) = (reference.finds_slow(rate), late.send(row));
+                (row.measure, row.median, row.z) = (Some(*measure), Some(reference.median), Some(reference.z(rate)));
+                (row.slow, row.of_late_rank) = (is_slow && !is_late, is_slow && is_late);
             }
         }
     }

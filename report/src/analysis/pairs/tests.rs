@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::tests::occurrences::{exchange, job, occurrence, play};
-use crate::answer::PartKind;
+use crate::answer::{PartKind, Straggler, Stragglers};
 
 fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f64>) -> Transfers {
     Transfers {
@@ -25,7 +25,7 @@ fn transfers(comm: u64, rank: i32, peer: i32, sustained: f64, typical: Option<f6
 }
 
 fn rows(job: &Job, transfers: &[Transfers]) -> Vec<RankPair> {
-    Messages::new().finish(job, &[], transfers).known().unwrap().rows.clone()
+    Messages::new().finish(job, &[], transfers, &LateRanks::default()).known().unwrap().rows.clone()
 }
 
 /// Rank 0 sends at 0 and 1,000, rank 1 receives at 300 and 950.
@@ -43,7 +43,7 @@ fn late_senders_and_late_receivers_are_summed_apart() {
     let mut untimed = of(2, 0, 100);
     untimed.compared = None;
     play(&mut messages, &job, &[of(0, 0, 300), of(1, 1_000, 950), untimed]);
-    let part = messages.finish(&job, &[], &[]);
+    let part = messages.finish(&job, &[], &[], &LateRanks::default());
     let [row] = part.known().unwrap().rows.as_slice() else { panic!("one pair") };
     assert_eq!((row.rank, row.peer, row.from, row.to), (0, 1, Some(0), Some(1)));
     assert_eq!((row.messages, row.message_bytes), (3, 2_400));
@@ -60,10 +60,10 @@ fn a_send_without_its_receive_is_no_message() {
     ];
     let mut messages = Messages::new();
     play(&mut messages, &job, &[occurrence(0, lone, 0)]);
-    let part = messages.finish(&job, &[], &[]);
+    let part = messages.finish(&job, &[], &[], &LateRanks::default());
     let rows = &part.known().unwrap().rows;
     assert_eq!(rows.iter().map(|row| (row.rank, row.peer, row.messages)).collect::<Vec<_>>(), [(0, 1, 1)]);
-    assert!(Messages::new().finish(&job, &[], &[]).absent().is_some());
+    assert!(Messages::new().finish(&job, &[], &[], &LateRanks::default()).absent().is_some());
 }
 
 /// Two nodes of four GPUs each. All pairs over the network run at 12 GB/s but those between ranks 2 and 5.
@@ -130,7 +130,7 @@ fn lone_messages_show_a_slow_pair_inside_a_node() {
         let all: Vec<_> = (0..8).map(|number| message(number, rank, peer, bytes, takes)).collect();
         play(&mut messages, &job, &all);
     }
-    let part = messages.finish(&job, &[], &[]);
+    let part = messages.finish(&job, &[], &[], &LateRanks::default());
     let rows = &part.known().unwrap().rows;
     let slow: Vec<_> = rows.iter().filter(|row| row.slow).map(|row| (row.rank, row.peer, row.lone)).collect();
     assert_eq!(slow, [(0, 1, Some(5.0))]);
@@ -163,7 +163,7 @@ fn network(rates: impl IntoIterator<Item = (i32, i32, f64)>) -> Vec<Transfers> {
 }
 
 fn slow(job: &Job, transfers: &[Transfers]) -> Vec<(PartKind, String, u64, u64)> {
-    let part = Messages::new().finish(job, &[], transfers);
+    let part = Messages::new().finish(job, &[], transfers, &LateRanks::default());
     let parts = &part.known().unwrap().slow;
     parts.iter().map(|part| (part.kind, part.name.clone(), part.pairs, part.of)).collect()
 }
@@ -270,7 +270,61 @@ fn a_lone_transfer_needs_no_common_clock() {
     };
     let mut messages = Messages::new();
     play(&mut messages, &job, &(0..8).map(message).collect::<Vec<_>>());
-    let part = messages.finish(&job, &[], &[]);
+    let part = messages.finish(&job, &[], &[], &LateRanks::default());
     let row = &part.known().unwrap().rows[0];
     assert_eq!((row.lone, row.lone_error), (Some(10.0), Some(0.0)));
+}
+
+/// A ring of 8 nodes. Rank 3 is late by a tenth of a step, sends at 28 GB/s, and its neighbours' links are as others.
+#[test]
+fn a_late_rank_makes_its_sends_slow_and_no_link() {
+    let job = job(&[0, 1, 2, 3, 4, 5, 6, 7], &[&[0, 1, 2, 3, 4, 5, 6, 7]]);
+    let late = |excess_us: f64, gain_us: Option<f64>| {
+        let found = vec![Straggler { gpus: vec![3], excess_us, gain_us, ..Straggler::default() }];
+        LateRanks::of(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() })
+    };
+    let judged = |late: &LateRanks, slow: &[i32]| {
+        let rate = |rank| if slow.contains(&rank) { 28_000.0 } else { 45_000.0 };
+        let ring = network((0..8).map(|rank| (rank, (rank + 1) % 8, rate(rank))));
+        let part = Messages::new().finish(&job, &[], &ring, late);
+        let pairs = part.known().unwrap();
+        let of = |is: fn(&RankPair) -> bool| pairs.rows.iter().filter(|row| is(row)).map(|row| row.rank).collect();
+        let parts = pairs.slow.iter().flat_map(|part| part.gpus.clone()).collect();
+        (of(|row| row.slow), of(|row| row.of_late_rank), parts)
+    };
+    let (none, three): (Vec<i32>, Vec<i32>) = (vec![], vec![3]);
+    assert_eq!(judged(&LateRanks::default(), &[3]), (three.clone(), none.clone(), vec![3, 4]));
+    assert_eq!(judged(&late(100.0, None), &[3]), (none.clone(), three.clone(), vec![]));
+    // its receives, and links of others, are judged
+    assert_eq!(judged(&late(100.0, None), &[2, 3, 6]), (vec![2, 6], three.clone(), vec![2, 3, 6, 7]));
+    assert_eq!(judged(&late(100.0, None), &[]), (none.clone(), none.clone(), vec![]));
+    // late by 1 % it does not send by that much more slowly; late in some steps, it may
+    assert_eq!(judged(&late(10.0, Some(9.0)), &[3]).0, three);
+    assert_eq!(judged(&late(0.0, Some(50.0)), &[3]).1, three);
+}
+
+/// An all-to-all of 8 nodes: the adapter of late rank 5 is slow both ways, and that shows in the receives.
+#[test]
+fn a_slow_adapter_of_a_late_rank_is_found_by_what_it_receives() {
+    let job = job(&[0, 1, 2, 3, 4, 5, 6, 7], &[&[0, 1, 2, 3, 4, 5, 6, 7]]);
+    let found = vec![Straggler { gpus: vec![5], excess_us: 100.0, ..Straggler::default() }];
+    let late = LateRanks::of(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() });
+    let rate = |(rank, peer)| (rank, peer, if [rank, peer].contains(&5) { 20_000.0 } else { 45_000.0 });
+    let part = Messages::new().finish(&job, &[], &network(all_to_all(8).map(rate)), &late);
+    let [part] = &part.known().unwrap().slow[..] else { panic!("one part") };
+    assert_eq!((part.kind, part.name.as_str(), part.pairs, part.of), (PartKind::Adapter, "rank 5", 7, 7));
+}
+
+/// Four nodes: three pairs of ranks that are not late are no comparison, and those of late ranks are part of it.
+#[test]
+fn of_few_pairs_those_of_late_ranks_are_compared_with_too() {
+    let job = job(&[0, 1, 2, 3], &[&[0, 1, 2, 3]]);
+    let found = vec![Straggler { gpus: vec![3], excess_us: 100.0, ..Straggler::default() }];
+    let late = LateRanks::of(&Stragglers { step_us: 1_000.0, found, ..Stragglers::default() });
+    let ring = network(
+        [45_000.0, 22_000.0, 45_000.0, 45_000.0].into_iter().zip(0..).map(|(rate, rank)| (rank, (rank + 1) % 4, rate)),
+    );
+    let part = Messages::new().finish(&job, &[], &ring, &late);
+    let slow: Vec<i32> = part.known().unwrap().rows.iter().filter(|row| row.slow).map(|row| row.rank).collect();
+    assert_eq!(slow, [1]);
 }

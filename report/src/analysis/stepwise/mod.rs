@@ -5,7 +5,7 @@ use super::dimension::Dimensions;
 use super::phases::JobPhases;
 use super::series::ThinnedSeries;
 use super::steps::{Follower, InStep, Records, StepEvent, StepPlan};
-use super::stragglers::{Concluded, Costs, SlowRow};
+use super::stragglers::{Concluded, Costs, NetworkGains};
 use super::swim::SwimDetail;
 use crate::answer::{Budget, Part, Phases, Steps, Stragglers};
 use crate::job::{Job, Kernels, Options};
@@ -26,8 +26,8 @@ pub struct ByStep {
     pub stragglers: Part<Stragglers>,
     /// Share of each GPU's delay cost that began with it, by place; `None` where that is not known.
     pub own_shares: Vec<Option<f64>>,
-    /// What a step gains if each slow part of the network is like the others, microseconds.
-    pub of_network: Vec<Option<f64>>,
+    /// The steps, to find what they gain with a faster network; `None` where they cannot be played.
+    pub of_network: Option<NetworkGains>,
     /// Lengths of steps, and the waits in them, microseconds ([`crate::answer::Series`]).
     pub lengths_and_waits: [Vec<f32>; 2],
     /// Time without NCCL in a step by GPU, and its error, microseconds.
@@ -65,7 +65,7 @@ impl ByStep {
         self.budget = Part::Absent(reason.into());
         self.phases = Part::Absent(reason.into());
         self.stragglers = Part::Absent(reason.into());
-        self.of_network.fill(None);
+        self.of_network = None;
         (self.lengths_and_waits, self.outside_us, self.notes) = Default::default();
     }
 }
@@ -113,8 +113,8 @@ impl<'a> Stepwise<'a> {
         self.follower.last(gpu).filter(|_| plan.has_steps())?.checked_sub(plan.warm_up())
     }
 
-    /// Ends the stream, and makes the answers. `slow` are the slow pairs of `parts` parts of the network.
-    pub fn finish(mut self, job: &Job, slow: &[SlowRow], parts: usize) -> ByStep {
+    /// Ends the stream, and makes the answers.
+    pub fn finish(mut self, job: &Job) -> ByStep {
         for gpu in 0..job.gpus.len() {
             let mut events = std::mem::take(&mut self.events);
             self.follower.finish(job, gpu, &mut events);
@@ -122,7 +122,7 @@ impl<'a> Stepwise<'a> {
             self.budgets.finish(gpu);
             self.end(gpu);
         }
-        let Concluded { stragglers, paused, own_shares, of_network } = self.costs.finish(job, slow, parts);
+        let Concluded { stragglers, paused, own_shares, of_network } = self.costs.finish(job);
         let (steps, mut notes) = self.records.answer(&self.follower, self.top, &paused);
         let count = steps.known().map_or(1, |steps| steps.count);
         let has_plan = self.follower.plan().has_steps();

@@ -6,7 +6,10 @@
 //! is below 100 us. An all-to-all is not shorter than for its ranks that no slow pair touches.
 
 use super::kept::Joins;
+use super::owns::Owns;
 use super::run::CallRun;
+use super::scene::{Scene, unchanged};
+use super::whatif::OFF;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A pair of GPUs that is slow in a communicator.
@@ -22,6 +25,34 @@ pub struct SlowRow {
     pub factor: f64,
     /// Whether NCCL's collectives go over it: it has transfers of NCCL's network.
     pub carries_collectives: bool,
+}
+
+/// The steps, to be played again with parts of the network like the others. Which parts are slow is known last: ranks that
+/// stand out make pairs seem slow.
+#[derive(Debug)]
+pub struct NetworkGains {
+    pub(super) runs: Vec<CallRun>,
+    pub(super) owns: Vec<Owns>,
+    /// Steps that are left out of the mean length, sorted.
+    pub(super) left_out: Vec<u32>,
+    /// Mean length of a step as measured, nanoseconds.
+    pub(super) measured: f64,
+}
+
+impl NetworkGains {
+    /// Returns what a step gains with each of `parts` parts of the network like the others, microseconds; `None` where the
+    /// steps cannot be played. `slow` are the slow pairs of the parts.
+    pub fn of(&self, slow: &[SlowRow], parts: usize) -> Vec<Option<f64>> {
+        let scene = Scene { runs: &self.runs, owns: &self.owns, left_out: &self.left_out };
+        let own = |stretch: usize, call: usize| self.owns[stretch].own[call] as f64;
+        let gain = |part: usize| {
+            let reenacted = scene.play(&own, &unchanged).filter(|it| (it / self.measured - 1.0).abs() <= OFF)?;
+            let repaired = Repaired::of(&self.runs, slow, part);
+            let transfer = |run: &CallRun, call, other, time| repaired.transfer(run, call, other, time);
+            Some((reenacted - scene.play(&own, &transfer)?) / 1e3)
+        };
+        (0..parts).map(gain).collect()
+    }
 }
 
 /// Factors by which transfers become shorter if one part is like the others.

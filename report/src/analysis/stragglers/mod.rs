@@ -38,8 +38,7 @@ use crate::answer::{Part, RankGroup, Stragglers};
 use crate::job::Job;
 use crate::stream::JudgedCall;
 use kept::{KeptCalls, NeighbouringCalls};
-use links::Repaired;
-pub use links::SlowRow;
+pub use links::{NetworkGains, SlowRow};
 use messages::run_of;
 use owns::{Owns, owns};
 use pauses::Pauses;
@@ -65,8 +64,8 @@ pub struct Concluded {
     pub paused: Vec<u64>,
     /// Share (0 to 1) of each GPU's delay cost that began with it; `None` where it is not known.
     pub own_shares: Vec<Option<f64>>,
-    /// What a step gains if each slow part of the network is like the others, microseconds.
-    pub of_network: Vec<Option<f64>>,
+    /// The steps, to find what they gain with a faster network; `None` where they cannot be played.
+    pub of_network: Option<NetworkGains>,
 }
 
 /// Listens for calls in steps.
@@ -108,13 +107,13 @@ impl Costs {
         self.kept.add(judged, at, &mut given_up);
     }
 
-    /// Draws the conclusions. `slow` are the slow pairs of `parts` parts of the network.
-    pub fn finish(self, job: &Job, slow: &[SlowRow], parts: usize) -> Concluded {
+    /// Draws the conclusions.
+    pub fn finish(self, job: &Job) -> Concluded {
         let absent = |reason: &str| Concluded {
             stragglers: Part::Absent(reason.into()),
             paused: vec![],
             own_shares: vec![],
-            of_network: vec![None; parts],
+            of_network: None,
         };
         if self.kept.is_full {
             return absent("A step has more operations than are compared over ranks at a time.");
@@ -187,14 +186,12 @@ impl Costs {
         };
         let against_others = all_ranks(&owns, &since);
         let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &against_others };
-        let of_network =
-            (0..parts).map(|part| what_if.with_repaired(&Repaired::of(&runs, slow, part), measured)).collect();
         let stragglers = what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, self.has_steps);
         Concluded {
             stragglers,
             paused: left_out.iter().copied().map(u64::from).collect(),
             own_shares: shares::own_shares(&runs, &owns, job.gpus.len()),
-            of_network,
+            of_network: Some(NetworkGains { runs, owns, left_out, measured }),
         }
     }
 }

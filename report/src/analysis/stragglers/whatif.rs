@@ -1,11 +1,9 @@
 //! The steps as they would be if somebody were like the peers.
 
-use super::links::Repaired;
 use super::owns::Owns;
 use super::peers::Division;
 use super::rank::RankSteps;
 use super::robust::median;
-use super::run::CallRun;
 use super::scene::{Scene, unchanged};
 use super::standing::StandingTogether;
 use crate::answer::LateCause;
@@ -63,19 +61,6 @@ impl WhatIf<'_> {
         self.scene.play(&own, &unchanged)
     }
 
-    /// Returns the length of a step with nothing changed, if it is close enough to the measured one.
-    pub(super) fn reenacted(&self, measured: f64) -> Option<f64> {
-        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
-        self.scene.play(&own, &unchanged).filter(|it| (it / measured - 1.0).abs() <= OFF)
-    }
-
-    /// Returns what a step gains with a part of the network like the others, microseconds.
-    pub(super) fn with_repaired(&self, repaired: &Repaired, measured: f64) -> Option<f64> {
-        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
-        let transfer = |run: &CallRun, call, other, time| repaired.transfer(run, call, other, time);
-        Some((self.reenacted(measured)? - self.scene.play(&own, &transfer)?) / 1e3)
-    }
-
     /// Returns the shares that the hosts and the GPUs are known to have of the time that ranks take longer than their peers;
     /// of ranks that are late at another place in each step, of single calls; of ranks that pause, of their pauses, and of
     /// stages, of the own time. `None` where less than half of the time is
@@ -88,12 +73,12 @@ impl WhatIf<'_> {
             sums.iter_mut().zip(of_gpu).for_each(|(sum, of_gpu)| *sum += of_gpu);
             excess += self.ranks.get(gpu).and_then(Option::as_ref).map_or(0.0, |rank| rank.with_pauses);
         }
-        if sums[2] <= 0.0 {
-            sums =
-                self.time_of_host(gpus, |owns, call| owns.is_pause[call] == pause, |owns, call| owns.own[call] as f64);
-        } else if sums[2] < excess * AT_PLACES {
+        if sums[2] < excess * AT_PLACES {
             // the rank is late at another place in each step: the usual step of a place does not show it
             sums = self.time_of_host(gpus, |owns, call| owns.excess[call] > 0.0, |owns, call| owns.excess[call]);
+        } else if sums[2] <= 0.0 {
+            sums =
+                self.time_of_host(gpus, |owns, call| owns.is_pause[call] == pause, |owns, call| owns.own[call] as f64);
         }
         let [host, known, all] = sums;
         (known > 0.0 && known >= all / 2.0).then(|| [host / all, (known - host) / all])

@@ -6,7 +6,7 @@ use super::predicted::{self, PredictedRow};
 use super::sums::FunctionSums;
 use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Incompleteness, MachineClocks};
-use crate::analysis::pairs::Messages;
+use crate::analysis::pairs::{LateRanks, Messages};
 use crate::analysis::speed::{Forcing, MACHINES, Ran};
 use crate::analysis::transfers::TransferSums;
 use crate::answer::{
@@ -88,7 +88,7 @@ impl GatheredParts<'_> {
             findings: Part::Absent(WatchFindings::NO_LOG.into()),
             late: self.late(&job),
             speed: self.speed(&job, &dimensions),
-            pairs: messages.finish(&job, &dimensions, self.transfers),
+            pairs: messages.finish(&job, &dimensions, self.transfers, &LateRanks::default()),
             transfers: self.by_state.clone().finish(&job),
             communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
             tags: absent("Tags"),

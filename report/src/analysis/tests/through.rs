@@ -2,7 +2,7 @@
 
 use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::late::WaitListener;
-use crate::analysis::pairs::Messages;
+use crate::analysis::pairs::{LateRanks, Messages};
 use crate::analysis::speed::Speeds;
 use crate::analysis::unfinished::Courses;
 use crate::answer::{Complete, Late, Part, RankPair, SpeedRow, Unfinished};
@@ -24,7 +24,7 @@ fn answers(made: &MadeJob) -> Answers {
     let (mut waits, mut messages, mut speeds) = (WaitListener::new(job, 3), Messages::new(), Speeds::new());
     let (mut courses, mut found) = (Courses::new(job), Incompleteness::new());
     run(job, &made.table, &clocks, &mut [&mut waits, &mut messages, &mut speeds, &mut courses, &mut found]).unwrap();
-    let pairs = match messages.finish(job, &[], &[]) {
+    let pairs = match messages.finish(job, &[], &[], &LateRanks::default()) {
         Part::Known(pairs) => pairs.rows,
         Part::Absent(_) => vec![],
     };

@@ -25,7 +25,7 @@ pub(super) use conditions::about_conditions;
 pub(super) use findings::about_findings;
 pub use findings::left_out_lines;
 pub use network::network;
-pub(crate) use network::{slow_communicator, slow_part};
+pub(crate) use network::{of_late_ranks, slow_communicator, slow_part};
 pub(crate) use states::{pair_states, sender_and_receiver};
 pub(super) use tags::about_tags;
 use words::absent;

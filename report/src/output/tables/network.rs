@@ -69,6 +69,15 @@ fn some(number: u64, text: impl Fn(u64) -> String) -> String {
     if number > 0 { text(number) } else { UNKNOWN.into() }
 }
 
+/// Says before z that a pair is slow, or may be.
+fn judgement(row: &RankPair) -> &'static str {
+    match (row.slow, row.of_late_rank) {
+        (true, _) => "slow, ",
+        (_, true) => "late, ",
+        _ => "",
+    }
+}
+
 /// The pairs: slow ones first, then by bytes.
 pub(in crate::output) fn pairs<'a>(
     pairs: &'a Pairs,
@@ -77,7 +86,7 @@ pub(in crate::output) fn pairs<'a>(
 ) -> ReportTable<'a, &'a RankPair> {
     let size = |number| some(number, |it| bytes(it as f64));
     let mean = |us: f64, row: &RankPair| some(row.messages, |_| resolved(us / row.messages as f64, &report.complete));
-    let z = |row: &RankPair| row.z.filter(|_| row.slow).unwrap_or_default();
+    let z = |row: &RankPair| row.z.filter(|_| row.slow || row.of_late_rank).unwrap_or_default();
     let most = |row: &RankPair| row.bytes.max(row.message_bytes);
     ReportTable::new(Chapter::Pairs.name(), &pairs.rows)
         .names("pair", |row| pair(row, names))
@@ -97,8 +106,9 @@ pub(in crate::output) fn pairs<'a>(
         .column("of bytes", "message_bytes", |row| row.message_bytes, size)
         .column_by_row("mean late sender", "late_sender_us", |row| row.late_sender_us, mean)
         .column_by_row("mean late receiver", "late_receiver_us", |row| row.late_receiver_us, mean)
-        .column_by_row("z", "z", |row| row.z, |z, row| format!("{}{z:.1}", if row.slow { "slow, " } else { "" }))
+        .column_by_row("z", "z", |row| row.z, |z, row| format!("{}{z:.1}", judgement(row)))
         .value("slow", |row| row.slow)
+        .value("of_late_rank", |row| row.of_late_rank)
         .value("channels_alike", |row| row.channels_alike)
         .in_order(|a, b| z(a).total_cmp(&z(b)).then(most(b).cmp(&most(a))))
         .without([

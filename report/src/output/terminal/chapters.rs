@@ -3,8 +3,8 @@
 use super::super::names::ReportNames;
 use super::super::pace::Pace;
 use super::super::sentences::{
-    about_breakdown, about_conditions, about_findings, about_log, about_tags, fallback, slow_communicator, slow_part,
-    unplaced, without_kernel,
+    about_breakdown, about_conditions, about_findings, about_log, about_tags, fallback, of_late_ranks,
+    slow_communicator, slow_part, unplaced, without_kernel,
 };
 use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
@@ -274,7 +274,8 @@ fn pairs(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
             return prose("No pair of ranks has transfers or messages.", view);
         }
         let slow = pairs.slow.iter().take(view.top).map(|part| prose(&slow_part(part, names), view));
-        slow.collect::<String>() + &chapter(&tables::pairs(pairs, report, names), view, "")
+        let of_late = of_late_ranks(pairs, names).map(|of_late| prose(&of_late, view));
+        slow.chain(of_late).collect::<String>() + &chapter(&tables::pairs(pairs, report, names), view, "")
     })
 }
 

@@ -33,7 +33,7 @@ pub(super) fn answer(
     let options = Options { top: 3, links, ..Options::default() };
     let mut stepwise = Stepwise::new(job, plan(job, calls, regions), &dimensions, &options, kernels, &common);
     calls.iter().for_each(|judged| stepwise.call(job, judged));
-    stepwise.finish(job, &[], 0)
+    stepwise.finish(job)
 }
 
 fn dimensions(job: &Job) -> Dimensions {

@@ -17,7 +17,7 @@ fn by_step(made: &MadeJob) -> (ByStep, Dimensions) {
     let options = Options { top: 5, ..Options::default() };
     let mut stepwise = Stepwise::new(&made.job, plan, &dimensions, &options, None, &common);
     run(&made.job, &made.table, &clocks, &mut [&mut stepwise]).unwrap();
-    (stepwise.finish(&made.job, &[], 0), dimensions)
+    (stepwise.finish(&made.job), dimensions)
 }
 
 #[test]

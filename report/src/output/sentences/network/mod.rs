@@ -1,5 +1,6 @@
 //! Is the network as fast as it should be?
 
+mod pairs;
 #[cfg(test)]
 mod tests;
 
@@ -8,12 +9,12 @@ use crate::analysis::speed::shape::{LARGE, bus_bytes, size};
 use crate::answer::{AnswerVerdict, PartKind, Report, SlowCommunicator, SlowPart, Speed, SpeedRow, Verdicted};
 use crate::output::names::ReportNames;
 use crate::output::units::{count, counted, rate, share, sizes, time};
+use pairs::{NAMED, is_judged, more, pairs, subject};
+pub(crate) use pairs::{of_late_ranks, slow_part};
 use std::collections::BTreeMap;
 
 /// Least part of the rows' time that forced ones have if they are worth a look.
 const FORCED: f64 = 0.1;
-/// Most slow parts of the network that are named.
-const NAMED: usize = 3;
 /// Share of a step from which on what it would gain is much.
 const MUCH: f64 = 0.05;
 /// Factor from which on a slow part is bad, where its gain is not known.
@@ -37,7 +38,8 @@ pub fn network(report: &Report) -> String {
         text += " ";
         text += &slow_communicator(slow, &names);
     }
-    text += &more(communicators.len(), "slow communicator", "speed");
+    text +=
+        &more(communicators.len(), "slow communicator", "speed").map_or_else(String::new, |more| format!(" {more}"));
     text += &report.speed.known().map_or_else(String::new, forced);
     text += " ";
     text += &pairs(report, &names, !communicators.is_empty());
@@ -100,7 +102,7 @@ fn gain_us(report: &Report, excess_us: Option<f64>) -> Option<f64> {
 
 /// Returns whether pairs or communicators were compared with others.
 fn are_compared(report: &Report) -> bool {
-    report.pairs.known().is_some_and(|pairs| pairs.rows.iter().any(|pair| pair.z.is_some()))
+    report.pairs.known().is_some_and(|pairs| pairs.rows.iter().any(is_judged))
 }
 
 fn next(
@@ -250,74 +252,6 @@ pub(crate) fn slow_communicator(slow: &SlowCommunicator, names: &ReportNames<'_>
         counted(slow.shape, "communicator"),
         time(slow.others_us)
     )
-}
-
-/// Names a part of the network.
-fn subject(part: &SlowPart, names: &ReportNames<'_>) -> String {
-    let SlowPart { nodes, gpus, .. } = part;
-    let name = match part.kind {
-        PartKind::Pair | PartKind::Adapter => gpus.iter().map(|&gpu| names.gpu(gpu)).collect::<Vec<_>>().join(" to "),
-        PartKind::Link | PartKind::Node => part.name.clone(),
-    };
-    let at = |join: &str| nodes.join(join);
-    match part.kind {
-        PartKind::Pair if part.inside => format!("the pair {name} (on {})", nodes.first().map_or("", |it| it)),
-        PartKind::Pair => format!("the pair {name} ({})", at(" to ")),
-        PartKind::Link => format!("the link between {name}"),
-        PartKind::Adapter if part.inside => format!("{name}'s links on {}", at("")),
-        PartKind::Adapter => format!("{name}'s adapter (on {})", at("")),
-        PartKind::Node if part.inside => format!("the inside of {name}"),
-        PartKind::Node => format!("the network of {name}"),
-    }
-}
-
-/// Says how slow a part of the network is.
-pub(crate) fn slow_part(part: &SlowPart, names: &ReportNames<'_>) -> String {
-    let (reached, others) = (rate(part.rate), rate(part.median));
-    let of = share(part.rate / part.median);
-    let pairs = match part.pairs {
-        1 => format!("reaches {reached}"),
-        _ if part.pairs == part.of => format!("its {} reach {reached}", counted(part.pairs, "pair")),
-        _ => format!("{} of its {} reach {reached}", count(part.pairs), counted(part.of, "pair")),
-    };
-    let colon = if part.pairs == 1 { " " } else { ": " };
-    format!("{}{colon}{pairs}, {of} of the others' {others}.", capital(&subject(part, names)))
-}
-
-/// Says what a step gains if a slow part of the network is like the others.
-fn without(part: &SlowPart, step_us: Option<f64>) -> String {
-    let Some((gain, step)) = part.gain_us.map(|gain| gain.max(0.0)).zip(step_us) else { return String::new() };
-    format!(
-        " Like the others, a step would take {} instead of {} ({}).",
-        time(step - gain),
-        time(step),
-        share(gain / step)
-    )
-}
-
-/// Says which pairs are slow, and which part of the network explains them.
-fn pairs(report: &Report, names: &ReportNames<'_>, are_named: bool) -> String {
-    let Some(pairs) = report.pairs.known() else { return "Pairs of ranks are not known.".into() };
-    let compared = pairs.rows.iter().filter(|pair| pair.z.is_some()).count();
-    if pairs.slow.is_empty() {
-        return match compared {
-            0 if are_named => String::new(),
-            0 => "No pair of ranks could be compared with others of its class.".into(),
-            _ => format!("None of {} is slow beside others of its class.", counted(compared as u64, "compared pair")),
-        };
-    }
-    let step_us = report.stragglers.known().map(|of| of.step_us).filter(|us| *us > 0.0);
-    let said = |part: &SlowPart| slow_part(part, names) + &without(part, step_us);
-    let named: Vec<String> = pairs.slow.iter().take(NAMED).map(said).collect();
-    named.join(" ") + &more(pairs.slow.len(), "slow part", "pairs")
-}
-
-/// Says how many more there are than are named.
-fn more(all: usize, noun: &str, part: &str) -> String {
-    match all.saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" {} more: --part {part}.", counted(more as u64, noun)),
-    }
 }
 
 /// Returns the row that the answer is about. Of operations of 1 MiB and more it is of the function, dimension, number

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answer::sample::sample;
-use crate::answer::{Pairs, Part, RankPair};
+use crate::answer::{Measure, Pairs, Part, RankPair};
 
 fn row(function: &str, bytes: u64, count: u64, busbw: f64) -> SpeedRow {
     SpeedRow {
@@ -232,4 +232,28 @@ fn forced_rows_of_summaries_are_compared_with_those_of_their_kind() {
     assert_eq!(forced_part(&speed), 0.25);
     assert_eq!(forced_part(&Speed { of_sums: true, ..speed }), 0.5);
     assert_eq!(forced_part(&Speed::default()), 0.0);
+}
+
+#[test]
+fn pairs_of_late_ranks_are_named_and_not_called_slow() {
+    let of_late = |from: usize, rate| RankPair {
+        from: Some(from),
+        measure: Some(Measure::Typical),
+        typical: Some(rate),
+        median: Some(44.0),
+        z: Some(-9.0),
+        of_late_rank: true,
+        ..RankPair::default()
+    };
+    let said = |late: Vec<RankPair>| {
+        let rows = [vec![RankPair { z: Some(0.1), ..RankPair::default() }; 4], late].concat();
+        let report = report(vec![], Part::Known(Pairs { rows, ..Pairs::default() }));
+        (verdicted(&report).verdict, network(&report).split_once("None of ").unwrap().1.to_owned())
+    };
+    let one = "4 compared pairs is slow beside others of its class. 1 pair is not judged, with 33.0 GB/s, 75 % of the \
+               others' 44.0 GB/s: the sender (rank 2) is late, and late ranks may send more slowly.";
+    assert_eq!(said(vec![of_late(2, 33.0)]), (AnswerVerdict::Fine, one.into()));
+    let many = "2 pairs are not judged, the slowest with 22.0 GB/s, 50 % of the others' 44.0 GB/s: the senders (rank 2, \
+                rank 3) are late, and late ranks may send more slowly.";
+    assert!(said(vec![of_late(2, 33.0), of_late(3, 22.0)]).1.ends_with(many));
 }
