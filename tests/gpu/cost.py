@@ -1,17 +1,22 @@
-"""What a profiler plugin costs: cost.py latency|steps RANKS DIRECTORY LATENCY LIBCUDART LIBNCCL.
+"""What a profiler plugin costs: cost.py latency|steps|masked RANKS DIRECTORY LATENCY LIBCUDART LIBNCCL.
 
 No plugin, an empty one and this library with each of SETTINGS take turns, ROUNDS of them. Each turn runs for a
 while before it is measured. A process keeps the memory and the processors that it got for as long as it lives, and two
 of one setting may differ by more than two settings: each setting has COPIES processes. Prints medians, and by how much
 a setting exceeds no plugin: the excess of a copy is the median of its rounds over all copies without a plugin in the
 same round, and that of a setting the median of its copies, with the least and the largest of them. Exit status 1 when
-the default costs too much."""
+the default costs too much.
+
+`masked` compares steps of one process with each other, since two processes differ by more than a cheap preset costs:
+it steps with the preset's event types and without them in turn, and prints the median excess of the pairs of turns with
+its 95 % interval."""
 
 import json
 import os
 import statistics
 import sys
 
+import interval
 from turns import Program, steady, take_turns, timed
 
 WHAT, RANKS, DIRECTORY, LATENCY, LIBCUDART, LIBNCCL = sys.argv[1:]
@@ -26,6 +31,8 @@ SIZES = {8: "8 B", 64 << 10: "64 KiB", 1 << 20: "1 MiB", 8 << 20: "8 MiB", 64 <<
 MEASURED, SETTLED, SETTLED_WITH_EVENTS = 0.3, 0.3, 1.1
 # of the default: us an all-reduce, per cent of a step
 MOST_MICROSECONDS, MOST_PERCENT = 5.5, 2.0
+# of one process: pairs of turns a round, seconds of a turn, and steps behind a switch that are not measured
+PAIRS, SWITCHED, BEHIND_SWITCH = 20, 0.15, 3
 wrong = []
 
 
@@ -165,10 +172,44 @@ def steps():
         print(shares(run, names))
 
 
+def masked():
+    presets = [name for name in WITH_PLUGIN if name in PRESETS] or ["api"]
+    print(f"more than without event types, in one process, {RANKS} ranks, {ROUNDS * PAIRS} pairs of turns")
+    for what in ("train", "fsdp"):
+        for preset in presets:
+            directory = place(f"masked.{what}", preset, 0)
+            os.makedirs(directory)
+            own = {
+                "NCCL_PROFILER_PLUGIN": "libnccl-profiler-masked.so",
+                "MASKED_PLUGIN": "libnccl-profiler-scorep.so",
+                "NCCL_SCOREP_PRESET": preset,
+            }
+            command = [sys.executable, f"{HERE}/step.py", what, RANKS, directory]
+            program = Program(preset, command, own, f"{directory}/log")
+
+            def pairs(program):
+                def turn(number, is_requested):
+                    took = json.loads(program.ask(f"{number + BEHIND_SWITCH} {is_requested}"))
+                    return statistics.median(took[BEHIND_SWITCH:])
+
+                number = max(10, round(SWITCHED * 1e6 / turn(100, 0)))
+                for pair in range(ROUNDS * PAIRS):
+                    order = (0, 1) if pair % 2 else (1, 0)
+                    took = {is_requested: turn(number, is_requested) for is_requested in order}
+                    yield took[1], took[0]
+
+            (answers,) = take_turns([program], 1, lambda program: list(pairs(program))).values()
+            (taken,) = answers
+            percents = interval.median([100 * (own / none - 1) for own, none in taken])
+            step = statistics.median(none for _, none in taken) / 1e3
+            cells = "{:+.2f} % ({:+.2f} to {:+.2f})".format(*percents)
+            print(f"{preset:9}a step of {what} of {step:.3f} ms: {cells}", flush=True)
+
+
 def verdict(is_right, said):
     print("right   " if is_right else "WRONG   ", said, flush=True)
     wrong.extend([] if is_right else [said])
 
 
-{"latency": latency, "steps": steps}[WHAT]()
+{"latency": latency, "steps": steps, "masked": masked}[WHAT]()
 sys.exit(bool(wrong))

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What the library costs on GPUs, in turn with no plugin and an empty one: an all-reduce of 8 B to 64 MiB, and steps of
-# a training.
+# a training. With `masked`, what the event types of presets cost a step of one process, in turn with none.
 #
-#   tests/gpu/cost.sh [LIBRARY] [latency|steps]...
+#   tests/gpu/cost.sh [LIBRARY] [latency|steps|masked]...
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release). These may be set: RANKS (2), ROUNDS (3),
 # COPIES (1; processes a setting: two of one setting differ by some per cent), SETTINGS ("auto stamps events off": GPU
@@ -22,7 +22,10 @@ fi
 # both are compiled where they run, and need no headers of CUDA or NCCL
 compiler=${CC:-$(command -v cc || command -v gcc)}
 "$compiler" -std=gnu11 -O2 "$here/latency.c" -o "$scratch/latency" -ldl || exit 1
-"$compiler" -std=gnu11 -O2 -shared -fPIC "$here/empty_plugin.c" -o "$scratch/libnccl-profiler-empty.so" || exit 1
+for plugin in empty masked; do
+  "$compiler" -std=gnu11 -O2 -shared -fPIC "$here/${plugin}_plugin.c" -o "$scratch/libnccl-profiler-$plugin.so" -ldl ||
+    exit 1
+done
 read -r libcudart libnccl < <(loaded)
 
 # each setting says itself which plugin it has

@@ -1,7 +1,11 @@
 """A step of a training, again and again: step.py train|fsdp RANKS DIRECTORY. It says `ready`, then reads lines with a
-number of steps until there are no more, makes so many, and prints how long each took: a list of us, of rank 0."""
+number of steps until there are no more, makes so many, and prints how long each took: a list of us, of rank 0. With
+MASKED_PLUGIN (masked_plugin.c), a line has a second number: 0 for steps without the plugin's event types, 1 for steps
+with them."""
 
+import ctypes
 import json
+import os
 import subprocess
 import sys
 import time
@@ -90,9 +94,13 @@ torch.cuda.synchronize()
 ranks.bind(RANK, RANKS)
 if RANK == 0:
     print("ready", flush=True)
+plugin = ctypes.CDLL("libnccl-profiler-masked.so") if "MASKED_PLUGIN" in os.environ else None
 for line in sys.stdin:
+    number, *is_requested = map(int, line.split())
+    if plugin and plugin.masked_request(*is_requested):
+        sys.exit("NCCL has not begun with the plugin")
     took = []
-    for _ in range(int(line)):
+    for _ in range(number):
         begin = time.perf_counter()
         step()
         torch.cuda.synchronize()
