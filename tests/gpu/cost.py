@@ -173,7 +173,8 @@ def steps():
 
 
 def masked():
-    presets = [name for name in WITH_PLUGIN if name in PRESETS] or ["api"]
+    # `empty` has the events of `api`, and does nothing with them
+    presets = [name for name in WITH_PLUGIN if name in (*PRESETS, "empty")] or ["api"]
     print(f"more than without event types, in one process, {RANKS} ranks, {ROUNDS * PAIRS} pairs of turns")
     for what in ("train", "fsdp"):
         for preset in presets:
@@ -181,7 +182,7 @@ def masked():
             os.makedirs(directory)
             own = {
                 "NCCL_PROFILER_PLUGIN": "libnccl-profiler-masked.so",
-                "MASKED_PLUGIN": "libnccl-profiler-scorep.so",
+                "MASKED_PLUGIN": f"libnccl-profiler-{'empty' if preset == 'empty' else 'scorep'}.so",
                 "NCCL_SCOREP_PRESET": preset,
             }
             command = [sys.executable, f"{HERE}/step.py", what, RANKS, directory]
