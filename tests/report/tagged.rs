@@ -162,6 +162,7 @@ fn rows_by_tag_are_those_of_a_plain_count() {
             _ if !call["sequence"].parse::<u64>().unwrap().is_multiple_of(4) => "7",
             _ => "none",
         };
+        assert_eq!(if call["tag"].is_empty() { "none" } else { &call["tag"] }, tag, "{call:?}");
         let of_tag = times.entry(tag).or_default();
         *of_tag = (of_tag.0 + 1, of_tag.1 + call["duration_ns"].parse::<u64>().unwrap());
     }

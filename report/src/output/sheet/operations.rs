@@ -6,7 +6,7 @@ use super::{Sheet, SheetWriter};
 use crate::analysis::onlooker::{Onlooker, Placed};
 use crate::job::Job;
 use crate::part_file::Unwritten;
-use crate::stream::{CallKind, JudgedCall};
+use crate::stream::{CallKind, CallTags, JudgedCall};
 use common::name::NcclName;
 use common::operation::Later;
 use std::path::Path;
@@ -135,7 +135,17 @@ fn sheet(rows: &[CallRow]) -> Sheet {
         .value("unfinished", |row| row.judged.call().unfinished)
         .value("later", |row| row.judged.call().later().map(later))
         .value("queued_ns", |row| row.judged.call().queued().filter(|_| row.judged.call().later().is_some()))
+        .value("tag", |row| tag(&row.judged.call().tags))
         .sheet()
+}
+
+/// Returns the tag as the rows by tag have it: a text, since not each table has whole numbers of 64 bits without a sign.
+fn tag(tags: &CallTags) -> Option<String> {
+    match tags {
+        CallTags::One(0) => None,
+        CallTags::One(tag) => Some(tag.to_string()),
+        CallTags::Each(_) => Some("several".to_owned()),
+    }
 }
 
 fn later(later: Later) -> &'static str {
@@ -180,6 +190,11 @@ mod tests {
             source: TimedBy::Stamps,
             duration: 90,
             launched: Some(1_000_000),
+            tags: match number {
+                2 => CallTags::Each([7, 0].into()),
+                // beyond what a number with a sign holds
+                _ => CallTags::One(number.wrapping_neg()),
+            },
             time: Some(Time { start: 1_020_000, stop: 1_020_090, ..Time::default() }),
             ..Call::blank()
         };
@@ -210,8 +225,9 @@ mod tests {
         assert!(lines[0].starts_with("occurrence,communicator,rank,gpu,job_rank,host,dimension,step,"), "{}", lines[0]);
         assert!(lines[1].contains(",rank 3,3,node7,DP,,AllReduce,"), "{}", lines[1]);
         let second = "1,00000000000000ab,3,rank 3,3,node7,DP,0,AllReduce,collective,1,0,0,64,,,,RING,,stamps,\
-                      -5,100,190,90,30,4,65,,0,false,false,gpu,20000";
+                      -5,100,190,90,30,4,65,,0,false,false,gpu,20000,18446744073709551615";
         assert_eq!(lines[2], second);
+        assert!(lines[1].ends_with(",gpu,20000,") && lines[3].ends_with(",gpu,20000,several"), "{:?}", &lines[1..4]);
         let file = SerializedFileReader::new(File::open(place.join("operations.parquet")).unwrap()).unwrap();
         let groups: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
         assert_eq!(groups, [ROWS as i64, 7]);
@@ -228,6 +244,6 @@ mod tests {
         let file = File::open(directory.path().join("operations.parquet")).unwrap();
         let meta = SerializedFileReader::new(file).unwrap();
         let meta = meta.metadata().file_metadata();
-        assert_eq!((meta.num_rows(), meta.schema_descr().num_columns()), (0, 33));
+        assert_eq!((meta.num_rows(), meta.schema_descr().num_columns()), (0, 34));
     }
 }
