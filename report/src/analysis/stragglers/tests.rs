@@ -125,26 +125,26 @@ fn pauses_are_events_unless_they_recur_on_one_rank() {
     assert!((often.found[0].gain_us.unwrap() - 2000.0).abs() < 100.0, "{often:?}");
 }
 
-/// A neighbour takes the processor of a rank for some time in each step, now here and now there. Elsewhere its calls come
-/// before its GPU is free for them, which is a little slower than the others, or faster.
+/// A neighbour takes the processor of a rank for some time, now here and now there: too often for pauses, and too seldom
+/// for the usual step of a place. Elsewhere its calls come before its GPU is free for them, which is a little slower than
+/// the others, or faster.
 #[test]
 fn a_host_that_is_late_at_another_place_in_each_step_is_the_host() {
     let usual = work(|_, _| 1.0);
-    for more in [200_i64, -200] {
+    let is_late = |step, place| noise(RANKS, step, place) < 0.994;
+    for more in [200_i64, -600] {
         let own = |rank, step, place| {
             let own = usual(rank, step, place);
             let of_rank = own.saturating_add_signed(more * US as i64);
-            let late = if step as usize % 3 == place { 15 * MS } else { 0 };
-            if rank == 5 { of_rank + late } else { own }
+            if rank == 5 { of_rank + if is_late(step, place) { 4 * MS } else { 0 } } else { own }
         };
         let mut made = waiting(RANKS, &own);
         let calls = made.table.0[5].iter_mut().enumerate();
-        let in_time = calls.filter(|(call, _)| call / 3 % 3 != call % 3);
+        let in_time = calls.filter(|(call, _)| !is_late(*call as u64 / 3, call % 3));
         in_time.for_each(|(_, row)| row.enqueued -= 4 * MS);
         let stragglers = stragglers(&made);
         let found = &stragglers.found[0];
         assert_eq!((names(&stragglers), found.why), (vec!["rank 5"], Some(LateCause::Host)), "{found:?}");
-        assert!((found.gain_us.unwrap() - 15_000.0).abs() < 1_000.0, "{found:?}");
     }
 }
 
