@@ -145,6 +145,8 @@ fn a_host_that_is_late_at_another_place_in_each_step_is_the_host() {
         let stragglers = stragglers(&made);
         let found = &stragglers.found[0];
         assert_eq!((names(&stragglers), found.why), (vec!["rank 5"], Some(LateCause::Host)), "{found:?}");
+        let gain_us = step_us(&made) - step_us(&waiting(RANKS, &usual));
+        assert!((found.gain_us.unwrap() - gain_us).abs() < 0.05 * gain_us, "{found:?}, not {gain_us}");
     }
 }
 

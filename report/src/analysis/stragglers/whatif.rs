@@ -22,11 +22,20 @@ pub(super) struct WhatIf<'a> {
     pub(super) ranks: &'a [Option<RankSteps>],
 }
 
+/// Returns whether a rank is late at another place in each step: the usual steps of its places have less than half of
+/// its excess.
+fn is_late_elsewhere(rank: &RankSteps) -> bool {
+    let of_places: f64 = rank.by_place.iter().filter(|excess| **excess > 0.0).sum();
+    of_places < rank.with_pauses * AT_PLACES
+}
+
 impl WhatIf<'_> {
     /// Returns the length of a step with some groups as their peers are.
     pub(super) fn without(&self, groups: &[&StandingTogether]) -> Option<f64> {
         let mut of_gpu: Vec<Option<&StandingTogether>> = vec![None; self.ranks.len()];
         groups.iter().for_each(|group| group.gpus.iter().for_each(|&gpu| of_gpu[gpu] = Some(group)));
+        let is_elsewhere: Vec<bool> =
+            self.ranks.iter().map(|rank| rank.as_ref().is_some_and(is_late_elsewhere)).collect();
         let own = |stretch: usize, call: usize| {
             let (run, owns) = (&self.scene.runs[stretch], &self.scene.owns[stretch]);
             let (timed, own) = (&run.calls[call], owns.own[call] as f64);
@@ -44,6 +53,10 @@ impl WhatIf<'_> {
             }
             if group.since.is_some_and(|since| timed.step < since) {
                 return own;
+            }
+            // a group of pauses alone is compared with nobody
+            if is_elsewhere[gpu] && group.peers > 0 {
+                return own - if owns.excess[call].is_finite() { owns.excess[call] } else { 0.0 };
             }
             // a slow rank is slow in all it does: its random differences shrink with its time
             if usual > 0.0 { own * (1.0 - excess / usual).max(0.0) } else { own }
