@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the library costs on GPUs, in turn with no plugin and an empty one: an all-reduce of 8 B to 64 MiB, and steps of
-# a training. With `masked`, what the event types of presets cost a step of one process, in turn with none.
+# a training. With `masked`: the cost of presets' event types in the steps of one process, in turn with none.
 #
 #   tests/gpu/cost.sh [LIBRARY] [latency|steps|masked]...
 #
