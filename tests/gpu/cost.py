@@ -172,6 +172,22 @@ def steps():
         print(shares(run, names))
 
 
+def switched(program):
+    """Medians of steps with the event types and without them, us: a pair of turns each."""
+
+    def turn(number, is_requested):
+        took = json.loads(program.ask(f"{number + BEHIND_SWITCH} {is_requested}"))
+        return statistics.median(took[BEHIND_SWITCH:])
+
+    number = max(10, round(SWITCHED * 1e6 / turn(100, 0)))
+    pairs = []
+    for pair in range(ROUNDS * PAIRS):
+        order = (0, 1) if pair % 2 else (1, 0)
+        took = {is_requested: turn(number, is_requested) for is_requested in order}
+        pairs.append((took[1], took[0]))
+    return pairs
+
+
 def masked():
     # `empty` has the events of `api`, and does nothing with them
     presets = [name for name in WITH_PLUGIN if name in (*PRESETS, "empty")] or ["api"]
@@ -187,20 +203,7 @@ def masked():
             }
             command = [sys.executable, f"{HERE}/step.py", what, RANKS, directory]
             program = Program(preset, command, own, f"{directory}/log")
-
-            def pairs(program):
-                def turn(number, is_requested):
-                    took = json.loads(program.ask(f"{number + BEHIND_SWITCH} {is_requested}"))
-                    return statistics.median(took[BEHIND_SWITCH:])
-
-                number = max(10, round(SWITCHED * 1e6 / turn(100, 0)))
-                for pair in range(ROUNDS * PAIRS):
-                    order = (0, 1) if pair % 2 else (1, 0)
-                    took = {is_requested: turn(number, is_requested) for is_requested in order}
-                    yield took[1], took[0]
-
-            (answers,) = take_turns([program], 1, lambda program: list(pairs(program))).values()
-            (taken,) = answers
+            (taken,) = take_turns([program], 1, switched)[program]
             percents = interval.median([100 * (own / none - 1) for own, none in taken])
             step = statistics.median(none for _, none in taken) / 1e3
             cells = "{:+.2f} % ({:+.2f} to {:+.2f})".format(*percents)

@@ -106,10 +106,10 @@ pub struct Report {
     /// Windows between phases of communication.
     pub phases: Part<Phases>,
     /// What ranks cost a step.
-    #[serde(default = "no_stragglers")]
+    #[serde(default = "not_in_report")]
     pub stragglers: Part<Stragglers>,
     /// In which conditions the processes ran.
-    #[serde(default = "no_conditions")]
+    #[serde(default = "not_in_report")]
     pub conditions: Part<Conditions>,
     /// What a watch found while the job ran.
     #[serde(default = "no_findings")]
@@ -121,12 +121,12 @@ pub struct Report {
     /// Transfers between pairs of ranks.
     pub pairs: Part<Pairs>,
     /// Transfers over the network by state, and those of operations.
-    #[serde(default = "no_transfers")]
+    #[serde(default = "not_in_report")]
     pub transfers: Part<NetworkTransfers>,
     /// The communicators.
     pub communicators: Part<Communicators>,
     /// The operations by the user's tags.
-    #[serde(default = "no_tags")]
+    #[serde(default = "not_in_report")]
     pub tags: Part<Tags>,
     /// NCCL's own choices, by its log.
     #[serde(default = "no_log")]
@@ -143,22 +143,7 @@ pub struct Report {
 }
 
 /// Of a report of an earlier release.
-fn no_stragglers() -> Part<Stragglers> {
-    Part::Absent(NOT_IN_REPORT.into())
-}
-
-/// Of a report of an earlier release.
-fn no_conditions() -> Part<Conditions> {
-    Part::Absent(NOT_IN_REPORT.into())
-}
-
-/// Of a report of an earlier release.
-fn no_transfers() -> Part<NetworkTransfers> {
-    Part::Absent(NOT_IN_REPORT.into())
-}
-
-/// Of a report of an earlier release.
-fn no_tags() -> Part<Tags> {
+fn not_in_report<T>() -> Part<T> {
     Part::Absent(NOT_IN_REPORT.into())
 }
 

@@ -97,6 +97,11 @@ pub enum Measure {
 }
 
 impl RankPair {
+    /// Returns whether the pair was compared with others, and is not a late rank's that is as slow as a slow pair.
+    pub const fn is_judged(&self) -> bool {
+        self.z.is_some() && !self.of_late_rank
+    }
+
     /// Returns the rate that the pair is judged by, GB/s.
     pub fn judged(&self) -> Option<f64> {
         self.by(self.measure?)

@@ -30,7 +30,7 @@ struct JudgedPair {
 pub(super) fn of(job: &Job, rows: &[RankPair]) -> Vec<SlowPart> {
     let mut pairs: BTreeMap<[usize; 2], JudgedPair> = BTreeMap::new();
     // nobody knows whether a late sender's pairs are slow
-    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.z.is_some() && !row.of_late_rank) {
+    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.is_judged()) {
         let (Some(from), Some(to)) = (row.from, row.to) else { continue };
         let judged = pairs.entry([from, to]).or_default();
         judged.slow.extend(row.slow.then_some(place));

@@ -4,7 +4,6 @@ use super::pauses::{self, Pauses};
 use super::peers::Division;
 use super::rank::RankSteps;
 use super::rules::least;
-use super::scene::unchanged;
 use super::standing::{Deviations, StandingTogether};
 use super::whatif::{OFF, WhatIf};
 use crate::answer::{CostsWhen, ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers};
@@ -30,8 +29,7 @@ impl WhatIf<'_> {
         has_steps: bool,
     ) -> Part<Stragglers> {
         let us = |nanoseconds: f64| nanoseconds / 1e3;
-        let own = |stretch: usize, call: usize| self.scene.owns[stretch].own[call] as f64;
-        let reenacted = self.scene.play(&own, &unchanged);
+        let reenacted = self.scene.reenacted();
         let is_close = reenacted.filter(|it| (it / measured - 1.0).abs() <= OFF);
         found.standing.sort_by(|one, other| other.excess.total_cmp(&one.excess));
         let gain = |groups: &[&StandingTogether]| Some(us(is_close? - self.without(groups)?));

@@ -8,7 +8,7 @@
 use super::kept::Joins;
 use super::owns::Owns;
 use super::run::CallRun;
-use super::scene::{Scene, unchanged};
+use super::scene::Scene;
 use super::whatif::OFF;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -43,13 +43,16 @@ impl NetworkGains {
     /// Returns what a step gains with each of `parts` parts of the network like the others, microseconds; `None` where the
     /// steps cannot be played. `slow` are the slow pairs of the parts.
     pub fn of(&self, slow: &[SlowRow], parts: usize) -> Vec<Option<f64>> {
+        if parts == 0 {
+            return vec![];
+        }
         let scene = Scene { runs: &self.runs, owns: &self.owns, left_out: &self.left_out };
         let own = |stretch: usize, call: usize| self.owns[stretch].own[call] as f64;
+        let reenacted = scene.reenacted().filter(|it| (it / self.measured - 1.0).abs() <= OFF);
         let gain = |part: usize| {
-            let reenacted = scene.play(&own, &unchanged).filter(|it| (it / self.measured - 1.0).abs() <= OFF)?;
             let repaired = Repaired::of(&self.runs, slow, part);
             let transfer = |run: &CallRun, call, other, time| repaired.transfer(run, call, other, time);
-            Some((reenacted - scene.play(&own, &transfer)?) / 1e3)
+            Some((reenacted? - scene.play(&own, &transfer)?) / 1e3)
         };
         (0..parts).map(gain).collect()
     }

@@ -29,6 +29,14 @@ pub(super) struct Owns {
     pub(super) is_pause: Vec<bool>,
 }
 
+impl Owns {
+    /// Returns the excess before a call, nanoseconds; 0 without peers.
+    pub(super) fn excess_of(&self, call: usize) -> f64 {
+        let excess = self.excess[call];
+        if excess.is_finite() { excess } else { 0.0 }
+    }
+}
+
 /// Finds the own times of all stretches. `step` is the median length of a step in nanoseconds.
 pub(super) fn owns(runs: &[CallRun], division: &Division, step: f64) -> Vec<Owns> {
     let mut owns: Vec<Owns> = runs

@@ -53,10 +53,9 @@ impl RankSteps {
             };
             median(&mut calls.iter().filter_map(known).collect::<Vec<f64>>())
         };
-        let excess_of = |owns: &Owns, call: usize| if owns.excess[call].is_finite() { owns.excess[call] } else { 0.0 };
         let by_places =
             |of: &dyn Fn(usize, usize) -> f64| (0..program.places).map(|place| at(place, of)).collect::<Vec<f64>>();
-        let by_place: Vec<f64> = by_places(&|stretch, call| excess_of(&owns[stretch], call));
+        let by_place: Vec<f64> = by_places(&|stretch, call| owns[stretch].excess_of(call));
         let own_by_place: Vec<f64> = by_places(&|stretch, call| owns[stretch].own[call] as f64);
         let lead = |stretch: usize, call: usize| f64::from(runs[stretch].calls[call].lead);
         let host = |stretch: usize, call: usize| (owns[stretch].own[call] as f64 - lead(stretch, call)).max(0.0);
@@ -74,13 +73,13 @@ impl RankSteps {
                     continue;
                 }
                 known += 1;
-                all += excess_of(owns, call);
+                all += owns.excess_of(call);
                 if owns.is_pause[call] {
                     (own, excess) = (own + own_by_place[place], excess + by_place[place]);
                 } else {
                     own += owns.own[call] as f64;
-                    excess += excess_of(owns, call);
-                    single.push(excess_of(owns, call));
+                    excess += owns.excess_of(call);
+                    single.push(owns.excess_of(call));
                 }
             }
             // a step without most of its own times says nothing

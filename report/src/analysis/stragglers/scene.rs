@@ -47,6 +47,11 @@ impl Scene<'_> {
         (sum.count > 0).then(|| sum.length / sum.count as f64)
     }
 
+    /// Returns the mean length of a step with nothing changed, nanoseconds; `None` if the steps cannot be played.
+    pub(super) fn reenacted(&self) -> Option<f64> {
+        self.play(&|stretch, call| self.owns[stretch].own[call] as f64, &unchanged)
+    }
+
     /// Returns the mean length of a step as measured, nanoseconds.
     pub(super) fn measured(&self) -> Option<f64> {
         let mut sum = StepLengths::default();

@@ -22,11 +22,10 @@ pub(super) struct WhatIf<'a> {
     pub(super) ranks: &'a [Option<RankSteps>],
 }
 
-/// Returns whether a rank is late at another place in each step: the usual steps of its places have less than half of
-/// its excess.
-fn is_late_elsewhere(rank: &RankSteps) -> bool {
-    let of_places: f64 = rank.by_place.iter().filter(|excess| **excess > 0.0).sum();
-    of_places < rank.with_pauses * AT_PLACES
+/// Returns whether ranks are late at another place in each step: the usual excesses of their places do not show most of
+/// their usual excess in a step with pauses. Nanoseconds.
+fn is_elsewhere(of_places: f64, with_pauses: f64) -> bool {
+    of_places < with_pauses * AT_PLACES
 }
 
 impl WhatIf<'_> {
@@ -34,8 +33,10 @@ impl WhatIf<'_> {
     pub(super) fn without(&self, groups: &[&StandingTogether]) -> Option<f64> {
         let mut of_gpu: Vec<Option<&StandingTogether>> = vec![None; self.ranks.len()];
         groups.iter().for_each(|group| group.gpus.iter().for_each(|&gpu| of_gpu[gpu] = Some(group)));
-        let is_elsewhere: Vec<bool> =
-            self.ranks.iter().map(|rank| rank.as_ref().is_some_and(is_late_elsewhere)).collect();
+        let is_late_elsewhere = |rank: &RankSteps| {
+            is_elsewhere(rank.by_place.iter().filter(|excess| **excess > 0.0).sum(), rank.with_pauses)
+        };
+        let elsewhere: Vec<bool> = self.ranks.iter().map(|rank| rank.as_ref().is_some_and(is_late_elsewhere)).collect();
         let own = |stretch: usize, call: usize| {
             let (run, owns) = (&self.scene.runs[stretch], &self.scene.owns[stretch]);
             let (timed, own) = (&run.calls[call], owns.own[call] as f64);
@@ -55,8 +56,8 @@ impl WhatIf<'_> {
                 return own;
             }
             // a group of pauses alone is compared with nobody
-            if is_elsewhere[gpu] && group.peers > 0 {
-                return own - if owns.excess[call].is_finite() { owns.excess[call] } else { 0.0 };
+            if elsewhere[gpu] && group.peers > 0 {
+                return own - owns.excess_of(call);
             }
             // a slow rank is slow in all it does: its random differences shrink with its time
             if usual > 0.0 { own * (1.0 - excess / usual).max(0.0) } else { own }
@@ -68,8 +69,7 @@ impl WhatIf<'_> {
     pub(super) fn without_jitter(&self) -> Option<f64> {
         let own = |stretch: usize, call: usize| {
             let owns = &self.scene.owns[stretch];
-            let excess = owns.excess[call];
-            owns.own[call] as f64 - if excess.is_finite() { excess } else { 0.0 }
+            owns.own[call] as f64 - owns.excess_of(call)
         };
         self.scene.play(&own, &unchanged)
     }
@@ -86,8 +86,7 @@ impl WhatIf<'_> {
             sums.iter_mut().zip(of_gpu).for_each(|(sum, of_gpu)| *sum += of_gpu);
             excess += self.ranks.get(gpu).and_then(Option::as_ref).map_or(0.0, |rank| rank.with_pauses);
         }
-        if sums[2] < excess * AT_PLACES {
-            // the rank is late at another place in each step: the usual step of a place does not show it
+        if is_elsewhere(sums[2], excess) {
             sums = self.time_of_host(gpus, |owns, call| owns.excess[call] > 0.0, |owns, call| owns.excess[call]);
         } else if sums[2] <= 0.0 {
             sums =

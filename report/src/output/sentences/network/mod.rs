@@ -9,7 +9,7 @@ use crate::analysis::speed::shape::{LARGE, bus_bytes, size};
 use crate::answer::{AnswerVerdict, PartKind, Report, SlowCommunicator, SlowPart, Speed, SpeedRow, Verdicted};
 use crate::output::names::ReportNames;
 use crate::output::units::{count, counted, rate, share, sizes, time};
-use pairs::{NAMED, is_judged, more, pairs, subject};
+use pairs::{NAMED, more, pairs, subject};
 pub(crate) use pairs::{of_late_ranks, slow_part};
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ fn gain_us(report: &Report, excess_us: Option<f64>) -> Option<f64> {
 
 /// Returns whether pairs or communicators were compared with others.
 fn are_compared(report: &Report) -> bool {
-    report.pairs.known().is_some_and(|pairs| pairs.rows.iter().any(is_judged))
+    report.pairs.known().is_some_and(|pairs| pairs.rows.iter().any(|pair| pair.is_judged()))
 }
 
 fn next(

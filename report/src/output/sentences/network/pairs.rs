@@ -55,7 +55,7 @@ fn without(part: &SlowPart, step_us: Option<f64>) -> String {
 /// Says which pairs are slow, and which part of the network explains them.
 pub(super) fn pairs(report: &Report, names: &ReportNames<'_>, are_named: bool) -> String {
     let Some(pairs) = report.pairs.known() else { return "Pairs of ranks are not known.".into() };
-    let compared = pairs.rows.iter().filter(|pair| is_judged(pair)).count();
+    let compared = pairs.rows.iter().filter(|pair| pair.is_judged()).count();
     let mut said: Vec<String> = vec![];
     if pairs.slow.is_empty() {
         said.extend(match compared {
@@ -76,11 +76,6 @@ pub(super) fn pairs(report: &Report, names: &ReportNames<'_>, are_named: bool) -
     }
     said.extend(of_late_ranks(pairs, names));
     said.join(" ")
-}
-
-/// Returns whether a pair was compared with others, and is not a late rank's that is as slow as a slow pair.
-pub(super) fn is_judged(pair: &RankPair) -> bool {
-    pair.z.is_some() && !pair.of_late_rank
 }
 
 /// Says which pairs are as slow as a slow pair, and have a late sender.
