@@ -2,18 +2,23 @@
 
 .PHONY: library static tool wheel plain-wheel demo test test-wheel bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
 
-# What is shipped is built in a directory of its own, where nothing else overwrites it.
-shipped = $(or $(CARGO_TARGET_DIR),target)/shipped
-wheel = $(abspath $(or $(CARGO_TARGET_DIR),target))/wheel
+target = $(or $(CARGO_TARGET_DIR),target)
+# What is shipped lies in a directory of its own, where nothing else overwrites it.
+shipped = $(target)/shipped
+wheel = $(abspath $(target))/wheel
+
+# The profile of tests and lints; cargo's own where none is named. `tool` takes what has been built for the tool.
+PROFILE ?=
+profile = $(PROFILE:%=--profile %)
 
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization out without a word.
-library: | $(shipped)/tool
+library: | $(shipped)
 	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
 	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
 
 # Two cargos at once, which make these directories in each other's way, would fail.
-$(shipped)/tool:
+$(shipped):
 	mkdir -p $@
 
 # The library as an archive, for programs that are linked with it: docs/install.md. It has no tables of a tuner (feature `tuner`). Apart from the cdylib, so that each has link-time
@@ -22,12 +27,12 @@ static:
 	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type staticlib --no-default-features \
 	  --target-dir $(shipped)
 
-# The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as rlibs. In the same directory
-# each would replace what the other built, and cargo would begin anew every time.
-tool: | $(shipped)/tool
-	cargo build --profile tool --bin scorep-nccl --target-dir $(shipped)/tool
+# The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as
+# rlibs. In the same directory each would replace what the other built, and cargo would begin anew every time.
+tool: | $(shipped)
+	cargo build --profile tool --bin scorep-nccl
 	mkdir -p $(shipped)/release
-	cp -p $(shipped)/tool/tool/scorep-nccl $(shipped)/tool/tool/scorep-nccl.d $(shipped)/release/
+	cp -p $(target)/tool/scorep-nccl $(target)/tool/scorep-nccl.d $(shipped)/release/
 
 # The library, the tool and a Python module, for pip: target/wheel/*.whl. WHEEL_TARGET=aarch64-unknown-linux-gnu makes it for other machines, if
 # rustup has that target.
@@ -40,10 +45,11 @@ demo: demo-packages library tool
 	$(shipped)/release/scorep-nccl demo
 
 # Both runs, then the tests that were skipped.
-test: export SCOREP_NCCL_SKIPPED = $(abspath $(or $(CARGO_TARGET_DIR),target))/skipped
+test: export SCOREP_NCCL_SKIPPED = $(abspath $(target))/skipped
 test: test-packages library tool
 	@rm -f $(SCOREP_NCCL_SKIPPED)
-	status=0; cargo test --no-fail-fast || status=1; cargo test --features otel-grpc --test otel || status=1; \
+	status=0; cargo test $(profile) --no-fail-fast || status=1; \
+	  cargo test $(profile) --features otel-grpc --test otel || status=1; \
 	  ./scripts/skipped-tests $(SCOREP_NCCL_SKIPPED); exit $$status
 
 # The wheel without optimization, which builds in a quarter of the time.
@@ -54,7 +60,7 @@ plain-wheel: wheel
 
 # A wheel and its tests.
 test-wheel: plain-wheel
-	cargo test --test wheel
+	cargo test $(profile) --test wheel
 
 # how long the parts take
 bench:
@@ -85,9 +91,9 @@ pipeline:
 # What continuous integration checks besides. `otel` alone is part of otel-grpc; tests/install builds it.
 lint:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --workspace --all-targets --features otel-grpc -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features otel-grpc
+	cargo clippy $(profile) --workspace --lib --bins --test otel -- -D warnings
+	cargo clippy $(profile) --workspace --all-targets --features otel-grpc -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(profile) --workspace --no-deps --features otel-grpc
 
 demo-packages:
 	@./scripts/system-packages libotf2-trace-dev

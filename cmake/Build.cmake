@@ -55,10 +55,10 @@ endif()
 # the tool apart from it, since it is made with the library's crates, too, as rlibs: each would replace what the other built
 if(NOT SCOREP_NCCL_ONLY)
   set(tool_profile "$<IF:$<CONFIG:Debug>,dev,tool>")
-  set(tool "${shipped}/tool/$<IF:$<CONFIG:Debug>,debug,tool>/scorep-nccl")
+  set(tool "${cargo_target}/$<IF:$<CONFIG:Debug>,debug,tool>/scorep-nccl")
   set(pages "${CMAKE_BINARY_DIR}/pages")
   add_custom_target(tool ALL
-    COMMAND ${cargo_call} build ${cargo_options} --profile ${tool_profile} --target-dir "${shipped}/tool" --bin scorep-nccl
+    COMMAND ${cargo_call} build ${cargo_options} --profile ${tool_profile} --target-dir "${cargo_target}" --bin scorep-nccl
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages}"
     COMMAND "${tool}" pages "${pages}"
     BYPRODUCTS "${tool}"

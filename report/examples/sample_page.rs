@@ -1,5 +1,5 @@
 //! Writes the page of an invented report, to look at:
-//! `cargo run -p scorep-nccl-report --features sample --example sample_page -- RANKS > page.html`.
+//! `cargo run -p scorep-nccl-report --example sample_page -- RANKS > page.html`.
 
 #![expect(clippy::unwrap_used, reason = "an example that cannot go on should stop")]
 

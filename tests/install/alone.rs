@@ -5,12 +5,20 @@ use super::{links, tool};
 use std::path::Path;
 use std::process::Command;
 
-const LIBRARY: &str = "libnccl_profiler.so";
+pub(crate) const LIBRARY: &str = "libnccl_profiler.so";
 
 /// Builds beside what other tests build. The builds here share what they have in common, one at a time.
 fn beside_others(build: &mut Build) {
     build.environment.push(("CARGO_TARGET_DIR".into(), target().join("tmp/install-alone").into()));
     build.environment.push(("CARGO_PROFILE_DEV_DEBUG".into(), "0".into()));
+}
+
+/// A program that loads the library as NCCL does gets its figures.
+pub(crate) fn works(library: &Path, summary: &Path) {
+    let mut host = tool::host(env!("HOST_ALL_REDUCE_HOST"));
+    host.arg(library).arg("5").env("NCCL_SCOREP_SUMMARY", summary).env("NCCL_ALLGATHERV_ENABLE", "0");
+    tool::succeed(&mut host);
+    assert!(std::fs::read_to_string(summary).unwrap().contains("AllReduce"));
 }
 
 #[test]
@@ -31,12 +39,7 @@ fn alone_it_is_a_plugin_of_nccl_and_nothing_of_score_p() {
         "{others:?}"
     );
 
-    // a program that loads it as NCCL does gets its figures
-    let summary = build.directory.path().join("summary.json");
-    let mut host = tool::host(env!("HOST_ALL_REDUCE_HOST"));
-    host.arg(library.join("libnccl-profiler-scorep.so")).arg("5").env("NCCL_SCOREP_SUMMARY", &summary);
-    tool::succeed(host.env("NCCL_ALLGATHERV_ENABLE", "0"));
-    assert!(std::fs::read_to_string(&summary).unwrap().contains("AllReduce"));
+    works(&library.join("libnccl-profiler-scorep.so"), &build.directory.path().join("summary.json"));
 
     build.make("uninstall");
     assert!(!build.prefix.parent().unwrap().exists() && Path::new(build.directory.path()).exists());

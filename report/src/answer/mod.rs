@@ -14,7 +14,6 @@ mod late;
 mod nccl;
 mod pairs;
 mod phases;
-#[cfg(any(test, feature = "sample"))]
 pub mod sample;
 mod series;
 mod speed;

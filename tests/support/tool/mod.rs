@@ -17,6 +17,19 @@ pub(crate) fn tool() -> Command {
     clean(Command::new(env!("CARGO_BIN_EXE_scorep-nccl")), "NCCL_SCOREP_")
 }
 
+/// Returns the directory with what cargo has built for the tests.
+fn built() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_scorep-nccl")).parent().unwrap()
+}
+
+/// Has a command of cargo's build in the profile of the tests; returns the directory of its results.
+pub(crate) fn in_this_profile(cargo: &mut Command) -> &'static Path {
+    let name = built().file_name().unwrap();
+    // whose directory has another name
+    cargo.arg("--profile").arg(if name == "debug" { "dev".as_ref() } else { name });
+    built()
+}
+
 /// Returns another build of the tool, with the same environment.
 pub(crate) fn program(path: &Path) -> Command {
     clean(Command::new(path), "NCCL_SCOREP_")
@@ -144,8 +157,7 @@ pub(crate) fn library() -> PathBuf {
     if let Some(named) = std::env::var_os("SCOREP_NCCL_TEST_LIBRARY") {
         return named.into();
     }
-    let deps = Path::new(env!("CARGO_BIN_EXE_scorep-nccl")).parent().unwrap().join("deps");
-    let path = deps.join("libscorep_substrate_nccl.so");
+    let path = built().join("deps/libscorep_substrate_nccl.so");
     assert!(path.is_file(), "{} is missing", path.display());
     path
 }
