@@ -58,8 +58,10 @@ fn a_day_takes_no_more_at_its_end_than_at_noon_and_counts_everything() {
     let (noon, end) = (moments[11], moments[23]);
     assert_eq!((moments.len(), noon.seconds, end.seconds), (24, SECONDS / 2, SECONDS));
     assert!(end.events > 2_000_000 && end.kib.saturating_sub(noon.kib) <= SLACK, "{moments:?}");
-    let same = |of: fn(&Moment) -> u64| moments.iter().skip(1).all(|moment| of(moment) == of(&noon));
-    assert!(same(|moment| moment.threads) && same(|moment| moment.descriptors), "{moments:?}");
+    // at a moment a thread of the library's may have a file open, or end: what stays is there at every moment
+    let least = |moments: &[Moment], of: fn(&Moment) -> u64| moments.iter().map(of).min();
+    let stays = |of| least(&moments[1..7], of) == least(&moments[18..], of);
+    assert!(stays(|moment| moment.threads) && stays(|moment| moment.descriptors), "{moments:?}");
 
     let wanted = |line: &str| {
         let (name, number) = line.strip_prefix("expect ")?.split_once(' ')?;
