@@ -7,9 +7,8 @@ target = $(or $(CARGO_TARGET_DIR),target)
 shipped = $(target)/shipped
 wheel = $(abspath $(target))/wheel
 
-# The profile of tests and lints; cargo's own where none is named. `tool` takes what has been built for the tool.
-PROFILE ?=
-profile = $(PROFILE:%=--profile %)
+# The profile of tests and lints; cargo's own where the environment names none. `tool` takes what the tool was built of.
+profile = $(SCOREP_NCCL_TEST_PROFILE:%=--profile %)
 
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization out without a word.
 library: | $(shipped)
@@ -88,10 +87,11 @@ pipeline:
 	cargo clippy --manifest-path examples/pipeline/Cargo.toml --target-dir target --all-targets -- -D warnings
 	cargo test --manifest-path examples/pipeline/Cargo.toml --target-dir target
 
-# What continuous integration checks besides. `otel` alone is part of otel-grpc; tests/install builds it.
+# What continuous integration checks besides. Without the features three crates differ. `otel` alone is part of
+# otel-grpc; tests/install builds it.
 lint:
 	cargo fmt --all --check
-	cargo clippy $(profile) --workspace --lib --bins --test otel -- -D warnings
+	cargo clippy $(profile) -p scorep-nccl-common -p scorep-nccl-profiler -p scorep-nccl-substrate --lib -- -D warnings
 	cargo clippy $(profile) --workspace --all-targets --features otel-grpc -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(profile) --workspace --no-deps --features otel-grpc
 

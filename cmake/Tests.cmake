@@ -2,8 +2,15 @@
 
 enable_testing()
 
+# as in the Makefile
+set(test_profile "")
+if(NOT "$ENV{SCOREP_NCCL_TEST_PROFILE}" STREQUAL "")
+  set(test_profile --profile "$ENV{SCOREP_NCCL_TEST_PROFILE}")
+endif()
+
 function(add_cargo_test name)
-  add_test(NAME ${name} COMMAND ${cargo_call} test ${cargo_options} ${cargo_features} --target-dir "${cargo_target}" ${ARGN}
+  add_test(NAME ${name} COMMAND ${cargo_call} test ${test_profile} ${cargo_options} ${cargo_features} --target-dir "${cargo_target}"
+    ${ARGN}
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
   # they use all processors, and time
   set_tests_properties(${name} PROPERTIES RUN_SERIAL ON TIMEOUT 3600)

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Longest processor time of a command.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Cases of each kind of file, unless all are asked for.
-const SOME: usize = 160;
+const SOME: usize = 100;
 /// Commands that run at a time.
 const AT_A_TIME: usize = 2;
 
