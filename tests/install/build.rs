@@ -25,6 +25,7 @@ pub(crate) fn undisturbed(program: &str) -> Command {
     SETTINGS.iter().for_each(|name| {
         command.env_remove(name);
     });
+    super::tool::of_no_package(&mut command);
     command
 }
 

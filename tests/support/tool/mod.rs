@@ -22,8 +22,20 @@ fn built() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_scorep-nccl")).parent().unwrap()
 }
 
+/// Removes from a command that calls cargo what this test's cargo says of this package. Build scripts heed it, so all
+/// that depends on them would be built anew, here and again by the next cargo outside.
+pub(crate) fn of_no_package(command: &mut Command) {
+    let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os() {
+        if name == "OUT_DIR" || name.to_str().is_some_and(of_package) {
+            command.env_remove(name);
+        }
+    }
+}
+
 /// Has a command of cargo's build in the profile of the tests; returns the directory of its results.
 pub(crate) fn in_this_profile(cargo: &mut Command) -> &'static Path {
+    of_no_package(cargo);
     let name = built().file_name().unwrap();
     // whose directory has another name
     cargo.arg("--profile").arg(if name == "debug" { "dev".as_ref() } else { name });
