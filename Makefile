@@ -37,8 +37,9 @@ tool: | $(shipped)
 # rustup has that target.
 wheel:
 	@./scripts/wheel-tools
-	rm -f $(wheel)/*.whl
-	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheel)
+	rm -f $(wheel)/*.whl $(wheel)/new/*.whl
+	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheel)/new
+	mv $(wheel)/new/*.whl $(wheel)
 
 demo: demo-packages library tool
 	$(shipped)/release/scorep-nccl demo
