@@ -11,13 +11,13 @@ wheel = $(abspath $(target))/wheel
 profile = $(SCOREP_NCCL_TEST_PROFILE:%=--profile %)
 
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization out without a word.
-library: | $(shipped)
+library: | $(shipped)/release
 	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
 	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
 
 # Two cargos at once, which make these directories in each other's way, would fail.
-$(shipped):
+$(shipped)/release:
 	mkdir -p $@
 
 # The library as an archive, for programs that are linked with it: docs/install.md. It has no tables of a tuner (feature `tuner`). Apart from the cdylib, so that each has link-time
@@ -28,9 +28,8 @@ static:
 
 # The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as
 # rlibs. In the same directory each would replace what the other built, and cargo would begin anew every time.
-tool: | $(shipped)
+tool: | $(shipped)/release
 	cargo build --profile tool --bin scorep-nccl
-	mkdir -p $(shipped)/release
 	cp -p $(target)/tool/scorep-nccl $(target)/tool/scorep-nccl.d $(shipped)/release/
 
 # The library, the tool and a Python module, for pip: target/wheel/*.whl. WHEEL_TARGET=aarch64-unknown-linux-gnu makes it for other machines, if

@@ -40,10 +40,10 @@ fn archive() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "--package", "scorep-nccl-substrate", "--lib", "--crate-type", "staticlib"]);
     cargo.arg("--no-default-features");
-    let results = tool::in_this_profile(&mut cargo);
+    let profile = tool::in_this_profile(&mut cargo);
     cargo.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("CARGO_BUILD_TARGET");
     tool::succeed(&mut cargo);
-    results.join("libscorep_substrate_nccl.a")
+    target.join(profile).join("libscorep_substrate_nccl.a")
 }
 
 /// The flags that an installation has in its file for pkg-config, with the archive by this name.

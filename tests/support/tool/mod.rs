@@ -5,6 +5,7 @@
 mod skip;
 
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output};
@@ -25,21 +26,16 @@ fn built() -> &'static Path {
 /// Removes from a command that calls cargo what this test's cargo says of this package. Build scripts heed it, so all
 /// that depends on them would be built anew, here and again by the next cargo outside.
 pub(crate) fn of_no_package(command: &mut Command) {
-    let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-    for (name, _) in std::env::vars_os() {
-        if name == "OUT_DIR" || name.to_str().is_some_and(of_package) {
-            command.env_remove(name);
-        }
-    }
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"].iter().for_each(|prefix| remove(command, prefix));
 }
 
-/// Has a command of cargo's build in the profile of the tests; returns the directory of its results.
-pub(crate) fn in_this_profile(cargo: &mut Command) -> &'static Path {
+/// Has a command of cargo's build in the profile of the tests; returns the name of the profile's directory.
+pub(crate) fn in_this_profile(cargo: &mut Command) -> &'static OsStr {
     of_no_package(cargo);
     let name = built().file_name().unwrap();
     // whose directory has another name
     cargo.arg("--profile").arg(if name == "debug" { "dev".as_ref() } else { name });
-    built()
+    name
 }
 
 /// Returns another build of the tool, with the same environment.
@@ -61,7 +57,7 @@ pub(crate) fn tool_on(processors: usize) -> Command {
 
 /// Returns a program that runs another one: its own arguments, then the other program with its arguments. The
 /// environment is the other program's.
-pub(crate) fn within(program: &str, arguments: &[&std::ffi::OsStr], other: &Command) -> Command {
+pub(crate) fn within(program: &str, arguments: &[&OsStr], other: &Command) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).arg(other.get_program()).args(other.get_args());
     for (name, value) in other.get_envs() {
@@ -74,12 +70,17 @@ pub(crate) fn within(program: &str, arguments: &[&std::ffi::OsStr], other: &Comm
 }
 
 fn clean(mut command: Command, prefix: &str) -> Command {
+    remove(&mut command, prefix);
+    command
+}
+
+/// Removes the caller's variables with that prefix from the environment of a command.
+fn remove(command: &mut Command, prefix: &str) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with(prefix) {
             command.env_remove(name);
         }
     }
-    command
 }
 
 /// Has the process of a command heed the signals that its test sends, whatever this process ignores: under nohup it
