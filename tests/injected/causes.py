@@ -180,9 +180,9 @@ def start(programs, directory, fault, rank, library, enter):
 
 
 def disturb(fault, process):
-    """Does to the process what the fault is, until it has ended; returns what is left to end."""
+    """Does to the process what the fault is, until it has ended; returns the processes that are left to end."""
     if fault in ("busy", "few"):
-        return subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"])
+        return [subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"])]
     # the process stays until its times are read
     lives = os.WEXITED | os.WNOWAIT | os.WNOHANG
     while fault == "stops" and os.waitid(os.P_PID, process.pid, lives) is None:
@@ -190,7 +190,7 @@ def disturb(fault, process):
         time.sleep(0.05)
         os.kill(process.pid, signal.SIGCONT)
         time.sleep(random.uniform(0.2, 0.5))
-    return None
+    return []
 
 
 def shares_waited(processes, begun):
@@ -251,12 +251,16 @@ def run(programs, directory, fault, library):
 
         begun = time.monotonic()
         processes = [start(programs, directory, fault, rank, library, enter) for rank in (0, 1)]
-        busy = disturb(fault, processes[1])
-        (directory / "waited.json").write_text(json.dumps(shares_waited(processes, begun)))
-        status = [process.wait() for process in processes]
-        if busy:
-            busy.kill()
-            busy.wait()
+        busy = []
+        try:
+            busy = disturb(fault, processes[1])
+            (directory / "waited.json").write_text(json.dumps(shares_waited(processes, begun)))
+            status = [process.wait() for process in processes]
+        finally:
+            # a rank whose peer has ended would wait without end
+            for process in busy + processes:
+                process.kill()
+                process.wait()
     for data in directory.glob("data.*"):
         data.unlink()
     if status != [0, 0]:
@@ -273,6 +277,8 @@ def main():
     arguments.add_argument("--keep", type=pathlib.Path)
     arguments.add_argument("--first", action="store_true")
     asked = arguments.parse_args()
+    # an end that was asked for ends the run's processes, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if asked.first:
         come_first()
     library = pathlib.Path(asked.library).resolve()

@@ -4,10 +4,10 @@
  *
  * steps_host LIBRARY VERSION RANKS RANK SHARED_FILE STEPS CALLS WORK_US SLEEP_US WAIT [WORKER [FILE]]
  *
- * WORK_US: computation before each call, in microseconds of a processor that nobody else uses. SLEEP_US: a sleep of
- * this rank before the first call of each step. WAIT: `spin`, as CUDA waits by default, or `sleep`. WORKER: `host`, or
- * `gpu`, whose computation lies between the call and its kernel. FILE: data that the rank reads through a mapping, all
- * of it at first, and some pages anywhere in each step. */
+ * WORK_US: computation before each call, in microseconds. SLEEP_US: a sleep of this rank before the first call of each
+ * step. WAIT: `spin`, as CUDA waits by default, or `sleep`. WORKER: `host` computes for a time of its processor, so
+ * that a processor which another machine slows down delays nobody; `gpu` computes for a time, between a call and its
+ * kernel. FILE: data that the rank reads through a mapping, all of it at first, and some pages anywhere in each step. */
 #include "enqueued.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -18,25 +18,19 @@ enum { PLACES = 1 << 16, PAGE = 4096, PAGES_OF_STEP = 16 };
 /* Ranks that have come to each call. */
 static _Atomic unsigned *arrived;
 
-/* How often the work's loop goes round in a microsecond, the same for all ranks: the first one finds it out. */
-static _Atomic unsigned *pace;
-
-static void work(unsigned long rounds) {
-  volatile unsigned long sum = 0;
-  for (unsigned long round = 0; round < rounds; round++) sum += round;
-}
-
 static uint64_t stamp(void) { return 1000 + (uint64_t)real_nanoseconds(); }
 
-static void find_pace(void) {
-  uint64_t least = UINT64_MAX;
-  for (int attempt = 0; attempt < 20; attempt++) {
-    uint64_t begun = gpu_clock();
-    work(1000000);
-    uint64_t took = gpu_clock() - begun;
-    if (took < least) least = took;
-  }
-  *pace = (unsigned)(1000000 * 1000ul / least) + 1;
+static int64_t time_of(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Computes until the clock has advanced by `us`. */
+static void work(clockid_t clock, long us) {
+  int64_t end = time_of(clock) + us * 1000;
+  while (time_of(clock) < end)
+    for (volatile int round = 0; round < 1000; round++) continue;
 }
 
 /* The data that the rank reads. */
@@ -81,13 +75,11 @@ int main(int count, char **arguments) {
   if (count > 12) open_data(arguments[12]);
   check(steps * calls + 2 <= PLACES, "too many calls");
   int file = open(arguments[5], O_RDWR | O_CREAT, 0600);
-  check(file >= 0 && ftruncate(file, (PLACES + 1) * sizeof *arrived) == 0, "no shared file");
-  arrived = mmap(NULL, (PLACES + 1) * sizeof *arrived, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  check(file >= 0 && ftruncate(file, PLACES * sizeof *arrived) == 0, "no shared file");
+  arrived = mmap(NULL, PLACES * sizeof *arrived, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   check(arrived != MAP_FAILED, "no shared memory");
-  pace = (_Atomic unsigned *)arrived + PLACES;
   load();
   void *context = init_of(0xab, NULL, 1, (int)ranks, rank_of_this_process, &mask_given);
-  if (rank_of_this_process == 0) find_pace();
   arrived[0]++;
   wait_for(0, ranks, false);
   unsigned place = 1;
@@ -98,11 +90,11 @@ int main(int count, char **arguments) {
         nanosleep(&time, NULL);
       }
       if (number == 0) read_data();
-      if (!by_gpu) work((unsigned long)work_us * *pace);
+      if (!by_gpu) work(CLOCK_THREAD_CPUTIME_ID, work_us);
       struct event event = a_coll();
       event.sequence = place, event.count = 1024u << number;
       void *operation = enqueued(context, event);
-      if (by_gpu) work((unsigned long)work_us * *pace);
+      if (by_gpu) work(CLOCK_MONOTONIC, work_us);
       event = a_kernel(operation, 0);
       event.ptimer = stamp();
       void *kernel = start(context, &event);
