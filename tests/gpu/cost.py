@@ -1,4 +1,4 @@
-"""What a profiler plugin costs: cost.py latency|steps|masked RANKS DIRECTORY LATENCY LIBCUDART LIBNCCL.
+"""What a profiler plugin costs: cost.py latency|steps|masked|calls RANKS DIRECTORY LATENCY LIBCUDART LIBNCCL.
 
 No plugin, an empty one and this library with each of SETTINGS take turns, ROUNDS of them. Each turn runs for a
 while before it is measured. A process keeps the memory and the processors that it got for as long as it lives, and two
@@ -9,11 +9,12 @@ the default costs too much.
 
 `masked` compares steps of one process with each other, since two processes differ by more than a cheap preset costs:
 it steps with the preset's event types and without them in turn, and prints the median excess of the pairs of turns with
-its 95 % interval."""
+its 95 % interval. `calls` does so for the calls of all-reduces, which keep the calling thread (calls.c)."""
 
 import json
 import os
 import statistics
+import subprocess
 import sys
 
 import interval
@@ -188,19 +189,39 @@ def switched(program):
     return pairs
 
 
-def masked():
+def masks(what):
+    """Each preset, with a directory and the environment of a process whose event types can be switched."""
     # `empty` has the events of `api`, and does nothing with them
-    presets = [name for name in WITH_PLUGIN if name in (*PRESETS, "empty")] or ["api"]
+    for preset in [name for name in WITH_PLUGIN if name in (*PRESETS, "empty")] or ["api"]:
+        directory = place(what, preset, 0)
+        os.makedirs(directory)
+        own = {
+            "NCCL_PROFILER_PLUGIN": "libnccl-profiler-masked.so",
+            "MASKED_PLUGIN": f"libnccl-profiler-{'empty' if preset == 'empty' else 'scorep'}.so",
+            "NCCL_SCOREP_PRESET": preset,
+        }
+        yield preset, directory, own
+
+
+def calls():
+    gpus, pairs = os.environ["GPUS"], ROUNDS * PAIRS
+    print(f"a call of an all-reduce of 8 bytes, {RANKS} ranks on {gpus} GPUs, {pairs} pairs of turns in one process")
+    for preset, directory, own in masks("calls"):
+        command = [f"{DIRECTORY}/calls", LIBCUDART, LIBNCCL, RANKS, gpus, directory, str(pairs)]
+        said = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True)
+        if said.returncode:
+            verdict(False, f"{preset}: {said.stderr[-2000:]}")
+            continue
+        taken = [tuple(map(float, line.split())) for line in said.stdout.splitlines()]
+        more = interval.median([own - none for own, none in taken])
+        cells = "{:+.3f} us ({:+.3f} to {:+.3f})".format(*more)
+        print(f"{preset:9}{statistics.median(none for _, none in taken):.2f} us without event types; {cells}", flush=True)
+
+
+def masked():
     print(f"more than without event types, in one process, {RANKS} ranks, {ROUNDS * PAIRS} pairs of turns")
     for what in ("train", "fsdp"):
-        for preset in presets:
-            directory = place(f"masked.{what}", preset, 0)
-            os.makedirs(directory)
-            own = {
-                "NCCL_PROFILER_PLUGIN": "libnccl-profiler-masked.so",
-                "MASKED_PLUGIN": f"libnccl-profiler-{'empty' if preset == 'empty' else 'scorep'}.so",
-                "NCCL_SCOREP_PRESET": preset,
-            }
+        for preset, directory, own in masks(f"masked.{what}"):
             command = [sys.executable, f"{HERE}/step.py", what, RANKS, directory]
             program = Program(preset, command, own, f"{directory}/log")
             (taken,) = take_turns([program], 1, switched)[program]
@@ -215,5 +236,5 @@ def verdict(is_right, said):
     wrong.extend([] if is_right else [said])
 
 
-{"latency": latency, "steps": steps, "masked": masked}[WHAT]()
+{"latency": latency, "steps": steps, "masked": masked, "calls": calls}[WHAT]()
 sys.exit(bool(wrong))

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # What the library costs on GPUs, in turn with no plugin and an empty one: an all-reduce of 8 B to 64 MiB, and steps of
-# a training. With `masked`: the cost of presets' event types in the steps of one process, in turn with none.
+# a training. With `masked`: the cost of presets' event types in the steps of one process, in turn with none. With
+# `calls`: that of the calls of all-reduces, also where ranks share a GPU.
 #
-#   tests/gpu/cost.sh [LIBRARY] [latency|steps|masked]...
+#   tests/gpu/cost.sh [LIBRARY] [latency|steps|masked|calls]...
 #
 # LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release). These may be set: RANKS (2), ROUNDS (3),
 # COPIES (1; processes a setting: two of one setting differ by some per cent), SETTINGS ("auto stamps events off": GPU
@@ -14,14 +15,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/setup.sh" "${1:-}"
 [ $# -gt 0 ] && shift
 ranks=${RANKS:-2}
-if [ "$gpus" -lt "$ranks" ]; then
+if [ "$gpus" -lt "$ranks" ] && [ "${*:-latency}" != calls ]; then
   echo "skipped: $ranks GPUs are needed, there are $gpus"
   exit 0
 fi
 
 # both are compiled where they run, and need no headers of CUDA or NCCL
 compiler=${CC:-$(command -v cc || command -v gcc)}
-"$compiler" -std=gnu11 -O2 "$here/latency.c" -o "$scratch/latency" -ldl || exit 1
+for program in latency calls; do
+  "$compiler" -std=gnu11 -O2 "$here/$program.c" -o "$scratch/$program" -ldl || exit 1
+done
 for plugin in empty masked; do
   "$compiler" -std=gnu11 -O2 -shared -fPIC "$here/${plugin}_plugin.c" -o "$scratch/libnccl-profiler-$plugin.so" -ldl ||
     exit 1
@@ -30,6 +33,7 @@ read -r libcudart libnccl < <(loaded)
 
 # each setting says itself which plugin it has
 unset NCCL_PROFILER_PLUGIN NCCL_SCOREP_GPU_TIME
+export GPUS=$gpus
 wrong=0
 for part in "${@:-latency steps}"; do
   for each in $part; do
