@@ -45,13 +45,17 @@ impl Pauses {
     }
 
     /// Returns the GPUs whose pauses recur more often than those of the others: a rank has so many that pauses of random
-    /// ranks would not meet on it (mean + 4 standard deviations of a Poisson distribution over the ranks without it).
+    /// ranks would not meet on it. The difference from the others' mean exceeds 4 standard deviations, if all ranks have
+    /// one rate (Poisson distributions): those of the rank's own number, and of the mean, which few ranks do not settle.
     pub(super) fn chronic(&self, gpus: usize) -> Vec<usize> {
         let counts: Vec<(usize, usize)> = self.by_gpu.iter().map(|(&gpu, steps)| (gpu, steps.len())).collect();
         let all: usize = counts.iter().map(|(_, count)| count).sum();
+        let others = gpus.saturating_sub(1).max(1) as f64;
+        let rate = all as f64 / (others + 1.0);
+        let deviation = (rate + rate / others).max(1.0).sqrt();
         let is_chronic = |&&(gpu, count): &&(usize, usize)| {
-            let mean = (all - count) as f64 / gpus.saturating_sub(1).max(1) as f64;
-            self.recur(gpu) && count as f64 > mean + 4.0 * mean.max(1.0).sqrt()
+            let mean = (all - count) as f64 / others;
+            self.recur(gpu) && count as f64 > mean + 4.0 * deviation
         };
         counts.iter().filter(is_chronic).map(|&(gpu, _)| gpu).collect()
     }

@@ -1,5 +1,6 @@
 //! Jobs with known faults, held against the same jobs without them.
 
+use super::pauses::Pauses;
 use crate::analysis::whole::{JobFacts, report};
 use crate::answer::{CostsWhen, LateCause, RankGroup, Stragglers};
 use crate::made::{MS, MadeJob, Maker, Start, US};
@@ -123,6 +124,24 @@ fn pauses_are_events_unless_they_recur_on_one_rank() {
     assert!(matches!(often.found[0].when, CostsWhen::Sometimes { every: Some(10), .. }), "{:?}", often.found[0].when);
     // 20 ms in every tenth step
     assert!((often.found[0].gain_us.unwrap() - 2000.0).abs() < 100.0, "{often:?}");
+}
+
+/// Numbers of pauses of ranks without a fault, whose machine had other processes (tests/injected).
+#[test]
+fn one_of_two_ranks_pauses_more_often_by_chance() {
+    let chronic = |numbers: &[u32], gpus| {
+        let mut pauses = Pauses::default();
+        for (gpu, &number) in numbers.iter().enumerate() {
+            (0..number).for_each(|step| pauses.add(gpu, step, 1.0));
+        }
+        pauses.chronic(gpus)
+    };
+    for by_chance in [[37, 65], [56, 33], [16, 0], [2, 0]] {
+        assert!(chronic(&by_chance, 2).is_empty(), "{by_chance:?}");
+    }
+    assert_eq!((chronic(&[17, 0], 2), chronic(&[32, 109], 2)), (vec![0], vec![1]));
+    // many ranks settle the mean
+    assert_eq!((chronic(&[5], 64), chronic(&[4], 64)), (vec![0], vec![]));
 }
 
 /// A neighbour takes the processor of a rank for some time, now here and now there: too often for pauses, and too seldom
