@@ -4,8 +4,7 @@
  *
  * Each step computes on two streams. Beside the computation of the one, the other has an all-reduce, an exchange with
  * the neighbours of a ring, and in every second step an exchange of all with all. Rank 1 comes 3 ms late to every
- * fifth step's all-reduce. Then MPI makes the exchange of the ring once more, through the hosts' memory, and an
- * MPI_Allreduce ends the step. Rank r writes what it did to DIRECTORY/did.r.json.
+ * fifth step's all-reduce. An MPI_Allreduce ends the step. Rank r writes what it did to DIRECTORY/did.r.json.
  *
  * Compile it with `scorep --user --cuda --mpp=mpi --thread=pthread mpicc -O2 score_p.c -ldl`. The libraries are loaded
  * at run time, so neither CUDA nor NCCL need be installed there. */
@@ -21,8 +20,6 @@
 #endif
 
 enum { STEPS = 100, LATE_RANK = 1, LATE_EVERY = 5, CHAR = 0, FLOAT32 = 7, SUM = 0, NON_BLOCKING = 1, MOST = 64 };
-/* directions of cudaMemcpy */
-enum { TO_GPU = 1, TO_HOST = 2, ON_GPU = 3 };
 /* floats sent around the ring, and from each to each */
 static const size_t AROUND = 1 << 20, TO_EACH = 1 << 18;
 static const unsigned long long LATE = 3000000, BESIDE = 400000, BEFORE = 200000;
@@ -56,9 +53,8 @@ static int (*receive_from)(void *, size_t, int, int, void *, void *);
 
 static int rank, ranks, gpus;
 static void *comm, *streams[2], *wait_kernel;
-static float *from, *to, *host_from, *host_to;
-/* operations and bytes: all-reduces, sends and receives of NCCL, and MPI's exchanges */
-static unsigned long long did[4][2];
+static float *from, *to;
+static unsigned long long did[3][2];
 
 static void look_up(const char *cudart, const char *libnccl) {
   void *cuda = library(cudart), *driver = library("libcuda.so.1"), *nccl = library(libnccl);
@@ -88,21 +84,6 @@ static void exchange(int source, int target, const float *out, float *in, size_t
   check(receive_from(in, floats, FLOAT32, source, comm, streams[0]), "ncclRecv"), count(2, floats);
 }
 
-static void copied(float *out, const float *in, int direction) {
-  check(copy(out, in, AROUND * sizeof(float), direction, streams[0]), "cudaMemcpyAsync");
-}
-
-/* The exchange with the neighbours of the ring, by MPI, as programs make it whose MPI knows no GPU. */
-static void exchange_by_mpi(void) {
-  copied(host_from, from, TO_HOST);
-  check(synchronize(streams[0]), "cudaStreamSynchronize");
-  MPI_Sendrecv(host_from, (int)AROUND, MPI_FLOAT, (rank + 1) % ranks, 0, host_to, (int)AROUND, MPI_FLOAT,
-               (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  count(3, AROUND);
-  copied(to, host_to, TO_GPU);
-  check(synchronize(streams[0]), "cudaStreamSynchronize");
-}
-
 static void run_step(int number) {
   int is_late = rank == LATE_RANK && number % LATE_EVERY == LATE_EVERY - 1;
   compute(is_late ? LATE : BEFORE, streams[0]);
@@ -119,10 +100,9 @@ static void run_step(int number) {
       if (peer != rank) exchange(peer, peer, from + (size_t)peer * TO_EACH, to + (size_t)peer * TO_EACH, TO_EACH);
     check(group_end(), "ncclGroupEnd");
     size_t own = (size_t)rank * TO_EACH;
-    check(copy(to + own, from + own, TO_EACH * sizeof(float), ON_GPU, streams[0]), "cudaMemcpyAsync");
+    check(copy(to + own, from + own, TO_EACH * sizeof(float), 3, streams[0]), "cudaMemcpyAsync");
   }
   for (int i = 0; i < 2; i++) check(synchronize(streams[i]), "cudaStreamSynchronize");
-  exchange_by_mpi();
   int here = number, there;
   MPI_Allreduce(&here, &there, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 }
@@ -136,7 +116,7 @@ static void report(const char *directory) {
           ranks, gpus, STEPS, LATE_RANK, STEPS / LATE_EVERY);
   static const char *const NAMES[] = {"AllReduce", "Send", "Recv"};
   for (int i = 0; i < 3; i++) fprintf(file, "%s\"%s\": [%llu, %llu]", i ? ", " : "", NAMES[i], did[i][0], did[i][1]);
-  fprintf(file, "}, \"mpi\": [%llu, %llu]}\n", did[3][0], did[3][1]);
+  fprintf(file, "}}\n");
   check(fclose(file), path);
 }
 
@@ -157,7 +137,6 @@ int main(int arguments, char **values) {
   size_t bytes = (AROUND > TO_EACH * MOST ? AROUND : TO_EACH * MOST) * sizeof(float);
   check(allocate((void **)&from, bytes) || allocate((void **)&to, bytes), "cudaMalloc");
   check(clear(from, 0, bytes), "cudaMemset");
-  check(!(host_from = malloc(AROUND * sizeof(float))) || !(host_to = malloc(AROUND * sizeof(float))), "malloc");
   void *module;
   check(load(&module, WAIT), "cuModuleLoadData"), check(function_of(&wait_kernel, module, "wait"), "cuModuleGetFunction");
   for (int i = 0; i < 2; i++) check(create_stream(&streams[i], NON_BLOCKING), "cudaStreamCreateWithFlags");

@@ -1,4 +1,4 @@
-"""Checks a measurement of tests/gpu/score_p.c: score_p.py DIRECTORY. Prints two lines, or the faults, with exit status 1.
+"""Checks a measurement of tests/gpu/score_p.c: score_p.py DIRECTORY. Prints one line, or the faults, with exit status 1.
 
 DIRECTORY has did.R.json of each rank R and Score-P's `experiment`, or `experiment.R` of each rank, as processes of
 PyTorch make them without MPI: then counts and bytes alone are checked, and that the program's steps are there. The
@@ -64,18 +64,13 @@ def locations_of(archive):
 
 
 def regions_of(archive, ticks):
-    """The regions of each location, in the order of their begins, and number and bytes of MPI's sends from there."""
+    """The regions of each location, in the order of their begins."""
     regions, open_ones = collections.defaultdict(list), collections.defaultdict(list)
-    sent = collections.defaultdict(lambda: [0, 0])
     for line in lines_of(archive):
         words = line.split(maxsplit=3)
-        if len(words) < 4 or words[0] not in ("ENTER", "LEAVE", "METRIC", "MPI_SEND", "MPI_ISEND"):
+        if len(words) < 4 or words[0] not in ("ENTER", "LEAVE", "METRIC"):
             continue
         location, time = int(words[1]), int(words[2]) * 1e6 / ticks
-        if words[0] in ("MPI_SEND", "MPI_ISEND"):
-            count = sent[location]
-            count[0], count[1] = count[0] + 1, count[1] + int(re.search(r"Length: (\d+)", words[3])[1])
-            continue
         if words[0] == "ENTER":
             region = Region(NAMED.search(words[3])[1], time)
             regions[location].append(region)
@@ -85,7 +80,7 @@ def regions_of(archive, ticks):
         elif open_ones[location]:
             found = re.search(r'"nccl_op_bytes" <\d+>; UINT64; (\d+)', words[3])
             open_ones[location][-1].bytes += int(found[1]) if found else 0
-    return regions, sent
+    return regions
 
 
 class Measurement:
@@ -94,9 +89,8 @@ class Measurement:
     def __init__(self, archive):
         ticks, locations = locations_of(archive)
         self.lanes, self.kernels = collections.defaultdict(list), collections.defaultdict(list)
-        self.host, self.sent, self.streams = {}, {}, collections.defaultdict(list)
-        of_locations, sent = regions_of(archive, ticks)
-        for number, regions in of_locations.items():
+        self.host, self.streams = {}, collections.defaultdict(list)
+        for number, regions in regions_of(archive, ticks).items():
             rank, name = locations[number]
             if lane := LANE.match(name):
                 # without MPI, the process has no number
@@ -105,7 +99,7 @@ class Measurement:
                 self.streams[rank].append((name, regions))
                 self.kernels[rank] += [region for region in regions if region.name.startswith("nccl")]
             elif any(region.name.rpartition(":")[2] == "step" for region in regions):
-                self.host[rank], self.sent[rank] = regions, sent[number]
+                self.host[rank] = regions
         for regions in (*self.lanes.values(), *self.kernels.values()):
             regions.sort(key=lambda region: region.begin)
 
@@ -146,10 +140,8 @@ def check_process(did, experiment):
 
 
 def check_lanes(rank, did, found):
-    """Lanes against kernels, and their counts and bytes and those of MPI's sends against the program's."""
+    """Lanes against kernels, and their counts and bytes against the program's."""
     wrong = check_counts(rank, did, found)
-    if found.sent.get(rank) != did["mpi"]:
-        wrong.append(f"rank {rank}: MPI's sends are {found.sent.get(rank)}, the program made {did['mpi']}")
     lanes, kernels = found.lanes[rank], found.kernels[rank]
     pairs, unused = distances(lanes, kernels)
     if unused * 100 > len(kernels) * (100 - OF_100):
@@ -210,24 +202,6 @@ def check_summary(summary, did):
     return [], f"rank {late} was late {did['late']} times and is last in {last[late]}, by {mean[late]:.0f} us in the mean"
 
 
-def exchanges(did, found):
-    """How long the exchange of the ring takes in us, by the ways to see it: NCCL's sends on the lane, MPI's calls, and
-    these with the copies between GPU and host, if the calls of CUDA are on the time line."""
-    times = collections.defaultdict(list)
-    count, sent = did["mpi"]
-    lanes, host = found.lanes[did["rank"]], found.host.get(did["rank"], [])
-    times["NCCL"] += [lane.end - lane.begin for lane in lanes if (lane.name, lane.bytes) == ("ncclSend", sent // count)]
-    for at, region in enumerate(host):
-        if region.name != "MPI_Sendrecv":
-            continue
-        times["MPI"].append(region.end - region.begin)
-        around = host[max(0, at - 2) : at] + host[at + 1 : at + 3]
-        kinds = [re.sub("cu(da)?(Memcpy|Stream).*", r"\2", call.name) for call in around]
-        if kinds == ["Memcpy", "Stream"] * 2:
-            times["MPI with copies"].append(around[-1].end - around[0].begin)
-    return times
-
-
 def described(values):
     low, *_, high = statistics.quantiles(values, n=20)
     return f"{statistics.median(values):.1f} us ({low:.1f} to {high:.1f})"
@@ -243,13 +217,11 @@ def main():
         print(*wrong or [f"counts and bytes of {len(programs)} ranks"], sep="\n")
         return int(bool(wrong))
     found = Measurement(experiment / "traces.otf2")
-    pairs, times = [], collections.defaultdict(list)
+    pairs = []
     for did in programs:
         of_lanes, near = check_lanes(did["rank"], did, found)
         wrong += of_lanes + check_time_line(did["rank"], did, found)
         pairs += near
-        for way, those in exchanges(did, found).items():
-            times[way] += those
     summary = json.loads((experiment / "nccl" / "summary.json").read_text())
     wrong += check_profile(experiment)
     late = ""
@@ -258,9 +230,7 @@ def main():
         wrong += of_summary
     if len(pairs) > 1:
         begins, ends = zip(*pairs)
-        ways = ", ".join(f"{described(those)} by {way}" for way, those in times.items() if len(those) > 1)
-        print(f"{len(pairs)} operations begin {described(begins)} after their kernel and end {described(ends)}; {late};")
-        print(f"         the exchange of the ring takes {ways}")
+        print(f"{len(pairs)} operations begin {described(begins)} after their kernel and end {described(ends)}; {late}")
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return int(bool(wrong))
 
