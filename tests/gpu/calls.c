@@ -1,11 +1,11 @@
 /* For how long a call of NCCL keeps the calling thread, with a plugin's event types and without them in turn: calls
- * LIBCUDART LIBNCCL RANKS GPUS DIRECTORY PAIRS. NCCL loads masked_plugin.c, and PAIRS pairs of turns are made. A process
- * a rank; ranks share GPUs where there are fewer, on pretended nodes: an operation then takes milliseconds, until the
- * GPU turns to the other rank, but its call does not wait for that.
+ * LIBCUDART LIBNCCL RANKS GPUS DIRECTORY PAIRS. NCCL loads masked_plugin.c, and PAIRS pairs of turns are made. A
+ * process a rank; ranks share GPUs where there are fewer, on pretended nodes: an operation then takes milliseconds,
+ * until the GPU turns to the other rank, but its call does not wait for that.
  *
- * A turn is a batch of all-reduces of 8 bytes, each of which is timed from its call to its return, and then the wait for
- * the last one. Rank 0 prints a line a pair: the medians in us with the event types and without them. Rank r writes its
- * summary to DIRECTORY/summary.r.json, if the plugin is this library. Compile it with gcc -O2 calls.c -ldl. */
+ * A turn is a batch of all-reduces of 8 bytes, each of which is timed from its call to its return, and then the wait
+ * for the last one. Rank 0 prints a line a pair: the medians in us with the event types and without them. Rank r writes
+ * its summary to DIRECTORY/summary.r.json, if the plugin is this library. Compile it with gcc -O2 calls.c -ldl. */
 #define _GNU_SOURCE
 #include "loaded.h"
 #include <sched.h>
@@ -24,7 +24,8 @@ static void check(int failed, const char *call) {
   if (failed) fprintf(stderr, "calls: %s failed: %d\n", call, failed), _exit(1);
 }
 
-static int (*set_device)(int), (*allocate)(void **, size_t), (*create_stream)(void **, unsigned), (*synchronize)(void *);
+static int (*set_device)(int), (*allocate)(void **, size_t);
+static int (*create_stream)(void **, unsigned), (*synchronize)(void *);
 static int (*unique_id)(struct unique_id *), (*init_rank)(void **, int, struct unique_id, int), (*destroy)(void *);
 static int (*all_reduce)(const void *, void *, size_t, int, int, void *, void *);
 static int (*masked_request)(int);

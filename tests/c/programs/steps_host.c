@@ -7,7 +7,8 @@
  * WORK_US: computation before each call, in microseconds. SLEEP_US: a sleep of this rank before the first call of each
  * step. WAIT: `spin`, as CUDA waits by default, or `sleep`. WORKER: `host` computes for a time of its processor, so
  * that a processor which another machine slows down delays nobody; `gpu` computes for a time, between a call and its
- * kernel. FILE: data that the rank reads through a mapping, all of it at first, and some pages anywhere in each step. */
+ * kernel. FILE: data that the rank reads through a mapping, all of it at first, and some pages anywhere in each step.
+ */
 #include "enqueued.h"
 #include <fcntl.h>
 #include <sched.h>
