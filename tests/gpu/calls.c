@@ -8,9 +8,8 @@
  * its summary to DIRECTORY/summary.r.json, if the plugin is this library. Compile it with gcc -O2 calls.c -ldl. */
 #define _GNU_SOURCE
 #include "loaded.h"
-#include <sched.h>
+#include "measured.h"
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* the first calls after a switch of the event types are not measured */
@@ -32,12 +31,6 @@ static int (*masked_request)(int);
 
 static void *comm, *stream, *buffer;
 
-static double microseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
-}
-
 static int compare(const void *one, const void *other) {
   double difference = *(const double *)one - *(const double *)other;
   return (difference > 0) - (difference < 0);
@@ -58,14 +51,6 @@ static double turn(int is_requested) {
   check(synchronize(stream), "cudaStreamSynchronize");
   qsort(took, BATCH, sizeof *took, compare);
   return took[BATCH / 2];
-}
-
-/* The process gets its rank's share of the processors, and the calling thread one of them, as ranks.py has it. */
-static void bind_to(int first, int count) {
-  cpu_set_t processors;
-  CPU_ZERO(&processors);
-  for (int processor = first; processor < first + count; processor++) CPU_SET(processor, &processors);
-  sched_setaffinity(0, sizeof processors, &processors);
 }
 
 int main(int count, char **arguments) {

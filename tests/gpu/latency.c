@@ -8,9 +8,8 @@
  * compiled: gcc -O2 latency.c -ldl. */
 #define _GNU_SOURCE
 #include "loaded.h"
-#include <sched.h>
+#include "measured.h"
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 16, LARGEST = 64 << 20, FLOAT32 = 7, SUM = 0, NON_BLOCKING = 1 };
@@ -33,21 +32,6 @@ static int (*unique_id)(struct unique_id *), (*init_rank)(void **, int, struct u
 static int (*all_reduce)(const void *, void *, size_t, int, int, void *, void *);
 
 static void *comm, *stream, *buffer;
-
-static double microseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
-}
-
-/* The process gets its rank's share of the processors, and the calling thread one of them (ranks.py says why). NCCL's and
- * the plugin's threads are made later and get what the calling thread has then. */
-static void bind_to(int first, int count) {
-  cpu_set_t processors;
-  CPU_ZERO(&processors);
-  for (int i = first; i < first + count; i++) CPU_SET(i, &processors);
-  sched_setaffinity(0, sizeof processors, &processors);
-}
 
 /* So many all-reduces, and the wait for the last one; us an operation. */
 static double reduce(size_t bytes, int operations) {

@@ -11,9 +11,9 @@
  * run time, so neither CUDA nor NCCL need be installed where it is compiled: gcc -O2 overhead.c -ldl. */
 #define _GNU_SOURCE
 #include "loaded.h"
+#include "measured.h"
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 16, CHAR = 0, FLOAT32 = 7, SUM = 0, NON_BLOCKING = 1 };
@@ -79,12 +79,6 @@ static void operate(const struct order *order) {
     check(receive_from(buffer + LARGEST, count, FLOAT32, (rank + ranks - 1) % ranks, comm, stream), "ncclRecv");
     check(group_end(), "ncclGroupEnd");
   } else check(1, order->kind);
-}
-
-static double microseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
 static void measure(const struct order *order) {
