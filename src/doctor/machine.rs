@@ -1,14 +1,16 @@
-//! Checks of the machine and of the job's launcher: shared memory, SLURM.
+//! Checks of the machine and of the job's launcher: shared memory, processors, SLURM.
 
 use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use common::config::Preset;
 use nccl_plugin::shared_memory::{self, LEAST};
 use std::path::Path;
+use std::thread;
 
 /// Returns all findings on the machine. `shared` is the mount point of shared memory.
 pub(crate) fn check(around: &Surroundings, shared: &Path) -> Vec<DoctorFinding> {
-    [shared_memory(around, shared), slurm_export(around), slurm_node(around)].into_iter().flatten().collect()
+    let findings = [shared_memory(around, shared), one_processor(), slurm_export(around), slurm_node(around)];
+    findings.into_iter().flatten().collect()
 }
 
 /// Checks whether shared memory has room for kernel events.
@@ -31,6 +33,16 @@ fn shared_memory(around: &Surroundings, shared: &Path) -> Option<DoctorFinding> 
             "enlarge it (docker run --shm-size=1g), or set NCCL_SCOREP_PRESET=api",
         )
     })
+}
+
+/// Checks whether NCCL's threads have processors beside those of the calling threads. Processors are those that the
+/// launcher, taskset or a control group leave this process, which a rank in its place has as well.
+fn one_processor() -> Option<DoctorFinding> {
+    let what = "this process may run on one processor: NCCL's progress thread would share it with the program's threads, \
+                which makes networks of sockets slower by several times";
+    let cure = "give each rank more: mpirun --bind-to none or --map-by slot:PE=4, srun --cpus-per-task=4";
+    let processors = thread::available_parallelism().ok()?;
+    (processors.get() == 1).then(|| DoctorFinding::new(Code::OneProcessor, what, cure))
 }
 
 /// Checks whether srun will pass the environment to the tasks. A task already has it.

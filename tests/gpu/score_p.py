@@ -15,20 +15,31 @@ import sys
 import tarfile
 import xml.etree.ElementTree
 
-# a lane and a kernel of the CUDA adapter agree if begin and end lie this close together, in so many of 100 operations,
-# and on GPUs that ranks share, where their contexts take turns, if they are as long as each other within as much
+# a lane and a kernel of the CUDA adapter agree if begin and end lie this close together, in so many of 100 operations
 CLOSE_US, OF_100 = 5, 95
+# on GPUs that ranks share, contexts take turns between a kernel and the event behind it: there they agree if they are as
+# long as each other within this
+SHARED_US = 10
 # behind the name of an operation that the GPU has not timed
 NO_TIME = " (not GPU-timed)"
 # a rank's clocks of host and GPU agree within this
 CLOCKS_US = 5
 NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+# records inside of a region, with bytes
+BYTES_OF = {
+    "METRIC": re.compile(r'"nccl_op_bytes" <\d+>; UINT64; (\d+)'),
+    "MPI_SEND": re.compile(r"Length: (\d+)"),
+}
+# copies between host and GPU, on their streams
+COPIES = {"RMA_PUT", "RMA_GET"}
+COPIED = "RMA_OP_COMPLETE_BLOCKING"
+KINDS = {"ENTER", "LEAVE", *BYTES_OF, *COPIES, COPIED}
 OF_PROCESS = re.compile(r"MPI Rank (\d+)")
 LANE = re.compile(r"NCCL [0-9a-f]+ rank (\d+)(?: \(\d+\))?$")
 
 
 class Region:
-    """A region on a location, from enter to leave, in us."""
+    """A region on a location, from enter to leave, in us, with the bytes that its metric or its message names."""
 
     def __init__(self, name, begin):
         self.name, self.begin, self.end, self.bytes = name, begin, None, 0
@@ -64,11 +75,11 @@ def locations_of(archive):
 
 
 def regions_of(archive, ticks):
-    """The regions of each location, in the order of their begins."""
-    regions, open_ones = collections.defaultdict(list), collections.defaultdict(list)
+    """The regions of each location, in the order of their begins. A copy is a region, too, of the name "copy"."""
+    regions, open_ones, copies = collections.defaultdict(list), collections.defaultdict(list), {}
     for line in lines_of(archive):
         words = line.split(maxsplit=3)
-        if len(words) < 4 or words[0] not in ("ENTER", "LEAVE", "METRIC"):
+        if len(words) < 4 or words[0] not in KINDS:
             continue
         location, time = int(words[1]), int(words[2]) * 1e6 / ticks
         if words[0] == "ENTER":
@@ -77,8 +88,13 @@ def regions_of(archive, ticks):
             open_ones[location].append(region)
         elif words[0] == "LEAVE":
             open_ones[location].pop().end = time
+        elif words[0] in COPIES:
+            copies[location] = Region("copy", time)
+            regions[location].append(copies[location])
+        elif words[0] == COPIED:
+            copies.pop(location).end = time
         elif open_ones[location]:
-            found = re.search(r'"nccl_op_bytes" <\d+>; UINT64; (\d+)', words[3])
+            found = BYTES_OF[words[0]].search(words[3])
             open_ones[location][-1].bytes += int(found[1]) if found else 0
     return regions
 
@@ -146,14 +162,14 @@ def check_lanes(rank, did, found):
     pairs, unused = distances(lanes, kernels)
     if unused * 100 > len(kernels) * (100 - OF_100):
         wrong.append(f"rank {rank}: {unused} of {len(kernels)} kernels have no operation")
-    is_shared = did["gpus"] < did["ranks"]
-    close = sum(
-        abs(end - begin) <= CLOSE_US if is_shared else abs(begin) <= CLOSE_US and abs(end) <= CLOSE_US
-        for begin, end in pairs
-    )
+    if did["gpus"] < did["ranks"]:
+        are, limit = "are as long as their kernels", SHARED_US
+        close = sum(abs(end - begin) <= limit for begin, end in pairs)
+    else:
+        are, limit = "lie at their kernels", CLOSE_US
+        close = sum(abs(begin) <= limit and abs(end) <= limit for begin, end in pairs)
     if not pairs or close * 100 < len(lanes) * OF_100:
-        are = "are as long as their kernels" if is_shared else "lie at their kernels"
-        wrong.append(f"rank {rank}: {close} of {len(lanes)} operations {are}, within {CLOSE_US} us")
+        wrong.append(f"rank {rank}: {close} of {len(lanes)} operations {are}, within {limit} us")
     return wrong, pairs
 
 
@@ -176,6 +192,37 @@ def check_time_line(rank, did, found):
     if not any(re.match("cu(da)?[A-Z]", region.name) for region in host):
         wrong.append(f"rank {rank}: no call of CUDA is on the time line")
     return wrong
+
+
+def ring_calls(host):
+    """Begin and end of the calls of each step for the ring's exchange: from the first ncclSend to its ncclGroupEnd."""
+    sends, ends = ([region for region in host if region.name == name] for name in ("ncclSend", "ncclGroupEnd"))
+    for step in host:
+        if step.name == "step":
+            begin = next((send.begin for send in sends if send.begin >= step.begin), step.end)
+            yield begin, next((end.end for end in ends if end.begin >= begin), begin)
+
+
+def check_exchanges(rank, did, found):
+    """The ring's exchange, by NCCL and by MPI: once in each step, with equal bytes, NCCL's before MPI's. Of each step, how
+    long NCCL's calls take, its send, and MPI's call, in us."""
+    host = found.host.get(rank, [])
+    by_mpi = [region for region in host if region.name == "MPI_Sendrecv"]
+    sent = [len(by_mpi), sum(call.bytes for call in by_mpi)]
+    if sent != did["mpi"] or not by_mpi:
+        return [f"rank {rank}: messages of MPI and their bytes are {sent}, the program sent {did['mpi']}"], []
+    sends = [lane for lane in found.lanes[rank] if lane.name.startswith("ncclSend") and lane.bytes == by_mpi[0].bytes]
+    if len(sends) != len(by_mpi):
+        return [f"rank {rank}: {len(sends)} sends of NCCL are as large as the {len(by_mpi)} of MPI"], []
+    exchanges = list(zip(ring_calls(host), sends, by_mpi))
+    order = [
+        begin <= send.begin + CLOCKS_US and send.end <= call.begin + CLOCKS_US for (begin, _), send, call in exchanges
+    ]
+    wrong = [] if all(order) else [f"rank {rank}: {order.count(False)} exchanges are not in order on the time line"]
+    times = [
+        (end - begin, send.end - send.begin, call.end - call.begin) for (begin, end), send, call in exchanges
+    ]
+    return wrong, times
 
 
 def check_profile(experiment):
@@ -217,11 +264,13 @@ def main():
         print(*wrong or [f"counts and bytes of {len(programs)} ranks"], sep="\n")
         return int(bool(wrong))
     found = Measurement(experiment / "traces.otf2")
-    pairs = []
+    pairs, exchanges = [], []
     for did in programs:
         of_lanes, near = check_lanes(did["rank"], did, found)
-        wrong += of_lanes + check_time_line(did["rank"], did, found)
+        of_exchanges, times = check_exchanges(did["rank"], did, found)
+        wrong += of_lanes + check_time_line(did["rank"], did, found) + of_exchanges
         pairs += near
+        exchanges += times
     summary = json.loads((experiment / "nccl" / "summary.json").read_text())
     wrong += check_profile(experiment)
     late = ""
@@ -231,6 +280,9 @@ def main():
     if len(pairs) > 1:
         begins, ends = zip(*pairs)
         print(f"{len(pairs)} operations begin {described(begins)} after their kernel and end {described(ends)}; {late}")
+    if len(exchanges) > 1:
+        calls, sends, by_mpi = (described(times) for times in zip(*exchanges))
+        print(f"an exchange by NCCL: {calls} in calls, {sends} on the lane; by MPI: {by_mpi} in MPI_Sendrecv")
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return int(bool(wrong))
 

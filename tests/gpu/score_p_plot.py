@@ -1,5 +1,6 @@
 """Draws some steps of a measurement of tests/gpu/score_p.c: score_p_plot.py DIRECTORY FIRST LAST SVG. Of each rank it has
-rows of the first thread's calls, of NCCL's lanes, and of the CUDA adapter's streams, from step FIRST to step LAST."""
+rows of the first thread's calls, of NCCL's lanes, and of the CUDA adapter's streams, from step FIRST to step LAST. A copy
+between host and GPU lies on its stream."""
 
 import html
 import pathlib
@@ -8,7 +9,7 @@ import sys
 import score_p
 
 WIDTH, ROW, LEFT, TOP = 860, 22, 150, 34
-COLOURS = {"MPI": "#cc3311", "NCCL": "#0077bb", "computation": "#999999", "CUDA": "#ee7733"}
+COLOURS = {"MPI": "#cc3311", "NCCL": "#0077bb", "computation": "#999999", "copy": "#009988", "CUDA": "#ee7733"}
 
 
 def kind_of(name):
@@ -16,6 +17,8 @@ def kind_of(name):
         return "MPI"
     if name.startswith("nccl"):
         return "NCCL"
+    if name == "copy":
+        return "copy"
     return "CUDA" if name.startswith("cu") else None
 
 
@@ -28,7 +31,7 @@ def rows_of(found, rank):
     yield f"rank {rank}: NCCL's lane", [(region, "NCCL") for region in found.lanes[rank]]
     streams = [(name, regions) for name, regions in found.streams[rank] if any(r.name == "wait" for r in regions)]
     for name, regions in sorted(streams):
-        kinds = [(region, "NCCL" if region.name.startswith("nccl") else "computation") for region in regions]
+        kinds = [(region, kind_of(region.name) or "computation") for region in regions]
         yield f"rank {rank}: {name}", kinds
 
 

@@ -10,6 +10,9 @@ use tempfile::TempDir;
 /// Steps of a rank, in ticks of a nanosecond.
 const STEPS: u64 = 40;
 const STEP: u64 = 1_000_000;
+/// Bytes of an all-reduce, and of an exchange of the ring.
+const REDUCED: u64 = 4096;
+const EXCHANGED: u64 = 1 << 22;
 /// A lane lies so much later than its kernel, and ends so much earlier.
 const LATER: u64 = 2_000;
 
@@ -27,6 +30,10 @@ enum Fault {
     Count,
     /// Three kernels have no operation.
     Kernel,
+    /// A message of MPI is shorter than the program's.
+    Message,
+    /// An exchange of MPI begins before that of NCCL has ended.
+    Exchange,
     /// An MPI_Allreduce begins before the step's operation has ended.
     Order,
     /// The profile has no kernels.
@@ -40,6 +47,8 @@ fn printed(fault: Fault) -> [String; 2] {
     let mut definitions =
         "CLOCK_PROPERTIES                          Ticks per Seconds: 1000000000, Global Offset: 0\n".to_owned();
     let mut events = "=== Events ===\n".to_owned();
+    // metrics and messages
+    let mut others = Vec::new();
     for rank in 0..2_u64 {
         let (process, streams) = (rank, 2 + rank);
         let [host, lane, stream] = [0, 1, 2].map(|number| 10 * rank + number);
@@ -62,34 +71,49 @@ fn printed(fault: Fault) -> [String; 2] {
             let is_off = matches!(fault, Fault::Begin | Fault::Length) && rank == 1 && step % 10 == 0;
             let far = if is_off { 20_000 } else { LATER };
             let behind = if fault == Fault::Shared && rank == 1 { 20_000 } else { 0 };
-            let end = if fault == Fault::Order && rank == 0 && step == 7 { 300_000 } else { 700_000 };
+            let is_faulty = rank == 0 && step == 7;
+            let end = if fault == Fault::Order && is_faulty { 300_000 } else { 700_000 };
+            let by_mpi = if fault == Fault::Exchange && is_faulty { 530_000 } else { 600_000 };
+            let length = if fault == Fault::Message && is_faulty { EXCHANGED / 2 } else { EXCHANGED };
             event("ENTER", host, 0, "step");
             event("ENTER", host, 10_000, "ncclAllReduce");
             event("ENTER", host, 11_000, "cudaLaunchKernel");
             event("LEAVE", host, 12_000, "cudaLaunchKernel");
             event("LEAVE", host, 20_000, "ncclAllReduce");
+            event("ENTER", host, 21_000, "ncclSend");
+            event("LEAVE", host, 22_000, "ncclSend");
+            event("ENTER", host, 23_000, "ncclGroupEnd");
+            event("LEAVE", host, 30_000, "ncclGroupEnd");
+            event("ENTER", host, by_mpi, "MPI_Sendrecv");
+            event("LEAVE", host, 650_000, "MPI_Sendrecv");
             event("ENTER", host, end, "MPI_Allreduce");
             event("LEAVE", host, 800_000, "MPI_Allreduce");
             event("LEAVE", host, 900_000, "step");
             event("ENTER", stream, 100_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)");
             event("LEAVE", stream, 500_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)");
+            event("ENTER", stream, 510_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
+            event("LEAVE", stream, 560_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
             if fault == Fault::Kernel && (3..6).contains(&step) {
                 event("ENTER", stream, 600_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
                 event("LEAVE", stream, 610_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
             }
+            let mut operation = |name: &str, begin: u64, end: u64, bytes: u64| {
+                let begin = begin + far + behind;
+                event("ENTER", lane, begin, name);
+                event("LEAVE", lane, end - LATER + behind, name);
+                let value = format!("Metric: 1, 1 Value: (\"nccl_op_bytes\" <58>; UINT64; {bytes})");
+                others.push(format!("{:<10} {lane:>20} {:>20}  {value}", "METRIC", at(begin)));
+            };
             if fault != Fault::Count || step != 5 {
-                event("ENTER", lane, 100_000 + far + behind, "ncclAllReduce");
-                event("LEAVE", lane, 500_000 - LATER + behind, "ncclAllReduce");
-                let _ = writeln!(
-                    events,
-                    "METRIC     {lane:>20} {:>20}  Metric: 1, 1 Value: (\"nccl_op_bytes\" <58>; UINT64; 4096)",
-                    at(100_000 + far + behind)
-                );
+                operation("ncclAllReduce", 100_000, 500_000, REDUCED);
             }
+            operation("ncclSend", 510_000, 560_000, EXCHANGED);
+            let message = format!("Receiver: 1 (\"Master thread\" <1>), Tag: 0, Length: {length}");
+            others.push(format!("{:<10} {host:>20} {:>20}  {message}", "MPI_SEND", at(by_mpi + 1_000)));
         }
     }
     // by time, as otf2-print has them; a metric lies inside its region
-    let mut lines: Vec<&str> = events.lines().skip(1).collect();
+    let mut lines: Vec<&str> = events.lines().skip(1).chain(others.iter().map(String::as_str)).collect();
     let key = |line: &&str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let inside = ["ENTER", "METRIC", "LEAVE"].iter().position(|kind| *kind == words[0]);
@@ -107,7 +131,8 @@ fn measurement(fault: Fault) -> TempDir {
     let gpus = if matches!(fault, Fault::Length | Fault::Shared) { 1 } else { 2 };
     for rank in 0..2 {
         let did = json!({"rank": rank, "ranks": 2, "gpus": gpus, "steps": STEPS, "late_rank": 1, "late": 8,
-            "did": {"AllReduce": [STEPS, STEPS * 4096]}});
+            "did": {"AllReduce": [STEPS, STEPS * REDUCED], "Send": [STEPS, STEPS * EXCHANGED]},
+            "mpi": [STEPS, STEPS * EXCHANGED]});
         std::fs::write(at(&format!("did.{rank}.json")), did.to_string()).unwrap();
     }
     // rank 0 is last more often, by microseconds
@@ -162,7 +187,7 @@ fn processes_of_pytorch_have_counts_and_steps() {
     let Some(right) = said(Fault::None) else { return };
     assert_eq!(right, (true, "counts and bytes of 2 ranks\n".into()));
     let (is_right, said) = said(Fault::Count).unwrap();
-    assert!(!is_right && said.contains("rank 1: lanes have {'AllReduce': [39, 159744]}"), "{said}");
+    assert!(!is_right && said.contains("rank 1: lanes have {'AllReduce': [39, 159744],"), "{said}");
 }
 
 fn checked(measurement: &Path) -> Option<Output> {
@@ -177,12 +202,21 @@ fn checked(measurement: &Path) -> Option<Output> {
 fn a_measurement_with_cuda_is_held_against_its_archive() {
     for (fault, word) in [
         (Fault::None, "begin 2.0 us (2.0 to 2.0) after their kernel and end -2.0 us (-2.0 to -2.0)"),
-        (Fault::Begin, "rank 1: 36 of 40 operations lie at their kernels, within 5 us"),
-        (Fault::Length, "rank 1: 36 of 40 operations are as long as their kernels, within 5 us"),
+        (Fault::None, "an exchange by NCCL: 9.0 us (9.0 to 9.0) in calls, 46.0 us (46.0 to 46.0) on the lane"),
+        (Fault::Begin, "rank 1: 72 of 80 operations lie at their kernels, within 5 us"),
+        (Fault::Length, "rank 1: 72 of 80 operations are as long as their kernels, within 10 us"),
         (Fault::Shared, "rank 1 was late 8 times and is last in 8, by 600 us in the mean"),
-        (Fault::Count, "lanes have {'AllReduce': [39, 159744]}, the program made {'AllReduce': [40, 163840]}"),
-        (Fault::Kernel, "rank 0: 3 of 43 kernels have no operation"),
+        (
+            Fault::Count,
+            "lanes have {'AllReduce': [39, 159744], 'Send': [40, 167772160]}, the program made {'AllReduce': [40, 163840],",
+        ),
+        (Fault::Kernel, "rank 0: 3 of 83 kernels have no operation"),
         (Fault::Order, "rank 0: 1 steps are not in order on the time line"),
+        (
+            Fault::Message,
+            "rank 0: messages of MPI and their bytes are [40, 165675008], the program sent [40, 167772160]",
+        ),
+        (Fault::Exchange, "rank 0: 1 exchanges are not in order on the time line"),
         (Fault::Profile, "the profile has no kernel of NCCL below KERNELS"),
         (Fault::Late, "rank 1 was late 8 times, and the summary has {0: 20, 1: 8}, by {0: 600.0, 1: 4.0} us"),
     ] {
