@@ -93,7 +93,7 @@ codes! {
     TunerUnused = "tuner-unused", Warning;
     TunerOld = "tuner-old", Warning;
     SharedMemory = "shared-memory", Warning;
-    OneProcessor = "one-processor", Warning;
+    OneProcessor = "one-processor", Note;
     SlurmExport = "slurm-export", Warning;
     SlurmNode = "slurm-node", Note;
 }

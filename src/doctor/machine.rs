@@ -5,11 +5,12 @@ use super::surroundings::Surroundings;
 use common::config::Preset;
 use nccl_plugin::shared_memory::{self, LEAST};
 use std::path::Path;
-use std::thread;
 
-/// Returns all findings on the machine. `shared` is the mount point of shared memory.
-pub(crate) fn check(around: &Surroundings, shared: &Path) -> Vec<DoctorFinding> {
-    let findings = [shared_memory(around, shared), one_processor(), slurm_export(around), slurm_node(around)];
+/// Returns all findings on the machine. `shared` is the mount point of shared memory, and `processors` are those that
+/// this process may run on, if that is known.
+pub(crate) fn check(around: &Surroundings, shared: &Path, processors: Option<usize>) -> Vec<DoctorFinding> {
+    let memory = shared_memory(around, shared);
+    let findings = [memory, one_processor(around, processors), slurm_export(around), slurm_node(around)];
     findings.into_iter().flatten().collect()
 }
 
@@ -35,14 +36,15 @@ fn shared_memory(around: &Surroundings, shared: &Path) -> Option<DoctorFinding> 
     })
 }
 
-/// Checks whether NCCL's threads have processors beside those of the calling threads. Processors are those that the
-/// launcher, taskset or a control group leave this process, which a rank in its place has as well.
-fn one_processor() -> Option<DoctorFinding> {
-    let what = "this process may run on one processor: NCCL's progress thread would share it with the program's threads, \
-                which makes networks of sockets slower by several times";
-    let cure = "give each rank more: mpirun --bind-to none or --map-by slot:PE=4, srun --cpus-per-task=4";
-    let processors = thread::available_parallelism().ok()?;
-    (processors.get() == 1).then(|| DoctorFinding::new(Code::OneProcessor, what, cure))
+/// Checks whether NCCL's threads have processors beside that of the calling thread. `processors` are those that this
+/// process may run on: a rank that is started in the same way has as many.
+fn one_processor(around: &Surroundings, processors: Option<usize>) -> Option<DoctorFinding> {
+    // NCCL then gives its threads the processors near the GPU (ncclTopoGetCpuAffinity)
+    let ignores = around.text("NCCL_IGNORE_CPU_AFFINITY").is_some_and(|value| value != "0");
+    let what = "this process is bound to one processor, which NCCL's progress thread and the program's threads would \
+                share: over sockets, a job took four times as long";
+    let cure = "give each rank more processors: mpirun --bind-to none, srun --cpus-per-task=4";
+    (processors == Some(1) && !ignores).then(|| DoctorFinding::new(Code::OneProcessor, what, cure))
 }
 
 /// Checks whether srun will pass the environment to the tasks. A task already has it.
@@ -75,6 +77,16 @@ fn slurm_node(around: &Surroundings) -> Option<DoctorFinding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_processor_is_found_where_nccl_stays_on_it() {
+        let code = |settings: &[(&str, &str)], processors| {
+            one_processor(&Surroundings::of(settings), processors).map(|finding| finding.code)
+        };
+        assert_eq!([code(&[], Some(1)), code(&[], Some(2)), code(&[], None)], [Some(Code::OneProcessor), None, None]);
+        let ignored = |value| code(&[("NCCL_IGNORE_CPU_AFFINITY", value)], Some(1));
+        assert_eq!([ignored("1"), ignored("0")], [None, Some(Code::OneProcessor)]);
+    }
 
     #[test]
     fn what_srun_withholds_is_told() {

@@ -15,6 +15,7 @@ mod settings_file;
 mod surroundings;
 mod tuner;
 
+use common::conditions::own_processors;
 use finding::{Code, DoctorFinding, Level};
 use score_p::ScoreP;
 use serde::Serialize;
@@ -38,6 +39,9 @@ pub(crate) struct DoctorArguments {
     /// Where shared memory is mounted.
     #[arg(long, value_name = "DIR", default_value = "/dev/shm", hide = true)]
     shared_memory: PathBuf,
+    /// Number of processors that this process may run on, instead of the system's.
+    #[arg(long, value_name = "N", hide = true)]
+    processors: Option<usize>,
 }
 
 /// The whole report, for JSON.
@@ -71,7 +75,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<ExitCode, String> {
 }
 
 fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<DoctorFinding> {
-    let DoctorArguments { library: named, shared_memory, command, .. } = arguments;
+    let DoctorArguments { library: named, shared_memory, processors, command, .. } = arguments;
     let programs = crate::installed::program::named(command, &|name| around.raw(name));
     let score_p = ScoreP::find();
     let plugins = score_p.as_ref().ok().map(ScoreP::libraries);
@@ -87,7 +91,7 @@ fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<DoctorFind
     findings.extend(settings_file::check(around));
     findings.extend(settings::check(around, features.as_ref()));
     findings.extend(tuner::check(around));
-    findings.extend(machine::check(around, shared_memory));
+    findings.extend(machine::check(around, shared_memory, processors.or_else(own_processors)));
     findings
 }
 

@@ -1,7 +1,7 @@
 //! The faults that the doctor knows, each planted in a sound site.
 
 use crate::site::{Site, replace};
-use crate::{ON_ONE_PROCESSOR, examine, tool};
+use crate::{examine, tool};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -188,7 +188,7 @@ const FAULTS: &[Fault] = &[
     fault("tuner-unused", UNBROKEN, &[("NCCL_SCOREP_TUNER", "own")]),
     fault("tuner-old", UNBROKEN, &[("NCCL_TUNER_PLUGIN", OURS), ("HOST_RELEASE", "22203")]),
     fault("shared-memory", UNBROKEN, &[("SHARED", "/proc")]),
-    fault("one-processor", UNBROKEN, &[ON_ONE_PROCESSOR]),
+    fault("one-processor", UNBROKEN, &[("PROCESSORS", "1")]),
     fault("slurm-export", UNBROKEN, &[("SLURM_EXPORT_ENV", "NONE")]),
     fault("slurm-node", UNBROKEN, &[("SLURM_JOB_NUM_NODES", "2"), ("SLURM_JOB_ID", "17")]),
 ];

@@ -10,11 +10,7 @@ mod tool;
 
 use serde_json::Value;
 use site::{Site, replace};
-use std::ffi::OsStr;
 use std::fs;
-
-/// The setting with which the doctor is bound to a processor.
-const ON_ONE_PROCESSOR: (&str, &str) = ("PROCESSORS", "1");
 
 /// Runs the doctor in a job of a site; returns the report and the exit status.
 fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
@@ -34,11 +30,10 @@ fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
     // the shared memory of a container may be too small
     let shared = settings.iter().find(|(name, _)| *name == "SHARED").map_or(here.as_str(), |(_, path)| path);
     let job = settings.iter().find(|(name, _)| *name == "COMMAND").map(|(_, command)| command.split(' '));
-    command.args(["doctor", "--json", "--shared-memory", shared]).args(job.into_iter().flatten());
-    if settings.contains(&ON_ONE_PROCESSOR) {
-        command = tool::within("taskset", &["--cpu-list", "0"].map(OsStr::new), &command);
-        command.current_dir(site.path("work"));
-    }
+    command.args(["doctor", "--json", "--shared-memory", shared]);
+    // a container may have one processor
+    let processors = settings.iter().find(|(name, _)| *name == "PROCESSORS").map_or("2", |(_, number)| number);
+    command.args(["--processors", processors]).args(job.into_iter().flatten());
     let output = command.output().unwrap();
     let (printed, said) = site::texts(&output);
     let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}{said}"));

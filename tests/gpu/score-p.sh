@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # MPI, CUDA and NCCL in one measurement of Score-P. Runs a program of MPI that computes on one stream and communicates
 # on another (score_p.c), with the CUDA adapter by the runtime's calls, by the driver's and by its defaults, on one node
-# and on two pretended ones. Checks in the archive, as otf2-print shows it, that lanes lie where the adapter's
-# kernels do, that counts and bytes are the program's, that the profile has the kernels, that the summary names the rank
-# that is late on purpose, that MPI, CUDA and NCCL are in order on one time line, and that MPI's messages are those of
-# NCCL's sends. Then it runs PyTorch under
-# Score-P's Python bindings (score_p_torch.py), where they are installed, and checks counts and bytes.
+# and on two pretended ones. Checks in the archive, as otf2-print shows it, that lanes lie where the adapter's kernels
+# do, that counts and bytes are the program's, that the profile has the kernels, that the summary names the rank that is
+# late on purpose, that MPI, CUDA and NCCL are in order on one time line, and that MPI's messages are those of NCCL's
+# sends. Then it runs PyTorch under Score-P's Python bindings (score_p_torch.py), where they are installed, and checks
+# counts and bytes.
 #
 #   tests/gpu/score-p.sh [LIBRARY]
 #
-# LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release), with the tool beside it. Needs `scorep` and
-# `otf2-print` of a Score-P with MPI and CUDA on PATH. MPIRUN ("mpirun --oversubscribe --bind-to none") starts the ranks,
-# one for each GPU and 2 at least; where there are fewer GPUs, ranks share them, on pretended nodes alone. PROGRAM names
-# the program if it was compiled before, LIBCUDART the runtime that Score-P was built with, and NCCL_LIBRARY the file of
-# another NCCL than PyTorch's. KEEP names a directory for what the runs write. Prints two lines a run and a total; exit
-# status 1 when one of them is wrong.
+# LIBRARY is libscorep_substrate_nccl.so (default: target/shipped/release), with the tool beside it. Needs `scorep`
+# and `otf2-print` of a Score-P with MPI and CUDA on PATH. MPIRUN ("mpirun --oversubscribe --bind-to none") starts the
+# ranks, one for each GPU and 2 at least; where there are fewer GPUs, ranks share them, on pretended nodes alone.
+# PROGRAM names the program if it was compiled before, LIBCUDART the runtime that Score-P was built with, and
+# NCCL_LIBRARY the file of another NCCL than PyTorch's. KEEP names a directory for what the runs write. Prints two
+# lines a run and a total; exit status 1 when one of them is wrong.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/setup.sh

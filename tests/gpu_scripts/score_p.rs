@@ -10,9 +10,11 @@ use tempfile::TempDir;
 /// Steps of a rank, in ticks of a nanosecond.
 const STEPS: u64 = 40;
 const STEP: u64 = 1_000_000;
-/// Bytes of an all-reduce, and of an exchange of the ring.
+/// Bytes of an all-reduce, of an exchange of the ring, and of the other exchange of every second step.
 const REDUCED: u64 = 4096;
 const EXCHANGED: u64 = 1 << 22;
+const TO_EACH: u64 = 1 << 20;
+const EXCHANGE: &str = "ncclDevKernel_SendRecv(ncclDevKernelArgs)";
 /// A lane lies so much later than its kernel, and ends so much earlier.
 const LATER: u64 = 2_000;
 
@@ -28,10 +30,14 @@ enum Fault {
     Shared,
     /// Lanes of a rank have one operation less than the program.
     Count,
-    /// Three kernels have no operation.
+    /// Six kernels have no operation.
     Kernel,
     /// A message of MPI is shorter than the program's.
     Message,
+    /// A send of the ring is shorter than MPI's message, and the program says so.
+    Short,
+    /// A send of the ring begins before its call.
+    Early,
     /// An exchange of MPI begins before that of NCCL has ended.
     Exchange,
     /// An MPI_Allreduce begins before the step's operation has ended.
@@ -47,7 +53,7 @@ fn printed(fault: Fault) -> [String; 2] {
     let mut definitions =
         "CLOCK_PROPERTIES                          Ticks per Seconds: 1000000000, Global Offset: 0\n".to_owned();
     let mut events = "=== Events ===\n".to_owned();
-    // metrics and messages
+    // metrics, copies and messages
     let mut others = Vec::new();
     for rank in 0..2_u64 {
         let (process, streams) = (rank, 2 + rank);
@@ -91,11 +97,21 @@ fn printed(fault: Fault) -> [String; 2] {
             event("LEAVE", host, 900_000, "step");
             event("ENTER", stream, 100_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)");
             event("LEAVE", stream, 500_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)");
-            event("ENTER", stream, 510_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
-            event("LEAVE", stream, 560_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
-            if fault == Fault::Kernel && (3..6).contains(&step) {
-                event("ENTER", stream, 600_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
-                event("LEAVE", stream, 610_000, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
+            event("ENTER", stream, 50_000, "wait");
+            event("LEAVE", stream, 90_000, "wait");
+            event("ENTER", stream, 510_000, EXCHANGE);
+            event("LEAVE", stream, 560_000, EXCHANGE);
+            if step % 2 == 1 {
+                event("ENTER", host, 31_000, "ncclSend");
+                event("LEAVE", host, 32_000, "ncclSend");
+                event("ENTER", host, 33_000, "ncclGroupEnd");
+                event("LEAVE", host, 34_000, "ncclGroupEnd");
+                event("ENTER", stream, 565_000, EXCHANGE);
+                event("LEAVE", stream, 595_000, EXCHANGE);
+            }
+            if fault == Fault::Kernel && (3..9).contains(&step) {
+                event("ENTER", stream, 600_000, EXCHANGE);
+                event("LEAVE", stream, 610_000, EXCHANGE);
             }
             let mut operation = |name: &str, begin: u64, end: u64, bytes: u64| {
                 let begin = begin + far + behind;
@@ -107,7 +123,16 @@ fn printed(fault: Fault) -> [String; 2] {
             if fault != Fault::Count || step != 5 {
                 operation("ncclAllReduce", 100_000, 500_000, REDUCED);
             }
-            operation("ncclSend", 510_000, 560_000, EXCHANGED);
+            let begin = if fault == Fault::Early && is_faulty { 1_000 } else { 510_000 };
+            let bytes = if fault == Fault::Short && is_faulty { EXCHANGED / 2 } else { EXCHANGED };
+            operation("ncclSend", begin, 560_000, bytes);
+            if step % 2 == 1 {
+                operation("ncclSend", 565_000, 595_000, TO_EACH);
+            }
+            let copied = "Window: \"CUDA_WINDOW\" <1>, Bytes: 4194304, Matching: 42";
+            for (kind, time) in [("RMA_PUT", 596_000), ("RMA_OP_COMPLETE_BLOCKING", 598_000)] {
+                others.push(format!("{kind:<10} {stream:>20} {:>20}  {copied}", at(time)));
+            }
             let message = format!("Receiver: 1 (\"Master thread\" <1>), Tag: 0, Length: {length}");
             others.push(format!("{:<10} {host:>20} {:>20}  {message}", "MPI_SEND", at(by_mpi + 1_000)));
         }
@@ -130,8 +155,10 @@ fn measurement(fault: Fault) -> TempDir {
     std::fs::create_dir_all(at("experiment/nccl")).unwrap();
     let gpus = if matches!(fault, Fault::Length | Fault::Shared) { 1 } else { 2 };
     for rank in 0..2 {
+        let short = if fault == Fault::Short && rank == 0 { EXCHANGED / 2 } else { 0 };
+        let sent = STEPS * EXCHANGED + STEPS / 2 * TO_EACH - short;
         let did = json!({"rank": rank, "ranks": 2, "gpus": gpus, "steps": STEPS, "late_rank": 1, "late": 8,
-            "did": {"AllReduce": [STEPS, STEPS * REDUCED], "Send": [STEPS, STEPS * EXCHANGED]},
+            "did": {"AllReduce": [STEPS, STEPS * REDUCED], "Send": [STEPS * 3 / 2, sent]},
             "mpi": [STEPS, STEPS * EXCHANGED]});
         std::fs::write(at(&format!("did.{rank}.json")), did.to_string()).unwrap();
     }
@@ -199,23 +226,49 @@ fn checked(measurement: &Path) -> Option<Output> {
 }
 
 #[test]
+fn a_step_is_drawn_with_calls_lanes_kernels_and_copies() {
+    let measurement = measurement(Fault::None);
+    let svg = measurement.path().join("step.svg");
+    let Some(mut python) = python() else { return };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(measurement.path().to_owned()).chain(std::env::split_paths(&path));
+    python.arg("score_p_plot.py").arg(measurement.path()).args(["7", "7"]).arg(&svg);
+    tool::succeed(python.env("PATH", std::env::join_paths(path).unwrap()));
+    let drawn = std::fs::read_to_string(svg).unwrap();
+    let count = |title: &str| drawn.matches(&format!("<title>{title}</title>")).count();
+    // of two ranks
+    for (title, number) in [
+        ("MPI_Sendrecv, 50 us", 2),
+        ("copy, 2 us", 2),
+        ("ncclSend, 46 us", 2),
+        ("ncclSend, 26 us", 2),
+        ("ncclDevKernel_SendRecv, 50 us", 2),
+        ("wait, 40 us", 2),
+    ] {
+        assert_eq!(count(title), number, "{title}: {drawn}");
+    }
+}
+
+#[test]
 fn a_measurement_with_cuda_is_held_against_its_archive() {
     for (fault, word) in [
         (Fault::None, "begin 2.0 us (2.0 to 2.0) after their kernel and end -2.0 us (-2.0 to -2.0)"),
         (Fault::None, "an exchange by NCCL: 9.0 us (9.0 to 9.0) in calls, 46.0 us (46.0 to 46.0) on the lane"),
-        (Fault::Begin, "rank 1: 72 of 80 operations lie at their kernels, within 5 us"),
-        (Fault::Length, "rank 1: 72 of 80 operations are as long as their kernels, within 10 us"),
+        (Fault::Begin, "rank 1: 92 of 100 operations lie at their kernels, within 5 us"),
+        (Fault::Length, "rank 1: 92 of 100 operations are as long as their kernels, within 10 us"),
         (Fault::Shared, "rank 1 was late 8 times and is last in 8, by 600 us in the mean"),
         (
             Fault::Count,
-            "lanes have {'AllReduce': [39, 159744], 'Send': [40, 167772160]}, the program made {'AllReduce': [40, 163840],",
+            "lanes have {'AllReduce': [39, 159744], 'Send': [60, 188743680]}, the program made {'AllReduce': [40, 163840],",
         ),
-        (Fault::Kernel, "rank 0: 3 of 83 kernels have no operation"),
+        (Fault::Kernel, "rank 0: 6 of 106 kernels have no operation"),
         (Fault::Order, "rank 0: 1 steps are not in order on the time line"),
         (
             Fault::Message,
             "rank 0: messages of MPI and their bytes are [40, 165675008], the program sent [40, 167772160]",
         ),
+        (Fault::Short, "rank 0: 39 sends of NCCL are as large as the 40 of MPI"),
+        (Fault::Early, "rank 0: 1 exchanges are not in order on the time line"),
         (Fault::Exchange, "rank 0: 1 exchanges are not in order on the time line"),
         (Fault::Profile, "the profile has no kernel of NCCL below KERNELS"),
         (Fault::Late, "rank 1 was late 8 times, and the summary has {0: 20, 1: 8}, by {0: 600.0, 1: 4.0} us"),

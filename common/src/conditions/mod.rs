@@ -76,6 +76,11 @@ fn guarded(work: impl FnOnce()) {
     }
 }
 
+/// Returns the number of processors that the calling thread may run on, if the system says it.
+pub fn own_processors() -> Option<usize> {
+    threads::processors(0).map(|numbers| numbers.len())
+}
+
 /// Returns the rows since the process began: at most 64, of equal length but the last.
 pub fn rows() -> Vec<ConditionRow> {
     lock::hold(&ALL).map(|series| series.rows().to_vec()).unwrap_or_default()
