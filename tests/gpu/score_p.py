@@ -17,8 +17,8 @@ import xml.etree.ElementTree
 
 # a lane and a kernel of the CUDA adapter agree if begin and end lie this close together, in so many of 100 operations
 CLOSE_US, OF_100 = 5, 95
-# on GPUs that ranks share, contexts take turns between a kernel and the event behind it: there they agree if they are as
-# long as each other within this. Of the sends, 7 % were 5 to 9 us longer than their kernels
+# on GPUs that ranks share, contexts take turns between a kernel and the event behind it: there they agree if they are
+# as long as each other within this. Of the sends, 7 % were 5 to 9 us longer than their kernels
 SHARED_US = 10
 # behind the name of an operation that the GPU has not timed
 NO_TIME = " (not GPU-timed)"

@@ -1,6 +1,6 @@
-"""Draws some steps of a measurement of tests/gpu/score_p.c: score_p_plot.py DIRECTORY FIRST LAST SVG. Of each rank it has
-rows of the first thread's calls, of NCCL's lanes, and of the CUDA adapter's streams, from step FIRST to step LAST. A copy
-lies on its stream."""
+"""Draws some steps of a measurement of tests/gpu/score_p.c: score_p_plot.py DIRECTORY FIRST LAST SVG. Of each rank it
+has rows of the first thread's calls, of NCCL's lanes, and of the CUDA adapter's streams, from step FIRST to step LAST.
+A copy lies on its stream."""
 
 import html
 import pathlib
