@@ -162,14 +162,14 @@ fn the_end_waits_for_a_collector_without_a_processor() {
 }
 
 /// For days, a job may make nothing but API calls for which NCCL reports no operations. Those of captures wait for a
-/// replay, a bounded number of them. Their table takes 22 MiB, or 44 where the collector reads many before it drops the
-/// older half; all calls would take 116.
+/// replay, a bounded number of them, however fast they come. Their table takes 12 MiB beside 10 of the process; all
+/// calls would take 50 more.
 #[test]
 fn calls_that_nothing_follows_do_not_pile_up() {
     let run = play("calls_without_end", 5, &[("NCCL_SCOREP_SETTLE_SECONDS", "0.01")], 1_200_000);
     run.check();
     let peak = run.found("peak_memory_bytes") >> 20;
-    assert!(peak < 64, "{peak} MiB");
+    assert!(peak < 32, "{peak} MiB");
 }
 
 /// While the job runs, one line says which operations the GPU cannot time, and why.

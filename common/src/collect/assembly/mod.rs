@@ -164,6 +164,8 @@ impl Assembly {
         for (operation, lost) in self.proxies.end_round(horizon) {
             self.steps_lost(operation, lost, None);
         }
+        // in each round: calls may come faster than a bound at each settling would drop them
+        self.limit_calls();
     }
 
     /// Returns why stamps are no longer believed, if they are not.

@@ -23,7 +23,7 @@ const MANY_PENDING: usize = 2048;
 /// Largest number of operations under way. Beyond it, operations of the older half that look done are settled; beyond
 /// twice as many, all quiet operations of that half.
 const MOST_PENDING: usize = 16_384;
-/// Largest number of calls that may wait for their operation.
+/// Largest number of calls that may wait for their operation after a round.
 const MOST_CALLS: usize = 65_536;
 impl Assembly {
     /// Settles the operations of which nothing more will come by these `limits`, and passes them to `take` with the
@@ -39,7 +39,6 @@ impl Assembly {
         self.in_step.expire(witness);
         // the operation of a captured call comes with a replay, however late
         self.invisible += self.calls.drop_over(|call| !call.captured && call.order < witness);
-        self.limit_calls();
         let many = self.is_crowded();
         let full = if self.is_overcrowded() { self.middle_order() } else { 0 };
         let overfull = self.operations.count() > 2 * MOST_PENDING;
@@ -126,13 +125,15 @@ impl Assembly {
         if orders.is_empty() { 0 } else { *orders.select_nth_unstable(middle).1 }
     }
 
-    /// Bounds the number of calls that wait for their operation: the older half is counted as followed by none.
-    fn limit_calls(&mut self) {
-        if self.calls.count() > MOST_CALLS {
+    /// Bounds the number of calls that wait for their operation: beyond [`MOST_CALLS`], the youngest half as many are
+    /// left, and the others are counted as followed by none.
+    pub(super) fn limit_calls(&mut self) {
+        let count = self.calls.count();
+        if count > MOST_CALLS {
             let mut orders: Vec<u64> = self.calls.iter().map(|call| call.order).collect();
-            let (_, middle, _) = orders.select_nth_unstable(MOST_CALLS / 2);
-            let middle = *middle;
-            self.invisible += self.calls.drop_over(|call| call.order < middle);
+            let (_, oldest_left, _) = orders.select_nth_unstable(count - MOST_CALLS / 2);
+            let oldest_left = *oldest_left;
+            self.invisible += self.calls.drop_over(|call| call.order < oldest_left);
         }
     }
 
