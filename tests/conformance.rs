@@ -162,14 +162,17 @@ fn the_end_waits_for_a_collector_without_a_processor() {
 }
 
 /// For days, a job may make nothing but API calls for which NCCL reports no operations. Those of captures wait for a
-/// replay, a bounded number of them, however fast they come. Their table takes 12 MiB beside 10 of the process; all
-/// calls would take 50 more.
+/// replay, a bounded number of them, however fast they come. Their table takes 12 MiB beside the process' own memory,
+/// which is larger where the library is not optimized; all calls would take 50 more.
 #[test]
 fn calls_that_nothing_follows_do_not_pile_up() {
-    let run = play("calls_without_end", 5, &[("NCCL_SCOREP_SETTLE_SECONDS", "0.01")], 1_200_000);
-    run.check();
-    let peak = run.found("peak_memory_bytes") >> 20;
-    assert!(peak < 32, "{peak} MiB");
+    let peak = |calls| {
+        let run = play("calls_without_end", 5, &[("NCCL_SCOREP_SETTLE_SECONDS", "0.01")], calls);
+        run.check();
+        run.found("peak_memory_bytes") >> 20
+    };
+    let (few, many) = (peak(10), peak(1_200_000));
+    assert!(many < few + 24, "{many} MiB, and {few} MiB for ten calls");
 }
 
 /// While the job runs, one line says which operations the GPU cannot time, and why.
