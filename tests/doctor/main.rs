@@ -27,13 +27,11 @@ fn examine(site: &Site, settings: &[(&str, &str)]) -> (Value, i32) {
     for (name, _) in settings.iter().filter(|(_, value)| value.is_empty()) {
         command.env_remove(name);
     }
-    // the shared memory of a container may be too small
-    let shared = settings.iter().find(|(name, _)| *name == "SHARED").map_or(here.as_str(), |(_, path)| path);
-    let job = settings.iter().find(|(name, _)| *name == "COMMAND").map(|(_, command)| command.split(' '));
-    command.args(["doctor", "--json", "--shared-memory", shared]);
-    // a container may have one processor
-    let processors = settings.iter().find(|(name, _)| *name == "PROCESSORS").map_or("2", |(_, number)| number);
-    command.args(["--processors", processors]).args(job.into_iter().flatten());
+    let setting = |wanted| settings.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    // a container may have little shared memory, and one processor
+    let (shared, processors) = (setting("SHARED").unwrap_or(&here), setting("PROCESSORS").unwrap_or("2"));
+    command.args(["doctor", "--json", "--shared-memory", shared, "--processors", processors]);
+    command.args(setting("COMMAND").map(|command| command.split(' ')).into_iter().flatten());
     let output = command.output().unwrap();
     let (printed, said) = site::texts(&output);
     let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}{said}"));

@@ -48,13 +48,39 @@ enum Fault {
     Late,
 }
 
+/// Lines of events as otf2-print has them, with their times.
+#[derive(Default)]
+struct Events {
+    lines: Vec<(u64, String)>,
+    /// Begin of the step that the following events lie in.
+    step: u64,
+}
+
+impl Events {
+    fn add(&mut self, kind: &str, location: u64, time: u64, rest: &str) {
+        let time = self.step + time;
+        self.lines.push((time, format!("{kind:<10} {location:>20} {time:>20}  {rest}")));
+    }
+
+    fn region(&mut self, location: u64, name: &str, begin: u64, end: u64) {
+        let rest = format!("Region: \"{name}\" <7>");
+        self.add("ENTER", location, begin, &rest);
+        self.add("LEAVE", location, end, &rest);
+    }
+
+    /// The lines in the order of time; a metric lies inside its region.
+    fn sorted(mut self) -> String {
+        let inside = |line: &str| ["ENTER", "METRIC", "LEAVE"].iter().position(|kind| line.starts_with(kind));
+        self.lines.sort_by_key(|(time, line)| (*time, inside(line)));
+        self.lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// What otf2-print says of a measurement of two ranks: definitions and events.
 fn printed(fault: Fault) -> [String; 2] {
     let mut definitions =
         "CLOCK_PROPERTIES                          Ticks per Seconds: 1000000000, Global Offset: 0\n".to_owned();
-    let mut events = "=== Events ===\n".to_owned();
-    // metrics, copies and messages
-    let mut others = Vec::new();
+    let mut events = Events::default();
     for rank in 0..2_u64 {
         let (process, streams) = (rank, 2 + rank);
         let [host, lane, stream] = [0, 1, 2].map(|number| 10 * rank + number);
@@ -70,10 +96,7 @@ fn printed(fault: Fault) -> [String; 2] {
              Group: \"CUDA Context 1\" <{streams}>\n"
         );
         for step in 0..STEPS {
-            let at = |time: u64| step * STEP + time;
-            let mut event = |kind: &str, location: u64, time: u64, name: &str| {
-                let _ = writeln!(events, "{kind:<10} {location:>20} {:>20}  Region: \"{name}\" <7>", at(time));
-            };
+            events.step = step * STEP;
             let is_off = matches!(fault, Fault::Begin | Fault::Length) && rank == 1 && step % 10 == 0;
             let far = if is_off { 20_000 } else { LATER };
             let behind = if fault == Fault::Shared && rank == 1 { 20_000 } else { 0 };
@@ -81,71 +104,45 @@ fn printed(fault: Fault) -> [String; 2] {
             let end = if fault == Fault::Order && is_faulty { 300_000 } else { 700_000 };
             let by_mpi = if fault == Fault::Exchange && is_faulty { 530_000 } else { 600_000 };
             let length = if fault == Fault::Message && is_faulty { EXCHANGED / 2 } else { EXCHANGED };
-            event("ENTER", host, 0, "step");
-            event("ENTER", host, 10_000, "ncclAllReduce");
-            event("ENTER", host, 11_000, "cudaLaunchKernel");
-            event("LEAVE", host, 12_000, "cudaLaunchKernel");
-            event("LEAVE", host, 20_000, "ncclAllReduce");
-            event("ENTER", host, 21_000, "ncclSend");
-            event("LEAVE", host, 22_000, "ncclSend");
-            event("ENTER", host, 23_000, "ncclGroupEnd");
-            event("LEAVE", host, 30_000, "ncclGroupEnd");
-            event("ENTER", host, by_mpi, "MPI_Sendrecv");
-            event("LEAVE", host, 650_000, "MPI_Sendrecv");
-            event("ENTER", host, end, "MPI_Allreduce");
-            event("LEAVE", host, 800_000, "MPI_Allreduce");
-            event("LEAVE", host, 900_000, "step");
-            event("ENTER", stream, 100_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)");
-            event("LEAVE", stream, 500_000, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)");
-            event("ENTER", stream, 50_000, "wait");
-            event("LEAVE", stream, 90_000, "wait");
-            event("ENTER", stream, 510_000, EXCHANGE);
-            event("LEAVE", stream, 560_000, EXCHANGE);
-            if step % 2 == 1 {
-                event("ENTER", host, 31_000, "ncclSend");
-                event("LEAVE", host, 32_000, "ncclSend");
-                event("ENTER", host, 33_000, "ncclGroupEnd");
-                event("LEAVE", host, 34_000, "ncclGroupEnd");
-                event("ENTER", stream, 565_000, EXCHANGE);
-                event("LEAVE", stream, 595_000, EXCHANGE);
-            }
+            events.region(host, "step", 0, 900_000);
+            events.region(host, "ncclAllReduce", 10_000, 20_000);
+            events.region(host, "cudaLaunchKernel", 11_000, 12_000);
+            events.region(host, "ncclSend", 21_000, 22_000);
+            events.region(host, "ncclGroupEnd", 23_000, 30_000);
+            events.region(host, "MPI_Sendrecv", by_mpi, 650_000);
+            events.region(host, "MPI_Allreduce", end, 800_000);
+            events.region(stream, "wait", 50_000, 90_000);
+            events.region(stream, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)", 100_000, 500_000);
+            events.region(stream, EXCHANGE, 510_000, 560_000);
             if fault == Fault::Kernel && (3..9).contains(&step) {
-                event("ENTER", stream, 600_000, EXCHANGE);
-                event("LEAVE", stream, 610_000, EXCHANGE);
+                events.region(stream, EXCHANGE, 600_000, 610_000);
             }
-            let mut operation = |name: &str, begin: u64, end: u64, bytes: u64| {
+            let operation = |events: &mut Events, name: &str, begin: u64, end: u64, bytes: u64| {
                 let begin = begin + far + behind;
-                event("ENTER", lane, begin, name);
-                event("LEAVE", lane, end - LATER + behind, name);
+                events.region(lane, name, begin, end - LATER + behind);
                 let value = format!("Metric: 1, 1 Value: (\"nccl_op_bytes\" <58>; UINT64; {bytes})");
-                others.push(format!("{:<10} {lane:>20} {:>20}  {value}", "METRIC", at(begin)));
+                events.add("METRIC", lane, begin, &value);
             };
             if fault != Fault::Count || step != 5 {
-                operation("ncclAllReduce", 100_000, 500_000, REDUCED);
+                operation(&mut events, "ncclAllReduce", 100_000, 500_000, REDUCED);
             }
             let begin = if fault == Fault::Early && is_faulty { 1_000 } else { 510_000 };
             let bytes = if fault == Fault::Short && is_faulty { EXCHANGED / 2 } else { EXCHANGED };
-            operation("ncclSend", begin, 560_000, bytes);
+            operation(&mut events, "ncclSend", begin, 560_000, bytes);
             if step % 2 == 1 {
-                operation("ncclSend", 565_000, 595_000, TO_EACH);
+                events.region(host, "ncclSend", 31_000, 32_000);
+                events.region(host, "ncclGroupEnd", 33_000, 34_000);
+                events.region(stream, EXCHANGE, 565_000, 595_000);
+                operation(&mut events, "ncclSend", 565_000, 595_000, TO_EACH);
             }
             let copied = "Window: \"CUDA_WINDOW\" <1>, Bytes: 4194304, Matching: 42";
-            for (kind, time) in [("RMA_PUT", 596_000), ("RMA_OP_COMPLETE_BLOCKING", 598_000)] {
-                others.push(format!("{kind:<10} {stream:>20} {:>20}  {copied}", at(time)));
-            }
+            events.add("RMA_PUT", stream, 596_000, copied);
+            events.add("RMA_OP_COMPLETE_BLOCKING", stream, 598_000, copied);
             let message = format!("Receiver: 1 (\"Master thread\" <1>), Tag: 0, Length: {length}");
-            others.push(format!("{:<10} {host:>20} {:>20}  {message}", "MPI_SEND", at(by_mpi + 1_000)));
+            events.add("MPI_SEND", host, by_mpi + 1_000, &message);
         }
     }
-    // by time, as otf2-print has them; a metric lies inside its region
-    let mut lines: Vec<&str> = events.lines().skip(1).chain(others.iter().map(String::as_str)).collect();
-    let key = |line: &&str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let inside = ["ENTER", "METRIC", "LEAVE"].iter().position(|kind| *kind == words[0]);
-        (words[2].parse::<u64>().unwrap(), inside)
-    };
-    lines.sort_by_key(key);
-    [definitions, lines.join("\n")]
+    [definitions, events.sorted()]
 }
 
 /// Makes the measurement's directory, with a stand-in for otf2-print in it.
@@ -217,23 +214,25 @@ fn processes_of_pytorch_have_counts_and_steps() {
     assert!(!is_right && said.contains("rank 1: lanes have {'AllReduce': [39, 159744],"), "{said}");
 }
 
-fn checked(measurement: &Path) -> Option<Output> {
+/// A script on a measurement, with the stand-in for otf2-print.
+fn script(name: &str, measurement: &Path) -> Option<Command> {
     let mut python = python()?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::iter::once(measurement.to_owned()).chain(std::env::split_paths(&path));
-    python.arg("score_p.py").arg(measurement).env("PATH", std::env::join_paths(path).unwrap());
-    Some(python.output().unwrap())
+    python.arg(name).arg(measurement).env("PATH", std::env::join_paths(path).unwrap());
+    Some(python)
+}
+
+fn checked(measurement: &Path) -> Option<Output> {
+    Some(script("score_p.py", measurement)?.output().unwrap())
 }
 
 #[test]
 fn a_step_is_drawn_with_calls_lanes_kernels_and_copies() {
     let measurement = measurement(Fault::None);
     let svg = measurement.path().join("step.svg");
-    let Some(mut python) = python() else { return };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::iter::once(measurement.path().to_owned()).chain(std::env::split_paths(&path));
-    python.arg("score_p_plot.py").arg(measurement.path()).args(["7", "7"]).arg(&svg);
-    tool::succeed(python.env("PATH", std::env::join_paths(path).unwrap()));
+    let Some(mut plot) = script("score_p_plot.py", measurement.path()) else { return };
+    tool::succeed(plot.args(["7", "7"]).arg(&svg));
     let drawn = std::fs::read_to_string(svg).unwrap();
     let count = |title: &str| drawn.matches(&format!("<title>{title}</title>")).count();
     // of two ranks
