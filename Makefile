@@ -1,18 +1,19 @@
-# Two commands: make demo, make test. Both bring the system packages they need, or say which.
+# make demo, make test, make test-all, make library tool: each brings the system packages it needs, or says which.
 
-.PHONY: library static tool wheel plain-wheel demo test test-wheel bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
+.PHONY: library static tool build wheel plain-wheel demo test test-all bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
 
 target = $(or $(CARGO_TARGET_DIR),target)
 # What is shipped lies in a directory of its own, where nothing else overwrites it.
 shipped = $(target)/shipped
 wheel = $(abspath $(target))/wheel
+# What a developer runs, tool, demo and tests, is one build: optimized, with all checks, without link-time optimization.
+profile = --profile checked
 
-# The profile of tests and lints; cargo's own where the environment names none. `tool` takes what the tool was built of.
-profile = $(SCOREP_NCCL_TEST_PROFILE:%=--profile %)
-
-# As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization out without a word.
+# As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization
+# out without a word.
 library: | $(shipped)/release
 	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
+	./scripts/strip $(shipped)/release/libscorep_substrate_nccl.so
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
 	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
 
@@ -20,8 +21,8 @@ library: | $(shipped)/release
 $(shipped)/release:
 	mkdir -p $@
 
-# The library as an archive, for programs that are linked with it: docs/install.md. It has no tables of a tuner (feature `tuner`). Apart from the cdylib, so that each has link-time
-# optimization.
+# The library as an archive, for programs that are linked with it: docs/install.md. It has no tables of a tuner
+# (feature `tuner`). Apart from the cdylib, so that each has link-time optimization.
 static:
 	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type staticlib --no-default-features \
 	  --target-dir $(shipped)
@@ -31,6 +32,11 @@ static:
 tool: | $(shipped)/release
 	cargo build --profile tool --bin scorep-nccl
 	cp -p $(target)/tool/scorep-nccl $(target)/tool/scorep-nccl.d $(shipped)/release/
+	./scripts/strip $(shipped)/release/scorep-nccl
+
+# The tool and the library as the demo and the tests run them.
+build:
+	cargo build $(profile) --package scorep-nccl --package scorep-nccl-substrate
 
 # The library, the tool and a Python module, for pip: target/wheel/*.whl. WHEEL_TARGET=aarch64-unknown-linux-gnu makes it for other machines, if
 # rustup has that target.
@@ -40,26 +46,26 @@ wheel:
 	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheel)/new
 	mv $(wheel)/new/*.whl $(wheel)
 
-demo: demo-packages library tool
-	$(shipped)/release/scorep-nccl demo
+demo: demo-packages build
+	$(target)/checked/scorep-nccl demo
 
-# Both runs, then the tests that were skipped.
-test: export SCOREP_NCCL_SKIPPED = $(abspath $(target))/skipped
-test: test-packages library tool
-	@rm -f $(SCOREP_NCCL_SKIPPED)
-	status=0; cargo test $(profile) --no-fail-fast || status=1; \
-	  cargo test $(profile) --features otel-grpc --test otel || status=1; \
-	  ./scripts/skipped-tests $(SCOREP_NCCL_SKIPPED); exit $$status
+# Before each commit that matters.
+test: test-packages library
+	./scripts/run-tests
+
+# Before an issue is resolved, and before a release: everything, for an hour or more (docs/development.md).
+test-all: export SCOREP_NCCL_TEST_ALL = 1
+test-all: export SCOREP_NCCL_DRAWN = 30
+test-all: export SCOREP_NCCL_EXTREMES = all
+test-all: test-packages library tool plain-wheel
+	./scripts/run-tests all
+	$(MAKE) models races sanitize pipeline
 
 # The wheel without optimization, which builds in a quarter of the time.
 plain-wheel: export CARGO_PROFILE_RELEASE_LTO = off
 plain-wheel: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
 plain-wheel: export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
 plain-wheel: wheel
-
-# A wheel and its tests.
-test-wheel: plain-wheel
-	cargo test $(profile) --test wheel
 
 # how long the parts take
 bench:
@@ -87,13 +93,11 @@ pipeline:
 	cargo clippy --manifest-path examples/pipeline/Cargo.toml --target-dir target --all-targets -- -D warnings
 	cargo test --manifest-path examples/pipeline/Cargo.toml --target-dir target
 
-# What continuous integration checks besides. Without the features three crates differ. `otel` alone is part of
-# otel-grpc; tests/install builds it.
+# In the profile of the tests, whose build scripts and macros it shares.
 lint:
 	cargo fmt --all --check
-	cargo clippy $(profile) -p scorep-nccl-common -p scorep-nccl-profiler -p scorep-nccl-substrate --lib -- -D warnings
-	cargo clippy $(profile) --workspace --all-targets --features otel-grpc -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc $(profile) --workspace --no-deps --features otel-grpc
+	cargo clippy $(profile) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(profile) --workspace --no-deps
 
 demo-packages:
 	@./scripts/system-packages libotf2-trace-dev

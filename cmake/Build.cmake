@@ -36,10 +36,14 @@ else()
 endif()
 list(APPEND cargo_call "${CARGO}")
 
+# leaves the debugging information beside the file
+set(strip "${CMAKE_COMMAND}" -E env "OBJCOPY=${CMAKE_OBJCOPY}" "${CMAKE_CURRENT_SOURCE_DIR}/scripts/strip")
+
 # as a cdylib alone: cargo leaves link-time optimization out where it makes an rlib, too
 add_custom_target(library ALL
   COMMAND ${cargo_call} rustc ${cargo_options} ${cargo_features} --profile ${profile} --target-dir "${shipped}"
     --package ${package} --lib --crate-type cdylib
+  COMMAND ${strip} "${built}/${library}"
   BYPRODUCTS "${built}/${library}"
   COMMENT "cargo: ${library}" USES_TERMINAL VERBATIM)
 
@@ -59,6 +63,7 @@ if(NOT SCOREP_NCCL_ONLY)
   set(pages "${CMAKE_BINARY_DIR}/pages")
   add_custom_target(tool ALL
     COMMAND ${cargo_call} build ${cargo_options} --profile ${tool_profile} --target-dir "${cargo_target}" --bin scorep-nccl
+    COMMAND ${strip} "${tool}"
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages}"
     COMMAND "${tool}" pages "${pages}"
     BYPRODUCTS "${tool}"

@@ -30,7 +30,6 @@ foreach(link IN LISTS links)
   file(CREATE_LINK "${library}" "${CMAKE_BINARY_DIR}/links/${link}" SYMBOLIC)
   install(FILES "${CMAKE_BINARY_DIR}/links/${link}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endforeach()
-set(stripped "${CMAKE_INSTALL_LIBDIR}/${library}")
 
 # the archive, and the flags to link with it
 if(SCOREP_NCCL_STATIC)
@@ -39,7 +38,13 @@ if(SCOREP_NCCL_STATIC)
   file(RELATIVE_PATH to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
   configure_file(cmake/scorep-nccl-static.pc.in scorep-nccl-static.pc @ONLY)
   install(FILES "${CMAKE_BINARY_DIR}/scorep-nccl-static.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-  list(APPEND stripped "${CMAKE_INSTALL_LIBDIR}/${archive}")
+  # as CMake does for archives that it built itself: `install/strip`, `cmake --install --strip`, and packages
+  install(CODE "
+    if(CMAKE_INSTALL_DO_STRIP)
+      set(file \"${CMAKE_INSTALL_LIBDIR}/${archive}\")
+      cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)
+      execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\$ENV{DESTDIR}\${file}\" COMMAND_ERROR_IS_FATAL ANY)
+    endif()")
 endif()
 
 if(NOT SCOREP_NCCL_ONLY)
@@ -48,7 +53,6 @@ if(NOT SCOREP_NCCL_ONLY)
   foreach(place IN LISTS completions)
     install(DIRECTORY "${pages}/${place}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/${place}")
   endforeach()
-  list(APPEND stripped "${CMAKE_INSTALL_BINDIR}/scorep-nccl")
 endif()
 
 # a module finds the rest from where it lies, so that all of it may be moved
@@ -67,15 +71,5 @@ install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINA
 install(FILES tests/captures/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/tests/captures")
 # the pipeline is a package to build, for which one takes the sources
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" USE_SOURCE_PERMISSIONS PATTERN pipeline EXCLUDE)
-
-# as CMake does for what it built itself: `install/strip`, `cmake --install --strip`, and packages
-list(JOIN stripped "\" \"" stripped)
-install(CODE "
-  if(CMAKE_INSTALL_DO_STRIP)
-    foreach(file \"${stripped}\")
-      cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)
-      execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\$ENV{DESTDIR}\${file}\" COMMAND_ERROR_IS_FATAL ANY)
-    endforeach()
-  endif()")
 
 note_files()

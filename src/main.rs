@@ -14,6 +14,7 @@ mod communication;
 mod demo;
 mod diagnosis;
 mod doctor;
+mod gone;
 mod gpus;
 mod hang;
 mod host;
@@ -142,6 +143,10 @@ fn main() -> ExitCode {
 
 /// Prints the help text, or the error in the command line.
 fn said(usage: &clap::Error) -> ExitCode {
+    if let Some(answer) = gone::answer(usage) {
+        output::say(answer);
+        return ExitCode::from(2);
+    }
     match usage.print() {
         Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(1)),
         Err(error) => output::answered(Err(format!("standard output: {error}"))),

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/once/mod.rs"]
+mod once;
 #[path = "support/edited/mod.rs"]
 mod edited;
 #[path = "score_p/installation.rs"]

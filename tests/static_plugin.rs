@@ -5,33 +5,28 @@
 
 #[path = "support/host/mod.rs"]
 mod host;
+#[path = "support/once/mod.rs"]
+mod once;
 #[path = "support/tool/mod.rs"]
 mod tool;
 
 use host::{Run, VERSIONS};
+use once::made_once;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 /// NCCL's name for the program itself.
 const LINKED: &str = "STATIC_PLUGIN";
 
-/// The hosts, each linked with the archive.
-#[derive(Debug)]
-struct Hosts {
-    conformance: PathBuf,
-    surroundings: PathBuf,
-}
-
-fn hosts() -> &'static Hosts {
-    static HOSTS: OnceLock<Hosts> = OnceLock::new();
-    HOSTS.get_or_init(|| {
+/// Returns a host that is linked with the archive.
+fn linked_host(name: &str) -> PathBuf {
+    let hosts = made_once("static_plugin", |place| {
         let archive = archive();
-        let made = |source| linked(source, &archive);
-        Hosts { conformance: made("tests/c/nccl/nccl_host.c"), surroundings: made("tests/c/nccl/surroundings_host.c") }
-    })
+        ["nccl_host", "surroundings_host"].iter().for_each(|name| linked(name, &archive, &place.join(name)));
+    });
+    hosts.join(name)
 }
 
 /// Makes the archive as `make static` does, in the profile of the tests.
@@ -62,29 +57,24 @@ fn the_page_has_the_flags_of_the_installed_file() {
     assert_eq!(plain(there), plain(&flags("libscorep_substrate_nccl.a")));
 }
 
-/// Compiles a host and links it with these flags. The program appears whole, since another run of this test may make it,
-/// too.
-fn linked(source: &str, archive: &Path) -> PathBuf {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+/// Compiles a host and links it with these flags.
+fn linked(host: &str, archive: &Path, program: &Path) {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/nccl");
     let flags = flags(archive.to_str().unwrap());
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(Path::new(source).file_stem().unwrap());
-    let made = program.with_extension(std::process::id().to_string());
     let mut compiler = Command::new("cc");
-    compiler.args(["-std=gnu11", "-O1", "-g"]).arg(sources.join(source)).arg("-o").arg(&made);
+    compiler.args(["-std=gnu11", "-O1", "-g"]).arg(sources.join(host).with_extension("c")).arg("-o").arg(program);
     tool::succeed(compiler.args(flags.split(' ')));
-    std::fs::rename(made, &program).unwrap();
-    program
 }
 
 /// A program may be linked with a tuner of its own, whose tables have NCCL's names.
 #[test]
 fn the_archive_has_no_tables_of_a_tuner() {
-    let names = tool::succeed(Command::new("nm").args(["--defined-only", "--format=posix"]).arg(&hosts().conformance));
+    let names = tool::succeed(Command::new("nm").args(["--defined-only", "--format=posix"]).arg(linked_host("nccl_host")));
     assert!(names.contains("\nncclProfiler_v7 ") && !names.contains("\nncclTunerPlugin"), "{names}");
 }
 
 fn play(scenario: &str, version: u32, settings: &[(&str, &OsStr)]) -> Run {
-    let program = tool::host(hosts().conformance.to_str().unwrap());
+    let program = tool::host(linked_host("nccl_host").to_str().unwrap());
     host::play_in(program, Path::new(LINKED), scenario, version, settings, 0)
 }
 
@@ -121,7 +111,7 @@ fn the_linked_plugin_is_no_second_plugin() {
 /// The tables alone are NCCL's to find, and functions that say who this is.
 #[test]
 fn the_program_exports_the_tables_and_needs_no_file_of_the_library() {
-    let program = &hosts().conformance;
+    let program = &linked_host("nccl_host");
     let names = tool::succeed(Command::new("nm").args(["--dynamic", "--defined-only", "--format=posix"]).arg(program));
     let ours = |line: &&str| line.contains("nccl") && !line.starts_with("ncclGetVersion");
     let names: Vec<&str> = names.lines().filter(ours).filter_map(|line| line.split(' ').next()).collect();
@@ -137,7 +127,7 @@ fn the_program_exports_the_tables_and_needs_no_file_of_the_library() {
 fn surrounded(library: &Path, things: &[String]) -> (Vec<String>, Value) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("summary.json");
-    let mut command = tool::host(hosts().surroundings.to_str().unwrap());
+    let mut command = tool::host(linked_host("surroundings_host").to_str().unwrap());
     command.arg(library).arg("7").args(things);
     command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_SUMMARY", &path).env("HOST_RELEASE", "23203");
     let output = command.output().unwrap();

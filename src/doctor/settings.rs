@@ -5,7 +5,7 @@ use super::surroundings::Surroundings;
 use crate::installed::loader::{self, Features, Loaded};
 use crate::launch::ranks;
 use crate::output::place::{self, Unfit};
-use common::config::{Settings, is_unknown, nearest};
+use common::config::{Settings, instead, is_unknown, nearest};
 use common::files;
 use std::path::Path;
 
@@ -18,8 +18,8 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<D
         .collect();
     let unknown = around.names().filter(|name| is_unknown(name));
     findings.extend(unknown.map(|name| {
-        let cure = nearest(name)
-            .map_or_else(|| "`scorep-nccl env --all` lists the settings".into(), |near| format!("{near} may be meant"));
+        let cure = instead(name).map(str::to_owned).or_else(|| nearest(name).map(|near| format!("{near} may be meant")));
+        let cure = cure.unwrap_or_else(|| "`scorep-nccl env --all` lists the settings".into());
         DoctorFinding::new(Code::SettingUnknown, format!("{name} is no setting"), cure)
     }));
     let summary = settings.summary.as_deref().map(files::expand);

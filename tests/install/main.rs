@@ -8,6 +8,8 @@ mod build;
 mod document;
 mod links;
 mod modules;
+#[path = "../support/once/mod.rs"]
+mod once;
 mod packages;
 mod recipes;
 #[path = "../support/tool/mod.rs"]
@@ -16,21 +18,21 @@ mod wrong;
 
 use build::{Build, files};
 use common::config::SETTINGS;
-use std::path::Path;
+use once::made_once;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tool::{program, run, succeed, summary};
 
-/// The tree that was installed and the directory it lies in, for tests that only look.
-fn installed() -> &'static Path {
-    static INSTALLED: std::sync::OnceLock<Build> = std::sync::OnceLock::new();
-    let build = INSTALLED.get_or_init(|| {
-        let build = Build::new();
+/// The tree that was installed, for tests that only look.
+fn installed() -> PathBuf {
+    let place = made_once("installed", |place| {
+        let mut build = Build::new();
+        build.prefix = place.join("made/for/it");
         build.configure(&[]);
         build.make("all");
-        build.make("install/strip");
-        build
+        build.make("install");
     });
-    &build.prefix
+    place.join("made/for/it")
 }
 
 #[test]
@@ -115,9 +117,9 @@ fn below_destdir_lies_the_same_and_nothing_is_left_when_it_is_taken_away() {
     build.environment.push(("DESTDIR".into(), stage.clone().into()));
     build.configure(&[]);
     build.make("all");
-    build.make("install/strip");
+    build.make("install");
     let below = stage.join(build.prefix.strip_prefix("/").unwrap());
-    assert_eq!(files(&below), files(installed()));
+    assert_eq!(files(&below), files(&installed()));
     assert!(!build.prefix.exists());
     links::hold(&below.join("lib"), tool::LIBRARY, &links::NAMES);
 

@@ -25,7 +25,7 @@ fn one(directory: &Path, end: &str) -> PathBuf {
 
 /// Holds that it is all there and works.
 fn works(prefix: &Path) {
-    assert_eq!(files(prefix), files(installed()));
+    assert_eq!(files(prefix), files(&installed()));
     links::hold(&prefix.join("lib"), tool::LIBRARY, &links::NAMES);
     assert_eq!(links::images(&prefix.join("lib"), &[tool::LIBRARY, links::NAMES[0]]), 1);
     let summary =

@@ -1,5 +1,6 @@
 //! The Score-P that is installed: its tools, and the application compiled with it.
 
+use crate::once::made_once;
 use crate::tool;
 use scorep_substrate::{LANE_SYMBOLS, release};
 use std::ffi::OsString;
@@ -7,7 +8,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
-use std::sync::OnceLock;
 
 /// Where programs are looked for: `SCOREP_PREFIX/bin` if that is set, then the usual places.
 fn path() -> OsString {
@@ -71,30 +71,28 @@ pub(crate) enum Model {
     Threads,
 }
 
-/// tests/c/programs/replay_app.c compiled with Score-P, once a test process.
-pub(crate) fn application(model: Model) -> &'static Path {
-    static PROGRAMS: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
-    PROGRAMS[model as usize].get_or_init(|| {
-        let (name, flags, compiler) = match model {
-            Model::Mpi => ("replay_app_mpi", ["--mpp=mpi", "--thread=none"], &["mpicc", "-DWITH_MPI"][..]),
-            Model::Threads => ("replay_app_threads", ["--mpp=none", "--thread=pthread"], &["gcc"][..]),
-        };
-        compiled(name, "tests/c/programs/replay_app.c", &flags, compiler)
-    })
+/// tests/c/programs/replay_app.c compiled with Score-P.
+pub(crate) fn application(model: Model) -> PathBuf {
+    let (name, flags, compiler) = match model {
+        Model::Mpi => ("replay_app_mpi", ["--mpp=mpi", "--thread=none"], &["mpicc", "-DWITH_MPI"][..]),
+        Model::Threads => ("replay_app_threads", ["--mpp=none", "--thread=pthread"], &["gcc"][..]),
+    };
+    compiled(name, "tests/c/programs/replay_app.c", &flags, compiler)
 }
 
-/// A program of that name, compiled with Score-P.
+/// A program of that name, compiled with Score-P once for all tests.
 pub(crate) fn compiled(name: &str, source: &str, flags: &[&str], compiler: &[&str]) -> PathBuf {
+    let program = if is_shared() { name } else { measurement_library() };
     // Score-P leaves objects where it runs
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&directory).unwrap();
+    made_once(name, |directory| compile(source, flags, compiler, program, directory)).join(program)
+}
+
+fn compile(source: &str, flags: &[&str], compiler: &[&str], program: &str, directory: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
-    let (name, exports) = if is_shared() { (name, vec![]) } else { (measurement_library(), exports()) };
-    let program = directory.join(name);
+    let exports = if is_shared() { vec![] } else { exports() };
     let mut scorep = command("scorep");
     scorep.args(["--user", "--nocompiler"]).args(flags).args(compiler).args(["-std=gnu11", "-O1", "-g"]);
-    say(scorep.arg(source).arg("-o").arg(&program).args(["-ldl", "-lpthread"]).args(exports).current_dir(&directory));
-    program
+    say(scorep.arg(source).arg("-o").arg(program).args(["-ldl", "-lpthread"]).args(exports).current_dir(directory));
 }
 
 /// Name of the library of the installed release.

@@ -16,6 +16,8 @@ mod host_regions;
 mod installation;
 mod lanes;
 mod many;
+#[path = "../support/once/mod.rs"]
+mod once;
 mod profile;
 #[path = "../support/reference/mod.rs"]
 mod reference;

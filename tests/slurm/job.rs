@@ -153,7 +153,7 @@ impl<'a> Job<'a> {
 /// The application: with Score-P, where there is one, and whether MPI tells it its rank.
 pub(crate) fn application(model: Model) -> (PathBuf, bool) {
     if installation::is_there(model) {
-        (installation::application(model).to_owned(), model == Model::Mpi)
+        (installation::application(model), model == Model::Mpi)
     } else {
         (env!("HOST_REPLAY_APP").into(), false)
     }

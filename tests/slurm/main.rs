@@ -18,6 +18,8 @@ mod processes;
 #[allow(dead_code, reason = "one test target of several")]
 mod summaries;
 mod task_prolog;
+#[path = "../support/once/mod.rs"]
+mod once;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 #[path = "../support/until/mod.rs"]

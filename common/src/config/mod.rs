@@ -19,7 +19,7 @@ pub use given::GivenSettings;
 #[cfg(feature = "otel")]
 pub(crate) use given::of_environment;
 pub use table::{SETTINGS, Setting, Settings};
-pub use unknown::{is_unknown, nearest};
+pub use unknown::{instead, is_unknown, nearest};
 pub use value::is_set;
 
 /// Returns the settings of this process, which the first call reads.

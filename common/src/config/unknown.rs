@@ -19,6 +19,19 @@ const MOST: usize = 1000;
 /// Least similarity of an unknown name to a known one for which the known one is suggested; 1 means equal.
 const ALIKE: f64 = 0.8;
 
+/// Settings of earlier versions, each with its successor.
+const GONE: [(&str, &str); 1] = [(
+    "NCCL_SCOREP_TUNER",
+    "the library is no tuner of NCCL any more: name yours in NCCL_TUNER_PLUGIN; the report compares rates with the \
+     link's, other communicators' and a baseline's",
+)];
+
+/// Returns the successor of a setting that is gone.
+#[must_use]
+pub fn instead(name: &str) -> Option<&'static str> {
+    GONE.iter().find(|(gone, _)| *gone == name).map(|(_, instead)| *instead)
+}
+
 /// Returns whether a variable has the name of a setting that there is not.
 #[must_use]
 pub fn is_unknown(name: &str) -> bool {
@@ -77,9 +90,10 @@ fn line(names: &[String]) -> Option<String> {
 /// Returns the first names, each with the setting that `near` says is meant, and the number of the others; `None` for
 /// no names.
 pub(super) fn named(names: &[String], near: impl Fn(&str) -> Option<&'static str>) -> Option<String> {
-    let meant = |name: &String| match near(name) {
-        Some(near) => format!("{name} ({near} may be meant)"),
-        None => name.clone(),
+    let meant = |name: &String| match (instead(name), near(name)) {
+        (Some(instead), _) => format!("{name} ({instead})"),
+        (None, Some(near)) => format!("{name} ({near} may be meant)"),
+        (None, None) => name.clone(),
     };
     let named = names.iter().take(MOST_NAMED).map(meant).collect::<Vec<_>>().join(", ");
     let more = names.len().checked_sub(MOST_NAMED).filter(|&more| more > 0);
@@ -120,6 +134,8 @@ mod tests {
         let one = said(&["NCCL_SCOREP_PRESTE"]).unwrap();
         assert!(one.starts_with("NCCL_SCOREP_PRESTE (NCCL_SCOREP_PRESET may be meant) is no setting, and"), "{one}");
         let many = said(&["NCCL_SCOREP_Q"; 5]).unwrap();
+        let gone = said(&["NCCL_SCOREP_TUNER"]).unwrap();
+        assert!(gone.starts_with("NCCL_SCOREP_TUNER (the library is no tuner of NCCL any more: name yours"), "{gone}");
         assert!(many.starts_with("NCCL_SCOREP_Q, NCCL_SCOREP_Q, NCCL_SCOREP_Q and 2 more are no settings"), "{many}");
     }
 }
