@@ -51,7 +51,7 @@ const GATHERING: How = How::RunBy("tests/gather_scale.rs");
 const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 65] = [
+pub(crate) const COMMANDS: [(&str, How); 62] = [
     ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
     ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
     ("pip install scorep_nccl-*.whl", WHEEL),
@@ -128,19 +128,12 @@ pub(crate) const COMMANDS: [(&str, How); 65] = [
     ("srun scorep-nccl run --summary all.%h.%r.json -- ./program", How::Run(&["all.*.json"])),
     ("scorep-nccl gpus", How::Needs("a node with GPUs; tests/nvlink has stand-ins")),
     ("NCCL_SCOREP_CHAIN=inspector srun ./program", How::Run(&["inspector.heard"])),
-    (
-        "NCCL_TUNER_PLUGIN=libnccl-profiler-scorep.so scorep-nccl run --summary all.%r.json -- ./program",
-        How::Run(&["all.*.json"]),
-    ),
-    ("NCCL_TUNER_PLUGIN=libnccl-profiler-scorep.so NCCL_SCOREP_TUNER=own srun ./program", How::Run(&[])),
     ("otf2-print -G scorep-*/traces.otf2 | grep 'Name: \"NCCL '", SCORE_P),
     ("otf2-print scorep-*/traces.otf2 | grep -A 1 'Region: \"ncclAllReduce\"' | head -20", SCORE_P),
     ("cube_calltree -m visits scorep-*/profile.cubex", SCORE_P),
     ("cube_calltree -m nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("cube_stat -m visits,time,nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("python3 -m json.tool scorep-*/nccl/summary.json", SCORE_P),
-    // with fewer rounds: nothing depends on what it measures
-    ("target/shipped/release/scorep-nccl bench", How::RunBy("tests/bench.rs")),
     (
         "RUNTIME=$(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a",
         THREAD_SANITIZER,
