@@ -43,15 +43,12 @@ pub(crate) const PRINTED: [&str; 3] = [
 
 const WHEEL: How = How::RunBy("tests/wheel/main.rs");
 const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
-const THREAD_SANITIZER: How =
-    How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
-
 const GATHERING: How = How::RunBy("tests/gather_scale.rs");
 
 const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 62] = [
+pub(crate) const COMMANDS: [(&str, How); 57] = [
     ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
     ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
     ("pip install scorep_nccl-*.whl", WHEEL),
@@ -134,18 +131,4 @@ pub(crate) const COMMANDS: [(&str, How); 62] = [
     ("cube_calltree -m nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("cube_stat -m visits,time,nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("python3 -m json.tool scorep-*/nccl/summary.json", SCORE_P),
-    (
-        "RUNTIME=$(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a",
-        THREAD_SANITIZER,
-    ),
-    ("gcc -std=gnu11 -O1 -g -fsanitize=thread -c tests/c/nccl/nccl_host.c -o host.o", THREAD_SANITIZER),
-    (
-        "gcc host.o -o host -rdynamic -Wl,--whole-archive $RUNTIME -Wl,--no-whole-archive -lpthread -lm -lrt -ldl -lresolv",
-        THREAD_SANITIZER,
-    ),
-    ("printf 'race:crossbeam_queue\\nrace:std::sync::once\\nrace:OnceLock\\n' > suppressions", THREAD_SANITIZER),
-    (
-        "TSAN_OPTIONS=\"exitcode=66 suppressions=suppressions\" ./host target/races/x86_64-unknown-linux-gnu/debug/libscorep_substrate_nccl.so 5 storm",
-        THREAD_SANITIZER,
-    ),
 ];
