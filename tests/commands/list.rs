@@ -80,7 +80,7 @@ pub(crate) const COMMANDS: [(&str, How); 57] = [
     ("scorep-nccl run -- scorep-nccl doctor", How::Run(&[])),
     (
         "scorep-nccl demo",
-        How::Run(&["scorep-nccl-demo/timeline.svg", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"]),
+        How::Run(&["scorep-nccl-demo/report.html", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"]),
     ),
     // stand-ins for the launchers and the program; with Score-P itself: tests/score_p
     ("export SCOREP_ENABLE_TRACING=true SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
