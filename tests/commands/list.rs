@@ -35,23 +35,19 @@ pub(crate) const PAGES: [(&str, &str); 1] = [("docs/install.md", "tests/install/
 pub(crate) const NOT_YET: [&str; 0] = [];
 
 /// First lines of blocks that show what is printed, or drawn.
-pub(crate) const PRINTED: [&str; 3] = [
+pub(crate) const PRINTED: [&str; 2] = [
     "NCCL's threads, the application's            the collector thread                            readers",
-    "Arrival at collectives, after the first rank; who is latest first",
     "96                |   + ncclSend          8.05306e+08       |   + ncclSend",
 ];
 
 const WHEEL: How = How::RunBy("tests/wheel/main.rs");
 const SCORE_P: How = How::RunBy("tests/score_p/documented.rs");
-const THREAD_SANITIZER: How =
-    How::Needs("the library under ThreadSanitizer, which `make races` takes minutes to build");
-
 const GATHERING: How = How::RunBy("tests/gather_scale.rs");
 
 const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 65] = [
+pub(crate) const COMMANDS: [(&str, How); 57] = [
     ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
     ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
     ("pip install scorep_nccl-*.whl", WHEEL),
@@ -83,7 +79,7 @@ pub(crate) const COMMANDS: [(&str, How); 65] = [
     ("scorep-nccl run -- scorep-nccl doctor", How::Run(&[])),
     (
         "scorep-nccl demo",
-        How::Run(&["scorep-nccl-demo/timeline.svg", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"]),
+        How::Run(&["scorep-nccl-demo/report.html", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"]),
     ),
     // stand-ins for the launchers and the program; with Score-P itself: tests/score_p
     ("export SCOREP_ENABLE_TRACING=true SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
@@ -128,31 +124,10 @@ pub(crate) const COMMANDS: [(&str, How); 65] = [
     ("srun scorep-nccl run --summary all.%h.%r.json -- ./program", How::Run(&["all.*.json"])),
     ("scorep-nccl gpus", How::Needs("a node with GPUs; tests/nvlink has stand-ins")),
     ("NCCL_SCOREP_CHAIN=inspector srun ./program", How::Run(&["inspector.heard"])),
-    (
-        "NCCL_TUNER_PLUGIN=libnccl-profiler-scorep.so scorep-nccl run --summary all.%r.json -- ./program",
-        How::Run(&["all.*.json"]),
-    ),
-    ("NCCL_TUNER_PLUGIN=libnccl-profiler-scorep.so NCCL_SCOREP_TUNER=own srun ./program", How::Run(&[])),
     ("otf2-print -G scorep-*/traces.otf2 | grep 'Name: \"NCCL '", SCORE_P),
     ("otf2-print scorep-*/traces.otf2 | grep -A 1 'Region: \"ncclAllReduce\"' | head -20", SCORE_P),
     ("cube_calltree -m visits scorep-*/profile.cubex", SCORE_P),
     ("cube_calltree -m nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("cube_stat -m visits,time,nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("python3 -m json.tool scorep-*/nccl/summary.json", SCORE_P),
-    // with fewer rounds: nothing depends on what it measures
-    ("target/shipped/release/scorep-nccl bench", How::RunBy("tests/bench.rs")),
-    (
-        "RUNTIME=$(rustc --print sysroot)/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a",
-        THREAD_SANITIZER,
-    ),
-    ("gcc -std=gnu11 -O1 -g -fsanitize=thread -c tests/c/nccl/nccl_host.c -o host.o", THREAD_SANITIZER),
-    (
-        "gcc host.o -o host -rdynamic -Wl,--whole-archive $RUNTIME -Wl,--no-whole-archive -lpthread -lm -lrt -ldl -lresolv",
-        THREAD_SANITIZER,
-    ),
-    ("printf 'race:crossbeam_queue\\nrace:std::sync::once\\nrace:OnceLock\\n' > suppressions", THREAD_SANITIZER),
-    (
-        "TSAN_OPTIONS=\"exitcode=66 suppressions=suppressions\" ./host target/races/x86_64-unknown-linux-gnu/debug/libscorep_substrate_nccl.so 5 storm",
-        THREAD_SANITIZER,
-    ),
 ];
