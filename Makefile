@@ -48,7 +48,7 @@ test: export SCOREP_NCCL_SKIPPED = $(abspath $(target))/skipped
 test: test-packages library tool
 	@rm -f $(SCOREP_NCCL_SKIPPED)
 	status=0; cargo test $(profile) --no-fail-fast || status=1; \
-	  cargo test $(profile) --features otel-grpc --test otel || status=1; \
+	  cargo test $(profile) --features otel --test otel || status=1; \
 	  ./scripts/skipped-tests $(SCOREP_NCCL_SKIPPED); exit $$status
 
 # The wheel without optimization, which builds in a quarter of the time.
@@ -87,13 +87,12 @@ pipeline:
 	cargo clippy --manifest-path examples/pipeline/Cargo.toml --target-dir target --all-targets -- -D warnings
 	cargo test --manifest-path examples/pipeline/Cargo.toml --target-dir target
 
-# What continuous integration checks besides. Without the features three crates differ. `otel` alone is part of
-# otel-grpc; tests/install builds it.
+# What continuous integration checks besides. Without the feature three crates differ.
 lint:
 	cargo fmt --all --check
 	cargo clippy $(profile) -p scorep-nccl-common -p scorep-nccl-profiler -p scorep-nccl-substrate --lib -- -D warnings
-	cargo clippy $(profile) --workspace --all-targets --features otel-grpc -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc $(profile) --workspace --no-deps --features otel-grpc
+	cargo clippy $(profile) --workspace --all-targets --features otel -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(profile) --workspace --no-deps --features otel
 
 demo-packages:
 	@./scripts/system-packages libotf2-trace-dev
