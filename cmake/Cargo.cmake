@@ -39,9 +39,7 @@ if(SCOREP_NCCL_VENDOR_DIR)
 endif()
 
 set(cargo_features "")
-if(SCOREP_NCCL_OTEL_GRPC) # holds the other one
-  set(cargo_features --features otel-grpc)
-elseif(SCOREP_NCCL_OTEL)
+if(SCOREP_NCCL_OTEL)
   set(cargo_features --features otel)
 endif()
 

@@ -8,7 +8,6 @@
 mod archive;
 mod ask;
 mod bench;
-mod callbacks;
 mod capture;
 mod communication;
 mod demo;

@@ -15,13 +15,9 @@ pub extern "C" fn scorep_nccl_version() -> *const c_char {
 }
 
 /// Optional features that the library was built with, by cargo's names.
-const FEATURES: &CStr = match (cfg!(feature = "otel"), cfg!(feature = "otel-grpc")) {
-    (_, true) => c"otel otel-grpc",
-    (true, false) => c"otel",
-    (false, false) => c"",
-};
+const FEATURES: &CStr = if cfg!(feature = "otel") { c"otel" } else { c"" };
 
-/// Returns the optional features that this library was built with, a constant string of words: `otel`, `otel-grpc`.
+/// Returns the optional features that this library was built with, a constant string of words: `otel`.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_features() -> *const c_char {
     FEATURES.as_ptr()

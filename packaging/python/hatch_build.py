@@ -65,7 +65,7 @@ class Build:
 
     def library(self):
         # as a cdylib alone: cargo leaves link-time optimization out where it makes an rlib, too
-        options = ["--package", "scorep-nccl-substrate", "--lib", "--crate-type", "cdylib", "--features", "otel-grpc"]
+        options = ["--package", "scorep-nccl-substrate", "--lib", "--crate-type", "cdylib", "--features", "otel"]
         return self.cargo("rustc", options, self.place) / LIBRARY
 
     def tool(self):

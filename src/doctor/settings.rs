@@ -70,19 +70,21 @@ fn chain(settings: &Settings) -> Option<DoctorFinding> {
     Some(DoctorFinding::new(Code::ChainMissing, what, "name a profiler plugin that the loader finds, or its path"))
 }
 
-/// Checks whether the library was built with the exports that are asked for.
+/// Checks whether the library was built with the exports that are asked for, and has the protocol.
 fn otel(around: &Surroundings, settings: &Settings, features: &Features) -> Option<DoctorFinding> {
-    let protocols = ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
-    let grpc = protocols.into_iter().find_map(|name| around.text(name).map(|protocol| (name, protocol)));
-    let grpc = grpc.filter(|(_, protocol)| settings.otel && protocol.trim() == "grpc");
-    let (asked, lacking, option) = match (settings.otel, &settings.prom_dir, grpc) {
-        (_, _, Some((name, _))) if features.otel() && !features.otel_grpc() => {
-            (format!("{name}=grpc"), "gRPC", "SCOREP_NCCL_OTEL_GRPC")
-        }
-        (true, _, _) if !features.otel() => ("NCCL_SCOREP_OTEL=on".into(), "OpenTelemetry", "SCOREP_NCCL_OTEL"),
-        (_, Some(_), _) if !features.otel() => ("NCCL_SCOREP_PROM_DIR".into(), "OpenTelemetry", "SCOREP_NCCL_OTEL"),
+    if features.otel() {
+        let protocols = ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+        let (name, protocol) = protocols.into_iter().find_map(|name| Some((name, around.text(name)?)))?;
+        let is_other = settings.otel && protocol.trim() != "http/protobuf";
+        let what = format!("{name} names another protocol than http/protobuf: OTLP goes over HTTP alone");
+        return is_other.then(|| DoctorFinding::new(Code::SettingValue, what, "set http/protobuf, or leave it out"));
+    }
+    let asked = match (settings.otel, &settings.prom_dir) {
+        (true, _) => "NCCL_SCOREP_OTEL=on",
+        (_, Some(_)) => "NCCL_SCOREP_PROM_DIR",
         _ => return None,
     };
-    let what = format!("{asked}: the library was built without {lacking}, and exports nothing");
-    Some(DoctorFinding::new(Code::OtelMissing, what, format!("build it with -D{option}=ON, or leave the setting out")))
+    let what = format!("{asked}: the library was built without OpenTelemetry, and exports nothing");
+    let cure = "build it with -DSCOREP_NCCL_OTEL=ON, or leave the setting out";
+    Some(DoctorFinding::new(Code::OtelMissing, what, cure))
 }

@@ -101,16 +101,7 @@ pub(crate) struct Features(String);
 impl Features {
     /// Returns whether the library exports figures over OpenTelemetry and in Prometheus' textfiles.
     pub(crate) fn otel(&self) -> bool {
-        self.has("otel")
-    }
-
-    /// Returns whether the library also sends OTLP over gRPC.
-    pub(crate) fn otel_grpc(&self) -> bool {
-        self.has("otel-grpc")
-    }
-
-    fn has(&self, feature: &str) -> bool {
-        self.0.split(' ').any(|word| word == feature)
+        self.0.split(' ').any(|word| word == "otel")
     }
 }
 

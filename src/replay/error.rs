@@ -28,9 +28,9 @@ pub(crate) enum ReplayError {
     #[error("{}", lines(.0))]
     None(Vec<ReplayError>),
     #[error(
-        "{path}: this library was built without {lacking}: build it with {option}, or leave {asked} out", path = .library.display()
+        "{0}: this library was built without OpenTelemetry: build it with -DSCOREP_NCCL_OTEL=ON, or leave --otlp out"
     )]
-    CannotSend { library: PathBuf, lacking: &'static str, option: &'static str, asked: &'static str },
+    CannotSend(PathBuf),
     #[error(transparent)]
     Place(#[from] place::Unfit),
     #[error(transparent)]

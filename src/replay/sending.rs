@@ -11,27 +11,7 @@ use std::path::Path;
 /// When the library cannot send.
 pub(super) fn check(library: &Path) -> Result<(), ReplayError> {
     match loader::load(library) {
-        Loaded::Ours { features, path, .. } if features.otel() && !features.otel_grpc() && asks_for_grpc() => {
-            Err(ReplayError::CannotSend {
-                library: path,
-                lacking: "gRPC",
-                option: "-DSCOREP_NCCL_OTEL_GRPC=ON",
-                asked: "the protocol grpc",
-            })
-        }
-        Loaded::Ours { features, path, .. } if !features.otel() => Err(ReplayError::CannotSend {
-            library: path,
-            lacking: "OpenTelemetry",
-            option: "-DSCOREP_NCCL_OTEL=ON",
-            asked: "--otlp",
-        }),
+        Loaded::Ours { features, path, .. } if !features.otel() => Err(ReplayError::CannotSend(path)),
         _ => Ok(()),
     }
-}
-
-/// Returns whether OpenTelemetry's variables ask for gRPC.
-fn asks_for_grpc() -> bool {
-    let names = ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
-    let protocol = names.into_iter().filter_map(std::env::var_os).find(|protocol| !protocol.is_empty());
-    protocol.is_some_and(|protocol| protocol.to_string_lossy().trim() == "grpc")
 }

@@ -55,7 +55,6 @@ pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
         tag,
         top: outputs.rows(),
         shown_step: show_step,
-        callbacks: outputs.have_callbacks(),
         csv: outputs.csv.clone(),
         parquet: outputs.parquet.clone(),
         perfetto: outputs.perfetto.clone(),

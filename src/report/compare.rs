@@ -115,7 +115,6 @@ fn outcome(path: PathBuf, facts: &UserFacts, top: usize) -> Result<FinishedRepor
         tag: None,
         top,
         shown_step: None,
-        callbacks: false,
         csv: None,
         parquet: None,
         perfetto: None,

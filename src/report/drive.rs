@@ -17,7 +17,6 @@ use super::request::{FinishedReport, ReportRequest, StepChoice};
 use super::tagged::{self, TaggedTables};
 use super::traced::Traced;
 use super::watched::CountedTables;
-use crate::callbacks;
 use crate::kernels::{self, Profiled, Timed};
 use crate::otf2::SUMMARY;
 use crate::output::leftovers;
@@ -209,9 +208,6 @@ fn of_operations(
     let mut report = stream(request, (&job, &CountedTables::new(&tagged, opened.rows())), facts, left_out)?;
     report.complete.notes.extend(tagged.note());
     findings::add(&mut report, &request.findings, &findings::job_names(&job, &opened), left_out);
-    if request.callbacks {
-        report.callbacks = callbacks::read(&report.swim, &job, &recordings);
-    }
     Ok(report)
 }
 

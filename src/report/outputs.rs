@@ -55,11 +55,6 @@ impl Forms {
         usize::try_from(self.top).unwrap_or(usize::MAX)
     }
 
-    /// Returns whether one of the files shows callbacks.
-    pub(super) fn have_callbacks(&self) -> bool {
-        self.html.is_some() || self.json.is_some()
-    }
-
     /// Makes the directories of the outputs, and checks that files can be made in them: before the work, not after it.
     ///
     /// # Errors

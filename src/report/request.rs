@@ -58,8 +58,6 @@ pub(crate) struct ReportRequest {
     pub(crate) top: usize,
     /// Number of the step that is shown in detail; the slowest one without a choice.
     pub(crate) shown_step: Option<u64>,
-    /// Whether the callbacks below operations of that step are wanted: the page and JSON have them.
-    pub(crate) callbacks: bool,
     /// Directory for the operations' table as CSV.
     pub(crate) csv: Option<PathBuf>,
     /// Directory for the operations' table as Parquet.

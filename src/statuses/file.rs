@@ -20,8 +20,8 @@ use std::sync::{Mutex, PoisonError};
 const LONGEST: u64 = 4 << 20;
 /// Most values in a file. The longest of the library's have half of them.
 const MOST_VALUES: usize = 1 << 17;
-/// Most memory for all files of a directory, or of all relays, bytes, as `weight` estimates it.
-pub(crate) const MOST_MEMORY: usize = 1 << 30;
+/// Most memory for all files of a directory, bytes, as `weight` estimates it.
+const MOST_MEMORY: usize = 1 << 30;
 /// Memory of an object beside its text, bytes.
 const OBJECT: usize = 256;
 /// Letters of a foreign text in a message.
@@ -65,7 +65,10 @@ impl StatusBounds {
                 format!("all files take more than {most} GiB: give each job a directory of its own, or several");
             return Err(LeftOut::Unreadable(cause));
         }
-        parse(&text).map_err(LeftOut::Unreadable)
+        let mut read: T = serde_json::from_slice(&text)
+            .map_err(|error| LeftOut::Unreadable(format!("it is no status file: {}", shown(&error.to_string()))))?;
+        read.clean();
+        Ok(read)
     }
 
     /// Reads a file of at most `most` bytes, as [`Self::read`] does, whatever it holds.
@@ -108,22 +111,6 @@ impl StatusBounds {
     }
 }
 
-/// Parses a text that may be anybody's. Returns what it has, with an estimate of its memory, bytes.
-///
-/// # Errors
-/// In words: it is no status, or has too many values.
-pub(crate) fn parsed<T: DeserializeOwned + Foreign>(text: &[u8]) -> Result<(T, usize), String> {
-    let weight = weight(text)?;
-    parse(text).map(|read| (read, weight))
-}
-
-fn parse<T: DeserializeOwned + Foreign>(text: &[u8]) -> Result<T, String> {
-    let read = serde_json::from_slice(text);
-    let mut read: T = read.map_err(|error| format!("it is no status file: {}", shown(&error.to_string())))?;
-    read.clean();
-    Ok(read)
-}
-
 /// Returns an estimate of the memory of what a JSON text has, bytes, without parsing it. Marks in its strings count,
 /// too.
 ///
@@ -139,13 +126,13 @@ fn weight(text: &[u8]) -> Result<usize, String> {
 }
 
 /// Returns the beginning of a foreign text, as it may stand in a line.
-pub(crate) fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     let text = visible(text);
     text.char_indices().nth(SHOWN).map_or_else(|| text.clone(), |(end, _)| format!("{}...", &text[..end]))
 }
 
 /// A status file as it was read, with texts that may be anybody's.
-pub(crate) trait Foreign {
+pub(super) trait Foreign {
     /// Puts escapes in the place of control characters.
     fn clean(&mut self);
 }

@@ -8,7 +8,7 @@ use std::fs;
 const EXIT_CODE: usize = 49;
 
 /// What the system says of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
     /// It is there.
     Runs,

@@ -5,7 +5,6 @@ mod life;
 mod looks;
 mod reading;
 
-pub(crate) use file::{Foreign, MOST_MEMORY, parsed, shown};
 pub(crate) use life::Life;
 pub(crate) use looks::StatusLooks;
 pub(crate) use reading::{StatusReading, observe, read, read_text};
@@ -19,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) const FRESH: f64 = 5.0 * PERIOD_SECONDS;
 
 /// A process as two readings of its status file show it.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Observed {
     /// Name of the file.
     pub(crate) file: String,

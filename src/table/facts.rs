@@ -6,10 +6,10 @@ use common::timeline::Settled;
 
 /// Facts of an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct OperationFacts {
+pub(super) struct OperationFacts {
     /// When the host called for it: the begin of the API call, or of the operation's own start where there is no call or
     /// where the call was captured in a CUDA graph. Nanoseconds of the process' clock.
-    pub(crate) enqueued: u64,
+    pub(super) enqueued: u64,
     /// Number of elements.
     pub(super) count: u64,
     /// Root, if the function has one.
@@ -17,9 +17,9 @@ pub(crate) struct OperationFacts {
     /// Type of the elements.
     pub(super) datatype: NcclName,
     /// Number of the group of API calls.
-    pub(crate) group: Option<u64>,
+    pub(super) group: Option<u64>,
     /// Number of its stream; 0 where it is unknown.
-    pub(crate) stream: u32,
+    pub(super) stream: u32,
     /// Number of earlier collectives of the rank with the same function and number.
     pub(super) replay: u32,
     /// The user's tag; 0 for none.

@@ -23,7 +23,7 @@ struct LivingCommunicator {
 }
 
 /// The lines so far.
-pub(crate) struct OperationLines {
+pub(super) struct OperationLines {
     mono0: u64,
     api: u32,
     contexts: HashMap<u32, LivingCommunicator>,
@@ -37,13 +37,13 @@ pub(crate) struct OperationLines {
 
 /// An operation of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LineOperation {
+pub(super) struct LineOperation {
     /// When it started, nanoseconds of the process' clock.
-    pub(crate) start: u64,
-    pub(crate) rank: CommunicatorRank,
+    pub(super) start: u64,
+    pub(super) rank: CommunicatorRank,
     /// Place in the communicator's order of starts.
     pub(super) order: u64,
-    pub(crate) facts: OperationFacts,
+    pub(super) facts: OperationFacts,
 }
 
 /// What an operation was called with.
@@ -59,7 +59,7 @@ struct CallArguments<'a> {
 }
 
 impl OperationLines {
-    pub(crate) fn new(survey: &CaptureSurvey) -> Self {
+    pub(super) fn new(survey: &CaptureSurvey) -> Self {
         learn_types(survey.meta.origin.releases().map(Release));
         Self {
             mono0: survey.meta.mono0,
@@ -79,7 +79,7 @@ impl OperationLines {
     }
 
     /// Takes a line in. Returns the operation that it starts.
-    pub(crate) fn take(&mut self, call: &Callback) -> Option<LineOperation> {
+    pub(super) fn take(&mut self, call: &Callback) -> Option<LineOperation> {
         let time = self.mono0.saturating_add(call.t);
         match &call.what {
             CallbackKind::Init { ctx, comm, name, nnodes, nranks, rank } => {

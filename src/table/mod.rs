@@ -12,10 +12,10 @@
 mod api_calls;
 pub(crate) mod child;
 pub(crate) mod command;
-pub(crate) mod facts;
+mod facts;
 mod job;
 mod join;
-pub(crate) mod lines;
+mod lines;
 mod open_files;
 mod predicted;
 mod replays;

@@ -5,14 +5,13 @@ use super::judge::finding::{FindingChange, FindingSubject, WatchFinding};
 use super::judge::{JobState, Judge};
 use super::log::FindingLog;
 use super::priority;
-use super::relay::sender::RelaySender;
-use super::source::{SourcesLook, StatusSources};
 use super::textfile::WatchTextfile;
 use super::unmarked::UnmarkedProcesses;
 use super::view::View;
 use super::webhook::Webhook;
 use crate::diagnosis::finding::HangVerdict;
 use crate::output;
+use crate::statuses::{Observed, StatusLooks};
 use common::origin::wall_clock;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeSet;
@@ -48,8 +47,7 @@ const LAST_LOOKS: u32 = 5;
                         files do not say. docs/watch.md describes the findings."
 )]
 pub(crate) struct WatchArguments {
-    /// The job's NCCL_SCOREP_STATUS, as of `run --status DIR`; several, where each node has one; `-` for the lines of
-    /// relays on standard input.
+    /// The job's NCCL_SCOREP_STATUS, as of `run --status DIR`; several, where each node has one.
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// Seconds between two looks.
@@ -80,11 +78,8 @@ pub(crate) struct WatchArguments {
     /// File with the secret, in place of the variable.
     #[arg(long, value_name = "FILE", requires = "webhook")]
     webhook_token: Option<PathBuf>,
-    /// Judges nothing, and writes the files to standard output for `scorep-nccl watch -` on another node.
-    #[arg(long, conflicts_with_all = ["once", "json", "lines", "log", "textfile", "webhook", "after"])]
-    relay: bool,
     /// Gives way to a job and ends soon after this process of it, as of `run --watch`.
-    #[arg(long, value_name = "PID.START", hide = true, conflicts_with_all = ["once", "relay"])]
+    #[arg(long, value_name = "PID.START", hide = true, conflicts_with = "once")]
     beside: Option<JobProcess>,
 }
 
@@ -110,7 +105,7 @@ struct Outputs<'a> {
 /// Watches a job until it is over or a signal comes. The exit status is 0 where nothing was found, 1 where something
 /// was, and 2 where the files do not say.
 pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
-    if arguments.beside.is_some() || arguments.relay {
+    if arguments.beside.is_some() {
         priority::give_way();
     }
     let ends = Arc::new(AtomicBool::new(false));
@@ -122,8 +117,7 @@ pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
     if let Some(job) = arguments.beside {
         remark(&format!("the watch begins, beside process {}", job.pid));
     }
-    let status = if arguments.relay { relay(arguments, &ends) } else { watch(arguments, &ends) };
-    let status = status.unwrap_or_else(|message| {
+    let status = watch(arguments, &ends).unwrap_or_else(|message| {
         output::say(message);
         TROUBLE
     });
@@ -168,14 +162,9 @@ fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
 }
 
 fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outputs<'_>) -> Result<u8, String> {
-    let mut sources = StatusSources::of(&arguments.directories)?;
+    let mut looks: Vec<StatusLooks> =
+        arguments.directories.iter().map(|directory| StatusLooks::new(directory)).collect();
     let (mut judge, mut unmarked) = (Judge::new(arguments.after, arguments.once), UnmarkedProcesses::default());
-    while !sources.are_ready(arguments.interval) {
-        if ends.load(Ordering::Relaxed) {
-            return Ok(TROUBLE);
-        }
-        thread::sleep(SLICE);
-    }
     let (begin, period) = (Instant::now(), Duration::from_secs_f64(arguments.interval));
     let (mut next, mut found, mut is_first) = (begin, false, true);
     let has_ended = || arguments.beside.is_some_and(JobProcess::has_ended);
@@ -183,9 +172,7 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
     loop {
         last_looks += u32::from(has_ended());
         let begun = Instant::now();
-        let is_last = sources.have_ended();
-        let SourcesLook { processes, is_whole, lines } = sources.look(begin.elapsed().as_secs_f64(), arguments.once)?;
-        lines.into_iter().for_each(|line| outputs.say(line));
+        let (processes, is_whole) = look(&mut looks, begin.elapsed().as_secs_f64(), outputs)?;
         if let Some(line) = unmarked.take(&processes) {
             outputs.say(line);
         }
@@ -194,17 +181,8 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
         found |= findings.iter().any(is_trouble);
         let states = judge.states();
         outputs.put(&findings, &states, begun.elapsed())?;
-        if is_last {
-            outputs.say("standard input has ended, and so does the watch".into());
-        }
-        if is_last || judge.is_over() || arguments.once && !is_first {
-            sources.lost().into_iter().for_each(|line| outputs.say(line));
-        }
-        if arguments.once && (is_last || !is_first) {
+        if arguments.once && !is_first {
             return Ok(at_once(&states, is_whole));
-        }
-        if is_last {
-            return Ok(if states.is_empty() { TROUBLE } else { u8::from(found) * FOUND });
         }
         // while the process runs, there may be another job, such as the next program of its script
         if judge.is_over() && (arguments.beside.is_none() || last_looks > 0) || last_looks == LAST_LOOKS {
@@ -227,29 +205,38 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
     }
 }
 
-/// Writes the files to standard output until a signal comes, or its reader ends.
-fn relay(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
-    let directories: Vec<String> =
-        arguments.directories.iter().map(|directory| directory.display().to_string()).collect();
-    let mut sources = StatusSources::of(&arguments.directories)?;
-    let mut sender = RelaySender::new(&directories.join(","), arguments.interval);
-    let (begin, period) = (Instant::now(), Duration::from_secs_f64(arguments.interval));
-    let (mut next, mut said) = (begin, BTreeSet::new());
-    while !ends.load(Ordering::Relaxed) {
-        let is_last = sources.have_ended();
-        let look = sources.look(begin.elapsed().as_secs_f64(), false)?;
-        let too_large = sender.put(look.processes, look.is_whole)?;
-        look.lines.into_iter().chain(too_large).for_each(|line| say_once(&mut said, line));
-        // a relay of relays
-        if is_last {
-            break;
-        }
-        next = (next + period).max(Instant::now());
-        while Instant::now() < next && !ends.load(Ordering::Relaxed) {
-            thread::sleep(SLICE_BESIDE.min(next.saturating_duration_since(Instant::now())));
+/// Looks at all directories. `now` are seconds by a clock that does not jump. Returns the processes, and whether no file
+/// was left out.
+///
+/// # Errors
+/// In words, with `--once`: the only directory cannot be read.
+fn look(looks: &mut [StatusLooks], now: f64, outputs: &mut Outputs<'_>) -> Result<(Vec<Observed>, bool), String> {
+    let (mut processes, mut is_whole) = (vec![], true);
+    let several = looks.len() > 1;
+    for (directory, looks) in outputs.arguments.directories.iter().zip(looks) {
+        let directory = directory.display();
+        match looks.look(now) {
+            Ok(mut reading) => {
+                is_whole &= reading.left_out.is_empty();
+                if several {
+                    let of_directory = |process: &mut Observed| process.file = format!("{directory}/{}", process.file);
+                    reading.processes.iter_mut().for_each(of_directory);
+                }
+                processes.append(&mut reading.processes);
+                reading.left_out.into_iter().chain(reading.foreign).for_each(|line| outputs.say(line));
+            }
+            // a job's directory may come later, and a file system may be away for a while
+            Err(error) => {
+                let line = format!("{directory}: {error}: name the job's NCCL_SCOREP_STATUS");
+                if outputs.arguments.once && !several {
+                    return Err(line);
+                }
+                is_whole = false;
+                outputs.say(line);
+            }
         }
     }
-    sender.end().map(|()| 0)
+    Ok((processes, is_whole))
 }
 
 /// Returns the exit status of a single answer.

@@ -6,8 +6,6 @@ mod job_process;
 mod judge;
 mod log;
 mod priority;
-mod relay;
-mod source;
 #[cfg(test)]
 mod tests;
 mod textfile;

@@ -1,5 +1,5 @@
 //! Figures over OpenTelemetry, as a receiver on loopback gets them, and in textfiles, as Prometheus does: `cargo test
-//! --features otel-grpc --test otel`, with `otel` all but gRPC.
+//! --features otel --test otel`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -20,10 +20,6 @@ mod directory;
 mod ends;
 #[cfg(feature = "otel")]
 mod figures;
-#[cfg(feature = "otel-grpc")]
-mod grpc;
-#[cfg(feature = "otel-grpc")]
-mod grpc_receiver;
 #[cfg(feature = "otel")]
 #[path = "../support/host/mod.rs"]
 mod host;
@@ -71,10 +67,10 @@ mod tool;
 fn what_a_feature_needs_is_built_with_it_alone() {
     const OF_OTEL: [&str; 4] = ["opentelemetry", "opentelemetry_sdk", "opentelemetry-proto", "rcgen"];
     const OF_LIBRARY: [&str; 3] = ["ring", "rustls", "ureq"];
-    const OF_GRPC: [&str; 7] = ["axum", "h2", "hyper", "hyper-util", "tokio", "tonic", "tower"];
-    let (otel, grpc) = (cfg!(feature = "otel"), cfg!(feature = "otel-grpc"));
+    const OF_NOBODY: [&str; 4] = ["hyper", "tokio", "tonic", "tower"];
+    let otel = cfg!(feature = "otel");
     let (all, library) = (packages(&["--workspace"]), packages(&["--package", "scorep-nccl-substrate"]));
-    let cases = [(&all, &OF_OTEL[..], otel), (&all, &OF_GRPC, grpc), (&library, &OF_LIBRARY, otel)];
+    let cases = [(&all, &OF_OTEL[..], otel), (&all, &OF_NOBODY, false), (&library, &OF_LIBRARY, otel)];
     for (packages, names, wanted) in cases {
         let is_built = |name: &str| packages.lines().any(|line| line.split(' ').next() == Some(name));
         names.iter().for_each(|name| assert_eq!(is_built(name), wanted, "{name}"));
@@ -83,11 +79,7 @@ fn what_a_feature_needs_is_built_with_it_alone() {
 
 /// Returns the packages that these ones are built with, a line each.
 fn packages(of: &[&str]) -> String {
-    let features = match (cfg!(feature = "otel"), cfg!(feature = "otel-grpc")) {
-        (_, true) => "otel-grpc",
-        (true, false) => "otel",
-        (false, false) => "",
-    };
+    let features = if cfg!(feature = "otel") { "otel" } else { "" };
     let mut command = std::process::Command::new(env!("CARGO"));
     // nothing of another cargo, which it waits for
     command.args(["tree", "--quiet", "--locked", "--offline"]).args(of);
@@ -99,19 +91,6 @@ fn packages(of: &[&str]) -> String {
         command.arg("--config").arg(format!("source.vendored.directory='{vendored}'"));
     }
     tool::succeed(&mut command)
-}
-
-/// gRPC is asked for in vain.
-#[cfg(all(feature = "otel", not(feature = "otel-grpc")))]
-#[test]
-fn a_library_without_grpc_says_so() {
-    let capture = tool::captures(&tool::run("net2_single")).remove(0);
-    let mut command = tool::tool();
-    command.arg("replay").arg(capture).args(["--otlp", "http://127.0.0.1:9", "--format", "json"]);
-    let output = command.env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{said}");
-    assert!(said.lines().count() == 1 && said.contains("-DSCOREP_NCCL_OTEL_GRPC=ON"), "{said}");
 }
 
 /// Who asks this replay to send is refused; who has a variable for all jobs has the figures, and a line.

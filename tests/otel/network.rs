@@ -107,3 +107,11 @@ fn the_address_is_none() {
         job::check(&endpoint, &[], "OTEL_EXPORTER_OTLP_ENDPOINT is no URL");
     }
 }
+
+/// Who asks for gRPC is shown HTTP.
+#[test]
+fn the_protocol_is_another() {
+    let receiver = Receiver::good();
+    job::check(&receiver.endpoint(), &[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "OTLP goes over HTTP alone");
+    assert_eq!(receiver.requests().len(), 0);
+}

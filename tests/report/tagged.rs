@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The parts that are made of times between operations.
-const BETWEEN: [&str; 6] = ["steps", "budget", "phases", "stragglers", "swim", "callbacks"];
+const BETWEEN: [&str; 5] = ["steps", "budget", "phases", "stragglers", "swim"];
 /// The planted tags in the order of their rows.
 const TAGS: [&str; 4] = ["7", "none", "9", "18446744073709551614"];
 const REASON: &str = "with --tag 7, operations of other tags are left out";

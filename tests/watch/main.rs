@@ -8,7 +8,6 @@ mod files;
 mod live;
 #[path = "../support/marked/mod.rs"]
 mod marked;
-mod relay;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 mod watcher;

@@ -23,9 +23,7 @@ use super::stragglers::SlowRow;
 use super::tags::TagSums;
 use super::transfers::TransferSums;
 use super::unfinished::Courses;
-use crate::answer::{
-    Answers, Callbacks, Conditions, Input, Pairs, Part, Report, SCHEMA, Series, Stragglers, WatchFindings,
-};
+use crate::answer::{Answers, Conditions, Input, Pairs, Part, Report, SCHEMA, Series, Stragglers, WatchFindings};
 use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable, read_all};
 use crate::nccl_log::NcclLog;
 use crate::stream::{self, ClockSampling, CommonClock, JudgedCall, Listener, Occurrence};
@@ -159,7 +157,6 @@ pub fn report(
         tags: parts.tags.finish(),
         unfinished: parts.courses.finish(job),
         swim,
-        callbacks: Part::Absent(Callbacks::NOT_IN_INPUTS.into()),
         series,
     })
 }

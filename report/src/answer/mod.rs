@@ -4,7 +4,6 @@
 //! inputs cannot give is absent, with the reason.
 
 mod budget;
-mod callbacks;
 mod cause;
 mod communicators;
 mod complete;
@@ -26,9 +25,7 @@ mod unfinished;
 mod verdict;
 
 pub use budget::{Breakdown, Budget, CallRates, DimensionShare, GpuBreakdown, GpuBudget, Spread};
-pub use callbacks::{Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase};
 pub use cause::{CauseKind, SeenCause};
-pub use common::run_sums::StepState;
 pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
 pub use complete::{Complete, EarlyRank, Input, MissingRanks};
 pub use conditions::{ConditionMap, Conditions, ProcessConditions};
@@ -134,8 +131,6 @@ pub struct Report {
     pub unfinished: Part<Unfinished>,
     /// Two steps in detail: a usual one and the slowest.
     pub swim: Part<Swim>,
-    /// NCCL's callbacks below operations of that step.
-    pub callbacks: Part<Callbacks>,
     /// Steps and transfers over the job, for a comparison with another one.
     #[serde(default)]
     pub series: Series,

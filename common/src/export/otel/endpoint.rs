@@ -9,18 +9,9 @@ use ureq::tls::{PemItem, parse_pem};
 /// Default time for a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The protocol of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Protocol {
-    Http,
-    Grpc,
-}
-
 /// The settings in the variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
-    /// The protocol.
-    pub(super) protocol: Protocol,
     /// The URL for metrics. It has the scheme `http` or `https`, and a host.
     pub(super) uri: Uri,
     /// Headers of every request. They must not be logged.
@@ -48,14 +39,9 @@ impl Endpoint {
             let names = [format!("OTEL_EXPORTER_OTLP_METRICS_{what}"), format!("OTEL_EXPORTER_OTLP_{what}")];
             names.into_iter().find_map(|name| text(&name).map(|value| (name, value)))
         };
-        let protocol = match either("PROTOCOL") {
-            None => Protocol::Http,
-            Some((_, value)) if value == "http/protobuf" => Protocol::Http,
-            Some((_, value)) if value == "grpc" => Protocol::Grpc,
-            Some((name, _)) => {
-                return Err(format!("{name} names another protocol than http/protobuf and grpc, which there are"));
-            }
-        };
+        if let Some((name, _)) = either("PROTOCOL").filter(|(_, value)| value != "http/protobuf") {
+            return Err(format!("{name} names another protocol than http/protobuf; OTLP goes over HTTP alone"));
+        }
         let gzip = match either("COMPRESSION") {
             None => false,
             Some((_, value)) if value == "none" => false,
@@ -65,8 +51,7 @@ impl Endpoint {
             }
         };
         Ok(Self {
-            protocol,
-            uri: uri(protocol, text("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"), text("OTEL_EXPORTER_OTLP_ENDPOINT"))?,
+            uri: uri(text("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"), text("OTEL_EXPORTER_OTLP_ENDPOINT"))?,
             headers: either("HEADERS").map_or_else(|| Ok(HeaderMap::new()), |(name, value)| headers(&name, &value))?,
             gzip,
             timeout: either("TIMEOUT").map_or(Ok(TIMEOUT), |(name, value)| interval::milliseconds(&name, &value))?,
@@ -89,17 +74,12 @@ impl Endpoint {
     }
 }
 
-/// Makes the URL. The endpoint for metrics is used unchanged. Over HTTP, the endpoint for all signals gets the path for
-/// metrics; with gRPC, the service has the path.
-fn uri(protocol: Protocol, for_metrics: Option<String>, for_all: Option<String>) -> Result<Uri, String> {
-    let (port, path) = match protocol {
-        Protocol::Http => (4318, "/v1/metrics"),
-        Protocol::Grpc => (4317, ""),
-    };
+/// Makes the URL. The endpoint for metrics is used unchanged. The endpoint for all signals gets the path for metrics.
+fn uri(for_metrics: Option<String>, for_all: Option<String>) -> Result<Uri, String> {
     let (name, text) = for_metrics.map_or_else(
         || {
-            let for_all = for_all.unwrap_or_else(|| format!("http://localhost:{port}"));
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", format!("{}{path}", for_all.trim_end_matches('/')))
+            let for_all = for_all.as_deref().unwrap_or("http://localhost:4318");
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", format!("{}/v1/metrics", for_all.trim_end_matches('/')))
         },
         |for_metrics| ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", for_metrics),
     );
@@ -158,7 +138,7 @@ mod tests {
             (endpoint.uri.to_string().as_str(), endpoint.headers.len()),
             ("http://localhost:4318/v1/metrics", 0)
         );
-        assert_eq!((endpoint.protocol, endpoint.gzip), (Protocol::Http, false));
+        assert!(!endpoint.gzip);
         assert_eq!((endpoint.timeout, endpoint.interval), (Duration::from_secs(10), Duration::from_secs(60)));
     }
 
@@ -186,13 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn grpc_has_a_port_of_its_own_and_no_path() {
+    fn grpc_is_answered_with_http() {
         let grpc = ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
-        let endpoint = told(&[grpc]).unwrap();
-        assert_eq!((endpoint.protocol, endpoint.uri.to_string().as_str()), (Protocol::Grpc, "http://localhost:4317/"));
-        assert_eq!(told(&[grpc, ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://a:1")]).unwrap().uri, "https://a:1/");
-        let metrics = ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/protobuf");
-        assert_eq!(told(&[grpc, metrics]).unwrap().protocol, Protocol::Http);
+        let why = told(&[grpc]).unwrap_err();
+        assert!(why.contains("OTEL_EXPORTER_OTLP_PROTOCOL") && why.contains("OTLP goes over HTTP"), "{why}");
+        assert!(told(&[grpc, ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/protobuf")]).is_ok());
     }
 
     #[test]

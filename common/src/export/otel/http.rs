@@ -2,7 +2,6 @@
 
 use super::endpoint::Endpoint;
 use super::lookup::HostLookup;
-use super::transport::{NAME, Transport};
 use super::{proxy, words};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,10 +14,13 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Error, Timeout};
 
+/// The user agent of requests.
+const NAME: &str = concat!("OTel-OTLP-Exporter-scorep-nccl/", env!("CARGO_PKG_VERSION"));
 /// Largest number of bytes read of an answer.
 const ANSWER: u64 = 64 << 10;
 
-/// The HTTP transport to an endpoint.
+/// The HTTP transport to an endpoint. Nothing is sent again, since the next export contains everything. A connection
+/// lasts for one message, since the next message follows a minute later.
 pub(super) struct Http {
     agent: Agent,
     uri: Uri,
@@ -46,11 +48,13 @@ impl Http {
             gzip: endpoint.gzip,
         })
     }
-}
 
-impl Transport for Http {
-    fn send(
-        &mut self,
+    /// Sends a message, within `patience`.
+    ///
+    /// # Errors
+    /// Why it did not arrive, in the library's own words.
+    pub(super) fn send(
+        &self,
         message: ExportMetricsServiceRequest,
         patience: Duration,
     ) -> Result<ExportMetricsServiceResponse, String> {

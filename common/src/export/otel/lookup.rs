@@ -12,6 +12,9 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 use ureq::{Error, Timeout};
 
+/// The answer to a lookup that takes too long.
+const TOO_LATE: Error = Error::Timeout(Timeout::Resolve);
+
 /// Looks up host names.
 #[derive(Debug, Default)]
 pub(super) struct HostLookup {
@@ -19,15 +22,8 @@ pub(super) struct HostLookup {
     busy: Arc<AtomicBool>,
 }
 
-/// Why no address was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoAddress {
-    NotFound,
-    TooLate,
-}
-
 /// Returns the host and the port of a URL.
-pub(super) fn host_and_port(uri: &Uri) -> (&str, u16) {
+fn host_and_port(uri: &Uri) -> (&str, u16) {
     let default = if uri.scheme_str() == Some("https") { 443 } else { 80 };
     // the brackets around an IPv6 address belong to the URL
     (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(default))
@@ -38,12 +34,12 @@ impl HostLookup {
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn found(&self, (host, port): (&str, u16), patience: Duration) -> Result<Vec<SocketAddr>, NoAddress> {
+    fn found(&self, (host, port): (&str, u16), patience: Duration) -> Result<Vec<SocketAddr>, Error> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
         if self.busy.swap(true, Ordering::AcqRel) {
-            return Err(NoAddress::TooLate);
+            return Err(TOO_LATE);
         }
         let (answer, inbox) = crossbeam_channel::bounded(1);
         let (host, busy) = (host.to_owned(), self.busy.clone());
@@ -55,19 +51,16 @@ impl HostLookup {
         };
         if own_thread::spawn("scorep-nccl-dns", body).is_err() {
             self.busy.store(false, Ordering::Release);
-            return Err(NoAddress::TooLate);
+            return Err(TOO_LATE);
         }
-        let found = inbox.recv_timeout(patience).map_err(|_| NoAddress::TooLate)?;
-        found.ok().filter(|addresses| !addresses.is_empty()).ok_or(NoAddress::NotFound)
+        let found = inbox.recv_timeout(patience).map_err(|_| TOO_LATE)?;
+        found.ok().filter(|addresses| !addresses.is_empty()).ok_or(Error::HostNotFound)
     }
 }
 
 impl Resolver for HostLookup {
     fn resolve(&self, uri: &Uri, _config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        let found = self.found(host_and_port(uri), *timeout.after).map_err(|missing| match missing {
-            NoAddress::NotFound => Error::HostNotFound,
-            NoAddress::TooLate => Error::Timeout(Timeout::Resolve),
-        })?;
+        let found = self.found(host_and_port(uri), *timeout.after)?;
         let mut addresses = self.empty();
         // it holds sixteen addresses
         found.into_iter().take(16).for_each(|address| addresses.push(address));

@@ -1,38 +1,21 @@
-//! The exporter over OpenTelemetry: OTLP in protobuf over HTTP, or over gRPC, configured by the standard variables.
+//! The exporter over OpenTelemetry: OTLP in protobuf over HTTP, configured by the standard variables.
 //!
 //! The messages are made from the sums directly. The SDK's instruments take single values, and its collected figures
 //! cannot be made outside of it: existing sums and histograms would have to be taken apart again.
 
 mod endpoint;
-#[cfg(feature = "otel-grpc")]
-mod grpc;
 mod http;
 mod lookup;
 mod proxy;
 mod request;
-mod transport;
 mod words;
 
 use crate::config;
 use crate::export::{Exporter, Family, ProcessIdentity};
-use endpoint::{Endpoint, Protocol};
+use endpoint::Endpoint;
+use http::Http;
 use opentelemetry_sdk::Resource;
 use std::time::{Duration, SystemTime};
-use transport::Transport;
-
-fn transport(endpoint: &Endpoint) -> Result<Box<dyn Transport>, String> {
-    match endpoint.protocol {
-        Protocol::Http => Ok(Box::new(http::Http::new(endpoint)?)),
-        #[cfg(feature = "otel-grpc")]
-        Protocol::Grpc => Ok(Box::new(grpc::Grpc::new(endpoint)?)),
-        #[cfg(not(feature = "otel-grpc"))]
-        Protocol::Grpc => {
-            Err("OTEL_EXPORTER_OTLP_PROTOCOL=grpc, and this library was built without gRPC; build it with \
-                               -DSCOREP_NCCL_OTEL_GRPC=ON, or set http/protobuf"
-                .into())
-        }
-    }
-}
 
 /// Makes the exporter to the endpoint that the environment names.
 ///
@@ -42,7 +25,7 @@ pub(crate) fn exporter(identity: &ProcessIdentity) -> Result<Box<dyn Exporter>, 
     let endpoint = Endpoint::told(config::of_environment)?;
     let begun = SystemTime::now();
     Ok(Box::new(Otlp {
-        transport: transport(&endpoint)?,
+        http: Http::new(&endpoint)?,
         timeout: endpoint.timeout,
         interval: endpoint.interval,
         resource: request::resource(identity, begun),
@@ -51,7 +34,7 @@ pub(crate) fn exporter(identity: &ProcessIdentity) -> Result<Box<dyn Exporter>, 
 }
 
 struct Otlp {
-    transport: Box<dyn Transport>,
+    http: Http,
     /// Largest time for a request.
     timeout: Duration,
     interval: Duration,
@@ -67,7 +50,7 @@ impl Exporter for Otlp {
 
     fn export(&mut self, families: &[Family], patience: Duration) -> Result<(), String> {
         let message = request::of(families, &self.resource, self.begun, SystemTime::now());
-        let answer = self.transport.send(message, self.timeout.min(patience))?;
+        let answer = self.http.send(message, self.timeout.min(patience))?;
         match answer.partial_success.map_or(0, |refused| refused.rejected_data_points) {
             0 => Ok(()),
             points => Err(format!("the receiver refuses {points} data points")),

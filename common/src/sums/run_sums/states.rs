@@ -4,7 +4,6 @@
 use super::adding::{grow, scaled};
 use crate::record::slot::StepTimes;
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 
 /// The side of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,8 +36,7 @@ impl Direction {
 }
 
 /// The state of a proxy step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepState {
     /// Posted, behind a step that NCCL has not sent yet, or whose data have not come. It says nothing of a cause.
     Queued,
@@ -53,9 +51,6 @@ pub enum StepState {
 }
 
 impl StepState {
-    /// All states.
-    pub const ALL: [Self; 5] = [Self::Queued, Self::Gpu, Self::Peer, Self::Network, Self::Flush];
-
     /// Returns its name in figures.
     pub fn name(self) -> &'static str {
         match self {

@@ -95,7 +95,6 @@ impl GatheredParts<'_> {
             choices: Part::Absent(NcclChoices::NO_LOG.into()),
             unfinished: absent("Last operations"),
             swim: absent("Swim lanes"),
-            callbacks: absent("Callbacks"),
             series: Series::default(),
         }
     }

@@ -6,7 +6,6 @@
 //! reports.
 
 mod answers;
-mod callbacks;
 mod conditions;
 mod findings;
 mod groups;
@@ -27,7 +26,6 @@ pub use scale::{LATE, STEP_US, STEPS};
 /// Makes the report of a job of this many ranks, at least 1.
 pub fn sample(ranks: usize) -> Report {
     let groups = Groups::of(ranks.max(1));
-    let swim = swim::of(&groups);
     Report {
         series: series(&groups),
         nccl: vec!["2.28.9".to_owned()],
@@ -50,8 +48,7 @@ pub fn sample(ranks: usize) -> Report {
         tags: Part::Known(tags::of(&groups)),
         choices: Part::Known(network::choices(&groups)),
         unfinished: Part::Known(groups.unfinished()),
-        callbacks: Part::Known(callbacks::of(&swim)),
-        swim: Part::Known(swim),
+        swim: Part::Known(swim::of(&groups)),
     }
 }
 

@@ -18,7 +18,6 @@
 //! | `transfers.rs` | tables of transfers over the network, in the section on pairs |
 //! | `phases.rs`, `late.rs`, `communicators.rs`, `tags.rs`, `unfinished.rs`, `completeness.rs` | other sections |
 //! | `delay_costs.rs` | delay costs by GPU, in the section on waits |
-//! | `callbacks.rs`, `callbacks_below.rs` | charts of the callbacks below operations of the step in detail |
 //! | `strip.rs` | a column for each GPU or node |
 //! | `section.rs`, `table.rs` | the frames of a section and of a table |
 //! | `unbroken.rs` | keeps a number and its unit on one line |
@@ -29,8 +28,6 @@
 mod answers;
 mod breakdown;
 mod budget;
-mod callbacks;
-mod callbacks_below;
 mod choices;
 mod communicators;
 mod completeness;
@@ -80,7 +77,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       form-action 'none'";
 
 /// Sections of the page: id and name in the navigation.
-const SECTIONS: [(&str, &str); 17] = [
+const SECTIONS: [(&str, &str); 16] = [
     ("answers", "Answers"),
     ("timeline", "Timeline"),
     ("stragglers", "Ranks"),
@@ -92,7 +89,6 @@ const SECTIONS: [(&str, &str); 17] = [
     ("pairs", "Network"),
     ("late", "Waits"),
     ("phases", "Phases"),
-    ("callbacks", "Callbacks"),
     ("communicators", "Communicators"),
     ("tags", "Tags"),
     ("nccl", "NCCL"),
@@ -150,7 +146,6 @@ fn whole(report: &Report) -> String {
                     (pairs::of(report, &names))
                     (late::of(report, &names))
                     (phases::of(&report.phases))
-                    (callbacks::of(&report.callbacks, &names))
                     (communicators::of(&report.communicators, &names))
                     (tags::of(&report.tags))
                     (choices::of(report, &names))

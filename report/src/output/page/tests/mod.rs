@@ -40,7 +40,6 @@ fn without_all_parts(reason: &str) -> Report {
         conditions: Part::Absent(absent.clone()),
         findings: Part::Absent(absent.clone()),
         late: Part::Absent(absent.clone()),
-        callbacks: Part::Absent(absent.clone()),
         speed: Part::Absent(absent.clone()),
         pairs: Part::Absent(absent.clone()),
         transfers: Part::Absent(absent.clone()),
@@ -86,9 +85,6 @@ fn each_chart_has_a_title_a_description_and_a_sentence_that_says_what_to_look_fo
         "phases-chart-1",
         "phases-chart-2",
         "phases-chart-3",
-        "callbacks-chart-1",
-        "callbacks-chart-2",
-        "callbacks-chart-3",
     ];
     assert_eq!(ids, expected);
     for chart in charts {
@@ -154,25 +150,14 @@ fn the_page_reaches_for_nothing_outside() {
 }
 
 #[test]
-fn callbacks_are_drawn_and_in_a_table_or_their_lack_has_a_reason() {
-    let mut report = sample(4);
-    let page = html(&report);
-    for part in ["proxy step waits for the receiver", "32 kernel channels", "class=\"step-flush\"", "(36 rows)"] {
-        assert!(page.replace('\u{a0}', " ").contains(part), "{part}");
-    }
-    report.callbacks = Part::Absent(crate::answer::Callbacks::NOT_IN_INPUTS.into());
-    assert!(html(&report).contains("</strong>the inputs hold no callbacks; recordings do"));
-}
-
-#[test]
 fn absent_parts_say_why() {
     let page = html(&without_all_parts("the inputs are sums alone."));
-    assert_eq!(page.matches("Not in this report: </strong>the inputs are sums alone.").count(), 14);
+    assert_eq!(page.matches("Not in this report: </strong>the inputs are sums alone.").count(), 13);
     assert!(page.contains("Not known: the inputs are sums alone."));
     let body = body(&page);
     let document = parsed(&body);
     assert_eq!(of(&document, "figure").count(), 0);
-    assert_eq!(of(&document, "section").count(), 17, "the sections stay where they are");
+    assert_eq!(of(&document, "section").count(), 16, "the sections stay where they are");
 }
 
 #[test]
@@ -183,7 +168,6 @@ fn parts_without_rows_say_so() {
         stragglers: Part::Known(Default::default()),
         conditions: Part::Known(Default::default()),
         late: Part::Known(Default::default()),
-        callbacks: Part::Known(Default::default()),
         speed: Part::Known(Default::default()),
         pairs: Part::Known(Default::default()),
         communicators: Part::Known(Default::default()),
@@ -203,7 +187,6 @@ fn parts_without_rows_say_so() {
         "the step has no calls with a time.",
         "No rank was last by more than",
         "no rank's own time is known by step.",
-        "no operation of the step has callbacks.",
     ] {
         assert!(page.contains(sentence), "{sentence}");
     }
