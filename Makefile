@@ -21,11 +21,10 @@ library: | $(shipped)/release
 $(shipped)/release:
 	mkdir -p $@
 
-# The library as an archive, for programs that are linked with it: docs/install.md. It has no tables of a tuner
-# (feature `tuner`). Apart from the cdylib, so that each has link-time optimization.
+# The library as an archive, for programs that are linked with it: docs/install.md. Apart from the cdylib, so that each
+# has link-time optimization.
 static:
-	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type staticlib --no-default-features \
-	  --target-dir $(shipped)
+	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type staticlib --target-dir $(shipped)
 
 # The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as
 # rlibs. In the same directory each would replace what the other built, and cargo would begin anew every time.

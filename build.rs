@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// Name and source of a C program, the libraries that it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 23] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 22] = [
     ("otf2_last_values", "tests/c/programs/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("otf2_experiment", "tests/c/programs/otf2_experiment.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/c/programs/all_reduce_host.c", &["-ldl", "-lpthread"], None),
@@ -29,23 +29,12 @@ const HOSTS: [(&str, &str, &[&str], Option<&str>); 23] = [
     ("starved_host", "tests/c/nccl/starved_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("status_host", "tests/c/nccl/status_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
     ("stack_host", "tests/c/nccl/stack_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),
-    ("tuner_host", "tests/c/nccl/tuner_host.c", &["-ldl", "-lpthread"], None),
     // as a plain program; with Score-P it is compiled when the tests run
     ("replay_app", "tests/c/programs/replay_app.c", &["-ldl", "-lpthread"], None),
 ];
 
 /// Versions of the profiler interface of the second plugin; each gives a shared object.
 const SECOND_PLUGINS: [u32; 3] = [4, 6, 7];
-/// Versions of the tuner interface of the user's tuner; each gives a shared object. The second one of v6 does not choose
-/// sizes of chunks.
-const USER_TUNERS: [(u32, &str, &[&str]); 6] = [
-    (2, "V2", &[]),
-    (3, "V3", &[]),
-    (4, "V4", &[]),
-    (5, "V5", &[]),
-    (6, "V6", &[]),
-    (6, "V6_NO_CHUNKS", &["-DNO_CHUNKS"]),
-];
 
 fn main() -> Result<(), Failure> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -74,13 +63,6 @@ fn main() -> Result<(), Failure> {
         let flags = ["-shared", "-fPIC", &format!("-DVERSION={version}")];
         compile("tests/c/programs/second_plugin.c", &library, &flags, &[])?;
         println!("cargo::rustc-env=SECOND_PLUGIN_V{version}={}", library.display());
-    }
-    for (version, variable, option) in USER_TUNERS {
-        let library = out.join(format!("libuser-tuner-{}.so", variable.to_lowercase()));
-        let version = format!("-DVERSION={version}");
-        let flags: Vec<&str> = ["-shared", "-fPIC", &version].into_iter().chain(option.iter().copied()).collect();
-        compile("tests/c/programs/user_tuner.c", &library, &flags, &[])?;
-        println!("cargo::rustc-env=USER_TUNER_{variable}={}", library.display());
     }
     let nccl = out.join("libnccl-stand-in.so");
     compile("tests/c/programs/nccl_library.c", &nccl, &["-shared", "-fPIC"], &[])?;

@@ -50,7 +50,7 @@ add_custom_target(library ALL
 if(SCOREP_NCCL_STATIC)
   add_custom_target(static ALL
     COMMAND ${cargo_call} rustc ${cargo_options} ${cargo_features} --profile ${profile} --target-dir "${shipped}"
-      --package ${package} --lib --crate-type staticlib --no-default-features
+      --package ${package} --lib --crate-type staticlib
     BYPRODUCTS "${built}/${archive}"
     COMMENT "cargo: ${archive}" USES_TERMINAL VERBATIM)
   add_dependencies(static library)

@@ -31,12 +31,11 @@ const MILLISECONDS: u32 = 50;
 /// Longest time that the job may take to end.
 const PATIENCE: Duration = Duration::from_secs(100);
 /// Settings that accept any text: names and directories.
-const ANY_TEXT: [&str; 7] = [
+const ANY_TEXT: [&str; 6] = [
     "NCCL_SCOREP_SETTINGS",
     "NCCL_SCOREP_SUMMARY",
     "NCCL_SCOREP_STATUS",
     "NCCL_SCOREP_CHAIN",
-    "NCCL_SCOREP_TUNER",
     "NCCL_SCOREP_RECORD",
     "NCCL_SCOREP_PROM_DIR",
 ];

@@ -34,7 +34,6 @@ fn archive() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "--package", "scorep-nccl-substrate", "--lib", "--crate-type", "staticlib"]);
-    cargo.arg("--no-default-features");
     let profile = tool::in_this_profile(&mut cargo);
     cargo.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("CARGO_BUILD_TARGET");
     tool::succeed(&mut cargo);
@@ -64,13 +63,6 @@ fn linked(host: &str, archive: &Path, program: &Path) {
     let mut compiler = Command::new("cc");
     compiler.args(["-std=gnu11", "-O1", "-g"]).arg(sources.join(host).with_extension("c")).arg("-o").arg(program);
     tool::succeed(compiler.args(flags.split(' ')));
-}
-
-/// A program may be linked with a tuner of its own, whose tables have NCCL's names.
-#[test]
-fn the_archive_has_no_tables_of_a_tuner() {
-    let names = tool::succeed(Command::new("nm").args(["--defined-only", "--format=posix"]).arg(linked_host("nccl_host")));
-    assert!(names.contains("\nncclProfiler_v7 ") && !names.contains("\nncclTunerPlugin"), "{names}");
 }
 
 fn play(scenario: &str, version: u32, settings: &[(&str, &OsStr)]) -> Run {

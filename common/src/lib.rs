@@ -21,7 +21,6 @@ pub mod status;
 
 // The recording.
 pub mod launch;
-pub mod predictions;
 mod record;
 
 // The figures.

@@ -6,12 +6,10 @@
 pub mod about;
 pub mod entry;
 mod interface;
-mod library;
 mod opening;
 pub mod replayed;
 pub mod tables;
 pub mod tap;
-pub mod tuner;
 
 pub use interface::{descriptor, introduction, kind, payload, v1, v2, v3, v4, v5, v6, v7, version};
 pub use opening::{asked, release, shared_memory, unasked};

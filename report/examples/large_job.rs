@@ -29,14 +29,6 @@ fn main() {
             })
         };
         let communicators = large.job.communicators.iter().filter_map(of).collect();
-        writer
-            .finish(&About {
-                process: process.clone(),
-                communicators,
-                summary: None,
-                conditions: vec![],
-                predicted: vec![],
-            })
-            .unwrap();
+        writer.finish(&About { process: process.clone(), communicators, summary: None, conditions: vec![] }).unwrap();
     }
 }

@@ -6,7 +6,6 @@
 
 use common::conditions::ConditionRow;
 use common::origin::{Origin, wall_clock};
-use common::summary::Predicted;
 use serde::Deserialize;
 
 use super::call::{Callback, CallbackKind, CapturedAnchor, Kernel};
@@ -92,7 +91,6 @@ pub(super) struct LineFields<'a> {
     pub(super) full: Option<WholeNumber>,
     pub(super) process: Option<Box<Origin>>,
     pub(super) row: Option<Box<ConditionRow>>,
-    pub(super) prediction: Option<Box<Predicted>>,
 }
 
 /// Content of a line after the first.
@@ -105,11 +103,9 @@ pub(crate) enum Content {
     Anchor(CapturedAnchor),
     /// What the process had of its host in an interval, which ends at the line's time.
     Conditions(Box<ConditionRow>),
-    /// A time that NCCL's model predicts.
-    Predicted(Box<Predicted>),
     /// The process has ended.
     End,
-    /// A line of a kind that only a newer recorder writes.
+    /// A line of a kind that only a recorder of another version writes.
     Unknown(UnknownCallback),
 }
 
@@ -226,11 +222,6 @@ impl<'a> LineFields<'a> {
                     return Err(Problem::Range { field: "row.gpus", value: row.gpus.len() as i128, range: "0 to 64" });
                 }
                 return Ok(Content::Conditions(Box::new(ConditionRow { until, ..*row })));
-            }
-            "predicted" => {
-                self.time_and_thread()?;
-                let row = self.prediction.clone().ok_or(Problem::Missing("prediction"))?;
-                return Ok(Content::Predicted(Box::new(Predicted { measured: vec![], ..*row })));
             }
             "end" => return self.time_and_thread().map(|_| Content::End),
             other => return self.unknown(other, line).map(Content::Unknown),

@@ -5,9 +5,9 @@
 //! would do before the first call is made: a handle that was never given out, a context that was never initialised, a
 //! number out of its field's range. It reports the file and the line.
 //!
-//! The reader accepts what a newer NCCL or a newer recorder may write. An event of an unknown type passes. A line of an
-//! unknown kind is skipped and counted, if its `cb` is a word, if it has a time and a thread, and if its handle and its
-//! context were given out before.
+//! The reader accepts what a newer NCCL or a recorder of another version may write. An event of an unknown type passes.
+//! A line of an unknown kind is skipped and counted, if its `cb` is a word, if it has a time and a thread, and if its
+//! handle and its context were given out before.
 //!
 //! | file | task |
 //! |---|---|
@@ -96,7 +96,7 @@ pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
         match content {
             Content::Call(call) => lines.push(call),
             Content::Kernel(kernel) => kernels.push(kernel),
-            Content::Anchor(_) | Content::Conditions(_) | Content::Predicted(_) | Content::End => {}
+            Content::Anchor(_) | Content::Conditions(_) | Content::End => {}
             Content::Unknown(unknown) => skipped.note(&unknown),
         }
     }

@@ -24,7 +24,7 @@ impl HandleLines {
         match content {
             Content::Call(call) => self.call(call),
             Content::Kernel(Kernel { h, .. }) | Content::Anchor(CapturedAnchor { h, .. }) => self.handle("h", *h),
-            Content::Conditions(_) | Content::Predicted(_) | Content::End => Ok(()),
+            Content::Conditions(_) | Content::End => Ok(()),
             Content::Unknown(unknown) => self.unknown(unknown),
         }
     }

@@ -87,7 +87,7 @@ impl CaptureSurvey {
                 self.anchors.entry(anchor.h).or_insert(*anchor);
                 anchor.t
             }
-            Content::End | Content::Conditions(_) | Content::Predicted(_) => return Ok(()),
+            Content::End | Content::Conditions(_) => return Ok(()),
             Content::Unknown(unknown) => {
                 self.skipped.note(unknown);
                 return Ok(());

@@ -89,9 +89,6 @@ codes! {
     ChainMissing = "chain-missing", Warning;
     OtelMissing = "otel-missing", Warning;
     SummaryShared = "summary-shared", Warning;
-    TunerMissing = "tuner-missing", Warning;
-    TunerUnused = "tuner-unused", Warning;
-    TunerOld = "tuner-old", Warning;
     SharedMemory = "shared-memory", Warning;
     OneProcessor = "one-processor", Note;
     SlurmExport = "slurm-export", Warning;

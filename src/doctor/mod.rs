@@ -13,7 +13,6 @@ mod score_p;
 mod settings;
 mod settings_file;
 mod surroundings;
-mod tuner;
 
 use common::conditions::own_processors;
 use finding::{Code, DoctorFinding, Level};
@@ -90,7 +89,6 @@ fn examine(around: &Surroundings, arguments: &DoctorArguments) -> Vec<DoctorFind
     findings.extend(score_p::check(around, score_p.as_ref(), &programs));
     findings.extend(settings_file::check(around));
     findings.extend(settings::check(around, features.as_ref()));
-    findings.extend(tuner::check(around));
     findings.extend(machine::check(around, shared_memory, processors.or_else(own_processors)));
     findings
 }

@@ -2,7 +2,6 @@
 
 use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
-use super::tuner;
 use crate::installed::nccl_files::{self, InstalledNccl};
 use nccl_plugin::kind::event;
 use nccl_plugin::release::{self, NEWEST_KNOWN, Release};
@@ -33,7 +32,6 @@ pub(crate) fn check(around: &Surroundings, programs: &[PathBuf]) -> Vec<DoctorFi
         Some(release) => {
             findings.push(introduced(first, release));
             findings.extend(of_release(around, release));
-            findings.extend(tuner::of_release(around, release));
         }
     }
     findings

@@ -65,13 +65,7 @@ impl Stage {
                     passed = Some(kernel.t);
                     continue;
                 }
-                Ok(Some(
-                    Content::Anchor(_)
-                    | Content::Conditions(_)
-                    | Content::Predicted(_)
-                    | Content::End
-                    | Content::Unknown(_),
-                )) => continue,
+                Ok(Some(Content::Anchor(_) | Content::Conditions(_) | Content::End | Content::Unknown(_))) => continue,
                 Ok(None) => self.next = None,
                 Err(error) => self.failed = Some(error.into()),
             }

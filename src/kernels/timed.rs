@@ -3,7 +3,6 @@
 use super::matching::MatchedTimes;
 use super::own::OwnKernel;
 use common::conditions::ConditionRow;
-use common::summary::Predicted;
 use report::job::{OperationTables, ProcessOperations, Unreadable};
 
 /// Tables whose operations have the times of their kernels, where a profiler has seen these.
@@ -52,9 +51,5 @@ impl OperationTables for Timed<'_> {
 
     fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
         self.tables.conditions(process)
-    }
-
-    fn predicted(&self, process: usize) -> Result<Vec<Predicted>, Unreadable> {
-        self.tables.predicted(process)
     }
 }

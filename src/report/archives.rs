@@ -99,7 +99,7 @@ pub(super) fn one(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Arch
             writer.push(&operation).map_err(|error| error.to_string())?;
         }
         writer
-            .finish(&About { process, communicators, summary: None, conditions: vec![], predicted: vec![] })
+            .finish(&About { process, communicators, summary: None, conditions: vec![] })
             .map_err(|error| error.to_string())?;
         let of = |by_process: &[Vec<[u64; 2]>]| by_process.get(place).cloned().unwrap_or_default();
         if let Some(kernels) = &kernels {

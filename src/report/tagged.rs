@@ -2,7 +2,6 @@
 
 use common::conditions::ConditionRow;
 use common::report::count;
-use common::summary::Predicted;
 use report::job::{OperationTables, ProcessOperations, RankOperation, Unreadable};
 use std::cell::Cell;
 
@@ -79,10 +78,6 @@ impl OperationTables for TaggedTables<'_> {
 
     fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
         self.tables.conditions(process)
-    }
-
-    fn predicted(&self, process: usize) -> Result<Vec<Predicted>, Unreadable> {
-        self.tables.predicted(process)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::output::progress::Progress;
 use common::conditions::ConditionRow;
-use common::summary::Predicted;
 use report::analysis::whole::Pass;
 use report::job::{OperationTables, ProcessOperations, Unreadable};
 use std::cell::RefCell;
@@ -12,8 +11,6 @@ const AT_A_TIME: u64 = 4096;
 /// Parts of a table that a damage costs.
 const OPERATIONS: &str = "its operations from there on";
 const CONDITIONS: &str = "its conditions";
-/// A process' predictions.
-const PREDICTIONS: &str = "its predictions of NCCL's";
 
 /// Tables whose rows are counted on a progress bar. A damaged table ends at its damage, so that one of a thousand does
 /// not cost the report of all others.
@@ -86,11 +83,6 @@ impl OperationTables for CountedTables<'_> {
     fn conditions(&self, process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
         // a damage costs the causes of this process alone
         Ok(self.tables.conditions(process).map_err(|damage| self.note(damage, CONDITIONS)).unwrap_or_default())
-    }
-
-    fn predicted(&self, process: usize) -> Result<Vec<Predicted>, Unreadable> {
-        // a damage costs the predictions of this process alone; the ranks of a communicator have the same
-        Ok(self.tables.predicted(process).map_err(|damage| self.note(damage, PREDICTIONS)).unwrap_or_default())
     }
 }
 

@@ -3,7 +3,6 @@
 use super::facts::OperationFacts;
 use super::join::JoinedOperations;
 use super::lines::OperationLines;
-use super::predicted::RecordedPredictions;
 use super::sorter::Sorter;
 use crate::capture::{self, Content, KeptRecording, Meta};
 use crate::host::OperationFiles;
@@ -79,17 +78,12 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
     let mut lines = OperationLines::new(&recording.survey);
     let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
     let mut conditions = ConditionSeries::new();
-    let mut predicted = RecordedPredictions::default();
     let mut contents = recording.contents()?;
     while let Some(content) = contents.next()? {
         let call = match content {
             Content::Call(call) => call,
             Content::Conditions(row) => {
                 conditions.add(&row, MOST_CONDITIONS);
-                continue;
-            }
-            Content::Predicted(row) => {
-                predicted.add(*row);
                 continue;
             }
             _ => continue,
@@ -114,7 +108,7 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
              line of them"
         ));
     }
-    let about = about(&recording, lines.into_made(), (conditions, predicted), summary, joined.left_out)
+    let about = about(&recording, lines.into_made(), conditions, summary, joined.left_out)
         .map_err(|cause| ReplayFailure::at(capture, cause))?;
     let mut writer = TableWriter::create(dataset, &about.process.id)?;
     while let Some(operation) = joined.next().map_err(in_scratch)? {
@@ -128,7 +122,7 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
 fn about(
     recording: &KeptRecording,
     communicators: Vec<MadeCommunicator>,
-    (conditions, predicted): (ConditionSeries, RecordedPredictions),
+    conditions: ConditionSeries,
     summary: &Path,
     left_out: u64,
 ) -> Result<About, String> {
@@ -159,7 +153,7 @@ fn about(
     };
     let on_the_clock = |row: ConditionRow| ConditionRow { until: mono0.saturating_add(row.until), ..row };
     let conditions = conditions.into_rows().into_iter().map(on_the_clock).collect();
-    Ok(About { process, communicators, summary: Some(summary), conditions, predicted: predicted.into_rows() })
+    Ok(About { process, communicators, summary: Some(summary), conditions })
 }
 
 /// Returns the process' own number. For older recorders, which give none: its id and the time of day at its begin; for

@@ -17,7 +17,6 @@ mod job;
 mod join;
 mod lines;
 mod open_files;
-mod predicted;
 mod replays;
 mod sorter;
 

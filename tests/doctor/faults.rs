@@ -19,9 +19,6 @@ const fn fault(code: &'static str, breaks: fn(&Site), settings: &'static [(&'sta
 
 const UNBROKEN: fn(&Site) = |_| {};
 
-/// The library as NCCL's tuner.
-const OURS: &str = "libnccl-profiler-scorep.so";
-
 /// A setting that names the file `settings` in the directory of the job, and a function that makes it.
 const FILE: &[(&str, &str)] = &[("NCCL_SCOREP_SETTINGS", "settings")];
 
@@ -180,13 +177,6 @@ const FAULTS: &[Fault] = &[
         UNBROKEN,
         &[("NCCL_SCOREP_SUMMARY", "a.%h.json"), ("LOCAL_RANK", "3"), ("LOCAL_WORLD_SIZE", "8")],
     ),
-    fault("tuner-missing", UNBROKEN, &[("NCCL_TUNER_PLUGIN", "/no/such/tuner.so")]),
-    // the short name is that of profiler plugins
-    fault("tuner-missing", UNBROKEN, &[("NCCL_TUNER_PLUGIN", "scorep")]),
-    fault("tuner-missing", UNBROKEN, &[("NCCL_TUNER_PLUGIN", OURS), ("NCCL_SCOREP_TUNER", "no-such-tuner")]),
-    fault("tuner-missing", UNBROKEN, &[("NCCL_TUNER_PLUGIN", OURS), ("NCCL_SCOREP_TUNER", OURS)]),
-    fault("tuner-unused", UNBROKEN, &[("NCCL_SCOREP_TUNER", "own")]),
-    fault("tuner-old", UNBROKEN, &[("NCCL_TUNER_PLUGIN", OURS), ("HOST_RELEASE", "22203")]),
     fault("shared-memory", UNBROKEN, &[("SHARED", "/proc")]),
     fault("one-processor", UNBROKEN, &[("PROCESSORS", "1")]),
     fault("slurm-export", UNBROKEN, &[("SLURM_EXPORT_ENV", "NONE")]),

@@ -73,13 +73,7 @@ impl Job {
             let communicators = opened.job.communicators.iter().filter_map(of).collect();
             let until = process.span[1];
             let conditions = vec![ConditionRow { until, length_us: 1_000_000, ..ConditionRow::default() }];
-            About {
-                process,
-                communicators,
-                summary: opened.tables.summary(place).unwrap(),
-                predicted: vec![],
-                conditions,
-            }
+            About { process, communicators, summary: opened.tables.summary(place).unwrap(), conditions }
         };
         let rows = |place: usize| opened.tables.operations(place).unwrap().map(Result::unwrap).collect::<Vec<_>>();
         Self { abouts: [0, 1].map(about), rows: [0, 1].map(rows) }

@@ -9,7 +9,6 @@ mod score_p;
 mod soak;
 #[path = "../support/tool/mod.rs"]
 mod tool;
-mod tuner;
 
 use serde_json::Value;
 use std::io::Write;

@@ -40,15 +40,7 @@ fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut RankOpe
             }
         }
         let summary = tables.summary(number).unwrap();
-        writer
-            .finish(&About {
-                process: process.clone(),
-                communicators: made,
-                summary,
-                conditions: vec![],
-                predicted: vec![],
-            })
-            .unwrap();
+        writer.finish(&About { process: process.clone(), communicators: made, summary, conditions: vec![] }).unwrap();
     }
 }
 

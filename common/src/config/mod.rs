@@ -26,7 +26,7 @@ pub use value::is_set;
 pub fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
-        let (settings, complaints) = Settings::of_process();
+        let (settings, complaints) = given::of_process();
         log::set_verbosity(settings.verbosity);
         complaints.into_iter().chain(unknown::complaint()).for_each(|line| log::warn(&line));
         settings
@@ -71,12 +71,6 @@ impl Settings {
         let Self { summary, status, record, chain, otel, prom_dir, .. } = self;
         summary.is_some() || status.is_some() || record.is_some() || chain.is_some() || *otel || prom_dir.is_some()
     }
-
-    /// Reads the settings of this process: its environment's, and below them those of the settings file. Returns them,
-    /// and one line for each fault.
-    pub fn of_process() -> (Self, Vec<String>) {
-        given::of_process()
-    }
 }
 
 #[cfg(test)]
@@ -118,7 +112,6 @@ mod tests {
             ("NCCL_SCOREP_GRAPH_EVENTS", "4"),
             ("NCCL_SCOREP_TRUST_NCCL", "on"),
             ("NCCL_SCOREP_CHAIN", "inspector"),
-            ("NCCL_SCOREP_TUNER", "own"),
             ("NCCL_SCOREP_RECORD", "/tmp/r"),
             ("NCCL_SCOREP_RECORD_MB", "2"),
             ("NCCL_SCOREP_RECORD_SECONDS", "0.5"),
@@ -161,7 +154,6 @@ mod tests {
             graph_events: 4,
             trust_nccl: true,
             chain: Some("inspector".into()),
-            tuner: Some("own".into()),
             record: Some("/tmp/r".into()),
             record_bytes: 2 << 20,
             record_seconds: 0.5,
@@ -196,7 +188,6 @@ mod tests {
             "NCCL_SCOREP_SUMMARY",
             "NCCL_SCOREP_STATUS",
             "NCCL_SCOREP_CHAIN",
-            "NCCL_SCOREP_TUNER",
             "NCCL_SCOREP_RECORD",
             "NCCL_SCOREP_PROM_DIR",
         ];

@@ -88,8 +88,6 @@ settings! {
         "on: ask for all event types of the preset, even where this NCCL has known trouble.";
     chain: Option<String> = "NCCL_SCOREP_CHAIN", "(none)", name, "a name or a path",
         "Name or path of a second profiler plugin, which gets every callback, too.";
-    tuner: Option<String> = "NCCL_SCOREP_TUNER", "(NCCL's)", name, "a name or a path",
-        "As NCCL's tuner: name or path of the tuner that gets every call, too; none.";
     record: Option<PathBuf> = "NCCL_SCOREP_RECORD", "(none)", path, "a path",
         "Directory for a recording of all callbacks; %r, %p, %h as in NCCL_SCOREP_SUMMARY.";
     record_bytes: usize = "NCCL_SCOREP_RECORD_MB", "256", bytes(MIB, 1..=65_536), "a number of MiB from 1 to 65536",

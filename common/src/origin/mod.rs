@@ -5,7 +5,7 @@
 //! an older recording lacks are unknown.
 
 pub(crate) mod job;
-pub mod nccl_settings;
+mod nccl_settings;
 
 use crate::base::visible::visible;
 use crate::base::{host_name, lock, random, rank};

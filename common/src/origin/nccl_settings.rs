@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-/// Settings that take algorithms, protocols, channels or threads away. NCCL's predictions are for what they leave.
-pub const OF_CHOICE: [&str; 11] = [
+/// Settings that take algorithms, protocols, channels, threads, or ways between GPUs away.
+const SETTINGS: [&str; 15] = [
     "NCCL_ALGO",
     "NCCL_PROTO",
     "NCCL_MIN_NCHANNELS",
@@ -18,15 +18,16 @@ pub const OF_CHOICE: [&str; 11] = [
     "NCCL_NVLS_ENABLE",
     "NCCL_COLLNET_ENABLE",
     "NCCL_PAT_ENABLE",
+    "NCCL_P2P_DISABLE",
+    "NCCL_P2P_LEVEL",
+    "NCCL_SHM_DISABLE",
+    "NCCL_NET",
 ];
 
-/// Settings that take ways between GPUs away.
-const OF_TRANSPORT: [&str; 4] = ["NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE", "NCCL_NET"];
-
-/// Returns the settings of both kinds that are in force, with their values.
+/// Returns those that are in force, with their values.
 pub(super) fn in_force(lookup: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let set = |name: &str| Some((name.to_owned(), lookup(name).filter(|value| !value.is_empty())?));
-    OF_CHOICE.into_iter().chain(OF_TRANSPORT).filter_map(set).collect()
+    SETTINGS.into_iter().filter_map(set).collect()
 }
 
 #[cfg(test)]
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_both_kinds_are_kept_and_others_are_not() {
+    fn settings_that_take_ways_away_are_kept_and_others_are_not() {
         let all = [("NCCL_ALGO", "ring"), ("NCCL_NET", "Socket"), ("NCCL_PROTO", ""), ("NCCL_DEBUG", "INFO")];
         let found = in_force(|name| all.iter().find(|it| it.0 == name).map(|it| it.1.to_owned()));
         assert_eq!(

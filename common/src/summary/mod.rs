@@ -9,7 +9,6 @@ mod network_events;
 mod nvlink;
 mod of_job;
 mod of_process;
-mod predicted;
 mod process;
 mod progress_threads;
 mod ranks;
@@ -25,7 +24,6 @@ pub use jobs::SummaryJob;
 pub use network_events::NetworkEvents;
 pub use nvlink::{Adapter, NvLink, NvLinkGpu, Pcie};
 pub use of_job::{Merging, RowKind};
-pub use predicted::{MeasuredWay, Predicted, TunerChoice};
 pub use process::{GpuSource, SummaryProcess};
 pub use progress_threads::ProgressThreads;
 pub use ranks::Repeated;
@@ -75,9 +73,6 @@ pub struct Summary {
     /// Bus bandwidth of collectives by the least time over the ranks, if processes were gathered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bandwidth: Vec<Bandwidth>,
-    /// NCCL's own prediction of its collectives, if this library is NCCL's tuner.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub predicted: Vec<Predicted>,
     /// Notes on the job as a whole, for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -267,6 +262,9 @@ mod tests {
         let text = serde_json::to_string(&alone).unwrap();
         assert!(!text.contains("clocks") && !text.contains("lateness"), "{text}");
         assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), alone);
+        // earlier versions wrote more
+        let earlier = text.replacen('{', r#"{"predicted":[{"comm":null}],"#, 1);
+        assert_eq!(serde_json::from_str::<Summary>(&earlier).unwrap(), alone);
     }
 
     #[test]

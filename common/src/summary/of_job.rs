@@ -1,6 +1,6 @@
 //! The summary of several processes.
 
-use super::{SCHEMA, Summary, SummaryProcess, predicted};
+use super::{SCHEMA, Summary, SummaryProcess};
 
 /// Kinds of rows that a summary leaves out if there is no room for all, in the order in which they are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,6 @@ impl Default for Merging {
             lateness: vec![],
             launches: vec![],
             bandwidth: vec![],
-            predicted: vec![],
             notes: vec![],
         })
     }
@@ -61,7 +60,6 @@ impl Merging {
         merged.lateness.extend(part.lateness);
         merged.launches.extend(part.launches);
         merged.bandwidth.extend(part.bandwidth);
-        merged.predicted.extend(part.predicted);
         merged.notes.extend(part.notes);
     }
 
@@ -75,7 +73,6 @@ impl Merging {
             merged.launches.clear();
         }
         merged.sort();
-        predicted::merge(&mut merged.predicted);
         merged.communicators.dedup_by(|next, kept| {
             let same = next.comm == kept.comm;
             if same {
@@ -128,17 +125,16 @@ impl Summary {
         const LEFT_OUT: &str = "rows that are left out";
         self.channels.clear();
         self.launches.clear();
-        self.predicted.clear();
-        let mut what = "channels, launches and predictions";
+        let mut what = "channels and launches";
         if rows != RowKind::Channels {
             self.transfers.clear();
             self.states.clear();
-            what = "rank pairs, channels, launches and predictions";
+            what = "rank pairs, channels and launches";
         }
         if rows == RowKind::Operations {
             self.operations.clear();
             self.operation_transfers.clear();
-            what = "operations, rank pairs, channels, launches and predictions";
+            what = "operations, rank pairs, channels and launches";
         }
         if let Some(process) = self.processes.first_mut() {
             // an earlier note's rows are contained in the new note's

@@ -1,8 +1,8 @@
 //! The summary of this process, from its figures.
 
 use super::{
-    Arrivals, Channel, GpuSource, Launches, NetworkEvents, NvLink, Predicted, ProgressThreads, RankPlace, SCHEMA,
-    Summary, SummaryCommunicator, SummaryOperations, SummaryProcess, Transfers, transfer_states,
+    Arrivals, Channel, GpuSource, Launches, NetworkEvents, NvLink, ProgressThreads, RankPlace, SCHEMA, Summary,
+    SummaryCommunicator, SummaryOperations, SummaryProcess, Transfers, transfer_states,
 };
 use crate::base::notes;
 use crate::conditions;
@@ -15,7 +15,6 @@ use crate::figures::timeline::RankLaunches;
 use crate::figures::{board, metric::Owner};
 use crate::launch::Untimed;
 use crate::origin;
-use crate::predictions;
 use crate::record::thread::ThreadCell;
 use crate::sums::channel_fits::ChannelFits;
 use crate::sums::enough::speaks_for_all;
@@ -99,7 +98,6 @@ impl Summary {
             lateness: vec![],
             launches: launches.unwrap_or_default(),
             bandwidth: vec![],
-            predicted: Predicted::all(&predictions::all(), introductions, &totals.shapes),
             notes: vec![],
         };
         summary.sort();
@@ -226,12 +224,7 @@ fn gpu_source(totals: &Totals) -> Option<GpuSource> {
 fn notes(totals: &Totals) -> Vec<String> {
     let others = totals.others;
     let of_others = (others > 0).then(|| format!("{others} communicators that ended are summed up as \"others\""));
-    let unseen = [
-        (predictions::lost(), "predictions of NCCL's tuner found no room"),
-        (totals.shapes.lost, "collectives are not beside NCCL's predictions for want of room"),
-    ];
-    let of_predictions = unseen.iter().filter(|(lost, _)| *lost > 0).map(|(lost, what)| format!("{lost} {what}"));
-    notes::all().into_iter().chain(of_others).chain(of_predictions).collect()
+    notes::all().into_iter().chain(of_others).collect()
 }
 
 /// Returns this program's peak memory. The value of getrusage would include the program that this process ran before

@@ -16,7 +16,7 @@ use super::late::WaitListener;
 use super::onlooker::{Onlooker, Placed};
 use super::pairs::{LateRanks, Messages};
 use super::series::StepTransfers;
-use super::speed::{Predictions, Speeds, shape};
+use super::speed::{Speeds, shape};
 use super::steps::{StepPlan, Survey};
 use super::stepwise::Stepwise;
 use super::stragglers::SlowRow;
@@ -27,7 +27,7 @@ use crate::answer::{Answers, Conditions, Input, Pairs, Part, Report, SCHEMA, Ser
 use crate::job::{Job, Kernels, OperationTables, Options, StepRegions, Unreadable, read_all};
 use crate::nccl_log::NcclLog;
 use crate::stream::{self, ClockSampling, CommonClock, JudgedCall, Listener, Occurrence};
-use common::summary::{self, Predicted};
+use common::summary;
 use std::rc::Rc;
 
 /// What is known of a job beside its operations.
@@ -123,7 +123,7 @@ pub fn report(
     let steps = by_step.steps.known().map(|steps| steps.count);
     let [lengths_us, waits_us] = by_step.lengths_and_waits;
     let series = Series { lengths_us, waits_us, outside_us: by_step.outside_us, ..parts.series.finish(job, &named) };
-    let mut speed = parts.speed.finish(job, &named, &options.links, &predicted(job, table));
+    let mut speed = parts.speed.finish(job, &named, &options.links);
     if let Part::Known(speed) = &mut speed {
         speed.link = link.or(speed.link.take());
         let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
@@ -184,13 +184,6 @@ fn conditions(
     });
     explanation.into_iter().for_each(Explanation::finish);
     overview.finish()
-}
-
-/// Returns what NCCL's model predicts. A process whose predictions cannot be read has none.
-fn predicted(job: &Job, table: &dyn OperationTables) -> Vec<Predicted> {
-    let mut all = Predictions::default();
-    (0..job.processes.len()).for_each(|process| all.add(table.predicted(process).unwrap_or_default()));
-    all.finish().0
 }
 
 /// Returns the slow pairs by place in the job, with the parts of the network that explain them.

@@ -11,9 +11,7 @@ pub struct Speed {
     pub link: Option<String>,
     /// Whether the rows are sums of summaries. Then `count` and `compared` (those with a GPU time) are of all ranks,
     /// the bytes are a mean, and `min_us` and `max_us` are of the durations, with waiting. Rows with a range of bytes
-    /// are of a job summary's `bandwidth`: their `busbw` is by the least time over the ranks. Rows with an algorithm are
-    /// of `predicted`: `median_us` is the least median of a process' durations, with waiting; their operations are in
-    /// the other rows, too.
+    /// are of a job summary's `bandwidth`: their `busbw` is by the least time over the ranks.
     #[serde(default)]
     pub of_sums: bool,
     /// The earlier report that `expected` of the rows is from; `None` where it is from other communicators.
@@ -105,13 +103,6 @@ pub struct SpeedRow {
     /// Bus bandwidth that may be expected, GB/s: of the baseline, or that of the best other communicator of this shape.
     #[serde(default)]
     pub expected: Option<f64>,
-    /// The time that NCCL's own model predicts for these operations in the way that they ran, microseconds; the median
-    /// of their predictions. `None` where NCCL did not hand its predictions over.
-    #[serde(default)]
-    pub predicted_us: Option<f64>,
-    /// `median_us` over `predicted_us`.
-    #[serde(default)]
-    pub of_predicted: Option<f64>,
     /// The settings that force a way which NCCL itself would not take, each with the proof. Absent where none is proved.
     #[serde(default)]
     pub forced: Option<String>,

@@ -2,7 +2,6 @@
 
 use super::{RankOperation, Unreadable};
 use common::conditions::ConditionRow;
-use common::summary::Predicted;
 
 /// Operations of one process, in the order in which its host enqueued them.
 pub type ProcessOperations<'a> = Box<dyn Iterator<Item = Result<RankOperation, Unreadable>> + 'a>;
@@ -20,15 +19,6 @@ pub trait OperationTables {
     /// # Errors
     /// They cannot be read.
     fn conditions(&self, _process: usize) -> Result<Vec<ConditionRow>, Unreadable> {
-        Ok(vec![])
-    }
-
-    /// Returns what NCCL's model predicted for the process' collectives, without measured operations; nothing where NCCL
-    /// did not hand its predictions over.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    fn predicted(&self, _process: usize) -> Result<Vec<Predicted>, Unreadable> {
         Ok(vec![])
     }
 }

@@ -5,19 +5,18 @@ use crate::job::{Process, Unreadable};
 use common::conditions::ConditionRow;
 use common::moments;
 use common::ranks;
-use common::summary::{Predicted, Summary};
+use common::summary::Summary;
 use parquet::file::metadata::{FileMetaData, KeyValue};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The keys, in the order of [`About::entries`].
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 5] = [
     "scorep-nccl.format",
     "scorep-nccl.process",
     "scorep-nccl.communicators",
     "scorep-nccl.summary",
     "scorep-nccl.conditions",
-    "scorep-nccl.predicted",
 ];
 
 /// A communicator as the process made it.
@@ -48,8 +47,6 @@ pub struct About {
     pub summary: Option<Summary>,
     /// What it had of its host, in the order of time; empty where that was not recorded. Times are those of its clock.
     pub conditions: Vec<ConditionRow>,
-    /// What NCCL's model predicted, without measured operations; empty where NCCL did not hand its predictions over.
-    pub predicted: Vec<Predicted>,
 }
 
 impl About {
@@ -64,12 +61,11 @@ impl About {
             serde_json::to_string(&self.communicators)?,
             serde_json::to_string(&self.summary)?,
             serde_json::to_string(&self.conditions)?,
-            serde_json::to_string(&self.predicted)?,
         ];
         Ok(KEYS.iter().zip(values).map(|(key, value)| KeyValue::new((*key).to_owned(), value)).collect())
     }
 
-    /// Reads the footer of a file, without the summary, the conditions and the predictions.
+    /// Reads the footer of a file, without the summary and the conditions.
     ///
     /// # Errors
     /// An entry is missing or damaged, or the format is newer.
@@ -99,7 +95,7 @@ impl About {
         if let Some(number) = numbers.into_iter().find(|&number| !ranks::are_possible(number)) {
             return Err(wrong(file, KEYS[2], ranks::refusal(number)));
         }
-        Ok(Self { process, communicators, summary: None, conditions: vec![], predicted: vec![] })
+        Ok(Self { process, communicators, summary: None, conditions: vec![] })
     }
 
     /// Reads the summary of a file; `None` where it has none.
@@ -119,40 +115,25 @@ impl About {
     /// # Errors
     /// The entry is damaged, or a time is too far in the future.
     pub(super) fn conditions(metadata: &FileMetaData, file: &str) -> Result<Vec<ConditionRow>, Unreadable> {
-        let rows: Vec<ConditionRow> = later_rows(metadata, KEYS[4], file)?;
+        let rows: Vec<ConditionRow> = match value(metadata, KEYS[4]) {
+            Some(value) => serde_json::from_str(value).map_err(|error| wrong(file, KEYS[4], error.to_string()))?,
+            None => vec![],
+        };
         let times = rows.iter().flat_map(|row| [row.until, row.length_us.saturating_mul(1000)]);
         match times.into_iter().find(|&time| time > moments::LATEST) {
             Some(late) => Err(wrong(file, KEYS[4], moments::refusal(late))),
             None => Ok(rows),
         }
     }
-
-    /// Reads what NCCL predicted for a file's process; nothing where an older version has made the file.
-    ///
-    /// # Errors
-    /// The entry is damaged, or a number of ranks is none.
-    pub(super) fn predicted(metadata: &FileMetaData, file: &str) -> Result<Vec<Predicted>, Unreadable> {
-        let rows: Vec<Predicted> = later_rows(metadata, KEYS[5], file)?;
-        let numbers = rows.iter().flat_map(|row| [row.nranks, row.nnodes]);
-        match numbers.into_iter().find(|&number| !ranks::are_possible(number)) {
-            Some(number) => Err(wrong(file, KEYS[5], ranks::refusal(number))),
-            None => Ok(rows),
-        }
-    }
 }
 
-/// Reads rows that files of older versions lack.
-fn later_rows<T: DeserializeOwned>(metadata: &FileMetaData, key: &str, file: &str) -> Result<Vec<T>, Unreadable> {
+fn value<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str> {
     let mut entries = metadata.key_value_metadata().into_iter().flatten();
-    match entries.find(|it| it.key == key).and_then(|it| it.value.as_deref()) {
-        Some(value) => serde_json::from_str(value).map_err(|error| wrong(file, key, error.to_string())),
-        None => Ok(vec![]),
-    }
+    entries.find(|it| it.key == key)?.value.as_deref()
 }
 
 fn entry<T: DeserializeOwned>(metadata: &FileMetaData, key: &str, file: &str) -> Result<T, Unreadable> {
-    let mut entries = metadata.key_value_metadata().into_iter().flatten();
-    let Some(value) = entries.find(|it| it.key == key).and_then(|it| it.value.as_deref()) else {
+    let Some(value) = value(metadata, key) else {
         return Err(wrong(
             file,
             key,

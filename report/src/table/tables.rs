@@ -5,7 +5,7 @@ use super::rows::{FileRows, footer};
 use super::{About, FILE};
 use crate::job::{Job, OperationTables, ProcessOperations, Unreadable};
 use common::conditions::ConditionRow;
-use common::summary::{Predicted, Summary};
+use common::summary::Summary;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -95,12 +95,6 @@ impl OperationTables for Tables {
         let file = self.files.get(process).ok_or_else(|| unknown(process))?;
         let (_, metadata) = footer(file)?;
         About::conditions(metadata.file_metadata(), &file.display().to_string())
-    }
-
-    fn predicted(&self, process: usize) -> Result<Vec<Predicted>, Unreadable> {
-        let file = self.files.get(process).ok_or_else(|| unknown(process))?;
-        let (_, metadata) = footer(file)?;
-        About::predicted(metadata.file_metadata(), &file.display().to_string())
     }
 }
 

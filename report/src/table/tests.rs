@@ -67,7 +67,7 @@ fn made(comm: u64, rank: i32, made: u64) -> MadeCommunicator {
 fn about(id: &str, communicators: Vec<MadeCommunicator>) -> About {
     let process =
         Process { id: id.into(), file: format!("{id}.jsonl.gz"), host: Some("a".into()), ..Process::default() };
-    About { process, communicators, summary: None, conditions: vec![], predicted: vec![] }
+    About { process, communicators, summary: None, conditions: vec![] }
 }
 
 fn written(dataset: &Path, about: &About, operations: &[RankOperation]) -> PathBuf {

@@ -22,12 +22,12 @@ pub(crate) fn ends(lines: &[Value]) -> bool {
 }
 
 /// The meta line, and the lines that a replay plays: not those after the end of the last communicator, when NCCL has no
-/// plugin, nor the process' conditions, nor predictions, nor that it has ended.
+/// plugin, nor the process' conditions, nor that it has ended.
 pub(crate) fn played(capture: &Path) -> (Value, Vec<Value>) {
     let (meta, lines) = all(capture);
     let mut alive = 0;
     let mut played = Vec::new();
-    let is_played = |line: &Value| !["end", "conditions", "predicted"].iter().any(|it| line["cb"] == **it);
+    let is_played = |line: &Value| !["end", "conditions"].iter().any(|it| line["cb"] == **it);
     for line in lines.into_iter().filter(is_played) {
         alive += i32::from(line["cb"] == "init");
         if alive > 0 {

@@ -10,7 +10,6 @@ mod notes;
 mod nvlink;
 mod operations;
 mod order;
-mod predicted;
 mod states;
 mod table;
 mod transfers;
@@ -39,7 +38,6 @@ pub fn view(summary: &Summary, view: &View) -> String {
     text += &bandwidth::tables(summary, view);
     text += &arrivals::tables(summary, view);
     text += &nvlink::tables(summary, view);
-    text += &predicted::tables(summary, view);
     let notes = notes::of(summary);
     if !notes.is_empty() {
         let _ = writeln!(text, "\n{}", notes.join("\n"));

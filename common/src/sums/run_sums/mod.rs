@@ -5,7 +5,6 @@ mod channel_services;
 mod moved;
 mod operations;
 mod sends;
-mod shapes;
 mod states;
 mod transfers;
 
@@ -14,14 +13,12 @@ use crate::launch::Untimed;
 use crate::operation::Operation;
 use crate::operation::verdict::JudgedTime;
 use crate::operation::verdict::StampVerdict;
-use crate::predictions;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use channel_services::ChannelServices;
 pub use moved::{MovedBytes, OverNvlink};
 pub use operations::OperationSum;
 pub use sends::SendsSum;
-pub use shapes::{Shape, ShapeSum, Shapes};
 pub(crate) use states::RoundStates;
 pub use states::{Direction, StateSum, StepState};
 pub use transfers::{ChannelSum, PairSum, TransferKey};
@@ -55,8 +52,6 @@ pub struct Totals {
     pub channel_services: ChannelServices,
     /// Bytes that operations should have moved over NVLink, if they are wanted.
     pub moved: Option<OverNvlink>,
-    /// Times of collectives by shape, while NCCL's predictions are noted.
-    pub shapes: Shapes,
     /// Number of operations of which something never ended.
     pub unfinished: u64,
     /// Number of API calls that NCCL reported no further.
@@ -182,8 +177,7 @@ impl Totals {
         });
         let (_, sum) = &mut self.late[place];
         let counted = judged.kernel.counted(operation.distance, operation.function);
-        let timing = judged.timing(operation);
-        sum.add(operation.bytes, timing, counted, nanoseconds_per_tick);
+        sum.add(operation.bytes, judged.timing(operation), counted, nanoseconds_per_tick);
         if let Some(&sends) = operation.sends.as_deref() {
             sum.sent(sends, nanoseconds_per_tick);
             let class = operation.bytes.max(1).ilog2() as u8;
@@ -191,9 +185,6 @@ impl Totals {
         }
         if let Some(moved) = &mut self.moved {
             moved.of(rank).add(operation, rank.rank);
-        }
-        if predictions::are_noted() {
-            self.shapes.add(rank.comm, operation, judged.kernel, timing, nanoseconds_per_tick);
         }
         self.unfinished += u64::from(operation.unfinished);
         self.out_of_step += u64::from(operation.span().is_some() && judged.verdict == StampVerdict::OutOfStep);

@@ -5,16 +5,17 @@
 //! NCCL: the library warns of them once.
 
 mod events;
+mod library;
 mod mask;
 mod plugin;
 mod steps;
 
 use crate::interface::descriptor::{Coll, Descriptor, P2p, Payload};
 use crate::interface::introduction::Introduction;
-use crate::library::{LoadedLibrary, PluginKind};
 use crate::tap::contexts::Contexts;
 use common::log;
 use events::ChainEvents;
+use library::LoadedLibrary;
 use plugin::Plugin;
 use std::ffi::c_int;
 use std::sync::Once;
@@ -46,7 +47,7 @@ impl Chain {
             return None;
         }
         let events = ChainEvents::new().map_err(|error| format!("no memory for its handles: {error}"));
-        let plugin = LoadedLibrary::open(PluginKind::Profiler, name).and_then(|library| Plugin::find(&library));
+        let plugin = LoadedLibrary::open(name).and_then(|library| Plugin::find(&library));
         let both = plugin.and_then(|plugin| Ok((plugin, events?)));
         let (plugin, events) =
             both.map_err(|why| log::warn(&format!("NCCL_SCOREP_CHAIN={name}: no second plugin: {why}"))).ok()?;

@@ -1,5 +1,6 @@
 //! The second plugin's table: looked up, and called in its own version of the interface.
 
+use super::library::LoadedLibrary;
 use crate::interface::descriptor::Descriptor;
 use crate::interface::introduction::Introduction;
 use crate::interface::v4::V4;
@@ -7,7 +8,6 @@ use crate::interface::v5::V5;
 use crate::interface::v6::V6;
 use crate::interface::v7::V7;
 use crate::interface::version::Version;
-use crate::library::LoadedLibrary;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 

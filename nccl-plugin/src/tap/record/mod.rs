@@ -18,7 +18,6 @@ mod grace;
 mod line;
 mod memory;
 mod order;
-mod predicted;
 mod seen;
 mod strings;
 mod thread;

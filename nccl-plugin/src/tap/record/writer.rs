@@ -6,12 +6,9 @@ use super::file::{FileParts, Head};
 use super::line::{CallbackLine, LineWords, RecordedInit};
 use super::memory::Memory;
 use super::order::ReadOrder;
-use super::predicted::WrittenPredictions;
 use super::seen::FileNumbers;
 use super::strings::RecordedStrings;
-use common::clock::monotonic;
 use common::conditions::{self, ConditionRow};
-use common::summary::Predicted;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
@@ -25,7 +22,6 @@ pub(super) struct RecordWriter {
     tids: FxHashMap<u32, u32>,
     /// Communicators whose init is not written yet, by number.
     pub(super) communicators: FxHashMap<u32, RecordedInit>,
-    predicted: WrittenPredictions,
     /// Number of lines for callbacks.
     lines: u64,
     /// Nothing more is written: the file has ended, or writing has failed.
@@ -51,7 +47,6 @@ impl RecordWriter {
             seen: FileNumbers::default(),
             tids: FxHashMap::default(),
             communicators: FxHashMap::default(),
-            predicted: WrittenPredictions::default(),
             lines: 0,
             is_over: false,
         }
@@ -69,7 +64,7 @@ impl RecordWriter {
         head: Head,
         span: Span,
     ) -> io::Result<u64> {
-        let Self { parts, order, seen, tids, communicators, predicted, lines, is_over } = self;
+        let Self { parts, order, seen, tids, communicators, lines, is_over } = self;
         let dropped = |lines: u64| span.callbacks.saturating_sub(lines).saturating_add(span.missed);
         if *is_over {
             return Ok(dropped(*lines));
@@ -112,8 +107,6 @@ impl RecordWriter {
                 let row = ConditionRow { until: row.until.saturating_sub(mono0), ..row };
                 writeln!(out, r#"{{"t":{},"tid":1,"cb":"conditions","row":{}}}"#, row.until, row.json())?;
             }
-            let time = span.end.unwrap_or_else(|| monotonic().saturating_sub(mono0));
-            predicted.write(out, Predicted::of_process(), time, span.end.is_some())?;
             if let Some(time) = span.end {
                 writeln!(out, r#"{{"t":{time},"tid":1,"cb":"end"}}"#)?;
             }

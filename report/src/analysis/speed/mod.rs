@@ -4,7 +4,6 @@ mod baseline;
 mod cell;
 mod forced;
 mod function;
-mod predictions;
 mod row;
 pub(crate) mod shape;
 #[cfg(test)]
@@ -17,10 +16,8 @@ use crate::job::{Job, Links, reduces_in_network};
 use crate::stream::{Listener, Occurrence};
 pub use baseline::Baseline;
 use cell::{Algorithm, Cell, Cells};
-use common::summary::Predicted;
 pub(super) use forced::{Forcing, Ran};
 pub(super) use function::OccurrenceFunction;
-pub(super) use predictions::{ByFunction, Predictions};
 use row::LinkRate;
 use rustc_hash::FxHashMap;
 
@@ -40,14 +37,12 @@ impl Speeds {
         Self::default()
     }
 
-    /// Returns the part of the answer. Dimensions are by place of the communicator; `predicted` is what NCCL's model
-    /// predicts.
-    pub fn finish(self, job: &Job, dimensions: &[Dimension], links: &Links, predicted: &[Predicted]) -> Part<Speed> {
+    /// Returns the part of the answer. Dimensions are by place of the communicator.
+    pub fn finish(self, job: &Job, dimensions: &[Dimension], links: &Links) -> Part<Speed> {
         if self.cells.is_empty() {
             return Part::Absent("There is no operation.".into());
         }
         let mut rows: Vec<SpeedRow> = vec![];
-        let predictions = ByFunction::of(predicted);
         let forcing: Vec<Forcing> = job.communicators.iter().map(|of| Forcing::of(job, of)).collect();
         for ((place, function), sizes) in self.cells {
             let Some((communicator, forcing)) = job.communicators.get(place).zip(forcing.get(place)) else { continue };
@@ -64,8 +59,7 @@ impl Speeds {
                     let nnodes = job.nodes_of(communicator);
                     let known = row::RowKeys { function, communicator, nnodes, dimension, range, how, link };
                     let mut row = row::of(&known, &cell);
-                    let of_fastest = predictions.fill(&mut row);
-                    row.forced = forcing.of_row(&row, Ran { channels: cell.channels, are_alone, of_fastest });
+                    row.forced = forcing.of_row(&row, Ran { channels: cell.channels, are_alone });
                     row
                 };
                 rows.extend(cells.0.into_iter().map(row));

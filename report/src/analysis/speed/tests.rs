@@ -9,7 +9,7 @@ fn rows(job: &Job, links: &Links, occurrences: &[Occurrence]) -> Vec<SpeedRow> {
     let mut speeds = Speeds::new();
     play(&mut speeds, job, occurrences);
     let dimension = Dimension { name: "DP".into(), ..Dimension::default() };
-    speeds.finish(job, &[dimension], links, &[]).known().unwrap().rows.clone()
+    speeds.finish(job, &[dimension], links).known().unwrap().rows.clone()
 }
 
 fn plain(job: &Job, occurrences: &[Occurrence]) -> Vec<SpeedRow> {
@@ -143,7 +143,7 @@ fn what_was_not_compared_is_absent() {
     let row = &plain(&job, &[one])[0];
     assert_eq!((row.count, row.compared, row.busbw, row.algbw), (1, 0, None, None));
     assert_eq!((row.mean_us, row.busbw_mean), (Some(1.0), Some(1.0)));
-    assert!(Speeds::new().finish(&job, &[], &Links::default(), &[]).absent().is_some());
+    assert!(Speeds::new().finish(&job, &[], &Links::default()).absent().is_some());
 }
 
 /// Sizes of one function and communicator are put together, whatever the algorithm.
@@ -175,7 +175,7 @@ fn a_communicator_is_slow_among_those_of_its_shape() {
                 play(&mut speeds, &job, &[collective(&job, number, group, "AllReduce", 16 << 20, &[0, 0], stop)]);
             }
         }
-        let part = speeds.finish(&job, &[], &Links::default(), &[]);
+        let part = speeds.finish(&job, &[], &Links::default());
         let rows = &part.known().unwrap().rows;
         assert!(rows.iter().all(|row| row.expected.is_some()));
         let found = shape::slow(&job, rows, &[], None);

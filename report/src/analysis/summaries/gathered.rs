@@ -4,12 +4,11 @@ use super::arrived::Arrived;
 use super::of_job::{Dimensions, OfJob};
 use super::sums::{FunctionSums, is_others};
 use super::{parts, read};
-use crate::analysis::speed::Predictions;
 use crate::analysis::transfers::TransferSums;
 use crate::analysis::{conditions, pairs};
 use crate::answer::{Input, ProcessConditions};
 use crate::job::{Links, Unreadable};
-use common::summary::{Predicted, Summary, SummaryCommunicator, SummaryProcess, Transfers};
+use common::summary::{Summary, SummaryCommunicator, SummaryProcess, Transfers};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,7 +30,6 @@ pub(super) struct Gathered {
     transfers: Vec<Transfers>,
     by_state: TransferSums,
     left_out: u64,
-    predicted: Predictions,
     /// Processes whose summary was not written at their end.
     cut: BTreeSet<u32>,
     /// Conditions over all the time of a process, by its number.
@@ -59,7 +57,6 @@ impl Gathered {
             transfers: vec![],
             by_state: TransferSums::default(),
             left_out: 0,
-            predicted: Predictions::default(),
             cut: BTreeSet::new(),
             conditions: BTreeMap::new(),
             arrived: Arrived::of_files(count),
@@ -115,7 +112,6 @@ impl Gathered {
             }
         }
         self.by_state.add(&summary.states, &summary.operation_transfers);
-        self.predicted.add(summary.predicted);
         let count = summary.processes.len() as u64;
         let (communicators, mut rest) = (summary.communicators, Some((summary.clocks, summary.lateness)));
         let (mut bandwidth, mut notes) = (summary.bandwidth, summary.notes);
@@ -165,7 +161,6 @@ impl Gathered {
             jobs.push(merged);
         }
         let several = jobs.len() > 1;
-        let (mut predicted, predicted_is_cut) = std::mem::take(&mut self.predicted).finish();
         let mut reports = vec![];
         for mut summary in jobs {
             self.arrived.compare(&mut summary);
@@ -188,14 +183,9 @@ impl Gathered {
             self.transfers = rest;
             let places: BTreeSet<u64> = comms.iter().filter_map(|comm| u64::from_str_radix(comm, 16).ok()).collect();
             let by_state = self.by_state.of(|comm| !several || places.contains(&comm));
-            let is_own = |row: &Predicted| !several || row.comm.as_deref().is_none_or(|comm| comms.contains(comm));
-            let (own_predicted, rest): (Vec<_>, Vec<_>) = predicted.into_iter().partition(is_own);
-            predicted = rest;
             let name = summary.jobs.first().and_then(|job| job.name.clone());
             let of_summaries = parts::GatheredParts {
                 summary: &summary,
-                predicted: &own_predicted,
-                predicted_is_cut,
                 sums: &sums,
                 others: &others,
                 transfers: &own,

@@ -9,7 +9,6 @@ mod gathered;
 mod job;
 mod of_job;
 mod parts;
-mod predicted;
 mod read;
 mod sums;
 #[cfg(test)]

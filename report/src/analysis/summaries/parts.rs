@@ -2,7 +2,6 @@
 
 use super::job;
 use super::of_job::Dimensions;
-use super::predicted::{self, PredictedRow};
 use super::sums::FunctionSums;
 use crate::analysis::communicators::Usage;
 use crate::analysis::complete::{Incompleteness, MachineClocks};
@@ -15,7 +14,7 @@ use crate::answer::{
 };
 use crate::job::{Job, Links};
 use crate::stream::CallKind;
-use common::summary::{Bandwidth, Lateness, Predicted, Summary, Transfers};
+use common::summary::{Bandwidth, Lateness, Summary, Transfers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +27,6 @@ const LATEST: usize = 3;
 /// What was gathered of one job.
 pub(super) struct GatheredParts<'a> {
     pub(super) summary: &'a Summary,
-    pub(super) predicted: &'a [Predicted],
-    pub(super) predicted_is_cut: bool,
     pub(super) sums: &'a BTreeMap<String, FunctionSums>,
     pub(super) others: &'a FunctionSums,
     pub(super) transfers: &'a [Transfers],
@@ -114,7 +111,6 @@ impl GatheredParts<'_> {
         };
         let mut notes = vec![format!("Summaries hold sums: {matched}.")];
         notes.extend(self.latest());
-        notes.extend(predicted::sentence(self.predicted, self.predicted_is_cut));
         notes.extend(self.summary.notes.iter().cloned());
         notes.extend(of_processes.into_iter().take(NOTES).map(|(note, count)| match count {
             1 => format!("1 process says: {note}"),
@@ -215,22 +211,15 @@ impl GatheredParts<'_> {
         rows.extend(self.others.rows(0).map(|row| placed("0000000000000000", row)));
         rows.extend(self.summary.bandwidth.iter().map(|row| placed(&row.comm, Self::of_bandwidth(&links, row))));
         let forcing: Vec<Forcing> = job.communicators.iter().map(|of| Forcing::of(job, of)).collect();
-        let forcing = |comm: &str| place(comm).and_then(|place| forcing.get(place));
-        rows.iter_mut().for_each(|row| row.forced = forcing(&row.comm).and_then(|of| of.of_row(row, Ran::default())));
-        for PredictedRow { row, ran } in predicted::rows(self.predicted, job) {
-            let (comm, nranks, nnodes) = (row.comm.clone(), row.nranks, row.nnodes);
-            let row = SpeedRow { nranks, nnodes, ..placed(&comm, row) };
-            let forced = forcing(&comm).and_then(|of| of.of_row(&row, ran));
-            rows.push(SpeedRow { forced, ..row });
+        for row in &mut rows {
+            let forcing = place(&row.comm).and_then(|place| forcing.get(place));
+            row.forced = forcing.and_then(|of| of.of_row(row, Ran::default()));
         }
         if rows.is_empty() {
             return Part::Absent("There is no operation.".into());
         }
         rows.sort_by(|one, other| {
-            let key = |row: &SpeedRow| {
-                let way = (row.algorithm.clone(), row.protocol.clone());
-                (row.function.clone(), row.comm.clone(), row.from_bytes, row.to_bytes, way)
-            };
+            let key = |row: &SpeedRow| (row.function.clone(), row.comm.clone(), row.from_bytes, row.to_bytes);
             key(one).cmp(&key(other))
         });
         let link = rows.iter().any(|row| row.utilisation.is_some()).then(|| MACHINES.into());

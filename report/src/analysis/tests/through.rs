@@ -31,7 +31,7 @@ fn answers(made: &MadeJob) -> Answers {
     let errors = MachineClocks { nodes: clocks.count() as u64, error: clocks.error() };
     Answers {
         late: waits.finish(job, None, Some(&[])),
-        rows: speeds.finish(job, &[], &Links::default(), &[]).known().unwrap().rows.clone(),
+        rows: speeds.finish(job, &[], &Links::default()).known().unwrap().rows.clone(),
         pairs,
         unfinished: courses.finish(job).known().unwrap().clone(),
         complete: found.finish(job, vec![], &errors),

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 /// Largest number of curves; those with most bytes are drawn.
 const CURVES: usize = 8;
 
-/// Most rows of the table where it has NCCL's predictions or forced ways, too: the page has its bytes for others.
-const WITH_MORE: usize = 512;
+/// Most rows of the table where it has forced ways, too: the page has its bytes for others.
+const WITH_FORCED: usize = 512;
 
 /// Largest number of lines for the links' rates.
 const LINKS: usize = 4;
@@ -201,6 +201,6 @@ fn ranges(curve: &Curve, x: &Scale, y: &Scale) -> Markup {
 fn table(speed: &Speed, report: &Report, names: &ReportNames<'_>) -> PageTable {
     let table = tables::speed(speed, report, names);
     let table = PageTable::of("Transfers by function, communicator and size", &table).without_unknown();
-    let has_more = speed.rows.iter().any(|row| row.predicted_us.is_some() || row.forced.is_some());
-    if has_more { table.first(WITH_MORE) } else { table }
+    let has_forced = speed.rows.iter().any(|row| row.forced.is_some());
+    if has_forced { table.first(WITH_FORCED) } else { table }
 }

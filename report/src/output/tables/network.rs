@@ -36,8 +36,6 @@ pub(in crate::output) fn speed<'a>(
         .column("median", "median_us", |row| row.median_us, transfer)
         .column("p95", "p95_us", |row| row.p95_us, transfer)
         .column("max", "max_us", |row| row.max_us, transfer)
-        .column("NCCL's model", "predicted_us", |row| row.predicted_us, time)
-        .column_by_row("of model", "of_predicted", |row| row.of_predicted, move |it, row| or_unknown(number(it), row))
         .value("mean_us", |row| row.mean_us)
         .column_by_row("algbw GB/s", "algbw_gb_s", |row| row.algbw, rate)
         .column_by_row("busbw GB/s", "busbw_gb_s", |row| row.busbw, rate)
@@ -61,7 +59,7 @@ pub(in crate::output) fn speed<'a>(
             "p95",
             "communicator",
         ])
-        .without_unknown_of(|heading| matches!(heading, "NCCL's model" | "of model" | "forced by"))
+        .without_unknown_of(|heading| heading == "forced by")
 }
 
 /// Writes a number. Zero is no figure: the pair has no traffic of this kind.
@@ -132,23 +130,21 @@ mod tests {
     use crate::answer::sample::sample;
 
     #[test]
-    fn nccls_model_and_forced_ways_have_columns_where_they_are_known() {
+    fn forced_ways_have_a_column_where_they_are_known() {
         let mut report = sample(4);
         let shown = |report: &Report| {
             let names = ReportNames::of(report);
             let table = speed(report.speed.known().unwrap(), report, &names);
             let headings: Vec<&str> = table.headings().map(|heading| heading.text).collect();
             let cells: Vec<String> = table.rows().next().unwrap();
-            let of = |heading: &str| Some(cells[headings.iter().position(|it| *it == heading)?].clone());
-            let cells = ["NCCL's model", "of model", "forced by"].map(of);
-            (cells, table.sheet().columns.iter().map(|column| column.name).collect::<Vec<_>>())
+            let cell = headings.iter().position(|it| *it == "forced by").map(|place| cells[place].clone());
+            (cell, table.sheet().columns.iter().map(|column| column.name).collect::<Vec<_>>())
         };
-        assert_eq!(shown(&report).0, [None, None, None]);
+        assert_eq!(shown(&report).0, None);
         let Part::Known(speed) = &mut report.speed else { unreachable!() };
-        let row = &mut speed.rows[0];
-        (row.predicted_us, row.of_predicted, row.forced) = (Some(20.5), Some(1.25), Some("NCCL_PROTO=LL (x)".into()));
-        let (cells, columns) = shown(&report);
-        assert_eq!(cells.map(Option::unwrap), ["20.5 us", "1.25", "NCCL_PROTO=LL (x)"]);
-        assert!(["predicted_us", "of_predicted", "forced_by"].iter().all(|name| columns.contains(name)), "{columns:?}");
+        speed.rows[0].forced = Some("NCCL_PROTO=LL (x)".into());
+        let (cell, columns) = shown(&report);
+        assert_eq!(cell.unwrap(), "NCCL_PROTO=LL (x)");
+        assert!(columns.contains(&"forced_by"), "{columns:?}");
     }
 }

@@ -47,8 +47,6 @@ const CHANNELS: [f64; 2] = [128.0 * 1024.0, 16.0 * 1024.0];
 const RANKS: i32 = 8;
 /// Fewest NVLinks of a GPU that is behind NVSwitches: H100 SXM, H200 and B200 have 18, bridged pairs 12 at most.
 const SWITCHED: u32 = 18;
-/// Times of NCCL's own choice that a tuner's choice takes by NCCL's model, from which on it is far from it.
-const FAR: f64 = 2.0;
 
 /// What is known of a communicator's settings and links.
 pub(in crate::analysis) struct Forcing {
@@ -70,8 +68,6 @@ pub(in crate::analysis) struct Ran {
     pub(in crate::analysis) channels: u8,
     /// Whether all of them are known to share no kernel, so that NCCL chose for each one by its own bytes.
     pub(in crate::analysis) are_alone: bool,
-    /// NCCL's own time for the choice of a user's tuner over that of its own.
-    pub(in crate::analysis) of_fastest: Option<f64>,
 }
 
 impl Forcing {
@@ -96,18 +92,16 @@ impl Forcing {
 
     /// Returns the settings, with their proofs, that force a row's operations.
     pub(in crate::analysis) fn of_row(&self, row: &SpeedRow, ran: Ran) -> Option<String> {
+        if self.settings.is_empty() || row.nranks <= 1 {
+            return None;
+        }
         let mut all: Vec<String> = vec![];
-        let has_settings = !self.settings.is_empty() && row.nranks > 1;
-        if has_settings && ran.are_alone {
+        if ran.are_alone {
             all.extend(self.algorithm(row));
             all.extend(self.protocol(row));
             all.extend(self.one_channel(row, ran.channels));
         }
-        if has_settings {
-            all.extend(self.inside(row));
-        }
-        let tuner = ran.of_fastest.filter(|&ratio| ratio >= FAR);
-        all.extend(tuner.map(|it| format!("a tuner (NCCL's model gives the choice {it:.1} times NCCL's own)")));
+        all.extend(self.inside(row));
         (!all.is_empty()).then(|| all.join("; "))
     }
 

@@ -30,8 +30,6 @@ fn a_page_of_1024_ranks_and_1000_steps_is_below_3_mb() {
     let sized = |row: &SpeedRow| {
         let of = |power: u32| SpeedRow {
             from_bytes: 1 << power,
-            predicted_us: Some(11.1 * f64::from(1 << power)),
-            of_predicted: Some(1.01),
             forced: Some("NCCL_P2P_DISABLE=1 (the GPUs have NVLinks)".into()),
             ..row.clone()
         };

@@ -178,20 +178,12 @@ fn forced(speed: &Speed) -> String {
     format!(" {} of {of} of --part speed ran as NCCL itself would not choose: {by}{others}.", count(all))
 }
 
-/// Returns the part of the rows' time that forced ones have; 0 where no time is known. In a report of summaries, rows
-/// with an algorithm have operations that others count, too: the larger part of both counts.
+/// Returns the part of the rows' time that forced ones have; 0 where no time is known.
 fn forced_part(speed: &Speed) -> f64 {
     let time = |row: &SpeedRow| row.median_us.or(row.mean_us).unwrap_or_default() * row.count as f64;
-    let part = |is_meant: fn(&SpeedRow) -> bool| {
-        let rows = || speed.rows.iter().filter(|row| is_meant(row));
-        let all: f64 = rows().map(time).sum();
-        let forced: f64 = rows().filter(|row| row.forced.is_some()).map(time).sum();
-        if all > 0.0 { forced / all } else { 0.0 }
-    };
-    match speed.of_sums {
-        true => part(|row| row.algorithm.is_empty()).max(part(|row| !row.algorithm.is_empty())),
-        false => part(|_| true),
-    }
+    let all: f64 = speed.rows.iter().map(time).sum();
+    let forced: f64 = speed.rows.iter().filter(|row| row.forced.is_some()).map(time).sum();
+    if all > 0.0 { forced / all } else { 0.0 }
 }
 
 /// Returns the rate of a row over the expected one.

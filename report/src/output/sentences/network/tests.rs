@@ -217,23 +217,6 @@ fn settings_that_force_a_way_are_named_and_worth_a_look() {
     assert!(!answer.next.contains("without it") && answer.text.contains(&said), "{}", answer.next);
 }
 
-/// In a report of summaries, rows of an algorithm and rows of all have the same operations.
-#[test]
-fn forced_rows_of_summaries_are_compared_with_those_of_their_kind() {
-    let row = |algorithm: &str, forced: Option<&str>| SpeedRow {
-        algorithm: algorithm.into(),
-        forced: forced.map(str::to_owned),
-        count: 10,
-        median_us: Some(1.0),
-        ..SpeedRow::default()
-    };
-    let rows = vec![row("", None), row("", None), row("RING", Some("x")), row("TREE", None)];
-    let speed = Speed { rows, ..Speed::default() };
-    assert_eq!(forced_part(&speed), 0.25);
-    assert_eq!(forced_part(&Speed { of_sums: true, ..speed }), 0.5);
-    assert_eq!(forced_part(&Speed::default()), 0.0);
-}
-
 #[test]
 fn pairs_of_late_ranks_are_named_and_not_called_slow() {
     let of_late = |from: usize, rate| RankPair {
