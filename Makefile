@@ -61,9 +61,14 @@ plain-wheel: wheel
 test-wheel: plain-wheel
 	cargo test $(profile) --test wheel
 
-# how long the parts take
-bench:
+# how long the parts take; with PLUGIN="FILE...", what a callback of these profiler plugins and of the library costs. The
+# comparison's host is a C program, so the tool, which cargo builds as well, needs no optimization.
+bench: $(if $(PLUGIN),library)
+ifdef PLUGIN
+	cargo bench --profile dev --bench plugins -- $(abspath $(shipped)/release/libscorep_substrate_nccl.so $(PLUGIN))
+else
 	cargo bench --package scorep-nccl-common --bench parts -- $(BENCH)
+endif
 
 # keeps what the callbacks take now as what they may take
 instructions-baseline: library
