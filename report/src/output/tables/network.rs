@@ -129,7 +129,7 @@ pub(in crate::output) fn pairs<'a>(
 mod tests {
     use super::*;
     use crate::answer::Part;
-    use crate::answer::sample::sample;
+    use crate::sample::sample;
 
     #[test]
     fn nccls_model_and_forced_ways_have_columns_where_they_are_known() {

@@ -1,7 +1,7 @@
 //! The communicators of the sample, and their calls.
 
 use super::scale::STEPS;
-use crate::answer::{
+use report::answer::{
     Behind, Communicators, Difference, Dimension, Origin, ReportedCommunicator, Unfinished, Whereabouts,
 };
 

@@ -2,7 +2,7 @@
 
 use super::groups::{Groups, SampleCommunicator};
 use super::scale::{CALLS, LATE, STEP_US};
-use crate::answer::{Stretch, Swim, SwimBar, SwimLane};
+use report::answer::{Stretch, Swim, SwimBar, SwimLane};
 use std::collections::BTreeSet;
 
 /// Most GPUs with lanes, and GPUs of a node.

@@ -3,17 +3,17 @@
 use super::{MS, MadeJob, Maker, Start, US};
 
 /// Name of the communicators of tensor parallelism.
-pub const TENSOR: &str = "tp";
+const TENSOR: &str = "tp";
 /// Name of the communicators of pipeline parallelism.
-pub const PIPELINE: &str = "pp";
+const PIPELINE: &str = "pp";
 /// Name of the communicators of data parallelism.
-pub const DATA: &str = "dp";
+const DATA: &str = "dp";
 
 /// Makes `steps` steps of 8 ranks on 2 nodes, 2 x 2 x 2: tensor-parallel neighbours (0,1), (2,3) and so on,
 /// data-parallel (0,2), (1,3), (4,6), (5,7), pipeline stages (0,4), (1,5), (2,6), (3,7). With `named`, communicators
 /// have the names above. A step takes 4 ms: two all-reduces of 4 MB in each tensor group, a transfer of 1 MB from the
 /// first stage to the second and one back, and an all-reduce of 16 MB in each data group.
-pub fn two_by_two_by_two(steps: u64, named: bool) -> MadeJob {
+pub(crate) fn two_by_two_by_two(steps: u64, named: bool) -> MadeJob {
     let mut maker = Maker::new(8, 4);
     maker.communicator("", &[0, 1, 2, 3, 4, 5, 6, 7]);
     let mut groups = |name: &str, groups: [[usize; 2]; 4]| {

@@ -1,8 +1,8 @@
 //! A report with all parts, for tests of the outputs: invented figures of a job of any number of ranks.
 //!
 //! The job has 57 steps of 20 ms behind 3 steps of warm-up, eight GPUs a node and links of 400 Gbit/s. Its ranks form
-//! groups of tensor parallelism among neighbours, and groups of data parallelism across these. [`LATE`] is late in
-//! each step. One pair of neighbours is slow, and one communicator is not over. Equal numbers of ranks give equal
+//! groups of tensor parallelism among neighbours, and groups of data parallelism across these. The rank [`scale::LATE`] is
+//! late in each step. One pair of neighbours is slow, and one communicator is not over. Equal numbers of ranks give equal
 //! reports.
 
 mod answers;
@@ -11,21 +11,19 @@ mod conditions;
 mod findings;
 mod groups;
 mod network;
-mod scale;
+pub(crate) mod scale;
 mod stragglers;
 mod swim;
 mod tags;
 mod time;
 mod transfers;
 
-use super::{Complete, GpuBudget, Input, Part, Report, SCHEMA, Series};
 use groups::Groups;
-use scale::CALLS;
-
-pub use scale::{LATE, STEP_US, STEPS};
+use report::answer::{Complete, GpuBudget, Input, Part, Report, SCHEMA, Series};
+use scale::{CALLS, STEP_US, STEPS};
 
 /// Makes the report of a job of this many ranks, at least 1.
-pub fn sample(ranks: usize) -> Report {
+pub(crate) fn sample(ranks: usize) -> Report {
     let groups = Groups::of(ranks.max(1));
     let swim = swim::of(&groups);
     Report {
@@ -92,39 +90,5 @@ fn complete(groups: &Groups) -> Complete {
         wait_error_us: Some(4.0),
         notes: vec!["The first 3 steps are warm-up.".to_owned()],
         ..Complete::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_times_of_each_gpu_add_up() {
-        for ranks in [1, 2, 4, 8, 1024] {
-            let report = sample(ranks);
-            let budget = report.budget.known().unwrap();
-            assert_eq!((budget.gpus.len(), report.gpus.len()), (ranks, ranks));
-            for gpu in budget.gpus.iter().chain([&budget.whole]) {
-                let parts = [gpu.waiting_ns, gpu.transferring_ns, gpu.overlapped_ns, gpu.computing_ns, gpu.idle_ns];
-                assert_eq!(parts.iter().sum::<u64>(), gpu.total_ns);
-            }
-            let late = report.late.known().unwrap();
-            for rank in &late.ranks {
-                let sum = rank.own_us.zip(rank.propagated_us).map(|(own, passed_on)| own + passed_on);
-                assert!(sum.is_some_and(|sum| (sum - rank.cost_us).abs() < 1e-3), "{rank:?}");
-            }
-            assert_eq!(sample(ranks), report);
-        }
-    }
-
-    #[test]
-    fn it_survives_json() {
-        let report = sample(4);
-        let text = serde_json::to_string(&report).unwrap();
-        let read: Report = serde_json::from_str(&text).unwrap();
-        // a number may come back with another last digit
-        assert_eq!((read.complete, read.pairs.known().unwrap().rows.len()), (report.complete, 8));
-        assert_eq!(read.communicators.known().unwrap().rows[1].members, "0-1");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::scale::{CALLS, LATE, STEP_US, STEPS};
-use crate::answer::{
+use report::answer::{
     Breakdown, Budget, CallRates, DimensionShare, GpuBreakdown, GpuBudget, Late, LengthShift, Origin, PhaseWindow,
     Phases, RankLate, RankLaunches, SlowStep, Spread, StepSource, Steps, WaitMap, WorstOperation,
 };

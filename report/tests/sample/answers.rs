@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::scale::{LATE, STEP_US};
-use crate::answer::{AnswerVerdict, Answers, Verdicted};
+use report::answer::{AnswerVerdict, Answers, Verdicted};
 
 pub(super) fn of(groups: &Groups) -> Answers {
     let late = LATE.min(groups.ranks - 1);

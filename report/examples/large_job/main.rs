@@ -1,10 +1,12 @@
 //! Writes the operations' tables of a made job, for measurements of `scorep-nccl report`:
-//! `cargo run --release -p scorep-nccl-report --features made --example large_job -- DIR RANKS OPERATIONS`.
+//! `cargo run --release -p scorep-nccl-report --example large_job -- DIR RANKS OPERATIONS`.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
+mod large;
+
+use large::Large;
 use report::job::OperationTables;
-use report::made::Large;
 use report::table::{About, MadeCommunicator, TableWriter};
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! The part of the sample on tags: the forward pass has one, the backward pass another, and the rest none.
 
-use super::super::{TaggedOperations, Tags};
 use super::groups::Groups;
 use super::scale::{CALLS, STEP_US, STEPS};
+use report::answer::{TaggedOperations, Tags};
 
 /// Makes the rows.
 pub(super) fn of(groups: &Groups) -> Tags {

@@ -2,10 +2,10 @@
 
 use super::groups::{Groups, SampleCommunicator};
 use super::scale::STEPS;
-use crate::answer::{
+use report::answer::{
     LoggedChoices, LoggedRoute, Measure, NcclChoices, Pairs, PartKind, RankPair, SlowPart, Speed, SpeedRow,
 };
-use crate::nccl_log::InitPhases;
+use report::nccl_log::InitPhases;
 
 /// Rate of the links, GB/s.
 const LINK: f64 = 50.0;

@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::scale::{LATE, STEP_US, STEPS};
-use crate::answer::{CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers};
+use report::answer::{CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers};
 
 const OWN_US: f64 = 12_800.0;
 const EXCESS_US: f64 = 690.0;

@@ -1,10 +1,10 @@
 //! A job as large as one likes, whose rows are made as they are read: for measurements.
 
-use crate::job::{
+use common::name::NcclName;
+use report::job::{
     Communicator, Gpu, Job, Member, OperationTables, Process, ProcessOperations, RankOperation, Time, TimedBy,
     Unreadable,
 };
-use common::name::NcclName;
 
 /// Ranks of a node, and of a communicator of its neighbours.
 const NODE: usize = 8;
@@ -19,16 +19,16 @@ const BEGIN: u64 = 1 << 40;
 /// A job of nodes with eight ranks each. The ranks of a node have a communicator, and so have the ranks with one place
 /// in their nodes. Each rank's delays are between 0 and 63 us and different in every step.
 #[derive(Debug)]
-pub struct Large {
+pub(crate) struct Large {
     /// The job.
-    pub job: Job,
+    pub(crate) job: Job,
     rows: u64,
     names: [NcclName; 5],
 }
 
 impl Large {
     /// Makes a job of that many ranks with that many rows each.
-    pub fn new(ranks: usize, rows: u64) -> Self {
+    pub(crate) fn new(ranks: usize, rows: u64) -> Self {
         let names = [c"AllReduce", c"Send", c"Recv", c"RING", c"SIMPLE"].map(|name| NcclName::of(Some(name)));
         Self { job: job(ranks, rows), rows, names }
     }

@@ -5,18 +5,18 @@ use fastrand::Rng;
 
 /// What is particular about a job of steps. Steps count from 0, those of the warm-up included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Changes {
+pub(crate) struct Changes {
     /// Number of steps at the begin that take three times as long.
-    pub warm_up: u64,
+    pub(crate) warm_up: u64,
     /// A step that takes 5 ms more.
-    pub outlier: Option<u64>,
+    pub(crate) outlier: Option<u64>,
     /// First step of those that take a quarter more.
-    pub shift: Option<u64>,
+    pub(crate) shift: Option<u64>,
 }
 
 /// Makes `count` steps of 4 ranks: an all-gather, a reduce-scatter and two all-reduces of different sizes, which begin
 /// 0, 1, 2 and 3 ms after the step's begin and take 100 us each. A step takes 5 ms.
-pub fn steps(count: u64, changes: Changes) -> MadeJob {
+pub(crate) fn steps(count: u64, changes: Changes) -> MadeJob {
     let mut maker = Maker::new(4, 4);
     let world = maker.communicator("world", &[0, 1, 2, 3]);
     let mut begin = MS;
@@ -43,7 +43,7 @@ pub fn steps(count: u64, changes: Changes) -> MadeJob {
 }
 
 /// Makes `count` collectives of 4 ranks, 1 ms apart, of functions and sizes by chance: no sequence of them repeats.
-pub fn random(count: u64, seed: u64) -> MadeJob {
+pub(crate) fn random(count: u64, seed: u64) -> MadeJob {
     let mut random = Rng::with_seed(seed);
     let mut maker = Maker::new(4, 4);
     let world = maker.communicator("world", &[0, 1, 2, 3]);

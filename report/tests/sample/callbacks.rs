@@ -1,6 +1,6 @@
 //! Callbacks below three operations of the sample's step, as many as a report may hold.
 
-use crate::answer::{
+use report::answer::{
     Callbacks, KernelChannel, OperationCallbacks, ProxyOperation, RankCallbacks, StepPhase, StepState, Swim, SwimBar,
     SwimLane,
 };

@@ -3,7 +3,7 @@
 
 use super::groups::Groups;
 use super::scale::{LATE, STEP_US, STEPS};
-use crate::answer::{ConditionMap, Conditions, ProcessConditions};
+use report::answer::{ConditionMap, Conditions, ProcessConditions};
 
 const BINS: usize = 40;
 const CLOCK: f64 = 1_980.0;

@@ -27,12 +27,12 @@ fn without_the_last(mut made: MadeJob) -> MadeJob {
 }
 
 /// Makes `count` all-reduces of 4 ranks, of which the last one was not found.
-pub fn missing_rank(count: u64) -> MadeJob {
+pub(crate) fn missing_rank(count: u64) -> MadeJob {
     without_the_last(reduces(count))
 }
 
 /// Makes `count` all-reduces of 4 ranks. The table of the last one ends before its first operation.
-pub fn rank_without_operations(count: u64) -> MadeJob {
+pub(crate) fn rank_without_operations(count: u64) -> MadeJob {
     let mut made = reduces(count);
     if let Some(rows) = made.table.0.last_mut() {
         rows.clear();
@@ -41,7 +41,7 @@ pub fn rank_without_operations(count: u64) -> MadeJob {
 }
 
 /// Makes `count` all-reduces of 4 ranks; the last process claims to be rank 2, too.
-pub fn repeated_rank(count: u64) -> MadeJob {
+pub(crate) fn repeated_rank(count: u64) -> MadeJob {
     let mut made = reduces(count);
     for row in made.table.0.iter_mut().skip(3).flatten() {
         row.rank = 2;
@@ -55,7 +55,7 @@ pub fn repeated_rank(count: u64) -> MadeJob {
 
 /// Makes `count` all-reduces of 4 ranks. Half of the last process' operations are of a communicator that the job does
 /// not know.
-pub fn foreign_rank(count: u64) -> MadeJob {
+pub(crate) fn foreign_rank(count: u64) -> MadeJob {
     let mut made = reduces(count);
     for row in made.table.0.iter_mut().skip(3).flatten().step_by(2) {
         row.comm = 0xf0e;
@@ -64,7 +64,7 @@ pub fn foreign_rank(count: u64) -> MadeJob {
 }
 
 /// Makes a CUDA graph of two all-reduces of 4 ranks that is replayed `count` times, 1 ms apart.
-pub fn graph_replays(count: u32) -> MadeJob {
+pub(crate) fn graph_replays(count: u32) -> MadeJob {
     let mut maker = Maker::new(4, 4);
     let world = maker.communicator("world", &[0, 1, 2, 3]);
     let function = NcclName::of(Some(c"AllReduce"));

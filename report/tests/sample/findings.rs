@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::scale::LATE;
-use crate::answer::{ReportedFinding, WatchFindings};
+use report::answer::{ReportedFinding, WatchFindings};
 
 /// Makes the findings, as far as the job has the ranks.
 pub(super) fn of(groups: &Groups) -> WatchFindings {

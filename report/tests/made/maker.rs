@@ -1,19 +1,18 @@
 //! Makes a job, operation by operation.
 
-use super::DriftingClock;
-use crate::job::{Communicator, Gpu, Job, Member, Process, RankOperation, Time, TimedBy};
-use crate::stream::InMemory;
+use super::{DriftingClock, InMemory};
 use common::name::NcclName;
+use report::job::{Communicator, Gpu, Job, Member, Process, RankOperation, Time, TimedBy};
 
 /// True time of day at true time 0, nanoseconds since 1970.
 const DAY: u64 = 1_800_000_000_000_000_000;
 
 /// A made communicator: its place in the job.
-pub type Comm = usize;
+pub(crate) type Comm = usize;
 
 /// When the ranks of a communicator begin an operation, nanoseconds of true time.
 #[derive(Debug, Clone, Copy)]
-pub enum Start<'a> {
+pub(crate) enum Start<'a> {
     /// All at once.
     Together(u64),
     /// By rank in the communicator.
@@ -31,35 +30,35 @@ impl Start<'_> {
 
 /// The true times of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Truth {
+pub(crate) struct Truth {
     /// Place of the communicator in the job.
-    pub comm: Comm,
+    pub(crate) comm: Comm,
     /// Function; `Exchange` for sends and receives.
-    pub function: String,
+    pub(crate) function: String,
     /// NCCL's number and the replay, for a collective.
-    pub sequence: Option<(u64, u32)>,
+    pub(crate) sequence: Option<(u64, u32)>,
     /// Rank in the communicator, begin and end, nanoseconds of true time.
-    pub ranks: Vec<(i32, u64, u64)>,
+    pub(crate) ranks: Vec<(i32, u64, u64)>,
 }
 
 /// A made job.
 #[derive(Debug, Clone)]
-pub struct MadeJob {
+pub(crate) struct MadeJob {
     /// The job. Rank r of the job is process r and GPU r.
-    pub job: Job,
+    pub(crate) job: Job,
     /// Its operations.
-    pub table: InMemory,
+    pub(crate) table: InMemory,
     /// The true times of its operations, in the order in which they were made.
-    pub truth: Vec<Truth>,
+    pub(crate) truth: Vec<Truth>,
     /// Clock of each process.
-    pub clocks: Vec<DriftingClock>,
+    pub(crate) clocks: Vec<DriftingClock>,
     /// Begins of the steps, and the end of the last one, nanoseconds of true time; empty without steps.
-    pub steps: Vec<u64>,
+    pub(crate) steps: Vec<u64>,
 }
 
 /// Makes a job of one process and GPU a rank.
 #[derive(Debug)]
-pub struct Maker {
+pub(crate) struct Maker {
     made: MadeJob,
     /// Rank in the job of each communicator's ranks.
     ranks: Vec<Vec<usize>>,
@@ -80,7 +79,7 @@ fn name(text: &str) -> NcclName {
 impl Maker {
     /// Begins a job of this many ranks, with this many on each node. All clocks run alike and show 1,000 s at the
     /// begin; begins and ends are known to 2 us.
-    pub fn new(ranks: usize, on_each_node: usize) -> Self {
+    pub(crate) fn new(ranks: usize, on_each_node: usize) -> Self {
         let clock = DriftingClock { at_0: 1_000 * super::S, ..DriftingClock::default() };
         let gpu =
             |rank: usize| Gpu { process: rank, index: 0, name: format!("rank {rank}"), node: rank / on_each_node };
@@ -108,7 +107,7 @@ impl Maker {
     }
 
     /// Gives a node this clock.
-    pub fn clock(&mut self, node: usize, clock: DriftingClock) {
+    pub(crate) fn clock(&mut self, node: usize, clock: DriftingClock) {
         for (gpu, known) in self.made.job.gpus.iter().zip(&mut self.made.clocks) {
             if gpu.node == node {
                 *known = clock;
@@ -117,7 +116,7 @@ impl Maker {
     }
 
     /// Makes a communicator of these ranks of the job.
-    pub fn communicator(&mut self, name: &str, ranks: &[usize]) -> Comm {
+    pub(crate) fn communicator(&mut self, name: &str, ranks: &[usize]) -> Comm {
         let place = self.ranks.len();
         let comm = 0xc000 + place as u64;
         let mut nodes: Vec<usize> = ranks.iter().map(|&rank| self.made.job.gpus[rank].node).collect();
@@ -180,7 +179,14 @@ impl Maker {
 
     /// Adds a collective of float32 elements. All ranks end it when the transfer is over, which begins with the last
     /// rank. Returns its end.
-    pub fn collective(&mut self, comm: Comm, function: &str, elements: u64, start: Start<'_>, transfer: u64) -> u64 {
+    pub(crate) fn collective(
+        &mut self,
+        comm: Comm,
+        function: &str,
+        elements: u64,
+        start: Start<'_>,
+        transfer: u64,
+    ) -> u64 {
         let function = name(function);
         let numbers = &mut self.sequences[comm];
         let place = numbers.iter().position(|(known, _)| *known == function).unwrap_or_else(|| {
@@ -193,7 +199,7 @@ impl Maker {
     }
 
     /// Adds a replay of a collective: the same number again.
-    pub fn replay(
+    pub(crate) fn replay(
         &mut self,
         comm: Comm,
         (function, sequence, replay): (NcclName, u64, u32),
@@ -217,7 +223,13 @@ impl Maker {
     /// Adds sends and receives: (from, to, bytes) by ranks of the communicator. Those of a rank are one group and one
     /// kernel. All ranks that take part end when the transfer is over, which begins with the last of them. Returns its
     /// end.
-    pub fn exchange(&mut self, comm: Comm, messages: &[(usize, usize, u64)], start: Start<'_>, transfer: u64) -> u64 {
+    pub(crate) fn exchange(
+        &mut self,
+        comm: Comm,
+        messages: &[(usize, usize, u64)],
+        start: Start<'_>,
+        transfer: u64,
+    ) -> u64 {
         let has_part = |rank: usize| messages.iter().any(|&(from, to, _)| from == rank || to == rank);
         let ranks: Vec<usize> = (0..self.ranks[comm].len()).filter(|&rank| has_part(rank)).collect();
         let stop = ranks.iter().map(|&rank| start.of(rank)).max().unwrap_or(0) + transfer;
@@ -242,12 +254,12 @@ impl Maker {
     }
 
     /// Notes that a step begins at this true time, or that the last one ends.
-    pub fn step(&mut self, time: u64) {
+    pub(crate) fn step(&mut self, time: u64) {
         self.made.steps.push(time);
     }
 
     /// Ends the job.
-    pub fn finish(self) -> MadeJob {
+    pub(crate) fn finish(self) -> MadeJob {
         let mut made = self.made;
         let stops = made.truth.iter().flat_map(|truth| &truth.ranks).map(|&(_, _, stop)| stop);
         let end = stops.max().unwrap_or(0) + super::MS;
@@ -261,14 +273,14 @@ impl Maker {
 
 impl MadeJob {
     /// Returns the place of the process whose clock is the common one: of the machine that booted first.
-    pub fn root(&self) -> usize {
+    pub(crate) fn root(&self) -> usize {
         let boot = |process: &Process| i128::from(process.real0) - i128::from(process.mono0);
         let boots: Vec<i128> = self.job.processes.iter().map(boot).collect();
         (0..boots.len()).min_by_key(|&process| boots[process]).unwrap_or(0)
     }
 
     /// Returns the time of the common clock at a true time.
-    pub fn common(&self, time: u64) -> i64 {
+    pub(crate) fn common(&self, time: u64) -> i64 {
         self.clocks[self.root()].shows(time) as i64
     }
 }

@@ -1,10 +1,10 @@
 //! Operations in memory.
 
-use crate::job::{OperationTables, ProcessOperations, RankOperation, Unreadable};
+use report::job::{OperationTables, ProcessOperations, RankOperation, Unreadable};
 
 /// The operations of each process, in the order in which its host enqueued them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct InMemory(pub Vec<Vec<RankOperation>>);
+pub(crate) struct InMemory(pub(crate) Vec<Vec<RankOperation>>);
 
 impl OperationTables for InMemory {
     fn operations(&self, process: usize) -> Result<ProcessOperations<'_>, Unreadable> {

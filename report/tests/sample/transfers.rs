@@ -1,8 +1,8 @@
 //! The part of the sample on transfers over the network.
 
-use super::super::{NetworkTransfers, OperationSends, PairStates, RankPair};
 use super::groups::{Groups, SampleCommunicator};
 use super::network;
+use report::answer::{NetworkTransfers, OperationSends, PairStates, RankPair};
 
 /// Makes the transfers of all pairs: most of a sender's time is on the network.
 pub(super) fn of(groups: &Groups) -> NetworkTransfers {

@@ -5,7 +5,7 @@ use super::{MS, MadeJob, Maker, Start, US};
 /// Makes 20 rounds, 2 ms apart, of an all-reduce of ranks 0 and 1 and one of ranks 1 and 2, of 30 us each. Rank 0
 /// begins `by` nanoseconds after rank 1, which waits for it, and therefore begins its next all-reduce `by` nanoseconds after
 /// rank 2. `by` must be less than 1 ms.
-pub fn passed_on(by: u64) -> MadeJob {
+pub(crate) fn passed_on(by: u64) -> MadeJob {
     let mut maker = Maker::new(3, 4);
     let [first, second] = [maker.communicator("first", &[0, 1]), maker.communicator("second", &[1, 2])];
     for round in 0..20 {
