@@ -66,9 +66,14 @@ plain-wheel: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
 plain-wheel: export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
 plain-wheel: wheel
 
-# how long the parts take
-bench:
+# how long the parts take; with PLUGIN="FILE...", what a callback of these profiler plugins and of the library costs. The
+# comparison's host is a C program, so the tool, which cargo builds as well, needs no optimization.
+bench: $(if $(PLUGIN),library)
+ifdef PLUGIN
+	cargo bench $(profile) --bench plugins -- $(abspath $(shipped)/release/libscorep_substrate_nccl.so $(PLUGIN))
+else
 	cargo bench --package scorep-nccl-common --bench parts -- $(BENCH)
+endif
 
 # keeps what the callbacks take now as what they may take
 instructions-baseline: library

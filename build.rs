@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn std::error::Error>;
 
 /// Name and source of a C program, the libraries that it links, and the header without which it cannot be compiled.
-const HOSTS: [(&str, &str, &[&str], Option<&str>); 22] = [
+const HOSTS: [(&str, &str, &[&str], Option<&str>); 23] = [
     ("otf2_last_values", "tests/c/programs/otf2_last_values.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("otf2_experiment", "tests/c/programs/otf2_experiment.c", &["-lotf2"], Some("/usr/include/otf2/otf2.h")),
     ("all_reduce_host", "tests/c/programs/all_reduce_host.c", &["-ldl", "-lpthread"], None),
     ("steps_host", "tests/c/programs/steps_host.c", &["-ldl", "-lpthread"], None),
     ("watched_host", "tests/c/programs/watched_host.c", &["-ldl", "-lpthread"], None),
+    ("speed_host", "tests/c/programs/speed_host.c", &["-ldl"], None),
     ("stress_host", "tests/c/programs/stress_host.c", &["-ldl", "-lpthread"], None),
     ("profiler_layouts", "tests/c/programs/profiler_layouts.c", &[], None),
     ("conformance_host", "tests/c/nccl/nccl_host.c", &["-ldl", "-lpthread", "-rdynamic"], None),

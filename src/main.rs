@@ -7,7 +7,6 @@
 
 mod archive;
 mod ask;
-mod bench;
 mod capture;
 mod communication;
 mod demo;
@@ -75,10 +74,6 @@ enum Command {
     Trace(communication::command::CommunicationArguments),
     /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
     Demo(demo::DemoArguments),
-    /// Measures what a profiler plugin costs, beside an empty one and the least that recording can cost.
-    Bench(bench::BenchArguments),
-    #[command(name = bench::measure::COMMAND, hide = true)]
-    BenchOne(bench::measure::MeasureArguments),
     #[command(name = installed::nccl_files::COMMAND, hide = true)]
     ReleaseOf(installed::nccl_files::VersionArguments),
     #[command(name = installed::loader::COMMAND, hide = true)]
@@ -110,7 +105,6 @@ fn main() -> ExitCode {
         Command::TableOne(arguments) => return table::child::run(&arguments),
         Command::TraceOne(arguments) => return communication::child::run(&arguments),
         Command::ArchiveOne(arguments) => return report::archive_child::run(&arguments),
-        Command::BenchOne(arguments) => return bench::measure::run(&arguments),
         Command::WhatIs(arguments) => return installed::loader::run(&arguments),
         Command::ReleaseOf(arguments) => return installed::nccl_files::run(&arguments),
         Command::Run(arguments) => launch::run::run(&arguments),
@@ -120,7 +114,6 @@ fn main() -> ExitCode {
         Command::Ask(arguments) => return ask::run(&arguments),
         Command::Gpus(arguments) => done(gpus::command::run(&arguments)),
         Command::Env(arguments) => done(launch::env::run(&arguments)),
-        Command::Bench(arguments) => done(catching_signals().and_then(|()| bench::run(&arguments))),
         Command::Replay(arguments) => done(catching_signals().and_then(|()| replay::command::run(arguments))),
         Command::Report(arguments) => done(catching_signals().and_then(|()| report::command::run(arguments))),
         Command::Compare(arguments) => catching_signals().map(|()| report::compare::run(arguments)),

@@ -1,5 +1,5 @@
-//! Memory and threads that the library takes (tests/c/nccl/memory_host.c): for idle communicators, for ended
-//! communicators, and for every capture at full speed.
+//! Memory and threads that the library takes: for idle and for ended communicators (tests/c/nccl/memory_host.c), and for
+//! every capture at full speed (tests/c/programs/speed_host.c).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -9,6 +9,7 @@ mod tool;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Most memory of an idle communicator, KiB.
 const OF_A_COMMUNICATOR: u64 = 64;
@@ -25,7 +26,12 @@ fn play(library: &Path, scenario: &str, milliseconds: u32, settings: &[(&str, &s
     command.arg(library).args(["7", scenario, &milliseconds.to_string()]).envs(settings.iter().copied());
     // so that kernel events are asked for, and no line is printed about transfers that never end
     command.env("NCCL_ALLGATHERV_ENABLE", "0").env("NCCL_SCOREP_LOG", "off");
-    let printed = tool::succeed(&mut command);
+    numbers(&mut command)
+}
+
+/// Returns the numbers that a host prints, by name.
+fn numbers(host: &mut Command) -> HashMap<String, u64> {
+    let printed = tool::succeed(host);
     let numbers = printed.lines().filter_map(|line| line.split_once(' '));
     numbers.map(|(name, number)| (name.to_owned(), number.parse().unwrap())).collect()
 }
@@ -88,37 +94,30 @@ fn no_thread_is_started_before_there_is_something_to_record() {
 /// Each capture is played twenty times at full speed, while the collector processes the events.
 #[test]
 fn no_capture_at_full_speed_costs_much_or_loses_an_event() {
-    let found = tool::shipped(tool::LIBRARY).and_then(|library| Ok((library, tool::shipped("scorep-nccl")?)));
-    let Ok((library, program)) = found.inspect_err(|missing| tool::skip(missing)) else { return };
+    let Ok(library) = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)) else { return };
     let mut wrong = Vec::new();
     for (_, run) in tool::runs() {
         for capture in tool::captures(&run) {
             // a collector that got no processor for a while loses events: once is the machine's fault
-            let is_wrong = too_much(&program, &library, &capture).is_some();
-            wrong.extend(is_wrong.then(|| too_much(&program, &library, &capture)).flatten());
+            let is_wrong = too_much(&library, &capture).is_some();
+            wrong.extend(is_wrong.then(|| too_much(&library, &capture)).flatten());
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 /// Returns what is wrong with the memory or the events of a capture.
-fn too_much(program: &Path, library: &Path, capture: &Path) -> Option<String> {
-    let mut command = tool::program(program);
-    command
-        .args(["bench", "--rounds", "1", "--repeat", "20", "--format", "json", "--library"])
-        .arg(library)
-        .arg(capture);
-    command.env("NCCL_SCOREP_LOG", "off");
-    let rows: Value = serde_json::from_str(&tool::succeed(&mut command)).unwrap();
-    let row = rows.as_array().unwrap().iter().find(|row| row["plugin"].as_str() == library.to_str()).unwrap();
-    let measured = row["rounds"].as_array().unwrap().iter().chain([&row["timed"]]);
-    let numbers = measured.map(|measured| {
-        let recorded = |name: &str| measured["recorded"][name].as_u64().unwrap();
-        [measured["memory_kib"].as_u64().unwrap(), recorded("events"), recorded("dropped")]
-    });
-    let [memory, events, dropped] =
-        numbers.fold([0; 3], |most, these| std::array::from_fn(|number| these[number].max(most[number])));
-    assert!(memory > 0 && events > 0, "{row:#}");
-    let what = format!("{}: {memory} KiB, {dropped} of {events} events dropped", capture.display());
-    (memory > OF_A_PROCESS || dropped > 0).then_some(what)
+fn too_much(library: &Path, capture: &Path) -> Option<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let summary = directory.path().join("summary.json");
+    let mut command = tool::host(env!("HOST_SPEED_HOST"));
+    command.arg(library).arg(capture).arg("10");
+    command.env("NCCL_SCOREP_PRESET", "full").env("NCCL_SCOREP_TRUST_NCCL", "on");
+    let found = numbers(command.env("NCCL_SCOREP_LOG", "off").env("NCCL_SCOREP_SUMMARY", &summary));
+    let summary: Value = serde_json::from_slice(&std::fs::read(summary).unwrap()).unwrap();
+    let [events, dropped] = ["events", "dropped"].map(|name| summary["processes"][0][name].as_u64().unwrap());
+    // the host makes all calls twice as often as it measures, once with each call timed
+    assert!(found["memory"] > 0 && events == 2 * found["starts"], "{}: {found:?}, {events}", capture.display());
+    let what = format!("{}: {} KiB, {dropped} of {events} events dropped", capture.display(), found["memory"]);
+    (found["memory"] > OF_A_PROCESS || dropped > 0).then_some(what)
 }

@@ -1,5 +1,4 @@
-//! How long the parts take, each by itself: `make bench`. What they take together, in callbacks, `scorep-nccl bench`
-//! tells.
+//! How long the parts take, each by itself: `make bench`. `benches/plugins.rs` measures them together, in callbacks.
 //!
 //! There is no collector's thread here: what it does is done between the measurements, or is what is measured.
 

@@ -1,5 +1,5 @@
-//! Measures how long a row takes in a pass: `cargo bench -p scorep-nccl-report --features made --bench stream`. Further
-//! arguments are the number of ranks and of operations of each.
+//! Measures how long a row takes in a pass: `cargo bench -p scorep-nccl-report --bench stream`. Further arguments are
+//! the number of ranks and of operations of each.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 

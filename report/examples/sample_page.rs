@@ -3,8 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "an example that cannot go on should stop")]
 
-use report::answer::sample::sample;
+#[path = "../tests/sample/mod.rs"]
+mod sample;
+
 use report::output::page;
+use sample::sample;
 use std::io::Write;
 
 fn main() {

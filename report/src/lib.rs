@@ -13,8 +13,6 @@ pub mod analysis;
 pub mod answer;
 pub mod compare;
 pub mod job;
-#[cfg(any(test, feature = "made"))]
-pub mod made;
 pub mod nccl_log;
 pub mod output;
 mod part_file;
@@ -22,3 +20,13 @@ pub mod stream;
 pub mod table;
 
 pub use part_file::Unwritten;
+
+// so that what tests, examples and benchmarks share names this crate alike in all of them
+#[cfg(test)]
+extern crate self as report;
+#[cfg(test)]
+#[path = "../tests/made/mod.rs"]
+mod made;
+#[cfg(test)]
+#[path = "../tests/sample/mod.rs"]
+mod sample;

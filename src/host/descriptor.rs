@@ -6,7 +6,7 @@ use crate::capture::CapturedEvent;
 use std::sync::Arc;
 
 /// Number of words of a descriptor's memory; no version has more.
-pub(crate) const WORDS: usize = 20;
+const WORDS: usize = 20;
 
 /// Memory of a descriptor.
 #[repr(C, align(8))]
@@ -102,12 +102,6 @@ impl DescriptorMemory {
     /// Returns the address of the descriptor, for the call.
     pub(crate) fn as_ptr(&self) -> *const u8 {
         self.0.as_ptr()
-    }
-
-    /// Returns the descriptor as words, for a host that changes some of them.
-    pub(crate) fn words(&self) -> [u64; WORDS] {
-        let (words, _) = self.0.as_chunks::<8>();
-        std::array::from_fn(|index| words.get(index).map_or(0, |&bytes| u64::from_ne_bytes(bytes)))
     }
 
     fn put(&mut self, offset: usize, bytes: &[u8]) {

@@ -3,9 +3,9 @@
 //! They describe the two interfaces on their own, as offsets and function types, and take nothing from the plugin's
 //! crates. So each interface is stated twice, and a replay fails where the statements disagree.
 
-pub(crate) mod c_memory;
+mod c_memory;
 pub(crate) mod clock;
-pub(crate) mod descriptor;
+mod descriptor;
 mod functions;
 mod kernels;
 mod measurement;
@@ -49,8 +49,7 @@ pub(crate) enum HostError {
 
 /// Loads a library as both hosts do.
 fn open(path: &Path) -> Result<Library, HostError> {
-    // SAFETY: the library is scorep-nccl's own, whose constructors are those of Rust's runtime only, or a profiler
-    // plugin that the user has named and that NCCL would load in the same way.
+    // SAFETY: the library is scorep-nccl's own, whose constructors are those of Rust's runtime only.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
         .map_err(|source| HostError::Open { path: path.into(), source })
 }

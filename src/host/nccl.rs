@@ -5,7 +5,7 @@ use super::HostError;
 use super::c_memory::CMemory;
 use super::descriptor::{self, DescriptorMemory, RunHandles};
 use super::kernels::CaptureKernels;
-use super::table::{HostIntroduction, InterfaceTable, NEWEST, OLDEST, TableFunctions};
+use super::table::{InterfaceTable, NEWEST, OLDEST, TableFunctions};
 use crate::capture::{Callback, CallbackKind, CapturedEvent, Handles, Meta};
 use libloading::os::unix::Library;
 use std::collections::{HashMap, HashSet};
@@ -157,16 +157,9 @@ impl Nccl {
         };
         let bytes: Vec<u8> = name.unwrap_or_default().bytes().filter(|&byte| byte != 0).collect();
         let text = CString::new(bytes).unwrap_or_default();
-        let [nnodes, nranks, rank] = shape;
-        let introduction = HostIntroduction {
-            comm,
-            name: name.map(|_| text.as_c_str()),
-            nnodes,
-            nranks,
-            rank,
-            logger: std::ptr::null(),
-        };
-        let context = table.init(&introduction).map_err(|what| HostError::Refused { path: self.path.clone(), what })?;
+        let name = name.map(|_| text.as_c_str());
+        let context =
+            table.init(comm, name, shape).map_err(|what| HostError::Refused { path: self.path.clone(), what })?;
         self.alive.insert(ctx);
         self.contexts.insert(ctx, context);
         Ok(())

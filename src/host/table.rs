@@ -26,26 +26,12 @@ pub(crate) struct TableFunctions {
 
 // SAFETY: the raw pointers are constants of a loaded library, which any thread may use.
 unsafe impl Send for TableFunctions {}
-// SAFETY: as above.
-unsafe impl Sync for TableFunctions {}
 
 pub(crate) type InitV1 = unsafe extern "C" fn(*mut *mut c_void, *mut c_int) -> c_int;
 pub(crate) type InitV4 =
     unsafe extern "C" fn(*mut *mut c_void, *mut c_int, *const c_char, u64, c_int, c_int, c_int, *const c_void) -> c_int;
 pub(crate) type InitV5 =
     unsafe extern "C" fn(*mut *mut c_void, u64, *mut c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> c_int;
-
-/// A communicator as NCCL passes it to init.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HostIntroduction<'a> {
-    pub(crate) comm: u64,
-    pub(crate) name: Option<&'a CStr>,
-    pub(crate) nnodes: i32,
-    pub(crate) nranks: i32,
-    pub(crate) rank: i32,
-    /// NCCL's function for log lines, or NULL.
-    pub(crate) logger: *const c_void,
-}
 
 /// A table and its version of the interface.
 #[derive(Debug, Clone, Copy)]
@@ -75,13 +61,14 @@ impl InterfaceTable {
         Err(HostError::Refused { path: path.into(), what })
     }
 
-    /// Introduces a communicator to the plugin and returns its context.
+    /// Introduces a communicator to the plugin and returns its context. `shape` is the number of nodes, the number of
+    /// ranks, and this process' rank.
     ///
     /// # Errors
     /// In words, when the plugin gives an answer with which NCCL would not go on.
-    pub(crate) fn init(&self, introduction: &HostIntroduction<'_>) -> Result<u64, String> {
-        let HostIntroduction { comm, name, nnodes, nranks, rank, logger } = *introduction;
-        let name = name.map_or(std::ptr::null(), CStr::as_ptr);
+    pub(crate) fn init(&self, comm: u64, name: Option<&CStr>, shape: [i32; 3]) -> Result<u64, String> {
+        let [nnodes, nranks, rank] = shape;
+        let (name, logger) = (name.map_or(std::ptr::null(), CStr::as_ptr), std::ptr::null());
         let (mut context, mut mask) = (std::ptr::null_mut(), 0);
         let (context_place, mask_place) = (&raw mut context, &raw mut mask);
         let init = self.functions.init;

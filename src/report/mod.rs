@@ -36,6 +36,9 @@ mod nccl_logs;
 mod outputs;
 mod reported_inputs;
 mod request;
+#[cfg(test)]
+#[path = "../../report/tests/sample/mod.rs"]
+mod sample;
 mod step_times;
 mod tagged;
 mod text_file;

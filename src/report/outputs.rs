@@ -133,7 +133,7 @@ pub(super) fn write_file(place: &Path, content: &[u8]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::answer::sample::sample;
+    use crate::report::sample::sample;
     use std::fs;
 
     #[test]

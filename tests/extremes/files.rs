@@ -1,6 +1,7 @@
 //! Summaries, recordings, reports and state files with one number set.
 
 use crate::numbers::{EXTREMES, Number, RANKS, numbers};
+use crate::sample::sample;
 use crate::{Case, tool};
 use common::origin::Origin;
 use common::status::{OpenCall, OpenTransfer, SCHEMA, Status, StatusCommunicator, StatusOperation};
@@ -85,7 +86,7 @@ fn of_lines(text: &str, seen: &mut BTreeSet<String>) -> Vec<Case> {
 
 /// A report, as a baseline for another one.
 pub(crate) fn earlier() -> Value {
-    serde_json::to_value(report::answer::sample::sample(2)).unwrap()
+    serde_json::to_value(sample(2)).unwrap()
 }
 
 /// Of a state file that has something of everything.

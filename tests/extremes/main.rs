@@ -7,6 +7,8 @@
 mod bounded;
 mod files;
 mod numbers;
+#[path = "../../report/tests/sample/mod.rs"]
+mod sample;
 mod statuses;
 mod tables;
 #[path = "../support/tool/mod.rs"]

@@ -7,7 +7,6 @@ use crate::network::nowhere;
 use crate::receiver::Receiver;
 use crate::server::Manner;
 use crate::tool;
-use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
@@ -37,16 +36,18 @@ fn stripped(directory: &Path) -> std::path::PathBuf {
 /// Nanoseconds a callback, the driver's own included: on the clock, and of the processor.
 fn time(settings: &Settings<'_>) -> [f64; 2] {
     let capture = tool::captures(&tool::run("nodes2x2_train")).remove(0);
-    let mut command = tool::tool();
-    command.arg("bench-one").arg(tool::library()).arg(capture);
-    command.args(["--threads", "1", "--communicators", "1", "--repeat", "100"]);
+    let mut command = tool::host(env!("HOST_SPEED_HOST"));
+    command.arg(tool::library()).arg(capture).arg("100");
     command.env("NCCL_SCOREP_PRESET", "full").env("NCCL_SCOREP_TRUST_NCCL", "on").env("NCCL_SCOREP_LOG", "off");
     job::without_others(&mut command).envs(settings.iter().copied());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let measured: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let number = |name: &str| measured[name].as_f64().unwrap();
-    [number("ns_per_call"), number("driver_processor_ns") / number("calls")]
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let number = |name: &str| -> f64 {
+        let found = printed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        found.unwrap().parse().unwrap()
+    };
+    ["took", "processor"].map(|name| number(name) / number("calls"))
 }
 
 /// Where exports go to, by a name.

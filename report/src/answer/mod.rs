@@ -13,13 +13,14 @@ mod late;
 mod nccl;
 mod pairs;
 mod phases;
-pub mod sample;
 mod series;
 mod speed;
 mod steps;
 mod stragglers;
 mod swim;
 mod tags;
+#[cfg(test)]
+mod tests;
 mod transfers;
 mod unfinished;
 mod verdict;

@@ -1,8 +1,8 @@
 //! Reports whose changes are known.
 
 use super::*;
-use crate::answer::sample::{STEP_US, sample};
 use crate::answer::{SeriesRow, Straggler};
+use crate::sample::{sample, scale::STEP_US};
 
 /// Returns a row whose steps take 100 us, more by up to 5 us in a pattern, times a factor.
 fn row(dimension: &str, nranks: i32, function: &str, factor: f32) -> SeriesRow {

@@ -122,8 +122,8 @@ fn are_distinct(ids: &[&str], digits: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::sample::sample;
     use crate::answer::{Communicators, Dimension, Part};
+    use crate::sample::sample;
 
     #[test]
     fn communicators_have_their_dimension_and_name_or_enough_digits_of_their_id() {

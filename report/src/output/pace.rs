@@ -47,7 +47,8 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{Part, sample::sample};
+    use crate::answer::Part;
+    use crate::sample::sample;
 
     #[test]
     fn sums_are_of_a_step_or_of_the_recording() {

@@ -41,6 +41,7 @@ mod generated {
 }
 
 #[cfg(test)]
+#[path = "../../tests/layout/mod.rs"]
 mod layout;
 
 #[cfg(scorep_headers)]

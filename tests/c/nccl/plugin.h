@@ -37,7 +37,7 @@ static struct table table;
 static void *logger;
 static const struct version *version;
 
-static void load(void) {
+static inline void load(void) {
   const char *nccl = getenv("HOST_NCCL");
   if (nccl) {
     void *loaded = dlopen(nccl, RTLD_NOW);
@@ -55,7 +55,7 @@ static void load(void) {
   table = *found;
 }
 
-static void take_version(const char *number) {
+static inline void take_version(const char *number) {
   for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
     if (versions[i].number == atoi(number)) version = &versions[i];
   check(version != NULL, "no version %s", number);
@@ -69,7 +69,7 @@ static inline void flush(void) {
 }
 
 /* The last `size` bytes before a page that must not be read; one place per thread. */
-static void *at_the_edge(size_t size) {
+static inline void *at_the_edge(size_t size) {
   static _Thread_local char *page;
   size_t length = (size_t)sysconf(_SC_PAGESIZE);
   if (!page) {
@@ -100,7 +100,7 @@ static void *init_of(uint64_t id, const char *name, int nodes, int ranks, int ra
 /* A communicator of two ranks on one node. */
 static inline void *init_as(uint64_t id, const char *name, int rank, int *mask) { return init_of(id, name, 1, 2, rank, mask); }
 
-static void *start(void *context, const struct event *event) {
+static inline void *start(void *context, const struct event *event) {
   void *handle = GARBAGE;
   size_t size = descriptor_size(version);
   void *descriptor = at_the_edge(size);
@@ -112,12 +112,12 @@ static void *start(void *context, const struct event *event) {
   return handle;
 }
 
-static void stop(void *handle) {
+static inline void stop(void *handle) {
   check(table.stop(handle) == 0, "stop");
   want.callbacks++;
 }
 
-static void state(void *handle, int number, uint64_t argument) {
+static inline void state(void *handle, int number, uint64_t argument) {
   uint64_t *place = at_the_edge(version->number < 4 ? 16 : 8);
   *place = argument;
   check(table.state(handle, number, place) == 0, "state %d", number);

@@ -4,7 +4,8 @@
 
 #include "../nccl/plugin.h"
 
-enum call_kind { INIT, START, STATE, STOP, FINALIZE };
+/* OTHER is what is no call. */
+enum call_kind { INIT, START, STATE, STOP, FINALIZE, OTHER };
 
 /* One recorded callback. What the recording plugin gave out is named by the recording's numbers. */
 struct call {
@@ -40,10 +41,9 @@ static uint64_t type_bit(const char *name) {
 
 static enum call_kind kind_of(const char *name) {
   static const char *const names[] = {"init", "start", "state", "stop", "finalize"};
-  for (int kind = INIT; kind <= FINALIZE; kind++)
+  for (int kind = INIT; kind < OTHER; kind++)
     if (strcmp(names[kind], name) == 0) return (enum call_kind)kind;
-  check(false, "callback %s", name);
-  return INIT;
+  return OTHER;
 }
 
 /* Takes one field of a line. */
@@ -61,7 +61,7 @@ static void take_field(struct capture *capture, struct call *call, const char *n
   if (strcmp(name, "arg") == 0) call->has_argument = true, call->argument = strtoull(value, NULL, 10);
   if (strcmp(name, "type") == 0) call->event.type = type_bit(value);
   if (strcmp(name, "comm") == 0) call->event.comm = strtoull(value, NULL, 16);
-  if (strcmp(name, "cb") == 0 && strcmp(value, "meta") != 0) call->kind = kind_of(value);
+  if (strcmp(name, "cb") == 0) call->kind = kind_of(value);
 #undef TEXT
 #undef NUMBER
 }
@@ -114,8 +114,11 @@ static struct capture read_capture(const char *path) {
   take_line(&capture, &first, line);
   capture.pid = first.event.pid; /* of other lines it is the process that a proxy operation is for */
   while ((line = strsep(&rest, "\n")) && *line) {
-    struct call *call = &capture.calls[capture.count++];
+    struct call *call = &capture.calls[capture.count];
+    *call = (struct call){0};
     take_line(&capture, call, line);
+    if (call->kind == OTHER) continue;
+    capture.count++;
     if (call->handle >= capture.handles) capture.handles = call->handle + 1;
     if (call->context >= capture.contexts) capture.contexts = call->context + 1;
   }

@@ -118,6 +118,7 @@ static void make(struct replay *replay, const struct call *call) {
     }
     case STOP: stop(handle); break;
     case FINALIZE: finalize(*context); break;
+    case OTHER: break;
   }
 }
 

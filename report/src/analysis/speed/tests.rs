@@ -207,7 +207,7 @@ fn a_baseline_is_joined_by_shape_function_and_size() {
     };
     let earlier = crate::answer::Report {
         speed: Part::Known(Speed { rows: vec![row(40.0), row(44.0), row(50.0)], ..Speed::default() }),
-        ..crate::answer::sample::sample(1)
+        ..crate::sample::sample(1)
     };
     let baseline = Baseline::of_json(&serde_json::to_string(&earlier).unwrap()).unwrap();
     let mut speed = Speed { rows: vec![row(22.0), SpeedRow { nnodes: 4, ..row(22.0) }], ..Speed::default() };

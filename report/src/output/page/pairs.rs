@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_large_job_has_a_row_for_each_node() {
-        let report = crate::answer::sample::sample(128);
+        let report = crate::sample::sample(128);
         let side = Side::of(128, &report.nodes, &ReportNames::of(&report));
         assert_eq!((side.texts.len(), side.texts[15].as_str(), side.cell[127]), (16, "node15", 15));
         assert_eq!(

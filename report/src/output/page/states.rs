@@ -83,7 +83,7 @@ fn sides(pair: &PairStates, names: &ReportNames<'_>) -> Vec<StackedBar<'static>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::sample::sample;
+    use crate::sample::sample;
 
     fn pair(send_us: Option<[f64; 4]>, receive_us: Option<[f64; 4]>) -> PairStates {
         PairStates { rank: 3, peer: 7, from: Some(3), to: Some(7), send_us, receive_us, ..PairStates::default() }

@@ -36,8 +36,8 @@ pub(crate) fn about_breakdown(report: &Report, budget: &Budget, gpus: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::sample::sample;
     use crate::answer::{Breakdown, GpuBreakdown, Input};
+    use crate::sample::sample;
 
     fn budget(has_kernels: bool, computed: Option<f64>) -> Budget {
         let gpus = vec![GpuBreakdown { has_kernels, exposed_ns: vec![] }];

@@ -39,7 +39,7 @@ fn wait(early: &EarlyRank, names: &ReportNames<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::sample::sample;
+    use crate::sample::sample;
 
     #[test]
     fn a_rank_that_is_gone_is_the_first_thing_said() {

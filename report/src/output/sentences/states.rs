@@ -29,7 +29,7 @@ pub(crate) fn pair_states(pair: &PairStates, names: &ReportNames<'_>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::sample::sample;
+    use crate::sample::sample;
 
     #[test]
     fn each_side_has_its_shares() {

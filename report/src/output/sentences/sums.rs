@@ -135,7 +135,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::sample::sample;
+    use crate::sample::sample;
 
     /// Says who is late among ranks with these means and an error of 7 us.
     fn said(means: &[f64]) -> Option<String> {

@@ -1,11 +1,11 @@
 //! The sentences of known reports.
 
 use super::*;
-use crate::answer::sample::sample;
 use crate::answer::{
     AnswerVerdict, Complete, CostsWhen, GpuBudget, LateCause, Part, RankGroup, RankLateness, RankOwn, Speed, SpeedRow,
     Straggler, StragglerPause, Stragglers,
 };
+use crate::sample::sample;
 
 fn whole() -> Report {
     Report {

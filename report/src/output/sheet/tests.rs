@@ -2,8 +2,9 @@
 
 use super::super::{Chapter, csv, json, parquet};
 use super::{Sheet, Values};
-use crate::answer::{Part, Report, sample::sample};
+use crate::answer::{Part, Report};
 use crate::output::tables::sheets;
+use crate::sample::sample;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::RowAccessor;
 use std::collections::BTreeSet;

@@ -73,7 +73,7 @@ pub(in crate::output) fn conditions<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::sample::sample;
+    use crate::sample::sample;
 
     #[test]
     fn people_have_the_columns_of_known_figures_and_programs_have_all() {

@@ -103,7 +103,7 @@ fn absent(report: &Report) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::sample::sample;
+    use crate::sample::sample;
     use std::collections::BTreeSet;
 
     fn check<'a, T: Copy + 'a>(table: &ReportTable<'a, T>) {

@@ -127,7 +127,7 @@ pub(in crate::output) fn pairs<'a>(
 mod tests {
     use super::*;
     use crate::answer::Part;
-    use crate::answer::sample::sample;
+    use crate::sample::sample;
 
     #[test]
     fn forced_ways_have_a_column_where_they_are_known() {

@@ -2,7 +2,8 @@
 
 use super::super::Chapter;
 use super::{chapters, fitted::TableRoom, questions, tables};
-use crate::answer::{Part, Report, sample::sample};
+use crate::answer::{Part, Report};
+use crate::sample::sample;
 
 const REASON: &str = "the inputs are summaries, which have no single operations.";
 

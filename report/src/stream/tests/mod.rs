@@ -7,9 +7,9 @@ mod order;
 mod time;
 mod waits;
 
-use super::{Call, CommonClock, InMemory, JudgedCall, Listener, Occurrence, StreamCounts, run};
+use super::{Call, CommonClock, JudgedCall, Listener, Occurrence, StreamCounts, run};
 use crate::job::Job;
-use crate::made::MadeJob;
+use crate::made::{InMemory, MadeJob};
 
 /// Keeps all that it hears.
 #[derive(Debug, Default)]

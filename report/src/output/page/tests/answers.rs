@@ -1,9 +1,9 @@
 //! The answers, the steps in detail and the script of the page.
 
 use super::{body, of, parsed, text};
-use crate::answer::sample::sample;
 use crate::answer::{Part, Report};
 use crate::output::page::html;
+use crate::sample::sample;
 use roxmltree::Node;
 
 #[test]

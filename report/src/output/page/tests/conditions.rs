@@ -1,8 +1,8 @@
 //! The section on the conditions of the processes.
 
 use super::super::html;
-use crate::answer::sample::sample;
 use crate::answer::{ConditionMap, Conditions, Part, Report};
+use crate::sample::sample;
 
 fn changed(change: impl Fn(&mut Conditions)) -> String {
     let mut report = sample(4);

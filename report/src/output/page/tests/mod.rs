@@ -5,8 +5,8 @@ mod conditions;
 mod size;
 
 use super::html;
-use crate::answer::sample::sample;
 use crate::answer::{Communicators, Part, Report, ReportedCommunicator, TaggedOperations, Tags};
+use crate::sample::sample;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Returns the page's body without its script as XML: all of its elements but `input` are closed.

@@ -1,8 +1,8 @@
 //! The size of the page of a large job.
 
 use super::super::html;
-use crate::answer::sample::sample;
 use crate::answer::{Part, SpeedRow, SwimBar, SwimLane};
+use crate::sample::sample;
 
 #[test]
 fn a_page_of_1024_ranks_and_1000_steps_is_below_3_mb() {

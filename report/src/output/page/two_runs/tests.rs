@@ -1,9 +1,9 @@
 //! The page of a comparison, read as a browser reads it.
 
 use super::two_runs;
-use crate::answer::sample::sample;
 use crate::answer::{Part, Report, SeriesRow};
 use crate::compare::{Comparison, THRESHOLD};
+use crate::sample::sample;
 use roxmltree::{Document, ParsingOptions};
 
 fn page(before: &Report, after: &Report) -> String {

@@ -1,8 +1,8 @@
 //! What is said of the network.
 
 use super::*;
-use crate::answer::sample::sample;
 use crate::answer::{Measure, Pairs, Part, RankPair};
+use crate::sample::sample;
 
 fn row(function: &str, bytes: u64, count: u64, busbw: f64) -> SpeedRow {
     SpeedRow {

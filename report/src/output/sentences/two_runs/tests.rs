@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::answer::Report;
-use crate::answer::sample::sample;
 use crate::compare::THRESHOLD;
+use crate::sample::sample;
 
 fn compared(before: &Report, after: &Report) -> Comparison {
     Comparison::of(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap()
