@@ -25,7 +25,6 @@ mod offspring;
 pub mod otf2;
 mod output;
 mod pages;
-mod picture;
 mod replay;
 mod report;
 mod sequence;
@@ -72,7 +71,7 @@ enum Command {
     Table(table::command::TableArguments),
     /// Copies a Score-P experiment, with NCCL's communicators, messages and collectives in its trace.
     Trace(communication::command::CommunicationArguments),
-    /// Replays two recorded runs, prints their figures, and leaves a trace and a picture.
+    /// Replays two recorded runs, and answers the three questions of the report for one with a late rank.
     Demo(demo::DemoArguments),
     #[command(name = installed::nccl_files::COMMAND, hide = true)]
     ReleaseOf(installed::nccl_files::VersionArguments),

@@ -1,21 +1,21 @@
-//! The recorded runs inside this program, 1.4 MB. So the demo needs only the program and the library, wherever they
+//! The recorded runs inside this program, 0.4 MB. So the demo needs only the program and the library, wherever they
 //! lie.
 
 use crate::output::scratch::Scratch;
 use std::{fs, io};
 
 macro_rules! files {
-    ($($path:literal)*) => { &[$(($path, include_bytes!(concat!("../../tests/captures/", $path)))),*] };
+    ($($path:literal)*) => { &[$(($path, include_bytes!(concat!("../../tests/", $path)))),*] };
 }
 
-/// Names below `tests/captures`, with the files' contents.
+/// Names below `tests`, with the files' contents.
 const FILES: &[(&str, &[u8])] = files!(
-    "net2_collectives/collectives.r0.jsonl.gz"
-    "net2_collectives/collectives.r1.jsonl.gz"
-    "nodes2x2_train/train.r0.jsonl.gz"
-    "nodes2x2_train/train.r1.jsonl.gz"
-    "nodes2x2_train/train.r2.jsonl.gz"
-    "nodes2x2_train/train.r3.jsonl.gz"
+    "captures/net2_collectives/collectives.r0.jsonl.gz"
+    "captures/net2_collectives/collectives.r1.jsonl.gz"
+    "planted/real/late_rank/late_rank.r0.jsonl.gz"
+    "planted/real/late_rank/late_rank.r1.jsonl.gz"
+    "planted/real/late_rank/late_rank.r2.jsonl.gz"
+    "planted/real/late_rank/late_rank.r3.jsonl.gz"
 );
 
 /// Writes the recorded runs into a temporary directory.

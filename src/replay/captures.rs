@@ -20,7 +20,7 @@ pub(crate) fn of(sources: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReplayError>) {
 }
 
 /// Returns the captures of one source, a file or a directory.
-pub(crate) fn of_one(source: &Path) -> Result<Vec<PathBuf>, ReplayError> {
+fn of_one(source: &Path) -> Result<Vec<PathBuf>, ReplayError> {
     if !source.is_dir() {
         return Ok(vec![source.to_path_buf()]);
     }

@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
     }
 }
 
-/// Makes the report of some recordings, writes its page, and prints its answers.
+/// Makes the report of some recordings, writes its page, and prints its answers without their tables.
 ///
 /// # Errors
 /// In words.

@@ -38,6 +38,9 @@ pub(super) struct Forms {
     /// Rows of each table.
     #[arg(long, value_name = "N", default_value_t = ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     top: u64,
+    /// Whether the answers are printed without their tables.
+    #[arg(skip)]
+    is_brief: bool,
 }
 
 fn chapters() -> clap::builder::PossibleValuesParser {
@@ -45,9 +48,9 @@ fn chapters() -> clap::builder::PossibleValuesParser {
 }
 
 impl Forms {
-    /// The answers on the terminal and a page, with rows as by default.
+    /// The answers on the terminal, without tables, and a page, with rows as by default.
     pub(super) fn page(place: PathBuf) -> Self {
-        Self { html: Some(place), top: common::report::ROWS, ..Self::default() }
+        Self { html: Some(place), top: ROWS, is_brief: true, ..Self::default() }
     }
 
     /// Rows of each table.
@@ -117,7 +120,8 @@ impl Forms {
             true => Chapter::ALL.to_vec(),
             false => self.part.iter().filter_map(|name| Chapter::of(name)).collect(),
         };
-        let questions = terminal::tables(report, width.into(), self.rows());
+        let rows = if self.is_brief { 0 } else { self.rows() };
+        let questions = terminal::tables(report, width.into(), rows);
         questions + &terminal::chapters(report, width.into(), self.rows(), &chosen)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn draw(recording: &Path, wanted: &WantedOperation, drawing: Option<&
     let arrows = gathering::arrows(&chosen, pid, contents).map_err(said)?;
     let diagram = SequenceDiagram::new(&chosen, arrows, &found.threads);
     if let Some(path) = drawing {
-        let picture = svg::drawn(&diagram)?;
+        let picture = svg::drawn(&diagram);
         leftovers::undisturbed(|| fs::write(path, picture)).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(text::text(&diagram))

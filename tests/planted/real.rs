@@ -40,7 +40,8 @@ fn predicts_of(job: &str, [ranks, slow]: [usize; 2], [step, without]: [f64; 2], 
     assert!((predicted / without - 1.0).abs() < NEAR, "{job}: {predicted:.0} us, measured {without:.0}");
 }
 
-/// All-reduces beside the computation; before each step the rank's host sleeps.
+/// All-reduces beside the computation; before each step the rank's host sleeps. The demo has these recordings, too, and
+/// prints the step without the sleep.
 #[test]
 fn a_late_host_costs_what_the_job_takes_less_without_it() {
     predicts("late_rank", [11_074.8, 9_187.4], "rank", "host");

@@ -44,7 +44,7 @@ fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut RankOpe
     }
 }
 
-/// The tables of the demo's run.
+/// The tables of a training's run.
 fn train(directory: &Path) -> std::path::PathBuf {
     let dataset = directory.join("train");
     crate::table(&tool::run("nodes2x2_train"), &dataset);

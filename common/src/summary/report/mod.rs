@@ -20,8 +20,10 @@ use std::fmt::Write;
 
 pub use figure::count;
 pub use jobs::view_of_jobs;
+pub use operations::tables as operations;
 pub use order::PairOrder;
 pub use table::{ROWS, TextTable, View};
+pub use transfers::tables as transfers;
 
 /// Writes the tables: operations by function, transfers by pair of ranks, late ranks, and what was not measured.
 pub fn tables(summary: &Summary) -> String {

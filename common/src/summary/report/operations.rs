@@ -46,7 +46,7 @@ impl FunctionSum {
 }
 
 /// Writes the table. Empty if there was no operation.
-pub(super) fn tables(summary: &Summary, view: &View) -> String {
+pub fn tables(summary: &Summary, view: &View) -> String {
     let mut sums: BTreeMap<(&str, &str), FunctionSum> = BTreeMap::new();
     for row in &summary.operations {
         sums.entry((&row.kind, &row.func)).or_default().add(row);

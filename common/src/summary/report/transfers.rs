@@ -9,7 +9,7 @@ use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use std::fmt::Write;
 
 /// Writes the transfers over the network, or that none are known.
-pub(super) fn tables(summary: &Summary, view: &View) -> String {
+pub fn tables(summary: &Summary, view: &View) -> String {
     if summary.transfers.is_empty() {
         return "No transfers over the network: all ranks share a node, or NCCL told of none with their sizes (NCCL 2.27 and later do).\n"
             .into();
