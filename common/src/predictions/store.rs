@@ -17,7 +17,7 @@ const LOOKED_AT: usize = 32;
 
 /// Tag of an empty place.
 const EMPTY: u64 = 0;
-/// Tag of a claimed place. A thread that a signal handler takes away leaves it so.
+/// Tag of a claimed place.
 const CLAIMED: u64 = 1;
 /// Tag of a place that is shown.
 const SHOWN: u64 = 2;

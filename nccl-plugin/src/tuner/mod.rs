@@ -15,9 +15,9 @@ mod search;
 pub mod tables;
 mod user;
 
-use common::guard::{contain, guard_event, with_care};
+use common::guard::{contain, guard_event};
 use common::predictions::{self, Prediction};
-use common::{cancel, log, switch};
+use common::{log, switch};
 use contexts::{Communicator, TunerContext};
 use cost_table::CostTable;
 use std::ffi::{c_int, c_void};
@@ -34,7 +34,7 @@ const SYSTEM_ERROR: c_int = 2;
 /// # Safety
 /// `context` is NULL or writable, and the arguments are NCCL's, of an NCCL that speaks this version.
 unsafe fn init(spoken: u32, context: *mut *mut c_void, arguments: &InitArguments) -> c_int {
-    let (user, number) = cancel::without(|| opened(spoken, arguments));
+    let (user, number) = opened(spoken, arguments);
     if number == 0 || context.is_null() {
         // without the user's tuner, NCCL may choose otherwise than on the other ranks
         return if user.is_some() { SYSTEM_ERROR } else { SUCCESS };
@@ -94,9 +94,8 @@ unsafe fn choose(number: *mut c_void, arguments: &CollectiveArguments) -> c_int 
             (result, read(), channels)
         }
     };
-    if let (SUCCESS, Some(before), Some(after)) = (result, &before, &after) {
-        let note = || note(context.communicator, arguments, [before, after], channels);
-        if switch::is_usual() { note() } else { with_care((), note) }
+    if let (SUCCESS, Some(before), Some(after), false) = (result, &before, &after, switch::is_off()) {
+        note(context.communicator, arguments, [before, after], channels);
     }
     result
 }
