@@ -49,8 +49,8 @@ pub mod process;
 
 // for the hosts: the plugin, the substrate, the tool, and their tests
 pub use base::{
-    birth, cancel, files, guard, host_name, image, last_work, log, mapping, moments, notes, own_thread, patience,
-    pause, rank, ranks, shelf, shortage, switch, visible,
+    birth, files, guard, host_name, image, last_work, log, mapping, moments, notes, own_thread, patience, pause, rank,
+    ranks, shortage, switch, visible,
 };
 pub use clock::gpu_track;
 pub use collect::{communicator, course, round};

@@ -123,7 +123,7 @@ fn write_summary() {
     }
 }
 
-/// Warns once if events found no room, and once if signal handlers left callbacks.
+/// Warns once if events found no room, and once if the process ended inside callbacks.
 fn tell_dropped() {
     static TOLD: Once = Once::new();
     let dropped = ThreadCell::all_dropped();
@@ -140,8 +140,8 @@ fn tell_dropped() {
     if left > 0 {
         TOLD_OF_LEFT.call_once(|| {
             log::warn(&format!(
-                "{left} callbacks did not end (signal handlers have left them, or they were under way at the end), and their \
-                 events are not recorded: figures are too small. A program may block signals around its calls of NCCL"
+                "{left} callbacks were under way at the end of the process, and their events are not recorded: figures are \
+                 too small"
             ));
         });
     }

@@ -32,11 +32,8 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 25] = [
+const SCENARIOS: [&str; 19] = [
     "attack",
-    "cancelled_amid_recording",
-    "cancelled_anywhere",
-    "cancelled_while_waiting",
     "descriptors_taken",
     "failing",
     "file_system_that_never_answers",
@@ -46,9 +43,6 @@ const SCENARIOS: [&str; 25] = [
     "interrupted",
     "interrupted_by_callbacks",
     "interrupted_for_ever",
-    "left_and_idle",
-    "left_by_siglongjmp",
-    "left_in_its_first_callback",
     "left_to_own_threads",
     "limited",
     "logged_by_a_thread_that_ends",

@@ -3,7 +3,7 @@
 //! An `extern "C"` function that unwinds aborts the process, and a `catch_unwind` further out does not help. So each
 //! callback runs its whole body inside [`guard`] and names the result that its caller gets after a panic.
 
-use crate::base::cancel::{self, Uncancelled};
+use crate::base::cancel::Uncancelled;
 use crate::base::{reserve, switch};
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,15 +23,6 @@ pub fn guard<R>(callback: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
         return on_panic;
     }
     contain(callback, on_panic, body)
-}
-
-/// Calls `callback`, which must not unwind, where it may not go the short way ([`switch::is_usual`]). Returns `on_off`
-/// while the plugin is off.
-///
-/// The caller has nothing to drop: then a thread that is cancelled before or after `callback` unwinds it without harm.
-#[inline]
-pub fn with_care<R: Copy>(on_off: R, callback: impl FnOnce() -> R + Copy) -> R {
-    if switch::is_off() { on_off } else { cancel::without(callback) }
 }
 
 /// Like [`guard`], for callbacks that NCCL makes for every event, while the plugin is on. They record only after a

@@ -3,7 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod bell;
 pub mod birth;
-pub mod cancel;
+pub(crate) mod cancel;
 pub mod files;
 pub mod guard;
 pub mod host_name;
@@ -21,7 +21,6 @@ pub(crate) mod random;
 pub mod rank;
 pub mod ranks;
 pub(crate) mod reserve;
-pub mod shelf;
 pub mod shortage;
 pub(crate) mod signal;
 pub mod switch;

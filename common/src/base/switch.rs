@@ -6,37 +6,19 @@
 use crate::base::pause::pause_while;
 use crate::base::{log, notes, shortage};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The plugin is off.
-const OFF: u8 = 1;
-/// Callbacks hold cancellation off.
-const WARY: u8 = 2;
-
-/// [`OFF`] and [`WARY`] in one byte: a callback for an event looks at both at once.
-static STATE: AtomicU8 = AtomicU8::new(0);
+static IS_OFF: AtomicBool = AtomicBool::new(false);
 
 /// Returns whether the plugin is switched off.
-#[inline]
-pub fn is_off() -> bool {
-    STATE.load(Ordering::Relaxed) & OFF != 0
-}
-
-/// Returns whether callbacks for events may go the short way: the plugin is on, and no thread may be cancelled amid
-/// them.
 #[inline(always)]
-pub fn is_usual() -> bool {
-    STATE.load(Ordering::Relaxed) == 0
-}
-
-/// Has all callbacks hold cancellation off from here on.
-pub(crate) fn be_wary() {
-    STATE.fetch_or(WARY, Ordering::Relaxed);
+pub fn is_off() -> bool {
+    IS_OFF.load(Ordering::Relaxed)
 }
 
 /// Switches the plugin off. Returns whether it was off before.
 fn off() -> bool {
-    STATE.fetch_or(OFF, Ordering::Relaxed) & OFF != 0
+    IS_OFF.swap(true, Ordering::Relaxed)
 }
 
 /// Switches the plugin off because memory has run out. [`tell_out_of_memory`] reports it later, because the failed

@@ -70,15 +70,15 @@ pub fn tell_of_full_recording() {
     }
 }
 
-/// Number of events whose callbacks a signal handler has left before they were recorded.
+/// Number of callbacks under way at the end of the process.
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
-/// Counts an event that is not recorded, since a signal handler has left its callback (`siglongjmp`).
+/// Counts callbacks that are under way at the end of the process. Their events are not recorded.
 pub(crate) fn leave_behind(callbacks: u64) {
     LEFT.fetch_add(callbacks, Ordering::Relaxed);
 }
 
-/// Returns the number of callbacks that signal handlers have left.
+/// Returns the number of callbacks that were under way at the end of the process.
 pub(crate) fn left_behind() -> u64 {
     LEFT.load(Ordering::Relaxed)
 }
@@ -86,8 +86,8 @@ pub(crate) fn left_behind() -> u64 {
 /// Counts of missing events that threads keep, since the process began; they never fall. [`Totals`] has the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Events not recorded for want of room or because a signal handler has left their callback, plus callbacks that
-    /// the replayed recording lacks.
+    /// Events not recorded for want of room or because the process ended in their callback, plus callbacks that the
+    /// replayed recording lacks.
     pub dropped: u64,
     /// Operations too small to be recorded.
     pub skipped: u64,

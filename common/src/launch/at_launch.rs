@@ -8,7 +8,7 @@
 //! The event and the stream pass from the collector to one launching thread and back.
 
 use super::cuda::{CudaCalls, CudaEvent, Stream};
-use crate::base::shelf::{FEW, Shelf};
+use crossbeam_queue::ArrayQueue;
 
 /// Looks of a launching thread at one event, 0.2 to 0.5 us each: an event in a free queue happens within 10 us.
 const LOOKS: usize = 40;
@@ -36,31 +36,30 @@ pub(super) struct MadeAnchor {
 /// The anchor of a context that is wanted, or has been made. There is one at a time.
 #[derive(Debug)]
 pub(super) struct AtLaunch {
-    wanted: Shelf<WantedAnchor>,
-    made: Shelf<MadeAnchor>,
+    wanted: ArrayQueue<WantedAnchor>,
+    made: ArrayQueue<MadeAnchor>,
 }
 
 impl AtLaunch {
     pub(super) fn new() -> Self {
-        Self { wanted: Shelf::new(FEW), made: Shelf::new(FEW) }
+        Self { wanted: ArrayQueue::new(1), made: ArrayQueue::new(1) }
     }
 
     /// Asks for an anchor. The caller must not use the event or the stream before [`AtLaunch::take`] returns something, or
     /// [`AtLaunch::withdraw`] returns true.
     pub(super) fn want(&self, event: CudaEvent, stream: Stream, generation: u32) {
-        self.made.take();
-        self.wanted.take();
-        let _ = self.wanted.put(WantedAnchor { event, stream, generation });
+        self.made.pop();
+        self.wanted.force_push(WantedAnchor { event, stream, generation });
     }
 
     /// Returns the anchor that was asked for, if it has been made.
     pub(super) fn take(&self) -> Option<MadeAnchor> {
-        self.made.take()
+        self.made.pop()
     }
 
     /// Returns whether the caller has the event and the stream back.
     pub(super) fn withdraw(&self) -> bool {
-        self.wanted.take().is_some() || self.made.take().is_some()
+        self.wanted.pop().is_some() || self.made.pop().is_some()
     }
 
     /// Makes the anchor, if one is wanted. The calling thread launches in the context of the pool, which has that
@@ -74,11 +73,11 @@ impl AtLaunch {
 
     #[cold]
     fn make_wanted(&self, generation: u32, calls: &CudaCalls<'_>) {
-        let Some(wanted) = self.wanted.take().filter(|wanted| wanted.generation == generation) else { return };
+        let Some(wanted) = self.wanted.pop().filter(|wanted| wanted.generation == generation) else { return };
         let Some(relaxed) = calls.relaxed() else { return };
         // a failure ends all calls
         if let Some(from) = relaxed.record_here(wanted.event, wanted.stream) {
-            let _ = self.made.put(MadeAnchor { generation, from, until: relaxed.see(wanted.event, LOOKS) });
+            self.made.force_push(MadeAnchor { generation, from, until: relaxed.see(wanted.event, LOOKS) });
         }
     }
 }
@@ -97,10 +96,10 @@ mod tests {
         assert!(at_launch.take().is_none());
         assert!(at_launch.withdraw() && at_launch.wanted.is_empty());
         at_launch.want(event, stream, 3);
-        let wanted = at_launch.wanted.take().unwrap();
+        let wanted = at_launch.wanted.pop().unwrap();
         assert!(!at_launch.withdraw(), "a launching thread has it");
         let made = MadeAnchor { generation: wanted.generation, from: 10, until: Some(20) };
-        assert!(at_launch.made.put(made).is_ok());
+        assert!(at_launch.made.push(made).is_ok());
         let made = at_launch.take().unwrap();
         assert_eq!((made.generation, made.from, made.until), (3, 10, Some(20)));
         assert!(at_launch.take().is_none());

@@ -4,10 +4,10 @@ use super::at_launch::AtLaunch;
 use super::own_stream::OwnStream;
 use super::pool::{MOST, Pool};
 use super::{Launch, LaunchSource, News, Recorded, Starts};
-use crate::base::shelf::Shelf;
 use crate::launch::cuda::{CudaCalls, CudaContext, Driver, Look};
+use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Most captured launches with events, for each context. Events of a graph are never given back.
@@ -17,7 +17,7 @@ const BATCH: usize = 64;
 /// Most CUDA contexts: one for each GPU that the process uses.
 const CONTEXTS: usize = 64;
 /// Most news on their way to the collector.
-const NEWS: u16 = 4 * MOST;
+const NEWS: usize = 4 * MOST;
 
 /// All launches of the process: their pools, and the queue to the collector.
 #[derive(Debug)]
@@ -27,14 +27,13 @@ pub struct Launches {
     on: AtomicBool,
     /// Set once a recording gives the times of kernels, instead of events.
     replays: AtomicBool,
-    /// NULL where there is none yet.
-    pools: Box<[AtomicPtr<Pool>]>,
+    pools: Box<[OnceLock<Box<Pool>>]>,
     /// Set once news of a launch were lost.
     lost: AtomicBool,
     /// Captured launches so far that events could time.
     captures: AtomicU64,
     /// News for the collector.
-    news: Shelf<News>,
+    news: ArrayQueue<News>,
 }
 
 impl Default for Launches {
@@ -43,10 +42,10 @@ impl Default for Launches {
             driver: OnceLock::new(),
             on: AtomicBool::new(false),
             replays: AtomicBool::new(false),
-            pools: (0..CONTEXTS).map(|_| AtomicPtr::default()).collect(),
+            pools: (0..CONTEXTS).map(|_| OnceLock::new()).collect(),
             lost: AtomicBool::new(false),
             captures: AtomicU64::new(0),
-            news: Shelf::new(NEWS),
+            news: ArrayQueue::new(NEWS),
         }
     }
 }
@@ -81,8 +80,7 @@ impl Launches {
 
     /// Returns the pool with that number.
     fn at(&self, number: usize) -> Option<&Pool> {
-        // SAFETY: NULL, or a pool that `publish` has made, which lives as long as `self`.
-        unsafe { self.pools.get(number)?.load(Ordering::Acquire).as_ref() }
+        Some(self.pools.get(number)?.get()?)
     }
 
     /// Returns the present generation of a pool.
@@ -120,7 +118,7 @@ impl Launches {
         // those of an earlier generation went with their context
         let is_there = |of: u32| is_closed && of == generation;
         let relaxed = look.as_ref().and_then(Look::relaxed);
-        for launch in pool.free.take_all().into_iter().chain(left) {
+        for launch in std::iter::from_fn(|| pool.free.pop()).chain(left) {
             pool.made.fetch_sub(1, Ordering::Relaxed);
             if let (LaunchSource::Events { generation: of, first, last, .. }, Some(relaxed)) = (launch.source, &relaxed)
                 && is_there(of)
@@ -129,7 +127,7 @@ impl Launches {
                 relaxed.destroy(last);
             }
         }
-        if let (Some(own), Some(relaxed)) = (own.or_else(|| pool.own.take()), &relaxed)
+        if let (Some(own), Some(relaxed)) = (own.or_else(|| pool.own.pop()), &relaxed)
             && is_there(own.generation)
         {
             own.destroy(relaxed);
@@ -138,7 +136,7 @@ impl Launches {
 
     /// Takes the library's own stream in the context of a pool, if it has one.
     pub fn take_own(&self, pool: usize) -> Option<OwnStream> {
-        self.at(pool)?.own.take()
+        self.at(pool)?.own.pop()
     }
 
     /// Returns the anchor of a pool that a launching thread is to make.
@@ -159,7 +157,7 @@ impl Launches {
         if let Some(pool) = self.at(pool)
             && pool.generation() == own.generation
         {
-            let _ = pool.own.put(own);
+            let _ = pool.own.push(own);
         }
     }
 
@@ -214,23 +212,10 @@ impl Launches {
 
     /// Returns the context's pool and its number; `None` when there are too many contexts.
     fn pool(&self, context: CudaContext) -> Option<(usize, &Pool)> {
-        (0..self.pools.len()).find_map(|number| {
-            let pool = self.at(number).or_else(|| self.publish(number, Pool::new(context)))?;
+        self.pools.iter().enumerate().find_map(|(number, place)| {
+            let pool = &**place.get_or_init(|| Box::new(Pool::new(context)));
             (pool.context == context).then_some((number, pool))
         })
-    }
-
-    /// Makes a pool the one with that number, and returns it, or the one that another thread has made meanwhile. Nobody
-    /// waits for a thread that a signal handler has taken out of this.
-    #[cold]
-    fn publish(&self, number: usize, pool: Pool) -> Option<&Pool> {
-        let pool = Box::into_raw(Box::new(pool));
-        let place = self.pools.get(number)?;
-        if place.compare_exchange(std::ptr::null_mut(), pool, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // SAFETY: it comes from the box above, and nobody else has it.
-            drop(unsafe { Box::from_raw(pool) });
-        }
-        self.at(number)
     }
 
     /// Takes a free launch of the calling thread's context, or makes some. `None` when too many are under way.
@@ -270,14 +255,14 @@ impl Launches {
     #[cold]
     fn make(&self, calls: &CudaCalls<'_>, context: CudaContext) {
         let Some((number, pool)) = self.pool(context) else { return };
-        if pool.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST.into() {
+        if pool.made.fetch_add(BATCH, Ordering::Relaxed) >= MOST {
             pool.made.fetch_sub(BATCH, Ordering::Relaxed);
             return;
         }
         let Some(relaxed) = calls.relaxed() else { return };
         for _ in 0..BATCH {
             let Some(launch) = pool.make(number, &relaxed) else { return };
-            let _ = pool.free.put(launch);
+            let _ = pool.free.push(launch);
         }
     }
 
@@ -293,7 +278,7 @@ impl Launches {
             && let Some(pool) = self.at(pool)
         {
             if pool.generation() == generation {
-                let _ = pool.free.put(launch);
+                let _ = pool.free.push(launch);
             } else {
                 // its context may be gone, and its events with it
                 pool.made.fetch_sub(1, Ordering::Relaxed);
@@ -310,7 +295,7 @@ impl Launches {
     /// Passes news to the collector. If the collector takes none for long, news are lost, and their operations get no
     /// time.
     pub fn tell(&self, news: News) {
-        let Err(news) = self.news.put(news) else { return };
+        let Err(news) = self.news.push(news) else { return };
         self.lose_news();
         if let News::Launched(launch) = news {
             self.give_back(launch);
@@ -328,19 +313,7 @@ impl Launches {
     }
 
     /// Takes the news that the collector has not taken yet.
-    pub fn heard(&self) -> Vec<News> {
-        self.news.take_all()
-    }
-}
-
-impl Drop for Launches {
-    fn drop(&mut self) {
-        for place in &mut self.pools {
-            let pool = std::mem::replace(place.get_mut(), std::ptr::null_mut());
-            if !pool.is_null() {
-                // SAFETY: `publish` has made it from a box, and nobody has `self` any more.
-                drop(unsafe { Box::from_raw(pool) });
-            }
-        }
+    pub fn heard(&self) -> impl Iterator<Item = News> {
+        (0..self.news.len()).map_while(|_| self.news.pop())
     }
 }

@@ -5,8 +5,7 @@
 //! collector: until both have happened, asks; then the times go to the communicator, and the launch back to the pool
 //! ```
 //!
-//! A launch has one owner at a time. It passes from one owner to the next over shelves (`base::shelf`), so no part of it is
-//! shared.
+//! A launch has one owner at a time. It passes from one owner to the next over queues, so no part of it is shared.
 
 pub(crate) mod anchors;
 mod at_launch;

@@ -11,12 +11,12 @@
 use super::at_launch::AtLaunch;
 use super::own_stream::OwnStream;
 use super::{Launch, LaunchSource};
-use crate::base::shelf::{FEW, Shelf};
 use crate::launch::cuda::{CudaCalls, CudaContext, Relaxed};
+use crossbeam_queue::ArrayQueue;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// About the most launches of a context under way. Launches beyond that get no time.
-pub(super) const MOST: u16 = if cfg!(loom) { 2 } else { 4096 };
+pub(super) const MOST: usize = if cfg!(loom) { 2 } else { 4096 };
 
 /// The free launches of a CUDA context.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub(super) struct Pool {
     pub(super) context: CudaContext,
     /// The context's number plus one, from the last begin of a communicator there; 0 where the driver gives none.
     pub(super) id: AtomicU64,
-    pub(super) free: Shelf<Box<Launch>>,
+    pub(super) free: ArrayQueue<Box<Launch>>,
     /// The library's own stream there, with the events for it, while the collector does not have it.
-    pub(super) own: Shelf<OwnStream>,
+    pub(super) own: ArrayQueue<OwnStream>,
     /// The generation plus one for which that stream was made last; 0 for none.
     own_of: AtomicU64,
     /// The anchor that a launching thread is to make.
@@ -52,8 +52,8 @@ impl Pool {
         Self {
             context,
             id: AtomicU64::new(0),
-            free: Shelf::new(MOST),
-            own: Shelf::new(FEW),
+            free: ArrayQueue::new(MOST),
+            own: ArrayQueue::new(1),
             own_of: AtomicU64::new(0),
             at_launch: AtLaunch::new(),
             made,
@@ -97,7 +97,7 @@ impl Pool {
     /// Takes a free launch. While the collector forgets a generation, its launches are still among the free ones,
     /// though the generation has ended: they are not returned.
     pub(super) fn take(&self) -> Option<Box<Launch>> {
-        while let Some(launch) = self.free.take() {
+        while let Some(launch) = self.free.pop() {
             if is_of(&launch, self.generation()) {
                 return Some(launch);
             }
@@ -113,14 +113,15 @@ impl Pool {
         if self.generation.compare_exchange(generation, next, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return;
         }
-        if let Some(own) = self.own.take().filter(|own| own.generation != generation) {
-            let _ = self.own.put(own);
+        if let Some(own) = self.own.pop().filter(|own| own.generation != generation) {
+            let _ = self.own.push(own);
         }
-        for launch in self.free.take_all() {
+        let free: Vec<_> = std::iter::from_fn(|| self.free.pop()).collect();
+        for launch in free {
             if is_of(&launch, generation) {
                 self.made.fetch_sub(1, Ordering::Relaxed);
             } else {
-                let _ = self.free.put(launch);
+                let _ = self.free.push(launch);
             }
         }
     }
@@ -134,8 +135,7 @@ impl Pool {
         }
         if let Some(own) = calls.relaxed().and_then(|relaxed| OwnStream::make(&relaxed, self.context, generation)) {
             // one that is still there went with its context
-            self.own.take();
-            let _ = self.own.put(own);
+            self.own.force_push(own);
         }
     }
 }
@@ -157,7 +157,7 @@ mod tests {
         let pool = Pool::new(CudaContext(1));
         for generation in [0, 0, 1] {
             pool.made.fetch_add(1, Ordering::Relaxed);
-            assert!(pool.free.put(free(generation)).is_ok());
+            assert!(pool.free.push(free(generation)).is_ok());
         }
         pool.generation.store(1, Ordering::Release);
         let taken = pool.take().unwrap();

@@ -123,10 +123,10 @@ impl Graces {
         self.begun += 1;
     }
 
-    /// Waits no more for the callbacks that the periods under way have waited for until now, since a callback that a
-    /// signal handler has left never ends. All other callbacks are waited for as ever. Returns how many callbacks are
-    /// given up. The caller guarantees that they have had their time, or that nothing is recorded any more with which
-    /// their events could mix.
+    /// Waits no more for the callbacks that the periods under way have waited for until now, since a callback whose
+    /// signal handler ends the process never ends. All other callbacks are waited for as ever. Returns how many
+    /// callbacks are given up. The caller guarantees that nothing is recorded any more with which their events could
+    /// mix.
     pub fn give_up(&mut self) -> usize {
         let before = self.given_up.len();
         for inside in self.under_way.iter_mut().flat_map(|grace| grace.inside.drain(..)) {

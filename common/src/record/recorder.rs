@@ -116,8 +116,8 @@ impl Recorder {
         };
         let entry = self.pool.block(block)?;
         entry.assign(window);
-        // added to the window before the thread keeps it: a signal handler may leave this callback at any place, and
-        // recorded events must be found
+        // added to the window before the thread keeps it: a signal handler may make a callback at any place here, or end
+        // the process, and recorded events must be found
         let blocks = home.add(&self.pool, block);
         self.keep(cell, window, Spare { block, place: 0, generation: entry.generation() });
         // the full window still takes this event; the next event goes to the window's successor

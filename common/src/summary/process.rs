@@ -27,8 +27,8 @@ pub struct SummaryProcess {
     pub events: u64,
     /// Number of windows processed.
     pub windows: u64,
-    /// Events not recorded because memory was full or because a signal handler has left their callback, plus callbacks
-    /// that the recording lacks, in its replay.
+    /// Events not recorded because memory was full or because the process ended in their callback, plus callbacks that
+    /// the recording lacks, in its replay.
     pub dropped: u64,
     /// Operations of which something never ended.
     pub unfinished: u64,

@@ -13,7 +13,6 @@
 mod blocks;
 mod gate;
 mod hand_over;
-mod shelf;
 
 use common::clock::CLOCK;
 use common::communicator::FollowedCommunicator;

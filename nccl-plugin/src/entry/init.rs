@@ -15,7 +15,7 @@ use common::context::switching::Switched;
 use common::event::{InitCommunicator, TimingOptions};
 use common::guard::guard;
 use common::ranks::believed;
-use common::{cancel, process, switch};
+use common::{process, switch};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// Handles init of v4 and later, which describe the communicator.
@@ -91,7 +91,7 @@ unsafe fn open<V: Version>(
     communicator: impl FnOnce(bool, TimingOptions) -> InitCommunicator + Copy,
 ) -> c_int {
     // SAFETY: the caller upholds the condition.
-    let line = cancel::without(|| unsafe { opened::<V>(context, mask, logger, introduction, communicator) });
+    let line = unsafe { opened::<V>(context, mask, logger, introduction, communicator) };
     // last, when nothing is under way
     if let Some(line) = &line {
         logger.info(line);

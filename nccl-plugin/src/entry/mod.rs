@@ -2,9 +2,6 @@
 //!
 //! They always return success. After an error from init, NCCL 2.30 unloads the library although other communicators
 //! still use it; any other error can harm the job. No panic leaves these functions.
-//!
-//! The functions in the tables have nothing to drop and call the rest as functions of their own. A thread that ends or
-//! is cancelled in them, which it never is further inside, unwinds them without harm ("C-unwind").
 
 mod init;
 
@@ -13,8 +10,8 @@ use crate::interface::payload::{Frame, StateUnion};
 use crate::interface::version::Version;
 use crate::tap::{self, Tap};
 use common::callbacks;
-use common::guard::{guard, guard_event, with_care};
-use common::{cancel, process, switch};
+use common::guard::{guard, guard_event};
+use common::{process, switch};
 use std::ffi::{c_char, c_int, c_void};
 
 pub(crate) use init::{init, init_untold};
@@ -32,13 +29,13 @@ pub struct ProfilerTable<Init, V: Version> {
     /// Called when NCCL has created a communicator.
     pub init: Init,
     /// Called when an event starts.
-    pub start_event: unsafe extern "C-unwind" fn(*mut c_void, *mut *mut c_void, *const V::Raw) -> c_int,
+    pub start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const V::Raw) -> c_int,
     /// Called when an event stops.
-    pub stop_event: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
+    pub stop_event: unsafe extern "C" fn(*mut c_void) -> c_int,
     /// Called when an event's state changes.
-    pub record_event_state: unsafe extern "C-unwind" fn(*mut c_void, c_int, *const V::Arguments) -> c_int,
+    pub record_event_state: unsafe extern "C" fn(*mut c_void, c_int, *const V::Arguments) -> c_int,
     /// Called when NCCL has destroyed a communicator.
-    pub finalize: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
+    pub finalize: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
 
 // SAFETY: the table is never written, and its name points to a constant.
@@ -51,7 +48,7 @@ impl<Init, V: Version> ProfilerTable<Init, V> {
     }
 }
 
-unsafe extern "C-unwind" fn start_event<V: Version>(
+unsafe extern "C" fn start_event<V: Version>(
     context: *mut c_void,
     handle: *mut *mut c_void,
     descriptor: *const V::Raw,
@@ -61,27 +58,12 @@ unsafe extern "C-unwind" fn start_event<V: Version>(
         // SAFETY: NCCL passes a place for the handle.
         unsafe { *handle = std::ptr::null_mut() };
     }
+    if switch::is_off() {
+        return SUCCESS;
+    }
     // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call, and a place for the
     // handle.
-    unsafe {
-        match switch::is_usual() {
-            true => start::<V>(context, handle, descriptor),
-            false => start_with_care::<V>(context, handle, descriptor),
-        }
-    }
-}
-
-/// # Safety
-/// As for [`start`].
-#[cold]
-#[inline(never)]
-unsafe extern "C-unwind" fn start_with_care<V: Version>(
-    context: *mut c_void,
-    handle: *mut *mut c_void,
-    descriptor: *const V::Raw,
-) -> c_int {
-    // SAFETY: the caller upholds the conditions.
-    with_care(SUCCESS, || unsafe { start::<V>(context, handle, descriptor) })
+    unsafe { start::<V>(context, handle, descriptor) }
 }
 
 /// Jumps to a separate function for each event type. There the compiler knows the type, and decoding and recording
@@ -155,14 +137,8 @@ unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) 
     tap.start(context, &unsafe { V::decode(raw) })
 }
 
-unsafe extern "C-unwind" fn stop_event(handle: *mut c_void) -> c_int {
-    if switch::is_usual() { stop_of(handle) } else { stop_with_care(handle) }
-}
-
-#[cold]
-#[inline(never)]
-extern "C-unwind" fn stop_with_care(handle: *mut c_void) -> c_int {
-    with_care(SUCCESS, || stop_of(handle))
+unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
+    if switch::is_off() { SUCCESS } else { stop_of(handle) }
 }
 
 #[inline(never)]
@@ -177,31 +153,16 @@ extern "C" fn stop_of(handle: *mut c_void) -> c_int {
     })
 }
 
-unsafe extern "C-unwind" fn record_event_state<V: Version>(
+unsafe extern "C" fn record_event_state<V: Version>(
     handle: *mut c_void,
     number: c_int,
     arguments: *const V::Arguments,
 ) -> c_int {
-    // SAFETY: NCCL passes NULL or the union of the table's version, with the member written that the state selects.
-    unsafe {
-        match switch::is_usual() {
-            true => state_of::<V>(handle, number, arguments),
-            false => state_with_care::<V>(handle, number, arguments),
-        }
+    if switch::is_off() {
+        return SUCCESS;
     }
-}
-
-/// # Safety
-/// As for [`state_of`].
-#[cold]
-#[inline(never)]
-unsafe extern "C-unwind" fn state_with_care<V: Version>(
-    handle: *mut c_void,
-    number: c_int,
-    arguments: *const V::Arguments,
-) -> c_int {
-    // SAFETY: the caller upholds the condition.
-    with_care(SUCCESS, || unsafe { state_of::<V>(handle, number, arguments) })
+    // SAFETY: NCCL passes NULL or the union of the table's version, with the member written that the state selects.
+    unsafe { state_of::<V>(handle, number, arguments) }
 }
 
 /// # Safety
@@ -224,12 +185,7 @@ unsafe extern "C" fn state_of<V: Version>(handle: *mut c_void, number: c_int, ar
     })
 }
 
-unsafe extern "C-unwind" fn finalize(context: *mut c_void) -> c_int {
-    cancel::without(|| finalize_of(context))
-}
-
-#[inline(never)]
-extern "C" fn finalize_of(context: *mut c_void) -> c_int {
+unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
     guard("finalize", SUCCESS, || {
         match tap::get() {
             None => process::close(context as u64),

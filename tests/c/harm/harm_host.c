@@ -8,11 +8,9 @@
  * tests/harm runs them all, and without arguments the host lists them. */
 /* timers for a thread, and what files of any size take */
 #define _GNU_SOURCE
-#include "cancellation.h"
 #include "disks.h"
 #include "file_systems.h"
 #include "forks.h"
-#include "jumps.h"
 #include "limits.h"
 #include "logs.h"
 #include "other_user.h"
@@ -24,13 +22,9 @@
 #define SCENARIO(name) {#name, name}
 static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* signals.h */
-  SCENARIO(interrupted), SCENARIO(interrupted_by_callbacks), SCENARIO(left_by_siglongjmp),
-  /* jumps.h */
-  SCENARIO(left_in_its_first_callback), SCENARIO(left_and_idle),
+  SCENARIO(interrupted), SCENARIO(interrupted_by_callbacks),
   /* forks.h */
   SCENARIO(forked_amid_recording), SCENARIO(forked_in_a_handler), SCENARIO(forked_in_silence),
-  /* cancellation.h */
-  SCENARIO(cancelled_amid_recording), SCENARIO(cancelled_while_waiting), SCENARIO(cancelled_anywhere),
   /* logs.h */
   SCENARIO(logged_by_a_thread_that_ends), SCENARIO(logged_by_one_that_begins_again),
   /* stacks.h */

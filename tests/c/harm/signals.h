@@ -1,9 +1,8 @@
-/* Signals that come while callbacks are under way, and handlers that do not come back. */
+/* Signals that come while callbacks are under way. */
 #ifndef SIGNALS_H
 #define SIGNALS_H
 
 #include "../nccl/workers.h"
-#include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -42,15 +41,12 @@ static void handle_profiler(void (*handler)(int)) {
   check(sigaction(SIGPROF, &action, NULL) == 0, "no handler");
 }
 
-/* Nanoseconds between two signals of a profiler, a thousand a second, and of one that has to hit threads that pause most of the time. */
-enum { USUAL = 1000000, OFTEN = 200000 };
-
-/* As a profiler does: SIGPROF comes to the calling thread, at this interval. */
-static timer_t interrupt_this_thread(long nanoseconds) {
+/* As a profiler does: SIGPROF comes to the calling thread, a thousand times a second. */
+static timer_t interrupt_this_thread(void) {
   struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
   event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
   timer_t timer;
-  const struct itimerspec often = {{0, nanoseconds}, {0, nanoseconds}};
+  const struct itimerspec often = {{0, 1000000}, {0, 1000000}};
   check(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &often, NULL) == 0, "no timer");
   return timer;
 }
@@ -62,7 +58,7 @@ static void *work_interrupted(void *unused) {
   (void)unused;
   /* the first callback of a thread may take locks, for which a handler that forks would wait */
   refusals += !operate();
-  timer_t timer = interrupt_this_thread(USUAL);
+  timer_t timer = interrupt_this_thread();
   work("for all that time");
   timer_delete(timer);
   return NULL;
@@ -112,75 +108,6 @@ static void call_back(int signal) {
 static void interrupted_by_callbacks(void) {
   work_until_interrupted(1000, call_back);
   puts("any figures");
-}
-
-static sigjmp_buf before_the_callback;
-
-static void leave_callback(int signal) {
-  (void)signal;
-  if (!is_within) return;
-  is_within = 0;
-  siglongjmp(before_the_callback, 1);
-}
-
-/* Time after which the collector no longer waits for a callback that was left: the deadline of these jobs, and a bit more. */
-enum { GIVEN_UP_MILLISECONDS = 60 };
-
-/* Has the collector give back all memory that a callback of another thread holds no longer, whatever the machine's speed. */
-static void await_memory(void) {
-  flush();
-  pause_milliseconds(GIVEN_UP_MILLISECONDS);
-  flush();
-}
-
-/* More operations than there is memory for at a time, on another thread. */
-static void *go_round(void *context) {
-  for (int i = 0; i < 60000; i++) {
-    coll(context);
-    if (i % 8192 == 0) await_memory();
-    else if (i % 2048 == 0) flush();
-  }
-  return NULL;
-}
-
-/* A handler leaves NUMBER callbacks by siglongjmp. Each of them loses its event at most. Then the thread makes two that are whole and idles:
- * nobody takes it to be in a callback, as an odd number of them would have it. */
-static void left_by_siglongjmp(void) {
-  void *context = init();
-  whole(context);
-  mark_callbacks();
-  handle_profiler(leave_callback);
-  timer_t timer = interrupt_this_thread(OFTEN);
-  static volatile long left, made;
-  struct event event = a_coll();
-  char descriptor[256];
-  put_descriptor(&event, descriptor, version);
-  while (left < number) {
-    if (sigsetjmp(before_the_callback, 1) != 0) {
-      left++;
-      continue;
-    }
-    void *handle = NULL;
-    table.start(context, &handle, descriptor);
-    made += is_recorded(handle);
-    table.stop(handle);
-    /* Nothing is left behind here, as this is no callback of an event. Each window waits for those that were left in it: the pause bounds the
-     * operations of that time. */
-    if (made % 1024 == 0) {
-      flush();
-      pause_milliseconds(5);
-    }
-  }
-  timer_delete(timer);
-  coll(context);
-  await_memory();
-  coll(context);
-  pthread_t thread;
-  check(pthread_create(&thread, NULL, go_round, context) == 0, "no thread");
-  pthread_join(thread, NULL);
-  finalize(context);
-  puts("any figures");
-  printf("least operations %ld\nmost operations %ld\nmost dropped %ld\n", made + 60003, made + 60003 + left, left);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Threads with small stacks, and threads that are cancelled. */
+/* Threads with small stacks. */
 #ifndef STACKS_H
 #define STACKS_H
 

@@ -110,16 +110,17 @@ static void forked_amidst_init(void) {
 
 static atomic_bool has_come_back;
 
-static void *init_cancelled(void *unused) {
+static void *use_cancelled(void *unused) {
   (void)unused;
   pthread_cancel(pthread_self());
   void *context = init();
   /* what the thread does itself is its own */
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
   whole(context);
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+  flush();
   finalize(context);
   has_come_back = true;
-  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
   pthread_testcancel();
   return NULL;
 }
@@ -128,7 +129,7 @@ static void *init_cancelled(void *unused) {
 static void cancelled(void) {
   pthread_t thread;
   void *result;
-  check(pthread_create(&thread, NULL, init_cancelled, NULL) == 0, "no thread");
+  check(pthread_create(&thread, NULL, use_cancelled, NULL) == 0, "no thread");
   pthread_join(thread, &result);
   check(has_come_back && result == PTHREAD_CANCELED, "the thread ended elsewhere");
 }

@@ -329,18 +329,15 @@ impl Collector {
             rounds += 1;
         }
         if last && !self.communicators.is_empty() {
-            // the callback has probably been left for good; what the other threads have recorded is read all the same,
-            // at the end of the process
-            let counted = missing::left_behind();
-            let given_up = self.graces.give_up() as u64;
+            // the callback does not end: its signal handler ends the process; what the other threads have recorded is
+            // read all the same
+            missing::leave_behind(self.graces.give_up() as u64);
             let mut rounds = 0;
             while !self.communicators.is_empty() && rounds < FLUSH_ROUNDS {
                 self.round(last);
                 std::thread::yield_now();
                 rounds += 1;
             }
-            // an event that was about to be written behind all others is not found in its window
-            missing::leave_behind(given_up.saturating_sub(missing::left_behind() - counted));
             notes::add("the measurement ended inside a callback: an event may be missing".into());
         }
         done.give(());

@@ -8,7 +8,6 @@ mod tests;
 
 use crate::clock::monotonic;
 use crate::collect::pulse;
-use crate::figures::missing;
 use crate::record::grace::Graces;
 use crate::record::pool::{self, BLOCK_SLOTS, Pool};
 use crate::record::slot::{Slot, SlotContent};
@@ -104,19 +103,6 @@ impl WindowReader {
         most: &mut u32,
         listener: &mut impl Listener,
     ) -> Option<u64> {
-        self.read_blocks(pool, window, most, false, listener)
-    }
-
-    /// Reads as [`WindowReader::read`]. With `to_the_end`, no callback starts an event in the window any more: an empty
-    /// place before others belongs to a callback that a signal handler has left, and the places behind it count.
-    fn read_blocks(
-        &mut self,
-        pool: &Pool,
-        window: &Window,
-        most: &mut u32,
-        to_the_end: bool,
-        listener: &mut impl Listener,
-    ) -> Option<u64> {
         self.find_new_blocks(pool, window);
         let before = self.open.len();
         let mut read = 0;
@@ -130,21 +116,13 @@ impl WindowReader {
             pulse::beat();
             let slots = pool.slots(cursor.block).get(from as usize..).unwrap_or_default();
             // counted first: slots come from other processors' caches, and this many are fetched at once
-            let is_filled = |slot: &Slot| slot.is_of(cursor.generation);
-            let filled = match to_the_end {
-                true => slots.iter().rposition(is_filled).map_or(0, |last| last + 1),
-                false => slots.iter().take_while(|slot| is_filled(slot)).count(),
-            };
+            let filled = slots.iter().take_while(|slot| slot.is_of(cursor.generation)).count();
             for (place, slot) in slots[..filled].iter().enumerate() {
                 // fetches the next block while this one is taken in
                 if let Some(coming) = coming.get(place) {
                     coming.fetch();
                 }
-                let Some(event) = slot.read(cursor.generation) else {
-                    missing::leave_behind(1);
-                    cursor.next += 1;
-                    continue;
-                };
+                let Some(event) = slot.read(cursor.generation) else { break };
                 if event.stop.is_some() {
                     listener.passed(pool, &event);
                 } else {
@@ -238,7 +216,7 @@ impl WindowReader {
             let late = monotonic() >= *deadline;
             // no callback can start an event here any more: no later read finds new events
             let mut all = u32::MAX;
-            self.read_blocks(pool, window, &mut all, true, listener);
+            self.read(pool, window, &mut all, listener);
             if !(self.open.is_empty() || late) {
                 return false;
             }

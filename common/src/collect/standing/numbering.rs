@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Most starts that wait for starts before them. A start that is never reported (a signal handler has left its
-/// callback) must not stop the count for ever.
+/// Most starts that wait for starts before them. A start that is never reported must not stop the count for ever.
 const MOST_AHEAD: usize = 16_384;
 
 /// The count to which a start adds.

@@ -66,7 +66,7 @@ impl Blocks {
         };
         let window_before = cached.window.load(Ordering::Relaxed);
         let left = window_before != window && window_before != pool::NONE && before.place < BLOCK_SLOTS;
-        // a signal handler may leave this callback at any place: then the thread has no block of either window
+        // a signal handler may make a callback at any place here: then the thread has no block of either window
         cached.window.store(pool::NONE, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
         cached.block.store(block, Ordering::Relaxed);

@@ -3,8 +3,8 @@
 use super::ThreadCell;
 #[cfg(not(loom))]
 use super::at_hand;
+use crate::base::own_thread;
 use crate::base::sync::{AtomicPtr, Ordering};
-use crate::base::{cancel, own_thread};
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -13,9 +13,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub const MOST_THREADS: usize = if cfg!(loom) { 4 } else { 16_384 };
 
 /// Every cell ever made, in order and without gaps. A thread puts its cell in the first place that is NULL, and no
-/// place becomes NULL again. There is no lock: a signal handler may leave a thread's first callback by siglongjmp at
-/// any place, and other threads would wait for that lock for ever. A thread that was interrupted so makes itself
-/// another cell.
+/// place becomes NULL again. There is no lock: a signal handler may make a callback or end the process in the midst of a
+/// thread's first callback, and would wait for that lock for ever.
 #[cfg(not(loom))]
 static CELLS: [AtomicPtr<ThreadCell>; MOST_THREADS] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST_THREADS];
 // a model needs a new array at every interleaving
@@ -108,7 +107,6 @@ impl ThreadCell {
 
     #[cold]
     fn first() -> Option<&'static Self> {
-        cancel::look();
         Self::prepare().ok()?;
         let cell = Self::adopt()?;
         // a signal handler has made the thread's first callback while this one was under way
@@ -191,7 +189,7 @@ impl ThreadCell {
     }
 
     /// Makes another cell, in its final place: on the way over the stack it would take more stack than some threads
-    /// have. If a signal handler leaves this function by siglongjmp, the cell stays unused.
+    /// have.
     fn make() -> Option<&'static Self> {
         let mut made = None;
         for (number, place) in (0..).zip(CELLS.iter()) {

@@ -65,8 +65,8 @@ mod tests {
                        room for more with a larger NCCL_SCOREP_RECORD_MB";
         let full = |number| {
             format!(
-                "note: {number} events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or signal handlers \
-                 left their callbacks"
+                "note: {number} events were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or the process \
+                 ended in their callbacks"
             )
         };
         assert_eq!(shown(&summary, 70), [lacking]);

@@ -57,8 +57,8 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
             sum(|process| process.dropped.saturating_sub(lacking(process))),
             counted(
                 "event",
-                "was not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or a signal handler left its callback",
-                "were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or signal handlers left their callbacks",
+                "was not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or the process ended in its callback",
+                "were not recorded: the recording memory was full (NCCL_SCOREP_MEMORY_MB), or the process ended in their callbacks",
             ),
         ),
         (

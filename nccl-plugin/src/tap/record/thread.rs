@@ -14,8 +14,7 @@ const LOOK: Duration = Duration::from_millis(250);
 const FIRST: Duration = Duration::from_secs(1);
 /// Checks, a millisecond apart, whether the callbacks in progress have ended; a callback takes microseconds.
 const TRIES: u32 = 20;
-/// Longest wait for a callback in progress. The records of a callback that takes longer count as dropped, and it is not
-/// waited for again.
+/// Longest wait for a callback in progress. The records of a callback that takes longer count as dropped.
 const LONGEST: Duration = Duration::from_secs(30);
 /// The same while the memory fills up; full memory would end the recording.
 const LONGEST_UNDER_PRESSURE: Duration = Duration::from_secs(1);
@@ -63,7 +62,6 @@ fn write_every(recording: &Recording, interval: Option<Duration>, last: &Promise
         });
         let longest = if recording.memory.is_pressed() { LONGEST_UNDER_PRESSURE } else { LONGEST };
         if is_over || part.since.elapsed() >= longest {
-            grace.give_up();
             if !recording.write(part.callbacks, None) {
                 return;
             }

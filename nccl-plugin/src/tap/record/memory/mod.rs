@@ -10,7 +10,7 @@ use common::thread::{MOST_THREADS, ThreadCell};
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Records per chunk; a chunk has 16 KiB.
 const RECORDS: usize = (16 * 1024 - 8) / size_of::<Record>();
@@ -121,7 +121,7 @@ impl Memory {
         // a cell belongs to one thread at a time, and so does the list with its number
         let (cell, number) = ThreadCell::current()?;
         let list = self.lists.get(number)?;
-        // odd also after a callback that a signal handler has left by siglongjmp, whose mark is still odd
+        // odd also inside a callback that a signal handler has interrupted to make this one
         let mark = list.mark.load(Ordering::Relaxed);
         list.mark.store(mark.wrapping_add(2) | 1, Ordering::Release);
         Some(InsideCallback { memory: self, list, thread: cell.thread() })
@@ -154,26 +154,14 @@ impl Memory {
         let chunk = self.chunk(number)?;
         chunk.next.store(0, Ordering::Relaxed);
         chunk.used.store(0, Ordering::Relaxed);
-        self.go_on(list, number, || {});
-        Some(chunk)
-    }
-
-    /// Makes `number` the list's last chunk. Tests pass `amid`: it runs at the point at which a signal handler that
-    /// leaves the callback does most harm.
-    #[inline]
-    fn go_on(&self, list: &ChunkList, number: u32, amid: impl FnOnce()) {
         let before = self.chunk(list.last.load(Ordering::Relaxed));
-        // `last` comes first: if a signal handler leaves the callback, the thread must not go on in a chunk with a
-        // successor, which the reader may give back. A thread that left right after this store goes on in chunks that
-        // nobody reads; their records count as lost.
         list.last.store(number, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        amid();
         match before {
             // from here on the reader may give back the chunk before
             Some(before) => before.next.store(number, Ordering::Release),
             None => list.first.store(number, Ordering::Release),
         }
+        Some(chunk)
     }
 
     /// Takes a free chunk, or else one that was never used, and returns its number. Lock-free.

@@ -67,21 +67,3 @@ fn memory_that_was_read_is_used_again() {
         }
     });
 }
-
-#[test]
-fn a_thread_that_is_left_amid_an_extension_has_gone_on() {
-    let memory = Memory::new(4 * 16 * 1024).unwrap();
-    let inside = memory.enter().unwrap();
-    assert!(inside.push(record(0)));
-    let first = inside.list.last.load(Ordering::Relaxed);
-    let number = memory.take().unwrap();
-    memory.go_on(inside.list, number, || {
-        let behind = memory.chunk(first).unwrap().next.load(Ordering::Relaxed);
-        assert_eq!(
-            (behind, inside.list.last.load(Ordering::Relaxed)),
-            (0, number),
-            "it goes on in a chunk that may be given back"
-        );
-    });
-    assert_eq!(memory.chunk(first).unwrap().next.load(Ordering::Relaxed), number);
-}
