@@ -52,7 +52,7 @@ mod value;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) use call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
 pub(crate) use error::{CaptureError, Problem};
@@ -66,46 +66,6 @@ pub(crate) use survey::{CaptureSurvey, IntroducedCommunicator};
 
 use lines::Lines;
 use seen::HandleLines;
-
-/// All callbacks of one process, in the order in which NCCL made them, and the kernel times that the recording plugin
-/// measured.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Capture {
-    /// Path of the capture.
-    pub(crate) path: PathBuf,
-    /// The recorded process and the circumstances of the recording.
-    pub(crate) meta: Meta,
-    /// The calls, in the recorded order; never empty. Times of different threads may fall from one call to the next.
-    pub(crate) lines: Vec<Callback>,
-    /// Times of kernels, in the order in which the recording plugin learnt them.
-    pub(crate) kernels: Vec<Kernel>,
-    /// Lines of kinds that this tool does not know.
-    pub(crate) skipped: Skipped,
-}
-
-/// Reads and checks a whole capture, for callers that need all calls at once.
-///
-/// # Errors
-/// The first problem, with its line (from 1, of the decompressed text).
-pub(crate) fn read(path: &Path) -> Result<Capture, CaptureError> {
-    let (mut meta, mut rest) = open(path)?;
-    let mut seen = HandleLines::default();
-    let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
-    while let Some(content) = rest.next()? {
-        seen.check(&content).map_err(|problem| rest.wrong(problem))?;
-        match content {
-            Content::Call(call) => lines.push(call),
-            Content::Kernel(kernel) => kernels.push(kernel),
-            Content::Anchor(_) | Content::Conditions(_) | Content::End => {}
-            Content::Unknown(unknown) => skipped.note(&unknown),
-        }
-    }
-    if lines.is_empty() {
-        return Err(rest.wrong(Problem::NoCall));
-    }
-    meta.ends(lines.iter().map(|call| call.t).chain(kernels.iter().map(|kernel| kernel.t)).max().unwrap_or(0));
-    Ok(Capture { path: path.into(), meta, lines, kernels, skipped })
-}
 
 /// Reads only the first line of a capture. Fails for a pipe, because the replay can read a pipe only once.
 ///

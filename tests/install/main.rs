@@ -19,7 +19,7 @@ mod wrong;
 use build::{Build, files};
 use common::config::SETTINGS;
 use once::made_once;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use tool::{program, run, succeed, summary};
 

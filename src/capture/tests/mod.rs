@@ -22,6 +22,35 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// A whole capture, as `checked_contents` gives it.
+#[derive(Debug, Clone, PartialEq)]
+struct Capture {
+    meta: Meta,
+    lines: Vec<Callback>,
+    kernels: Vec<Kernel>,
+    skipped: Skipped,
+}
+
+fn read(path: &Path) -> Result<Capture, CaptureError> {
+    let (mut meta, mut rest) = open(path)?;
+    let mut seen = HandleLines::default();
+    let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
+    while let Some(content) = rest.next()? {
+        seen.check(&content).map_err(|problem| rest.wrong(problem))?;
+        match content {
+            Content::Call(call) => lines.push(call),
+            Content::Kernel(kernel) => kernels.push(kernel),
+            Content::Anchor(_) | Content::Conditions(_) | Content::End => {}
+            Content::Unknown(unknown) => skipped.note(&unknown),
+        }
+    }
+    if lines.is_empty() {
+        return Err(rest.wrong(Problem::NoCall));
+    }
+    meta.ends(lines.iter().map(|call| call.t).chain(kernels.iter().map(|kernel| kernel.t)).max().unwrap_or(0));
+    Ok(Capture { meta, lines, kernels, skipped })
+}
+
 /// Reads these bytes as the file `c.gz`; an error comes without the folder of the file.
 fn read_bytes(bytes: &[u8]) -> Result<Capture, String> {
     let folder = tempfile::tempdir().unwrap();
