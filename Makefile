@@ -20,8 +20,8 @@ library: | $(shipped)/release
 $(shipped)/release:
 	mkdir -p $@
 
-# The library as an archive, for programs that are linked with it: docs/install.md. Apart from the cdylib, so that each has
-# link-time optimization.
+# The library as an archive, for programs that are linked with it: docs/install.md. Apart from the cdylib, so that each
+# has link-time optimization.
 static:
 	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type staticlib --target-dir $(shipped)
 
