@@ -1,5 +1,5 @@
-//! What a callback of profiler plugins costs: `make bench PLUGIN="FILE..."`. The first row of each recording is the host
-//! alone, with a plugin that does nothing, and the second a minimal recorder (`tests/c/programs/speed_host.c`).
+//! What a callback of profiler plugins costs: `make bench PLUGIN="FILE..."`. The first row of each recording is of a
+//! plugin that does nothing, and the second of a minimal recorder; the host has both (`tests/c/programs/speed_host.c`).
 //!
 //! Each measurement is a process of its own. Rounds go through all plugins in turn, so that other load of the machine
 //! hits all plugins alike.

@@ -117,39 +117,6 @@ impl Call {
     }
 }
 
-#[cfg(test)]
-impl Call {
-    /// Returns a collective of which nothing is known, for tests that set what they are about.
-    pub(crate) fn blank() -> Self {
-        Self {
-            communicator: 0,
-            rank: 0,
-            gpu: 0,
-            kind: CallKind::Collective,
-            function: NcclName::none(),
-            sequence: None,
-            bytes: 0,
-            count: None,
-            datatype: NcclName::none(),
-            root: None,
-            messages: Box::default(),
-            tags: CallTags::One(0),
-            algorithm: NcclName::none(),
-            protocol: NcclName::none(),
-            channels: 0,
-            enqueued: 0,
-            enqueued_own: 0,
-            launched: None,
-            source: TimedBy::Enqueue,
-            duration: 0,
-            time: None,
-            stream: 0,
-            is_fused: false,
-            unfinished: false,
-        }
-    }
-}
-
 /// Returns the begin and end on the GPU as the comparison of clocks takes them.
 pub(super) fn arrival(time: Option<Time>, source: TimedBy) -> Option<Arrival> {
     let Time { start, stop, clock, ahead } = time.filter(|_| source.is_gpu())?;

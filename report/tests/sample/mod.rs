@@ -1,9 +1,9 @@
 //! A report with all parts, for tests of the outputs: invented figures of a job of any number of ranks.
 //!
 //! The job has 57 steps of 20 ms behind 3 steps of warm-up, eight GPUs a node and links of 400 Gbit/s. Its ranks form
-//! groups of tensor parallelism among neighbours, and groups of data parallelism across these. The rank [`scale::LATE`] is
-//! late in each step. One pair of neighbours is slow, and one communicator is not over. Equal numbers of ranks give equal
-//! reports.
+//! groups of tensor parallelism among neighbours, and groups of data parallelism across these. The rank
+//! [`scale::LATE`] is late in each step. One pair of neighbours is slow, and one communicator is not over. Equal
+//! numbers of ranks give equal reports.
 
 mod answers;
 mod conditions;

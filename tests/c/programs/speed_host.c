@@ -9,7 +9,7 @@
 #include <search.h>
 
 /* Most contexts and threads of a capture; calls between two readings of the clock for the stamps, and the least time of one, ns. */
-enum { MOST = 64, CALLS_AT_A_TIME = 1024, CALL_NS = 8 };
+enum { MOST = 64, CALLS_AT_A_TIME = 256, CALL_NS = 8 };
 
 /* The clock of the recorder and of the latencies: the cheapest that the machine has, as the library's own. */
 static inline uint64_t ticks(void) {

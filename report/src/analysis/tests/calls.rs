@@ -4,7 +4,7 @@ use crate::job::{
     Communicator, Gpu, Job, Member, OperationTables, Process, ProcessOperations, RankOperation, Time, TimedBy,
     Unreadable,
 };
-use crate::stream::{Call, CallKind, JudgedCall, Message, RankPart};
+use crate::stream::{Call, CallKind, CallTags, JudgedCall, Message, RankPart};
 use common::name::NcclName;
 
 /// Returns the number of a name.
@@ -41,10 +41,40 @@ fn made(job: &Job, comm: u64, gpu: usize, call: Call) -> Made {
     Made(JudgedCall { part, occurrence: 0, latest: None, cost: None, shared: 0, margin: 0 })
 }
 
+/// Returns a collective of which nothing is known.
+pub(crate) fn blank() -> Call {
+    Call {
+        communicator: 0,
+        rank: 0,
+        gpu: 0,
+        kind: CallKind::Collective,
+        function: NcclName::none(),
+        sequence: None,
+        bytes: 0,
+        count: None,
+        datatype: NcclName::none(),
+        root: None,
+        messages: Box::default(),
+        tags: CallTags::One(0),
+        algorithm: NcclName::none(),
+        protocol: NcclName::none(),
+        channels: 0,
+        enqueued: 0,
+        enqueued_own: 0,
+        launched: None,
+        source: TimedBy::Enqueue,
+        duration: 0,
+        time: None,
+        stream: 0,
+        is_fused: false,
+        unfinished: false,
+    }
+}
+
 /// Returns a collective of `count` floats.
 pub(crate) fn collective(job: &Job, comm: u64, gpu: usize, function: &str, count: u64) -> Made {
     let datatype = name("ncclFloat32");
-    let call = Call { function: name(function), count: Some(count), bytes: 4 * count, datatype, ..Call::blank() };
+    let call = Call { function: name(function), count: Some(count), bytes: 4 * count, datatype, ..blank() };
     made(job, comm, gpu, call)
 }
 
@@ -53,12 +83,7 @@ pub(crate) fn exchange(job: &Job, comm: u64, gpu: usize, messages: &[(i32, bool,
     let message = |&(peer, is_send, bytes): &(i32, bool, u64)| Message { peer, is_send, bytes, number: 0 };
     let messages: Box<[Message]> = messages.iter().map(message).collect();
     let bytes = messages.iter().map(|message| message.bytes).sum();
-    made(
-        job,
-        comm,
-        gpu,
-        Call { kind: CallKind::Exchange, function: name("Exchange"), messages, bytes, ..Call::blank() },
-    )
+    made(job, comm, gpu, Call { kind: CallKind::Exchange, function: name("Exchange"), messages, bytes, ..blank() })
 }
 
 impl Made {

@@ -1,5 +1,6 @@
 //! Jobs and occurrences made by hand, for tests.
 
+use super::calls::blank;
 use crate::job::{Communicator, Gpu, Job, Member, Process, TimedBy};
 use crate::stream::{Call, CallKind, ComparedRanks, JudgedCall, Listener, Message, Occurrence, RankPart};
 use common::name::NcclName;
@@ -49,7 +50,7 @@ pub(in crate::analysis) fn call(job: &Job, communicator: usize, rank: usize, fun
         algorithm: name("RING"),
         protocol: name("SIMPLE"),
         source: TimedBy::Stamps,
-        ..Call::blank()
+        ..blank()
     }
 }
 

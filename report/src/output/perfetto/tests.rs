@@ -1,6 +1,7 @@
 //! The trace, decoded.
 
 use super::*;
+use crate::analysis::tests::calls::blank;
 use crate::job::{Communicator, Gpu, Member, TimedBy};
 use crate::stream::{Call, RankPart};
 use common::name::NcclName;
@@ -33,7 +34,7 @@ fn judged(gpu: usize, span: Option<[i64; 2]>, latest: Option<[i64; 2]>) -> Judge
         enqueued: 1_100,
         enqueued_own: 1_100,
         source: if span.is_some() { TimedBy::Stamps } else { TimedBy::Enqueue },
-        ..Call::blank()
+        ..blank()
     };
     let wait = latest.zip(span).map(|([latest, _], [start, _])| latest - start);
     let part = RankPart { call, span, wait, likely: 10, error: 20 };

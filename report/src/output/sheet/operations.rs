@@ -167,6 +167,7 @@ fn kind(kind: CallKind) -> &'static str {
 mod tests {
     use super::super::super::{csv, parquet};
     use super::*;
+    use crate::analysis::tests::calls::blank;
     use crate::job::{Communicator, Gpu, Process, Time, TimedBy};
     use crate::stream::{Call, RankPart};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
@@ -196,7 +197,7 @@ mod tests {
                 _ => CallTags::One(number.wrapping_neg()),
             },
             time: Some(Time { start: 1_020_000, stop: 1_020_090, ..Time::default() }),
-            ..Call::blank()
+            ..blank()
         };
         let span = [100 * number as i64, 100 * number as i64 + 90];
         let part = RankPart { call, span: Some(span), wait: Some(30), likely: 4, error: 9 };
