@@ -52,7 +52,6 @@ pub use base::{
     birth, files, guard, host_name, image, last_work, log, mapping, moments, notes, own_thread, patience, pause, rank,
     ranks, shortage, switch, visible,
 };
-pub use clock::gpu_track;
 pub use collect::{communicator, course, round};
 pub use event::{handle, kind, name, text};
 pub use figures::{arrivals, board, metric, missing, series, timeline};
@@ -60,7 +59,7 @@ pub use lateness::clock_tree;
 pub use launch::gate;
 pub use record::{callbacks, context, grace, host_region, pool, recorder, slot, thread, window};
 pub use summary::report;
-pub use sums::{channel_fits, connections, rate, run_sums, services};
+pub use sums::{channel_fits, rate, run_sums, services};
 
 /// The allocator of the library, and of every program linked with this crate, such as the tool.
 #[global_allocator]

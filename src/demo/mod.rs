@@ -31,7 +31,7 @@ const RUNS: [DemoRun; 2] = [
     },
     LATE,
 ];
-/// The run that has a report.
+/// The run that has a report. `tests/planted/real.rs` has the measured step without the sleep.
 const LATE: DemoRun = DemoRun {
     name: "late_rank",
     directory: "planted/real/late_rank",

@@ -22,7 +22,7 @@ const MOST_WAITING: usize = 65_536;
 const MOST_STOPS: usize = 32;
 
 /// Number of a window, unique in its communicator.
-pub type WindowNumber = u64;
+pub(crate) type WindowNumber = u64;
 
 /// Served transfers of one window over one connection.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Served {
 
 /// The connections of a communicator, and the transfers that wait for service.
 #[derive(Debug)]
-pub struct Connections {
+pub(crate) struct Connections {
     waiting: Vec<(WindowNumber, TransferKey)>,
     /// Number of waiting transfers, by window.
     of_windows: FxHashMap<WindowNumber, usize>,
@@ -62,7 +62,7 @@ impl Default for Connections {
 
 impl Connections {
     /// Adds transfers read from a window.
-    pub fn read(&mut self, window: WindowNumber, transfers: impl IntoIterator<Item = TransferKey>) {
+    pub(crate) fn read(&mut self, window: WindowNumber, transfers: impl IntoIterator<Item = TransferKey>) {
         let before = self.waiting.len();
         self.waiting.extend(transfers.into_iter().map(|transfer| (window, transfer)));
         let read = &self.waiting[before..];
@@ -73,13 +73,13 @@ impl Connections {
     }
 
     /// Returns whether transfers of the window wait to be served.
-    pub fn awaits(&self, window: WindowNumber) -> bool {
+    pub(crate) fn awaits(&self, window: WindowNumber) -> bool {
         self.of_windows.contains_key(&window)
     }
 
     /// Serves the transfers that stopped before `horizon`: all of them were read. Looks at the waiting transfers only
     /// if one of them stopped before it: a step that never ends holds the horizon up, and many may wait.
-    pub fn serve(&mut self, horizon: u64, mut take: impl FnMut(&Served)) {
+    pub(crate) fn serve(&mut self, horizon: u64, mut take: impl FnMut(&Served)) {
         let Self { waiting, of_windows, first_stop: first, stops } = self;
         let horizon = if waiting.len() > MOST_WAITING { u64::MAX } else { horizon };
         if *first >= horizon {

@@ -1,7 +1,7 @@
 //! Sums, fits and unions of operations and transfers.
 
 pub mod channel_fits;
-pub mod connections;
+pub(crate) mod connections;
 pub(crate) mod enough;
 pub(crate) mod fit;
 pub(crate) mod histograms;
