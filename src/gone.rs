@@ -3,7 +3,22 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// Commands and options that are gone, each with its successor.
-const GONE: [(&str, &str); 0] = [];
+const GONE: [(&str, &str); 3] = [
+    ("bench", "`make bench PLUGIN=FILE` compares profiler plugins, in a checkout of the sources"),
+    ("--relay", RELAYS),
+    ("--captures", "`scorep-nccl replay DIR` and `scorep-nccl report DIR --html FILE` take other recordings"),
+];
+
+/// The successor of a watch that reads lines of relays.
+const RELAYS: &str = "`watch DIR` reads a shared directory; without one, OpenTelemetry brings the figures together";
+
+/// Takes a directory to watch; `-` was the standard input, with the lines of relays.
+///
+/// # Errors
+/// For `-`, in words.
+pub(crate) fn no_relay(directory: &str) -> Result<std::path::PathBuf, String> {
+    if directory == "-" { Err(format!("it is gone: {RELAYS}")) } else { Ok(directory.into()) }
+}
 
 /// Returns the answer to an error in the command line whose cause is a name that is gone.
 pub(crate) fn answer(usage: &clap::Error) -> Option<String> {
@@ -12,8 +27,26 @@ pub(crate) fn answer(usage: &clap::Error) -> Option<String> {
         ContextValue::String(name) => Some(name.as_str()),
         _ => None,
     })?;
-    // an option's name stands with its value
-    let name = name.split(['=', ' ']).next().unwrap_or(name);
     let (name, instead) = GONE.iter().find(|(gone, _)| *gone == name)?;
     Some(format!("{name} is gone: {instead}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[test]
+    fn each_name_is_answered_with_its_successor() {
+        let line = |words: &[&str]| {
+            let usage = crate::Arguments::try_parse_from([&["scorep-nccl"], words].concat()).unwrap_err();
+            answer(&usage).unwrap_or_else(|| usage.to_string())
+        };
+        let bench = line(&["bench", "--rounds", "2", "plugin.so"]);
+        assert!(bench.starts_with("bench is gone: `make bench PLUGIN=FILE`"), "{bench}");
+        assert!(line(&["watch", "--relay", "DIR"]).starts_with("--relay is gone: `watch DIR`"));
+        assert!(line(&["demo", "--captures=DIR"]).starts_with("--captures is gone: `scorep-nccl replay DIR`"));
+        assert!(line(&["watch", "-"]).contains("it is gone: `watch DIR`"));
+        assert!(line(&["watch", "--rely"]).contains("unexpected argument '--rely'"));
+    }
 }

@@ -98,6 +98,7 @@ fn seeds() -> std::ops::Range<u64> {
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn wrong_settings_leave_the_defaults_and_odd_ones_do_no_harm() {
     seeds().for_each(fuzz);
 }

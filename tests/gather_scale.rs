@@ -109,6 +109,7 @@ fn a_part_that_does_not_come_leaves_nobody_waiting() {
 }
 
 #[test]
+#[ignore = "10,000 ranks"]
 fn the_first_process_has_room_for_the_parts_of_all() {
     let directory = tempfile::tempdir().unwrap();
     let parts = directory.path().join("parts");

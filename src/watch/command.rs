@@ -10,6 +10,7 @@ use super::unmarked::UnmarkedProcesses;
 use super::view::View;
 use super::webhook::Webhook;
 use crate::diagnosis::finding::HangVerdict;
+use crate::gone::no_relay;
 use crate::output;
 use crate::statuses::{Observed, StatusLooks};
 use common::origin::wall_clock;
@@ -48,7 +49,7 @@ const LAST_LOOKS: u32 = 5;
 )]
 pub(crate) struct WatchArguments {
     /// The job's NCCL_SCOREP_STATUS, as of `run --status DIR`; several, where each node has one.
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(value_name = "DIR", required = true, value_parser = no_relay)]
     directories: Vec<PathBuf>,
     /// Seconds between two looks.
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]

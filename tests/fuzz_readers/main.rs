@@ -102,51 +102,61 @@ fn run(kind: &Kind, with: &Path, numbers: &[u64]) -> Result<bool, String> {
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn summaries() {
     fuzz(&kinds::SUMMARY);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn tables() {
     fuzz(&kinds::TABLE);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn profiles() {
     fuzz(&kinds::PROFILE);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn exports_of_nsys() {
     fuzz(&kinds::NSYS);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn dimensions() {
     fuzz(&kinds::DIMENSIONS);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn steps() {
     fuzz(&kinds::STEPS);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn rates_of_links() {
     fuzz(&kinds::LINKS);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn earlier_reports() {
     fuzz(&kinds::BASELINE);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn state_files() {
     fuzz(&statuses::STATUS);
 }
 
 #[test]
+#[ignore = "fuzzing"]
 fn otf2_archives() {
     if archives::are_written() {
         fuzz(&archives::ARCHIVE);

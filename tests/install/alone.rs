@@ -22,6 +22,7 @@ pub(crate) fn works(library: &Path, summary: &Path) {
 }
 
 #[test]
+#[ignore = "installation"]
 fn alone_it_is_a_plugin_of_nccl_and_nothing_of_score_p() {
     let mut build = Build::new();
     beside_others(&mut build);
@@ -47,6 +48,7 @@ fn alone_it_is_a_plugin_of_nccl_and_nothing_of_score_p() {
 
 /// A program that loads it as NCCL does without any variable, and the settings of all jobs.
 #[test]
+#[ignore = "installation"]
 fn the_link_that_nccl_loads_unasked_is_installed_on_request() {
     let mut build = Build::new();
     beside_others(&mut build);
@@ -77,6 +79,7 @@ fn the_link_that_nccl_loads_unasked_is_installed_on_request() {
 
 /// A program that is linked with the flags of the installed file gets its figures, and needs no library of ours.
 #[test]
+#[ignore = "installation"]
 fn an_archive_is_installed_with_the_flags_to_link_it() {
     if Command::new("pkg-config").arg("--version").output().is_err() {
         return tool::skip("no pkg-config");
@@ -108,6 +111,7 @@ fn an_archive_is_installed_with_the_flags_to_link_it() {
 
 /// It says that nobody listens, so it has tried to send.
 #[test]
+#[ignore = "installation"]
 fn with_opentelemetry_it_sends_its_figures() {
     let mut build = Build::new();
     beside_others(&mut build);

@@ -42,6 +42,7 @@ fn run(directory: &Path, commands: &str, environment: &[(&str, &OsStr)]) -> Resu
 }
 
 #[test]
+#[ignore = "installation"]
 fn what_the_document_says_of_building_installing_and_packing_works_as_it_is_written() {
     let temporary = tempfile::tempdir().unwrap();
     let here = directory(temporary.path().join("sources"));
@@ -83,6 +84,7 @@ fn what_the_document_says_of_building_installing_and_packing_works_as_it_is_writ
 /// configured for NCCL's plugin alone, which builds in a fraction of the time: cargo wants each crate of Cargo.lock
 /// there, the tool's too.
 #[test]
+#[ignore = "installation"]
 fn without_a_network_it_builds_from_what_was_fetched_before() {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let here = directory(temporary.join("install-offline"));

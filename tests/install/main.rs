@@ -36,6 +36,7 @@ fn installed() -> PathBuf {
 }
 
 #[test]
+#[ignore = "installation"]
 fn a_replay_with_what_was_installed_tells_what_this_build_tells() {
     let figures = |mut command: Command| {
         let mut summary = summary(command.args(["replay", "--format", "json"]).arg(run("nodes2x2_train")));
@@ -47,11 +48,13 @@ fn a_replay_with_what_was_installed_tells_what_this_build_tells() {
 }
 
 #[test]
+#[ignore = "installation"]
 fn every_name_of_the_library_is_a_relative_link_to_it() {
     links::hold(&installed().join("lib"), tool::LIBRARY, &links::NAMES);
 }
 
 #[test]
+#[ignore = "installation"]
 fn all_names_are_one_library_in_memory() {
     assert_eq!(
         links::images(&installed().join("lib"), &[tool::LIBRARY, links::NAMES[0], links::NAMES[1], links::NAMES[2]]),
@@ -60,6 +63,7 @@ fn all_names_are_one_library_in_memory() {
 }
 
 #[test]
+#[ignore = "installation"]
 fn what_is_stripped_has_no_debugging_information() {
     for file in ["bin/scorep-nccl", "lib/libscorep_substrate_nccl.so"] {
         let sections = succeed(Command::new("readelf").args(["--sections", "--wide"]).arg(installed().join(file)));
@@ -70,6 +74,7 @@ fn what_is_stripped_has_no_debugging_information() {
 }
 
 #[test]
+#[ignore = "installation"]
 fn the_manual_has_every_setting_and_a_page_for_every_command() {
     let manual = installed().join("share/man/man1");
     // in roff's spelling
@@ -90,6 +95,7 @@ fn the_manual_has_every_setting_and_a_page_for_every_command() {
 }
 
 #[test]
+#[ignore = "installation"]
 fn shells_complete_the_commands_and_none_of_the_hidden_ones() {
     let share = installed().join("share");
     let scripts = [
@@ -111,6 +117,7 @@ fn shells_complete_the_commands_and_none_of_the_hidden_ones() {
 }
 
 #[test]
+#[ignore = "installation"]
 fn below_destdir_lies_the_same_and_nothing_is_left_when_it_is_taken_away() {
     let mut build = Build::new();
     let stage = build.directory.path().join("stage");

@@ -13,6 +13,7 @@ fn cargo(build: &Build, name: &str, says: &str) -> String {
 }
 
 #[test]
+#[ignore = "installation"]
 fn options_that_cannot_be_followed_are_named() {
     let build = Build::new();
     let empty = build.directory.path().join("empty");
@@ -31,6 +32,7 @@ fn options_that_cannot_be_followed_are_named() {
 }
 
 #[test]
+#[ignore = "installation"]
 fn without_cargo_it_says_what_to_install() {
     if std::path::Path::new("/usr/bin/cargo").exists() {
         return super::tool::skip("this system has a cargo that CMake always finds");

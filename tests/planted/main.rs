@@ -27,17 +27,16 @@ const KINDS: [&str; 12] = [
     "runs",
 ];
 
-/// Runs `planted.py` with the shipped tool, which is many times faster than the tests' own. Returns whether all is
-/// right, and what it prints; `None` where the tool or Python is missing, which is said.
+/// Runs `planted.py` with the tool. Returns whether all is right, and what it prints; `None` where Python is missing,
+/// which is said.
 fn planted(arguments: &[&str]) -> Option<(bool, String)> {
     if Command::new("python3").arg("--version").output().is_err() {
         tool::skip("no python3");
         return None;
     }
-    let shipped = tool::shipped("scorep-nccl").inspect_err(|missing| tool::skip(missing)).ok()?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted/planted.py");
     let before = ["-B".as_ref(), script.as_os_str(), "--tool".as_ref()];
-    let mut python = tool::within("python3", &before, &tool::program(&shipped));
+    let mut python = tool::within("python3", &before, &tool::tool());
     let Output { status, stdout, stderr } = python.args(arguments).output().unwrap();
     let [printed, said] = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Some((status.success(), printed + &said))
@@ -91,6 +90,7 @@ tests! {
 }
 
 #[test]
+#[ignore = "statistics of planted faults"]
 fn drawn_faults_cost_what_the_simulation_gains_without_them() {
     let count = std::env::var("SCOREP_NCCL_DRAWN").unwrap_or_else(|_| "10".to_owned());
     judged(&["--check", "--drawn", "1", "--count", &count]);
@@ -98,11 +98,13 @@ fn drawn_faults_cost_what_the_simulation_gains_without_them() {
 
 /// Most of its computations are too short to be pauses, each alone.
 #[test]
+#[ignore = "statistics of planted faults"]
 fn a_rank_that_is_now_and_then_slow_in_all_it_does_is_so_in_its_short_computations_too() {
     judged(&["--check", "--drawn", "8", "--count", "30", "--only", "drawn_8_29"]);
 }
 
 #[test]
+#[ignore = "statistics of planted faults"]
 fn chance_alone_makes_no_rank_slow() {
     judged(&["--statistic", "--only", "none", "--jobs", "20"]);
 }
