@@ -5,6 +5,7 @@
     deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written")
 )]
 
+mod apart;
 mod archive;
 mod ask;
 mod capture;
@@ -85,6 +86,8 @@ enum Command {
     TraceOne(communication::child::CommunicationChildArguments),
     #[command(name = report::archives::CHILD, hide = true)]
     ArchiveOne(report::archive_child::ArchiveChildArguments),
+    #[command(name = report::tables_child::COMMAND, hide = true)]
+    ReadTables(report::tables_child::TablesChildArguments),
     #[command(name = pages::COMMAND, hide = true)]
     Pages(pages::PagesArguments),
 }
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Command::TableOne(arguments) => return table::child::run(&arguments),
         Command::TraceOne(arguments) => return communication::child::run(&arguments),
         Command::ArchiveOne(arguments) => return report::archive_child::run(&arguments),
+        Command::ReadTables(arguments) => return report::tables_child::run(&arguments),
         Command::WhatIs(arguments) => return installed::loader::run(&arguments),
         Command::ReleaseOf(arguments) => return installed::nccl_files::run(&arguments),
         Command::Run(arguments) => launch::run::run(&arguments),

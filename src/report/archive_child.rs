@@ -1,7 +1,7 @@
 //! The child process that makes tables of an archive.
 
 use super::archives::one;
-use crate::otf2::apart;
+use crate::apart;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -14,6 +14,7 @@ use super::jobs::{self, ToldJob};
 use super::nccl_logs;
 use super::reported_inputs::{inputs, problem};
 use super::request::{FinishedReport, ReportRequest, StepChoice};
+use super::tables_child;
 use super::tagged::{self, TaggedTables};
 use super::traced::Traced;
 use super::watched::CountedTables;
@@ -34,7 +35,7 @@ use report::answer::{Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::nccl_log::NcclLog;
 use report::output::{csv, parquet, sentences};
-use report::table::{OpenedTables, Tables};
+use report::table::{OpenedTables, Tables, files_of};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -173,7 +174,8 @@ fn of_operations(
     // it is empty where no recording and no archive could be read
     let made = scratch.iter().filter(|scratch| scratch.path().read_dir().is_ok_and(|mut made| made.next().is_some()));
     places.extend(made.map(|scratch| scratch.path().to_path_buf()));
-    let opened = Tables::open(&places);
+    let files: Vec<PathBuf> = tables.iter().filter_map(|path| files_of(path).ok()).flatten().collect();
+    let opened = Tables::open_without(&places, &tables_child::deadly(&files));
     let (OpenedTables { job, tables: opened, inputs: of_tables, left_out: bad, notes: of_job }, others) =
         jobs::one(opened, request.job)?;
     left_out.extend(bad);

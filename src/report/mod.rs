@@ -18,6 +18,7 @@
 //! | `reported_inputs.rs` | the inputs as the report names them |
 //! | `archives.rs` | archives as tables |
 //! | `archive_child.rs` | the process that reads an archive |
+//! | `tables_child.rs` | the process that reads tables before the report does |
 //! | `tagged.rs` | the operations of one of the user's tags |
 //! | `traced.rs` | the file of Perfetto's trace |
 //! | `watched.rs` | tables with a progress bar, as far as they can be read |
@@ -40,6 +41,7 @@ mod request;
 #[path = "../../report/tests/sample/mod.rs"]
 mod sample;
 mod step_times;
+pub(crate) mod tables_child;
 mod tagged;
 mod text_file;
 mod traced;

@@ -69,6 +69,29 @@ fn a_second_table_of_a_process_is_left_out() {
     assert_eq!((report["complete"]["operations"].as_u64(), report["gpus"].as_array().unwrap().len()), (Some(46), 2));
 }
 
+/// The header of its first dictionary asks for memory for two billion values.
+#[test]
+fn a_table_that_takes_all_memory_is_named_and_left_out() {
+    let directory = TempDir::new().unwrap();
+    let dataset = directory.path().join("dataset");
+    crate::table(&tool::run("nvlink2_graph"), &dataset);
+    let damaged = tool::captures(&dataset)[0].join("operations.parquet");
+    let mut bytes = fs::read(&damaged).unwrap();
+    // Thrift: the header's part for dictionaries, with their number in a byte, in the plain encoding
+    let is_dictionary = |it: &[u8]| matches!(it, [0x4c, 0x15, 0..0x80, 0x15, 0]);
+    let place = bytes.windows(5).position(is_dictionary).unwrap() + 2;
+    bytes.splice(place..=place, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
+    fs::write(&damaged, bytes).unwrap();
+    let (status, printed, said) = ran(&mut report([&dataset]));
+    assert_eq!(status, Some(1), "{said}");
+    assert!(printed.starts_with("Not complete: 1 of 2 ranks is here"), "{printed}");
+    let lines: Vec<&str> = said.lines().collect();
+    let [problem, last] = lines[..] else { panic!("{said}") };
+    let expected = format!("scorep-nccl: {}: the process that reads it has ended by signal 6: ", damaged.display());
+    assert!(problem.starts_with(&expected), "{said}");
+    assert_eq!(last, "scorep-nccl: 1 of 2 inputs are not in the report, as said above");
+}
+
 #[test]
 fn recordings_of_two_jobs_are_refused_and_each_has_a_report() {
     let runs = ["nvlink2_graph", "nodes2x2_graph"].map(tool::run);

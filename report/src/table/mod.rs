@@ -14,7 +14,6 @@ mod about;
 mod assembly;
 mod column;
 mod contained;
-mod pages;
 mod rows;
 mod source;
 mod tables;
@@ -25,7 +24,7 @@ mod writer;
 pub use about::{About, MadeCommunicator};
 pub use column::{COLUMNS, Column, Form, TextNumbers};
 pub use rows::FileRows;
-pub use tables::{OpenedTables, Tables};
+pub use tables::{OpenedTables, Tables, files_of};
 pub use writer::{TableWriter, directory};
 
 /// Number of the format. A file with a larger one is refused. A column that readers cannot do without raises it; an

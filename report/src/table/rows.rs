@@ -1,7 +1,6 @@
 //! Reads the rows of a file, one after the other.
 
 use super::contained::contained;
-use super::pages::Pages;
 use super::source::TableFile;
 use super::writer::physical;
 use super::{COLUMNS, Column, Form};
@@ -10,6 +9,7 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader}
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::reader::SerializedPageReader;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -167,8 +167,10 @@ impl Decoder {
         source: &Arc<TableFile>,
         group: &RowGroupMetaData,
     ) -> Result<Self, String> {
-        let pages = Pages::open(source, group, place).map_err(|it| cause(&it))?;
-        let description = group.columns().get(place).ok_or("is missing")?.column_descr_ptr();
+        let chunk = group.columns().get(place).ok_or("is missing")?;
+        let rows = usize::try_from(group.num_rows()).map_err(|_| "has a negative number of rows")?;
+        let pages = SerializedPageReader::new(Arc::clone(source), chunk, rows, None).map_err(|it| cause(&it))?;
+        let description = chunk.column_descr_ptr();
         let is_optional = description.max_def_level() > 0;
         let reader = get_column_reader(description, Box::new(pages));
         Ok(Self { column, reader, is_optional, levels: Vec::new(), words: Vec::new() })

@@ -35,6 +35,11 @@ impl Tables {
     /// Reads the footers of files and of datasets. A file that cannot be read is left out, and so is a second file of
     /// one process.
     pub fn open(paths: &[PathBuf]) -> OpenedTables {
+        Self::open_without(paths, &BTreeMap::new())
+    }
+
+    /// Like [`Tables::open`], without these files, each of which has its cause.
+    pub fn open_without(paths: &[PathBuf], unreadable: &BTreeMap<PathBuf, String>) -> OpenedTables {
         let (mut inputs, mut left_out) = (Vec::new(), Vec::new());
         let (mut files, mut abouts): (Vec<PathBuf>, Vec<About>) = Default::default();
         let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -46,7 +51,9 @@ impl Tables {
                 Vec::new()
             });
             for file in found {
-                match about(&file, &seen) {
+                let cause = unreadable.get(&file).cloned();
+                let refused = cause.map(|cause| Unreadable { file: file.display().to_string(), place: None, cause });
+                match refused.map_or_else(|| about(&file, &seen), Err) {
                     Ok((about, of_file)) => {
                         rows = rows.saturating_add(of_file);
                         seen.insert(about.process.id.clone(), file.clone());
@@ -122,7 +129,10 @@ fn unknown(process: usize) -> Unreadable {
 }
 
 /// Returns the file itself, or the files of a dataset by name.
-fn files_of(path: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+///
+/// # Errors
+/// It is a directory that cannot be read or has no table.
+pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     let wrong = |cause: String| Unreadable { file: path.display().to_string(), place: None, cause };
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
