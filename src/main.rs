@@ -5,7 +5,6 @@
     deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nothing can be written")
 )]
 
-mod apart;
 mod archive;
 mod ask;
 mod capture;

@@ -1,7 +1,7 @@
 //! The child process of `scorep-nccl trace`: copies an archive, with records of communication.
 
 use super::add_into;
-use crate::apart;
+use crate::offspring::apart;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! The reading of a foreign archive in a child process.
 
-use crate::apart;
+use crate::offspring::apart;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Tables that anybody may have made: a child process reads them to their ends before the report does. Where a damaged
 //! table has Parquet's decoders take all memory, the child ends, and the report goes on without the table.
 
-use crate::apart;
+use crate::offspring::apart;
 use crate::replay::run_all;
 use report::table::FileRows;
 use std::collections::BTreeMap;

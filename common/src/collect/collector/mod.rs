@@ -329,8 +329,8 @@ impl Collector {
             rounds += 1;
         }
         if last && !self.communicators.is_empty() {
-            // the callback does not end: its signal handler ends the process; what the other threads have recorded is
-            // read all the same
+            // the callback does not end, as one whose signal handler ends the process; what the other threads have
+            // recorded is read all the same
             missing::leave_behind(self.graces.give_up() as u64);
             let mut rounds = 0;
             while !self.communicators.is_empty() && rounds < FLUSH_ROUNDS {

@@ -1,5 +1,7 @@
 //! Child processes that end when this process ends, however it ends.
 
+pub(crate) mod apart;
+
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
