@@ -74,7 +74,7 @@ fn measured(plugin: &str, capture: &str) -> Figures {
     let mut command = Command::new(env!("HOST_SPEED_HOST"));
     command.arg(plugin).arg(&capture).arg(TIMES);
     // the calls come whatever the plugin asks NCCL for, and no job can hang
-    command.env("NCCL_SCOREP_TRUST_NCCL", "on").env("NCCL_SCOREP_SUMMARY", &summary);
+    command.env("NCCL_SCOREP_TRUST_NCCL", "on").env("NCCL_SCOREP_SUMMARY", &summary).env("NCCL_SCOREP_SETTINGS", "off");
     if std::env::var_os("NCCL_SCOREP_PRESET").is_none() {
         command.env("NCCL_SCOREP_PRESET", "full");
     }
