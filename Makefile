@@ -98,7 +98,7 @@ pipeline:
 	cargo test --manifest-path examples/pipeline/Cargo.toml --target-dir target
 
 # In the profile of the tests, whose build scripts and macros it shares.
-lint:
+lint: demo-packages
 	cargo fmt --all --check
 	cargo clippy $(profile) --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(profile) --workspace --no-deps

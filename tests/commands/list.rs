@@ -47,7 +47,7 @@ const GATHERING: How = How::RunBy("tests/gather_scale.rs");
 const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 57] = [
+pub(crate) const COMMANDS: [(&str, How); 58] = [
     ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
     ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
     ("pip install scorep_nccl-*.whl", WHEEL),
@@ -69,12 +69,13 @@ pub(crate) const COMMANDS: [(&str, How); 57] = [
     ),
     ("make demo", How::Make),
     ("make test", How::Make),
+    ("make test-all", How::Make),
     ("make lint", How::Make),
     ("make library tool", How::Make),
     ("make library", How::Make),
     ("export SCOREP_NCCL_TEST_LIBRARY=$PWD/target/shipped/release/libscorep_substrate_nccl.so", GATHERING),
-    ("cargo test --test gather_scale -- --nocapture", GATHERING),
-    ("SCOREP_NCCL_USUAL_PARTS=1 SCOREP_NCCL_RANKS=2560 cargo test --test gather_scale -- --nocapture", GATHERING),
+    ("cargo test --test gather_scale -- --ignored --nocapture", GATHERING),
+    ("SCOREP_NCCL_USUAL_PARTS=1 SCOREP_NCCL_RANKS=2560 cargo test --test gather_scale -- --ignored --nocapture", GATHERING),
     ("export PATH=$PWD/target/shipped/release:$PATH", How::Run(&[])),
     ("scorep-nccl run -- scorep-nccl doctor", How::Run(&[])),
     (

@@ -174,6 +174,9 @@ fn the_page_on_score_p_begins_with_the_thread_model() {
 /// Before the job is started through `run`, so that it need not be asked again.
 #[test]
 fn what_the_installed_library_lacks_is_said_though_no_host_finds_it() {
+    if let Err(missing) = tool::shipped(tool::LIBRARY) {
+        return tool::skip(&missing);
+    }
     let (report, _) = examine(&Site::new(), &[("LD_LIBRARY_PATH", "/nowhere"), ("NCCL_SCOREP_OTEL", "on")]);
     assert!(["library-not-found", "otel-missing"].iter().all(|code| codes(&report).contains(code)), "{report:#}");
 }

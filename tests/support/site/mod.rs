@@ -26,7 +26,9 @@ impl Site {
             fs::create_dir_all(site.path(directory)).unwrap();
         }
         fs::hard_link(env!("CARGO_BIN_EXE_scorep-nccl"), site.path("bin/scorep-nccl")).unwrap();
-        fs::hard_link(tool::library(), site.path("lib").join(tool::LIBRARY)).unwrap();
+        // as it is installed, where there is one
+        let library = tool::shipped(tool::LIBRARY).unwrap_or_else(|_| tool::library());
+        fs::hard_link(library, site.path("lib").join(tool::LIBRARY)).unwrap();
         for link in LINKS {
             symlink(tool::LIBRARY, site.path("lib").join(link)).unwrap();
         }
