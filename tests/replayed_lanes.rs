@@ -3,13 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "support/once/mod.rs"]
-mod once;
 #[path = "support/edited/mod.rs"]
 mod edited;
 #[path = "score_p/installation.rs"]
 #[allow(dead_code, reason = "Score-P is not needed here")]
 mod installation;
+#[path = "support/once/mod.rs"]
+mod once;
 #[path = "support/tool/mod.rs"]
 mod tool;
 #[path = "score_p/trace.rs"]

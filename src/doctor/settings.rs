@@ -18,7 +18,8 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<D
         .collect();
     let unknown = around.names().filter(|name| is_unknown(name));
     findings.extend(unknown.map(|name| {
-        let cure = instead(name).map(str::to_owned).or_else(|| nearest(name).map(|near| format!("{near} may be meant")));
+        let cure =
+            instead(name).map(str::to_owned).or_else(|| nearest(name).map(|near| format!("{near} may be meant")));
         let cure = cure.unwrap_or_else(|| "`scorep-nccl env --all` lists the settings".into());
         DoctorFinding::new(Code::SettingUnknown, format!("{name} is no setting"), cure)
     }));

@@ -82,6 +82,7 @@ fn numbers_beyond_all_bounds_take_no_memory() {
 /// 200 MB of a job's output, and the lines of NCCL's of half a million processes, threads and communicators that there
 /// are not: the tool has 1 GiB of memory.
 #[test]
+#[ignore = "a log of 200 MB"]
 fn a_huge_log_takes_bounded_memory() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");

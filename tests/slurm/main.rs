@@ -12,14 +12,14 @@ mod examples;
 #[allow(dead_code, reason = "one test target of several")]
 mod installation;
 mod job;
+#[path = "../support/once/mod.rs"]
+mod once;
 mod prefix;
 mod processes;
 #[path = "../score_p/summaries.rs"]
 #[allow(dead_code, reason = "one test target of several")]
 mod summaries;
 mod task_prolog;
-#[path = "../support/once/mod.rs"]
-mod once;
 #[path = "../support/tool/mod.rs"]
 mod tool;
 #[path = "../support/until/mod.rs"]

@@ -3,14 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod dataset;
-#[path = "../support/once/mod.rs"]
-mod once;
 #[path = "../support/edited/mod.rs"]
 mod edited;
 #[path = "../score_p/installation.rs"]
 #[allow(dead_code, reason = "Score-P is not needed here")]
 mod installation;
 mod memory;
+#[path = "../support/once/mod.rs"]
+mod once;
 #[path = "../support/repeated/mod.rs"]
 mod repeated;
 mod sums;
