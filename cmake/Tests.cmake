@@ -2,14 +2,8 @@
 
 enable_testing()
 
-# as in the Makefile
-set(test_profile "")
-if(NOT "$ENV{SCOREP_NCCL_TEST_PROFILE}" STREQUAL "")
-  set(test_profile --profile "$ENV{SCOREP_NCCL_TEST_PROFILE}")
-endif()
-
 function(add_cargo_test name)
-  add_test(NAME ${name} COMMAND ${cargo_call} test ${test_profile} ${cargo_options} ${cargo_features} --target-dir "${cargo_target}"
+  add_test(NAME ${name} COMMAND ${cargo_call} test --profile checked ${cargo_options} ${cargo_features} --target-dir "${cargo_target}"
     ${ARGN}
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
   # they use all processors, and time
