@@ -41,7 +41,7 @@ pub struct Origin {
     pub ranks: Option<u32>,
     /// The variables of the rank, the number of ranks and the job, with their values.
     pub variables: BTreeMap<String, String>,
-    /// Settings of NCCL's that take ways to run operations away from it ([`nccl_settings`]).
+    /// Settings of NCCL's that take ways to run operations away from it (`nccl_settings`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub nccl_settings: BTreeMap<String, String>,
     /// Time of NCCL's first call: wall clock, UTC, in the format of RFC 3339.
