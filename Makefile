@@ -66,8 +66,8 @@ plain-wheel: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
 plain-wheel: export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
 plain-wheel: wheel
 
-# how long the parts take; with PLUGIN="FILE...", what a callback of these profiler plugins and of the library costs. The
-# comparison's host is a C program, so the tool, which cargo builds as well, needs no optimization.
+# how long the parts take; with PLUGIN="FILE...", what a callback of these profiler plugins and of the library costs, as
+# a host in C makes it
 bench: $(if $(PLUGIN),library)
 ifdef PLUGIN
 	cargo bench $(profile) --bench plugins -- $(abspath $(shipped)/release/libscorep_substrate_nccl.so $(PLUGIN))

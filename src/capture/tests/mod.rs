@@ -22,8 +22,8 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A whole capture, as `checked_contents` gives it.
-#[derive(Debug, Clone, PartialEq)]
+/// A whole capture.
+#[derive(Debug)]
 struct Capture {
     meta: Meta,
     lines: Vec<Callback>,
@@ -32,23 +32,16 @@ struct Capture {
 }
 
 fn read(path: &Path) -> Result<Capture, CaptureError> {
-    let (mut meta, mut rest) = open(path)?;
-    let mut seen = HandleLines::default();
-    let (mut lines, mut kernels, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
-    while let Some(content) = rest.next()? {
-        seen.check(&content).map_err(|problem| rest.wrong(problem))?;
+    let mut recording = KeptRecording::open(path)?;
+    let (mut lines, mut kernels, mut contents) = (Vec::new(), Vec::new(), recording.contents()?);
+    while let Some(content) = contents.next()? {
         match content {
             Content::Call(call) => lines.push(call),
             Content::Kernel(kernel) => kernels.push(kernel),
-            Content::Anchor(_) | Content::Conditions(_) | Content::End => {}
-            Content::Unknown(unknown) => skipped.note(&unknown),
+            _ => {}
         }
     }
-    if lines.is_empty() {
-        return Err(rest.wrong(Problem::NoCall));
-    }
-    meta.ends(lines.iter().map(|call| call.t).chain(kernels.iter().map(|kernel| kernel.t)).max().unwrap_or(0));
-    Ok(Capture { meta, lines, kernels, skipped })
+    Ok(Capture { meta: recording.survey.meta, lines, kernels, skipped: recording.survey.skipped })
 }
 
 /// Reads these bytes as the file `c.gz`; an error comes without the folder of the file.
