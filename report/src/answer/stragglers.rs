@@ -57,6 +57,13 @@ pub enum CostsWhen {
     Always,
     /// From this step on, counted behind the warm-up.
     Since(u64),
+    /// From one step to another, counted behind the warm-up.
+    Steps {
+        /// The first one.
+        from: u64,
+        /// The last one.
+        to: u64,
+    },
     /// In some steps: their number, and the distance of two where it is always the same.
     Sometimes {
         /// Number of steps.
@@ -75,6 +82,17 @@ pub enum LateCause {
     /// Its calls are there, and the GPU is not.
     Gpu,
 }
+
+impl Straggler {
+    /// Returns what a step gains at least and at most, microseconds; `None` where one figure is as good.
+    pub fn range_us(&self) -> Option<[f64; 2]> {
+        let (gain, least, most) = (self.gain_us?, self.gain_least_us?.max(0.0), self.gain_most_us?);
+        (most - least > RANGE * gain.max(0.0)).then_some([least, most])
+    }
+}
+
+/// Share of a gain from which on its bounds are far apart.
+const RANGE: f64 = 0.1;
 
 /// A rank or a group of ranks that stands out among its peers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -95,6 +113,12 @@ pub struct Straggler {
     pub z: f64,
     /// What a step gains if it is as its peers; `None` where the steps could not be re-enacted.
     pub gain_us: Option<f64>,
+    /// What it gains at least, where own times are hidden behind waits.
+    #[serde(default)]
+    pub gain_least_us: Option<f64>,
+    /// What it gains at most.
+    #[serde(default)]
+    pub gain_most_us: Option<f64>,
     /// When.
     pub when: CostsWhen,
     /// Why.

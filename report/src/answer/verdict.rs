@@ -38,7 +38,13 @@ pub struct Verdicted {
     pub text: String,
     /// What a step would gain without the cause, microseconds.
     pub gain_us: Option<f64>,
-    /// The same as a share of a step, 0 to 1.
+    /// What it would gain at least, microseconds.
+    #[serde(default)]
+    pub gain_least_us: Option<f64>,
+    /// What it would gain at most, microseconds.
+    #[serde(default)]
+    pub gain_most_us: Option<f64>,
+    /// `gain_us` as a share of a step, 0 to 1.
     pub gain: Option<f64>,
     /// Since which step, or how often; empty if always or unknown.
     pub when: String,

@@ -126,7 +126,7 @@ fn has_known(own: &Profile, straggler: &Straggler) -> bool {
 /// Returns the time in which a rank stands out, on the common clock.
 fn window(straggler: &Straggler, begins: &StepBegins) -> Option<[i64; 2]> {
     let first = match straggler.when {
-        CostsWhen::Since(step) => step,
+        CostsWhen::Since(step) | CostsWhen::Steps { from: step, .. } => step,
         CostsWhen::Always | CostsWhen::Sometimes { .. } => 0,
     };
     begins.from(first)

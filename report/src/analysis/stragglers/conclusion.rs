@@ -32,11 +32,22 @@ impl WhatIf<'_> {
         let reenacted = self.scene.reenacted();
         let is_close = reenacted.filter(|it| (it / measured - 1.0).abs() <= OFF);
         found.standing.sort_by(|one, other| other.excess.total_cmp(&one.excess));
-        let gain = |groups: &[&StandingTogether]| Some(us(is_close? - self.without(groups)?));
+        let gain = |groups: &[&StandingTogether]| Some(us(is_close? - self.without(groups, 1.0)?));
         let pauses_alone =
             |group: &StandingTogether| group.peers == 0 && group.gpus.iter().all(|gpu| chronic.contains(gpu));
-        // pauses that nobody waits for make no rank slow
-        found.standing.retain(|it| !pauses_alone(it) || gain(&[it]).is_none_or(|us| us * 1e3 >= least(measured)));
+        // what nobody waits for makes no rank slow, unless a slower one hides it
+        let all: Vec<StandingTogether> = found.standing.iter().take(MOST).cloned().collect();
+        let of_all = gain(&all.iter().collect::<Vec<_>>());
+        found.standing.retain(|it| {
+            let costs = |us: Option<f64>| us.is_none_or(|us| us * 1e3 >= least(measured));
+            let rest: Vec<&StandingTogether> = all.iter().filter(|other| other.gpus != it.gpus).collect();
+            let is_hidden = || {
+                !rest.is_empty()
+                    && rest.len() < all.len()
+                    && costs(of_all.zip(gain(&rest)).map(|(all, rest)| all - rest))
+            };
+            costs(gain(&[it])) || !pauses_alone(it) && it.group != RankGroup::Stage && is_hidden()
+        });
         let is_named = |gpu: &usize| found.standing.iter().any(|group| group.gpus.contains(gpu));
         let named: Vec<usize> = chronic.iter().copied().filter(is_named).collect();
         let slowness = |gpu: usize| match found.standing.iter().find(|group| group.gpus.contains(&gpu)) {
@@ -44,17 +55,17 @@ impl WhatIf<'_> {
             Some(group) => (group.excess / (group.own - group.excess).max(1.0)).max(0.0),
             None => 0.0,
         };
-        let out: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
         let mut stragglers: Vec<Straggler> = vec![];
         for (number, group) in found.standing.iter().enumerate() {
             let gain_us = (number < MOST).then(|| gain(&[group])).flatten();
             let pauses_alone = pauses_alone(group);
-            let when = match group.since {
+            let when = match &group.stretch {
                 _ if pauses_alone => pauses.when(group.gpus[0]),
-                Some(step) => CostsWhen::Since(u64::from(step)),
+                Some(stretch) if stretch.end == u32::MAX => CostsWhen::Since(u64::from(stretch.start)),
+                Some(stretch) => CostsWhen::Steps { from: stretch.start.into(), to: u64::from(stretch.end) - 1 },
                 None => CostsWhen::Always,
             };
-            let shares = self.shares(division, &group.gpus, &out, pauses_alone);
+            let shares = self.shares(&group.gpus, pauses_alone);
             stragglers.push(Straggler {
                 group: group.group,
                 name: name(job, division, group),
@@ -64,14 +75,21 @@ impl WhatIf<'_> {
                 peers: group.peers as u64,
                 z: group.z,
                 gain_us,
+                gain_least_us: gain_us,
+                gain_most_us: gain_us,
                 when,
                 why: Self::why(shares),
                 gpu_share: shares.map(|[_, gpu]| gpu),
                 causes: None,
             });
         }
-        let together_us =
-            (found.standing.len() > 1).then(|| gain(&found.standing.iter().collect::<Vec<_>>())).flatten();
+        // stages that have more work are another matter than ranks that are slow
+        let ranks_alone = |it: &&StandingTogether| it.group != RankGroup::Stage;
+        let mut together: Vec<&StandingTogether> = found.standing.iter().filter(ranks_alone).collect();
+        if together.is_empty() {
+            together = found.standing.iter().collect();
+        }
+        let together_us = (together.len() > 1).then(|| gain(&together)).flatten();
         let jitter_us = is_close.and_then(|step| Some(us(step - self.without_jitter()?).max(0.0)));
         stragglers.sort_by(|one, other| other.gain_us.partial_cmp(&one.gain_us).unwrap_or(std::cmp::Ordering::Equal));
         let (mut events, event_ranks) = pauses.events_without(&named, &slowness);

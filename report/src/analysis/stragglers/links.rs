@@ -5,10 +5,10 @@
 //! that of the pairs that stay slow. A collective's latency stays as it is: the communicator's shortest transfer, where that
 //! is below 100 us. An all-to-all is not shorter than for its ranks that no slow pair touches.
 
-use super::kept::Joins;
 use super::owns::Owns;
 use super::run::CallRun;
 use super::scene::Scene;
+use super::timed::Joins;
 use super::whatif::OFF;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -47,7 +47,7 @@ impl NetworkGains {
             return vec![];
         }
         let scene = Scene { runs: &self.runs, owns: &self.owns, left_out: &self.left_out };
-        let own = |stretch: usize, call: usize| self.owns[stretch].own[call] as f64;
+        let own = |stretch: usize, call: usize| self.owns[stretch].clocks(call);
         let reenacted = scene.reenacted().filter(|it| (it / self.measured - 1.0).abs() <= OFF);
         let gain = |part: usize| {
             let repaired = Repaired::of(&self.runs, slow, part);

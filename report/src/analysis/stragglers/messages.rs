@@ -9,9 +9,9 @@
 //! that came late; the one that counts if the other side is late is the usual one of like messages. Where these do not
 //! show it, both are the time from the later begin on.
 
-use super::kept::{Joins, NeighbouringCalls};
 use super::robust::{median, quantile};
 use super::run::{CallRun, Lasts, is_close};
+use super::timed::{Joins, NeighbouringCalls};
 use rustc_hash::FxHashMap;
 
 /// Messages that say how long one takes, at least.

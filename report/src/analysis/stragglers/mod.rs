@@ -2,21 +2,23 @@
 //!
 //! ```text
 //! calls in steps ──► kept ──► run ──► programs ──► peers ──► owns ──► rank ──► standing ──► whatif ──► Stragglers
-//!                  (blocks)  (who waits (who does  (own time, beside,  (who stands    (gains)
-//!                             for whom)  the same)  excess, pauses)     out)
+//!                  (blocks)  (who waits (who does  (fit, paths:  (who stands    (gains)
+//!                             for whom)  the same)  two clocks)   out)
 //! ```
 //! The question is a counterfactual: how much shorter would a step be if this rank were like its peers? Sums of waits
 //! do not answer it: they charge whoever came last, and somebody always does. So each rank's own time before each call
 //! is compared with that of the ranks that run the same program, and the steps are played again with the peers' times
 //! in place of the rank's (the what-if analysis of Lin et al., Understanding Stragglers in Large Model Training Using
-//! What-if Analysis, OSDI 2025, arXiv 2505.05713, on NCCL's operations alone).
+//! What-if Analysis, OSDI 2025, arXiv 2505.05713, on NCCL's operations alone). A rank has two clocks of progress, its
+//! host's and its GPU's, since a host and a computation go on while an operation waits.
 
-mod beside;
 mod conclusion;
+mod fit;
 mod kept;
 mod links;
 mod messages;
 mod owns;
+mod paths;
 mod pauses;
 mod peers;
 mod programs;
@@ -31,16 +33,18 @@ mod stages;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod timed;
 mod whatif;
 
 use super::steps::{InStep, StepPlan};
 use crate::answer::{Part, RankGroup, Stragglers};
 use crate::job::Job;
 use crate::stream::JudgedCall;
-use kept::{KeptCalls, NeighbouringCalls};
+use fit::Hidden;
+use kept::KeptCalls;
 pub use links::{NetworkGains, SlowRow};
 use messages::run_of;
-use owns::{Owns, owns};
+use owns::{KnownPlaces, Owns, owns};
 use pauses::Pauses;
 use peers::Division;
 use rank::RankSteps;
@@ -48,6 +52,8 @@ use robust::median;
 use run::CallRun;
 use scene::Scene;
 use standing::{StandingTogether, standing};
+use std::ops::Range;
+use timed::NeighbouringCalls;
 use whatif::WhatIf;
 
 /// Microseconds a step below which differences of own times are not resolved.
@@ -79,6 +85,8 @@ pub struct Costs {
     steps: u64,
     /// Pauses in steps that were given up.
     pauses: Pauses,
+    /// What the places of programs follow, as the steps that were given up show it.
+    places: KnownPlaces,
 }
 
 impl Costs {
@@ -90,19 +98,21 @@ impl Costs {
             nodes: job.gpus.iter().map(|gpu| gpu.node).collect(),
             steps: 0,
             pauses: Pauses::default(),
+            places: KnownPlaces::new(),
         }
     }
 
     /// Takes in the next call of a GPU, with its place in a step that counts from 0 behind the warm-up.
     pub(crate) fn call(&mut self, job: &Job, judged: &JudgedCall, at: InStep) {
         self.steps = self.steps.max(at.step + 1);
-        let pauses = &mut self.pauses;
+        let (pauses, places) = (&mut self.pauses, &mut self.places);
         let nodes = &self.nodes;
         let mut given_up = |calls: NeighbouringCalls| {
             let runs = [run_of(calls, nodes)];
             let division = Division::of(job, &runs);
             let step = step_length(&runs);
-            pauses.add_all(&runs, &division, &owns(&runs, &division, step), step);
+            let owns = owns(&runs, &division, step, Hidden::Usual, places);
+            pauses.add_all(&runs, &division, &owns, step);
         };
         self.kept.add(judged, at, &mut given_up);
     }
@@ -136,19 +146,20 @@ impl Costs {
         }
         let division = Division::of(job, &runs);
         let step = step_length(&runs);
-        let mut owns = owns(&runs, &division, step);
+        let mut places = KnownPlaces::new();
         let mut pauses = self.pauses;
+        let mut owns = owns(&runs, &division, step, Hidden::Usual, &mut places);
         pauses.add_all(&runs, &division, &owns, step);
-        let all_ranks = |owns: &[Owns], from: &dyn Fn(usize) -> u32| {
+        let all_ranks = |owns: &[Owns], stretch: &dyn Fn(usize) -> Range<u32>| {
             let mut ranks: Vec<Option<RankSteps>> = job.gpus.iter().map(|_| None).collect();
             for peers in &division.peers {
                 for (&member, gpu) in peers.members.iter().zip(division.gpus(peers)) {
-                    ranks[gpu] = RankSteps::of((&runs, &division), peers, member, owns, from(gpu));
+                    ranks[gpu] = RankSteps::of((&runs, &division), peers, member, owns, &stretch(gpu));
                 }
             }
             ranks
         };
-        let ranks = all_ranks(&owns, &|_| 0);
+        let ranks = all_ranks(&owns, &|_| ALL);
         let chronic = pauses.chronic(job.gpus.len());
         let left_out = pauses.steps_without(&chronic);
         let scene = Scene { runs: &runs, owns: &owns, left_out: &left_out };
@@ -171,30 +182,69 @@ impl Costs {
                 excess: rank.excess,
                 z: found.z[gpu].unwrap_or_default(),
                 peers: 0,
-                since: None,
+                stretch: None,
                 others: None,
             });
         }
         // the measure of those that stand out is the others
         let out: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
-        for peers in division.peers.iter().filter(|peers| division.gpus(peers).any(|gpu| out.contains(&gpu))) {
-            owns::excess(&runs, &division, peers, &out, &mut owns);
-        }
-        let since = |gpu: usize| {
-            let group = found.standing.iter().find(|group| group.gpus.contains(&gpu));
-            group.and_then(|group| group.since).unwrap_or(0)
+        let against_others = |owns: &mut [Owns]| {
+            for peers in division.peers.iter().filter(|peers| division.gpus(peers).any(|gpu| out.contains(&gpu))) {
+                owns::excess(&runs, &division, peers, &out, owns);
+            }
         };
-        let against_others = all_ranks(&owns, &since);
-        let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &against_others };
-        let stragglers = what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, self.has_steps);
+        against_others(&mut owns);
+        let standing = found.standing.clone();
+        let slow = |gpu: usize| {
+            let group = standing.iter().find(|group| group.gpus.contains(&gpu));
+            group.and_then(|group| group.stretch.clone()).unwrap_or(ALL)
+        };
+        let ranks_against_others = all_ranks(&owns, &slow);
+        let what_if =
+            WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks_against_others };
+        let mut stragglers = what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, self.has_steps);
+        let own_shares = shares::own_shares(&runs, &owns, job.gpus.len());
+        if let Part::Known(known) = &mut stragglers {
+            // where own times are hidden, the gain is known to lie between two
+            let is_played = known.found.iter().any(|it| it.gain_us.is_some());
+            let ways = [(Hidden::Longest, whatif::WAITED_FOR), (Hidden::Shortest, 1.0)];
+            for (hidden, host) in ways.into_iter().filter(|_| is_played) {
+                // one in memory at a time
+                owns = vec![];
+                owns.extend(self::owns(&runs, &division, step, hidden, &mut places));
+                against_others(&mut owns);
+                let ranks = all_ranks(&owns, &slow);
+                let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks };
+                for it in known.found.iter_mut().filter(|it| it.gain_us.is_some()) {
+                    let Some(group) = standing.iter().find(|group| group.gpus == it.gpus) else { continue };
+                    let Some(without) = what_if.without(&[group], host) else { continue };
+                    let gain = (measured - without) / 1e3;
+                    it.gain_least_us = it.gain_least_us.map(|least| least.min(gain));
+                    it.gain_most_us = it.gain_most_us.map(|most| most.max(gain));
+                }
+            }
+            if is_played {
+                owns = vec![];
+                owns.extend(self::owns(&runs, &division, step, Hidden::Usual, &mut places));
+                against_others(&mut owns);
+            }
+            // who may gain nothing is not named, unless a slower one hides it
+            known.found.retain(|it| {
+                it.gain_least_us.is_none_or(|least| least > 0.0)
+                    || it.gain_us.is_some_and(|us| us * 1e3 < rules::least(measured))
+            });
+        }
         Concluded {
             stragglers,
             paused: left_out.iter().copied().map(u64::from).collect(),
-            own_shares: shares::own_shares(&runs, &owns, job.gpus.len()),
+            own_shares,
             of_network: Some(NetworkGains { runs, owns, left_out, measured }),
         }
     }
 }
+
+/// All steps.
+const ALL: Range<u32> = 0..u32::MAX;
 
 /// Returns the median length of a step of all GPUs, nanoseconds.
 fn step_length(runs: &[CallRun]) -> f64 {

@@ -1,11 +1,13 @@
 //! Own times of all ranks before each call, and how far they are beyond those of the peers.
 
-use super::beside;
-use super::kept::BETWEEN;
+use super::fit::{Hidden, PlacePath, follow, tokens};
+use super::paths::CallPath;
 use super::peers::{Division, Peers};
 use super::programs::NOWHERE;
 use super::robust::{median, spread};
-use super::run::{CallRun, TimeBeside};
+use super::run::{CallRun, NONE};
+use super::timed::BETWEEN;
+use crate::analysis::steps::CallToken;
 
 /// Steps of a place from which on its usual excess is known.
 pub(super) const STEPS: usize = 5;
@@ -19,12 +21,15 @@ const REST: (f64, f64) = (0.01, 4.0);
 /// Own times of a stretch's calls, in the order of its calls.
 #[derive(Debug)]
 pub(super) struct Owns {
-    /// Own time before each call, nanoseconds.
+    /// What each call follows.
+    pub(super) paths: Vec<CallPath>,
+    /// Own time before each call on the clock that keeps it, nanoseconds: from the time at which the call before was
+    /// ready, or from the end of a call that was waited for, to the time at which it is ready.
     pub(super) own: Vec<i64>,
-    /// The part of it that runs beside the call before.
-    pub(super) beside: Vec<TimeBeside>,
     /// Own time beyond the median of the peers at the same place of the same step, nanoseconds; NaN without peers.
-    pub(super) excess: Vec<f64>,
+    pub(super) excess: Vec<f32>,
+    /// The same of the host and of the GPU.
+    pub(super) of_clocks: Vec<[f32; 2]>,
     /// Whether the excess is a pause: far beyond the usual one of this rank and place.
     pub(super) is_pause: Vec<bool>,
 }
@@ -33,50 +38,91 @@ impl Owns {
     /// Returns the excess before a call, nanoseconds; 0 without peers.
     pub(super) fn excess_of(&self, call: usize) -> f64 {
         let excess = self.excess[call];
-        if excess.is_finite() { excess } else { 0.0 }
+        if excess.is_finite() { f64::from(excess) } else { 0.0 }
+    }
+
+    /// Returns the excess of the host and of the GPU before a call, nanoseconds; 0 without peers.
+    pub(super) fn excess_of_clocks(&self, call: usize) -> [f64; 2] {
+        self.of_clocks[call].map(|it| if it.is_finite() { f64::from(it) } else { 0.0 })
+    }
+
+    /// Returns the own times of the host and of the GPU before a call, nanoseconds.
+    pub(super) fn clocks(&self, call: usize) -> [i64; 2] {
+        [self.paths[call].host, self.paths[call].gpu]
     }
 }
 
-/// Finds the own times of all stretches. `step` is the median length of a step in nanoseconds.
-pub(super) fn owns(runs: &[CallRun], division: &Division, step: f64) -> Vec<Owns> {
-    let mut owns: Vec<Owns> = runs
-        .iter()
-        .map(|run| {
-            let calls = run.calls.len();
-            Owns {
-                own: vec![0; calls],
-                beside: vec![0; calls],
-                excess: vec![f64::NAN; calls],
-                is_pause: vec![false; calls],
-            }
-        })
-        .collect();
+/// What the places of programs follow, with the tokens of their calls.
+pub(super) type KnownPlaces = Vec<(Vec<CallToken>, Vec<PlacePath>)>;
+
+/// Finds the own times of all stretches. `step` is the median length of a step in nanoseconds. What places follow is taken
+/// from `known`, and added to it.
+pub(super) fn owns(
+    runs: &[CallRun],
+    division: &Division,
+    step: f64,
+    hidden: Hidden,
+    known: &mut KnownPlaces,
+) -> Vec<Owns> {
+    let mut computed: Vec<Vec<i64>> =
+        runs.iter().map(|run| run.calls.iter().map(|call| call.begin).collect()).collect();
+    let between = |(run, computed): (&CallRun, &Vec<i64>)| {
+        (0..run.calls.len()).map(|call| CallPath::between(run, call, computed)).collect()
+    };
+    let mut paths: Vec<Vec<CallPath>> = runs.iter().zip(&computed).map(between).collect();
     for program in &division.programs {
-        let beside = beside::fit(program, runs);
-        for (step, (stretch, _)) in program.steps.iter().enumerate() {
-            for calls in (0..program.gpus.len()).filter_map(|gpu| program.calls(step, gpu)) {
-                for (&call, &beside) in calls.iter().zip(&beside) {
-                    owns[*stretch].beside[call as usize] = beside;
-                }
-            }
+        let tokens = tokens(program, runs);
+        let of_program = known.iter().position(|(of, _)| *of == tokens);
+        let found = of_program.map(|at| &known[at].1[..]);
+        let places = follow(program, runs, hidden, found, &mut paths, &mut computed);
+        if of_program.is_none() {
+            known.push((tokens, places));
         }
     }
-    for (run, owns) in runs.iter().zip(&mut owns) {
-        for call in 0..run.calls.len() {
-            let Some([since, length]) = run.since(call) else { continue };
-            // between steps, a call that overlaps the one before was not released by it
-            if run.calls[call].place == BETWEEN && since + 100_000 < length {
-                owns.beside[call] = super::run::ALL;
-            }
-            let beside = owns.beside[call];
-            owns.own[call] = since - length.saturating_sub(beside).max(0);
+    let of_run = |((run, paths), computed): ((&CallRun, Vec<CallPath>), &Vec<i64>)| {
+        let calls = run.calls.len();
+        Owns {
+            own: own_times(run, &paths, computed),
+            paths,
+            excess: vec![f32::NAN; calls],
+            of_clocks: vec![[f32::NAN; 2]; calls],
+            is_pause: vec![false; calls],
         }
-    }
+    };
+    let mut owns: Vec<Owns> = runs.iter().zip(paths).zip(&computed).map(of_run).collect();
     for peers in &division.peers {
         excess(runs, division, peers, &[], &mut owns);
         pauses(division, peers, step, &mut owns);
     }
     owns
+}
+
+/// Returns the own time before each call.
+fn own_times(run: &CallRun, paths: &[CallPath], computed: &[i64]) -> Vec<i64> {
+    let mut ready: Vec<i64> = Vec::with_capacity(paths.len());
+    let mut own = Vec::with_capacity(paths.len());
+    for (call, path) in paths.iter().enumerate() {
+        let begin = run.calls[call].begin;
+        let Some(before) = run.before(call) else {
+            ready.push(begin);
+            own.push(0);
+            continue;
+        };
+        let end = |it: u32| if it == NONE { i64::MIN } else { run.calls[it as usize].end };
+        let launched = run.enqueued(call).map_or(i64::MIN, |it| it + i64::from(path.launch));
+        let alone = computed[before] + path.gpu;
+        let is_hosts = path.has_host && (path.from_host || path.is_hidden && launched >= alone);
+        let (since, until) = if is_hosts {
+            (ready[before].max(end(path.released)), if path.from_host { computed[call] } else { launched })
+        } else if path.is_hidden {
+            (ready[before], ready[before] + path.gpu)
+        } else {
+            (ready[before].max(end(path.awaited).saturating_sub(i64::from(path.ahead))), computed[call])
+        };
+        ready.push(until.min(begin));
+        own.push((until - since).max(0));
+    }
+    own
 }
 
 /// A pause of a call between steps. It is the program's doing, as a checkpoint that one rank writes, or the slowness of a
@@ -128,23 +174,28 @@ pub(super) fn excess(runs: &[CallRun], division: &Division, peers: &Peers, witho
                 let call = calls?.get(place).copied().filter(|&call| call != NOWHERE)? as usize;
                 run.is_known(call).then_some(call)
             };
-            let own = |member: usize| call(calls[member]).map(|call| owns.own[call] as f64);
-            values.clear();
-            values.extend((0..calls.len()).filter(|&member| is_reference[member]).filter_map(own));
-            if values.is_empty() {
-                continue;
-            }
-            let sum: f64 = values.iter().sum();
-            let (is_pair, is_one) = (values.len() == 2, values.len() == 1);
-            let usual = median(&mut values);
-            for member in 0..calls.len() {
-                // where the others have no time, a rank would be compared with itself
-                let Some(call) = call(calls[member]).filter(|_| !(is_one && is_reference[member])) else { continue };
-                let own = owns.own[call] as f64;
-                // of two, each is compared with the other
-                let reference = if is_pair && is_reference[member] { sum - own } else { usual };
-                owns.excess[call] = own - reference;
-            }
+            let calls: Vec<Option<usize>> = calls.iter().map(|&calls| call(calls)).collect();
+            let beyond = |own: &dyn Fn(usize) -> f64, values: &mut Vec<f64>, put: &mut dyn FnMut(usize, f64)| {
+                values.clear();
+                values.extend((0..calls.len()).filter(|&it| is_reference[it]).filter_map(|it| calls[it]).map(own));
+                if values.is_empty() {
+                    return;
+                }
+                let sum: f64 = values.iter().sum();
+                let (is_pair, is_one) = (values.len() == 2, values.len() == 1);
+                let usual = median(values);
+                for member in 0..calls.len() {
+                    // where the others have no time, a rank would be compared with itself
+                    let Some(call) = calls[member].filter(|_| !(is_one && is_reference[member])) else { continue };
+                    // of two, each is compared with the other
+                    let reference = if is_pair && is_reference[member] { sum - own(call) } else { usual };
+                    put(call, own(call) - reference);
+                }
+            };
+            let Owns { own, paths, excess, of_clocks, .. } = owns;
+            beyond(&|call| own[call] as f64, &mut values, &mut |call, it| excess[call] = it as f32);
+            beyond(&|call| paths[call].host as f64, &mut values, &mut |call, it| of_clocks[call][0] = it as f32);
+            beyond(&|call| paths[call].gpu as f64, &mut values, &mut |call, it| of_clocks[call][1] = it as f32);
         }
     }
 }
@@ -159,7 +210,7 @@ fn pauses(division: &Division, peers: &Peers, step_length: f64, owns: &mut [Owns
                 .filter_map(|step| Some((program.steps[step].0, *program.calls(step, member)?.get(place)? as usize)))
                 .filter(|&(stretch, call)| owns[stretch].excess[call].is_finite())
                 .collect();
-            let values: Vec<f64> = calls.iter().map(|&(stretch, call)| owns[stretch].excess[call]).collect();
+            let values: Vec<f64> = calls.iter().map(|&(stretch, call)| owns[stretch].excess_of(call)).collect();
             *usual = spread(&values)[0];
             for (&(stretch, call), is_pause) in calls.iter().zip(beyond(&values, PAUSE, step_length)) {
                 owns[stretch].is_pause[call] = is_pause;
@@ -185,7 +236,7 @@ fn pauses_of_steps(
         .collect();
     let beyond_usual = |owns: &Owns, call: usize, place: usize| {
         let excess = owns.excess[call];
-        if excess.is_finite() && !owns.is_pause[call] { excess - usual[place] } else { 0.0 }
+        if excess.is_finite() && !owns.is_pause[call] { f64::from(excess) - usual[place] } else { 0.0 }
     };
     let sums: Vec<f64> = steps
         .iter()

@@ -32,7 +32,7 @@ impl Pauses {
             for peers in &division.peers {
                 for gpu in division.gpus(peers) {
                     for call in (run.first[gpu]..run.first[gpu + 1]).filter(|&call| owns.is_pause[call]) {
-                        self.add(gpu, run.calls[call].step, owns.excess[call]);
+                        self.add(gpu, run.calls[call].step, owns.excess_of(call));
                     }
                 }
             }

@@ -3,8 +3,8 @@
 //! They are each other's peers: the data-parallel replicas of a stage, the ranks of a tensor-parallel group. Calls are
 //! compared by their tokens, which are equal for equal functions, sizes and distances to the peer.
 
-use super::kept::BETWEEN;
 use super::run::CallRun;
+use super::timed::BETWEEN;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 

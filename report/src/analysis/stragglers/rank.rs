@@ -2,8 +2,9 @@
 
 use super::owns::{Owns, STEPS};
 use super::peers::{Division, Peers};
-use super::robust::{NORMAL, error, median, spread};
+use super::robust::{NORMAL, error, median, quantile, spread};
 use super::run::CallRun;
+use std::ops::Range;
 
 /// The steps of a rank. Times are nanoseconds.
 #[derive(Debug, Default)]
@@ -12,10 +13,9 @@ pub(super) struct RankSteps {
     pub(super) steps: Vec<(u32, f64, f64)>,
     /// The usual excess by place: the median over steps.
     pub(super) by_place: Vec<f64>,
-    /// The usual own time by place.
-    pub(super) own_by_place: Vec<f64>,
-    /// The part of it before the call's enqueue, by place; `None` where enqueues are not known.
-    pub(super) host_by_place: Vec<Option<f64>>,
+    /// The usual own times of the host and of the GPU by place, and their usual excesses.
+    pub(super) clocks_by_place: Vec<[f64; 2]>,
+    pub(super) excess_of_clocks: Vec<[f64; 2]>,
     /// Medians over steps of own time and excess.
     pub(super) own: f64,
     pub(super) excess: f64,
@@ -26,13 +26,13 @@ pub(super) struct RankSteps {
 }
 
 impl RankSteps {
-    /// Takes the steps of a member of some peers, from step `from` on; `None` if it has none with own times.
+    /// Takes the steps of a member of some peers in a stretch; `None` if it has none with own times.
     pub(super) fn of(
         (runs, division): (&[CallRun], &Division),
         peers: &Peers,
         member: usize,
         owns: &[Owns],
-        from: u32,
+        stretch: &Range<u32>,
     ) -> Option<Self> {
         let program = &division.programs[peers.program];
         let has_peers = peers.members.len() > 1;
@@ -40,7 +40,7 @@ impl RankSteps {
             .steps
             .iter()
             .enumerate()
-            .filter(|(_, (_, number))| *number >= from)
+            .filter(|(_, (_, number))| stretch.contains(number))
             .filter_map(|(step, &(stretch, number))| Some((stretch, number, program.calls(step, member)?)))
             .collect();
         let is_known = |stretch: usize, call: usize| {
@@ -57,10 +57,12 @@ impl RankSteps {
             |of: &dyn Fn(usize, usize) -> f64| (0..program.places).map(|place| at(place, of)).collect::<Vec<f64>>();
         let by_place: Vec<f64> = by_places(&|stretch, call| owns[stretch].excess_of(call));
         let own_by_place: Vec<f64> = by_places(&|stretch, call| owns[stretch].own[call] as f64);
-        let lead = |stretch: usize, call: usize| f64::from(runs[stretch].calls[call].lead);
-        let host = |stretch: usize, call: usize| (owns[stretch].own[call] as f64 - lead(stretch, call)).max(0.0);
-        let host_by_place = by_places(&lead).into_iter().zip(by_places(&host));
-        let host_by_place = host_by_place.map(|(lead, host): (f64, f64)| (lead > 0.0).then_some(host)).collect();
+        let of_clocks = |of: &dyn Fn(usize, usize) -> [f64; 2]| -> Vec<[f64; 2]> {
+            let [host, gpu] = [0, 1].map(|clock| by_places(&|stretch, call| of(stretch, call)[clock]));
+            host.into_iter().zip(gpu).map(|(host, gpu)| [host, gpu]).collect()
+        };
+        let clocks_by_place = of_clocks(&|stretch, call| owns[stretch].clocks(call).map(|it| it as f64));
+        let excess_of_clocks = of_clocks(&|stretch, call| owns[stretch].excess_of_clocks(call));
         let mut single: Vec<f64> = vec![];
         let mut with_pauses: Vec<f64> = vec![];
         let mut steps = vec![];
@@ -102,8 +104,8 @@ impl RankSteps {
         (!steps.is_empty()).then_some(Self {
             steps,
             by_place,
-            own_by_place,
-            host_by_place,
+            clocks_by_place,
+            excess_of_clocks,
             own,
             excess,
             with_pauses,
@@ -111,12 +113,13 @@ impl RankSteps {
         })
     }
 
-    /// Returns the step from which on the excess is another one, with the medians before and behind it; `None` if it is
+    /// Returns the stretch of steps in which the excess is another one, with the medians in it and outside; `None` if it is
     /// the same all the time.
     ///
-    /// The place is that of the largest difference of means over its standard error, of excesses cut off at five
-    /// deviations (a CUSUM test for one change of the mean).
-    pub(super) fn change(&self) -> Option<ExcessChange> {
+    /// It is the stretch of at least [`STRETCH`] of the steps, and as many outside, with the largest difference of means over
+    /// its standard error, of excesses cut off at five deviations (circular binary segmentation: Olshen et al.,
+    /// Biostatistics 2004, 5(4), 557-572, for one change).
+    pub(super) fn stretch(&self) -> Option<ExcessStretch> {
         let count = self.steps.len();
         let values: Vec<f64> = self.steps.iter().map(|it| it.2).collect();
         if count < 4 * STEPS {
@@ -125,46 +128,60 @@ impl RankSteps {
         // from step to step a lasting change is seen once
         let mut differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
         let deviation = NORMAL * median(&mut differences) / 2.0_f64.sqrt();
-        let [middle, wide] = spread(&values);
-        let limit = 5.0 * wide.max(deviation);
-        let cut: Vec<f64> = values.iter().map(|value| (value - middle).clamp(-limit, limit)).collect();
-        let all: f64 = cut.iter().sum();
-        let (mut sum, mut best) = (0.0, (0.0, 0));
-        for (at, value) in cut.iter().enumerate() {
-            let before = at as f64;
-            let behind = (count - at) as f64;
-            if at >= STEPS && count - at >= STEPS {
-                let difference = (all - sum) / behind - sum / before;
-                let of_error = difference.abs() / (deviation.max(1.0) * (1.0 / before + 1.0 / behind).sqrt());
+        // a change in few of the steps moves no median
+        let mut sorted = values.clone();
+        let [low, high] = [0.05, 0.95].map(|share| quantile(&mut sorted, share));
+        let limit = 5.0 * deviation.max(1.0);
+        let mut sums = vec![0.0];
+        for value in &values {
+            sums.push(sums[sums.len() - 1] + value.clamp(low - limit, high + limit));
+        }
+        let least = STRETCH.0.max((STRETCH.1 * count as f64).ceil() as usize).min(count / 2);
+        let every = (count / MOST).max(1);
+        let (all, mut best) = (sums[count], (0.0, 0..0));
+        for from in (0..count).step_by(every) {
+            for until in (from + least..=count).rev().step_by(every) {
+                let (inside, outside) = ((until - from) as f64, (count - (until - from)) as f64);
+                if count - (until - from) < STEPS {
+                    continue;
+                }
+                let sum = sums[until] - sums[from];
+                let difference = sum / inside - (all - sum) / outside;
+                let of_error = difference / (deviation.max(1.0) * (1.0 / inside + 1.0 / outside).sqrt());
                 if of_error > best.0 {
-                    best = (of_error, at);
+                    best = (of_error, from..until);
                 }
             }
-            sum += value;
         }
         let (of_error, at) = best;
-        let medians = [&values[..at], &values[at..]].map(|values| median(&mut values.to_vec()));
-        let own = median(&mut self.steps[at..].iter().map(|it| it.1).collect::<Vec<f64>>());
-        (of_error > CHANGED).then(|| ExcessChange {
-            step: self.steps[at].0,
-            before: medians[0],
-            behind: medians[1],
+        let outside: Vec<f64> = values[..at.start].iter().chain(&values[at.end..]).copied().collect();
+        let own = median(&mut self.steps[at.clone()].iter().map(|it| it.1).collect::<Vec<f64>>());
+        (of_error > CHANGED).then(|| ExcessStretch {
+            from: self.steps[at.start].0,
+            until: self.steps.get(at.end).map(|it| it.0),
+            outside: median(&mut outside.clone()),
+            inside: median(&mut values[at.clone()].to_vec()),
             own,
         })
     }
 }
 
 /// Standard errors of a difference of means from which on it is a change.
-const CHANGED: f64 = 8.0;
+const CHANGED: f64 = 10.0;
+/// Steps of a stretch at least, and share of all steps.
+const STRETCH: (usize, f64) = (10, 0.05);
+/// Steps between which begins and ends of a stretch are sought.
+const MOST: usize = 256;
 
-/// A lasting change of the excess.
+/// A stretch of steps with another excess.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ExcessChange {
-    /// First step behind it.
-    pub(super) step: u32,
-    /// Median excess before and behind it, nanoseconds.
-    pub(super) before: f64,
-    pub(super) behind: f64,
-    /// Median own time behind it, nanoseconds.
+pub(super) struct ExcessStretch {
+    /// Its first step, and the first one behind it; `None` where it lasts until the end.
+    pub(super) from: u32,
+    pub(super) until: Option<u32>,
+    /// Median excess outside and inside, nanoseconds.
+    pub(super) outside: f64,
+    pub(super) inside: f64,
+    /// Median own time in it, nanoseconds.
     pub(super) own: f64,
 }

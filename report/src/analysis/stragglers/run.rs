@@ -1,37 +1,28 @@
 //! A stretch of steps as it can be played again: who waits for whom, and how long transfers take.
 //!
-//! A call begins when its rank's own time since the begin of the call before is over. Of that time, `beside` runs beside
-//! the call before; the rest begins when the call before has ended:
-//!
-//! ```text
-//! begin = begin before + own + max(0, length of the call before - beside)
-//! ```
-//! With `beside` = 0 the rank's own time begins with the end of the call before, as where the computation waits for
-//! each operation; with `beside` without bound it runs from begin to begin, as where nothing waits. A call never begins
-//! before the call before it on its stream has ended.
+//! A rank has two clocks of progress, its host's and its GPU's ([`super::paths`]). A call begins when its host has
+//! launched it, the computation that it needs is over, and the calls that it queues behind have ended.
 //!
 //! A call ends when the last rank that it waits for has begun, and the transfer is over. The transfer of a rank in a
 //! collective goes from the latest begin to its own end. Where clocks do not say this well, the transfer of a collective
 //! whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody.
 
-use super::kept::{Joins, NeighbouringCalls, TimedCall};
+use super::paths::CallPath;
+use super::timed::{Joins, NeighbouringCalls, TimedCall};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// No call.
-const NONE: u32 = u32::MAX;
-/// Nanoseconds between two kernels on one stream that follow one another at once, at most.
+pub(super) const NONE: u32 = u32::MAX;
+/// Nanoseconds between two kernels that follow one another at once, at most.
 const AT_ONCE: i64 = 4_000;
+/// Calls before a call, among which is the one of another stream that it queues behind.
+const RECENT: usize = 4;
 /// Nanoseconds by which a begin may be known too early: that of an operation that CUDA events time.
 const EARLY: i64 = -100_000;
 
 /// Error of a comparison of begins up to which ends are compared with them: nanoseconds, and a share of a transfer.
 const CLOSE: (i64, f64) = (10_000, 0.05);
-
-/// How much of a rank's own time before a call runs beside the call before, nanoseconds.
-pub(super) type TimeBeside = i64;
-/// All of it.
-pub(super) const ALL: TimeBeside = i64::MAX;
 
 /// Calls of a stretch of steps, GPU by GPU in the order of the host, with whom they wait for.
 #[derive(Debug)]
@@ -41,8 +32,9 @@ pub(super) struct CallRun {
     pub(super) gpus: Vec<u32>,
     /// First call of each GPU, and the number of all calls.
     pub(super) first: Vec<usize>,
-    /// The call before on the same stream.
-    on_stream: Vec<u32>,
+    /// The calls that each call queues behind: that before it on the same stream, and one of another stream that it began
+    /// behind at once.
+    pub(super) queue: Vec<[u32; 2]>,
     /// Calls that begin together: of all ranks of a collective, or a call of messages with the calls that it meets, the
     /// call itself first.
     parties: Vec<Vec<u32>>,
@@ -77,7 +69,7 @@ impl CallRun {
     pub(super) fn of(calls: NeighbouringCalls) -> Self {
         let mut first = vec![0];
         let count = calls.iter().map(Vec::len).sum();
-        let (mut gpus, mut on_stream) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (mut gpus, mut queue) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut all: Vec<TimedCall> = Vec::with_capacity(count);
         for (gpu, calls) in calls.into_iter().enumerate() {
             let mut last: FxHashMap<u16, u32> = FxHashMap::default();
@@ -85,7 +77,12 @@ impl CallRun {
             let by = calls.first().map_or(0, |call| call.shift);
             for mut call in calls {
                 (call.begin, call.end, call.shift) = (call.begin + by, call.end + by, call.shift - by);
-                on_stream.push(last.insert(call.stream, all.len() as u32).unwrap_or(NONE));
+                let on_stream = last.insert(call.stream, all.len() as u32).unwrap_or(NONE);
+                let behind = |other: &u32| {
+                    *other != on_stream && (0..=AT_ONCE).contains(&(call.begin - all[*other as usize].end))
+                };
+                let recent = all.len().saturating_sub(RECENT).max(first[gpu])..all.len();
+                queue.push([on_stream, recent.rev().map(|it| it as u32).find(behind).unwrap_or(NONE)]);
                 gpus.push(gpu as u32);
                 all.push(call);
             }
@@ -95,7 +92,7 @@ impl CallRun {
             calls: all,
             gpus,
             first,
-            on_stream,
+            queue,
             parties: vec![],
             party: vec![NONE; count],
             transfer: vec![0; count],
@@ -219,10 +216,15 @@ impl CallRun {
         self.before(call).is_some_and(|before| self.calls[call].is_timed && self.calls[before].is_timed)
     }
 
-    /// Returns the time since the begin of the call before, and how long that call took.
-    pub(super) fn since(&self, call: usize) -> Option<[i64; 2]> {
-        let before = &self.calls[self.before(call)?];
-        Some([self.calls[call].begin - before.begin, before.end - before.begin])
+    /// Returns when the host enqueued a call, where that is known.
+    pub(super) fn enqueued(&self, call: usize) -> Option<i64> {
+        let of = &self.calls[call];
+        (of.lead > 0 && of.is_timed).then(|| of.begin - i64::from(of.lead))
+    }
+
+    /// Returns the end of the call that a call queued behind longest, if it has any.
+    pub(super) fn queued_until(&self, call: usize) -> Option<i64> {
+        self.queue[call].iter().filter(|&&it| it != NONE).map(|&it| self.calls[it as usize].end).max()
     }
 
     /// Returns the transfer between a call of messages and a call that it meets, as measured: from the later begin on. With
@@ -240,82 +242,124 @@ impl CallRun {
         (transfer >= 0).then_some(transfer.min(one[1] - one[0]))
     }
 
-    /// Plays the stretch with these own times before each call and these parts of it that run beside the call before.
-    /// `scaled` may change transfers. Returns begin and end of each call; `None` if calls wait for
-    /// each other in a circle, as where operations of ranks were matched wrongly.
-    pub(super) fn play(&self, own: &[i64], beside: &[TimeBeside], scaled: Scaled<'_>) -> Option<Vec<[i64; 2]>> {
-        const OPEN: i64 = i64::MIN;
-        let mut times = vec![[OPEN; 2]; self.calls.len()];
+    /// Plays the stretch. `own` returns the own time of a call's host and that of its GPU; `scaled` may change transfers.
+    /// Returns begin and end of each call; `None` if calls wait for each other in a circle, as where operations of ranks
+    /// were matched wrongly.
+    pub(super) fn play(&self, paths: &[CallPath], own: PlayedTimes<'_>, scaled: Scaled<'_>) -> Option<Vec<[i64; 2]>> {
+        let count = self.calls.len();
+        let mut played = Played { times: vec![[OPEN; 2]; count], clocks: vec![[OPEN; 2]; count] };
         let gpus = self.first.len() - 1;
         let mut next: Vec<usize> = self.first[..gpus].to_vec();
+        // calls that queue behind one that has not ended: the host and the computation go on
+        let mut queued: Vec<Vec<usize>> = vec![vec![]; gpus];
         let mut missing: Vec<u32> = self.parties.iter().map(|party| party.len() as u32).collect();
         let mut todo: VecDeque<usize> = (0..gpus).collect();
         let mut ended = vec![];
         while let Some(gpu) = todo.pop_front() {
-            while next[gpu] < self.first[gpu + 1] {
-                let call = next[gpu];
-                let Some(begin) = self.begin(call, &times, own, beside) else { break };
-                times[call][0] = begin;
-                next[gpu] += 1;
-                let party = self.party[call] as usize;
-                if self.calls[call].joins == Joins::Pairs {
-                    if let Some(Lasts { own, other: None }) = self.lasts.get(&(call as u32)) {
-                        times[call][1] = begin + own;
+            loop {
+                let ready = queued[gpu].iter().position(|&call| self.is_free(call, &played.times));
+                let call = if let Some(at) = ready {
+                    queued[gpu].remove(at)
+                } else if next[gpu] < self.first[gpu + 1] {
+                    let call = next[gpu];
+                    let Some(clocks) = self.clocks(call, &played, paths, own) else { break };
+                    played.clocks[call] = clocks;
+                    next[gpu] += 1;
+                    if !self.is_free(call, &played.times) {
+                        queued[gpu].push(call);
+                        continue;
                     }
-                    // its own end, and that of each call that it meets
-                    for &other in &self.parties[party] {
-                        let of_other = self.party[other as usize] as usize;
-                        missing[of_other] -= u32::from(self.parties[of_other].contains(&(call as u32)));
-                        if missing[of_other] == 0 && times[other as usize][1] == OPEN {
-                            times[other as usize][1] = self.end_of_pairs(other as usize, &times, scaled);
-                            ended.push(other as usize);
-                        }
-                    }
+                    call
                 } else {
-                    missing[party] -= 1;
-                    if self.left_early[call] {
-                        times[call][1] = begin + self.transfer[call];
-                    }
-                    if missing[party] == 0 {
-                        let members = &self.parties[party];
-                        let latest = members.iter().map(|&it| times[it as usize][0]).max().unwrap_or(begin);
-                        for &member in members {
-                            let member = member as usize;
-                            if !self.left_early[member] {
-                                times[member][1] = latest + scaled(member, None, self.transfer[member]);
-                                ended.push(member);
-                            }
-                        }
-                    }
-                }
-                for call in ended.drain(..) {
-                    let of = self.gpus[call] as usize;
-                    if of != gpu {
-                        todo.push_back(of);
-                    }
-                }
+                    break;
+                };
+                played.times[call][0] = self.begin(call, &played, paths);
+                self.begun(call, &mut played.times, &mut missing, scaled, &mut ended);
+                todo.extend(ended.drain(..).map(|call: usize| self.gpus[call] as usize).filter(|&of| of != gpu));
             }
         }
-        (0..gpus).all(|gpu| next[gpu] == self.first[gpu + 1]).then_some(times)
+        let is_over = |gpu: usize| next[gpu] == self.first[gpu + 1] && queued[gpu].is_empty();
+        (0..gpus).all(is_over).then_some(played.times)
     }
 
-    /// Returns when a call begins; `None` while that is not known.
-    fn begin(&self, call: usize, times: &[[i64; 2]], own: &[i64], beside: &[TimeBeside]) -> Option<i64> {
-        let known = |time: i64| (time != i64::MIN).then_some(time);
-        let mut begin = match self.before(call) {
-            None => self.calls[call].begin,
-            Some(before) if beside[call] == ALL => times[before][0] + own[call],
-            Some(before) => {
-                let length = known(times[before][1])? - times[before][0];
-                times[before][0] + own[call] + (length - beside[call]).max(0)
-            }
+    /// Returns whether the calls that a call queues behind have ended.
+    fn is_free(&self, call: usize, times: &[[i64; 2]]) -> bool {
+        self.queue[call].iter().all(|&before| before == NONE || times[before as usize][1] != OPEN)
+    }
+
+    /// Returns when the host enqueues a call, and when the computation before it is over; `None` while that is not known.
+    fn clocks(&self, call: usize, played: &Played, paths: &[CallPath], own: PlayedTimes<'_>) -> Option<[i64; 2]> {
+        let Some(before) = self.before(call) else {
+            let begin = self.calls[call].begin;
+            return Some([self.enqueued(call).unwrap_or(OPEN), begin]);
         };
-        if self.on_stream[call] != NONE {
-            let before = self.on_stream[call] as usize;
-            let pause = (self.calls[call].begin - self.calls[before].end).clamp(EARLY, AT_ONCE);
-            begin = begin.max(known(times[before][1])? + pause);
+        let path = &paths[call];
+        let end_of = |call: u32| Some(played.times[call as usize][1]).filter(|&end| end != OPEN);
+        let [host, gpu] = own(call);
+        let [enqueued, computed] = played.clocks[before];
+        let enqueued = match path.released {
+            _ if !path.has_host => OPEN,
+            NONE => enqueued.saturating_add(host),
+            released => enqueued.max(end_of(released)? + host),
+        };
+        if path.from_host {
+            return Some([enqueued, enqueued + gpu]);
         }
-        Some(begin)
+        let mut computed = computed + gpu;
+        if path.awaited != NONE {
+            computed = computed.max(end_of(path.awaited)? + gpu - i64::from(path.ahead));
+        }
+        Some([enqueued, computed])
+    }
+
+    fn begin(&self, call: usize, played: &Played, paths: &[CallPath]) -> i64 {
+        let [enqueued, computed] = played.clocks[call];
+        let mut begin = computed.max(enqueued.saturating_add(i64::from(paths[call].launch)));
+        for &before in self.queue[call].iter().filter(|&&before| before != NONE) {
+            let pause = (self.calls[call].begin - self.calls[before as usize].end).clamp(EARLY, AT_ONCE);
+            begin = begin.max(played.times[before as usize][1] + pause);
+        }
+        begin
+    }
+
+    /// Finds the calls that end, now that a call has begun.
+    fn begun(
+        &self,
+        call: usize,
+        times: &mut [[i64; 2]],
+        missing: &mut [u32],
+        scaled: Scaled<'_>,
+        ended: &mut Vec<usize>,
+    ) {
+        let begin = times[call][0];
+        let party = self.party[call] as usize;
+        if self.calls[call].joins == Joins::Pairs {
+            if let Some(Lasts { own, other: None }) = self.lasts.get(&(call as u32)) {
+                times[call][1] = begin + own;
+            }
+            // its own end, and that of each call that it meets
+            for &other in &self.parties[party] {
+                let of_other = self.party[other as usize] as usize;
+                missing[of_other] -= u32::from(self.parties[of_other].contains(&(call as u32)));
+                if missing[of_other] == 0 && times[other as usize][1] == OPEN {
+                    times[other as usize][1] = self.end_of_pairs(other as usize, times, scaled);
+                    ended.push(other as usize);
+                }
+            }
+            return;
+        }
+        missing[party] -= 1;
+        if self.left_early[call] {
+            times[call][1] = begin + self.transfer[call];
+        }
+        if missing[party] == 0 {
+            let members = &self.parties[party];
+            let latest = members.iter().map(|&it| times[it as usize][0]).max().unwrap_or(begin);
+            for member in members.iter().map(|&it| it as usize).filter(|&it| !self.left_early[it]) {
+                times[member][1] = latest + scaled(member, None, self.transfer[member]);
+                ended.push(member);
+            }
+        }
     }
 
     fn end_of_pairs(&self, call: usize, times: &[[i64; 2]], scaled: Scaled<'_>) -> i64 {
@@ -338,6 +382,21 @@ impl CallRun {
         };
         party[1..].iter().map(end).max().unwrap_or(times[call][0])
     }
+}
+
+/// Returns the own times of a call's host and of its GPU, nanoseconds.
+pub(super) type PlayedTimes<'a> = &'a dyn Fn(usize) -> [i64; 2];
+
+/// Not known yet, or never.
+const OPEN: i64 = i64::MIN;
+
+/// Times of a stretch that is being played.
+#[derive(Debug)]
+struct Played {
+    /// Begin and end of each call.
+    times: Vec<[i64; 2]>,
+    /// When the host enqueued it, and when the computation before it was over.
+    clocks: Vec<[i64; 2]>,
 }
 
 /// Changes the transfer of a call, or that between a call and another one that it meets.

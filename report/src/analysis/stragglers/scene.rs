@@ -15,8 +15,8 @@ pub(super) struct Scene<'a> {
     pub(super) left_out: &'a [u32],
 }
 
-/// Returns the own time before a call of a stretch, nanoseconds.
-pub(super) type OwnTimeBefore<'a> = &'a dyn Fn(usize, usize) -> f64;
+/// Returns the own times of the host and of the GPU before a call of a stretch, nanoseconds.
+pub(super) type OwnTimesBefore<'a> = &'a dyn Fn(usize, usize) -> [i64; 2];
 /// Returns a transfer in place of the measured one: see [`CallRun::play`].
 pub(super) type OtherTransfer<'a> = &'a dyn Fn(&CallRun, usize, Option<usize>, i64) -> i64;
 
@@ -36,12 +36,11 @@ impl Scene<'_> {
     /// Returns the mean length of a step with other own times and transfers, nanoseconds: `own` returns the own time of a
     /// call of a stretch, `transfer` the transfer of a call, or that between a call and one that it meets. `None` if the
     /// steps cannot be played.
-    pub(super) fn play(&self, own: OwnTimeBefore<'_>, transfer: OtherTransfer<'_>) -> Option<f64> {
+    pub(super) fn play(&self, own: OwnTimesBefore<'_>, transfer: OtherTransfer<'_>) -> Option<f64> {
         let mut sum = StepLengths::default();
         for (stretch, (run, owns)) in self.runs.iter().zip(self.owns).enumerate() {
-            let own: Vec<i64> = (0..run.calls.len()).map(|call| own(stretch, call) as i64).collect();
             let scaled = |call: usize, other: Option<usize>, time: i64| transfer(run, call, other, time);
-            let times = run.play(&own, &owns.beside, &scaled)?;
+            let times = run.play(&owns.paths, &|call| own(stretch, call), &scaled)?;
             self.add(run, &|call| times[call], &mut sum);
         }
         (sum.count > 0).then(|| sum.length / sum.count as f64)
@@ -49,7 +48,7 @@ impl Scene<'_> {
 
     /// Returns the mean length of a step with nothing changed, nanoseconds; `None` if the steps cannot be played.
     pub(super) fn reenacted(&self) -> Option<f64> {
-        self.play(&|stretch, call| self.owns[stretch].own[call] as f64, &unchanged)
+        self.play(&|stretch, call| self.owns[stretch].clocks(call), &unchanged)
     }
 
     /// Returns the mean length of a step as measured, nanoseconds.

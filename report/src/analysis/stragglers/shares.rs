@@ -5,9 +5,9 @@
 //! others in its call before; the rest is its own. Behind an all-reduce all ranks are released together, and nothing is
 //! passed on; a rank that waited for nobody was released late by its own doing.
 
-use super::kept::Joins;
 use super::owns::Owns;
 use super::run::CallRun;
+use super::timed::Joins;
 
 /// Returns the share (0 to 1) of each GPU's delay costs that began with it; `None` of one that was never last.
 pub(super) fn own_shares(runs: &[CallRun], owns: &[Owns], gpus: usize) -> Vec<Option<f64>> {

@@ -6,8 +6,8 @@
 //! one program. There are no stages where ranks share a large collective for every two messages: they gather and scatter,
 //! which PyTorch does by sends and receives one way.
 
-use super::kept::Joins;
 use super::run::CallRun;
+use super::timed::Joins;
 use crate::job::Job;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};

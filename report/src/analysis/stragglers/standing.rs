@@ -9,12 +9,13 @@
 
 use super::owns::STEPS;
 use super::peers::Division;
-use super::rank::{ExcessChange, RankSteps};
+use super::rank::{ExcessStretch, RankSteps};
 use super::robust::{NORMAL, median, spread};
 use super::rules::{OF_FEW, OF_NODE, RANKS, SHARE, UNKNOWN, Z, least};
 use crate::answer::RankGroup;
 use crate::job::Job;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Share of an excess that has come with a change, from which on it is there since the change.
 const OF_CHANGE: f64 = 0.5;
@@ -29,8 +30,8 @@ pub(super) struct StandingTogether {
     pub(super) excess: f64,
     pub(super) z: f64,
     pub(super) peers: usize,
-    /// First step of the excess, where it is not there from the begin.
-    pub(super) since: Option<u32>,
+    /// Steps of the excess, where it is not always there; without an end up to the last one.
+    pub(super) stretch: Option<Range<u32>>,
     /// Stages have no peers at single places: the usual own time of the others over this one's.
     pub(super) others: Option<f64>,
 }
@@ -43,7 +44,7 @@ struct Candidate {
     own: f64,
     excess: f64,
     error: f64,
-    since: Option<u32>,
+    stretch: Option<Range<u32>>,
     steps: usize,
     /// Deviation of its peers from each other, of two or three peers: of more, that of all ranks is known.
     of_peers: Option<f64>,
@@ -75,18 +76,18 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<RankSteps
             others.map(|(_, rank)| rank.excess).collect::<Vec<f64>>()
         };
         for (gpu, rank) in gpus.iter().filter_map(of) {
-            // a change that leaves the rank as its peers are behind it is over; of a small one nobody would speak
-            let is_begin = |it: &ExcessChange| {
-                it.behind - middle > least(step) && it.behind - it.before > OF_CHANGE * (it.behind - middle)
+            // of a small change nobody would speak
+            let is_slow = |it: &ExcessStretch| {
+                it.inside - middle > least(step) && it.inside - it.outside > OF_CHANGE * (it.inside - middle)
             };
-            let change = rank.change().filter(is_begin);
+            let stretch = rank.stretch().filter(is_slow);
             candidates.push(Candidate {
                 gpu,
                 peers: gpus.len() - 1,
-                own: change.map_or(rank.own, |change| change.own),
-                excess: change.map_or(rank.excess, |change| change.behind) - middle,
+                own: stretch.map_or(rank.own, |it| it.own),
+                excess: stretch.map_or(rank.excess, |it| it.inside) - middle,
                 error: rank.error,
-                since: change.map(|change| change.step),
+                stretch: stretch.map(|it| it.from..it.until.unwrap_or(u32::MAX)),
                 steps: rank.steps.len(),
                 of_peers: (3..RANKS).contains(&gpus.len()).then(|| spread(&others(gpu))[1]),
                 is_halved: half.is_some(),
@@ -106,7 +107,7 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<RankSteps
                 excess: candidate.excess,
                 z,
                 peers: candidate.peers,
-                since: candidate.since,
+                stretch: candidate.stretch.clone(),
                 others: None,
             });
         }
@@ -184,7 +185,7 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
             excess: mean(|it| it.excess) - usual,
             z,
             peers: candidates.len() - of.len(),
-            since: of.iter().map(|it| it.since).min().flatten(),
+            stretch: of.iter().map(|it| it.stretch.clone()).min_by_key(|it| it.as_ref().map(|it| it.start)).flatten(),
             gpus,
             others: None,
         });
@@ -227,7 +228,7 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, found: &m
             excess: own - usual,
             z,
             peers,
-            since: None,
+            stretch: None,
             others: Some(usual / own),
             gpus,
         };

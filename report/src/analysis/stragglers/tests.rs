@@ -55,6 +55,65 @@ fn prefetching(own: Own<'_>) -> MadeJob {
     maker.finish()
 }
 
+/// Steps as of PyTorch's DDP: hosts run ahead of their GPUs, and wait for them once a step; all-reduces of five buckets
+/// run beside a backward pass that waits for none of them. `late` is how long a host sleeps at the begin of a step.
+fn running_ahead(own: Own<'_>, late: &dyn Fn(usize, u64) -> u64) -> MadeJob {
+    const BUCKETS: usize = 5;
+    let mut maker = Maker::new(RANKS, RANKS);
+    let world = maker.communicator("world", &(0..RANKS).collect::<Vec<_>>());
+    let mut end = 2 * MS;
+    let mut enqueued: Vec<Vec<u64>> = vec![vec![]; RANKS];
+    for step in 0..STEPS {
+        let awake: Vec<u64> = (0..RANKS).map(|rank| end + own(rank, step, BUCKETS) / 5 + late(rank, step)).collect();
+        let mut computed = awake.clone();
+        for bucket in 0..BUCKETS {
+            for rank in 0..RANKS {
+                computed[rank] += own(rank, step, bucket);
+                enqueued[rank].push(awake[rank] + 200 * US * (bucket as u64 + 1));
+            }
+            let begins: Vec<u64> = computed.iter().map(|&it| if bucket > 0 { it.max(end + 2 * US) } else { it }).collect();
+            end = maker.collective(world, "AllReduce", 1 << (20 + bucket), Start::Each(&begins), 300 * US);
+        }
+    }
+    let mut made = maker.finish();
+    for (rows, enqueued) in made.table.0.iter_mut().zip(enqueued) {
+        rows.iter_mut().zip(enqueued).for_each(|(row, at)| row.enqueued = at);
+    }
+    made
+}
+
+/// What peers compute is hidden behind their waits for the late rank.
+#[test]
+fn gains_are_true_where_hosts_run_ahead() {
+    let usual = work(|_, _| 1.0);
+    let without = step_us(&running_ahead(&usual, &|_, _| 0));
+    assert_eq!(names(&stragglers(&running_ahead(&usual, &|_, _| 0))), [""; 0]);
+    let slow = work(|rank, _| if rank == 3 { 1.2 } else { 1.0 });
+    let sleeps = |rank: usize, _: u64| if rank == 3 { 12 * MS } else { 0 };
+    let jobs = [
+        (running_ahead(&usual, &sleeps), LateCause::Host),
+        (running_ahead(&slow, &|_, _| 0), LateCause::Gpu),
+    ];
+    for (made, why) in &jobs {
+        let stragglers = stragglers(made);
+        let found = &stragglers.found[0];
+        assert_eq!((names(&stragglers), found.why), (vec!["rank 3"], Some(*why)), "{found:?}");
+        let (gain, truth) = (found.gain_us.unwrap(), stragglers.step_us - without);
+        assert!((gain / truth - 1.0).abs() < 0.1, "{why:?}: {gain}, {truth}");
+        let [least, most] = [found.gain_least_us.unwrap(), found.gain_most_us.unwrap()];
+        assert!(least < 1.01 * truth && most > 0.99 * truth, "{least}..{most}, {truth}");
+    }
+}
+
+#[test]
+fn a_rank_that_is_slow_for_some_steps_has_a_first_and_a_last_one() {
+    let stragglers =
+        stragglers(&waiting(RANKS, &work(|rank, step| if rank == 2 && (20..35).contains(&step) { 1.3 } else { 1.0 })));
+    assert_eq!(names(&stragglers), ["rank 2"]);
+    let when = stragglers.found[0].when;
+    assert!(matches!(when, CostsWhen::Steps { from: 18..=22, to: 32..=36 }), "{when:?}");
+}
+
 fn stragglers(made: &MadeJob) -> Stragglers {
     let report = report(&made.job, &made.table, JobFacts::default(), &mut [], &mut |_| {}).unwrap();
     report.stragglers.known().unwrap_or_else(|| panic!("{:?}", report.stragglers)).clone()

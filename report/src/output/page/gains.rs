@@ -119,6 +119,7 @@ fn when(when: &CostsWhen) -> String {
     match when {
         CostsWhen::Always => "in all steps".into(),
         CostsWhen::Since(step) => format!("from step {} on", count(*step)),
+        CostsWhen::Steps { from, to } => format!("in steps {} to {}", count(*from), count(*to)),
         CostsWhen::Sometimes { steps, every: None } => format!("in {}", counted(*steps, "step")),
         CostsWhen::Sometimes { steps, every: Some(every) } => {
             format!("in {}, every {}", counted(*steps, "step"), count(*every))

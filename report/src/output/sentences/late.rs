@@ -44,24 +44,38 @@ fn period(stragglers: &Stragglers) -> &'static str {
     if stragglers.steps > 0 { "a step" } else { "the recording" }
 }
 
-fn somebody(report: &Report, stragglers: &Stragglers, found: &[Straggler]) -> Verdicted {
+fn somebody(report: &Report, stragglers: &Stragglers, all: &[Straggler]) -> Verdicted {
+    let (stages, found): (Vec<&Straggler>, Vec<&Straggler>) = all.iter().partition(|it| it.group == RankGroup::Stage);
+    if found.is_empty() {
+        return uneven(report, stragglers, &stages);
+    }
     let names: Vec<String> = found.iter().take(NAMED).map(|it| subject(report, it)).collect();
     let rest = found.len().saturating_sub(NAMED);
     let who = list(&names, rest);
     let (are, their) = if found.len() > 1 { ("are", "their") } else { ("is", "its") };
     let gain_us = if found.len() > 1 { stragglers.together_us } else { found[0].gain_us };
     let gain_us = gain_us.map(|gain| gain.max(0.0));
+    let range = found[0].range_us().filter(|_| found.len() == 1);
     let gain = gain_us.map(|gain| part_of(gain, stragglers.step_us));
     let mut text = format!("{} {are} slow: ", capital(&who));
-    text += &match gain_us {
-        Some(gain_us) => format!(
+    text += &match (gain_us, range) {
+        (Some(_), Some([least, most])) => format!(
+            "without {their} extra time {} would take between {} and {} instead of {} ({} to {}).",
+            period(stragglers),
+            time(stragglers.step_us - most),
+            time(stragglers.step_us - least),
+            time(stragglers.step_us),
+            share(part_of(least, stragglers.step_us)),
+            share(part_of(most, stragglers.step_us))
+        ),
+        (Some(gain_us), None) => format!(
             "without {their} extra time {} would take {} instead of {} ({}).",
             period(stragglers),
             time(stragglers.step_us - gain_us),
             time(stragglers.step_us),
             share(part_of(gain_us, stragglers.step_us))
         ),
-        None => format!(
+        (None, _) => format!(
             "the gain without {their} extra time is not known, because {} cannot be played again to within 3 %.",
             if stragglers.steps > 0 { "the steps" } else { "the recording" }
         ),
@@ -73,7 +87,7 @@ fn somebody(report: &Report, stragglers: &Stragglers, found: &[Straggler]) -> Ve
             text += &behind(&causes::causes(straggler));
         }
     }
-    let first = &found[0];
+    let first = found[0];
     let when = when(first.when);
     let why = first.why.map_or("", why).to_owned();
     let why = if found.len() > 1 { why } else { format!("{why}{}", behind(&causes::causes(first))).trim().to_owned() };
@@ -88,13 +102,46 @@ fn somebody(report: &Report, stragglers: &Stragglers, found: &[Straggler]) -> Ve
         None if found.len() > 1 => next.replacen("its", "their", 2),
         None => next.to_owned(),
     };
-    let verdict = if gain.is_none_or(|gain| gain >= MUCH) { AnswerVerdict::Bad } else { AnswerVerdict::Look };
+    let sure = range.map(|[least, _]| part_of(least, stragglers.step_us)).or(gain);
+    let verdict = if sure.is_none_or(|gain| gain >= MUCH) { AnswerVerdict::Bad } else { AnswerVerdict::Look };
     if !why.is_empty() {
         text += &format!(" {why}");
     }
     text += &format!(" {next}");
+    for stage in stages {
+        text += &format!(" {}", more_work(report, stragglers, stage));
+    }
     text += &pauses(report, stragglers, " ");
-    Verdicted { verdict, text, gain_us, gain, when, why, next }
+    let [gain_least_us, gain_most_us] = match range {
+        Some(range) => range.map(Some),
+        None => [gain_us; 2],
+    };
+    Verdicted { verdict, text, gain_us, gain_least_us, gain_most_us, gain, when, why, next }
+}
+
+/// Says that a stage has more work than the others, and what a step would take if all had the same. Its extra time would
+/// then be shared by all stages.
+fn more_work(report: &Report, stragglers: &Stragglers, stage: &Straggler) -> String {
+    let usual = stage.own_us - stage.excess_us;
+    let more = if usual > 0.0 { share(stage.excess_us / usual) } else { time(stage.excess_us) };
+    let gain = stage.gain_us.map(|gain| gain.max(0.0) * stage.peers as f64 / (stage.peers + 1) as f64);
+    let evenly = gain.map_or_else(String::new, |gain| {
+        let step = stragglers.step_us;
+        format!(": evenly divided a step would take about {} instead of {}", time(step - gain), time(step))
+    });
+    format!("{} has {more} more work than the other stages{evenly}.", capital(&subject(report, stage)))
+}
+
+/// Says that stages have more work than the others: no rank is slow.
+fn uneven(report: &Report, stragglers: &Stragglers, stages: &[&Straggler]) -> Verdicted {
+    let sentences = stages.iter().take(NAMED).map(|stage| more_work(report, stragglers, stage));
+    let next = "Divide the layers more evenly; a loss head counts as layers.".to_owned();
+    let text = sentences.collect::<Vec<_>>().join(" ");
+    let text = format!("{text} {next}{}", pauses(report, stragglers, " "));
+    let gain_us = stages[0].gain_us.map(|gain| gain.max(0.0));
+    let gain = gain_us.map(|gain| part_of(gain, stragglers.step_us));
+    let verdict = AnswerVerdict::Look;
+    Verdicted { verdict, text, gain_us, gain, next, ..Verdicted::default() }
 }
 
 /// Returns a sentence as it follows another one.
@@ -111,10 +158,7 @@ fn excess(report: &Report, stragglers: &Stragglers, it: &Straggler, are_several:
         return format!("{who} pauses {when}.");
     }
     let part = if usual > 0.0 { format!(" ({})", share(it.excess_us / usual)) } else { String::new() };
-    let peers = match it.group {
-        RankGroup::Stage => "than the other stages".into(),
-        _ => format!("than its {}", counted(it.peers, "peer")),
-    };
+    let peers = format!("than its {}", counted(it.peers, "peer"));
     let period = if stragglers.steps > 0 { " a step" } else { "" };
     let since = if when.is_empty() { String::new() } else { format!(" {when}") };
     format!("{who} takes {} longer{period}{part} outside of NCCL {peers}{since}.", time(it.excess_us))
@@ -124,6 +168,7 @@ fn when(when: CostsWhen) -> String {
     match when {
         CostsWhen::Always => String::new(),
         CostsWhen::Since(step) => format!("since step {step}"),
+        CostsWhen::Steps { from, to } => format!("in steps {from} to {to}"),
         CostsWhen::Sometimes { steps, every: Some(every) } => format!("in {steps} steps, every {}", ordinal(every)),
         CostsWhen::Sometimes { steps, every: None } => format!("in {steps} steps"),
     }

@@ -61,6 +61,7 @@ fn when(when: CostsWhen) -> String {
     match when {
         CostsWhen::Always => "always".into(),
         CostsWhen::Since(step) => format!("since {step}"),
+        CostsWhen::Steps { from, to } => format!("{from} to {to}"),
         CostsWhen::Sometimes { steps, .. } => counted(steps, "step"),
     }
 }

@@ -90,6 +90,7 @@ pub(super) fn verdicted(report: &Report) -> Verdicted {
         when: String::new(),
         why: why.unwrap_or_default(),
         next: next(verdict, parts.first(), communicators.first(), [below, share, forced]),
+        ..Verdicted::default()
     }
 }
 

@@ -1,0 +1,493 @@
+//! What the calls at each place of a program follow from: found from how times vary over steps and ranks.
+//!
+//! Of the possible predecessors of a time, the true one is that from which the distance stays the same, while the
+//! distances from the others vary with the waits. It is sought among the calls of all ranks of a program: they do the
+//! same. A call that was ready before it could begin shows no more than that its computation was over.
+
+use super::paths::CallPath;
+use super::programs::Program;
+use super::robust::{median, quantile};
+use super::run::CallRun;
+use super::samples::{BACK, CallSample, is_queued, samples};
+use crate::analysis::steps::CallToken;
+
+/// Steps of a rank that show how much a place varies, at least.
+const STEPS: usize = 4;
+/// Share of the calls that may contradict a predecessor.
+const CONTRADICT: f64 = 0.02;
+/// Ratios of variations, and samples of a place: below the ratio, with so many samples at least, one is clearly less.
+const CLEARLY: [(f64, usize); 2] = [(0.8, 40), (0.5, 12)];
+/// Nanoseconds from an enqueue to the begin of a call that nothing else keeps, at most, and where it is not seen.
+const LAUNCH: (f64, f64) = (100_000.0, 30_000.0);
+/// Nanoseconds by which an enqueue may be before the end that the host waited for: the kernel that it waited for may be
+/// another one, which ends a little earlier.
+pub(super) const HOST_EARLY: i64 = 250_000;
+/// Nanoseconds by which the enqueue of a host that runs ahead is before the end of the call before, at least, and how many
+/// times more than begins the enqueues of a host vary that says nothing.
+const AHEAD: f64 = 3_000_000.0;
+const FOLLOWS: f64 = 1.3;
+/// Nanoseconds to which enqueues, and begins and ends on the GPU, are known.
+const OF_HOST: f64 = 50_000.0;
+const OF_GPU: f64 = 5_000.0;
+/// Own time of a place below which it says nothing of how slow a rank is, nanoseconds.
+const LITTLE: f64 = 20_000.0;
+/// How much slower a rank may be, for its slowness elsewhere to say how slow it is where it is hidden.
+const SLOWEST: f64 = 2.0;
+/// Parts of a wait that a fit tries.
+const TRIES: usize = 10;
+/// Rounds in which the computations of a step are followed: those of its first place need those of its last one.
+const ROUNDS: usize = 3;
+
+/// What the enqueue of a call follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostFrom {
+    /// Nothing: it says nothing.
+    Unknown,
+    /// The enqueue before.
+    Enqueue,
+    /// The end of the call so many calls before.
+    Waits(u8),
+    /// That in some steps, and the enqueue before in others.
+    Sometimes(u8),
+}
+
+/// What the computation before a call follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GpuFrom {
+    /// The computation before.
+    Computation,
+    /// That, and the end of the call so many calls before; but so many nanoseconds of it go on beside that.
+    Waits(u8, i64),
+    /// The host, behind whose wait the GPU is idle.
+    Host,
+}
+
+/// How far a computation's end is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The call began when it was over.
+    Free,
+    /// The call began when the host had launched it.
+    Launched,
+    /// The call began when another one had ended.
+    Queued,
+}
+
+/// How own times that were not seen are taken: what they can be decides how much there is to gain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// As long as those of the other ranks, and as slow as the rank is elsewhere.
+    Usual,
+    /// As long as those of the slowest rank.
+    Longest,
+    /// As short as those of a rank that is faster by as much as any rank is slower.
+    Shortest,
+}
+
+/// What the calls at a place of a program follow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlacePath {
+    pub(super) host: HostFrom,
+    pub(super) gpu: GpuFrom,
+    /// From the enqueue to the begin of a call that nothing else keeps, nanoseconds.
+    pub(super) launch: i64,
+    /// Nanoseconds from the enqueue within which a call began at once.
+    pub(super) at_once: i64,
+    /// Where the host waits in some steps, from how long on.
+    pub(super) host_usual: f64,
+    /// Whether most ranks do not show their computations.
+    pub(super) mostly_hidden: bool,
+    /// Whether times vary so that there is no doubt.
+    pub(super) is_clear: bool,
+}
+
+impl PlacePath {
+    pub(super) fn seen(&self, run: &CallRun, call: usize) -> Seen {
+        let lead = i64::from(run.calls[call].lead);
+        if is_queued(run, call) {
+            Seen::Queued
+        } else if lead > 0 && lead <= self.at_once {
+            Seen::Launched
+        } else {
+            Seen::Free
+        }
+    }
+
+    fn seen_of(&self, sample: &CallSample) -> Seen {
+        if sample.is_queued {
+            Seen::Queued
+        } else if sample.since_enqueued <= self.at_once as f64 {
+            Seen::Launched
+        } else {
+            Seen::Free
+        }
+    }
+
+    fn own(&self, sample: &CallSample) -> f64 {
+        match self.gpu {
+            GpuFrom::Host if sample.since_enqueued.is_finite() => sample.since_enqueued,
+            GpuFrom::Waits(back, ahead) if sample.since_end[usize::from(back) - 1].is_finite() => {
+                sample.since_computed.min(sample.since_end[usize::from(back) - 1] + ahead as f64)
+            }
+            _ => sample.since_computed,
+        }
+    }
+}
+
+/// Follows the calls of a program, and fills in what each follows and when the computation before it was over. What the
+/// places follow is found, unless it is known.
+pub(super) fn follow(
+    program: &Program,
+    runs: &[CallRun],
+    hidden: Hidden,
+    known: Option<&[PlacePath]>,
+    paths: &mut [Vec<CallPath>],
+    computed: &mut [Vec<i64>],
+) -> Vec<PlacePath> {
+    let mut places: Vec<PlacePath> = vec![];
+    let mut slowness: Option<Vec<Option<f64>>> = None;
+    let tokens = tokens(program, runs);
+    let has_host = known.is_none() && !host_follows(program, runs, computed);
+    for _ in 0..ROUNDS {
+        let mut ratios: [Vec<Vec<f64>>; 2] = std::array::from_fn(|_| vec![vec![]; program.gpus.len()]);
+        let last = std::mem::take(&mut places);
+        let slows: Vec<f64> = match &slowness {
+            Some(known) => known.iter().map(|slow| slow.unwrap_or(1.0)).collect(),
+            None => vec![1.0; program.gpus.len()],
+        };
+        for place in 0..program.places {
+            let samples = samples(program, runs, computed, place);
+            let path = match known {
+                Some(known) => known[place],
+                None => find(&samples, has_host, slowness.as_deref(), alike(&last, &tokens, place)),
+            };
+            let usual = usual(&samples, &path, &slows, hidden);
+            if !path.mostly_hidden {
+                slow_at(&samples, &path, &mut ratios[usize::from(!path.is_clear)]);
+            }
+            for step in 0..program.steps.len() {
+                let stretch = program.steps[step].0;
+                let run = &runs[stretch];
+                for gpu in 0..program.gpus.len() {
+                    let Some(&call) = program.calls(step, gpu).and_then(|calls| calls.get(place)) else { continue };
+                    let call = call as usize;
+                    let seen = path.seen(run, call);
+                    (paths[stretch][call], computed[stretch][call]) =
+                        CallPath::of(run, call, &computed[stretch], &path, usual[gpu], seen);
+                }
+            }
+            places.push(path);
+        }
+        // the places that say what they follow say how slow ranks are, and that says what the others follow
+        let [clear, others] = ratios;
+        let of = if clear.iter().any(|ratios| !ratios.is_empty()) { clear } else { others };
+        slowness = Some(of.iter().map(|of_rank| slowness_of(of_rank)).collect());
+    }
+    places
+}
+
+/// Returns the tokens of a program's places.
+pub(super) fn tokens(program: &Program, runs: &[CallRun]) -> Vec<CallToken> {
+    let steps = (0..program.steps.len()).flat_map(|step| (0..program.gpus.len()).map(move |gpu| (step, gpu)));
+    let calls = |(step, gpu): (usize, usize)| Some((&runs[program.steps[step].0], program.calls(step, gpu)?));
+    let token = |(run, calls): (&CallRun, &[u32])| calls.iter().map(|&call| run.calls[call as usize].token).collect();
+    steps.filter_map(calls).next().map(token).unwrap_or_default()
+}
+
+/// Returns whether enqueues say nothing: they are never much before the end of the call before, and follow from nothing as
+/// closely as begins do. They are then some time before the begin, whatever kept that.
+fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>]) -> bool {
+    let [mut of_begins, mut of_enqueues] = [0.0; 2];
+    let [mut ahead, mut count] = [0, 0];
+    for place in 0..program.places {
+        let samples = samples(program, runs, computed, place);
+        let known = all(&samples).filter(|it| it.host_since_end[0].is_finite());
+        let [is_ahead, is_known] =
+            known.fold([0, 0], |sums, it| [sums[0] + usize::from(it.host_since_end[0] < -AHEAD), sums[1] + 1]);
+        (ahead, count) = (ahead + is_ahead, count + is_known);
+        let least = |of: &dyn Fn(&CallSample, usize) -> f64| {
+            let within = |back: usize| variation(&samples, 0.0, |it| of(it, back)).within;
+            (0..BACK).map(within).fold(f64::INFINITY, f64::min)
+        };
+        of_begins += least(&|it, back| it.since_end[back]).min(variation(&samples, 0.0, |it| it.since_computed).within);
+        of_enqueues += least(&|it, back| it.host_since_end[back])
+            .min(variation(&samples, 0.0, |it| it.host_since_enqueued).within);
+    }
+    count > 0 && (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins
+}
+
+/// Returns what most calls follow that are like those of a place and show their computations.
+fn alike(places: &[PlacePath], tokens: &[CallToken], place: usize) -> Option<GpuFrom> {
+    let is_alike = |&(path, token): &(&PlacePath, &CallToken)| {
+        *token == tokens[place] && !path.mostly_hidden && path.gpu != GpuFrom::Host
+    };
+    let of: Vec<GpuFrom> = places.iter().zip(tokens).filter(is_alike).map(|(path, _)| path.gpu).collect();
+    of.iter().copied().max_by_key(|it| of.iter().filter(|other| *other == it).count())
+}
+
+/// Returns how slow a rank is by its ratios to its peers at the places that show them; `None` where these say different
+/// things.
+fn slowness_of(ratios: &[f64]) -> Option<f64> {
+    let middle = median(&mut ratios.to_vec());
+    let apart = ratios.iter().map(|it| (it - middle).abs()).sum::<f64>() / ratios.len().max(1) as f64;
+    let agrees = match ratios.len() {
+        0 => false,
+        1 | 2 => middle < SLOWEST,
+        _ => apart <= (0.5 * (middle - 1.0).abs()).max(0.05),
+    };
+    agrees.then(|| middle.clamp(1.0 / SLOWEST, SLOWEST))
+}
+
+/// Adds the ratio of each rank's own time to the usual one, where a place shows both.
+fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, ratios: &mut [Vec<f64>]) {
+    let of_ranks = locations(samples, path);
+    let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
+    if usual >= LITTLE {
+        for (ratios, own) in ratios.iter_mut().zip(of_ranks) {
+            ratios.extend(own.map(|own| own / usual));
+        }
+    }
+}
+
+/// Returns the median own time of each rank's GPU where it is seen.
+fn locations(samples: &[Vec<CallSample>], path: &PlacePath) -> Vec<Option<f64>> {
+    let of_rank = |samples: &Vec<CallSample>| {
+        let free = samples.iter().filter(|sample| path.seen_of(sample) == Seen::Free);
+        let mut values: Vec<f64> = free.map(|sample| path.own(sample)).collect();
+        // of a rank whose computation shows now and then, the longest ones show
+        (values.len() >= STEPS && 4 * values.len() >= samples.len()).then(|| median(&mut values))
+    };
+    samples.iter().map(of_rank).collect()
+}
+
+/// Returns the own time of each rank's GPU at a place, where it is hidden.
+fn usual(samples: &[Vec<CallSample>], path: &PlacePath, slowness: &[f64], hidden: Hidden) -> Vec<f64> {
+    let of_ranks = locations(samples, path);
+    let shown = || of_ranks.iter().zip(slowness).filter_map(|(own, slow)| Some((own.as_ref()?, slow)));
+    let slowest = slowness.iter().copied().fold(1.0, f64::max);
+    let like = match hidden {
+        Hidden::Usual => median(&mut shown().map(|(own, slow)| own / slow).collect::<Vec<f64>>()),
+        Hidden::Longest => shown().map(|(own, _)| *own).fold(0.0, f64::max),
+        Hidden::Shortest => shown().map(|(own, slow)| own / slow.max(1.0)).fold(f64::INFINITY, f64::min) / slowest,
+    };
+    let is_shown = shown().next().is_some();
+    // no computation is longer than the shortest time in which any rank did it
+    let shortest = |samples: &Vec<CallSample>| {
+        let mut values: Vec<f64> = samples.iter().map(|sample| path.own(sample)).collect();
+        (values.len() >= STEPS).then(|| quantile(&mut values, 0.1))
+    };
+    let bound = samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min);
+    // where every call of every rank follows another one at once, nothing is computed
+    let is_empty = all(samples).filter(|it| it.is_queued).count() as f64 > 0.9 * all(samples).count() as f64;
+    let bound = if hidden == Hidden::Shortest || is_empty || bound.is_infinite() { 0.0 } else { bound };
+    let of_rank = |(own, slow): (&Option<f64>, &f64)| match own {
+        Some(own) => *own,
+        None if !is_shown => bound,
+        None if hidden == Hidden::Usual => like * slow,
+        None => like,
+    };
+    of_ranks.iter().zip(slowness).map(of_rank).collect()
+}
+
+/// Finds what the calls at a place follow.
+fn find(
+    samples: &[Vec<CallSample>],
+    has_host: bool,
+    slowness: Option<&[Option<f64>]>,
+    alike: Option<GpuFrom>,
+) -> PlacePath {
+    let mut path = PlacePath {
+        host: HostFrom::Enqueue,
+        gpu: GpuFrom::Computation,
+        launch: LAUNCH.1 as i64,
+        at_once: 0,
+        host_usual: 0.0,
+        mostly_hidden: false,
+        is_clear: false,
+    };
+    let mut leads: Vec<f64> = all(samples).map(|it| it.since_enqueued).filter(|it| it.is_finite()).collect();
+    if !has_host {
+        path.host = HostFrom::Unknown;
+    } else if !leads.is_empty() {
+        let least = quantile(&mut leads, 0.05);
+        if least <= LAUNCH.0 {
+            path.launch = least as i64;
+            path.at_once = (least + (0.5 * least).max(LAUNCH.1)) as i64;
+        }
+        (path.host, path.host_usual) = find_host(samples);
+    }
+    let free: Vec<Vec<CallSample>> = samples
+        .iter()
+        .map(|of_rank| of_rank.iter().copied().filter(|it| path.seen_of(it) == Seen::Free).collect())
+        .collect();
+    let shows = free.iter().zip(samples).filter(|(free, all)| 2 * free.len() > all.len()).count();
+    path.mostly_hidden = 2 * shows <= samples.len();
+    (path.gpu, path.is_clear) = find_gpu(samples, &free, &path, slowness, alike);
+    path
+}
+
+fn all(samples: &[Vec<CallSample>]) -> impl Iterator<Item = &CallSample> {
+    samples.iter().flatten()
+}
+
+fn is_clearly_less(one: f64, other: f64, count: usize) -> bool {
+    CLEARLY.iter().any(|&(ratio, least)| one < ratio * other && count >= least)
+}
+
+/// Returns the ends that no call contradicts, by how many calls before.
+fn possible(samples: &[Vec<CallSample>], since: fn(&CallSample, usize) -> f64, early: f64) -> Vec<usize> {
+    let count = all(samples).count();
+    let is_possible = |back: &usize| {
+        let known = all(samples).map(|it| since(it, *back)).filter(|it| it.is_finite());
+        let (before, known) = known.fold((0, 0), |(before, known), it| (before + usize::from(it < -early), known + 1));
+        2 * known > count && before as f64 <= CONTRADICT * known as f64
+    };
+    (0..BACK).filter(is_possible).collect()
+}
+
+fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
+    let since_end = |it: &CallSample, back: usize| it.host_since_end[back];
+    let goes_on = variation(samples, OF_HOST, |it| it.host_since_enqueued);
+    let of = |back: usize| (back, variation(samples, OF_HOST, |it| it.host_since_end[back]));
+    let best = best(possible(samples, since_end, HOST_EARLY as f64).into_iter().map(of));
+    let is_less = |it: &Variation| {
+        it.within < 0.9 * goes_on.within || it.within < 1.1 * goes_on.within && it.total() < 0.9 * goes_on.total()
+    };
+    if let Some((back, _)) = best.filter(|(_, it)| is_less(it)) {
+        return (HostFrom::Waits(back as u8 + 1), 0.0);
+    }
+    // in some steps
+    let mut distances: Vec<f64> = all(samples).map(|it| it.host_since_enqueued).filter(|it| it.is_finite()).collect();
+    let far = 3.0 * quantile(&mut distances, 0.4) + 500_000.0;
+    let outside: Vec<Vec<CallSample>> = samples
+        .iter()
+        .map(|of_rank| of_rank.iter().copied().filter(|it| it.host_since_enqueued > far).collect())
+        .collect();
+    let count = all(&outside).count();
+    if count as f64 > 0.03 * distances.len() as f64 && count >= STEPS {
+        let goes_on = variation(&outside, OF_HOST, |it| it.host_since_enqueued);
+        let of = |back: usize| (back, variation(&outside, OF_HOST, |it| it.host_since_end[back]));
+        let found = self::best(possible(&outside, since_end, HOST_EARLY as f64).into_iter().map(of));
+        if let Some((back, _)) = found.filter(|(_, best)| best.total() < 0.5 * goes_on.total()) {
+            return (HostFrom::Sometimes(back as u8 + 1), far);
+        }
+    }
+    (HostFrom::Enqueue, 0.0)
+}
+
+fn find_gpu(
+    samples: &[Vec<CallSample>],
+    free: &[Vec<CallSample>],
+    path: &PlacePath,
+    slowness: Option<&[Option<f64>]>,
+    alike: Option<GpuFrom>,
+) -> (GpuFrom, bool) {
+    let since_end = |it: &CallSample, back: usize| it.since_end[back];
+    let of = |gpu: GpuFrom| {
+        let path = PlacePath { gpu, ..*path };
+        variation(free, OF_GPU, |it| path.own(it))
+    };
+    let is_idle = matches!(path.host, HostFrom::Waits(_));
+    let ends = possible(samples, since_end, 20_000.0);
+    let goes_on = of(GpuFrom::Computation);
+    if path.mostly_hidden || goes_on.count == 0 {
+        return match alike {
+            _ if is_idle => (GpuFrom::Host, false),
+            Some(GpuFrom::Waits(back, ahead)) if ends.contains(&(usize::from(back) - 1)) => {
+                (GpuFrom::Waits(back, ahead), false)
+            }
+            _ => (GpuFrom::Computation, false),
+        };
+    }
+    let waits = |back: usize| GpuFrom::Waits(back as u8 + 1, 0);
+    let best = best(ends.iter().map(|&back| (back, of(waits(back)))));
+    let (found, least, is_clear) = match best {
+        None => (GpuFrom::Computation, goes_on, true),
+        Some((_, it)) if is_clearly_less(goes_on.within, it.within, it.count) => (GpuFrom::Computation, goes_on, true),
+        Some((back, it)) => (waits(back), it, is_clearly_less(it.within, goes_on.within, it.count)),
+    };
+    if is_idle {
+        let host = of(GpuFrom::Host);
+        if host.within <= 1.1 * least.within {
+            return (GpuFrom::Host, true);
+        }
+    }
+    let (Some(slowness), Some((back, _)), false) = (slowness, best, is_clear) else { return (found, is_clear) };
+    // times alone do not tell: ranks are as slow here as elsewhere
+    let cost = |gpu: GpuFrom| {
+        let path = PlacePath { gpu, ..*path };
+        of(gpu).within + unlike(free, slowness, |it| path.own(it))
+    };
+    let mut least = (found, 0.98 * cost(found));
+    let mut distances: Vec<f64> = all(free).map(|it| it.since_computed - it.since_end[back]).collect();
+    let most = quantile(&mut distances, 0.98);
+    let partly = (1..TRIES).map(|n| GpuFrom::Waits(back as u8 + 1, (most * n as f64 / TRIES as f64) as i64));
+    for gpu in partly.chain([GpuFrom::Computation]) {
+        let cost = cost(gpu);
+        if cost < least.1 {
+            least = (gpu, cost);
+        }
+    }
+    // calls that are like this one follow the same
+    let is_possible = |gpu: &GpuFrom| match gpu {
+        GpuFrom::Waits(back, _) => ends.contains(&(usize::from(*back) - 1)),
+        _ => true,
+    };
+    let alike = alike.filter(is_possible).filter(|&gpu| cost(gpu) < 1.05 * least.1);
+    (alike.unwrap_or(least.0), false)
+}
+
+/// Returns how far the ranks' usual times are from the common one times their slowness, in the mean.
+fn unlike(samples: &[Vec<CallSample>], slowness: &[Option<f64>], own: impl Fn(&CallSample) -> f64) -> f64 {
+    let of_rank = |(of_rank, slow): (&Vec<CallSample>, &Option<f64>)| {
+        let mut values: Vec<f64> = of_rank.iter().map(&own).collect();
+        slow.filter(|_| values.len() >= STEPS).map(|slow| (median(&mut values), slow))
+    };
+    let ranks: Vec<(f64, f64)> = samples.iter().zip(slowness).filter_map(of_rank).collect();
+    let usual = median(&mut ranks.iter().map(|(own, slow)| own / slow).collect::<Vec<f64>>());
+    ranks.iter().map(|(own, slow)| (own - slow * usual).abs()).sum::<f64>()
+}
+
+/// How much a distance varies, nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Variation {
+    /// From step to step.
+    within: f64,
+    /// From rank to rank.
+    apart: f64,
+    count: usize,
+    ranks: usize,
+}
+
+impl Variation {
+    fn total(&self) -> f64 {
+        self.within + self.apart
+    }
+}
+
+/// Returns the least of some variations: the nearest call of those that are not clearly more.
+fn best(of: impl Iterator<Item = (usize, Variation)>) -> Option<(usize, Variation)> {
+    of.reduce(|best, it| if it.1.within < 0.8 * best.1.within { it } else { best })
+}
+
+fn variation(samples: &[Vec<CallSample>], accuracy: f64, distance: impl Fn(&CallSample) -> f64) -> Variation {
+    let mut distances: Vec<f64> = vec![];
+    let mut middles: Vec<f64> = vec![];
+    for of_rank in samples {
+        let values: Vec<f64> = of_rank.iter().map(&distance).filter(|it| it.is_finite()).collect();
+        if values.len() < STEPS {
+            continue;
+        }
+        let middle = median(&mut values.clone());
+        middles.push(middle);
+        distances.extend(values.iter().map(|value| (value - middle).abs()));
+    }
+    // a pause is worth five usual distances
+    let most = 5.0 * median(&mut distances) + 1.0;
+    let sum: f64 = distances.iter().map(|distance| distance.min(most)).sum();
+    let count = distances.len();
+    let middle = median(&mut middles.clone());
+    let apart = middles.iter().map(|it| (it - middle).abs()).sum::<f64>() / middles.len().max(1) as f64;
+    // what is below the accuracy of times is alike
+    Variation { within: sum / count.max(1) as f64 + accuracy, apart, count, ranks: middles.len() }
+}
