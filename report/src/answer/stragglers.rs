@@ -18,6 +18,9 @@ pub struct Stragglers {
     pub together_us: Option<f64>,
     /// What a step gains if every rank takes the median time of its peers at every place: random differences alone.
     pub jitter_us: Option<f64>,
+    /// How long a step takes if no operation takes time behind the begin of its last rank: with a network without limits.
+    #[serde(default)]
+    pub unlimited_us: Option<f64>,
     /// Ranks that were compared: with their peers, or as stages of a pipeline with other stages.
     #[serde(default)]
     pub compared: u64,

@@ -16,6 +16,8 @@ pub(super) fn of(groups: &Groups) -> Answers {
                  31."
             ),
             gain_us: Some(gain * STEP_US),
+            gain_least_us: None,
+            gain_most_us: None,
             gain: Some(gain),
             when: "In all 57 steps.".into(),
             why: "The calls are there, and the GPU is not: they begin 690 us after their enqueue.".into(),

@@ -27,6 +27,8 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         peers: groups.ranks as u64 - 1,
         z: EXCESS_US / 10.0,
         gain_us: Some(0.93 * EXCESS_US),
+        gain_least_us: None,
+        gain_most_us: None,
         when: CostsWhen::Always,
         why: Some(LateCause::Gpu),
         gpu_share: Some(0.9),
@@ -46,6 +48,7 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         found: vec![found],
         together_us: None,
         jitter_us: Some(0.012 * STEP_US),
+        unlimited_us: None,
         compared: groups.ranks as u64,
         ranks: (0..groups.ranks).map(rank).collect(),
         events: vec![StragglerPause {

@@ -91,6 +91,9 @@ impl WhatIf<'_> {
         }
         let together_us = (together.len() > 1).then(|| gain(&together)).flatten();
         let jitter_us = is_close.and_then(|step| Some(us(step - self.without_jitter()?).max(0.0)));
+        let measured_times = |stretch: usize, call: usize| self.scene.owns[stretch].clocks(call);
+        let without_transfers = || self.scene.play(&measured_times, &|_, _, _, _| 0);
+        let unlimited_us = is_close.and_then(|_| without_transfers()).map(us);
         stragglers.sort_by(|one, other| other.gain_us.partial_cmp(&one.gain_us).unwrap_or(std::cmp::Ordering::Equal));
         let (mut events, event_ranks) = pauses.events_without(&named, &slowness);
         let event_count = events.len() as u64;
@@ -118,6 +121,7 @@ impl WhatIf<'_> {
             found: stragglers,
             together_us,
             jitter_us,
+            unlimited_us,
             compared: found.is_compared.iter().filter(|is| **is).count() as u64,
             ranks: own_of,
             events,

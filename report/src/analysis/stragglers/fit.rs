@@ -148,7 +148,8 @@ pub(super) fn follow(
     let mut slowness: Option<Vec<Option<f64>>> = None;
     let tokens = tokens(program, runs);
     let has_host = known.is_none() && !host_follows(program, runs, computed);
-    for _ in 0..ROUNDS {
+    let rounds = if known.is_some() { ROUNDS - 1 } else { ROUNDS };
+    for _ in 0..rounds {
         let mut ratios: [Vec<Vec<f64>>; 2] = std::array::from_fn(|_| vec![vec![]; program.gpus.len()]);
         let last = std::mem::take(&mut places);
         let slows: Vec<f64> = match &slowness {
@@ -456,7 +457,6 @@ struct Variation {
     /// From rank to rank.
     apart: f64,
     count: usize,
-    ranks: usize,
 }
 
 impl Variation {
@@ -489,5 +489,5 @@ fn variation(samples: &[Vec<CallSample>], accuracy: f64, distance: impl Fn(&Call
     let middle = median(&mut middles.clone());
     let apart = middles.iter().map(|it| (it - middle).abs()).sum::<f64>() / middles.len().max(1) as f64;
     // what is below the accuracy of times is alike
-    Variation { within: sum / count.max(1) as f64 + accuracy, apart, count, ranks: middles.len() }
+    Variation { within: sum / count.max(1) as f64 + accuracy, apart, count }
 }

@@ -71,7 +71,8 @@ fn running_ahead(own: Own<'_>, late: &dyn Fn(usize, u64) -> u64) -> MadeJob {
                 computed[rank] += own(rank, step, bucket);
                 enqueued[rank].push(awake[rank] + 200 * US * (bucket as u64 + 1));
             }
-            let begins: Vec<u64> = computed.iter().map(|&it| if bucket > 0 { it.max(end + 2 * US) } else { it }).collect();
+            let begins: Vec<u64> =
+                computed.iter().map(|&it| if bucket > 0 { it.max(end + 2 * US) } else { it }).collect();
             end = maker.collective(world, "AllReduce", 1 << (20 + bucket), Start::Each(&begins), 300 * US);
         }
     }
@@ -90,10 +91,7 @@ fn gains_are_true_where_hosts_run_ahead() {
     assert_eq!(names(&stragglers(&running_ahead(&usual, &|_, _| 0))), [""; 0]);
     let slow = work(|rank, _| if rank == 3 { 1.2 } else { 1.0 });
     let sleeps = |rank: usize, _: u64| if rank == 3 { 12 * MS } else { 0 };
-    let jobs = [
-        (running_ahead(&usual, &sleeps), LateCause::Host),
-        (running_ahead(&slow, &|_, _| 0), LateCause::Gpu),
-    ];
+    let jobs = [(running_ahead(&usual, &sleeps), LateCause::Host), (running_ahead(&slow, &|_, _| 0), LateCause::Gpu)];
     for (made, why) in &jobs {
         let stragglers = stragglers(made);
         let found = &stragglers.found[0];

@@ -163,7 +163,16 @@ pub fn cost(report: &Report) -> String {
             of_whole(communication_ns(budget))
         )
     };
-    text + &without_kernel(budget) + &unplaced(budget)
+    text + &unlimited(report) + &without_kernel(budget) + &unplaced(budget)
+}
+
+/// Says how long a step would take if no transfer took time: a wait that hides computation costs nothing.
+fn unlimited(report: &Report) -> String {
+    let known = report.stragglers.known().and_then(|it| Some((it.unlimited_us?, it.step_us, it.steps)));
+    known.map_or_else(String::new, |(us, step, steps)| {
+        let period = if steps > 0 { "a step" } else { "the recording" };
+        format!(" With a network without limits {period} would take {} instead of {}.", time(us.min(step)), time(step))
+    })
 }
 
 /// Says in how many steps no kernel is known, which may be for lack of a record; empty if each has one.

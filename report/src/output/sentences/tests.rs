@@ -48,6 +48,8 @@ fn found(place: usize, excess_us: f64, gain_us: Option<f64>) -> Straggler {
         peers: 7,
         z: 20.0,
         gain_us,
+        gain_least_us: gain_us,
+        gain_most_us: gain_us,
         when: CostsWhen::Always,
         why: None,
         gpu_share: None,
