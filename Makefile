@@ -77,7 +77,7 @@ endif
 
 # keeps what the callbacks take now as what they may take
 instructions-baseline: library
-	SCOREP_NCCL_TAKE_BASELINE=1 cargo test --test instructions
+	SCOREP_NCCL_TAKE_BASELINE=1 cargo test --test safety instructions::
 
 # the recording under the model checker loom: every interleaving of two threads
 models:

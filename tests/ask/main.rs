@@ -1,16 +1,11 @@
 //! `scorep-nccl ask` with live processes, which `scorep-nccl run --status` has started: does each take the request, go
 //! back when its time is over, and does the answer name who has not done it and why?
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../support/ranks/mod.rs"]
-mod ranks;
+use crate::support::ranks;
 mod requests;
-#[path = "../support/site/mod.rs"]
-mod site;
+use crate::support::site;
 mod stacks;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use common::status::Status;
 use common::status::request::{FILE, StatusRequest};

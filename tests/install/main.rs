@@ -1,19 +1,15 @@
 //! Installs with CMake, and uses only what was installed. cargo builds once: the release that `make library tool`
 //! makes, in the same place.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod alone;
 mod build;
 mod document;
 mod links;
 mod modules;
-#[path = "../support/once/mod.rs"]
-mod once;
+use crate::support::once;
 mod packages;
 mod recipes;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 mod wrong;
 
 use build::{Build, files};

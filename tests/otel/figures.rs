@@ -3,8 +3,8 @@
 use crate::job;
 use crate::points::{self, Point};
 use crate::receiver::Receiver;
-use crate::reference;
-use crate::tool;
+use crate::support::reference;
+use crate::support::tool;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -11,8 +11,6 @@ mod database;
 mod directory;
 mod ends;
 mod figures;
-#[path = "../support/host/mod.rs"]
-mod host;
 mod http;
 mod job;
 mod launches;
@@ -23,16 +21,15 @@ mod points;
 mod prometheus;
 mod proxies;
 mod receiver;
-#[path = "../support/reference/mod.rs"]
-mod reference;
 mod series;
 mod server;
+#[path = "../support/mod.rs"]
+mod support;
 mod text;
 mod textfile;
 mod times;
 mod tls;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 /// The shipped library has neither HTTP nor TLS.
 #[test]

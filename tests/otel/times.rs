@@ -6,7 +6,7 @@ use crate::job;
 use crate::network::nowhere;
 use crate::receiver::Receiver;
 use crate::server::Manner;
-use crate::tool;
+use crate::support::tool;
 use std::path::Path;
 use std::process::Command;
 

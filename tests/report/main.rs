@@ -1,27 +1,18 @@
 //! `scorep-nccl report` and `compare`: figures against a plain reference, tables and traces as other programs read
 //! them, inputs and outputs that are bad.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod apart;
 mod bad_inputs;
-#[path = "../support/bounded/mod.rs"]
-mod bounded;
 mod bounds;
-#[path = "../support/edited/mod.rs"]
-mod edited;
 mod ended;
 mod families;
 mod figures;
-#[path = "../support/marked/mod.rs"]
-mod marked;
 mod names;
 mod nsys;
 mod others;
 mod python;
 mod tagged;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 mod two_runs;
 mod watched;
 

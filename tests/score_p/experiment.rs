@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::installation::{self, Model};
-use crate::tool;
+use crate::support::tool;
 
 /// How long a run may take: captures are seconds long.
 const PATIENCE: Duration = Duration::from_secs(180);

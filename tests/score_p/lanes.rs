@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::captured::Process;
 use super::profile::Profile;
 use super::trace::{Location, Trace, What};
-use crate::reference::operations::Operation;
+use crate::support::reference::operations::Operation;
 
 /// The most lanes of rank pairs that a process has.
 const MOST_PAIRS: usize = 8;

@@ -3,12 +3,9 @@
 //!
 //! Score-P is the one whose `scorep-config` is in `SCOREP_PREFIX/bin` or on `PATH`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod captured;
 mod communicated;
-#[path = "../support/document/mod.rs"]
-mod document;
+use crate::support::document;
 mod documented;
 mod experiment;
 mod findings;
@@ -16,20 +13,14 @@ mod host_regions;
 mod installation;
 mod lanes;
 mod many;
-#[path = "../support/once/mod.rs"]
-mod once;
 mod profile;
-#[path = "../support/reference/mod.rs"]
-mod reference;
 mod replayed;
-#[path = "../support/report/mod.rs"]
-mod report;
+use crate::support::report;
 mod reported;
 mod series;
 mod snippets;
 mod summaries;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 mod trace;
 
 use std::path::PathBuf;

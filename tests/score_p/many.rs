@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::experiment::{SETTINGS, links};
 use super::installation::{Model, command, compiled, is_there, say};
-use crate::tool;
+use crate::support::tool;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use super::experiment;
 use super::installation::{Model, command, is_there, say};
 use super::trace::{Event, Location, Trace, What};
-use crate::{captures, tool};
+use crate::score_p::captures;
+use crate::support::tool;
 
 /// Lines of definitions without what only counts them: numbers in angle brackets and of their own.
 fn definitions(experiment: &Path) -> BTreeSet<String> {

@@ -1,15 +1,10 @@
 //! `scorep-nccl watch` of state files that the test writes: who stands out, exit statuses, outputs, hostile files. `live`
 //! has jobs that run.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod dashboard;
 mod files;
 mod live;
-#[path = "../support/marked/mod.rs"]
-mod marked;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::marked;
 mod watcher;
 mod webhook;
 

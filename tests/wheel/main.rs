@@ -1,13 +1,10 @@
 //! The wheel that `make wheel` builds: its content, and what it does where pip has installed it, in empty environments
 //! of the oldest and the newest Python of this machine.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod content;
 mod environment;
 mod names;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use environment::{Environment, pythons};
 use serde_json::Value;
