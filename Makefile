@@ -1,6 +1,6 @@
 # make demo, make test, make test-all, make library tool: each brings the system packages it needs, or says which.
 
-.PHONY: library static tool build wheel plain-wheel demo test test-all bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
+.PHONY: library static tool build wheel plain-wheel demo test test-programs test-all bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
 
 target = $(or $(CARGO_TARGET_DIR),target)
 # What is shipped lies in a directory of its own, where nothing else overwrites it.
@@ -49,14 +49,20 @@ demo: demo-packages build
 	$(target)/checked/scorep-nccl demo
 
 # Before each commit that matters.
-test: test-packages library
+test: test-packages
+	$(MAKE) --jobs=2 library test-programs
 	./scripts/run-tests
+
+# Beside the library, whose link-time optimization leaves a processor free.
+test-programs:
+	cargo test $(profile) --no-run
 
 # Before an issue is resolved, and before a release: everything, for an hour or more (docs/development.md).
 test-all: export SCOREP_NCCL_TEST_ALL = 1
 test-all: export SCOREP_NCCL_DRAWN = 30
 test-all: export SCOREP_NCCL_EXTREMES = all
-test-all: test-packages library tool plain-wheel
+test-all: test-packages
+	$(MAKE) --jobs=2 library tool plain-wheel test-programs
 	./scripts/run-tests all
 	$(MAKE) models races sanitize pipeline
 
