@@ -1,14 +1,9 @@
 //! The lanes of a replay's archive: they last as long as the summary's operations, on one clock, and on the machines of
 //! the processes.
 
+use crate::score_p::trace;
 use crate::support::edited;
-#[path = "score_p/installation.rs"]
-#[allow(dead_code, reason = "Score-P is not needed here")]
-mod installation;
 use crate::support::tool;
-#[path = "score_p/trace.rs"]
-#[allow(dead_code, reason = "threads are looked at elsewhere")]
-mod trace;
 
 use edited::Edited;
 use serde_json::Value;

@@ -7,9 +7,7 @@
 
 mod headers;
 mod members;
-#[path = "../support/skip/mod.rs"]
-#[allow(dead_code, reason = "each test target uses a part of its own")]
-mod skip;
+use crate::support::skip;
 
 use std::collections::BTreeMap;
 use std::path::Path;

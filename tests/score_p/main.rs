@@ -10,7 +10,7 @@ mod documented;
 mod experiment;
 mod findings;
 mod host_regions;
-mod installation;
+pub(crate) mod installation;
 mod lanes;
 mod many;
 mod profile;
@@ -19,9 +19,9 @@ use crate::support::report;
 mod reported;
 mod series;
 mod snippets;
-mod summaries;
+pub(crate) mod summaries;
 use crate::support::tool;
-mod trace;
+pub(crate) mod trace;
 
 use std::path::PathBuf;
 

@@ -6,15 +6,11 @@ mod cluster;
 mod companion;
 mod ends;
 mod examples;
-#[path = "../score_p/installation.rs"]
-#[allow(dead_code, reason = "one test target of several")]
-mod installation;
+use crate::score_p::installation;
 mod job;
 mod prefix;
 mod processes;
-#[path = "../score_p/summaries.rs"]
-#[allow(dead_code, reason = "one test target of several")]
-mod summaries;
+use crate::score_p::summaries;
 mod task_prolog;
 use crate::support::tool;
 

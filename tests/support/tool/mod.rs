@@ -1,7 +1,6 @@
 //! The command-line tool, as tests run it.
 
-#[path = "../skip/mod.rs"]
-mod skip;
+use super::skip;
 
 use serde_json::Value;
 use std::ffi::OsStr;
