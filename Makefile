@@ -6,6 +6,7 @@ target = $(or $(CARGO_TARGET_DIR),target)
 # What is shipped lies in a directory of its own, where nothing else overwrites it.
 shipped = $(target)/shipped
 wheel = $(abspath $(target))/wheel
+wheels = $(wheel)
 # What a developer runs, tool, demo and tests, is one build: optimized, with all checks, without link-time optimization.
 profile = --profile checked
 
@@ -41,9 +42,9 @@ build:
 # rustup has that target.
 wheel:
 	@./scripts/wheel-tools
-	rm -f $(wheel)/*.whl $(wheel)/new/*.whl
-	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheel)/new
-	mv $(wheel)/new/*.whl $(wheel)
+	rm -f $(wheels)/*.whl $(wheels)/new/*.whl
+	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheels)/new
+	mv $(wheels)/new/*.whl $(wheels)
 
 demo: demo-packages build
 	$(target)/checked/scorep-nccl demo
@@ -66,7 +67,8 @@ test-all: test-packages
 	./scripts/run-tests all
 	$(MAKE) models races sanitize pipeline
 
-# The wheel without optimization, which builds in a quarter of the time.
+# The wheel without optimization, which builds in a quarter of the time, for the tests: target/wheel/plain/*.whl.
+plain-wheel: wheels = $(wheel)/plain
 plain-wheel: export CARGO_PROFILE_RELEASE_LTO = off
 plain-wheel: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
 plain-wheel: export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
@@ -83,7 +85,7 @@ endif
 
 # keeps what the callbacks take now as what they may take
 instructions-baseline: library
-	SCOREP_NCCL_TAKE_BASELINE=1 cargo test --test safety instructions::
+	SCOREP_NCCL_TAKE_BASELINE=1 cargo test $(profile) --test safety instructions::
 
 # the recording under the model checker loom: every interleaving of two threads
 models:
