@@ -13,7 +13,7 @@ profile = --profile checked
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization
 # out without a word.
 library: | $(shipped)/release
-	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
+	MAKEFLAGS= cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
 	./scripts/strip $(shipped)/release/libscorep_substrate_nccl.so
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
 	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
@@ -30,7 +30,7 @@ static:
 # The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as
 # rlibs. In the same directory each would replace what the other built, and cargo would begin anew every time.
 tool: | $(shipped)/release
-	cargo build --profile tool --bin scorep-nccl
+	MAKEFLAGS= cargo build --profile tool --bin scorep-nccl
 	cp -p $(target)/tool/scorep-nccl $(target)/tool/scorep-nccl.d $(shipped)/release/
 	./scripts/strip $(shipped)/release/scorep-nccl
 
@@ -54,9 +54,9 @@ test: test-packages
 	$(MAKE) --jobs=2 library test-programs
 	./scripts/run-tests
 
-# Beside the library, whose link-time optimization leaves a processor free.
+# Beside the library, whose link-time optimization leaves a processor free. Without make's flags, cargo counts its own jobs.
 test-programs:
-	cargo test $(profile) --no-run
+	MAKEFLAGS= cargo test $(profile) --no-run
 
 # Before an issue is resolved, and before a release: everything, for an hour or more (docs/development.md).
 test-all: export SCOREP_NCCL_TEST_ALL = 1

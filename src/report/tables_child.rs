@@ -47,7 +47,8 @@ fn deadly_of(mut files: &[PathBuf]) -> Vec<(PathBuf, String)> {
         let mut place = None;
         let arguments = files.iter().map(Into::into);
         // Rust's words on a lack of memory name no file
-        let read = apart::run::<()>(COMMAND, arguments, MEMORY, Stdio::null(), &mut |number| place = Some(number as usize));
+        let read =
+            apart::run::<()>(COMMAND, arguments, MEMORY, Stdio::null(), &mut |number| place = Some(number as usize));
         // a child that has begun with no file says nothing of them
         let (Err(how), Some(place)) = (read, place) else { break };
         let Some(file) = files.get(place) else { break };
