@@ -1,4 +1,4 @@
-# ctest: one test for each file of cargo's, and one for the tests beside the code. `ctest -R NAME` runs one.
+# ctest: one test for each program of tests, and one for the tests beside the code. `ctest -R NAME` runs one.
 
 enable_testing()
 
@@ -17,9 +17,9 @@ if(SCOREP_NCCL_ONLY)
   add_cargo_test(units --package scorep-nccl-common --package ${package})
 else()
   add_cargo_test(units --workspace --lib --bins)
-  file(GLOB files RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/tests" CONFIGURE_DEPENDS tests/*.rs tests/*/main.rs)
-  foreach(file IN LISTS files)
-    string(REGEX REPLACE "(/main)?\\.rs$" "" name "${file}")
+  file(GLOB files CONFIGURE_DEPENDS tests/programs/*.rs)
+  foreach(file IN LISTS files ITEMS otel.rs)
+    get_filename_component(name "${file}" NAME_WE)
     add_cargo_test(${name} --test ${name})
   endforeach()
 endif()

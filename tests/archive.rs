@@ -1,9 +1,6 @@
 //! The OTF2 archive of a replay, read back through the real OTF2 library.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};

@@ -1,9 +1,6 @@
 //! Bad input gives a clear error with file and line, exit status 1, and no half-written output.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

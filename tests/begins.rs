@@ -1,15 +1,7 @@
 //! Begins of operations against those of CUPTI's kernels, for jobs under default settings whose kernels CUDA events time:
 //! exchanges in groups beside computation, and uneven exchanges, gathers, scatters and broadcasts.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-mod cupti;
-#[path = "support/lines/mod.rs"]
-mod lines;
-#[path = "support/report/mod.rs"]
-mod report;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{cupti, lines, report, tool};
 
 use std::collections::BTreeSet;
 use std::path::Path;

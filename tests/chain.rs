@@ -1,11 +1,6 @@
 //! A second plugin gets every callback of the types it asked for, with its own handles. Its errors harm nobody else.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/lines/mod.rs"]
-mod lines;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{lines, tool};
 
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,11 +1,6 @@
 //! The channels of a pair: those that are alike get one line, and one that differs is kept apart beside the pair's fit.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/synthetic/mod.rs"]
-mod synthetic;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{synthetic, tool};
 
 use serde_json::{Value, json};
 

@@ -1,12 +1,7 @@
 //! Comparisons between the ranks of a replay: which rank is late, and how fast collectives are. A figure covers nearly
 //! all operations, or it is absent; the summary says how many operations it lacks.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/synthetic/mod.rs"]
-mod synthetic;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{synthetic, tool};
 
 use serde_json::{Value, json};
 use std::path::Path;

@@ -1,12 +1,7 @@
 //! The conditions of a process: what the library says of the time that it had of its host, held against what the system
 //! says of the process at its end.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/lines/mod.rs"]
-mod lines;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{lines, tool};
 
 use serde_json::Value;
 use std::mem::MaybeUninit;

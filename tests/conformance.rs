@@ -2,12 +2,7 @@
 //! interface, against the shipped library. The host prints the expected figures; the tests compare them with the
 //! library's summary.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/host/mod.rs"]
-mod host;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{host, tool};
 
 use host::{VERSIONS, play};
 use serde_json::Value;

@@ -1,14 +1,7 @@
 //! CUDA functions that fail, contexts that are destroyed, and a driver that shuts down: they end the times by events
 //! and nothing else. Played as in cuda_events.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/events/mod.rs"]
-mod events;
-#[path = "support/host/mod.rs"]
-mod host;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::events;
 
 use events::{Played, WITH_EVENTS, of};
 

@@ -1,12 +1,7 @@
 //! Which difference of ranks' calls `scorep-nccl hang` names, made with live processes (tests/c/nccl/status_host.c) and
 //! the library that is shipped.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/ranks/mod.rs"]
-mod ranks;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::ranks;
 
 use ranks::Ranks;
 use serde_json::{Value, json};

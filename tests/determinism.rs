@@ -1,9 +1,6 @@
 //! A replay gives the same summary every time, for any number of processors, with and without a trace.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::process::Command;

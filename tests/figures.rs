@@ -1,13 +1,6 @@
 //! The figures of every recorded run equal those of the slow and plain reference.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/edited/mod.rs"]
-mod edited;
-#[path = "support/reference/mod.rs"]
-mod reference;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{edited, reference, tool};
 
 use edited::Edited;
 use reference::compare::{compare, compare_counters};

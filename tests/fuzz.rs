@@ -3,10 +3,7 @@
 //! CUDA's driver that fails at some point. `SCOREP_NCCL_FUZZ_SECONDS` is the total time in seconds (60),
 //! `SCOREP_NCCL_FUZZ_SEED` another seed.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::collections::HashMap;

@@ -2,15 +2,11 @@
 //! space and 10 s of processor time. It gives figures, or an error that names the file: no signal, no panic, and no
 //! file left behind.
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_recordings` tries other seeds. With `SCOREP_NCCL_KEEP=DIR`,
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test command_line fuzz_recordings::` tries other seeds. With
+//! `SCOREP_NCCL_KEEP=DIR`,
 //! recordings that failed stay in DIR.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/mutations/mod.rs"]
-mod mutations;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{mutations, tool};
 
 use std::ffi::OsStr;
 use std::fs;

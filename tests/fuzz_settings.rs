@@ -2,14 +2,9 @@
 //! value. Where all values are wrong, the figures are those of the defaults (tests/c/nccl/nccl_host.c). Other seeds
 //! also make arbitrary callbacks (tests/c/nccl/fuzz_host.c).
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test fuzz_settings` tries other seeds.
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test nccl fuzz_settings::` tries other seeds.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/host/mod.rs"]
-mod host;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{host, tool};
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

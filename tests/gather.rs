@@ -2,12 +2,7 @@
 //! each rank, and what is left of them where the gathering fails. In tests/c/score_p/gather.h, the clocks of two nodes
 //! began years apart and drift, and rank 2 begins 3 ms late.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
-
-#[path = "support/job/mod.rs"]
-mod job;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::job;
 
 use job::{Job, Plan, plan};
 use serde_json::Value;

@@ -2,14 +2,7 @@
 //! is, and that no capture and no job is harmed. The driver's stand-in ends the process over a record that would break
 //! a capture.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/events/mod.rs"]
-mod events;
-#[path = "support/host/mod.rs"]
-mod host;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{events, tool};
 
 use events::{Scenario, WITH_EVENTS, of};
 use serde_json::Value;

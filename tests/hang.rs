@@ -1,12 +1,7 @@
 //! What `scorep-nccl hang` says of jobs that hang, made with live processes (tests/c/nccl/status_host.c) and the
 //! library that is shipped; what `ask` has them do.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/ranks/mod.rs"]
-mod ranks;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{ranks, tool};
 
 use ranks::Ranks;
 use serde_json::{Value, json};

@@ -1,10 +1,7 @@
 //! `scorep-nccl hang` of a job of 1,024 processes on 128 hosts: status files of processes that run and write, one of
 //! which has not come.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use common::origin::Origin;
 use common::status::{ENDING, SCHEMA, Status, StatusCommunicator, StatusOperation};

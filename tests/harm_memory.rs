@@ -1,10 +1,7 @@
 //! A job that runs out of memory comes to its own end, whichever allocation fails first: with one line of the library,
 //! and without an incomplete file (tests/c/nccl/starved_host.c, one process for each scenario).
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;

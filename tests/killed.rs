@@ -1,11 +1,6 @@
 //! A killed process leaves its summary and its recording as they were last written. Both say that they are incomplete.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/lines/mod.rs"]
-mod lines;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{lines, tool};
 
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -147,7 +142,7 @@ fn whatever_ends_a_process_what_it_has_written_stays() {
 
 #[test]
 fn signals_of_a_test_are_heeded_wherever_the_test_runs() {
-    tool::in_the_background("whatever_ends_a_process_what_it_has_written_stays");
+    tool::in_the_background("killed::whatever_ends_a_process_what_it_has_written_stays");
 }
 
 #[test]

@@ -2,12 +2,7 @@
 //! location for its transfers. The host (tests/c/score_p/scorep_host.c) prints the expected values. Score-P's stand-in
 //! aborts where Score-P would.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/job/mod.rs"]
-mod job;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::job;
 
 use job::lanes::{PLACE, check, owner, visits};
 use job::{Location, plan};

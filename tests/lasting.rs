@@ -1,10 +1,7 @@
 //! A job that lasts a day, in time that its host makes (tests/c/nccl/lasting_host.c): what the library takes stays as
 //! it is, and every event and time is counted. docs/overhead.md has longer runs of the same host.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,9 +1,6 @@
 //! The shipped library: its exports, that it stays loaded, and that a C program without Score-P gets its figures.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::process::Command;

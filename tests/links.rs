@@ -1,11 +1,6 @@
 //! Rate and latency of synthetic links with known values, from transfers that queue behind each other.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/synthetic/mod.rs"]
-mod synthetic;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{synthetic, tool};
 
 use serde_json::Value;
 use synthetic::links::Link;

@@ -1,14 +1,7 @@
 //! A recording and a second plugin never change the library's own figures, even if an event or a communicator outlives
 //! many others. They get its callbacks to its end (tests/c/nccl/listeners.h).
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/host/mod.rs"]
-mod host;
-#[path = "support/lines/mod.rs"]
-mod lines;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{host, lines};
 
 use host::{Run, play};
 use serde_json::Value;

@@ -1,10 +1,7 @@
 //! Memory and threads that the library takes: for idle and for ended communicators (tests/c/nccl/memory_host.c), and for
 //! every capture at full speed (tests/c/programs/speed_host.c).
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::collections::HashMap;

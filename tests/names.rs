@@ -1,9 +1,6 @@
 //! File names: several processes of a job with the same name, and the placeholders of a name.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::collections::BTreeSet;

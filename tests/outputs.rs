@@ -1,9 +1,6 @@
 //! Behaviour of the tool when it cannot write, when a signal ends it, and when it writes to a terminal.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use common::report::{self, View};
 use common::summary::Summary;
@@ -178,7 +175,7 @@ fn a_signal_that_is_ignored_stays_so() {
 
 #[test]
 fn signals_of_a_test_are_heeded_wherever_the_test_runs() {
-    tool::in_the_background("a_signal_leaves_neither_files_nor_children");
+    tool::in_the_background("outputs::a_signal_leaves_neither_files_nor_children");
 }
 
 /// Returns the output of a successful command on a terminal of this width.

@@ -1,10 +1,7 @@
 //! The pictures in docs/pictures equal those of the page that the demo writes, and the replay's. With
 //! SCOREP_NCCL_RENEW=1 this test writes them anew.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use std::path::Path;
 
@@ -15,7 +12,7 @@ fn hold(name: &str, drawn: &str) {
         std::fs::write(&place, drawn).unwrap();
     }
     let kept = std::fs::read_to_string(place).unwrap();
-    assert!(drawn == kept, "{name}: draw it anew with SCOREP_NCCL_RENEW=1 cargo test --test pictures");
+    assert!(drawn == kept, "{name}: draw it anew with SCOREP_NCCL_RENEW=1 cargo test --test reports pictures::");
     assert!(drawn.len() < 20 << 10, "{name}: {} bytes", drawn.len());
 }
 

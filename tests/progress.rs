@@ -3,12 +3,7 @@
 //!
 //! The hosts choose the stamps of the GPU, so marks are compared exactly.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/status/mod.rs"]
-mod status;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::status;
 
 use common::status::StatusCommunicator;
 use common::status::progress::{LinkSum, MOST_MARKS, ProgressMark};

@@ -1,7 +1,5 @@
 //! The documentation's tables equal the code's.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 use common::config::SETTINGS;
 use common::metric::{DEFAULT, GENERAL, Owner, SERIES, counters};
 use common::name::FUNCTIONS;

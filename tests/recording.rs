@@ -1,12 +1,7 @@
 //! A recording is a capture: recording a replay gives the played calls again, except for times, threads and the numbers
 //! of handles.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/lines/mod.rs"]
-mod lines;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{lines, tool};
 
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};

@@ -1,10 +1,7 @@
 //! The tool's memory is in proportion to a recording's file, and lines that no recorder writes are refused with a clear
 //! message.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -1,9 +1,6 @@
 //! Checks of the reference with figures computed by hand: a reference that accepts wrong figures would prove nothing.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/reference/mod.rs"]
-mod reference;
+use crate::support::reference;
 
 use std::fs::File;
 use std::io::Write;

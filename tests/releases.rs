@@ -1,9 +1,6 @@
 //! Knowledge of NCCL's releases applies to each NCCL of a process, and to the types that a second plugin asks for.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 const KERNEL_CH: u32 = 1 << 6;
 const KERNEL_LAUNCH: u32 = 1 << 11;

@@ -1,9 +1,6 @@
 //! `scorep-nccl replay` and `demo` on the command line: options, output and messages.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use std::fs;
 use std::process::Command;

@@ -1,20 +1,7 @@
 //! The lanes of a replay's archive: they last as long as the summary's operations, on one clock, and on the machines of
 //! the processes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/edited/mod.rs"]
-mod edited;
-#[path = "score_p/installation.rs"]
-#[allow(dead_code, reason = "Score-P is not needed here")]
-mod installation;
-#[path = "support/once/mod.rs"]
-mod once;
-#[path = "support/tool/mod.rs"]
-mod tool;
-#[path = "score_p/trace.rs"]
-#[allow(dead_code, reason = "threads are looked at elsewhere")]
-mod trace;
+use crate::support::{edited, tool, trace};
 
 use edited::Edited;
 use serde_json::Value;

@@ -1,12 +1,7 @@
 //! Sequence diagrams have each callback of an operation once, by the thread that made it, and few rows however many
 //! steps the operation has.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/lines/mod.rs"]
-mod lines;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{lines, tool};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -1,11 +1,6 @@
 //! Series in Score-P: for each communicator and each of its ranks, the values of a window at the window's end.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/job/mod.rs"]
-mod job;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::job;
 
 use job::{Operation, Plan, Process, plan};
 use std::collections::BTreeMap;

@@ -1,12 +1,7 @@
 //! The settings file in the shipped library: its place below the environment, what is refused, and what lines that are
 //! wrong leave in force; and the library in a process that has not asked for it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
-#[path = "support/two_users/mod.rs"]
-mod two_users;
+use crate::support::{tool, two_users};
 
 use fastrand::Rng;
 use std::ffi::CString;

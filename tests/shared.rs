@@ -1,12 +1,7 @@
 //! The command-line tool where another user has put something under the names of its outputs: nothing of the user's is
 //! written into, nothing waits, and what cannot be written is said.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
-#[path = "support/two_users/mod.rs"]
-mod two_users;
+use crate::support::{tool, two_users};
 
 use std::fs;
 use std::path::Path;

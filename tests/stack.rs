@@ -1,9 +1,6 @@
 //! The stack that callbacks take on the application's threads (tests/c/nccl/stack_host.c), with the shipped library.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use std::path::Path;
 

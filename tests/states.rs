@@ -1,12 +1,7 @@
 //! Times of transfers by state: a planted slow GPU, slow receiver, slow sender and slow network are told apart, on both
 //! sides of a transfer. The shipped library replays recordings with set times.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/synthetic/mod.rs"]
-mod synthetic;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{synthetic, tool};
 
 use serde_json::Value;
 use std::path::Path;

@@ -1,14 +1,7 @@
 //! The library linked into a program (`NCCL_PROFILER_PLUGIN=STATIC_PLUGIN`): hosts that find its tables in themselves, as
-//! NCCL does. The archive is that of cargo's profile `dev`, made of the crates that the tests were built with.
+//! NCCL does. The archive is that of the profile of the tests, without OpenTelemetry.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/host/mod.rs"]
-mod host;
-#[path = "support/once/mod.rs"]
-mod once;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{host, once, tool};
 
 use host::{Run, VERSIONS};
 use once::made_once;

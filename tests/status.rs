@@ -1,12 +1,7 @@
 //! The file of a process' state (`NCCL_SCOREP_STATUS`): does it say which operations the process has entered, begun and
 //! finished, and what it waits for, while the process runs, hangs, and after it is dead?
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/status/mod.rs"]
-mod status;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::status;
 
 use common::status::{SCHEMA, Waiting};
 use status::{Job, of};

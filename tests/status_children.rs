@@ -1,12 +1,7 @@
 //! Status files of processes that fork: a child never writes its parent's, and writes its own only if it begins to use
 //! NCCL itself. Host: tests/c/nccl/status_host.c.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/status/mod.rs"]
-mod status;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{status, tool};
 
 use common::status::Status;
 use serde_json::{Value, json};

@@ -2,12 +2,7 @@
 //! operation, also if the report comes before the operation is read; that nothing is known where events give no time;
 //! and that the library's thread does not answer, or is off? CUDA's driver is a stand-in (tests/c/cuda/cuda_driver.c).
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/status/mod.rs"]
-mod status;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{status, tool};
 
 use common::status::Status;
 use common::status::request::StatusRequest;

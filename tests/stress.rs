@@ -1,10 +1,7 @@
 //! Many threads at full speed while windows rotate every 64 events: every event with a handle is in the figures,
 //! exactly once.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::process::Command;

@@ -1,10 +1,7 @@
 //! The library's surroundings in a process (tests/c/nccl/surroundings_host.c): NCCL's log, other copies of the library,
 //! the size of /dev/shm, Score-P's measurement, and a collector that does not answer.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

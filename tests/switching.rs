@@ -1,12 +1,7 @@
 //! Requests to a running process: does it ask NCCL for other event types while its threads call NCCL, does each figure
 //! count exactly what NCCL reported whole, and is a request refused that somebody else may have written?
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/status/mod.rs"]
-mod status;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::status;
 
 use common::status::request::{FILE, StatusRequest};
 use serde_json::Value;

@@ -4,15 +4,8 @@
 //!
 //! The first launch of a kernel has a larger tolerance: CUPTI shows up to 130 us more than the time between its stamps.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod lateness;
-#[path = "support/lines/mod.rs"]
-mod lines;
-#[path = "support/reference/mod.rs"]
-mod reference;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{lines, reference, tool};
 
 use flate2::read::MultiGzDecoder;
 use reference::Sources;

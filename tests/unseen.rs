@@ -1,16 +1,9 @@
 //! Synthetic captures, by seed, against the reference, each replayed twice: captures for which nothing was tuned.
 //!
-//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test unseen` tries other seeds. With `SCOREP_NCCL_KEEP=DIR`, the captures
-//! of the last seed stay in DIR.
+//! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test figures unseen::` tries other seeds. With `SCOREP_NCCL_KEEP=DIR`,
+//! the captures of the last seed stay in DIR.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/reference/mod.rs"]
-mod reference;
-#[path = "support/synthetic/mod.rs"]
-mod synthetic;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{reference, synthetic, tool};
 
 use std::path::Path;
 

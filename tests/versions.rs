@@ -1,12 +1,7 @@
 //! The figures of recorded runs through every version of NCCL's interface: data that a version reports comes out
 //! unchanged, and data that it does not report is not made up.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/reference/mod.rs"]
-mod reference;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{reference, tool};
 
 use reference::Reference;
 use reference::compare::compare;

@@ -2,12 +2,7 @@
 //! processes with one thread and a group, and a group of collectives. Each gives each rank its own figures, and the
 //! processes of a job together give the job's.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/host/mod.rs"]
-mod host;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{host, tool};
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -2,12 +2,7 @@
 //! of all compares them. In tests/c/score_p/apart.h, the clocks of two nodes of four ranks began years apart and drift,
 //! and rank 5 begins every tenth collective of all ranks 3 ms late.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
-
-#[path = "support/job/mod.rs"]
-mod job;
-#[path = "support/tool/mod.rs"]
-mod tool;
+use crate::support::{job, tool};
 
 use common::arrivals::{Arrival, Arrivals, KnownTime};
 use job::{Job, Plan, plan};

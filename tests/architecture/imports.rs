@@ -1,6 +1,6 @@
 //! The imports between the files of a crate.
 
-use crate::source::{Module, Name, Named};
+use crate::architecture::source::{Module, Name, Named};
 use std::collections::BTreeMap;
 
 /// An import: the file of module `from` needs the file of module `to`.

@@ -1,6 +1,6 @@
 //! What the house measures: its lines, and how many types share their names.
 
-use crate::source::{Module, Name};
+use crate::architecture::source::{Module, Name};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

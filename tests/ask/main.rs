@@ -1,17 +1,10 @@
 //! `scorep-nccl ask` with live processes, which `scorep-nccl run --status` has started: does each take the request, go
 //! back when its time is over, and does the answer name who has not done it and why?
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../support/ranks/mod.rs"]
-mod ranks;
 mod requests;
-#[path = "../support/site/mod.rs"]
-mod site;
 mod stacks;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 
+use crate::support::{ranks, site, tool};
 use common::status::Status;
 use common::status::request::{FILE, StatusRequest};
 use ranks::Ranks;

@@ -1,8 +1,8 @@
 //! Requests that nobody should do, put in the request's place: malformed, put back, or from before the process.
 
-use crate::ranks::Ranks;
-use crate::site::Site;
-use crate::{asked, job};
+use crate::ask::{asked, job};
+use crate::support::ranks::Ranks;
+use crate::support::site::Site;
 use common::status::Status;
 use common::status::request::{FILE, MOST_BYTES, SCHEMA, StatusRequest, To};
 use std::ffi::CString;

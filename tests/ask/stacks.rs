@@ -1,9 +1,10 @@
 //! `ask --stacks`: does each process write its threads and its Python stacks, those that launch first, and come to no
 //! harm?
 
-use crate::ranks::Ranks;
-use crate::site::{Site, texts};
-use crate::{asked, job, tool};
+use crate::ask::{asked, job};
+use crate::support::ranks::Ranks;
+use crate::support::site::{Site, texts};
+use crate::support::tool;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! A job in a directory of its own: the installed tool, and stand-ins for launchers, Python and a program that uses
 //! NCCL.
 
-use crate::site::{Site, texts};
+use crate::support::site::{Site, texts};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;

@@ -74,9 +74,9 @@ pub(crate) const COMMANDS: [(&str, How); 58] = [
     ("make library tool", How::Make),
     ("make library", How::Make),
     ("export SCOREP_NCCL_TEST_LIBRARY=$PWD/target/shipped/release/libscorep_substrate_nccl.so", GATHERING),
-    ("cargo test --test gather_scale -- --ignored --nocapture", GATHERING),
+    ("cargo test --test measurement gather_scale:: -- --ignored --nocapture", GATHERING),
     (
-        "SCOREP_NCCL_USUAL_PARTS=1 SCOREP_NCCL_RANKS=2560 cargo test --test gather_scale -- --ignored --nocapture",
+        "SCOREP_NCCL_USUAL_PARTS=1 SCOREP_NCCL_RANKS=2560 cargo test --test measurement gather_scale:: -- --ignored --nocapture",
         GATHERING,
     ),
     ("export PATH=$PWD/target/shipped/release:$PATH", How::Run(&[])),

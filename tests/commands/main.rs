@@ -1,16 +1,9 @@
 //! Every command of the documentation: run as it is written, or told why not. Every link leads somewhere.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../support/document/mod.rs"]
-mod document;
 mod job;
 mod list;
-#[path = "../support/site/mod.rs"]
-mod site;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 
+use crate::support::{document, tool};
 use document::{Page, pages, root};
 use job::Job;
 use list::{COMMANDS, How, NOT_YET, PAGES, PRINTED};
@@ -152,20 +145,30 @@ fn lines_are_short_enough_to_be_read() {
 }
 
 #[test]
-fn every_test_target_is_in_the_tests_own_page() {
+fn every_subject_is_in_a_program_and_in_the_tests_own_page() {
     let page = document::page("tests/README.md").text;
-    let targets = test_targets();
-    assert!(targets.len() > 40, "{targets:?}");
-    let absent: Vec<&String> = targets.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
-    assert!(absent.is_empty(), "tests/README.md does not name {absent:?}");
+    let programs = root().join("tests/programs").read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut programs: String = programs.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    programs.push_str(&std::fs::read_to_string(root().join("Cargo.toml")).unwrap());
+    let subjects = subjects();
+    assert!(subjects.len() > 40, "{subjects:?}");
+    let [unnamed, unbuilt]: [Vec<&String>; 2] = [
+        subjects.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect(),
+        subjects
+            .iter()
+            .filter(|name| !["/main", ""].iter().any(|end| programs.contains(&format!("/{name}{end}.rs\""))))
+            .collect(),
+    ];
+    assert!(unnamed.is_empty(), "tests/README.md does not name {unnamed:?}");
+    assert!(unbuilt.is_empty(), "no file of tests/programs has {unbuilt:?}");
 }
 
-/// The test targets that cargo finds, by their files: `tests/NAME.rs` and `tests/NAME/main.rs`.
-fn test_targets() -> Vec<String> {
+/// The subjects of the tests, by their files: `tests/NAME.rs` and `tests/NAME/main.rs`.
+fn subjects() -> Vec<String> {
     let entries = root().join("tests").read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let is_target =
+    let is_subject =
         |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists();
-    entries.filter(is_target).map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect()
+    entries.filter(is_subject).map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect()
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The copy of an experiment to which `scorep-nccl trace` adds records of communication, and nothing else.
 
-use crate::experiment::{contents, experiment, rounds, trace};
-use crate::records::{found, locations, printed};
-use crate::skipped;
+use crate::communication::experiment::{contents, experiment, rounds, trace};
+use crate::communication::records::{found, locations, printed};
+use crate::communication::skipped;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,7 +1,8 @@
 //! Damaged archives: whatever becomes of the process that reads one, the tool names it and leaves nothing behind.
 
-use crate::experiment::{experiment, trace};
-use crate::{skipped, tool};
+use crate::communication::experiment::{experiment, trace};
+use crate::communication::skipped;
+use crate::support::tool;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

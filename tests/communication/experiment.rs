@@ -1,8 +1,8 @@
 //! An experiment with lanes, as Score-P would leave it, and the command that adds records of communication to it.
 
-use crate::records::{Records, count, expected};
-use crate::reference::operations::Operation;
-use crate::tool;
+use crate::communication::records::{Records, count, expected};
+use crate::support::reference::operations::Operation;
+use crate::support::tool;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

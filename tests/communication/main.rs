@@ -1,15 +1,10 @@
 //! Records of communication in OTF2 archives: those of a replay, and those that `scorep-nccl trace` adds to an experiment.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod copy;
 mod damaged;
 mod experiment;
 mod records;
-#[path = "../support/reference/mod.rs"]
-mod reference;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::{reference, tool};
 
 use experiment::HOST;
 use records::{count, expected, found};

@@ -1,7 +1,7 @@
 //! Records of communication: those that otf2-print shows on the lanes of an archive, and those that there must be.
 
-use crate::reference::operations::Operation;
-use crate::tool;
+use crate::support::reference::operations::Operation;
+use crate::support::tool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

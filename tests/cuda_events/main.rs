@@ -3,16 +3,9 @@
 //! process where the library would harm a job. The host prints how each operation is timed, and its begin and end; the
 //! tests compare that with the summary.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../support/events/mod.rs"]
-mod events;
-#[path = "../support/host/mod.rs"]
-mod host;
 mod sources;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 
+use crate::support::{events, tool};
 use events::{WITH_EVENTS, of};
 use serde_json::json;
 use std::collections::BTreeSet;

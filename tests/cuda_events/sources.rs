@@ -1,6 +1,6 @@
 //! The source of times: where there are stamps alone, events alone or no times of the GPU's, and who takes whose place.
 
-use crate::events::{WITH_EVENTS, of};
+use crate::support::events::{WITH_EVENTS, of};
 
 /// Scenarios with functions and algorithms of every kind.
 const CASES: [&str; 7] = ["ring", "tree", "sends", "lone_sends", "exchange", "all_to_all", "alternating"];

@@ -1,7 +1,8 @@
 //! The faults that the doctor knows, each planted in a sound site.
 
-use crate::site::{Site, replace};
-use crate::{examine, tool};
+use crate::doctor::examine;
+use crate::support::site::{Site, replace};
+use crate::support::tool;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,12 +1,7 @@
 //! `scorep-nccl doctor`: no findings on a sound site, and the right finding for each fault.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
-
 mod faults;
-#[path = "../support/site/mod.rs"]
-mod site;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::{site, tool};
 
 use serde_json::Value;
 use site::{Site, replace};

@@ -1,8 +1,9 @@
 //! Summaries, recordings, reports and state files with one number set.
 
-use crate::numbers::{EXTREMES, Number, RANKS, numbers};
-use crate::sample::sample;
-use crate::{Case, tool};
+use crate::extremes::Case;
+use crate::extremes::numbers::{EXTREMES, Number, RANKS, numbers};
+use crate::extremes::sample::sample;
+use crate::support::tool;
 use common::origin::Origin;
 use common::status::{OpenCall, OpenTransfer, SCHEMA, Status, StatusCommunicator, StatusOperation};
 use flate2::Compression;

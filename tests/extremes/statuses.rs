@@ -1,7 +1,7 @@
 //! State files of many communicators, each of which says that it has a million ranks: who has no state is not listed
 //! one by one.
 
-use crate::{bounded::ended, tool};
+use crate::support::{bounded::ended, tool};
 use common::origin::Origin;
 use common::ranks;
 use common::status::{ENDING, MOST_COMMUNICATORS, OpenCall, SCHEMA, Status, StatusCommunicator, StatusOperation};

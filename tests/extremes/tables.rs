@@ -1,6 +1,7 @@
 //! Tables of a job of two processes, with one number of the first process' table set: of a column, or of the footer.
 
-use crate::{Case, tool};
+use crate::extremes::Case;
+use crate::support::tool;
 use common::conditions::ConditionRow;
 use report::job::{OperationTables, Process, RankOperation};
 use report::table::{About, COLUMNS, Form, MadeCommunicator, TableWriter, Tables};

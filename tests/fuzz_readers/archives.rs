@@ -1,7 +1,8 @@
 //! OTF2 archives with one damaged file.
 
-use crate::kinds::{Files, Kind};
-use crate::{mutations, tool};
+use crate::fuzz_readers::kinds::{Files, Kind};
+use crate::fuzz_readers::mutations;
+use crate::support::tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,7 @@
 //! The kinds of files that are mutated, each with the command that reads them.
 
-use crate::{mutations, tool};
+use crate::fuzz_readers::mutations;
+use crate::support::tool;
 use fastrand::Rng;
 use flate2::Compression;
 use flate2::write::GzEncoder;

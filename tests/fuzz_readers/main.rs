@@ -1,20 +1,15 @@
 //! Mutated files of each kind that the tool reads, but for recordings (`fuzz_recordings`), by number. The tool has 1 GiB
 //! of address space and 10 s for a command, and gives figures or names the file: no signal, no panic.
 //!
-//! `SCOREP_NCCL_FUZZ_MUTATIONS=20000 cargo test --test fuzz_readers` tries so many of each kind, and
+//! `SCOREP_NCCL_FUZZ_MUTATIONS=20000 cargo test --test command_line fuzz_readers::` tries so many of each kind, and
 //! `SCOREP_NCCL_FUZZ_SEED` other ones. With `SCOREP_NCCL_KEEP=DIR`, files that failed stay in DIR.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod archives;
-#[path = "../support/bounded/mod.rs"]
-mod bounded;
 mod kinds;
 mod mutations;
 mod statuses;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 
+use crate::support::{bounded, tool};
 use bounded::{each, ended};
 use fastrand::Rng;
 use kinds::Kind;

@@ -1,7 +1,7 @@
 //! State files of a job's processes.
 
-use crate::kinds::Kind;
-use crate::mutations;
+use crate::fuzz_readers::kinds::Kind;
+use crate::fuzz_readers::mutations;
 use common::status::{SCHEMA, Status};
 use std::path::PathBuf;
 

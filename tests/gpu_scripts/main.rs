@@ -2,13 +2,10 @@
 //! nothing (tests/c/programs/gpu_libraries.c), the statistics of the overhead, and its tables of a program whose times
 //! are known.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod causes;
 mod score_p;
 mod soak;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::io::Write;

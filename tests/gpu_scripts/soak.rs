@@ -1,6 +1,6 @@
 //! The check of a long training (tests/gpu/check.py, for tests/gpu/soak.sh) by runs that were made up.
 
-use crate::python;
+use crate::gpu_scripts::python;
 use serde_json::{Value, json};
 
 /// Returns what a rank of 100 s did: 40 all-reduces, and its memory in use, at four moments, in MiB.

@@ -1,8 +1,8 @@
 //! Other allocators than the C library's, which take their own locks at a fork and need other stacks.
 
-use crate::job::Job;
-use crate::threads::busy;
-use crate::tool;
+use crate::harm::job::Job;
+use crate::harm::threads::busy;
+use crate::support::tool;
 
 /// Debian's libraries.
 const ALLOCATORS: [&str; 2] = ["libjemalloc.so.2", "libtcmalloc_minimal.so.4"];

@@ -1,6 +1,6 @@
 //! Clocks that go backwards, jump or stand still. No sum is negative or endless, and all is counted.
 
-use crate::job::{Found, Job};
+use crate::harm::job::{Found, Job};
 use serde_json::Value;
 
 /// Sums of times are not below zero, and rates not either.

@@ -1,6 +1,6 @@
 //! Disks that get full, and calls for files that fail: each of the library's in turn, until the job no longer meets it.
 
-use crate::job::{Job, may_mount};
+use crate::harm::job::{Job, may_mount};
 use std::collections::BTreeSet;
 
 /// With a recording, so that there are several writes.

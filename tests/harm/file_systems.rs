@@ -1,7 +1,7 @@
 //! File systems that take their time, and programs that take descriptors for themselves.
 
-use crate::job::Job;
-use crate::lines;
+use crate::harm::job::Job;
+use crate::support::lines;
 
 /// Removes the directory of states, whatever the job's end.
 const REMOVES: &str = r#""$@"; status=$?; rm -rf status; exit $status"#;

@@ -1,6 +1,6 @@
 //! Files of others in the places of the library's, and places that are no files.
 
-use crate::job::Job;
+use crate::harm::job::Job;
 use serde_json::Value;
 use std::ffi::CString;
 use std::fs::{self, File};

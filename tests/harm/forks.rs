@@ -1,7 +1,7 @@
 //! Jobs that fork while they record: from threads beside those that record, and from signal handlers in the midst of a
 //! callback.
 
-use crate::threads::busy;
+use crate::harm::threads::busy;
 
 /// Children call all that NCCL may call, and end; their parent's figures are right.
 #[test]

@@ -1,7 +1,7 @@
 //! A job: one process of a host, what is done to it, and what it leaves behind.
 
-use crate::host::Run;
-use crate::{lines, tool};
+use crate::support::host::Run;
+use crate::support::{lines, tool};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};

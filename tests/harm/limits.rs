@@ -1,6 +1,6 @@
 //! Limits of a process (setrlimit), there from its first communicator on or lowered while it records.
 
-use crate::job::Job;
+use crate::harm::job::Job;
 use std::os::unix::fs::PermissionsExt;
 
 /// What becomes of the recording.

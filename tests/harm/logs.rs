@@ -1,6 +1,6 @@
 //! NCCL's log functions that do what they should not while the library calls them.
 
-use crate::job::Job;
+use crate::harm::job::Job;
 
 /// One that ends its thread, and one that begins another communicator: both harm nobody.
 #[test]

@@ -2,32 +2,23 @@
 //! a file, a limit or a signal, or it is shown a wrong number afterwards. One process of a host a scenario
 //! (tests/c/harm/harm_host.c, tests/c/nccl/surroundings_host.c).
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod allocators;
 mod clocks;
 mod disks;
 mod file_systems;
 mod files;
 mod forks;
-#[path = "../support/host/mod.rs"]
-mod host;
 mod job;
 mod limits;
-#[path = "../support/lines/mod.rs"]
-mod lines;
 mod logs;
 mod mounts;
 mod pipes;
 mod statuses;
 mod system_calls;
 mod threads;
-#[path = "../support/tool/mod.rs"]
-mod tool;
-#[path = "../support/two_users/mod.rs"]
-mod two_users;
 mod users;
 
+use crate::support::tool;
 use std::collections::BTreeSet;
 use std::process::Command;
 

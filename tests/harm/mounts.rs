@@ -1,6 +1,6 @@
 //! Systems without /proc, /sys or /dev/shm, as small containers are.
 
-use crate::job::{Job, may_mount};
+use crate::harm::job::{Job, may_mount};
 
 /// Where one of them is not to be had, an empty directory that may not be written to lies there.
 #[test]

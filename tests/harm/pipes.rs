@@ -1,6 +1,6 @@
 //! Standard error as a pipe: that nobody reads, or that is full.
 
-use crate::job::Job;
+use crate::harm::job::Job;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

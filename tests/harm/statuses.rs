@@ -1,8 +1,8 @@
 //! Status files (`NCCL_SCOREP_STATUS`) in places that fail: none of them changes the job or its figures, none leaves a
 //! part of a file behind, and each costs one line at most.
 
-use crate::job::{Job, may_mount};
-use crate::threads::busy;
+use crate::harm::job::{Job, may_mount};
+use crate::harm::threads::busy;
 
 /// Forks amid recording for as long as a status takes to be written some times.
 fn job() -> Job {

@@ -1,8 +1,8 @@
 //! Sandboxes (seccomp) that refuse a system call, as unknown or as forbidden, from the first communicator on or while
 //! the process records.
 
-use crate::job::{Found, Job};
-use crate::tool;
+use crate::harm::job::{Found, Job};
+use crate::support::tool;
 use std::process::Command;
 
 /// The line at the first init where there can be no collector.

@@ -1,7 +1,7 @@
 //! Threads whose callbacks signals interrupt, and threads with small stacks.
 
-use crate::job::Job;
-use crate::tool;
+use crate::harm::job::Job;
+use crate::support::tool;
 
 /// Memory and windows so small that they come round all the time. The deadline is the usual one: a thread may lose its
 /// processor within a callback, and its handler may wait for a child, for longer than a short one.

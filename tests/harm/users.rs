@@ -1,6 +1,6 @@
 //! Two users of one machine, one of whom means ill, in a directory where both may write.
 
-use crate::two_users::{OF_THE_JOB, OTHER, Place};
+use crate::support::two_users::{OF_THE_JOB, OTHER, Place};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -1,21 +1,16 @@
 //! Installs with CMake, and uses only what was installed. cargo builds once: the release that `make library tool`
 //! makes, in the same place.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod alone;
 mod build;
 mod document;
 mod links;
 mod modules;
-#[path = "../support/once/mod.rs"]
-mod once;
 mod packages;
 mod recipes;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 mod wrong;
 
+use crate::support::{once, tool};
 use build::{Build, files};
 use common::config::SETTINGS;
 use once::made_once;

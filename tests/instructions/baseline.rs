@@ -1,6 +1,6 @@
 //! The numbers that are kept, and what they were taken with.
 
-use crate::callgrind::Counts;
+use crate::support::callgrind::Counts;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,7 +30,7 @@ fn file() -> PathBuf {
 impl Baseline {
     /// With nothing counted yet.
     pub(crate) fn of(library: &Path) -> Self {
-        let text = crate::tool::succeed(Command::new("readelf").arg("--string-dump=.comment").arg(library));
+        let text = crate::support::tool::succeed(Command::new("readelf").arg("--string-dump=.comment").arg(library));
         let rustc =
             text.lines().find_map(|line| line.split_once("rustc version ")).map_or("", |(_, version)| version.trim());
         assert!(!rustc.is_empty(), "{} does not say what made it:\n{text}", library.display());

@@ -4,16 +4,10 @@
 //!
 //! `tests/c/nccl/instructions_host.c` makes each kind of call some thousand times, with a clock of its own.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod baseline;
-mod callgrind;
-#[path = "../support/lines/mod.rs"]
-mod lines;
 mod steps;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 
+use crate::support::{callgrind, tool};
 use baseline::{Baseline, TAKE};
 use std::path::Path;
 

@@ -1,9 +1,8 @@
 //! The callbacks of a training step and their instructions, by preset: those of a recorded step, each with the
 //! baseline's instructions of its kind. docs/overhead.md has them.
 
-use crate::baseline::Baseline;
-use crate::lines;
-use crate::tool;
+use crate::instructions::baseline::Baseline;
+use crate::support::{lines, tool};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -1,9 +1,6 @@
 //! The templates of examples/kubernetes and the files of examples/grafana, by the schemas of Kubernetes and Grafana.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,15 +2,10 @@
 //! memory, too many operations, recording switched off. Each condition has one line on standard error. Score-P's
 //! stand-in aborts where Score-P would.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../support/job/mod.rs"]
-mod job;
 mod memory;
 mod releases;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 
+use crate::support::job;
 use job::lanes::{self, PLACE, check, visits};
 use job::{Job, Process, plan};
 

@@ -1,8 +1,8 @@
 //! Memory for lanes: Score-P's, of which each location takes a part, and the library's own for operations.
 
-use crate::job::lanes::{PLACE, check};
-use crate::job::{Plan, plan};
-use crate::{check_counters, shown};
+use crate::lane_limits::{check_counters, shown};
+use crate::support::job::lanes::{PLACE, check};
+use crate::support::job::{Plan, plan};
 
 /// Score-P's default memory: each location takes 1 MiB of 15.6.
 #[test]

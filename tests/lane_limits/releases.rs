@@ -1,7 +1,7 @@
 //! Releases of Score-P: which of them have lanes, by the name and the symbols of the library, or by a trial.
 
-use crate::job::plan;
-use crate::{check_counters, check_off, check_on, shown};
+use crate::lane_limits::{check_counters, check_off, check_on, shown};
+use crate::support::job::plan;
 use scorep_substrate::{LANE_SYMBOLS, release};
 use std::path::{Path, PathBuf};
 

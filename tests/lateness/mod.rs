@@ -1,6 +1,7 @@
 //! How late ranks arrive at their collectives: the library's figures against CUPTI's kernels of the same run.
 
-use crate::{Truth, lines, number, runs, tool, truth};
+use crate::support::{lines, tool};
+use crate::truth::{Truth, number, runs, truth};
 use common::arrivals::Arrivals;
 use common::clock_tree::{ClockOffset, ClockTree, ParentLink};
 use common::lateness::{MatchedOperation, matched};

@@ -1,7 +1,7 @@
 //! The command that `scorep-nccl run` starts: its options, its status and its NCCL; and command lines that are wrong.
 
-use crate::site::{Site, texts};
-use crate::tool;
+use crate::support::site::{Site, texts};
+use crate::support::tool;
 use std::process::Command;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! The watch beside a job (`run --watch`): the job is as without it, and the watch ends with the job.
 
-use crate::held_job::{HeldJob, of_status, send, watches};
-use crate::site::{Site, texts};
-use crate::tool;
-use crate::until::until;
+use crate::launch::held_job::{HeldJob, of_status, send, watches};
+use crate::support::site::{Site, texts};
+use crate::support::tool;
+use crate::support::until::until;
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsRawFd;

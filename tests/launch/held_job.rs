@@ -1,6 +1,6 @@
 //! A job with a watch beside it that goes on until the test lets it go.
 
-use crate::site::Site;
+use crate::support::site::Site;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

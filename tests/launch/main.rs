@@ -1,20 +1,13 @@
 //! `scorep-nccl env` and `run`: the environment of a job, and errors for wrong use.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod commands;
 mod companion;
 mod held_job;
 mod ranks;
 mod shells;
-#[path = "../support/site/mod.rs"]
-mod site;
 mod summaries;
-#[path = "../support/tool/mod.rs"]
-mod tool;
-#[path = "../support/until/mod.rs"]
-mod until;
 
+use crate::support::{site, tool};
 use common::config::SETTINGS;
 use site::{Site, texts};
 use std::ffi::OsStr;

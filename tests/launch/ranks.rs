@@ -1,7 +1,7 @@
 //! The rank that a launcher has told a process: it is in names, and one rank speaks for all.
 
-use crate::site::{Site, texts};
-use crate::value;
+use crate::launch::value;
+use crate::support::site::{Site, texts};
 use common::rank::Told;
 
 #[test]

@@ -1,7 +1,7 @@
 //! What `scorep-nccl env` prints, in each shell that may read it.
 
-use crate::site::{Site, texts};
-use crate::tool;
+use crate::support::site::{Site, texts};
+use crate::support::tool;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! The place of a summary: who makes its directory, and what is said of a name that ranks share, or that cannot be.
 
-use crate::site::{Site, texts};
+use crate::support::site::{Site, texts};
 
 #[test]
 fn one_rank_says_that_the_ranks_share_a_name() {

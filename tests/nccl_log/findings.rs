@@ -1,7 +1,7 @@
 //! A finding for each planted fallback, with its proof; none for an ordinary job.
 
-use crate::made::Job;
-use crate::{choices, kinds};
+use crate::nccl_log::made::Job;
+use crate::nccl_log::{choices, kinds};
 use serde_json::{Value, json};
 
 /// Returns the one finding of a log.

@@ -1,7 +1,7 @@
 //! The forms of each release, of launchers and of files.
 
-use crate::made::Job;
-use crate::{choices, choices_of, kinds};
+use crate::nccl_log::made::Job;
+use crate::nccl_log::{choices, choices_of, kinds};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 //! Logs that are cut, damaged, hostile or huge.
 
-use crate::made::Job;
-use crate::{bounded, choices, kinds, report};
+use crate::nccl_log::made::Job;
+use crate::nccl_log::{choices, kinds, report};
+use crate::support::bounded;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

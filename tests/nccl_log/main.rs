@@ -1,18 +1,13 @@
 //! `scorep-nccl report --nccl-log`: NCCL's log of all releases, cut, mixed, huge and hostile; a finding for each
 //! planted fallback, and none for an ordinary job.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../support/bounded/mod.rs"]
-mod bounded;
 mod findings;
 mod formats;
 mod hostile;
 mod made;
 mod real;
 mod shown;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use serde_json::Value;
 use std::path::Path;

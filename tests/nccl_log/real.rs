@@ -1,7 +1,7 @@
 //! Logs that NCCL of each release from 2.23 on wrote on two GPUs (tests/gpu/logs.sh): one of an ordinary run, and others
 //! with forced choices: `logs/RELEASE.RUN.log.gz`, of two processes one behind the other.
 
-use crate::{choices_of, kinds};
+use crate::nccl_log::{choices_of, kinds};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Where a report shows NCCL's log: a line at its beginning if there is a fallback, and the part `nccl`.
 
-use crate::made::Job;
-use crate::report;
+use crate::nccl_log::made::Job;
+use crate::nccl_log::report;
 use std::fs;
 
 /// Returns what the tool prints with this log, with single spaces, and the page.

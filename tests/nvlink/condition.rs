@@ -1,8 +1,8 @@
 //! `scorep-nccl gpus`, the monitor: clocks, power, temperature, use, throttle reasons and errors of GPUs.
 
-use crate::machine::{Machine, folder};
-use crate::monitor::{monitor, said, wait_for};
-use crate::tool;
+use crate::nvlink::machine::{Machine, folder};
+use crate::nvlink::monitor::{monitor, said, wait_for};
+use crate::support::tool;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;

@@ -1,6 +1,6 @@
 //! The shipped library's figures in a textfile for Prometheus.
 
-use crate::machine::{Machine, await_zero};
+use crate::nvlink::machine::{Machine, await_zero};
 
 #[test]
 fn a_textfile_has_the_gpus_bytes_and_those_of_nccls_operations() {

@@ -1,6 +1,6 @@
 //! The shipped library's figures in the summary.
 
-use crate::machine::{Machine, OWN, await_nvlink, await_process, await_zero};
+use crate::nvlink::machine::{Machine, OWN, await_nvlink, await_process, await_zero};
 use serde_json::{Value, json};
 
 fn nvlink(summary: &Value) -> &Value {

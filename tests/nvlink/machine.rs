@@ -1,6 +1,6 @@
 //! A machine with GPUs, as the stand-in for NVML reads it from a file, and a job on it.
 
-use crate::status::Job;
+use crate::support::status::Job;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! `scorep-nccl gpus`, the monitor: bytes over links.
 
-use crate::machine::{Machine, folder};
-use crate::tool;
+use crate::nvlink::machine::{Machine, folder};
+use crate::support::tool;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use crate::job;
 use crate::network::free;
 use crate::points::{self, Point};
 use crate::receiver::{Receiver, Request};
-use crate::tool;
+use crate::support::tool;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -2,12 +2,13 @@
 //! textfiles and over OTLP, gives what the summaries say.
 
 use crate::database::Database;
+use crate::job;
 use crate::panels::{Job, Shown};
 use crate::points::{self, Labels};
 use crate::prometheus::Daemon;
 use crate::receiver::{Receiver, Request};
+use crate::support::tool;
 use crate::text::{self, Line};
-use crate::{job, tool};
 use prost::Message;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

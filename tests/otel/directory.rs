@@ -1,6 +1,6 @@
 //! The directory of the textfiles, in what states it may be, and what of it is removed.
 
-use crate::tool;
+use crate::support::tool;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -1,7 +1,7 @@
 //! What exports: a replay, or a job that lasts for as long as the test wants. None of them may tell what is secret.
 
-use crate::host::Run;
-use crate::tool;
+use crate::support::host::Run;
+use crate::support::tool;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};

@@ -3,7 +3,7 @@
 use crate::figures::replay;
 use crate::points::{self, Point};
 use crate::receiver::Receiver;
-use crate::tool;
+use crate::support::tool;
 use serde_json::Value;
 
 #[test]

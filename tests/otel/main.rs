@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "../instructions/callgrind.rs"]
-mod callgrind;
 mod certificates;
 mod collector;
 mod dashboard;
@@ -11,8 +9,6 @@ mod database;
 mod directory;
 mod ends;
 mod figures;
-#[path = "../support/host/mod.rs"]
-mod host;
 mod http;
 mod job;
 mod launches;
@@ -23,17 +19,16 @@ mod points;
 mod prometheus;
 mod proxies;
 mod receiver;
-#[path = "../support/reference/mod.rs"]
-mod reference;
 mod series;
 mod server;
+#[path = "../support/mod.rs"]
+mod support;
 mod text;
 mod textfile;
 mod times;
 mod tls;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 
+use crate::support::tool;
 /// The shipped library has neither HTTP nor TLS.
 #[test]
 fn a_library_without_it_is_built_without_its_packages() {

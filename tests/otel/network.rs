@@ -3,7 +3,7 @@
 use crate::job::{self, Job, SECRET};
 use crate::receiver::Receiver;
 use crate::server::Manner;
-use crate::tool;
+use crate::support::tool;
 use std::net::TcpListener;
 
 /// An address at which nobody listens. It is on loopback, but no receiver's: their ports come and go.

@@ -6,7 +6,7 @@ use crate::network::nowhere;
 use crate::points;
 use crate::receiver::{Receiver, Request};
 use crate::server::Manner;
-use crate::tool;
+use crate::support::tool;
 use prost::Message;
 
 fn failed(request: &Request) -> f64 {

@@ -1,6 +1,6 @@
 //! node_exporter and Prometheus, as a site has them, on loopback and from a directory of their own; and promtool.
 
-use crate::tool;
+use crate::support::tool;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{Read, Write};

@@ -4,7 +4,7 @@
 use crate::job::Job;
 use crate::points::{self, Labels};
 use crate::receiver::{Receiver, Request};
-use crate::tool;
+use crate::support::tool;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::{Metric, number_data_point};
 use std::collections::BTreeMap;

@@ -2,11 +2,8 @@
 //! what has changed? Jobs with planted faults are simulated by the scripts beside this file, which share no code with
 //! the tool: the simulation is the truth.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod real;
-#[path = "../support/tool/mod.rs"]
-mod tool;
+use crate::support::tool;
 
 use std::path::Path;
 use std::process::{Command, Output};

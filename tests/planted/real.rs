@@ -4,7 +4,7 @@
 //! In most of them, four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over loopback: PyTorch
 //! 2.11, NCCL 2.28.9, preset `light`. Rank 2 took 1.5 times as long. The times are those of the program's own clock.
 
-use crate::tool;
+use crate::support::tool;
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! The jobs of processes: by communicators, names, ranks and times, it is known who is of one job.
 
-use crate::edited::Edited;
-use crate::{ranks, replay, tool, with_meta};
+use crate::processes::{ranks, replay, with_meta};
+use crate::support::edited::Edited;
+use crate::support::tool;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;

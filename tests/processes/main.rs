@@ -1,18 +1,11 @@
 //! The origin of figures: recordings and summaries name their process, job and time. Each process counts once, jobs
 //! stand apart, and missing ranks are named.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../support/edited/mod.rs"]
-mod edited;
 mod jobs;
-#[path = "../support/lines/mod.rs"]
-mod lines;
 mod missing;
 mod origin;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 
+use crate::support::{edited, tool};
 use edited::Edited;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! Ranks and callbacks that are missing: each table says of how many ranks it is, and a note names the missing ones.
 
-use crate::edited::Edited;
-use crate::jobs::{replay_all, two_pairs};
-use crate::{ranks, replay, tool, with_meta};
+use crate::processes::jobs::{replay_all, two_pairs};
+use crate::processes::{ranks, replay, with_meta};
+use crate::support::edited::Edited;
+use crate::support::tool;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,7 @@
 //! The origin that recordings and summaries state of a process: its number, host, job, rank and times.
 
-use crate::{lines, ranks, replay, tool};
+use crate::processes::{ranks, replay};
+use crate::support::{lines, tool};
 use serde_json::{Value, json};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

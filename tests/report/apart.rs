@@ -1,6 +1,7 @@
 //! Outputs that are inputs, too: refused before any work, and the input stays as it is.
 
-use crate::{ran, report, table, tool};
+use crate::report::{ran, report, table};
+use crate::support::tool;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Inputs that are damaged, twice there, of two jobs, or none.
 
-use crate::{json, ran, report, tool};
+use crate::report::{json, ran, report};
+use crate::support::tool;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ fn recordings_of_one_process_are_refused() {
 fn a_second_table_of_a_process_is_left_out() {
     let directory = TempDir::new().unwrap();
     let dataset = directory.path().join("dataset");
-    crate::table(&tool::run("nvlink2_graph"), &dataset);
+    crate::report::table(&tool::run("nvlink2_graph"), &dataset);
     let one = tool::captures(&dataset)[0].join("operations.parquet");
     let (status, printed, said) = ran(report([&dataset, &one]).args(["--json", "-"]));
     assert_eq!(status, Some(1), "{said}");
@@ -74,7 +75,7 @@ fn a_second_table_of_a_process_is_left_out() {
 fn a_table_that_takes_all_memory_is_named_and_left_out() {
     let directory = TempDir::new().unwrap();
     let dataset = directory.path().join("dataset");
-    crate::table(&tool::run("nvlink2_graph"), &dataset);
+    crate::report::table(&tool::run("nvlink2_graph"), &dataset);
     let damaged = tool::captures(&dataset)[0].join("operations.parquet");
     let mut bytes = fs::read(&damaged).unwrap();
     // Thrift: the header's part for dictionaries, with their number in a byte, in the plain encoding

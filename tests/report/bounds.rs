@@ -1,6 +1,7 @@
 //! Inputs that are small and hold much: what the tool keeps of them is bounded.
 
-use crate::{report, table, tool};
+use crate::report::{report, table};
+use crate::support::tool;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs::{self, File};
@@ -41,7 +42,7 @@ fn a_profile_takes_no_memory_beyond_its_bound() {
         assert!(fs::metadata(&profile).unwrap().len() < 6 << 20);
         let mut command = report([&tables]);
         command.arg("--kernels").arg(&profile);
-        let ended = crate::bounded::ended(&command, directory.path(), Duration::from_secs(60));
+        let ended = crate::support::bounded::ended(&command, directory.path(), Duration::from_secs(60));
         assert_eq!((ended.code, ended.fault()), (Some(1), None), "{refusal}");
         assert!(ended.said.contains("trace.json.gz") && ended.said.contains(refusal), "{}", ended.said);
     }
@@ -57,7 +58,7 @@ fn files_of_facts_have_an_end() {
     for option in ["--steps", "--dimensions", "--link-gbps", "--baseline"] {
         let mut command = report([&summary]);
         command.arg(option).arg("/dev/zero");
-        let ended = crate::bounded::ended(&command, directory.path(), Duration::from_secs(60));
+        let ended = crate::support::bounded::ended(&command, directory.path(), Duration::from_secs(60));
         assert_eq!((ended.code, ended.fault()), (Some(1), None), "{option}");
         assert!(ended.said.contains("/dev/zero: it has more than"), "{option}: {}", ended.said);
     }

@@ -1,6 +1,7 @@
 //! Outputs that cannot be written, and reports that a signal ends.
 
-use crate::{ran, report, tool};
+use crate::report::{ran, report};
+use crate::support::tool;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;

@@ -1,8 +1,8 @@
 //! Communicators of one family: split with shared resources, and shrunk after a rank has died, with transfers that
 //! another process makes (PXN). Each has its own members and operations, whichever thread made the callbacks.
 
-use crate::report;
-use crate::tool;
+use crate::report::report;
+use crate::support::tool;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};

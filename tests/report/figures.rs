@@ -1,7 +1,8 @@
 //! The figures of reports against `reference.py`.
 
-use crate::edited::Edited;
-use crate::{Place, json, python, ran, report, tool};
+use crate::report::{Place, json, python, ran, report};
+use crate::support::edited::Edited;
+use crate::support::tool;
 use serde_json::{Value, json as value};
 use std::fs;
 use std::path::{Path, PathBuf};

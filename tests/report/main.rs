@@ -1,30 +1,21 @@
 //! `scorep-nccl report` and `compare`: figures against a plain reference, tables and traces as other programs read
 //! them, inputs and outputs that are bad.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod apart;
 mod bad_inputs;
-#[path = "../support/bounded/mod.rs"]
-mod bounded;
 mod bounds;
-#[path = "../support/edited/mod.rs"]
-mod edited;
 mod ended;
 mod families;
 mod figures;
-#[path = "../support/marked/mod.rs"]
-mod marked;
 mod names;
 mod nsys;
 mod others;
 mod python;
 mod tagged;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 mod two_runs;
 mod watched;
 
+use crate::support::tool;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

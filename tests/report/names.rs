@@ -1,8 +1,9 @@
 //! Names made of HTML, scripts, escapes and formulas, from the application and its environment: shown on the page, in the
 //! tables and on the terminal, and run nowhere. The page is read by a real browser.
 
-use crate::edited::Edited;
-use crate::{ran, report, tool};
+use crate::report::{ran, report};
+use crate::support::edited::Edited;
+use crate::support::tool;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::fs;

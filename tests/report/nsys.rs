@@ -1,6 +1,7 @@
 //! Exports of Nsight Systems beside recordings.
 
-use crate::{json, ran, report, tool};
+use crate::report::{json, ran, report};
+use crate::support::tool;
 use flate2::read::MultiGzDecoder;
 use rusqlite::Connection;
 use serde_json::Value;

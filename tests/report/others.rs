@@ -1,7 +1,8 @@
 //! Tables and traces as other programs read them.
 
-use crate::edited::Edited;
-use crate::{Place, json, python, report, tagged, tool};
+use crate::report::{Place, json, python, report, tagged};
+use crate::support::edited::Edited;
+use crate::support::tool;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -10,7 +11,7 @@ fn the_queries_of_the_documentation_give_the_figures_of_the_summary() {
     let Some(python) = python::python() else { return };
     let directory = TempDir::new().unwrap();
     let (run, summary) = (tool::run("nodes2x2_train"), directory.path().join("summary.json"));
-    crate::table(&run, &directory.path().join("dataset"));
+    crate::report::table(&run, &directory.path().join("dataset"));
     let replayed = tool::succeed(tool::tool().arg("replay").arg(run).args(["--format", "json"]));
     std::fs::write(&summary, replayed).unwrap();
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/report.md");
@@ -54,7 +55,7 @@ fn recordings_and_their_tables_have_one_report() {
     let directory = TempDir::new().unwrap();
     for run in ["nodes2x2_train", "truth_moe"] {
         let dataset = directory.path().join(run);
-        crate::table(&tool::run(run), &dataset);
+        crate::report::table(&tool::run(run), &dataset);
         let [mut of_tables, mut of_recordings] = [dataset, tool::run(run)].map(|input| {
             let text = tool::succeed(report([input]).args(["--json", "-"]));
             serde_json::from_str::<serde_json::Value>(&text).unwrap()

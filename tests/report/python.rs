@@ -1,6 +1,6 @@
 //! The scripts beside this file, run with the packages that `make test-packages` has installed.
 
-use crate::tool;
+use crate::support::tool;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,8 +1,9 @@
 //! The operations by tag against a plain count, and the report of one tag's operations: times between them hold
 //! operations of other tags, and are no rank's own.
 
-use crate::edited::Edited;
-use crate::{ran, report, tool};
+use crate::report::{ran, report};
+use crate::support::edited::Edited;
+use crate::support::tool;
 use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! `scorep-nccl compare`: a run with itself, its halves, and with a slower one.
 
-use crate::{json, ran, report, tool};
+use crate::report::{json, ran, report};
+use crate::support::tool;
 use ::report::job::{OperationTables, RankOperation};
 use ::report::table::{About, MadeCommunicator, OpenedTables, TableWriter, Tables};
 use std::cell::Cell;
@@ -47,7 +48,7 @@ fn rewritten(dataset: &Path, to: &Path, change: impl Fn([usize; 2], &mut RankOpe
 /// The tables of a training's run.
 fn train(directory: &Path) -> std::path::PathBuf {
     let dataset = directory.join("train");
-    crate::table(&tool::run("nodes2x2_train"), &dataset);
+    crate::report::table(&tool::run("nodes2x2_train"), &dataset);
     dataset
 }
 

@@ -1,6 +1,7 @@
 //! The findings of a watch in a report: a log that `scorep-nccl watch` writes, and one with lines of all kinds.
 
-use crate::{json, marked, ran, report, tool};
+use crate::report::{json, ran, report};
+use crate::support::{marked, tool};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

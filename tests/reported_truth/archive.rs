@@ -1,7 +1,7 @@
 //! The report of a replay's archive says the same as that of the recordings.
 
-use crate::report::{self, Row};
-use crate::tool;
+use crate::support::report::{self, Row};
+use crate::support::tool;
 use serde_json::Value;
 use std::process::Command;
 

@@ -1,7 +1,8 @@
 //! Whether calls waited for their launch or for their GPU, against CUPTI's kernels and the recorded launches.
 
-use crate::cupti::Rank;
-use crate::{report, runs, tool};
+use crate::reported_truth::runs;
+use crate::support::cupti::Rank;
+use crate::support::{report, tool};
 use std::collections::BTreeMap;
 
 /// Nanoseconds behind its launch within which a kernel has not waited for its GPU, and behind which it has. Between them

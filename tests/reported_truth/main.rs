@@ -5,23 +5,12 @@
 //! events is longer or shorter by some microseconds. Neither depends on the length of the kernel, so tolerances are a
 //! number of microseconds for each operation. With `--kernels`, the times are those of NCCL's own kernels: CUPTI's.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod archive;
-#[path = "../cupti/mod.rs"]
-mod cupti;
-#[path = "../support/edited/mod.rs"]
-mod edited;
 mod launches;
-#[path = "../support/lines/mod.rs"]
-mod lines;
 mod overlap;
-#[path = "../support/report/mod.rs"]
-mod report;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 mod waits;
 
+use crate::support::{cupti, report, tool};
 use cupti::Span;
 use report::Row;
 use std::path::{Path, PathBuf};

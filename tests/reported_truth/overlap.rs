@@ -1,7 +1,8 @@
 //! The overlap of computation and communication, the other rows of the budget, and lateness, against CUPTI's intervals.
 
-use crate::cupti::{self, Span, clipped, length, shared, united};
-use crate::{CLEAR, ROUNDED, profiles, report, tool};
+use crate::reported_truth::{CLEAR, ROUNDED, profiles};
+use crate::support::cupti::{self, Span, clipped, length, shared, united};
+use crate::support::{report, tool};
 use serde_json::Value;
 
 /// The overlap of computation and communication, and the other rows of the budget, from CUPTI's intervals alone.

@@ -1,7 +1,8 @@
 //! Waits of a report against those between CUPTI's kernels, on one clock and on two.
 
-use crate::edited::Edited;
-use crate::{CLEAR, Pair, TICKS, pairs, runs, tool};
+use crate::reported_truth::{CLEAR, Pair, TICKS, pairs, runs};
+use crate::support::edited::Edited;
+use crate::support::tool;
 
 /// Part of the waits that differ from CUPTI's by no more than their likely error.
 const LIKELY: f64 = 0.95;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::reference::{api, json, operations};
+use crate::support::reference::{api, json, operations};
 
 /// One process' operations.
 #[derive(Debug)]

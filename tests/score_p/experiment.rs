@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::installation::{self, Model};
-use crate::tool;
+use crate::support::installation::{self, Model};
+use crate::support::tool;
 
 /// How long a run may take: captures are seconds long.
 const PATIENCE: Duration = Duration::from_secs(180);

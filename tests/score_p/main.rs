@@ -3,35 +3,21 @@
 //!
 //! Score-P is the one whose `scorep-config` is in `SCOREP_PREFIX/bin` or on `PATH`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod captured;
 mod communicated;
-#[path = "../support/document/mod.rs"]
-mod document;
 mod documented;
 mod experiment;
 mod findings;
 mod host_regions;
-mod installation;
 mod lanes;
 mod many;
-#[path = "../support/once/mod.rs"]
-mod once;
 mod profile;
-#[path = "../support/reference/mod.rs"]
-mod reference;
 mod replayed;
-#[path = "../support/report/mod.rs"]
-mod report;
 mod reported;
 mod series;
 mod snippets;
-mod summaries;
-#[path = "../support/tool/mod.rs"]
-mod tool;
-mod trace;
 
+use crate::support::{document, installation, report, summaries, tool, trace};
 use std::path::PathBuf;
 
 use experiment::Experiment;

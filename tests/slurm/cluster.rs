@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::until::PATIENCE;
-use crate::{installation, prefix, processes, tool};
+use crate::slurm::{installation, prefix, processes};
+use crate::support::tool;
+use crate::support::until::PATIENCE;
 
 /// What must be installed: the packages are munge, slurmctld, slurmd and slurm-client.
 const PROGRAMS: [&str; 9] =

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::cluster::Cluster;
-use crate::examples::example;
-use crate::job::{FOUR_ON_TWO, Job, application};
-use crate::until::{PATIENCE, until};
-use crate::{captures, installation, prefix, processes, tool};
+use crate::slurm::cluster::Cluster;
+use crate::slurm::examples::example;
+use crate::slurm::job::{FOUR_ON_TWO, Job, application};
+use crate::slurm::{captures, installation, prefix, processes};
+use crate::support::tool;
+use crate::support::until::{PATIENCE, until};
 
 /// Its tasks go on until the file is there.
 const TASK: &str = r#"echo begun > "begun.$SLURM_PROCID"; until [ -e over ]; do sleep 0.1; done; echo "$SLURM_PROCID""#;

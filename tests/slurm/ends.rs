@@ -1,10 +1,10 @@
 //! Jobs that are ended from outside: nobody waits for anything, and nothing is left.
 
-use crate::captures;
-use crate::cluster::Cluster;
-use crate::job::{Job, Task};
-use crate::processes;
-use crate::until::until;
+use crate::slurm::captures;
+use crate::slurm::cluster::Cluster;
+use crate::slurm::job::{Job, Task};
+use crate::slurm::processes;
+use crate::support::until::until;
 
 /// What SLURM says has become of a job, once it is over.
 fn end_of(cluster: &Cluster, number: &str) -> String {

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cluster::Cluster;
-use crate::installation::Model;
-use crate::job::{FOUR_ON_TWO, Job, Task, application};
-use crate::{captures, summaries, tool};
+use crate::slurm::cluster::Cluster;
+use crate::slurm::job::{FOUR_ON_TWO, Job, Task, application};
+use crate::slurm::{captures, summaries};
+use crate::support::installation::Model;
+use crate::support::tool;
 
 pub(crate) fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/slurm").join(name)
@@ -57,7 +58,7 @@ fn check_one_experiment(job: &Job<'_>) {
     let directories: BTreeSet<_> =
         job.tasks().iter().map(|task| task.variable("SCOREP_EXPERIMENT_DIRECTORY").unwrap().to_owned()).collect();
     assert_eq!(directories.len(), 1, "{directories:?}");
-    if crate::installation::is_there(Model::Mpi) {
+    if crate::support::installation::is_there(Model::Mpi) {
         let replayed = summaries::replay(&captures("nodes2x2_graph"));
         let directory = directories.first().unwrap();
         assert_eq!(summaries::wrong_of_job(Path::new(directory), 4, &replayed), Vec::<String>::new());
@@ -93,7 +94,7 @@ fn torch_under_torchrun() {
     let directories: BTreeSet<_> =
         tasks.iter().filter_map(|task| task.variable("SCOREP_EXPERIMENT_DIRECTORY")).collect();
     assert_eq!(directories.len(), 4, "{directories:?}");
-    if crate::installation::is_there(Model::Threads) {
+    if crate::support::installation::is_there(Model::Threads) {
         for (rank, task) in tasks.iter().enumerate() {
             let directory = Path::new(task.variable("SCOREP_EXPERIMENT_DIRECTORY").unwrap());
             let replayed = summaries::replay(&captures("nodes2x2_graph")[rank..=rank]);

@@ -9,9 +9,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::until::{PATIENCE, until};
-use crate::{installation, prefix, tool};
+use crate::slurm::cluster::Cluster;
+use crate::slurm::{installation, prefix};
+use crate::support::tool;
+use crate::support::until::{PATIENCE, until};
 use installation::Model;
 
 /// What SLURM needs to know of a job of four ranks on two nodes.

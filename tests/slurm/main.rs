@@ -2,29 +2,16 @@
 //! rank, with stand-ins for NCCL and Score-P or, where there is one, with a real Score-P (tests/score_p). What is
 //! shipped in examples/slurm is run as it is.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod cluster;
 mod companion;
 mod ends;
 mod examples;
-#[path = "../score_p/installation.rs"]
-#[allow(dead_code, reason = "one test target of several")]
-mod installation;
 mod job;
-#[path = "../support/once/mod.rs"]
-mod once;
 mod prefix;
 mod processes;
-#[path = "../score_p/summaries.rs"]
-#[allow(dead_code, reason = "one test target of several")]
-mod summaries;
 mod task_prolog;
-#[path = "../support/tool/mod.rs"]
-mod tool;
-#[path = "../support/until/mod.rs"]
-mod until;
 
+use crate::support::{installation, summaries, tool};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 

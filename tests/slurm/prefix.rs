@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::tool;
+use crate::support::tool;
 
 /// The library's names.
 const NAMES: [&str; 4] =

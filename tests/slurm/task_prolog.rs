@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::cluster::Cluster;
-use crate::examples::{SETTINGS, example, wrong_settings};
-use crate::job::{Job, Task};
-use crate::{captures, summaries};
+use crate::slurm::cluster::Cluster;
+use crate::slurm::examples::{SETTINGS, example, wrong_settings};
+use crate::slurm::job::{Job, Task};
+use crate::slurm::{captures, summaries};
 
 /// A cluster with the script, changed as its administrator must: it says where the tool is.
 fn with_prolog() -> Option<Cluster> {

@@ -1,6 +1,7 @@
 //! The directory with the tables of several recordings: who has a table there, who has none, and who may write there.
 
-use crate::{edited, rows, table, tool};
+use crate::support::{edited, tool};
+use crate::table::{rows, table};
 use report::table::Tables;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

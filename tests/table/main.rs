@@ -1,27 +1,10 @@
 //! `scorep-nccl table`: the operations' tables of recordings against the summary and the lanes of their replay.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod dataset;
-#[path = "../support/edited/mod.rs"]
-mod edited;
-#[path = "../score_p/installation.rs"]
-#[allow(dead_code, reason = "Score-P is not needed here")]
-mod installation;
 mod memory;
-#[path = "../support/once/mod.rs"]
-mod once;
-#[path = "../support/repeated/mod.rs"]
-mod repeated;
 mod sums;
-#[path = "../support/synthetic/mod.rs"]
-mod synthetic;
-#[path = "../support/tool/mod.rs"]
-mod tool;
-#[path = "../score_p/trace.rs"]
-#[allow(dead_code, reason = "threads are looked at elsewhere")]
-mod trace;
 
+use crate::support::{tool, trace};
 use report::job::{OperationTables, RankOperation};
 use report::table::{OpenedTables, Tables};
 use std::collections::{BTreeMap, BTreeSet};

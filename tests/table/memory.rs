@@ -1,6 +1,7 @@
 //! Memory of the tool for long recordings, whose rows are right to the last.
 
-use crate::{repeated, rows, table, tool};
+use crate::support::{repeated, tool};
+use crate::table::{rows, table};
 use report::job::TimedBy;
 use report::table::Tables;
 use std::process::Command;

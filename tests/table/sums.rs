@@ -1,6 +1,7 @@
 //! Sums of the rows of a run's tables, which are those that the summary of its replay counts.
 
-use crate::{rows, synthetic, table, tool};
+use crate::support::{synthetic, tool};
+use crate::table::{rows, table};
 use report::job::{RankOperation, TimedBy};
 use report::table::Tables;
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! State files that say something else than the job's own: those of another user, and those of clocks that jump.
 
-use crate::{findings, job, tool, watch};
+use crate::support::tool;
+use crate::watch::{findings, job, watch};
 use common::status::{ENDING, Status};
 use serde_json::Value;
 use std::fs;

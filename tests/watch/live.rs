@@ -2,7 +2,7 @@
 //!
 //! The hosts run until the watcher has spoken, so no time is measured.
 
-use crate::tool;
+use crate::support::tool;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Stdio};

@@ -1,18 +1,13 @@
 //! `scorep-nccl watch` of state files that the test writes: who stands out, exit statuses, outputs, hostile files. `live`
 //! has jobs that run.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 mod dashboard;
 mod files;
 mod live;
-#[path = "../support/marked/mod.rs"]
-mod marked;
-#[path = "../support/tool/mod.rs"]
-mod tool;
 mod watcher;
 mod webhook;
 
+use crate::support::marked;
 use common::status::{ENDING, SCHEMA, Status, StatusCommunicator, StatusOperation};
 use marked::{usual, write};
 use serde_json::Value;

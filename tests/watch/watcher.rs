@@ -1,8 +1,9 @@
 //! The watcher's own end, in order and otherwise: the job does not notice, and the textfile is gone where the watcher
 //! can remove it.
 
-use crate::live::WatchedRun;
-use crate::{job, status_files, tool};
+use crate::support::tool;
+use crate::watch::live::WatchedRun;
+use crate::watch::{job, status_files};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};

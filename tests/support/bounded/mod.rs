@@ -1,7 +1,6 @@
 //! The tool as it reads what nobody should have written: within a limit of memory and of time.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
-use crate::tool;
+use crate::support::tool;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! The documentation: its pages, the blocks of commands in them, and their links.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
 use std::path::{Path, PathBuf};
 

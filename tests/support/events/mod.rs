@@ -1,12 +1,11 @@
 //! The host of tests/cuda_events and tests/cuda_failures.rs (tests/c/cuda/events_host.c): one process a scenario. It
 //! prints each operation with what times it, from when to when by true time; the summary must say the same.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
 mod played;
 mod row;
 
-use crate::host::Run;
-use crate::tool;
+use crate::support::host::Run;
+use crate::support::tool;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A scenario that was played: what the host printed, and what differs in the summary.
 
 use super::row::{Row, union};
-use crate::host::Run;
+use crate::support::host::Run;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -1,10 +1,9 @@
 //! The conformance host (tests/c/nccl/nccl_host.c) as tests run it: one process a scenario. It says what the figures
 //! must be; they are compared with the summary that the library writes.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
 mod account;
 
-use crate::tool;
+use crate::support::tool;
 use account::Children;
 use serde_json::Value;
 use std::ffi::OsStr;

@@ -1,16 +1,12 @@
 //! Jobs of the Score-P host (tests/c/score_p/scorep_host.c) as tests run them: one process a rank, each with the
 //! stand-in for Score-P around the shipped library. What they say is read here; Score-P's own variables say what they
 //! load.
-#![allow(
-    dead_code,
-    clippy::panic,
-    reason = "each test target uses a part of its own; one that cannot go on should stop"
-)]
+#![expect(clippy::panic, reason = "a test that cannot go on should stop")]
 
 pub(crate) mod lanes;
 mod recorded;
 
-use crate::tool;
+use crate::support::tool;
 pub(crate) use recorded::{Location, Operation, Visit};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! The lines of a capture, as tests look at them: read here on their own, not with the tool's reader.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;

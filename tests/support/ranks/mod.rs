@@ -1,8 +1,7 @@
 //! A job of several processes that do as their test says (tests/c/nccl/status_host.c), with one directory for all
 //! status files.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
-use crate::tool;
+use crate::support::tool;
 use common::status::{ENDING, Status};
 use serde_json::Value;
 use std::fs;

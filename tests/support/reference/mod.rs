@@ -15,7 +15,6 @@
 //! | `fit.rs` | the straight line through sizes and times |
 //! | `compare.rs` | every difference between a summary and this |
 //! | `by_hand/` | captures whose figures tests/reference_checks.rs has worked out by hand |
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
 pub(crate) mod api;
 pub(crate) mod channels;

@@ -1,7 +1,6 @@
 //! A report as tests read it: its JSON, and the rows of its operations.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
-use crate::tool;
+use crate::support::tool;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;

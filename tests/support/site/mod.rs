@@ -1,8 +1,7 @@
 //! An installation in a temporary prefix, with stand-ins for NCCL and Score-P beside it, and a job's environment that
 //! sees nothing else.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
-use crate::tool;
+use crate::support::tool;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 //! A job that does as its test says (tests/c/nccl/status_host.c), with a directory for status files and requests.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
-use crate::tool;
+use crate::support::tool;
 use common::status::request::{FILE, SCHEMA, StatusRequest, To};
 use common::status::{ENDING, Status, StatusCommunicator};
 use std::fs;

@@ -15,8 +15,6 @@
 //! events, kernel channels that stop before they start, stamps of channels that never stop, operations of another
 //! process below operations of this one, calls after the end of a process's last communicator.
 
-#![allow(dead_code, reason = "each test target uses a part of its own")]
-
 mod children;
 mod habits;
 mod launches;

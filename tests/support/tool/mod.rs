@@ -1,8 +1,6 @@
 //! The command-line tool, as tests run it.
-#![allow(dead_code, unused_imports, reason = "each test target uses a part of its own")]
 
-#[path = "../skip/mod.rs"]
-mod skip;
+use super::skip;
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -97,7 +95,7 @@ pub(crate) fn heed_signals(command: &mut Command) {
     unsafe { command.pre_exec(heed) };
 }
 
-/// Runs a test of this target once more, as under nohup and in a shell's background.
+/// Runs a test of this program once more, as under nohup and in a shell's background.
 pub(crate) fn in_the_background(test: &str) {
     let mut shell = Command::new("sh");
     let ignoring = r#"trap '' HUP INT QUIT; exec "$0" --exact "$1""#;

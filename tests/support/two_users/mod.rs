@@ -1,7 +1,6 @@
 //! Two users of one machine, one of whom means ill, and a directory where both may write.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
-use crate::tool;
+use crate::support::tool;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The Score-P that is installed: its tools, and the application compiled with it.
 
-use crate::once::made_once;
-use crate::tool;
+use crate::support::once::made_once;
+use crate::support::tool;
 use scorep_substrate::{LANE_SYMBOLS, release};
 use std::ffi::OsString;
 use std::io::Write;

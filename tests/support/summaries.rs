@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::tool;
+use crate::support::tool;
 
 /// Rows by what identifies them, with two numbers each.
 type Rows = BTreeMap<String, [u64; 2]>;

@@ -1,8 +1,7 @@
 //! CUPTI's kernels of runs in tests/captures and tests/truth, and plain sums of intervals.
-#![allow(dead_code, reason = "each test target uses a part of its own")]
 
-use crate::report::Row;
-use crate::{lines, tool};
+use crate::support::report::Row;
+use crate::support::{lines, tool};
 use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
