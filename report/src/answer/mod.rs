@@ -38,7 +38,9 @@ pub use phases::{PhaseWindow, Phases};
 pub use series::{Series, SeriesRow};
 pub use speed::{SlowCommunicator, Speed, SpeedRow};
 pub use steps::{LengthShift, SlowStep, StepSource, Steps};
-pub use stragglers::{CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Straggler, StragglerPause, Stragglers};
+pub use stragglers::{
+    CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Stalls, Straggler, StragglerPause, Stragglers,
+};
 pub use swim::{Stretch, Swim, SwimBar, SwimLane};
 pub use tags::{TaggedOperations, Tags};
 pub use transfers::{NetworkTransfers, OperationSends, PairStates};

@@ -34,6 +34,9 @@ pub struct Stragglers {
     pub event_ranks: u64,
     /// What events cost a step in the mean, over all steps.
     pub events_us: f64,
+    /// Steps in which all ranks stood at once; they are in no mean. `None` if there were none.
+    #[serde(default)]
+    pub stalls: Option<Stalls>,
     /// Own excess over steps and GPUs.
     pub map: ExcessMap,
 }
@@ -165,6 +168,17 @@ pub struct StragglerPause {
     /// What was different then, where that is known.
     #[serde(default)]
     pub cause: Option<CauseKind>,
+}
+
+/// Steps in which all ranks stood at once outside of NCCL: for data, for storage, in an evaluation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stalls {
+    /// Number of steps.
+    pub steps: u64,
+    /// Distance of two, where it is always the same.
+    pub every: Option<u64>,
+    /// How much longer than usual the rank took that took least longer, microseconds: the median of these steps.
+    pub length_us: f64,
 }
 
 /// Own excess by GPU and step. Bins have equally many steps; GPUs beyond 256 are put together.

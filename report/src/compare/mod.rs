@@ -1,7 +1,7 @@
 //! Two reports compared: what has become slower?
 //!
 //! The step comes first, since it is what the two runs cost: the change of its median length, with an interval of 95 %
-//! bootstrapped over steps. Then come ranks, waits, and transfers, joined by dimension, function and size.
+//! bootstrapped over steps, and that of the mean, in which pauses are that recur. Then come ranks, waits, and transfers, joined by dimension, function and size.
 
 mod change;
 mod join;
@@ -49,6 +49,8 @@ pub struct Comparison {
     pub times_the_work: Option<f64>,
     /// The length of a step, mean over ranks.
     pub step: Part<Changed>,
+    /// The same of the mean over steps, with all pauses.
+    pub step_mean: Part<Changed>,
     /// Lengths of at most 512 steps of each run, microseconds.
     pub lengths_us: [Vec<f32>; 2],
     /// Own times of ranks.
@@ -97,14 +99,17 @@ impl Comparison {
         let times_the_work = runs::times_the_work(&runs);
         let are_of_one_size = runs::are_of_one_size(&runs);
         let are_alike = are_of_one_size && times_the_work.is_none();
-        let step = by_step(series.map(|series| &series.lengths_us), &names, "steps", threshold, are_alike);
+        let lengths = series.map(|series| &series.lengths_us);
+        let step = by_step(lengths, &names, "steps", &|steps| Changed::of(steps, threshold, are_alike));
+        let step_mean = by_step(lengths, &names, "steps", &|steps| Changed::of_means(steps, threshold, are_alike));
         let (rows, only) = transfers::of(series.map(|series| series.rows.as_slice()), threshold);
         if rows.is_empty() && step.known().is_none() {
             let [first, second] = names;
             return Err(Incomparable::Different(first, second));
         }
         let step_us = step.known().map(|step| step.medians_us[0]);
-        let waits = by_step(series.map(|series| &series.waits_us), &names, "waits by step", threshold, are_alike);
+        let waits = series.map(|series| &series.waits_us);
+        let waits = by_step(waits, &names, "waits by step", &|steps| Changed::of(steps, threshold, are_alike));
         let ranks = match are_alike {
             true => ranks::of(reports, step_us, threshold),
             false if are_of_one_size => Part::Absent("the runs' steps are not of one work.".into()),
@@ -120,6 +125,7 @@ impl Comparison {
             times_the_work,
             waits: besides(waits, step.known()),
             step,
+            step_mean,
             lengths_us: series.map(|series| series.lengths_us.clone()),
             ranks,
             late: late::of(reports, threshold),
@@ -135,19 +141,24 @@ impl Comparison {
 
     /// Returns whether the step, a rank or a transfer is worse.
     fn has_worse(&self) -> bool {
-        let step = self.step.known().map(|step| step.verdict);
+        let step = [&self.step, &self.step_mean].into_iter().flat_map(Part::known).map(|step| step.verdict);
         let ranks = self.ranks.known().into_iter().flat_map(|ranks| &ranks.rows).map(|rank| rank.verdict);
         let late = self.late.iter().flat_map(|late| &late.became).map(|standing| standing.verdict);
         let transfers = self.rows.iter().map(|row| row.transfer.verdict);
-        step.into_iter().chain(ranks).chain(late).chain(transfers).any(|verdict| verdict == ChangeVerdict::Worse)
+        step.chain(ranks).chain(late).chain(transfers).any(|verdict| verdict == ChangeVerdict::Worse)
     }
 }
 
 /// Compares values by step, or says which report lacks them.
-fn by_step(steps: [&Vec<f32>; 2], names: &[String; 2], noun: &str, threshold: f64, are_alike: bool) -> Part<Changed> {
+fn by_step(
+    steps: [&Vec<f32>; 2],
+    names: &[String; 2],
+    noun: &str,
+    changed: &dyn Fn([&[f32]; 2]) -> Changed,
+) -> Part<Changed> {
     match names.iter().zip(steps).find(|(_, steps)| steps.is_empty()) {
         Some((name, _)) => Part::Absent(format!("{name} has no {noun}.")),
-        None => Part::Known(Changed::of(steps.map(Vec::as_slice), threshold, are_alike)),
+        None => Part::Known(changed(steps.map(Vec::as_slice))),
     }
 }
 

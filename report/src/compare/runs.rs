@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Operations and bytes of a step that differ by no more than this share are the same.
 const SAME: f64 = 0.01;
+/// Most operations of a step that come once, however many micro-steps it has.
+const ONCE: f64 = 3.0;
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -46,16 +48,23 @@ pub(super) fn are_of_one_size([before, after]: &[ComparedRun; 2]) -> bool {
     before.ranks == after.ranks
 }
 
-/// Returns how many times the work of one run's step the other's has, where that is twice or more: both operations and
-/// bytes are so many times those of the other. More accumulated gradients do that, and steps that were found by another
-/// period. More operations of fewer bytes are another way to do the same work.
+/// Returns how many times the work of one run's step the other's has, where that is twice or more: bytes are so many times
+/// those of the other, and so are operations but for a few that come once a step, as the gradients' norm. More accumulated
+/// gradients do that, and steps that were found by another period. More operations of fewer bytes are another way to do
+/// the same work.
 pub(super) fn times_the_work([before, after]: &[ComparedRun; 2]) -> Option<f64> {
-    let ratio = |before: Option<f64>, after: Option<f64>| Some(after? / before.filter(|&before| before > 0.0)?);
-    let operations = ratio(before.operations, after.operations)?;
-    let bytes = ratio(before.bytes, after.bytes)?;
-    let larger = if operations < 1.0 { 1.0 / operations } else { operations };
-    let is_whole = larger.round() >= 2.0 && (larger / larger.round() - 1.0).abs() <= SAME;
-    (is_whole && (bytes / operations - 1.0).abs() <= SAME).then_some(operations)
+    let both = |before: Option<f64>, after: Option<f64>| before.zip(after).filter(|both| both.0 > 0.0 && both.1 > 0.0);
+    let (bytes, operations) = (both(before.bytes, after.bytes)?, both(before.operations, after.operations)?);
+    let is_more = bytes.1 > bytes.0;
+    let larger = |both: (f64, f64)| if is_more { both } else { (both.1, both.0) };
+    let ((less, more), (fewer, many)) = (larger(bytes), larger(operations));
+    let times = (more / less).round();
+    if times < 2.0 || (more / less / times - 1.0).abs() > SAME {
+        return None;
+    }
+    let once = (times * fewer - many) / (times - 1.0);
+    let is_so = (-SAME * fewer..=ONCE + SAME * fewer).contains(&once) && once < fewer / 2.0;
+    is_so.then(|| if is_more { times } else { 1.0 / times })
 }
 
 #[cfg(test)]
@@ -72,6 +81,8 @@ mod tests {
         let one = || run(7.0, 1e9);
         assert_eq!(times_the_work(&[one(), run(14.0, 2e9)]), Some(2.0));
         assert_eq!(times_the_work(&[run(21.02, 3e9), one()]).map(|times| (times * 3.0).round()), Some(1.0));
+        // four micro-steps and a norm
+        assert_eq!(times_the_work(&[run(25.0, 1e9), run(97.0, 4e9)]), Some(4.0));
         // smaller buckets, a larger model, no steps
         for other in [run(14.0, 1e9), run(7.0, 2e9), run(8.0, 1.1e9), one(), ComparedRun::default()] {
             assert_eq!(times_the_work(&[one(), other]), None);

@@ -1,6 +1,6 @@
 //! Verdicts on changes.
 
-use super::change::MedianChange;
+use super::change::{Middle, MiddleChange, mean, median};
 use serde::{Deserialize, Serialize};
 
 /// A change below this share is none, unless the threshold is smaller still.
@@ -53,8 +53,8 @@ impl ChangeVerdict {
         }
     }
 
-    /// Judges a change of medians.
-    fn of_medians(change: &MedianChange, threshold: f64) -> Self {
+    /// Judges a change of medians or means.
+    fn of_middles(change: &MiddleChange, threshold: f64) -> Self {
         let (Some(share), Some([low, high])) = (change.change, change.interval) else { return Self::Uncertain };
         let verdict = Self::of(share, threshold);
         if (low > 0.0 || high < 0.0) && verdict != Self::Equal {
@@ -64,14 +64,14 @@ impl ChangeVerdict {
     }
 }
 
-/// A median over steps, before and after.
+/// A median over steps, or a mean, before and after.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Changed {
-    /// The medians, microseconds.
+    /// The medians, microseconds; of a mean, the means.
     pub medians_us: [f64; 2],
     /// Number of steps, or of slices of time, in each report.
     pub samples: [u64; 2],
-    /// The second median over the first, less 1; `None` where the first is 0.
+    /// The second one over the first, less 1; `None` where the first is 0.
     pub change: Option<f64>,
     /// Bootstrapped 95 % interval of the change; `None` for fewer than five steps.
     pub interval: Option<[f64; 2]>,
@@ -80,12 +80,21 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Compares the values of steps. Runs that are not alike have no verdict.
+    /// Compares the medians of steps. Runs that are not alike have no verdict.
     pub(super) fn of(steps: [&[f32]; 2], threshold: f64, are_alike: bool) -> Self {
-        let change = super::change::of(steps);
-        let verdict = if are_alike { ChangeVerdict::of_medians(&change, threshold) } else { ChangeVerdict::NotJudged };
+        Self::of_middle(steps, median, threshold, are_alike)
+    }
+
+    /// Compares the means of steps.
+    pub(super) fn of_means(steps: [&[f32]; 2], threshold: f64, are_alike: bool) -> Self {
+        Self::of_middle(steps, mean, threshold, are_alike)
+    }
+
+    fn of_middle(steps: [&[f32]; 2], middle: Middle, threshold: f64, are_alike: bool) -> Self {
+        let change = super::change::of(steps, middle);
+        let verdict = if are_alike { ChangeVerdict::of_middles(&change, threshold) } else { ChangeVerdict::NotJudged };
         Self {
-            medians_us: change.medians,
+            medians_us: change.middles,
             samples: steps.map(|steps| steps.len() as u64),
             change: change.change,
             interval: change.interval,
@@ -97,6 +106,12 @@ impl Changed {
     pub fn difference_us(&self) -> f64 {
         let [before, after] = self.medians_us;
         after - before
+    }
+
+    /// Returns whether it is known to be longer or shorter.
+    pub fn is_judged(&self) -> bool {
+        use ChangeVerdict::{Better, Faster, Slower, Worse};
+        matches!(self.verdict, Worse | Slower | Faster | Better)
     }
 
     /// Returns whether the change is 1 % or more and the interval leaves out 0, whatever the verdict.
@@ -113,8 +128,8 @@ mod tests {
     #[test]
     fn a_change_is_told_where_it_is_beyond_chance_and_one_percent() {
         let of = |change: f64, interval| {
-            let change = MedianChange { medians: [1.0, 1.0 + change], change: Some(change), interval };
-            ChangeVerdict::of_medians(&change, 0.1)
+            let change = MiddleChange { middles: [1.0, 1.0 + change], change: Some(change), interval };
+            ChangeVerdict::of_middles(&change, 0.1)
         };
         let cases = [
             (0.2, [0.15, 0.25], ChangeVerdict::Worse),
@@ -131,7 +146,7 @@ mod tests {
         }
         assert_eq!(of(0.0, None), ChangeVerdict::Uncertain);
         // a threshold below 1 % counts
-        let small = MedianChange { medians: [1.0, 1.006], change: Some(0.006), interval: Some([0.005, 0.007]) };
-        assert_eq!(ChangeVerdict::of_medians(&small, 0.005), ChangeVerdict::Worse);
+        let small = MiddleChange { middles: [1.0, 1.006], change: Some(0.006), interval: Some([0.005, 0.007]) };
+        assert_eq!(ChangeVerdict::of_middles(&small, 0.005), ChangeVerdict::Worse);
     }
 }

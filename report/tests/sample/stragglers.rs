@@ -61,6 +61,7 @@ pub(super) fn of(groups: &Groups) -> Stragglers {
         event_count: 1,
         event_ranks: 1,
         events_us: 0.29 * STEP_US / STEPS as f64,
+        stalls: None,
         map: ExcessMap { steps_in_bin: 1, gpus_in_row: gpus_in_row as u64, rows },
     }
 }

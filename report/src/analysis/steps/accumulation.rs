@@ -35,8 +35,18 @@ pub(super) fn steps(sequence: &Sequence, periods: &Periods) -> Option<Repetition
         let split = Split::of(sequence, candidate)?;
         // the best period itself may be the step; of a longer one, the best is the micro-step
         let is_of_best = candidate.pattern.len() == best.pattern.len() || split.micro == best.pattern.len();
-        (is_of_best && split.has_pause(sequence)).then(|| split.step.repetition(Some(split.times)))?
+        (is_of_best && split.has_shards && split.has_pause(sequence))
+            .then(|| split.step.repetition(Some(split.times)))?
     })
+}
+
+/// Returns the number of calls of a step where a period is several of them and then small calls: a log of every tenth step,
+/// an evaluation. All of this holds: gradients are whole on each rank, so that a small sum is no step's end; a step has
+/// several calls; and the pause between two steps, in which the optimizer runs, is longer than those within one, as the
+/// pause between two layers is not.
+pub(super) fn logged(sequence: &Sequence, candidate: &Candidate) -> Option<usize> {
+    let split = Split::of(sequence, candidate).filter(|split| !split.has_shards && split.micro > 1)?;
+    split.is_apart(sequence).then_some(split.micro)
 }
 
 /// A step as its micro-steps and the calls behind them.
@@ -48,6 +58,8 @@ struct Split {
     micro: usize,
     /// Micro-steps of a step.
     times: usize,
+    /// Whether they reduce gradients into shards.
+    has_shards: bool,
 }
 
 impl Split {
@@ -78,7 +90,26 @@ impl Split {
         let micro = (1..=body.len() / 2).find(repeats)?;
         let has_shards = (end..end + micro).any(|place| marks.get(place % period) == Some(&Mark::Shards));
         let step = Candidate::of(&pattern, &sequence.tokens[Detail::Exact as usize], &sequence.bytes)?;
-        has_shards.then(|| Self { step, micro, times: body.len() / micro })
+        Some(Self { step, micro, times: body.len() / micro, has_shards })
+    }
+
+    /// Returns whether the pause between two micro-steps is longer than those between their calls.
+    fn is_apart(&self, sequence: &Sequence) -> bool {
+        let pauses = |from: usize| {
+            let pause = |step: &usize| {
+                let micro = sequence.times.get(step + from - from % self.micro..step + from)?;
+                let (end, begin) = (micro.iter().map(|times| times[1]).max()?, sequence.times.get(step + from)?[0]);
+                Some(begin.saturating_sub(end) as f64)
+            };
+            median(&self.step.copies.iter().filter_map(pause).collect::<Vec<f64>>())
+        };
+        let between = |step: &usize| {
+            let [micro, next] =
+                [sequence.times.get(*step..step + self.micro)?, sequence.times.get(step + self.micro..)?];
+            Some(next.first()?[0].saturating_sub(micro.iter().map(|times| times[1]).max()?) as f64)
+        };
+        let between = median(&self.step.copies.iter().filter_map(between).collect::<Vec<f64>>());
+        between >= PAUSE * (1..self.micro).map(pauses).fold(0.0, f64::max)
     }
 
     /// Returns whether the pause behind a step is that of an optimizer.

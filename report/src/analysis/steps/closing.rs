@@ -6,6 +6,7 @@
 //! checkpoint is a barrier. Where something large comes that the period lacks, as the gradients behind micro-batches
 //! whose losses were summed, the step is longer.
 
+use super::accumulation;
 use super::mark::{Mark, SMALL};
 use super::pattern::{Candidate, Periods};
 use super::sequence::Sequence;
@@ -15,7 +16,12 @@ use rustc_hash::FxHashSet;
 /// Returns the steps of a GPU: the smallest period that covers enough, or a smaller one that is known to be whole.
 pub(super) fn period<'a>(sequence: &Sequence, periods: &'a Periods) -> Option<&'a Candidate> {
     let best = periods.best()?;
-    Some(periods.shorter_than(best.pattern.len()).find(|period| is_whole(sequence, period)).unwrap_or(best))
+    let shorter = || periods.shorter_than(best.pattern.len());
+    let logged = || {
+        let length = accumulation::logged(sequence, best)?;
+        shorter().find(|period| period.pattern.len() == length)
+    };
+    Some(shorter().find(|period| is_whole(sequence, period)).or_else(logged).unwrap_or(best))
 }
 
 /// Returns whether a period is a step whatever else there is.

@@ -128,6 +128,7 @@ impl WhatIf<'_> {
             event_count,
             event_ranks,
             events_us: all / steps.max(1) as f64,
+            stalls: pauses.stalls(),
             map: map(ranks),
         })
     }

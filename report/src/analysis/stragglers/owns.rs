@@ -14,7 +14,7 @@ pub(super) const STEPS: usize = 5;
 /// Steps to either side with which a step is compared.
 const AROUND: usize = 10;
 /// Share of a step, and usual deviations of its place, beyond which an excess is a pause.
-const PAUSE: (f64, f64) = (0.05, 10.0);
+pub(super) const PAUSE: (f64, f64) = (0.05, 10.0);
 /// The same for the rest of a step in which a rank pauses: it may be slower there at all places, most of them short.
 const REST: (f64, f64) = (0.01, 4.0);
 
@@ -271,7 +271,7 @@ fn pauses_of_steps(
 
 /// Returns which of some values are far beyond the others, and beyond those around them: behind a lasting change all are
 /// alike. The limits are a share of a step and a number of usual deviations.
-fn beyond(values: &[f64], (part, deviations): (f64, f64), step_length: f64) -> Vec<bool> {
+pub(super) fn beyond(values: &[f64], (part, deviations): (f64, f64), step_length: f64) -> Vec<bool> {
     if values.len() < STEPS || values.iter().all(|&value| value <= part * step_length) {
         return vec![false; values.len()];
     }

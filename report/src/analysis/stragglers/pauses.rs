@@ -1,10 +1,11 @@
-//! Pauses: own times far beyond the usual, once or now and then.
+//! Pauses: own times far beyond the usual, once or now and then, of one rank or of all at once.
 
-use super::owns::{Between, Owns, between};
+use super::owns::{Between, Owns, PAUSE, between, beyond};
 use super::peers::Division;
+use super::robust::median;
 use super::run::CallRun;
-use crate::answer::{CostsWhen, StragglerPause};
-use std::collections::BTreeMap;
+use crate::answer::{CostsWhen, Stalls, StragglerPause};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps of a rank with pauses, from which on these recur.
 const RECUR: usize = 3;
@@ -17,7 +18,11 @@ pub(super) const MOST: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct Pauses {
     by_gpu: BTreeMap<usize, BTreeMap<u32, f64>>,
+    /// GPUs and steps that end with a pause before the first call of the next one; without a GPU where all pause.
+    ending: BTreeSet<(Option<usize>, u32)>,
     between: Vec<Between>,
+    /// Steps in which all ranks stand at a place at once, and for how long, nanoseconds.
+    stalls: BTreeMap<u32, f64>,
 }
 
 impl Pauses {
@@ -28,15 +33,64 @@ impl Pauses {
     /// Adds the pauses of some stretches.
     pub(super) fn add_all(&mut self, runs: &[CallRun], division: &Division, owns: &[Owns], step_length: f64) {
         self.between.extend(between(runs, owns, step_length));
+        self.add_stalls(runs, division, owns, step_length);
         for (run, owns) in runs.iter().zip(owns) {
             for peers in &division.peers {
                 for gpu in division.gpus(peers) {
                     for call in (run.first[gpu]..run.first[gpu + 1]).filter(|&call| owns.is_pause[call]) {
-                        self.add(gpu, run.calls[call].step, owns.excess_of(call));
+                        let at = &run.calls[call];
+                        self.add(gpu, at.step, owns.excess_of(call));
+                        self.ending
+                            .extend(at.step.checked_sub(1).filter(|_| at.place == 0).map(|step| (Some(gpu), step)));
                     }
                 }
             }
         }
+    }
+
+    /// Adds the steps in which all ranks of all programs take longer at a place than they usually do there.
+    fn add_stalls(&mut self, runs: &[CallRun], division: &Division, owns: &[Owns], step_length: f64) {
+        let mut found: Option<BTreeMap<u32, f64>> = None;
+        for program in &division.programs {
+            let mut of_program: BTreeMap<u32, f64> = BTreeMap::new();
+            for place in 0..program.places {
+                let own = |step: usize, member: usize| {
+                    let (stretch, call) = (program.steps[step].0, *program.calls(step, member)?.get(place)? as usize);
+                    runs[stretch].is_known(call).then(|| owns[stretch].own[call] as f64)
+                };
+                let usual = |member: usize| {
+                    median(&mut (0..program.steps.len()).filter_map(|step| own(step, member)).collect::<Vec<f64>>())
+                };
+                let usual: Vec<f64> = (0..program.gpus.len()).map(usual).collect();
+                let least = |step: usize| {
+                    let more = usual.iter().enumerate().filter_map(|(member, usual)| Some(own(step, member)? - usual));
+                    more.fold(f64::INFINITY, f64::min)
+                };
+                let least: Vec<f64> = (0..program.steps.len()).map(least).collect();
+                let stood = beyond(&least, PAUSE, step_length);
+                for ((step, least), _) in program.steps.iter().zip(&least).zip(stood).filter(|(_, stood)| *stood) {
+                    if !least.is_finite() {
+                        continue;
+                    }
+                    *of_program.entry(step.1).or_default() += least;
+                    self.ending.extend(step.1.checked_sub(1).filter(|_| place == 0).map(|step| (None, step)));
+                }
+            }
+            if let Some(found) = &mut found {
+                found.retain(|step, _| of_program.contains_key(step));
+                found.iter_mut().for_each(|(step, time)| *time = time.min(of_program[step]));
+            } else {
+                found = Some(of_program);
+            }
+        }
+        self.stalls.extend(found.unwrap_or_default());
+    }
+
+    /// Returns the steps in which all ranks stand at once; `None` if there are none.
+    pub(super) fn stalls(&self) -> Option<Stalls> {
+        let length_us = median(&mut self.stalls.values().copied().collect::<Vec<f64>>()) / 1e3;
+        let steps: Vec<u32> = self.stalls.keys().copied().collect();
+        (!steps.is_empty()).then(|| Stalls { steps: steps.len() as u64, every: every(&steps), length_us })
     }
 
     /// Returns whether a GPU's pauses recur.
@@ -70,16 +124,17 @@ impl Pauses {
         let mut steps: Vec<u32> = self.by_gpu.get(&gpu).map(|it| it.keys().copied().collect()).unwrap_or_default();
         // what a rank does behind its last call shows in the next step
         steps.dedup_by(|next, last| *next == *last + 1);
-        let mut distances = steps.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
-        let first = distances.next();
-        let every = first.filter(|first| *first > 1 && distances.all(|distance| distance == *first));
-        CostsWhen::Sometimes { steps: steps.len() as u64, every }
+        CostsWhen::Sometimes { steps: steps.len() as u64, every: every(&steps) }
     }
 
-    /// Returns the steps with pauses of GPUs that are not among these, sorted.
+    /// Returns the steps with pauses of GPUs that are not among these, sorted. A pause between two steps lengthens the one
+    /// for the rank that pauses, and the other one for those that wait for it.
     pub(super) fn steps_without(&self, gpus: &[usize]) -> Vec<u32> {
         let others = self.by_gpu.iter().filter(|(gpu, _)| !gpus.contains(gpu));
         let mut steps: Vec<u32> = others.flat_map(|(_, steps)| steps.keys().copied()).collect();
+        let is_other = |(gpu, _): &&(Option<usize>, u32)| gpu.is_none_or(|gpu| !gpus.contains(&gpu));
+        steps.extend(self.ending.iter().filter(is_other).map(|(_, step)| *step));
+        steps.extend(self.stalls.keys());
         steps.extend(self.between.iter().map(|it| it.step));
         steps.sort_unstable();
         steps.dedup();
@@ -97,8 +152,12 @@ impl Pauses {
             cost_us: None,
             cause: None,
         };
+        // where all stand, some stand a little longer
+        let is_alone = |step: u32, excess: f64| self.stalls.get(&step).is_none_or(|stall| excess > stall / 2.0);
         let mut events: Vec<StragglerPause> = others()
-            .flat_map(|(&gpu, steps)| steps.iter().map(move |(&step, &excess)| event(gpu, step, excess)))
+            .flat_map(|(&gpu, steps)| steps.iter().map(move |(&step, &excess)| (gpu, step, excess)))
+            .filter(|&(_, step, excess)| is_alone(step, excess))
+            .map(|(gpu, step, excess)| event(gpu, step, excess))
             .collect();
         let is_pause = |it: &&Between| it.excess > MORE * slowness(it.gpu) * it.usual;
         events.extend(self.between.iter().filter(is_pause).map(|it| event(it.gpu, it.step, it.excess)));
@@ -108,4 +167,11 @@ impl Pauses {
         gpus.dedup();
         (events, gpus.len() as u64)
     }
+}
+
+/// Returns the distance of two steps where it is always the same, and more than one.
+fn every(steps: &[u32]) -> Option<u64> {
+    let mut distances = steps.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
+    let first = distances.next();
+    first.filter(|first| *first > 1 && distances.all(|distance| distance == *first))
 }

@@ -16,6 +16,8 @@ const MUCH: f64 = 0.05;
 const JITTER: f64 = 0.1;
 /// Share of a step from which on random differences are spoken of.
 const NEXT_TO_NOTHING: f64 = 0.005;
+/// Share of a step that pauses cost from which on they are worth a look.
+const COSTLY: f64 = 0.01;
 /// Steps and ranks below which nobody can stand out.
 const FEW: u64 = 5;
 /// Most groups that the answer names.
@@ -205,7 +207,7 @@ fn subject(report: &Report, it: &Straggler) -> String {
 
 fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
     let missing = report.complete.ranks.map_or(0, |ranks| ranks.saturating_sub(report.complete.ranks_here));
-    if let ([event], 1) = (&stragglers.events[..], stragglers.event_count) {
+    if let ([event], 1, None) = (&stragglers.events[..], stragglers.event_count, stragglers.stalls) {
         return once(report, stragglers, event);
     }
     let (steps, ranks) = (stragglers.steps, report.gpus.len() as u64);
@@ -250,7 +252,9 @@ fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
         };
     }
     text += &pauses(report, stragglers, " ");
-    let costly = part_of(stragglers.events_us, stragglers.step_us) >= 0.01;
+    let stalls_us = stragglers.stalls.map_or(0.0, |it| it.length_us * it.steps as f64 / steps.max(1) as f64);
+    let costly = [(stragglers.events_us, COSTLY), (stalls_us, MUCH)];
+    let costly = costly.iter().any(|(us, share)| part_of(*us, stragglers.step_us) >= *share);
     let verdict = match jitter {
         _ if missing > 0 => AnswerVerdict::Unknown,
         Some(jitter) if jitter >= JITTER && is_worth || costly => AnswerVerdict::Look,
@@ -270,13 +274,27 @@ fn once(report: &Report, stragglers: &Stragglers, event: &StragglerPause) -> Ver
         event.step
     );
     let gain = part_of(stragglers.events_us, stragglers.step_us);
-    let verdict = if gain >= 0.01 { AnswerVerdict::Look } else { AnswerVerdict::Fine };
+    let verdict = if gain >= COSTLY { AnswerVerdict::Look } else { AnswerVerdict::Fine };
     let when = format!("once, in step {}", event.step);
     Verdicted { verdict, text, when, ..Verdicted::default() }
 }
 
-/// Says how many pauses there were.
+/// Says how many pauses there were, of single ranks and of all at once.
 fn pauses(report: &Report, stragglers: &Stragglers, before: &str) -> String {
+    let stalls = stragglers.stalls.map_or_else(String::new, |stalls| {
+        let every = stalls.every.map_or_else(String::new, |every| format!(", every {},", ordinal(every)));
+        format!(
+            "{before}In {} of {}{every} all ranks stood for {} at once, outside of NCCL: look at what they share, as data \
+             loading and storage.",
+            count(stalls.steps),
+            counted(stragglers.steps, "step"),
+            time(stalls.length_us)
+        )
+    });
+    format!("{}{stalls}", of_single_ranks(report, stragglers, before))
+}
+
+fn of_single_ranks(report: &Report, stragglers: &Stragglers, before: &str) -> String {
     let Some(longest) = stragglers.events.first() else { return String::new() };
     let names = ReportNames::of(report);
     match (stragglers.event_count, stragglers.event_ranks) {

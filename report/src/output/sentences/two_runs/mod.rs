@@ -67,33 +67,48 @@ pub(crate) fn step(comparison: &Comparison) -> String {
         Part::Known(step) => step,
         Part::Absent(reason) => return format!("Whether a step takes longer is not known: {reason}"),
     };
-    let [before, after] = step.medians_us;
-    let figures = format!("{}, before {}", time(after), time(before));
-    let interval = step.interval.map_or_else(String::new, |interval| format!(" (95 % interval {})", range(interval)));
-    let size = share(step.change.unwrap_or_default().abs());
-    let is_longer = after > before;
+    // what recurs in some steps moves the mean alone
+    if let Some(mean) = comparison.step_mean.known().filter(|mean| mean.is_judged()) {
+        let [figures, of_median] = [mean, step].map(figures);
+        let so_far = matches!(step.verdict, ChangeVerdict::Equal | ChangeVerdict::Uncertain);
+        if so_far || mean.verdict == ChangeVerdict::Worse && step.verdict != ChangeVerdict::Worse {
+            return format!("A step takes {} in the mean: {figures}. Its median is {of_median}.", longer(mean));
+        }
+    }
+    let figures = figures(step);
     match step.verdict {
         ChangeVerdict::Uncertain if step.interval.is_none() => format!(
             "Whether a step takes longer is not known: {figures}, but one run has {} alone.",
             counted(step.samples.into_iter().min().unwrap_or_default(), "step")
         ),
         ChangeVerdict::Uncertain => {
-            format!("Whether a step takes longer is not known: {figures}{interval}. More steps narrow the interval.")
+            format!("Whether a step takes longer is not known: {figures}. More steps narrow the interval.")
         }
-        ChangeVerdict::Equal => format!("A step takes as long as before: {figures}{interval}."),
-        ChangeVerdict::NotJudged if !step.is_beyond_chance() => {
-            format!("A step takes as long as before: {figures}{interval}.")
-        }
-        _ if is_longer => format!("A step takes {size} longer: {figures}{interval}."),
-        _ => format!("A step takes {size} less time: {figures}{interval}."),
+        ChangeVerdict::Equal => format!("A step takes as long as before: {figures}."),
+        ChangeVerdict::NotJudged if !step.is_beyond_chance() => format!("A step takes as long as before: {figures}."),
+        _ => format!("A step takes {}: {figures}.", longer(step)),
     }
+}
+
+/// Returns both figures with the interval of their change.
+fn figures(changed: &Changed) -> String {
+    let [before, after] = changed.medians_us.map(time);
+    let interval = changed.interval.map_or_else(String::new, |interval| format!(" (95 % interval {})", range(interval)));
+    format!("{after}, before {before}{interval}")
+}
+
+/// Says how much longer something takes.
+fn longer(changed: &Changed) -> String {
+    let size = share(changed.change.unwrap_or_default().abs());
+    if changed.difference_us() > 0.0 { format!("{size} longer") } else { format!("{size} less time") }
 }
 
 /// Says what is worse by more than the threshold.
 fn verdict(comparison: &Comparison) -> String {
     let threshold = format!("{} %", round(comparison.threshold * 100.0));
     let mut worse = vec![];
-    if comparison.step.known().is_some_and(|step| step.verdict == ChangeVerdict::Worse) {
+    let steps = [&comparison.step, &comparison.step_mean];
+    if steps.into_iter().flat_map(Part::known).any(|step| step.verdict == ChangeVerdict::Worse) {
         worse.push("the step".to_owned());
     }
     worse.extend(ranks::worse(comparison));
