@@ -1,7 +1,7 @@
 //! Begin and end of the recording in a process. Everything else is started and ended here.
 
 use crate::base::guard::contain;
-use crate::base::{files, log, notes, shortage, switch};
+use crate::base::{files, last_thread, log, notes, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::collector;
 use crate::config::{self, Settings};
@@ -11,6 +11,7 @@ use crate::record::callbacks::NO_CONTEXT;
 use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::thread::ThreadCell;
+use crate::summary::arrivals;
 use crate::sums::run_sums::CommunicatorRank;
 use crate::{conditions, control, export, links, nvlink, origin, status_file, summary_file};
 use std::io;
@@ -44,6 +45,7 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     ThreadCell::prepare()?;
     // lives as long as there are callbacks, which is until the process has ended
     let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(settings)?));
+    last_thread::begin()?;
     collector::spawn(recorder)?;
     recorder.publish();
     links::begin(recorder.settings());
@@ -59,6 +61,7 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
 pub fn open(communicator: InitCommunicator) -> u64 {
     let Some(recorder) = begin() else { return NO_CONTEXT };
     let has_launches = communicator.timed.launches;
+    arrivals::read_clock_variables();
     if recorder.is_of_this_process() {
         nvlink::open(
             communicator.introduced.then_some(CommunicatorRank { comm: communicator.id, rank: communicator.rank }),

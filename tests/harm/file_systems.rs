@@ -34,6 +34,34 @@ fn a_file_system_that_never_answers_ends_no_job() {
     assert_eq!(found.files(), [0, 0]);
 }
 
+/// A program's lines do not get into the library's files, which are whole.
+#[test]
+fn closed_standard_streams_stay_closed() {
+    let job = Job::scenario("standard_streams_closed", 0, &[]).set("NCCL_SCOREP_RECORD", ".");
+    let job = job.set("NCCL_SCOREP_RECORD_SECONDS", "0.05").set("NCCL_SCOREP_SUMMARY_SECONDS", "0.05");
+    let found = job.before("exec 7>&1 8>&2 0<&- 1>&- 2>&-").check();
+    found.figures();
+    assert!(found.files() == [1, 1] && found.said.is_empty(), "{:?}", found.said);
+}
+
+/// A new recording begins, with the communicators that live, and one line says so.
+#[test]
+fn a_recording_that_somebody_removes_is_followed_by_another_one() {
+    let job = Job::scenario("removed", 0, &[]).set("NCCL_SCOREP_RECORD", "recordings");
+    let job = job.set("NCCL_SCOREP_RECORD_SECONDS", "0.05");
+    job.play();
+    let said = job.said();
+    assert!(
+        said.lines().count() == 1 && said.contains("was removed while the process runs: a new one begins"),
+        "{said}"
+    );
+    let recording = job.path().join("recordings").read_dir().unwrap().next().unwrap().unwrap().path();
+    let (meta, lines) = lines::all(&recording);
+    let inits = lines.iter().filter(|line| line["cb"] == "init").count();
+    let starts = lines.iter().filter(|line| line["cb"] == "start").count();
+    assert!(lines::ends(&lines) && inits == 1 && starts > 100 && meta["dropped"].as_u64() > Some(100), "{meta}");
+}
+
 /// Those are neither written to nor closed. The recording ends before, and one line says so.
 #[test]
 fn descriptors_that_the_program_takes_are_its_own() {

@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 19] = [
+const SCENARIOS: [&str; 23] = [
     "attack",
     "descriptors_taken",
     "failing",
@@ -44,12 +44,16 @@ const SCENARIOS: [&str; 19] = [
     "interrupted_by_callbacks",
     "interrupted_for_ever",
     "left_to_own_threads",
+    "left_within_the_loader",
     "limited",
     "logged_by_a_thread_that_ends",
     "logged_by_one_that_begins_again",
+    "main_thread_that_ends_first",
     "refusable_calls",
     "refused",
+    "removed",
     "small_stacks",
+    "standard_streams_closed",
     "wild_score_p",
     "wild_system",
 ];

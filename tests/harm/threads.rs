@@ -16,6 +16,42 @@ fn callbacks_that_a_signal_interrupts_are_as_others() {
     busy("interrupted_by_callbacks", 0).check().figures();
 }
 
+/// A program whose main thread ends by `pthread_exit` ends with its last thread, also with all of the library's threads.
+#[test]
+fn no_thread_of_the_library_keeps_a_process() {
+    let job = Job::scenario("main_thread_that_ends_first", 0, &[]).set("NCCL_SCOREP_RECORD", ".");
+    let job = job.set("NCCL_SCOREP_STATUS", "status").before(r#""$@"; status=$?; rm -rf status; exit $status"#);
+    let found = job.check();
+    found.figures();
+    assert!(found.files() == [1, 1] && found.said.is_empty(), "{:?}", found.said);
+    assert_eq!(found.figures().summaries[0]["complete"], true);
+}
+
+/// Its thread holds the loader's lock until the process has ended; the library's threads do not need it.
+#[test]
+fn a_process_that_ends_within_the_loader_waits_for_no_thread() {
+    let job = Job::scenario("left_within_the_loader", 0, &[env!("CONSTRUCTOR")]).set("NCCL_SCOREP_RECORD", ".");
+    let over =
+        r#""$@"; status=$?; grep -q '"over":[0-9]' status/*.status.json || status=9; rm -rf status; exit $status"#;
+    let found = job.set("NCCL_SCOREP_STATUS", "status").before(over).check();
+    found.figures();
+    assert!(found.files() == [1, 1] && found.said.is_empty(), "{:?}", found.said);
+}
+
+/// With everything that has a thread.
+#[test]
+fn the_librarys_threads_neither_call_the_loader_nor_read_the_environment() {
+    let job = Job::scenario("left_to_own_threads", 0, &[]).set("NCCL_SCOREP_RECORD", ".").set("NCCL_SCOREP_OTEL", "on");
+    let job = job.set("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:9").set("NCCL_SCOREP_PROM_DIR", ".");
+    let job =
+        job.set("NCCL_SCOREP_STATUS", "status").set("NCCL_SCOREP_CONDITIONS", "all").set("NCCL_SCOREP_NVLINK", "on");
+    let nvml = std::path::Path::new(env!("NVML_STAND_IN")).parent().unwrap().to_str().unwrap();
+    let job = job.set("LD_LIBRARY_PATH", nvml).set("NVML_STAND_IN_FILE", "/dev/null").set("WATCHED_CALLS", "calls");
+    let job = job.before(&format!(r#"LD_PRELOAD={} "$@"; status=$?; exit $status"#, env!("WATCHED_CALLS")));
+    job.play();
+    assert_eq!(std::fs::read_to_string(job.path().join("calls")).unwrap(), "");
+}
+
 /// The least that there may be, and 16 KiB. A debug build keeps copies on the stack that the shipped library does not
 /// have.
 #[test]

@@ -8,6 +8,7 @@ pub mod files;
 pub mod guard;
 pub mod host_name;
 pub mod image;
+pub(crate) mod last_thread;
 pub mod last_work;
 pub(crate) mod lock;
 pub mod log;

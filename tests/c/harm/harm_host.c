@@ -9,6 +9,7 @@
 /* timers for a thread, and what files of any size take */
 #define _GNU_SOURCE
 #include "disks.h"
+#include "ends.h"
 #include "file_systems.h"
 #include "forks.h"
 #include "limits.h"
@@ -36,7 +37,9 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* disks.h */
   SCENARIO(failing),
   /* file_systems.h */
-  SCENARIO(left_to_own_threads), SCENARIO(file_system_that_never_answers), SCENARIO(descriptors_taken),
+  SCENARIO(left_to_own_threads), SCENARIO(file_system_that_never_answers), SCENARIO(descriptors_taken), SCENARIO(standard_streams_closed), SCENARIO(removed),
+  /* ends.h */
+  SCENARIO(main_thread_that_ends_first), SCENARIO(left_within_the_loader),
   /* wild_clocks.h */
   SCENARIO(wild_system), SCENARIO(wild_score_p),
   /* other_user.h */

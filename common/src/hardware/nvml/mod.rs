@@ -30,6 +30,8 @@ use super::Ways;
 const LIBRARY: &CStr = c"libnvidia-ml.so.1";
 /// Bytes in NVML's unit of the NVLink counters.
 const KIB: u64 = 1024;
+/// Most GPUs of a machine: a larger number is not believed.
+const MOST_GPUS: c_uint = 1024;
 /// Most links that a GPU has. Larger numbers are not asked for.
 const MOST_LINKS: c_uint = 36;
 
@@ -80,31 +82,39 @@ pub struct NvLink {
     pub raw: Option<Ways<u64>>,
 }
 
-impl Nvml {
-    /// Loads and initialises NVML. It stays loaded, since its calls may still be under way when the process ends.
+/// NVML's functions, looked up and not called yet. The look-up takes the loader's lock, for which no thread of the
+/// library's waits; the calls may hang, so no thread of the application's makes them.
+#[derive(Debug)]
+pub struct NvmlLibrary {
+    nvml: Nvml,
+    init: unsafe extern "C" fn() -> c_int,
+}
+
+impl NvmlLibrary {
+    /// Loads NVML. It stays loaded, since its calls may still be under way when the process ends.
     ///
     /// # Errors
     /// Says why there is no NVML, in words.
-    pub fn open() -> Result<Self, String> {
+    pub fn load() -> Result<Self, String> {
         // SAFETY: the driver's library runs no code of the application's when it is loaded.
         let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if library.is_null() {
             return Err("NVML (libnvidia-ml.so.1, of NVIDIA's driver) is not there".into());
         }
-        Self::of_library(library)
+        Self::of(library)
     }
 
-    /// Initialises NVML if the process has loaded it already, as NCCL does.
-    pub fn of_process() -> Option<Self> {
+    /// Looks NVML up if the process has loaded it already, as NCCL does.
+    pub fn loaded() -> Option<Self> {
         // SAFETY: with RTLD_NOLOAD nothing is loaded.
         let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-        (!library.is_null()).then(|| Self::of_library(library).ok()).flatten()
+        (!library.is_null()).then(|| Self::of(library).ok()).flatten()
     }
 
-    fn of_library(library: *mut c_void) -> Result<Self, String> {
+    fn of(library: *mut c_void) -> Result<Self, String> {
         // SAFETY: the types are those of NVML's interface, whose functions keep their types within a name.
-        let (mut nvml, init) = unsafe {
-            let nvml = Self {
+        unsafe {
+            let nvml = Nvml {
                 error: function(library, c"nvmlErrorString")?,
                 count: function(library, c"nvmlDeviceGetCount_v2")?,
                 by_index: function(library, c"nvmlDeviceGetHandleByIndex_v2")?,
@@ -117,14 +127,24 @@ impl Nvml {
                 sensors: Sensors::of(library),
                 events: Events::of(library),
             };
-            (nvml, function::<unsafe extern "C" fn() -> c_int>(library, c"nvmlInit_v2")?)
-        };
+            Ok(Self { nvml, init: function(library, c"nvmlInit_v2")? })
+        }
+    }
+
+    /// Initialises NVML.
+    ///
+    /// # Errors
+    /// NVML's, in words.
+    pub fn begin(self) -> Result<Nvml, String> {
+        let Self { mut nvml, init } = self;
         // SAFETY: the function takes nothing.
         nvml.check("nvmlInit", unsafe { init() }).map_err(|refusal| refusal.why)?;
         nvml.sensors.ask_version();
         Ok(nvml)
     }
+}
 
+impl Nvml {
     /// Returns all GPUs of the machine that this process may see, in NVML's order, which is not CUDA's.
     ///
     /// # Errors
@@ -133,6 +153,12 @@ impl Nvml {
         let mut count = 0;
         // SAFETY: the function writes one number.
         self.check("nvmlDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
+        if count > MOST_GPUS {
+            return Err(Refusal {
+                why: format!("nvmlDeviceGetCount says {count} GPUs, more than any machine has"),
+                is_final: true,
+            });
+        }
         let handle = |index| {
             let mut handle = 0;
             // SAFETY: the function writes one handle.
