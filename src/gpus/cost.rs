@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// A part of a reading.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ReadingPart {
-    /// Counters of NVLink and of adapters.
+    /// Counters of NVLink; of adapters, without GPUs.
     Counters,
     /// Xids of GPUs.
     Xids,
@@ -28,7 +28,7 @@ struct PartCost {
 }
 
 /// The cost of all readings, by part.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ReadingCost([PartCost; 5]);
 
 /// The begin of a part.

@@ -5,7 +5,7 @@ use super::cost::{PartBegin, ReadingCost, ReadingPart};
 use common::hardware::nics;
 use common::hardware::nvml::gpm::{self, GpmSample};
 use common::hardware::nvml::xids::XidWatch;
-use common::hardware::nvml::{NvLink, Nvml, NvmlGpu, Refusal};
+use common::hardware::nvml::{NvLink, Nvml, NvmlGpu, NvmlLibrary, Refusal};
 use common::hardware::{Forward, Ways};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,20 @@ pub(super) struct Interval {
     pub(super) conditions: Vec<ConditionStep>,
 }
 
+impl Interval {
+    /// Adds what another one has, of other devices, whose rates are its own.
+    pub(super) fn with(mut self, other: Self) -> Self {
+        self.rows.extend(other.rows);
+        self.conditions.extend(other.conditions);
+        self.in_order()
+    }
+
+    fn in_order(mut self) -> Self {
+        self.rows.sort_by(|one, other| one.device.cmp(&other.device));
+        self
+    }
+}
+
 /// The node's counters.
 pub(super) struct Sampler {
     nvml: Option<Nvml>,
@@ -63,7 +77,8 @@ pub(super) struct Sampler {
     pub(super) gpus: Vec<NvmlGpu>,
     /// The reason why NVML does not count the bytes of a GPU, by its place.
     refusals: BTreeMap<String, Refusal>,
-    sysfs: PathBuf,
+    /// Where the network adapters are; `None` where others read them.
+    sysfs: Option<PathBuf>,
     counters: BTreeMap<Device, Ways<Forward>>,
     wants_links: bool,
     /// GPM's latest sample of each GPU, by its place.
@@ -77,9 +92,15 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Looks the GPUs up. Without NVML there are none, and its reason is the second part of the result.
-    pub(super) fn new(sysfs: &Path, wants_links: bool) -> (Self, Option<String>) {
-        let found = Nvml::open().and_then(|nvml| {
+    /// Of the network adapters alone.
+    pub(super) fn of_adapters(sysfs: &Path) -> Self {
+        Self { sysfs: Some(sysfs.into()), ..Self::of(None, vec![], false) }
+    }
+
+    /// Of the GPUs alone, which are looked up. Without NVML there are none, and its reason is the second part of the
+    /// result.
+    pub(super) fn of_gpus(wants_links: bool) -> (Self, Option<String>) {
+        let found = NvmlLibrary::load().and_then(NvmlLibrary::begin).and_then(|nvml| {
             let gpus = nvml.gpus().map_err(|refusal| refusal.why)?;
             Ok((nvml, gpus))
         });
@@ -89,30 +110,28 @@ impl Sampler {
             Err(why) => (None, vec![], Some(why)),
         };
         gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
-        let sampler = Self {
+        (Self::of(nvml, gpus, wants_links), why)
+    }
+
+    fn of(nvml: Option<Nvml>, gpus: Vec<NvmlGpu>, wants_links: bool) -> Self {
+        Self {
             xids: nvml.as_ref().and_then(|nvml| nvml.watch_xids(&gpus).ok()),
             nvml,
             gpus,
             refusals: BTreeMap::new(),
-            sysfs: sysfs.into(),
+            sysfs: None,
             counters: BTreeMap::new(),
             wants_links,
             samples: BTreeMap::new(),
             last: None,
             conditions: Conditions::default(),
             cost: ReadingCost::default(),
-        };
-        (sampler, why)
-    }
-
-    /// Returns the UUID of the GPU at this place.
-    pub(super) fn uuid(&self, bus: &str) -> Option<&str> {
-        self.gpus.iter().find(|gpu| gpu.bus == bus)?.uuid.as_deref()
+        }
     }
 
     /// Returns the reasons why NVML does not count the bytes of GPUs, by place.
-    pub(super) fn refusals(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.refusals.iter().map(|(bus, refusal)| (bus.as_str(), refusal.why.as_str()))
+    pub(super) fn refusals(&self) -> Vec<(String, String)> {
+        self.refusals.iter().map(|(bus, refusal)| (bus.clone(), refusal.why.clone())).collect()
     }
 
     /// Reads all counters. Returns the interval since the reading before.
@@ -133,7 +152,8 @@ impl Sampler {
                 }
             }
         }
-        now.extend(nics::read(&self.sysfs).into_iter().map(|nic| (Device::Adapter(nic.name), nic.bytes)));
+        let nics = self.sysfs.as_deref().map(nics::read).unwrap_or_default();
+        now.extend(nics.into_iter().map(|nic| (Device::Adapter(nic.name), nic.bytes)));
         let moment = Instant::now();
         let seconds = self.last.replace(moment).map(|last| moment.duration_since(last).as_secs_f64());
         let rows = self.advance(now, seconds.unwrap_or(f64::INFINITY));
@@ -165,9 +185,8 @@ impl Sampler {
             }));
             self.cost.add(ReadingPart::Pcie, &begin);
         }
-        let mut rows: Vec<CounterStep> = with_links(rows, &of_links).into_iter().chain(rates).collect();
-        rows.sort_by(|one, other| one.device.cmp(&other.device));
-        Some(Interval { seconds, rows, conditions })
+        let rows = with_links(rows, &of_links).into_iter().chain(rates).collect();
+        Some(Interval { seconds, rows, conditions }.in_order())
     }
 
     /// Takes a sample of each GPU by GPM, and returns the rates over its links since the sample before, by its place.
@@ -260,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_device_has_a_row_from_its_second_reading_on() {
-        let (mut sampler, _) = Sampler::new(Path::new("/nonexistent"), false);
+        let mut sampler = Sampler::of_adapters(Path::new("/nonexistent"));
         let mut rows = |bytes: u64| {
             let now = [(Device::Adapter("a".into()), Ways { sent: bytes, received: 5 })];
             sampler.advance(now.into(), 0.5)
