@@ -29,11 +29,13 @@ pub fn begin() -> Option<&'static Recorder> {
     switch::prepare();
     let failed =
         |error: io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
-    let recorder = *BEGUN.get_or_init(|| start(config::settings().clone()).map_err(failed).ok());
+    // read before: the thread may have little stack
+    let settings = config::settings();
+    let recorder = *BEGUN.get_or_init(|| start(settings).map_err(failed).ok());
     recorder.filter(|_| !switch::is_off())
 }
 
-fn start(settings: Settings) -> io::Result<&'static Recorder> {
+fn start(settings: &Settings) -> io::Result<&'static Recorder> {
     if let Some(rate) = settings.tick_rate {
         CLOCK.set_rate(rate);
     }
@@ -43,8 +45,7 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     grace::prepare();
     finish_at_exit()?;
     ThreadCell::prepare()?;
-    // lives as long as there are callbacks, which is until the process has ended
-    let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(settings)?));
+    let recorder = made(settings)?;
     last_thread::begin()?;
     collector::spawn(recorder)?;
     recorder.publish();
@@ -55,6 +56,13 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     summary_file::begin(recorder.settings());
     status_file::begin(recorder.settings());
     Ok(recorder)
+}
+
+/// Makes the recorder, which lives as long as there are callbacks: until the process has ended. Apart from `start`, since
+/// it takes a third of a small thread's stack.
+#[inline(never)]
+fn made(settings: &Settings) -> io::Result<&'static Recorder> {
+    Ok(Box::leak(Box::new(Recorder::new(settings.clone())?)))
 }
 
 /// Records a new communicator of NCCL. Returns its context; [`NO_CONTEXT`] if nothing can be recorded.

@@ -17,6 +17,7 @@ use common::origin::wall_clock;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -136,6 +137,10 @@ fn say_begun() {
     let said = std::fs::File::options().write(true).open("/proc/self/fd/0").and_then(|mut pipe| pipe.write_all(b"\n"));
     // nobody may have wanted to know
     drop(said);
+    if let Ok(nothing) = std::fs::File::open("/dev/null") {
+        // SAFETY: dup2 touches no memory, and standard input stays open.
+        unsafe { libc::dup2(nothing.as_raw_fd(), libc::STDIN_FILENO) };
+    }
 }
 
 /// Says a line with the time, which the line of a finding has, too.

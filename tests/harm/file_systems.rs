@@ -1,7 +1,7 @@
 //! File systems that take their time, and programs that take descriptors for themselves.
 
 use crate::job::Job;
-use crate::lines;
+use crate::{lines, tool};
 
 /// Removes the directory of states, whatever the job's end.
 const REMOVES: &str = r#""$@"; status=$?; rm -rf status; exit $status"#;
@@ -42,6 +42,20 @@ fn closed_standard_streams_stay_closed() {
     let found = job.before("exec 7>&1 8>&2 0<&- 1>&- 2>&-").check();
     found.figures();
     assert!(found.files() == [1, 1] && found.said.is_empty(), "{:?}", found.said);
+}
+
+/// The last summary is not written where its name leads then, and one line says so.
+#[test]
+fn a_program_that_changes_its_root_directory_loses_its_summary_aloud() {
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        return tool::skip("another root directory needs the administrator");
+    }
+    let job = Job::scenario("moved_to_another_root", 0, &[]).set("NCCL_SCOREP_SUMMARY_SECONDS", "0.05");
+    job.play();
+    let said = job.said();
+    let lines = said.lines().filter(|line| line.contains("the program has changed its root directory")).count();
+    assert!((1..=2).contains(&lines) && job.path().join("jail").read_dir().unwrap().count() == 0, "{said}");
 }
 
 /// A new recording begins, with the communicators that live, and one line says so.

@@ -32,8 +32,9 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 23] = [
+const SCENARIOS: [&str; 26] = [
     "attack",
+    "begun_on_a_small_stack",
     "descriptors_taken",
     "failing",
     "file_system_that_never_answers",
@@ -46,9 +47,11 @@ const SCENARIOS: [&str; 23] = [
     "left_to_own_threads",
     "left_within_the_loader",
     "limited",
+    "locked",
     "logged_by_a_thread_that_ends",
     "logged_by_one_that_begins_again",
     "main_thread_that_ends_first",
+    "moved_to_another_root",
     "refusable_calls",
     "refused",
     "removed",

@@ -23,7 +23,7 @@ pub mod rank;
 pub mod ranks;
 pub(crate) mod reserve;
 pub mod shortage;
-pub(crate) mod signal;
+pub mod signal;
 pub mod switch;
 pub(crate) mod sync;
 pub(crate) mod system_file;
