@@ -7,8 +7,8 @@
 pub(crate) mod job;
 mod nccl_settings;
 
-use crate::base::visible::visible;
 use crate::base::signal::Blocked;
+use crate::base::visible::visible;
 use crate::base::{host_name, lock, random, rank};
 use crate::hardware::links::{self, ProcessLinks};
 use serde::{Deserialize, Serialize};

@@ -15,10 +15,10 @@ const PIECE: i32 = 1 << 12;
 /// Most such pieces: a kernel takes some 20 instructions, so this is enough for [`super::file::MOST`] of them.
 const PIECES: u32 = 1 << 16;
 /// Most processor time, nanoseconds. The largest number of kernels takes some seconds.
-const TIME: u64 = 120_000_000_000;
+const TIME: u64 = 60_000_000_000;
 /// Most bytes of rows, each row as long as its record: rows may share their pages, so that a small file has any number of
 /// long ones, and each is copied before an instruction of SQLite ends.
-const BYTES: u64 = 4 << 30;
+const BYTES: u64 = 2 << 30;
 /// Longest text or row, bytes. Names of kernels have some thousands.
 const LONGEST: i32 = 1 << 24;
 /// Most memory of SQLite, bytes.
@@ -122,6 +122,12 @@ impl Database {
         let Some(row) = rows.next().map_err(words)? else { return Ok(None) };
         self.count(row, 1)?;
         Ok(text(row, 0))
+    }
+
+    /// Lets so many bytes of rows be read from here on.
+    #[cfg(test)]
+    pub(super) fn allow(&mut self, bytes: u64) {
+        self.left.set(bytes);
     }
 
     /// Counts the bytes of a row.

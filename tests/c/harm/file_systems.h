@@ -40,7 +40,7 @@ static off_t size_of_recording(void) {
   off_t size = 0;
   struct stat found;
   for (struct dirent *entry; (entry = readdir(here));)
-    if (strstr(entry->d_name, ".jsonl.gz") && stat(entry->d_name, &found) == 0) size += found.st_size;
+    if (strstr(entry->d_name, ".jsonl.gz") && fstatat(dirfd(here), entry->d_name, &found, 0) == 0) size += found.st_size;
   closedir(here);
   return size;
 }

@@ -1,5 +1,5 @@
-/* Preloaded, it counts what threads of the library must not do after the first init: calls of the loader and reads of the environment. At
- * the end of the process, each is a line of the file that WATCHED_CALLS names. */
+/* Preloaded, it counts what threads of the library must not do after the first init: calls of the loader and reads of the environment. Each is a
+ * line of the file that WATCHED_CALLS names. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,10 +20,13 @@ static bool is_of_library(char name[16]) {
 }
 
 static atomic_int file = -1;
+static int (*real_dladdr)(const void *, Dl_info *);
 
-static void note(const char *call, const char *what) {
+/* By the library itself, and not by NVML, CUDA or the C library, which may do anything. */
+static void note(const char *call, const char *what, void *caller) {
   char name[16], line[256];
-  if (file < 0 || !is_of_library(name)) return;
+  Dl_info found;
+  if (file < 0 || !is_of_library(name) || real_dladdr(caller, &found) == 0 || !strstr(found.dli_fname, "scorep")) return;
   int length = snprintf(line, sizeof line, "%s: %s %s\n", name, call, what ? what : "");
   syscall(SYS_write, file, line, length);
 }
@@ -41,6 +44,7 @@ static void *next(const char *name) {
   if (!real) real = (type)next(name)
 
 __attribute__((constructor)) static void begin(void) {
+  real_dladdr = (int (*)(const void *, Dl_info *))next("dladdr");
   const char *place = getenv("WATCHED_CALLS");
   if (place) file = open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
@@ -52,30 +56,35 @@ typedef int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 
 char *getenv(const char *name) {
   FORWARD(get, "getenv");
-  note("getenv", name);
+  note("getenv", name, __builtin_return_address(0));
   return real(name);
 }
 
 char *secure_getenv(const char *name) {
   FORWARD(get, "secure_getenv");
-  note("secure_getenv", name);
+  note("secure_getenv", name, __builtin_return_address(0));
   return real(name);
 }
 
 void *dlsym(void *library, const char *name) {
   FORWARD(symbol, "dlsym");
-  note("dlsym", name);
+  note("dlsym", name, __builtin_return_address(0));
   return real(library, name);
 }
 
 void *dlopen(const char *name, int flags) {
   FORWARD(load, "dlopen");
-  note("dlopen", name);
+  note("dlopen", name, __builtin_return_address(0));
   return real(name, flags);
 }
 
 int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *data) {
   FORWARD(iterate, "dl_iterate_phdr");
-  note("dl_iterate_phdr", "");
+  note("dl_iterate_phdr", "", __builtin_return_address(0));
   return real(each, data);
+}
+
+int dladdr(const void *address, Dl_info *found) {
+  note("dladdr", "", __builtin_return_address(0));
+  return real_dladdr(address, found);
 }
