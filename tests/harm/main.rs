@@ -32,9 +32,10 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 26] = [
+const SCENARIOS: [&str; 27] = [
     "attack",
     "begun_on_a_small_stack",
+    "descriptors_closed_again_and_again",
     "descriptors_taken",
     "failing",
     "file_system_that_never_answers",

@@ -121,4 +121,20 @@ static void moved_to_another_root(void) {
   puts("any figures");
 }
 
+static void *close_all(void *unused) {
+  for (int i = 0; i < 5000; i++, usleep(100)) syscall(SYS_close_range, 3, ~0u, 0);
+  return unused;
+}
+
+/* A program that closes all descriptors again and again, while files are written all the time. */
+static void descriptors_closed_again_and_again(void) {
+  pthread_t thread;
+  shared_context = init();
+  check(pthread_create(&thread, NULL, close_all, NULL) == 0, "no thread");
+  for (int i = 0; i < 50; i++, pause_milliseconds(10)) operate_often(shared_context);
+  pthread_join(thread, NULL);
+  finalize(shared_context);
+  account();
+}
+
 #endif

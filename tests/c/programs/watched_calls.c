@@ -26,7 +26,7 @@ static int (*real_dladdr)(const void *, Dl_info *);
 static void note(const char *call, const char *what, void *caller) {
   char name[16], line[256];
   Dl_info found;
-  if (file < 0 || !is_of_library(name) || real_dladdr(caller, &found) == 0 || !strstr(found.dli_fname, "scorep")) return;
+  if (file < 0 || !is_of_library(name) || real_dladdr(caller, &found) == 0 || !strstr(found.dli_fname, "libscorep_substrate")) return;
   int length = snprintf(line, sizeof line, "%s: %s %s\n", name, call, what ? what : "");
   syscall(SYS_write, file, line, length);
 }
