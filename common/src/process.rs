@@ -49,13 +49,19 @@ fn start(settings: &Settings) -> io::Result<&'static Recorder> {
     last_thread::begin()?;
     collector::spawn(recorder)?;
     recorder.publish();
+    begin_rooms(recorder);
+    Ok(recorder)
+}
+
+/// Begins all that is around the collector. Apart from `start`, as [`made`] is.
+#[inline(never)]
+fn begin_rooms(recorder: &Recorder) {
     links::begin(recorder.settings());
     nvlink::begin(recorder.settings());
     conditions::begin(recorder.settings());
     export::begin(recorder.settings());
     summary_file::begin(recorder.settings());
     status_file::begin(recorder.settings());
-    Ok(recorder)
 }
 
 /// Makes the recorder, which lives as long as there are callbacks: until the process has ended. Apart from `start`, since

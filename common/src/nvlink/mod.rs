@@ -72,7 +72,8 @@ static WATCHES: AtomicBool = AtomicBool::new(false);
 /// Set at the end of the measurement.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Begins to read, if it is wanted. Called once, before the first event.
+/// Begins to read, if it is wanted. Called once, before the first event. Not inlined, for threads with little stack.
+#[inline(never)]
 pub(crate) fn begin(settings: &Settings) {
     // a replay's operations have moved nothing on this machine
     let (counts, watches) = (settings.nvlink && !origin::is_recorded(), conditions::have_gpus(settings));

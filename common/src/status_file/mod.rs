@@ -50,7 +50,9 @@ struct StatusFile {
     told_failure: bool,
 }
 
-/// Begins to write the state, if a directory is set. Called once, before the first event.
+/// Begins to write the state, if a directory is set. Called once, before the first event. Not inlined, for threads with
+/// little stack.
+#[inline(never)]
 pub(crate) fn begin(settings: &Settings) {
     let Some(directory) = &settings.status else { return };
     // the program may change its working directory later

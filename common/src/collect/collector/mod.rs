@@ -52,8 +52,7 @@ const IDLE_ROUNDS: u32 = 100;
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
 /// Least number of rounds of a flush, since a machine that stands still for a while must not end it early.
 const FLUSH_ROUNDS: u32 = 100;
-/// Pause between two rounds of the last flush. A thread that yields its processor instead waits behind all threads that
-/// compute: of hundreds, for a second.
+/// Pause between two rounds of the last flush: whoever yields instead waits behind all threads that compute.
 const BETWEEN: Duration = Duration::from_micros(100);
 
 /// Starts the collector thread.
