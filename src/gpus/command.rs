@@ -4,7 +4,7 @@ use super::chart::Chart;
 use super::csv_file::CsvFile;
 use super::lines;
 use super::reader::{GpuReader, GpuReading};
-use super::sampler::{Interval, Sampler};
+use super::sampler::Sampler;
 use super::textfile::GpusTextfile;
 use crate::output::{self, place};
 use common::hardware::nics::SYSFS;
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &GpusArguments) -> Result<(), String> {
     if let Some(directory) = prometheus {
         place::check_existing(directory).map_err(|unfit| unfit.to_string())?;
     }
-    let (mut gpus, mut adapters) = (GpuReader::start(*links), Sampler::of_adapters(sysfs));
+    let (mut gpus, mut adapters) = (GpuReader::start(sysfs, *links), Sampler::of_adapters(sysfs));
     // the zero of all counters
     let _ = adapters.read();
     tell(&gpus.last);
@@ -92,9 +92,8 @@ pub(crate) fn run(arguments: &GpusArguments) -> Result<(), String> {
         thread::sleep(next.saturating_duration_since(Instant::now()));
         // a reading takes a part of the interval, or several intervals
         next = (next + period).max(Instant::now());
-        let of_gpus = gpus.read();
-        let Some(interval) = adapters.read() else { continue };
-        let interval = of_gpus.into_iter().fold(interval, Interval::with);
+        let (of_node, of_adapters) = (gpus.read(), adapters.read());
+        let Some(interval) = of_node.or(of_adapters) else { continue };
         let time = now();
         match &mut chart {
             Some(chart) => chart.draw(&time, &interval)?,
@@ -108,8 +107,7 @@ pub(crate) fn run(arguments: &GpusArguments) -> Result<(), String> {
         }
     }
     if *cost {
-        let cost = if gpus.last.gpus.is_empty() { &adapters.cost } else { &gpus.last.cost };
-        cost.lines().into_iter().for_each(output::say);
+        gpus.last.cost.lines().into_iter().for_each(output::say);
     }
     failures.into_iter().find_map(|failure| failure.0).map_or(Ok(()), Err)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// A part of a reading.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ReadingPart {
-    /// Counters of NVLink; of adapters, without GPUs.
+    /// Counters of NVLink and of adapters.
     Counters,
     /// Xids of GPUs.
     Xids,

@@ -1,9 +1,10 @@
-//! The readings of GPUs, on a thread of their own: a call of NVML may never return where a GPU has failed, and the
+//! The readings of the node, on a thread of their own: a call of NVML may never return where a GPU has failed, and the
 //! adapters' figures go on then.
 
 use super::cost::ReadingCost;
 use super::sampler::{Interval, Sampler};
 use crate::output;
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
@@ -36,12 +37,13 @@ pub(super) struct GpuReader {
 }
 
 impl GpuReader {
-    /// Looks the GPUs up and reads the zero of their counters.
-    pub(super) fn start(wants_links: bool) -> Self {
+    /// Looks the GPUs up and reads the zero of all counters.
+    pub(super) fn start(sysfs: &Path, wants_links: bool) -> Self {
         let (asks, asked) = mpsc::channel();
         let (answer, answers) = mpsc::channel();
+        let sysfs = sysfs.to_owned();
         let read = move || {
-            let (mut sampler, absent) = Sampler::of_gpus(wants_links);
+            let (mut sampler, absent) = Sampler::new(&sysfs, wants_links);
             loop {
                 let interval = sampler.read();
                 let is_heard = answer.send(GpuReading {
@@ -64,7 +66,7 @@ impl GpuReader {
         reader
     }
 
-    /// Returns an interval of the GPUs; `None` where NVML does not answer in time. An answer that comes too late is that
+    /// Returns an interval of the node; `None` where NVML does not answer in time. An answer that comes too late is that
     /// of a longer interval, and stays out.
     pub(super) fn read(&mut self) -> Option<Interval> {
         if self.is_late {

@@ -56,20 +56,6 @@ pub(super) struct Interval {
     pub(super) conditions: Vec<ConditionStep>,
 }
 
-impl Interval {
-    /// Adds what another one has, of other devices, whose rates are its own.
-    pub(super) fn with(mut self, other: Self) -> Self {
-        self.rows.extend(other.rows);
-        self.conditions.extend(other.conditions);
-        self.in_order()
-    }
-
-    fn in_order(mut self) -> Self {
-        self.rows.sort_by(|one, other| one.device.cmp(&other.device));
-        self
-    }
-}
-
 /// The node's counters.
 pub(super) struct Sampler {
     nvml: Option<Nvml>,
@@ -77,8 +63,7 @@ pub(super) struct Sampler {
     pub(super) gpus: Vec<NvmlGpu>,
     /// The reason why NVML does not count the bytes of a GPU, by its place.
     refusals: BTreeMap<String, Refusal>,
-    /// Where the network adapters are; `None` where others read them.
-    sysfs: Option<PathBuf>,
+    sysfs: PathBuf,
     counters: BTreeMap<Device, Ways<Forward>>,
     wants_links: bool,
     /// GPM's latest sample of each GPU, by its place.
@@ -94,12 +79,12 @@ pub(super) struct Sampler {
 impl Sampler {
     /// Of the network adapters alone.
     pub(super) fn of_adapters(sysfs: &Path) -> Self {
-        Self { sysfs: Some(sysfs.into()), ..Self::of(None, vec![], false) }
+        Self::of(None, vec![], sysfs, false)
     }
 
-    /// Of the GPUs alone, which are looked up. Without NVML there are none, and its reason is the second part of the
-    /// result.
-    pub(super) fn of_gpus(wants_links: bool) -> (Self, Option<String>) {
+    /// Of the adapters and the GPUs, which are looked up. Without NVML there are none, and its reason is the second part of
+    /// the result.
+    pub(super) fn new(sysfs: &Path, wants_links: bool) -> (Self, Option<String>) {
         let found = NvmlLibrary::load().and_then(NvmlLibrary::begin).and_then(|nvml| {
             let gpus = nvml.gpus().map_err(|refusal| refusal.why)?;
             Ok((nvml, gpus))
@@ -110,16 +95,16 @@ impl Sampler {
             Err(why) => (None, vec![], Some(why)),
         };
         gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
-        (Self::of(nvml, gpus, wants_links), why)
+        (Self::of(nvml, gpus, sysfs, wants_links), why)
     }
 
-    fn of(nvml: Option<Nvml>, gpus: Vec<NvmlGpu>, wants_links: bool) -> Self {
+    fn of(nvml: Option<Nvml>, gpus: Vec<NvmlGpu>, sysfs: &Path, wants_links: bool) -> Self {
         Self {
             xids: nvml.as_ref().and_then(|nvml| nvml.watch_xids(&gpus).ok()),
             nvml,
             gpus,
             refusals: BTreeMap::new(),
-            sysfs: None,
+            sysfs: sysfs.into(),
             counters: BTreeMap::new(),
             wants_links,
             samples: BTreeMap::new(),
@@ -152,8 +137,7 @@ impl Sampler {
                 }
             }
         }
-        let nics = self.sysfs.as_deref().map(nics::read).unwrap_or_default();
-        now.extend(nics.into_iter().map(|nic| (Device::Adapter(nic.name), nic.bytes)));
+        now.extend(nics::read(&self.sysfs).into_iter().map(|nic| (Device::Adapter(nic.name), nic.bytes)));
         let moment = Instant::now();
         let seconds = self.last.replace(moment).map(|last| moment.duration_since(last).as_secs_f64());
         let rows = self.advance(now, seconds.unwrap_or(f64::INFINITY));
@@ -185,8 +169,9 @@ impl Sampler {
             }));
             self.cost.add(ReadingPart::Pcie, &begin);
         }
-        let rows = with_links(rows, &of_links).into_iter().chain(rates).collect();
-        Some(Interval { seconds, rows, conditions }.in_order())
+        let mut rows: Vec<CounterStep> = with_links(rows, &of_links).into_iter().chain(rates).collect();
+        rows.sort_by(|one, other| one.device.cmp(&other.device));
+        Some(Interval { seconds, rows, conditions })
     }
 
     /// Takes a sample of each GPU by GPM, and returns the rates over its links since the sample before, by its place.

@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 28] = [
+const SCENARIOS: [&str; 27] = [
     "attack",
     "begun_on_a_small_stack",
     "descriptors_closed_again_and_again",
@@ -45,7 +45,6 @@ const SCENARIOS: [&str; 28] = [
     "interrupted",
     "interrupted_by_callbacks",
     "interrupted_for_ever",
-    "left_amid_callbacks",
     "left_to_own_threads",
     "left_within_the_loader",
     "limited",

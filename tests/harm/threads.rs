@@ -48,13 +48,6 @@ fn a_process_that_ends_within_the_loader_waits_for_no_thread() {
     assert!(found.files() == [1, 1] && found.said.is_empty(), "{:?}", found.said);
 }
 
-/// The library's threads have few processors then, and still write the summary.
-#[test]
-fn a_process_that_ends_amid_the_callbacks_of_many_threads_has_its_summary() {
-    let found = Job::scenario("left_amid_callbacks", 0, &[]).check();
-    assert_eq!(found.files(), [1, 0], "{:?}", found.said);
-}
-
 /// With everything that has a thread.
 #[test]
 fn the_librarys_threads_neither_call_the_loader_nor_read_the_environment() {

@@ -42,16 +42,4 @@ static void left_within_the_loader(void) {
   check(found == NULL, "it was loaded: %s", found ? "" : dlerror());
 }
 
-/* The program ends while hundreds of threads make callbacks at full speed, for which the library's have few processors. */
-static void left_amid_callbacks(void) {
-  shared_context = init();
-  for (int i = 0; i < 200; i++) {
-    pthread_t thread;
-    check(pthread_create(&thread, NULL, work, "ceaseless") == 0 && pthread_detach(thread) == 0, "no thread");
-  }
-  pause_milliseconds(300);
-  account();
-  puts("any figures");
-}
-
 #endif

@@ -6,7 +6,7 @@ mod launches;
 mod standings;
 
 use crate::base::answer::Reply;
-use crate::base::{log, notes, own_thread, pause, shortage, switch};
+use crate::base::{log, notes, own_thread, shortage, switch};
 use crate::clock;
 use crate::clock::CLOCK;
 use crate::collect::communicator::FollowedCommunicator;
@@ -52,8 +52,6 @@ const IDLE_ROUNDS: u32 = 100;
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
 /// Least number of rounds of a flush, since a machine that stands still for a while must not end it early.
 const FLUSH_ROUNDS: u32 = 100;
-/// Pause between two rounds of the last flush: whoever yields instead waits behind all threads that compute.
-const BETWEEN: Duration = Duration::from_micros(100);
 
 /// Starts the collector thread.
 ///
@@ -329,7 +327,7 @@ impl Collector {
         let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
         let mut rounds = 1;
         while last && !self.communicators.is_empty() && (rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
-            pause::pause(BETWEEN);
+            std::thread::yield_now();
             self.round(last);
             rounds += 1;
         }
@@ -340,7 +338,7 @@ impl Collector {
             let mut rounds = 0;
             while !self.communicators.is_empty() && rounds < FLUSH_ROUNDS {
                 self.round(last);
-                pause::pause(BETWEEN);
+                std::thread::yield_now();
                 rounds += 1;
             }
             notes::add("the measurement ended inside a callback: an event may be missing".into());
