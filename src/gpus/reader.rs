@@ -32,7 +32,7 @@ pub(super) struct GpuReader {
     answers: Receiver<GpuReading>,
     /// Whether a reading is under way that has taken too long.
     is_late: bool,
-    /// What was read last.
+    /// The last reading.
     pub(super) last: GpuReading,
 }
 
@@ -84,8 +84,8 @@ impl GpuReader {
         self.is_late = true;
         self.take(self.answers.recv_timeout(PATIENCE).ok());
         if self.is_late {
-            let what = format!("NVML does not answer within {} s", PATIENCE.as_secs());
-            output::say(format_args!("{what}: no figures of GPUs until it does"));
+            let seconds = PATIENCE.as_secs();
+            output::say(format_args!("NVML does not answer within {seconds} s: no figures of GPUs until it does"));
             self.last.interval = None;
         }
     }

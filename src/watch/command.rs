@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Says to whoever has started this watch beside a job that it looks from here on: standard input is a pipe for that.
+/// Says to `run`, which has started this watch beside a job, that it looks from here on: standard input is a pipe for that.
 /// A watch that ends before has said nothing.
 fn say_begun() {
     let said = std::fs::File::options().write(true).open("/proc/self/fd/0").and_then(|mut pipe| pipe.write_all(b"\n"));

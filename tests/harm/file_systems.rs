@@ -76,7 +76,7 @@ fn a_recording_that_somebody_removes_is_followed_by_another_one() {
     assert!(lines::ends(&lines) && inits == 1 && starts > 100 && meta["dropped"].as_u64() > Some(100), "{meta}");
 }
 
-/// Whatever was begun is removed.
+/// All that was begun is removed.
 #[test]
 fn a_program_that_closes_all_descriptors_again_and_again_has_no_half_files() {
     let job = Job::scenario("descriptors_closed_again_and_again", 0, &[]).set("NCCL_SCOREP_STATUS", "status");

@@ -51,7 +51,7 @@ fn nothing_is_left_of_a_resource() {
     }
 }
 
-/// A program that locks all memory of its future pays for what the library uses, not for what it reserves.
+/// A program that locks all memory of its future pays for the library's used memory, and not for reserved one.
 #[test]
 fn locked_memory_is_what_is_used() {
     let job = Job::scenario("locked", 0, &[]).set("NCCL_SCOREP_RECORD", ".");

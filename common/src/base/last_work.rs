@@ -38,7 +38,7 @@ impl<T> LastWork<T> {
         self.asked.get_or_init(|| ArrayQueue::new(1))
     }
 
-    /// Starts a thread called `name` that promises to do the work, besides what else `body` does, until it ends.
+    /// Starts a thread called `name` that runs `body`, and promises to do the work until that ends.
     ///
     /// # Errors
     /// Fails when the system refuses a thread.

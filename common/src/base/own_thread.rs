@@ -63,7 +63,7 @@ pub(super) fn are_alone_with(others: Option<usize>) -> bool {
     others == Some(RUNNING.iter().filter(|running| running.load(Ordering::Relaxed) != 0).count())
 }
 
-/// Makes the calling thread one of the application's: what it does from here on is the program's end.
+/// Makes the calling thread one of the application's: from here on it does the program's end.
 pub(super) fn leave() {
     let number = number();
     let own = RUNNING.iter().find(|running| running.load(Ordering::Relaxed) == number);

@@ -1,4 +1,4 @@
-/* Preloaded, it counts what threads of the library must not do after the first init: calls of the loader and reads of the environment. Each is a
+/* Preloaded, it counts forbidden acts of the library's threads: calls of the loader and reads of the environment. Each is a
  * line of the file that WATCHED_CALLS names. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

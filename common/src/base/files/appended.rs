@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// gets a random part before its ending. Returns the file and its path.
 ///
 /// # Errors
-/// As [`Directory::open`], and where no file can be made, or what has the name is the user's and no regular file.
+/// As [`Directory::open`], and where no file can be made, or the name is the user's and no regular file's.
 pub fn append(place: &Path) -> io::Result<(File, PathBuf)> {
     let (directory, name) = Directory::around(place)?;
     let opened = own(&directory, &name, place);

@@ -23,7 +23,7 @@ pub fn input(path: &Path) -> io::Result<File> {
     if found.uid() != 0 && !is_own_user(found.uid()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a pipe of another user"));
     }
-    // waits for whoever writes into it
+    // waits for a writer
     File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 
 /// Lowest number of a descriptor that lives longer than a call. A program that has closed its standard streams would
-/// print into whatever has their numbers.
+/// print into a file with one of their numbers.
 const LOWEST: RawFd = 3;
 /// Attempts at a call that signals interrupt. A system that interrupts each one is left alone in the end.
 const TRIES: u32 = 1000;

@@ -102,7 +102,7 @@ impl FileParts {
     }
 
     /// Returns whether somebody has removed the file. Then the next part begins a new one, which one line says: a scratch
-    /// directory is cleaned, and nobody would find what is written into the removed file.
+    /// directory is cleaned, and nobody would find the parts in the removed file.
     pub(super) fn begins_again(&mut self) -> bool {
         let is_removed = self.file.as_ref().is_some_and(|(file, _)| file.is_removed());
         if is_removed {
@@ -110,7 +110,7 @@ impl FileParts {
             let place = self.name.place().display();
             SAID.call_once(|| {
                 log::warn(&format!(
-                    "the recording {place} was removed while the process runs: a new one begins without what was in it"
+                    "the recording {place} was removed while the process runs: a new one begins, without the earlier callbacks"
                 ));
             });
             (self.file, self.has_place) = (None, false);
