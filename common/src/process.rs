@@ -1,7 +1,7 @@
 //! Begin and end of the recording in a process. Everything else is started and ended here.
 
 use crate::base::guard::contain;
-use crate::base::{files, log, notes, shortage, switch};
+use crate::base::{files, last_thread, log, notes, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::collector;
 use crate::config::{self, Settings};
@@ -11,6 +11,7 @@ use crate::record::callbacks::NO_CONTEXT;
 use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::thread::ThreadCell;
+use crate::summary::arrivals;
 use crate::sums::run_sums::CommunicatorRank;
 use crate::{conditions, control, export, links, nvlink, origin, status_file, summary_file};
 use std::io;
@@ -28,11 +29,13 @@ pub fn begin() -> Option<&'static Recorder> {
     switch::prepare();
     let failed =
         |error: io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
-    let recorder = *BEGUN.get_or_init(|| start(config::settings().clone()).map_err(failed).ok());
+    // read before: the thread may have little stack
+    let settings = config::settings();
+    let recorder = *BEGUN.get_or_init(|| start(settings).map_err(failed).ok());
     recorder.filter(|_| !switch::is_off())
 }
 
-fn start(settings: Settings) -> io::Result<&'static Recorder> {
+fn start(settings: &Settings) -> io::Result<&'static Recorder> {
     if let Some(rate) = settings.tick_rate {
         CLOCK.set_rate(rate);
     }
@@ -42,23 +45,37 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     grace::prepare();
     finish_at_exit()?;
     ThreadCell::prepare()?;
-    // lives as long as there are callbacks, which is until the process has ended
-    let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(settings)?));
+    let recorder = made(settings)?;
+    last_thread::begin()?;
     collector::spawn(recorder)?;
     recorder.publish();
+    begin_rooms(recorder);
+    Ok(recorder)
+}
+
+/// Begins all that is around the collector. Apart from `start`, as [`made`] is.
+#[inline(never)]
+fn begin_rooms(recorder: &Recorder) {
     links::begin(recorder.settings());
     nvlink::begin(recorder.settings());
     conditions::begin(recorder.settings());
     export::begin(recorder.settings());
     summary_file::begin(recorder.settings());
     status_file::begin(recorder.settings());
-    Ok(recorder)
+}
+
+/// Makes the recorder, which lives as long as there are callbacks: until the process has ended. Apart from `start`, since
+/// it takes a third of a small thread's stack.
+#[inline(never)]
+fn made(settings: &Settings) -> io::Result<&'static Recorder> {
+    Ok(Box::leak(Box::new(Recorder::new(settings.clone())?)))
 }
 
 /// Records a new communicator of NCCL. Returns its context; [`NO_CONTEXT`] if nothing can be recorded.
 pub fn open(communicator: InitCommunicator) -> u64 {
     let Some(recorder) = begin() else { return NO_CONTEXT };
     let has_launches = communicator.timed.launches;
+    arrivals::read_clock_variables();
     if recorder.is_of_this_process() {
         nvlink::open(
             communicator.introduced.then_some(CommunicatorRank { comm: communicator.id, rank: communicator.rank }),

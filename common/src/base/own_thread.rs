@@ -11,6 +11,7 @@ use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -18,10 +19,13 @@ use std::time::Duration;
 const STACK: usize = 512 << 10;
 
 /// Returns how many bytes of a thread's stack the C library uses for thread-local variables. The application's
-/// variables are among them and may take megabytes.
+/// variables are among them and may take megabytes. The C library's function for it is looked up once, as
+/// [`Unseen::look_up`] is.
 fn reserved_stack() -> usize {
+    static FUNCTION: OnceLock<usize> = OnceLock::new();
     // SAFETY: dlsym with the default handle searches the loaded libraries.
-    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) };
+    let look_up = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) }.expose_provenance();
+    let function = std::ptr::with_exposed_provenance_mut::<c_void>(*FUNCTION.get_or_init(look_up));
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: pthread_attr_init fills the attributes in.
     if function.is_null() || unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) } != 0 {
@@ -52,6 +56,18 @@ pub(crate) fn number() -> i64 {
 pub(crate) fn is_own() -> bool {
     let number = number();
     RUNNING.iter().any(|running| running.load(Ordering::Relaxed) == number)
+}
+
+/// Returns whether these many threads are all of the library's.
+pub(super) fn are_alone_with(others: Option<usize>) -> bool {
+    others == Some(RUNNING.iter().filter(|running| running.load(Ordering::Relaxed) != 0).count())
+}
+
+/// Makes the calling thread one of the application's: from here on it does the program's end.
+pub(super) fn leave() {
+    let number = number();
+    let own = RUNNING.iter().find(|running| running.load(Ordering::Relaxed) == number);
+    own.into_iter().for_each(|own| own.store(0, Ordering::Relaxed));
 }
 
 /// Stops the calling thread, one of the library's, for good. It must not end, because others may still use its memory

@@ -58,7 +58,9 @@ const FLUSH_ROUNDS: u32 = 100;
 /// # Errors
 /// When the system refuses a thread.
 pub(crate) fn spawn(recorder: &'static Recorder) -> io::Result<()> {
-    own_thread::spawn("scorep-nccl", move || Collector::new(recorder).run())
+    // on the caller's thread: the program may change its environment while another thread reads it
+    let in_one_queue = std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").is_ok_and(|value| value.trim() == "1");
+    own_thread::spawn("scorep-nccl", move || Collector::new(recorder, in_one_queue).run())
 }
 
 struct Collector {
@@ -79,7 +81,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(recorder: &'static Recorder) -> Self {
+    fn new(recorder: &'static Recorder, in_one_queue: bool) -> Self {
         let mut launches = LaunchTimes::default();
         if recorder.settings.status.is_some() {
             launches.follow_begins();
@@ -96,7 +98,7 @@ impl Collector {
             launches,
             share: Watch::default(),
             pause: Pause::default(),
-            in_one_queue: std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").is_ok_and(|value| value.trim() == "1"),
+            in_one_queue,
             told_failure: false,
             heard: Vec::new(),
             past: VecDeque::new(),
@@ -127,7 +129,8 @@ impl Collector {
                 || self.communicators.values().any(FollowedCommunicator::awaits)
             {
                 // this many events arrived since the last round began
-                let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
+                let pause =
+                    if events == 0 { ROUND } else { (begun.elapsed().saturating_mul(PLENTY) / events).min(ROUND) };
                 begun = Instant::now();
                 if events < PLENTY / 2 {
                     self.recorder.bell.wait(pause);
