@@ -6,13 +6,14 @@ target = $(or $(CARGO_TARGET_DIR),target)
 # What is shipped lies in a directory of its own, where nothing else overwrites it.
 shipped = $(target)/shipped
 wheel = $(abspath $(target))/wheel
+wheels = $(wheel)
 # What a developer runs, tool, demo and tests, is one build: optimized, with all checks, without link-time optimization.
 profile = --profile checked
 
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization
 # out without a word.
 library: | $(shipped)/release
-	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
+	MAKEFLAGS= cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
 	./scripts/strip $(shipped)/release/libscorep_substrate_nccl.so
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
 	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
@@ -29,7 +30,7 @@ static:
 # The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as
 # rlibs. In the same directory each would replace what the other built, and cargo would begin anew every time.
 tool: | $(shipped)/release
-	cargo build --profile tool --bin scorep-nccl
+	MAKEFLAGS= cargo build --profile tool --bin scorep-nccl
 	cp -p $(target)/tool/scorep-nccl $(target)/tool/scorep-nccl.d $(shipped)/release/
 	./scripts/strip $(shipped)/release/scorep-nccl
 
@@ -41,9 +42,9 @@ build:
 # rustup has that target.
 wheel:
 	@./scripts/wheel-tools
-	rm -f $(wheel)/*.whl $(wheel)/new/*.whl
-	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheel)/new
-	mv $(wheel)/new/*.whl $(wheel)
+	rm -f $(wheels)/*.whl $(wheels)/new/*.whl
+	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheels)/new
+	mv $(wheels)/new/*.whl $(wheels)
 
 demo: demo-packages build
 	$(target)/checked/scorep-nccl demo
@@ -53,9 +54,9 @@ test: test-packages
 	$(MAKE) --jobs=2 library test-programs
 	./scripts/run-tests
 
-# Beside the library, whose link-time optimization leaves a processor free.
+# Beside the library, whose link-time optimization leaves a processor free. Without make's flags, cargo counts its own jobs.
 test-programs:
-	cargo test $(profile) --no-run
+	MAKEFLAGS= cargo test $(profile) --no-run
 
 # Before an issue is resolved, and before a release: everything, for an hour or more (docs/development.md).
 test-all: export SCOREP_NCCL_TEST_ALL = 1
@@ -66,7 +67,8 @@ test-all: test-packages
 	./scripts/run-tests all
 	$(MAKE) models races sanitize pipeline
 
-# The wheel without optimization, which builds in a quarter of the time.
+# The wheel without optimization, which builds in a quarter of the time, for the tests: target/wheel/plain/*.whl.
+plain-wheel: wheels = $(wheel)/plain
 plain-wheel: export CARGO_PROFILE_RELEASE_LTO = off
 plain-wheel: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
 plain-wheel: export CARGO_PROFILE_RELEASE_OPT_LEVEL = 0
@@ -83,7 +85,7 @@ endif
 
 # keeps what the callbacks take now as what they may take
 instructions-baseline: library
-	SCOREP_NCCL_TAKE_BASELINE=1 cargo test --test safety instructions::
+	SCOREP_NCCL_TAKE_BASELINE=1 cargo test $(profile) --test safety instructions::
 
 # the recording under the model checker loom: every interleaving of two threads
 models:

@@ -34,12 +34,13 @@ fn main() {
             "\n{capture:32} {:>9} {:>8} {:>8} {:>10} {:>8} {:>8} {:>8} {:>20} {:>8}",
             "interface", "ns/call", "+ empty", "x recorder", "p99", "p99.99", "MiB", "own threads ns/event", "dropped"
         );
+        let interface = rounds[0][0]["interface"];
         let [empty, recorder] = [0, 1].map(|yardstick: usize| least(&rounds[yardstick], "took", "calls"));
         for (plugin, rounds) in plugins.iter().zip(&rounds) {
             let name = Path::new(plugin).file_stem().unwrap().to_string_lossy();
             let each = least(rounds, "took", "calls");
             // another version's calls are others
-            let comparable = rounds[0]["interface"] == 7.0;
+            let comparable = rounds[0]["interface"] == interface;
             let compared = |value: f64, digits: usize| match comparable {
                 true => format!("{value:.digits$}"),
                 false => String::new(),

@@ -1,5 +1,5 @@
 //! The library linked into a program (`NCCL_PROFILER_PLUGIN=STATIC_PLUGIN`): hosts that find its tables in themselves, as
-//! NCCL does. The archive is that of cargo's profile `dev`, made of the crates that the tests were built with.
+//! NCCL does. The archive is that of the profile of the tests, without OpenTelemetry.
 
 use crate::support::host;
 use crate::support::once;

@@ -56,8 +56,8 @@ pub(crate) struct DemoArguments {
 /// In words.
 pub(crate) fn run(arguments: &DemoArguments) -> Result<(), String> {
     output::write(
-        "This demo replays recorded callbacks of a real NCCL (2.28.9). Stand-ins play NCCL and Score-P; the library they\n\
-         load is the one that is shipped.\n\n",
+        "This demo replays recorded callbacks of a real NCCL (2.28.9). Stand-ins play NCCL and Score-P, and load the\n\
+         library.\n\n",
     )?;
     common::files::make(&arguments.output).map_err(|error| format!("{}: {error}", arguments.output.display()))?;
     let brought = brought::unpack()?;

@@ -44,11 +44,14 @@ pub(super) fn deadly(files: &[PathBuf]) -> BTreeMap<PathBuf, String> {
 fn deadly_of(mut files: &[PathBuf]) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     while !files.is_empty() {
-        let mut place = 0;
+        let mut place = None;
         let arguments = files.iter().map(Into::into);
         // Rust's words on a lack of memory name no file
-        let read = apart::run::<()>(COMMAND, arguments, MEMORY, Stdio::null(), &mut |number| place = number as usize);
-        let (Err(how), Some(file)) = (read, files.get(place)) else { break };
+        let read =
+            apart::run::<()>(COMMAND, arguments, MEMORY, Stdio::null(), &mut |number| place = Some(number as usize));
+        // a child that has begun with no file says nothing of them
+        let (Err(how), Some(place)) = (read, place) else { break };
+        let Some(file) = files.get(place) else { break };
         found.push((file.clone(), how));
         files = &files[place + 1..];
     }

@@ -7,8 +7,12 @@ use std::path::{Path, PathBuf};
 /// Returns the directory of this name. The first test of a run that asks for it fills it, and the others wait.
 pub(crate) fn made_once(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     // cargo-nextest numbers its runs; otherwise the parent is cargo's process
-    let run =
-        std::env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| format!("parent {}", std::os::unix::process::parent_id()));
+    let run = std::env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| {
+        let parent = std::os::unix::process::parent_id();
+        let stat = fs::read_to_string(format!("/proc/{parent}/stat")).unwrap();
+        // which has its begin, too: the number may come again
+        format!("parent {parent} {:?}", stat.split(' ').nth(21))
+    });
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let (content, mark) = (place.join("content"), place.join("run"));
     fs::create_dir_all(&place).unwrap();
