@@ -116,9 +116,6 @@ pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
             output::say(format_args!("signals cannot be waited for: {error}"));
         }
     }
-    if let Some(job) = arguments.beside {
-        remark(&format!("the watch begins, beside process {}", job.pid));
-    }
     let status = watch(arguments, &ends).unwrap_or_else(|message| {
         output::say(message);
         TROUBLE
@@ -174,8 +171,9 @@ fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
             log.path().display()
         ));
     }
-    if arguments.beside.is_some() {
+    if let Some(job) = arguments.beside {
         say_begun();
+        remark(&format!("the watch begins, beside process {}", job.pid));
     }
     let status = watch_with(arguments, ends, &mut outputs);
     if let Some(textfile) = outputs.textfile.as_ref().filter(|_| !arguments.once) {
