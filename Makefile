@@ -54,7 +54,8 @@ test: test-packages
 	$(MAKE) --jobs=2 library test-programs
 	./scripts/run-tests
 
-# Beside the library, whose link-time optimization leaves a processor free. Without make's flags, cargo counts its own jobs.
+# Beside the library, whose link-time optimization leaves a processor free. Without make's flags, cargo counts its own
+# jobs.
 test-programs:
 	MAKEFLAGS= cargo test $(profile) --no-run
 

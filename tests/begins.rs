@@ -1,10 +1,7 @@
 //! Begins of operations against those of CUPTI's kernels, for jobs under default settings whose kernels CUDA events time:
 //! exchanges in groups beside computation, and uneven exchanges, gathers, scatters and broadcasts.
 
-use crate::support::cupti;
-use crate::support::lines;
-use crate::support::report;
-use crate::support::tool;
+use crate::support::{cupti, lines, report, tool};
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! A second plugin gets every callback of the types it asked for, with its own handles. Its errors harm nobody else.
 
-use crate::support::lines;
-use crate::support::tool;
+use crate::support::{lines, tool};
 
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,7 +1,6 @@
 //! The channels of a pair: those that are alike get one line, and one that differs is kept apart beside the pair's fit.
 
-use crate::support::synthetic;
-use crate::support::tool;
+use crate::support::{synthetic, tool};
 
 use serde_json::{Value, json};
 

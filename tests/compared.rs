@@ -1,8 +1,7 @@
 //! Comparisons between the ranks of a replay: which rank is late, and how fast collectives are. A figure covers nearly
 //! all operations, or it is absent; the summary says how many operations it lacks.
 
-use crate::support::synthetic;
-use crate::support::tool;
+use crate::support::{synthetic, tool};
 
 use serde_json::{Value, json};
 use std::path::Path;

@@ -1,8 +1,7 @@
 //! The conditions of a process: what the library says of the time that it had of its host, held against what the system
 //! says of the process at its end.
 
-use crate::support::lines;
-use crate::support::tool;
+use crate::support::{lines, tool};
 
 use serde_json::Value;
 use std::mem::MaybeUninit;

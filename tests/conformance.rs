@@ -2,8 +2,7 @@
 //! interface, against the shipped library. The host prints the expected figures; the tests compare them with the
 //! library's summary.
 
-use crate::support::host;
-use crate::support::tool;
+use crate::support::{host, tool};
 
 use host::{VERSIONS, play};
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! The figures of every recorded run equal those of the slow and plain reference.
 
-use crate::support::edited;
-use crate::support::reference;
-use crate::support::tool;
+use crate::support::{edited, reference, tool};
 
 use edited::Edited;
 use reference::compare::{compare, compare_counters};

@@ -6,8 +6,7 @@
 //! `SCOREP_NCCL_KEEP=DIR`,
 //! recordings that failed stay in DIR.
 
-use crate::support::mutations;
-use crate::support::tool;
+use crate::support::{mutations, tool};
 
 use std::ffi::OsStr;
 use std::fs;

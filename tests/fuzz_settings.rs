@@ -4,8 +4,7 @@
 //!
 //! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test nccl fuzz_settings::` tries other seeds.
 
-use crate::support::host;
-use crate::support::tool;
+use crate::support::{host, tool};
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

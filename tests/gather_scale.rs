@@ -4,8 +4,7 @@
 //! The test prints its measurements. `SCOREP_NCCL_RANKS` takes another number of ranks, a multiple of 80 from 800 on.
 //! `SCOREP_NCCL_USUAL_PARTS` takes parts of a usual size instead of full ones.
 
-use crate::support::parts;
-use crate::support::tool;
+use crate::support::{parts, tool};
 
 use common::summary::{Lateness, Summary};
 use parts::{LATE, NODE, Parts, WORLD};

@@ -2,8 +2,7 @@
 //! is, and that no capture and no job is harmed. The driver's stand-in ends the process over a record that would break
 //! a capture.
 
-use crate::support::events;
-use crate::support::tool;
+use crate::support::{events, tool};
 
 use events::{Scenario, WITH_EVENTS, of};
 use serde_json::Value;

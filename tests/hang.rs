@@ -1,8 +1,7 @@
 //! What `scorep-nccl hang` says of jobs that hang, made with live processes (tests/c/nccl/status_host.c) and the
 //! library that is shipped; what `ask` has them do.
 
-use crate::support::ranks;
-use crate::support::tool;
+use crate::support::{ranks, tool};
 
 use ranks::Ranks;
 use serde_json::{Value, json};

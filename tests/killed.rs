@@ -1,7 +1,6 @@
 //! A killed process leaves its summary and its recording as they were last written. Both say that they are incomplete.
 
-use crate::support::lines;
-use crate::support::tool;
+use crate::support::{lines, tool};
 
 use serde_json::{Value, json};
 use std::fs::{self, File};

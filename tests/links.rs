@@ -1,7 +1,6 @@
 //! Rate and latency of synthetic links with known values, from transfers that queue behind each other.
 
-use crate::support::synthetic;
-use crate::support::tool;
+use crate::support::{synthetic, tool};
 
 use serde_json::Value;
 use synthetic::links::Link;

@@ -1,8 +1,7 @@
 //! A recording and a second plugin never change the library's own figures, even if an event or a communicator outlives
 //! many others. They get its callbacks to its end (tests/c/nccl/listeners.h).
 
-use crate::support::host;
-use crate::support::lines;
+use crate::support::{host, lines};
 
 use host::{Run, play};
 use serde_json::Value;

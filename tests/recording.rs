@@ -1,8 +1,7 @@
 //! A recording is a capture: recording a replay gives the played calls again, except for times, threads and the numbers
 //! of handles.
 
-use crate::support::lines;
-use crate::support::tool;
+use crate::support::{lines, tool};
 
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};

@@ -1,9 +1,7 @@
 //! The lanes of a replay's archive: they last as long as the summary's operations, on one clock, and on the machines of
 //! the processes.
 
-use crate::score_p::trace;
-use crate::support::edited;
-use crate::support::tool;
+use crate::support::{edited, tool, trace};
 
 use edited::Edited;
 use serde_json::Value;

@@ -1,8 +1,7 @@
 //! Sequence diagrams have each callback of an operation once, by the thread that made it, and few rows however many
 //! steps the operation has.
 
-use crate::support::lines;
-use crate::support::tool;
+use crate::support::{lines, tool};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

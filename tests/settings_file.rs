@@ -1,8 +1,7 @@
 //! The settings file in the shipped library: its place below the environment, what is refused, and what lines that are
 //! wrong leave in force; and the library in a process that has not asked for it.
 
-use crate::support::tool;
-use crate::support::two_users;
+use crate::support::{tool, two_users};
 
 use fastrand::Rng;
 use std::ffi::CString;

@@ -1,8 +1,7 @@
 //! The command-line tool where another user has put something under the names of its outputs: nothing of the user's is
 //! written into, nothing waits, and what cannot be written is said.
 
-use crate::support::tool;
-use crate::support::two_users;
+use crate::support::{tool, two_users};
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,7 @@
 //! Times of transfers by state: a planted slow GPU, slow receiver, slow sender and slow network are told apart, on both
 //! sides of a transfer. The shipped library replays recordings with set times.
 
-use crate::support::synthetic;
-use crate::support::tool;
+use crate::support::{synthetic, tool};
 
 use serde_json::Value;
 use std::path::Path;

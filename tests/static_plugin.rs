@@ -1,9 +1,7 @@
 //! The library linked into a program (`NCCL_PROFILER_PLUGIN=STATIC_PLUGIN`): hosts that find its tables in themselves, as
 //! NCCL does. The archive is that of the profile of the tests, without OpenTelemetry.
 
-use crate::support::host;
-use crate::support::once;
-use crate::support::tool;
+use crate::support::{host, once, tool};
 
 use host::{Run, VERSIONS};
 use once::made_once;

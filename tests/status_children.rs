@@ -1,8 +1,7 @@
 //! Status files of processes that fork: a child never writes its parent's, and writes its own only if it begins to use
 //! NCCL itself. Host: tests/c/nccl/status_host.c.
 
-use crate::support::status;
-use crate::support::tool;
+use crate::support::{status, tool};
 
 use common::status::Status;
 use serde_json::{Value, json};

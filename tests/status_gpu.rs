@@ -2,8 +2,7 @@
 //! operation, also if the report comes before the operation is read; that nothing is known where events give no time;
 //! and that the library's thread does not answer, or is off? CUDA's driver is a stand-in (tests/c/cuda/cuda_driver.c).
 
-use crate::support::status;
-use crate::support::tool;
+use crate::support::{status, tool};
 
 use common::status::Status;
 use common::status::request::StatusRequest;

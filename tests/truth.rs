@@ -5,9 +5,7 @@
 //! The first launch of a kernel has a larger tolerance: CUPTI shows up to 130 us more than the time between its stamps.
 
 mod lateness;
-use crate::support::lines;
-use crate::support::reference;
-use crate::support::tool;
+use crate::support::{lines, reference, tool};
 
 use flate2::read::MultiGzDecoder;
 use reference::Sources;

@@ -3,9 +3,7 @@
 //! `SCOREP_NCCL_SEEDS=1000..2000 cargo test --test figures unseen::` tries other seeds. With `SCOREP_NCCL_KEEP=DIR`,
 //! the captures of the last seed stay in DIR.
 
-use crate::support::reference;
-use crate::support::synthetic;
-use crate::support::tool;
+use crate::support::{reference, synthetic, tool};
 
 use std::path::Path;
 

@@ -1,8 +1,7 @@
 //! The figures of recorded runs through every version of NCCL's interface: data that a version reports comes out
 //! unchanged, and data that it does not report is not made up.
 
-use crate::support::reference;
-use crate::support::tool;
+use crate::support::{reference, tool};
 
 use reference::Reference;
 use reference::compare::compare;

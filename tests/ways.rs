@@ -2,8 +2,7 @@
 //! processes with one thread and a group, and a group of collectives. Each gives each rank its own figures, and the
 //! processes of a job together give the job's.
 
-use crate::support::host;
-use crate::support::tool;
+use crate::support::{host, tool};
 
 use serde_json::Value;
 use std::collections::BTreeMap;

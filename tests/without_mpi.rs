@@ -2,8 +2,7 @@
 //! of all compares them. In tests/c/score_p/apart.h, the clocks of two nodes of four ranks began years apart and drift,
 //! and rank 5 begins every tenth collective of all ranks 3 ms late.
 
-use crate::support::job;
-use crate::support::tool;
+use crate::support::{job, tool};
 
 use common::arrivals::{Arrival, Arrivals, KnownTime};
 use job::{Job, Plan, plan};

@@ -1,12 +1,10 @@
 //! `scorep-nccl ask` with live processes, which `scorep-nccl run --status` has started: does each take the request, go
 //! back when its time is over, and does the answer name who has not done it and why?
 
-use crate::support::ranks;
 mod requests;
-use crate::support::site;
 mod stacks;
-use crate::support::tool;
 
+use crate::support::{ranks, site, tool};
 use common::status::Status;
 use common::status::request::{FILE, StatusRequest};
 use ranks::Ranks;

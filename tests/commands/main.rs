@@ -1,10 +1,9 @@
 //! Every command of the documentation: run as it is written, or told why not. Every link leads somewhere.
 
-use crate::support::document;
 mod job;
 mod list;
-use crate::support::tool;
 
+use crate::support::{document, tool};
 use document::{Page, pages, root};
 use job::Job;
 use list::{COMMANDS, How, NOT_YET, PAGES, PRINTED};
@@ -167,9 +166,9 @@ fn every_subject_is_in_a_program_and_in_the_tests_own_page() {
 /// The subjects of the tests, by their files: `tests/NAME.rs` and `tests/NAME/main.rs`.
 fn subjects() -> Vec<String> {
     let entries = root().join("tests").read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let is_target =
+    let is_subject =
         |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists();
-    entries.filter(is_target).map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect()
+    entries.filter(is_subject).map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect()
 }
 
 #[test]

@@ -4,8 +4,7 @@ mod copy;
 mod damaged;
 mod experiment;
 mod records;
-use crate::support::reference;
-use crate::support::tool;
+use crate::support::{reference, tool};
 
 use experiment::HOST;
 use records::{count, expected, found};

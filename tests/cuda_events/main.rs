@@ -3,10 +3,9 @@
 //! process where the library would harm a job. The host prints how each operation is timed, and its begin and end; the
 //! tests compare that with the summary.
 
-use crate::support::events;
 mod sources;
-use crate::support::tool;
 
+use crate::support::{events, tool};
 use events::{WITH_EVENTS, of};
 use serde_json::json;
 use std::collections::BTreeSet;

@@ -1,8 +1,7 @@
 //! `scorep-nccl doctor`: no findings on a sound site, and the right finding for each fault.
 
 mod faults;
-use crate::support::site;
-use crate::support::tool;
+use crate::support::{site, tool};
 
 use serde_json::Value;
 use site::{Site, replace};

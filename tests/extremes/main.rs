@@ -1,15 +1,14 @@
 //! Each number of each file that the tool reads, set to extreme values, one at a time. The tool has 1 GiB of address
 //! space and 30 s, and gives figures or names the file.
 
-use crate::support::bounded;
 mod files;
 mod numbers;
 #[path = "../../report/tests/sample/mod.rs"]
 mod sample;
 mod statuses;
 mod tables;
-use crate::support::tool;
 
+use crate::support::{bounded, tool};
 use bounded::{Ended, each, ended};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,12 +5,11 @@
 //! `SCOREP_NCCL_FUZZ_SEED` other ones. With `SCOREP_NCCL_KEEP=DIR`, files that failed stay in DIR.
 
 mod archives;
-use crate::support::bounded;
 mod kinds;
 mod mutations;
 mod statuses;
-use crate::support::tool;
 
+use crate::support::{bounded, tool};
 use bounded::{each, ended};
 use fastrand::Rng;
 use kinds::Kind;

@@ -16,9 +16,9 @@ mod pipes;
 mod statuses;
 mod system_calls;
 mod threads;
-use crate::support::tool;
 mod users;
 
+use crate::support::tool;
 use std::collections::BTreeSet;
 use std::process::Command;
 

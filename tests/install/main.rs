@@ -6,12 +6,11 @@ mod build;
 mod document;
 mod links;
 mod modules;
-use crate::support::once;
 mod packages;
 mod recipes;
-use crate::support::tool;
 mod wrong;
 
+use crate::support::{once, tool};
 use build::{Build, files};
 use common::config::SETTINGS;
 use once::made_once;

@@ -1,6 +1,6 @@
 //! The numbers that are kept, and what they were taken with.
 
-use crate::instructions::callgrind::Counts;
+use crate::support::callgrind::Counts;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;

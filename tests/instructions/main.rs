@@ -5,10 +5,9 @@
 //! `tests/c/nccl/instructions_host.c` makes each kind of call some thousand times, with a clock of its own.
 
 mod baseline;
-mod callgrind;
 mod steps;
-use crate::support::tool;
 
+use crate::support::{callgrind, tool};
 use baseline::{Baseline, TAKE};
 use std::path::Path;
 

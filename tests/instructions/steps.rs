@@ -2,8 +2,7 @@
 //! baseline's instructions of its kind. docs/overhead.md has them.
 
 use crate::instructions::baseline::Baseline;
-use crate::support::lines;
-use crate::support::tool;
+use crate::support::{lines, tool};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

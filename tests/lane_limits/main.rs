@@ -2,10 +2,10 @@
 //! memory, too many operations, recording switched off. Each condition has one line on standard error. Score-P's
 //! stand-in aborts where Score-P would.
 
-use crate::support::job;
 mod memory;
 mod releases;
 
+use crate::support::job;
 use job::lanes::{self, PLACE, check, visits};
 use job::{Job, Process, plan};
 

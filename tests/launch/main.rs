@@ -5,10 +5,9 @@ mod companion;
 mod held_job;
 mod ranks;
 mod shells;
-use crate::support::site;
 mod summaries;
-use crate::support::tool;
 
+use crate::support::{site, tool};
 use common::config::SETTINGS;
 use site::{Site, texts};
 use std::ffi::OsStr;

@@ -3,8 +3,7 @@
 use crate::job;
 use crate::points::{self, Point};
 use crate::receiver::Receiver;
-use crate::support::reference;
-use crate::support::tool;
+use crate::support::{reference, tool};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

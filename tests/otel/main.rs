@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "../instructions/callgrind.rs"]
-mod callgrind;
 mod certificates;
 mod collector;
 mod dashboard;
@@ -29,8 +27,8 @@ mod text;
 mod textfile;
 mod times;
 mod tls;
-use crate::support::tool;
 
+use crate::support::tool;
 /// The shipped library has neither HTTP nor TLS.
 #[test]
 fn a_library_without_it_is_built_without_its_packages() {

@@ -1,11 +1,11 @@
 //! What a callback takes while exports fail, beside what it takes without them: in instructions, which must be the
 //! same, and in time, which is shown.
 
-use crate::callgrind::{self, Counts};
 use crate::job;
 use crate::network::nowhere;
 use crate::receiver::Receiver;
 use crate::server::Manner;
+use crate::support::callgrind::{self, Counts};
 use crate::support::tool;
 use std::path::Path;
 use std::process::Command;

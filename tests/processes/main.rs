@@ -1,12 +1,11 @@
 //! The origin of figures: recordings and summaries name their process, job and time. Each process counts once, jobs
 //! stand apart, and missing ranks are named.
 
-use crate::support::edited;
 mod jobs;
 mod missing;
 mod origin;
-use crate::support::tool;
 
+use crate::support::{edited, tool};
 use edited::Edited;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -12,10 +12,10 @@ mod nsys;
 mod others;
 mod python;
 mod tagged;
-use crate::support::tool;
 mod two_runs;
 mod watched;
 
+use crate::support::tool;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

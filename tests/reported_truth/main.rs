@@ -6,13 +6,11 @@
 //! number of microseconds for each operation. With `--kernels`, the times are those of NCCL's own kernels: CUPTI's.
 
 mod archive;
-use crate::support::cupti;
 mod launches;
 mod overlap;
-use crate::support::report;
-use crate::support::tool;
 mod waits;
 
+use crate::support::{cupti, report, tool};
 use cupti::Span;
 use report::Row;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Messages and collectives that `scorep-nccl trace` adds to a real experiment. tests/communication has their contents.
 
-use super::installation;
 use super::tool;
+use crate::support::installation;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use super::document;
 use super::experiment::Experiment;
-use super::installation;
+use crate::support::installation;
 use std::os::unix::fs::symlink;
 
 /// Runs them where an experiment lies, under a name as Score-P gives.

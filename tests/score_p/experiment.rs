@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::installation::{self, Model};
+use crate::support::installation::{self, Model};
 use crate::support::tool;
 
 /// How long a run may take: captures are seconds long.

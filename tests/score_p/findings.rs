@@ -9,8 +9,8 @@ use super::experiment::{COUNTERS, Experiment, REGIONS};
 use super::host_regions;
 use super::lanes::{self, Rules};
 use super::profile::Profile;
-use super::summaries;
-use super::trace::Trace;
+use crate::support::summaries;
+use crate::support::trace::Trace;
 
 /// Lines on standard error that a run may have: ours are documented in README.md, Score-P's come of a busy machine.
 const DOCUMENTED: [&str; 2] = [

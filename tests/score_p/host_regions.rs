@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::captured::Process;
 use super::lanes;
-use super::trace::{Location, Trace, What};
+use crate::support::trace::{Location, Trace, What};
 
 /// How much earlier than its call an operation may begin, microseconds: by so much the application's pace is uncertain.
 const ROOM_US: f64 = 1000.0;

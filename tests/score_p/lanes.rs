@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::captured::Process;
 use super::profile::Profile;
-use super::trace::{Location, Trace, What};
 use crate::support::reference::operations::Operation;
+use crate::support::trace::{Location, Trace, What};
 
 /// The most lanes of rank pairs that a process has.
 const MOST_PAIRS: usize = 8;

@@ -5,24 +5,19 @@
 
 mod captured;
 mod communicated;
-use crate::support::document;
 mod documented;
 mod experiment;
 mod findings;
 mod host_regions;
-pub(crate) mod installation;
 mod lanes;
 mod many;
 mod profile;
 mod replayed;
-use crate::support::report;
 mod reported;
 mod series;
 mod snippets;
-pub(crate) mod summaries;
-use crate::support::tool;
-pub(crate) mod trace;
 
+use crate::support::{document, installation, report, summaries, tool, trace};
 use std::path::PathBuf;
 
 use experiment::Experiment;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::experiment::{SETTINGS, links};
-use super::installation::{Model, command, compiled, is_there, say};
+use crate::support::installation::{Model, command, compiled, is_there, say};
 use crate::support::tool;
 
 const PATIENCE: Duration = Duration::from_secs(120);

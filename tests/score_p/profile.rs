@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::installation;
+use crate::support::installation;
 
 /// All values of a profile.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Profile {
 #[derive(Debug)]
 pub(crate) struct Thread {
     pub(crate) is_cpu: bool,
-    /// As in [`Location::group`](super::trace::Location).
+    /// As in [`Location::group`](crate::support::trace::Location).
     pub(crate) process: String,
 }
 

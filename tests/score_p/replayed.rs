@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::experiment;
-use super::installation::{Model, command, is_there, say};
-use super::trace::{Event, Location, Trace, What};
 use crate::score_p::captures;
+use crate::support::installation::{Model, command, is_there, say};
 use crate::support::tool;
+use crate::support::trace::{Event, Location, Trace, What};
 
 /// Lines of definitions without what only counts them: numbers in angle brackets and of their own.
 fn definitions(experiment: &Path) -> BTreeSet<String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::experiment::Experiment;
-use super::installation;
+use crate::support::installation;
 
 /// A series' points, ticks and values.
 pub(crate) type Points = Vec<(u64, f64)>;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::captured::Process;
 use super::lanes::{self, Rules};
 use super::profile::Profile;
-use super::trace::Trace;
 use crate::support::reference::operations::Operation;
+use crate::support::trace::Trace;
 
 const DEFINITIONS: &str = r#"
 CLOCK_PROPERTIES                          Ticks per Seconds: 1000000000, Global Offset: 100, Length: 900000, Date: UNDEFINED

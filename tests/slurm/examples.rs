@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::slurm::cluster::Cluster;
-use crate::slurm::installation::Model;
 use crate::slurm::job::{FOUR_ON_TWO, Job, Task, application};
 use crate::slurm::{captures, summaries};
+use crate::support::installation::Model;
 use crate::support::tool;
 
 pub(crate) fn example(name: &str) -> PathBuf {
@@ -58,7 +58,7 @@ fn check_one_experiment(job: &Job<'_>) {
     let directories: BTreeSet<_> =
         job.tasks().iter().map(|task| task.variable("SCOREP_EXPERIMENT_DIRECTORY").unwrap().to_owned()).collect();
     assert_eq!(directories.len(), 1, "{directories:?}");
-    if crate::slurm::installation::is_there(Model::Mpi) {
+    if crate::support::installation::is_there(Model::Mpi) {
         let replayed = summaries::replay(&captures("nodes2x2_graph"));
         let directory = directories.first().unwrap();
         assert_eq!(summaries::wrong_of_job(Path::new(directory), 4, &replayed), Vec::<String>::new());
@@ -94,7 +94,7 @@ fn torch_under_torchrun() {
     let directories: BTreeSet<_> =
         tasks.iter().filter_map(|task| task.variable("SCOREP_EXPERIMENT_DIRECTORY")).collect();
     assert_eq!(directories.len(), 4, "{directories:?}");
-    if crate::slurm::installation::is_there(Model::Threads) {
+    if crate::support::installation::is_there(Model::Threads) {
         for (rank, task) in tasks.iter().enumerate() {
             let directory = Path::new(task.variable("SCOREP_EXPERIMENT_DIRECTORY").unwrap());
             let replayed = summaries::replay(&captures("nodes2x2_graph")[rank..=rank]);

@@ -6,14 +6,12 @@ mod cluster;
 mod companion;
 mod ends;
 mod examples;
-use crate::score_p::installation;
 mod job;
 mod prefix;
 mod processes;
-use crate::score_p::summaries;
 mod task_prolog;
-use crate::support::tool;
 
+use crate::support::{installation, summaries, tool};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 

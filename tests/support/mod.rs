@@ -2,11 +2,13 @@
 #![allow(dead_code, unused_imports, reason = "each test program uses a part of its own")]
 
 pub(crate) mod bounded;
+pub(crate) mod callgrind;
 pub(crate) mod cupti;
 pub(crate) mod document;
 pub(crate) mod edited;
 pub(crate) mod events;
 pub(crate) mod host;
+pub(crate) mod installation;
 pub(crate) mod job;
 pub(crate) mod lines;
 pub(crate) mod marked;
@@ -20,7 +22,9 @@ pub(crate) mod report;
 pub(crate) mod site;
 pub(crate) mod skip;
 pub(crate) mod status;
+pub(crate) mod summaries;
 pub(crate) mod synthetic;
 pub(crate) mod tool;
+pub(crate) mod trace;
 pub(crate) mod two_users;
 pub(crate) mod until;

@@ -1,16 +1,10 @@
 //! `scorep-nccl table`: the operations' tables of recordings against the summary and the lanes of their replay.
 
 mod dataset;
-#[path = "../score_p/installation.rs"]
-#[allow(dead_code, reason = "Score-P is not needed here")]
-mod installation;
 mod memory;
 mod sums;
-use crate::support::tool;
-#[path = "../score_p/trace.rs"]
-#[allow(dead_code, reason = "threads are looked at elsewhere")]
-mod trace;
 
+use crate::support::{tool, trace};
 use report::job::{OperationTables, RankOperation};
 use report::table::{OpenedTables, Tables};
 use std::collections::{BTreeMap, BTreeSet};

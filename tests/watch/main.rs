@@ -4,10 +4,10 @@
 mod dashboard;
 mod files;
 mod live;
-use crate::support::marked;
 mod watcher;
 mod webhook;
 
+use crate::support::marked;
 use common::status::{ENDING, SCHEMA, Status, StatusCommunicator, StatusOperation};
 use marked::{usual, write};
 use serde_json::Value;

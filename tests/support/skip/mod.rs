@@ -20,7 +20,7 @@ pub(crate) fn leave_out(what: &str) {
 }
 
 /// The path of the test that runs, by which the test program knows it.
-pub(crate) fn test_name() -> String {
+fn test_name() -> String {
     // of cargo-nextest; without it, each test is a thread of its name
     std::env::var("NEXTEST_TEST_NAME").unwrap_or_else(|_| std::thread::current().name().unwrap_or_default().to_owned())
 }
