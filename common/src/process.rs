@@ -153,13 +153,21 @@ fn tell_dropped() {
         });
     }
     static TOLD_OF_LEFT: Once = Once::new();
-    let left = missing::left_behind();
-    if left > 0 {
+    let [left, unread] = [missing::left_behind(), missing::unread()];
+    if left > 0 || unread > 0 {
         TOLD_OF_LEFT.call_once(|| {
-            log::warn(&format!(
-                "{left} callbacks were under way at the end of the process, and their events are not recorded: figures are \
-                 too small"
-            ));
+            if left > 0 {
+                log::warn(&format!(
+                    "{left} callbacks were under way at the end of the process, and their events are not recorded: figures \
+                     are too small"
+                ));
+            }
+            if unread > 0 {
+                log::warn(&format!(
+                    "the process' other threads left the collector no time to take in {unread} events at its end: figures \
+                     are too small"
+                ));
+            }
         });
     }
 }

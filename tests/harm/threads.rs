@@ -37,6 +37,15 @@ fn no_thread_of_the_library_keeps_a_process() {
     assert_eq!(found.figures().summaries[0]["complete"], true);
 }
 
+/// Among so many threads at full speed, the collector has a hundredth of a processor to read what is left.
+#[test]
+#[ignore = "the end of a process amid 200 threads at full speed"]
+fn a_process_that_ends_in_a_crowd_of_threads_leaves_its_summary() {
+    let found = Job::scenario("ended_in_a_crowd", 200, &[]).check();
+    assert_eq!(found.figures().summaries[0]["complete"], true, "{:?}", found.said);
+    assert!(!found.said.iter().any(|line| line.contains("for too long")), "{:?}", found.said);
+}
+
 /// Its thread holds the loader's lock until the process has ended; the library's threads do not need it.
 #[test]
 fn a_process_that_ends_within_the_loader_waits_for_no_thread() {

@@ -27,6 +27,15 @@ static void main_thread_that_ends_first(void) {
   pthread_exit(NULL);
 }
 
+/* The process ends while NUMBER threads call at full speed. */
+static void ended_in_a_crowd(void) {
+  pthread_t thread;
+  shared_context = init();
+  for (long i = 0; i < number; i++) check(pthread_create(&thread, NULL, work, "ceaseless") == 0, "no thread");
+  sleep(2);
+  puts("any figures");
+}
+
 /* For the constructor of a library, in which the thread holds the loader's lock: the process ends there. */
 __attribute__((visibility("default"))) void record_and_leave(void);
 void record_and_leave(void) {

@@ -50,6 +50,10 @@ const SLEEP: Duration = Duration::from_secs(1);
 const IDLE_ROUNDS: u32 = 100;
 /// Time for which the last flush waits for callbacks under way, nanoseconds.
 const FLUSH_PATIENCE: u64 = 1_000_000_000;
+/// Longest time for which the last flush reads, and half of that for which it goes on without the callbacks under way,
+/// nanoseconds. Among hundreds of threads at full speed, the collector gets a hundredth of a processor, and the summary
+/// is to be written before [`crate::control`] waits no longer for it.
+const LAST_FLUSH: u64 = 10_000_000_000;
 /// Least number of rounds of a flush, since a machine that stands still for a while must not end it early.
 const FLUSH_ROUNDS: u32 = 100;
 
@@ -300,7 +304,8 @@ impl Collector {
     }
 
     /// Takes in all that was recorded before the call, in as many rounds as needed. The last flush goes on until all
-    /// windows are taken apart. For that it waits for callbacks under way, up to [`FLUSH_PATIENCE`].
+    /// windows are taken apart, up to [`LAST_FLUSH`]. For that it waits for callbacks under way, up to
+    /// [`FLUSH_PATIENCE`].
     fn flush(&mut self, last: bool, done: Reply<()>) {
         if last && self.launches.have_readings() {
             // reads the replays that the times belong to, before their communicators end
@@ -314,19 +319,21 @@ impl Collector {
                 communicator.end(CLOCK.now());
             }
         }
-        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
-        let now = CLOCK.now();
+        let is_over = |since: u64, time: u64| clock::monotonic() >= since.saturating_add(time);
+        let (begun, now) = (clock::monotonic(), CLOCK.now());
         let mut rounds = 1;
-        // the rounds are bounded, since events may come faster than they are read; a clock that goes back is not waited
-        // for
+        // bounded, since events may come faster than they are read; a clock that goes back is not waited for
         while self.round(last).horizon < now.min(CLOCK.now())
-            && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline)
+            && if last { !is_over(begun, LAST_FLUSH) } else { rounds < FLUSH_ROUNDS || !is_over(begun, FLUSH_PATIENCE) }
         {
             rounds += 1;
         }
-        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
-        let mut rounds = 1;
-        while last && !self.communicators.is_empty() && (rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
+        let (read, mut rounds) = (clock::monotonic(), 1);
+        while last
+            && !self.communicators.is_empty()
+            && (rounds < FLUSH_ROUNDS || !is_over(read, FLUSH_PATIENCE))
+            && !is_over(begun, LAST_FLUSH)
+        {
             std::thread::yield_now();
             self.round(last);
             rounds += 1;
@@ -335,12 +342,13 @@ impl Collector {
             // the callback does not end, as one whose signal handler ends the process; what the other threads have
             // recorded is read all the same
             missing::leave_behind(self.graces.give_up() as u64);
-            let mut rounds = 0;
-            while !self.communicators.is_empty() && rounds < FLUSH_ROUNDS {
+            let (given_up, mut rounds) = (clock::monotonic(), 0);
+            while !self.communicators.is_empty() && rounds < FLUSH_ROUNDS && !is_over(given_up, LAST_FLUSH / 2) {
                 self.round(last);
                 std::thread::yield_now();
                 rounds += 1;
             }
+            missing::leave_unread(self.communicators.values().map(|left| left.unread(&self.recorder.pool)).sum());
             notes::add("the measurement ended inside a callback: an event may be missing".into());
         }
         done.give(());
