@@ -7,8 +7,9 @@ target = $(or $(CARGO_TARGET_DIR),target)
 shipped = $(target)/shipped
 wheel = $(abspath $(target))/wheel
 wheels = $(wheel)
-# What a developer runs, tool, demo and tests, is one build: optimized, with all checks, without link-time optimization.
-profile = --profile checked
+# What a developer runs, tool and tests, is one build: optimized, with all checks, without link-time optimization.
+built = checked
+profile = --profile $(built)
 
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization
 # out without a word.
@@ -34,7 +35,7 @@ tool: | $(shipped)/release
 	cp -p $(target)/tool/scorep-nccl $(target)/tool/scorep-nccl.d $(shipped)/release/
 	./scripts/strip $(shipped)/release/scorep-nccl
 
-# The tool and the library as the demo and the tests run them.
+# The tool and the library as the tests run them.
 build:
 	cargo build $(profile) --package scorep-nccl --package scorep-nccl-substrate
 
@@ -46,8 +47,10 @@ wheel:
 	cd packaging/python && SCOREP_NCCL_WHEEL_TARGET=$(WHEEL_TARGET) $(wheel)/tools/bin/python -m hatchling build --target wheel --directory $(wheels)/new
 	mv $(wheels)/new/*.whl $(wheels)
 
+# Nothing of it is optimized, so that it is there soon; `make demo built=checked` takes the tests' build.
+demo: built = demo
 demo: demo-packages build
-	$(target)/checked/scorep-nccl demo
+	$(target)/$(built)/scorep-nccl demo
 
 # Before each commit that matters.
 test: test-packages
