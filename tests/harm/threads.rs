@@ -39,7 +39,7 @@ fn no_thread_of_the_library_keeps_a_process() {
 
 /// Among so many threads at full speed, the collector has a hundredth of a processor to read what is left.
 #[test]
-#[ignore = "the end of a process amid 200 threads at full speed"]
+#[ignore = "a process that ends amid 200 threads"]
 fn a_process_that_ends_in_a_crowd_of_threads_leaves_its_summary() {
     let found = Job::scenario("ended_in_a_crowd", 200, &[]).check();
     assert_eq!(found.figures().summaries[0]["complete"], true, "{:?}", found.said);
