@@ -11,6 +11,7 @@ use crate::clock;
 use crate::clock::CLOCK;
 use crate::collect::communicator::FollowedCommunicator;
 use crate::collect::course::{Course, Round};
+use crate::collect::pulse;
 use crate::collect::question::{self, Question};
 use crate::collect::round;
 use crate::collect::standstill;
@@ -53,7 +54,7 @@ const FLUSH_PATIENCE: u64 = 1_000_000_000;
 /// Longest time for which the last flush reads, and half of that for which it goes on without the callbacks under way,
 /// nanoseconds. Among hundreds of threads at full speed, the collector gets a hundredth of a processor, and the summary
 /// is to be written before [`crate::control`] waits no longer for it.
-const LAST_FLUSH: u64 = 10_000_000_000;
+const LAST_FLUSH: u64 = 6_000_000_000;
 /// Least number of rounds of a flush, since a machine that stands still for a while must not end it early.
 const FLUSH_ROUNDS: u32 = 100;
 
@@ -268,6 +269,7 @@ impl Collector {
 
     /// Takes in once what was recorded.
     fn round(&mut self, hasty: bool) -> Round {
+        pulse::beat();
         let now = CLOCK.now();
         self.know_scale();
         self.look_at_launches();
