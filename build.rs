@@ -72,9 +72,12 @@ fn main() -> Result<(), Failure> {
     let rccl = out.join("librccl.so.1");
     compile("tests/c/programs/nccl_library.c", &rccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=RCCL_STAND_IN={}", rccl.display());
-    for (name, variable) in
-        [("slow_names", "SLOW_NAMES"), ("watched_calls", "WATCHED_CALLS"), ("constructor", "CONSTRUCTOR")]
-    {
+    for (name, variable) in [
+        ("slow_names", "SLOW_NAMES"),
+        ("watched_calls", "WATCHED_CALLS"),
+        ("locked_memory", "LOCKED_MEMORY"),
+        ("constructor", "CONSTRUCTOR"),
+    ] {
         let library = out.join(format!("lib{name}.so"));
         compile(&format!("tests/c/programs/{name}.c"), &library, &["-shared", "-fPIC"], &[])?;
         println!("cargo::rustc-env={variable}={}", library.display());

@@ -1,6 +1,7 @@
 //! Begin and end of the recording in a process. Everything else is started and ended here.
 
 use crate::base::guard::contain;
+use crate::base::own_thread::Registered;
 use crate::base::{files, last_thread, log, notes, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::collector;
@@ -46,7 +47,7 @@ fn start(settings: &Settings) -> io::Result<&'static Recorder> {
     finish_at_exit()?;
     ThreadCell::prepare()?;
     let recorder = made(settings)?;
-    last_thread::begin()?;
+    last_thread::begin(&WORKS)?;
     collector::spawn(recorder)?;
     recorder.publish();
     begin_rooms(recorder);
@@ -184,44 +185,65 @@ fn tell_doubt() {
     }
 }
 
+/// What the exit of the process does, by number.
+const WORKS: [fn(); 2] = [end, end_launches];
+
 /// Registers [`finish`] for the exit of the process. Called once.
 ///
 /// # Errors
 /// As [`at_exit`].
 fn finish_at_exit() -> io::Result<()> {
-    extern "C" fn end() {
-        let end = || {
-            finish();
-            if is_own_process() {
-                links::end();
-                nvlink::end();
-                remove_what_is_half();
-            }
-        };
-        contain("exit", (), end);
-        if is_own_process() {
-            switch::await_line();
+    extern "C" fn at_end() {
+        if !last_thread::takes_over(0) {
+            end();
         }
     }
-    at_exit(end)
+    at_exit(at_end)
+}
+
+fn end() {
+    let end = || {
+        finish();
+        if is_own_process() {
+            links::end();
+            nvlink::end();
+            remove_what_is_half();
+        }
+    };
+    contain("exit", (), end);
+    if is_own_process() {
+        switch::await_line();
+    }
 }
 
 /// Registers the last look at CUDA events for the exit of the process, after which no event is asked for. It comes
 /// before CUDA's own exit handlers, which were registered earlier. Called once, where the driver is known to be there.
 fn end_launches_at_exit() {
-    extern "C" fn end() {
-        let end = || {
-            if is_own_process() {
-                control::look();
-            }
-            if let Some(recorder) = begun() {
-                recorder.launches.end();
-            }
-        };
-        contain("exit", (), end);
+    extern "C" fn at_end() {
+        if !last_thread::takes_over(1) {
+            end_launches();
+        }
     }
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| _ = at_exit(end));
+    ONCE.call_once(|| _ = at_exit(at_end));
+}
+
+fn end_launches() {
+    let end = || {
+        if is_own_process() {
+            control::look();
+        }
+        if let Some(recorder) = begun() {
+            recorder.launches.end();
+        }
+    };
+    contain("exit", (), end);
+}
+
+/// Marks the calling thread as within a call of NCCL's that may allocate, until this is dropped: a signal handler may
+/// end the process there.
+pub fn within() -> Registered {
+    last_thread::within()
 }
 
 /// Registers a function of this library for the exit of the process. The function registered last runs first.

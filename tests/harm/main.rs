@@ -23,12 +23,13 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 28] = [
+const SCENARIOS: [&str; 29] = [
     "attack",
     "begun_on_a_small_stack",
     "descriptors_closed_again_and_again",
     "descriptors_taken",
     "ended_in_a_crowd",
+    "ended_within_an_init",
     "failing",
     "file_system_that_never_answers",
     "forked_amid_recording",

@@ -57,6 +57,15 @@ fn a_process_that_ends_within_the_loader_waits_for_no_thread() {
     assert!(found.files() == [1, 1] && found.said.is_empty(), "{:?}", found.said);
 }
 
+/// The interrupted thread holds the lock of the C library's memory, for which the library's threads wait.
+#[test]
+fn a_signal_handler_may_end_the_process_within_an_init() {
+    for allocation in [1, 2] {
+        let job = Job::scenario("ended_within_an_init", allocation, &[]).set("NCCL_SCOREP_STATUS", "status");
+        job.before(&format!(r#"LD_PRELOAD={} "$@"; status=$?; exit $status"#, env!("LOCKED_MEMORY"))).play();
+    }
+}
+
 /// With everything that has a thread.
 #[test]
 fn the_librarys_threads_neither_call_the_loader_nor_read_the_environment() {

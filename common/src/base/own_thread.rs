@@ -54,8 +54,13 @@ pub(crate) fn number() -> i64 {
 
 /// Returns whether the calling thread is one of the library's.
 pub(crate) fn is_own() -> bool {
+    is_in(&RUNNING)
+}
+
+/// Returns whether the calling thread is registered in a list.
+pub(super) fn is_in(list: &[AtomicI64]) -> bool {
     let number = number();
-    RUNNING.iter().any(|running| running.load(Ordering::Relaxed) == number)
+    list.iter().any(|of| of.load(Ordering::Relaxed) == number)
 }
 
 /// Returns whether these many threads are all of the library's.
@@ -78,18 +83,19 @@ pub(crate) fn stop() -> ! {
     }
 }
 
-/// Registers the calling thread as one of the library's until this is dropped.
-struct Running(Option<&'static AtomicI64>);
+/// Registers the calling thread in a list of threads' numbers until this is dropped; 0 marks a free place.
+#[derive(Debug)]
+pub struct Registered(Option<&'static AtomicI64>);
 
-impl Running {
-    fn begin() -> Self {
+impl Registered {
+    pub(super) fn begin(list: &'static [AtomicI64]) -> Self {
         let number = number();
         let free = |place: &&AtomicI64| place.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        Self(RUNNING.iter().find(free))
+        Self(list.iter().find(free))
     }
 }
 
-impl Drop for Running {
+impl Drop for Registered {
     fn drop(&mut self) {
         if let Some(place) = self.0 {
             place.store(0, Ordering::Relaxed);
@@ -145,7 +151,7 @@ fn start(function: extern "C" fn(*mut c_void) -> *mut c_void, task: *mut c_void)
 }
 
 extern "C" fn run<F: FnOnce()>(task: *mut c_void) -> *mut c_void {
-    let _running = Running::begin();
+    let _running = Registered::begin(&RUNNING);
     // SAFETY: `spawn` made the pointer from a box and gave it to this thread alone.
     let ThreadTask { name, unseen, body } = *unsafe { Box::from_raw(task.cast::<ThreadTask<F>>()) };
     let mut shown = [0_u8; 16];

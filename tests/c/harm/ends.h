@@ -45,6 +45,21 @@ void record_and_leave(void) {
   exit(3);
 }
 
+static void leave(void) { exit(3); }
+
+/* A signal handler ends the process within an init, at its NUMBERth allocation: programs/locked_memory.c is preloaded. */
+static void ended_within_an_init(void) {
+  void (*lock_memory_at)(long, void (*)(void));
+  *(void **)&lock_memory_at = dlsym(RTLD_DEFAULT, "lock_memory_at");
+  check(lock_memory_at != NULL, "no memory to lock");
+  operate_often(init());
+  puts("any figures");
+  fflush(stdout);
+  lock_memory_at(number, leave);
+  init();
+  check(false, "an init allocates less often");
+}
+
 /* left_within_the_loader 0 LIBRARY */
 static void left_within_the_loader(void) {
   void *found = dlopen(words[0], RTLD_NOW);

@@ -39,7 +39,7 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* file_systems.h */
   SCENARIO(left_to_own_threads), SCENARIO(file_system_that_never_answers), SCENARIO(descriptors_taken), SCENARIO(standard_streams_closed), SCENARIO(descriptors_closed_again_and_again), SCENARIO(removed), SCENARIO(moved_to_another_root),
   /* ends.h */
-  SCENARIO(main_thread_that_ends_first), SCENARIO(left_within_the_loader), SCENARIO(ended_in_a_crowd),
+  SCENARIO(main_thread_that_ends_first), SCENARIO(left_within_the_loader), SCENARIO(ended_in_a_crowd), SCENARIO(ended_within_an_init),
   /* wild_clocks.h */
   SCENARIO(wild_system), SCENARIO(wild_score_p),
   /* other_user.h */
