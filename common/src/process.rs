@@ -141,36 +141,32 @@ fn write_summary() {
     }
 }
 
-/// Warns once if events found no room, and once if the process ended inside callbacks.
+/// Warns once if events found no room, if the process ended inside callbacks, and if events were left unread.
 fn tell_dropped() {
-    static TOLD: Once = Once::new();
-    let dropped = ThreadCell::all_dropped();
-    if dropped > 0 {
-        TOLD.call_once(|| {
-            log::warn(&format!(
-                "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
-                 memory larger; of communicators, 4096 are recorded at a time"
-            ));
-        });
+    fn tell(told: &Once, count: u64, line: fn(u64) -> String) {
+        if count > 0 {
+            told.call_once(|| log::warn(&line(count)));
+        }
     }
-    static TOLD_OF_LEFT: Once = Once::new();
-    let [left, unread] = [missing::left_behind(), missing::unread()];
-    if left > 0 || unread > 0 {
-        TOLD_OF_LEFT.call_once(|| {
-            if left > 0 {
-                log::warn(&format!(
-                    "{left} callbacks were under way at the end of the process, and their events are not recorded: figures \
-                     are too small"
-                ));
-            }
-            if unread > 0 {
-                log::warn(&format!(
-                    "the process' other threads left the collector no time to take in {unread} events at its end: figures \
-                     are too small"
-                ));
-            }
-        });
-    }
+    static TOLD: [Once; 3] = [const { Once::new() }; 3];
+    tell(&TOLD[0], ThreadCell::all_dropped(), |dropped| {
+        format!(
+            "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
+             memory larger; of communicators, 4096 are recorded at a time"
+        )
+    });
+    tell(&TOLD[1], missing::left_behind(), |left| {
+        format!(
+            "{left} callbacks were under way at the end of the process, and their events are not recorded: figures are \
+             too small"
+        )
+    });
+    tell(&TOLD[2], missing::unread(), |unread| {
+        format!(
+            "the process' other threads left the collector no time to take in {unread} events at its end: figures are \
+             too small"
+        )
+    });
 }
 
 /// Warns once if times may be wrong.

@@ -62,7 +62,7 @@ fn a_process_that_ends_within_the_loader_waits_for_no_thread() {
 fn a_signal_handler_may_end_the_process_within_an_init() {
     for allocation in [1, 2] {
         let job = Job::scenario("ended_within_an_init", allocation, &[]).set("NCCL_SCOREP_STATUS", "status");
-        job.before(&format!(r#"LD_PRELOAD={} "$@"; status=$?; exit $status"#, env!("LOCKED_MEMORY"))).play();
+        job.before(&format!("export LD_PRELOAD={}", env!("LOCKED_MEMORY"))).play();
     }
 }
 
@@ -70,7 +70,7 @@ fn a_signal_handler_may_end_the_process_within_an_init() {
 #[test]
 fn the_librarys_threads_neither_call_the_loader_nor_read_the_environment() {
     let job = with_all_threads("left_to_own_threads", 0).set("WATCHED_CALLS", "calls");
-    let job = job.before(&format!(r#"LD_PRELOAD={} "$@"; status=$?; exit $status"#, env!("WATCHED_CALLS")));
+    let job = job.before(&format!("export LD_PRELOAD={}", env!("WATCHED_CALLS")));
     job.play();
     assert_eq!(std::fs::read_to_string(job.path().join("calls")).unwrap(), "");
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 
 static atomic_bool locked;
 static _Thread_local long left;
