@@ -72,9 +72,16 @@ fn main() -> Result<(), Failure> {
     let rccl = out.join("librccl.so.1");
     compile("tests/c/programs/nccl_library.c", &rccl, &["-shared", "-fPIC"], &[])?;
     println!("cargo::rustc-env=RCCL_STAND_IN={}", rccl.display());
-    let names = out.join("libslow_names.so");
-    compile("tests/c/programs/slow_names.c", &names, &["-shared", "-fPIC"], &[])?;
-    println!("cargo::rustc-env=SLOW_NAMES={}", names.display());
+    for (name, variable) in [
+        ("slow_names", "SLOW_NAMES"),
+        ("watched_calls", "WATCHED_CALLS"),
+        ("locked_memory", "LOCKED_MEMORY"),
+        ("constructor", "CONSTRUCTOR"),
+    ] {
+        let library = out.join(format!("lib{name}.so"));
+        compile(&format!("tests/c/programs/{name}.c"), &library, &["-shared", "-fPIC"], &[])?;
+        println!("cargo::rustc-env={variable}={}", library.display());
+    }
     // named like Score-P 8.4's library
     let measurement = out.join("libscorep_measurement.so.11");
     let flags = ["-shared", "-fPIC", "-Wl,-soname,libscorep_measurement.so.11"];

@@ -84,7 +84,7 @@ fn no_thread_is_started_before_there_is_something_to_record() {
     {
         let found = play(&tool::library(), scenario, 0, &[("NCCL_SCOREP_LINKS", "off")]);
         quiet.iter().for_each(|moment| assert_eq!(found[*moment], 1, "{scenario}, {moment}"));
-        assert_eq!(found["communicator"], 2, "{scenario}: the collector's thread");
+        assert_eq!(found["communicator"], 3, "{scenario}: the collector's thread, and the one for the end");
     }
 }
 

@@ -294,8 +294,9 @@ fn an_output_or_a_variable_that_asks_for_the_library_begins_the_recording() {
     ] {
         assert_eq!(job.play_with(&unasked, &[setting]).mask, NETWORK, "{setting:?}");
     }
-    assert_eq!(threads(&unasked, &[("NCCL_PROFILER_PLUGIN", UNASKED)]), 2);
+    // the collector's and the one for the end
+    assert_eq!(threads(&unasked, &[("NCCL_PROFILER_PLUGIN", UNASKED)]), 3);
     // under its own name it was asked for
     let asked = link(&job, "libnccl-profiler-scorep.so");
-    assert_eq!((job.play_with(&asked, &[]).mask, threads(&asked, &[])), (NETWORK, 2));
+    assert_eq!((job.play_with(&asked, &[]).mask, threads(&asked, &[])), (NETWORK, 3));
 }

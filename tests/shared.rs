@@ -140,3 +140,41 @@ fn statuses_of_another_user_are_named_and_not_believed() {
         place.check_private();
     }
 }
+
+/// A pipe among files that a shell's pattern names has nobody who writes into it, unless it is the user's.
+#[test]
+fn a_fifo_of_another_user_is_no_input() {
+    let Some(place) = place(0o1777) else { return };
+    place.other_does("mkfifo -m 666 z.json");
+    for option in ["--kernels", "--nccl-log", "--findings", "--nsys", "--steps", "--baseline"] {
+        let arguments = format!("report --library ../library.so ../recordings {option} z.json");
+        let (_, said) = run(&place, &arguments);
+        assert!(said.contains("z.json: it is a pipe of another user"), "{option}: {said}");
+    }
+}
+
+/// Names that another user has taken keep nobody's watch from a job, and a directory's link leads no log elsewhere.
+#[test]
+fn a_watch_is_written_beside_files_of_another_user() {
+    let Some(place) = place(0o1777) else { return };
+    for name in ["libnccl-profiler-scorep.so", "libnccl_plugin.so", "libnccl_series_plugin.so"] {
+        std::os::unix::fs::symlink("library.so", place.path(name)).unwrap();
+    }
+    place.other_does("touch watch.log findings.jsonl; ln -s ../home/results link");
+    let (succeeded, said) = run(&place, "run --library ../library.so --watch --status . -- sleep 1");
+    assert!(succeeded && said.contains("watch.log belongs to another user; the watch writes to "), "{said}");
+    let own = |begin: &str, end: &str| {
+        let entries = fs::read_dir(place.path("shared")).unwrap().map(|entry| entry.unwrap().path());
+        let is_own = |path: &std::path::PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            name.starts_with(begin) && name.ends_with(end) && name.len() == begin.len() + 9 + end.len()
+        };
+        entries.filter(is_own).collect::<Vec<_>>()
+    };
+    let ([lines], [_]) = (&own("watch", ".log")[..], &own("findings", ".jsonl")[..]) else { panic!("{said}") };
+    let lines = fs::read_to_string(lines).unwrap();
+    assert!(lines.contains("it belongs to another user; the findings are in "), "{lines}");
+    let (succeeded, said) = run(&place, "watch . --once --log link/out");
+    assert!(!succeeded && said.contains("a link of another user"), "{said}");
+    check_untouched(&place, "a watch");
+}

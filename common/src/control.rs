@@ -1,7 +1,7 @@
 //! The questions that Score-P, a host or the end of the process asks the collector. Every question has a deadline.
 
 use crate::base::answer::{self, AnswerFailure, AnswerWait, Reply};
-use crate::base::{log, shortage};
+use crate::base::{log, moments, shortage};
 use crate::collect::question::{self, Question};
 use crate::collect::standstill::Standstill;
 use crate::figures::series::{Point, SeriesName};
@@ -143,7 +143,8 @@ fn patiently_while<T>(answer: &AnswerWait<T>, mut is_wanted: impl FnMut() -> boo
     let begun = Instant::now();
     let deadline = {
         let waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
-        waits.filter(|(_, last)| begun.duration_since(*last) < APART).map_or(begun + LONGEST, |(deadline, _)| deadline)
+        let recent = waits.filter(|(_, last)| begun.duration_since(*last) < APART);
+        recent.map_or_else(|| moments::after(begun, LONGEST), |(deadline, _)| deadline)
     };
     let mut standstill = Standstill::new();
     let answered = loop {

@@ -10,10 +10,11 @@ use crate::hardware::links as known;
 pub use crate::hardware::links::{GpuLinks, ProcessLinks};
 use crate::hardware::nics::SYSFS;
 use crate::hardware::nics::rates::{Choice, rates};
-use crate::hardware::nvml::{Nvml, NvmlGpu};
+use crate::hardware::nvml::{Nvml, NvmlGpu, NvmlLibrary};
 use crate::hardware::pcie;
 use crate::launch::gate::Gate;
 use crate::origin;
+use std::cell::LazyCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,11 +53,13 @@ pub(crate) fn open(is_new: bool, gpus: fn() -> Vec<String>, asks: fn() -> bool) 
     if !(is_new || is_first()) || ORDERS.fetch_add(1, Ordering::AcqRel) > 0 {
         return;
     }
+    let library = NvmlLibrary::loaded();
     let guarded = move || {
+        let nvml = LazyCell::new(|| library?.begin().ok());
         let read = || {
             let mut orders = ORDERS.load(Ordering::Acquire);
             loop {
-                read(choice, gpus, asks);
+                read(choice, gpus, asks, || nvml.as_ref());
                 match ORDERS.compare_exchange(orders, 0, Ordering::AcqRel, Ordering::Acquire) {
                     Ok(_) => return,
                     Err(more) => orders = more,
@@ -73,7 +76,7 @@ pub(crate) fn open(is_new: bool, gpus: fn() -> Vec<String>, asks: fn() -> bool) 
 }
 
 /// Reads the rates of all GPUs that were met, and of the adapters.
-fn read(choice: &Choice, gpus: fn() -> Vec<String>, asks: fn() -> bool) {
+fn read<'a>(choice: &Choice, gpus: fn() -> Vec<String>, asks: fn() -> bool, nvml: impl Fn() -> Option<&'a Nvml>) {
     if shortage::is_out_of_memory() {
         own_thread::stop();
     }
@@ -93,10 +96,10 @@ fn read(choice: &Choice, gpus: fn() -> Vec<String>, asks: fn() -> bool) {
         return;
     }
     let Some(_inside) = GATE.enter() else { return };
-    let Some(nvml) = Nvml::of_process() else { return };
+    let Some(nvml) = nvml() else { return };
     for place in places {
         if let Ok(gpu) = nvml.at(&place) {
-            note_nvlinks(&nvml, &gpu);
+            note_nvlinks(nvml, &gpu);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Begin and end of the recording in a process. Everything else is started and ended here.
 
 use crate::base::guard::contain;
-use crate::base::{files, log, notes, shortage, switch};
+use crate::base::own_thread::Registered;
+use crate::base::{files, last_thread, log, notes, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::collector;
 use crate::config::{self, Settings};
@@ -11,6 +12,7 @@ use crate::record::callbacks::NO_CONTEXT;
 use crate::record::grace;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::thread::ThreadCell;
+use crate::summary::arrivals;
 use crate::sums::run_sums::CommunicatorRank;
 use crate::{conditions, control, export, links, nvlink, origin, status_file, summary_file};
 use std::io;
@@ -28,11 +30,13 @@ pub fn begin() -> Option<&'static Recorder> {
     switch::prepare();
     let failed =
         |error: io::Error| log::warn(&format!("no memory or thread to record with ({error}); NCCL is not recorded"));
-    let recorder = *BEGUN.get_or_init(|| start(config::settings().clone()).map_err(failed).ok());
+    // read before: the thread may have little stack
+    let settings = config::settings();
+    let recorder = *BEGUN.get_or_init(|| start(settings).map_err(failed).ok());
     recorder.filter(|_| !switch::is_off())
 }
 
-fn start(settings: Settings) -> io::Result<&'static Recorder> {
+fn start(settings: &Settings) -> io::Result<&'static Recorder> {
     if let Some(rate) = settings.tick_rate {
         CLOCK.set_rate(rate);
     }
@@ -42,23 +46,37 @@ fn start(settings: Settings) -> io::Result<&'static Recorder> {
     grace::prepare();
     finish_at_exit()?;
     ThreadCell::prepare()?;
-    // lives as long as there are callbacks, which is until the process has ended
-    let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(settings)?));
+    let recorder = made(settings)?;
+    last_thread::begin(&WORKS)?;
     collector::spawn(recorder)?;
     recorder.publish();
+    begin_rooms(recorder);
+    Ok(recorder)
+}
+
+/// Begins all that is around the collector. Apart from `start`, as [`made`] is.
+#[inline(never)]
+fn begin_rooms(recorder: &Recorder) {
     links::begin(recorder.settings());
     nvlink::begin(recorder.settings());
     conditions::begin(recorder.settings());
     export::begin(recorder.settings());
     summary_file::begin(recorder.settings());
     status_file::begin(recorder.settings());
-    Ok(recorder)
+}
+
+/// Makes the recorder, which lives as long as there are callbacks: until the process has ended. Apart from `start`, since
+/// it takes a third of a small thread's stack.
+#[inline(never)]
+fn made(settings: &Settings) -> io::Result<&'static Recorder> {
+    Ok(Box::leak(Box::new(Recorder::new(settings.clone())?)))
 }
 
 /// Records a new communicator of NCCL. Returns its context; [`NO_CONTEXT`] if nothing can be recorded.
 pub fn open(communicator: InitCommunicator) -> u64 {
     let Some(recorder) = begin() else { return NO_CONTEXT };
     let has_launches = communicator.timed.launches;
+    arrivals::read_clock_variables();
     if recorder.is_of_this_process() {
         nvlink::open(
             communicator.introduced.then_some(CommunicatorRank { comm: communicator.id, rank: communicator.rank }),
@@ -123,28 +141,32 @@ fn write_summary() {
     }
 }
 
-/// Warns once if events found no room, and once if the process ended inside callbacks.
+/// Warns once if events found no room, if the process ended inside callbacks, and if events were left unread.
 fn tell_dropped() {
-    static TOLD: Once = Once::new();
-    let dropped = ThreadCell::all_dropped();
-    if dropped > 0 {
-        TOLD.call_once(|| {
-            log::warn(&format!(
-                "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
-                 memory larger; of communicators, 4096 are recorded at a time"
-            ));
-        });
+    fn tell(told: &Once, count: u64, line: fn(u64) -> String) {
+        if count > 0 {
+            told.call_once(|| log::warn(&line(count)));
+        }
     }
-    static TOLD_OF_LEFT: Once = Once::new();
-    let left = missing::left_behind();
-    if left > 0 {
-        TOLD_OF_LEFT.call_once(|| {
-            log::warn(&format!(
-                "{left} callbacks were under way at the end of the process, and their events are not recorded: figures are \
-                 too small"
-            ));
-        });
-    }
+    static TOLD: [Once; 3] = [const { Once::new() }; 3];
+    tell(&TOLD[0], ThreadCell::all_dropped(), |dropped| {
+        format!(
+            "{dropped} events were dropped for want of room: figures are too small. NCCL_SCOREP_MEMORY_MB makes the recording \
+             memory larger; of communicators, 4096 are recorded at a time"
+        )
+    });
+    tell(&TOLD[1], missing::left_behind(), |left| {
+        format!(
+            "{left} callbacks were under way at the end of the process, and their events are not recorded: figures are \
+             too small"
+        )
+    });
+    tell(&TOLD[2], missing::unread(), |unread| {
+        format!(
+            "the process' other threads left the collector no time to take in {unread} events at its end: figures are \
+             too small"
+        )
+    });
 }
 
 /// Warns once if times may be wrong.
@@ -159,44 +181,65 @@ fn tell_doubt() {
     }
 }
 
+/// What the exit of the process does, by number.
+const WORKS: [fn(); 2] = [end, end_launches];
+
 /// Registers [`finish`] for the exit of the process. Called once.
 ///
 /// # Errors
 /// As [`at_exit`].
 fn finish_at_exit() -> io::Result<()> {
-    extern "C" fn end() {
-        let end = || {
-            finish();
-            if is_own_process() {
-                links::end();
-                nvlink::end();
-                remove_what_is_half();
-            }
-        };
-        contain("exit", (), end);
-        if is_own_process() {
-            switch::await_line();
+    extern "C" fn at_end() {
+        if !last_thread::takes_over(0) {
+            end();
         }
     }
-    at_exit(end)
+    at_exit(at_end)
+}
+
+fn end() {
+    let end = || {
+        finish();
+        if is_own_process() {
+            links::end();
+            nvlink::end();
+            remove_what_is_half();
+        }
+    };
+    contain("exit", (), end);
+    if is_own_process() {
+        switch::await_line();
+    }
 }
 
 /// Registers the last look at CUDA events for the exit of the process, after which no event is asked for. It comes
 /// before CUDA's own exit handlers, which were registered earlier. Called once, where the driver is known to be there.
 fn end_launches_at_exit() {
-    extern "C" fn end() {
-        let end = || {
-            if is_own_process() {
-                control::look();
-            }
-            if let Some(recorder) = begun() {
-                recorder.launches.end();
-            }
-        };
-        contain("exit", (), end);
+    extern "C" fn at_end() {
+        if !last_thread::takes_over(1) {
+            end_launches();
+        }
     }
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| _ = at_exit(end));
+    ONCE.call_once(|| _ = at_exit(at_end));
+}
+
+fn end_launches() {
+    let end = || {
+        if is_own_process() {
+            control::look();
+        }
+        if let Some(recorder) = begun() {
+            recorder.launches.end();
+        }
+    };
+    contain("exit", (), end);
+}
+
+/// Marks the calling thread as within a call of NCCL's that may allocate, until this is dropped: a signal handler may
+/// end the process there.
+pub fn within() -> Registered {
+    last_thread::within()
 }
 
 /// Registers a function of this library for the exit of the process. The function registered last runs first.

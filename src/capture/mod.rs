@@ -49,7 +49,7 @@ mod tests;
 mod text;
 mod value;
 
-use std::fs::File;
+use common::files::input;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -97,6 +97,6 @@ pub(crate) fn checked_contents(path: &Path) -> Result<(Meta, Contents), CaptureE
 }
 
 fn open(path: &Path) -> Result<(Meta, Lines), CaptureError> {
-    let file = File::open(path).map_err(|error| CaptureError::Unreadable { path: path.into(), error })?;
+    let file = input(path).map_err(|error| CaptureError::Unreadable { path: path.into(), error })?;
     Lines::begin(path, file)
 }

@@ -1,6 +1,7 @@
 //! A capture that is played. The first reading checks and surveys it. A long capture is read a second time, line by
 //! line, as it is played. So no capture takes more memory than its first [`bounds::KEPT`] lines.
 
+use common::files::input;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek};
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ impl KeptRecording {
     /// # Errors
     /// The first problem, with its line (from 1, of the decompressed text).
     pub(crate) fn open(path: &Path) -> Result<Self, CaptureError> {
-        let file = File::open(path).and_then(|file| Ok((file.metadata()?.is_file(), file)));
+        let file = input(path).and_then(|file| Ok((file.metadata()?.is_file(), file)));
         let (is_file, file) = file.map_err(|error| CaptureError::Unreadable { path: path.into(), error })?;
         let file = if is_file { file } else { copy(file).map_err(|problem| CaptureError::of(path, 1, problem))? };
         let (survey, kept) = survey(path, reopened(path, &file)?)?;

@@ -3,6 +3,7 @@
 use super::chart::Chart;
 use super::csv_file::CsvFile;
 use super::lines;
+use super::reader::{GpuReader, GpuReading};
 use super::sampler::Sampler;
 use super::textfile::GpusTextfile;
 use crate::output::{self, place};
@@ -74,11 +75,11 @@ pub(crate) fn run(arguments: &GpusArguments) -> Result<(), String> {
     if let Some(directory) = prometheus {
         place::check_existing(directory).map_err(|unfit| unfit.to_string())?;
     }
-    let (mut sampler, absent) = Sampler::new(sysfs, *links);
+    let (mut gpus, mut adapters) = (GpuReader::start(sysfs, *links), Sampler::of_adapters(sysfs));
     // the zero of all counters
-    let _ = sampler.read();
-    tell(&sampler, absent.as_deref());
-    if sampler.gpus.is_empty() && common::hardware::nics::read(sysfs).is_empty() {
+    let _ = adapters.read();
+    tell(&gpus.last);
+    if gpus.last.gpus.is_empty() && common::hardware::nics::read(sysfs).is_empty() {
         return Err("there is nothing to show: neither a GPU nor a network adapter".into());
     }
     let mut csv = csv.as_deref().map(CsvFile::new).transpose()?;
@@ -91,7 +92,8 @@ pub(crate) fn run(arguments: &GpusArguments) -> Result<(), String> {
         thread::sleep(next.saturating_duration_since(Instant::now()));
         // a reading takes a part of the interval, or several intervals
         next = (next + period).max(Instant::now());
-        let Some(interval) = sampler.read() else { continue };
+        let (of_node, of_adapters) = (gpus.read(), adapters.read());
+        let Some(interval) = of_node.or(of_adapters) else { continue };
         let time = now();
         match &mut chart {
             Some(chart) => chart.draw(&time, &interval)?,
@@ -101,21 +103,21 @@ pub(crate) fn run(arguments: &GpusArguments) -> Result<(), String> {
             failures[0].take(csv.add(&time, &interval));
         }
         if let Some(textfile) = &textfile {
-            failures[1].take(textfile.write(&sampler, &interval));
+            failures[1].take(textfile.write(&gpus, &interval));
         }
     }
     if *cost {
-        sampler.cost.lines().into_iter().for_each(output::say);
+        gpus.last.cost.lines().into_iter().for_each(output::say);
     }
     failures.into_iter().find_map(|failure| failure.0).map_or(Ok(()), Err)
 }
 
 /// Says on standard error which figures are absent.
-fn tell(sampler: &Sampler, absent: Option<&str>) {
-    if let Some(why) = absent {
+fn tell(gpus: &GpuReading) {
+    if let Some(why) = &gpus.absent {
         output::say(format_args!("{why}: no figures of GPUs"));
     }
-    for (bus, why) in sampler.refusals() {
+    for (bus, why) in &gpus.refusals {
         output::say(format_args!("{bus}: no bytes over NVLink: {why}"));
     }
 }

@@ -28,7 +28,7 @@ struct PartCost {
 }
 
 /// The cost of all readings, by part.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ReadingCost([PartCost; 5]);
 
 /// The begin of a part.

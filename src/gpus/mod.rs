@@ -9,5 +9,6 @@ mod condition_metrics;
 mod cost;
 mod csv_file;
 mod lines;
+mod reader;
 mod sampler;
 mod textfile;

@@ -5,7 +5,7 @@ use super::cost::{PartBegin, ReadingCost, ReadingPart};
 use common::hardware::nics;
 use common::hardware::nvml::gpm::{self, GpmSample};
 use common::hardware::nvml::xids::XidWatch;
-use common::hardware::nvml::{NvLink, Nvml, NvmlGpu, Refusal};
+use common::hardware::nvml::{NvLink, Nvml, NvmlGpu, NvmlLibrary, Refusal};
 use common::hardware::{Forward, Ways};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -77,9 +77,15 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Looks the GPUs up. Without NVML there are none, and its reason is the second part of the result.
+    /// Of the network adapters alone.
+    pub(super) fn of_adapters(sysfs: &Path) -> Self {
+        Self::of(None, vec![], sysfs, false)
+    }
+
+    /// Of the adapters and the GPUs, which are looked up. Without NVML there are none, and its reason is the second part of
+    /// the result.
     pub(super) fn new(sysfs: &Path, wants_links: bool) -> (Self, Option<String>) {
-        let found = Nvml::open().and_then(|nvml| {
+        let found = NvmlLibrary::load().and_then(NvmlLibrary::begin).and_then(|nvml| {
             let gpus = nvml.gpus().map_err(|refusal| refusal.why)?;
             Ok((nvml, gpus))
         });
@@ -89,7 +95,11 @@ impl Sampler {
             Err(why) => (None, vec![], Some(why)),
         };
         gpus.sort_by(|one, other| one.bus.cmp(&other.bus));
-        let sampler = Self {
+        (Self::of(nvml, gpus, sysfs, wants_links), why)
+    }
+
+    fn of(nvml: Option<Nvml>, gpus: Vec<NvmlGpu>, sysfs: &Path, wants_links: bool) -> Self {
+        Self {
             xids: nvml.as_ref().and_then(|nvml| nvml.watch_xids(&gpus).ok()),
             nvml,
             gpus,
@@ -101,18 +111,12 @@ impl Sampler {
             last: None,
             conditions: Conditions::default(),
             cost: ReadingCost::default(),
-        };
-        (sampler, why)
-    }
-
-    /// Returns the UUID of the GPU at this place.
-    pub(super) fn uuid(&self, bus: &str) -> Option<&str> {
-        self.gpus.iter().find(|gpu| gpu.bus == bus)?.uuid.as_deref()
+        }
     }
 
     /// Returns the reasons why NVML does not count the bytes of GPUs, by place.
-    pub(super) fn refusals(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.refusals.iter().map(|(bus, refusal)| (bus.as_str(), refusal.why.as_str()))
+    pub(super) fn refusals(&self) -> Vec<(String, String)> {
+        self.refusals.iter().map(|(bus, refusal)| (bus.clone(), refusal.why.clone())).collect()
     }
 
     /// Reads all counters. Returns the interval since the reading before.
@@ -260,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_device_has_a_row_from_its_second_reading_on() {
-        let (mut sampler, _) = Sampler::new(Path::new("/nonexistent"), false);
+        let mut sampler = Sampler::of_adapters(Path::new("/nonexistent"));
         let mut rows = |bytes: u64| {
             let now = [(Device::Adapter("a".into()), Ways { sent: bytes, received: 5 })];
             sampler.advance(now.into(), 0.5)

@@ -3,7 +3,8 @@
 use super::condition::ConditionStep;
 use super::condition_metrics;
 use super::lines::named;
-use super::sampler::{CounterStep, Device, Interval, Sampler};
+use super::reader::GpuReader;
+use super::sampler::{CounterStep, Device, Interval};
 use common::files::NewFile;
 use common::host_name;
 use std::fmt::Write as _;
@@ -55,12 +56,12 @@ impl GpusTextfile {
     ///
     /// # Errors
     /// When it cannot be written, in words.
-    pub(super) fn write(&self, sampler: &Sampler, interval: &Interval) -> Result<(), String> {
+    pub(super) fn write(&self, gpus: &GpuReader, interval: &Interval) -> Result<(), String> {
         let write = || -> io::Result<()> {
             let mut file = NewFile::beside(&self.path)?;
             // node_exporter runs as another user
             file.set_permissions(Permissions::from_mode(0o644))?;
-            file.write_all(text(interval, &self.host, |bus| sampler.uuid(bus)).as_bytes())?;
+            file.write_all(text(interval, &self.host, |bus| gpus.uuid(bus)).as_bytes())?;
             file.appear()
         };
         write().map_err(|error| format!("{}: {error}", self.path.display()))

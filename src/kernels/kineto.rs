@@ -3,12 +3,12 @@
 use super::bounded::Bounded;
 use super::own::KernelLane;
 use crate::archive::nccl_kernel::Runs;
+use common::files;
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub(super) type TraceDay = [i128; 2];
 /// # Errors
 /// The cause, with line and column.
 pub(super) fn read(file: &Path) -> Result<KinetoTrace, String> {
-    let opened = File::open(file).map_err(|error| error.to_string())?;
+    let opened = files::input(file).map_err(|error| error.to_string())?;
     let is_packed = file.extension().is_some_and(|ending| ending == "gz");
     let text: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(opened)) } else { Box::new(opened) };
     let text = BufReader::with_capacity(1 << 16, Bounded::new(text));

@@ -4,11 +4,12 @@
 use crate::watch::{self, JobProcess};
 use common::files;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// What a person may say of it.
 #[derive(Debug, clap::Args)]
@@ -29,6 +30,8 @@ pub(super) struct CompanionChoice {
 const LINES: &str = "watch.log";
 /// Its findings as JSON.
 const FINDINGS: &str = "findings.jsonl";
+/// Longest wait for the begin of the watch, milliseconds: it takes some tens.
+const PATIENCE_MS: libc::c_int = 1000;
 /// Variables that have libraries loaded into every program.
 const LOADERS: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
 /// Signals that schedulers send to all processes of a job, so that it saves its state, or when a terminal closes.
@@ -56,8 +59,12 @@ pub(super) fn start(choice: &CompanionChoice, status: &OsStr) -> Result<(), Stri
     let of_place = |place: &Path, error: io::Error| format!("{}: {error}", place.display());
     files::make(&directory).map_err(|error| of_place(&directory, error))?;
     let lines = directory.join(LINES);
-    let output = watch::append(&lines).map_err(|error| of_place(&lines, error))?;
-    let errors = output.try_clone().map_err(|error| of_place(&lines, error))?;
+    let (output, said) = files::append(&lines).map_err(|error| of_place(&lines, error))?;
+    if said != lines {
+        let [asked, said] = [&lines, &said].map(|path| path.display());
+        crate::output::say(format_args!("--watch: {asked} belongs to another user; the watch writes to {said}"));
+    }
+    let errors = output.try_clone().map_err(|error| of_place(&said, error))?;
     let program = std::env::current_exe().map_err(|error| format!("this program's file: {error}"))?;
     let mut command = Command::new(program);
     command.arg("watch").arg(&directory).args(["--lines", "--beside", &job.to_string(), "--log"]);
@@ -73,11 +80,26 @@ pub(super) fn start(choice: &CompanionChoice, status: &OsStr) -> Result<(), Stri
         command.env_remove(name);
     }
     // a directory that is in use cannot be unmounted
-    command.current_dir("/").stdin(Stdio::null()).stdout(output).stderr(errors);
+    let (begins, begun) = io::pipe().map_err(|error| format!("no pipe: {error}"))?;
+    command.current_dir("/").stdin(begun).stdout(output).stderr(errors);
     // SAFETY: `detach` makes calls of the system that are allowed between fork and exec, and allocates nothing.
     unsafe { command.pre_exec(detach) };
-    let begun = command.spawn().and_then(|mut middle| middle.wait());
-    begun.map(drop).map_err(|error| format!("it does not start: {error}"))
+    let started = command.spawn().and_then(|mut middle| middle.wait());
+    started.map_err(|error| format!("it does not start: {error}"))?;
+    // the watch alone has the other end
+    drop(command);
+    match ends_at_once(begins) {
+        true => Err(format!("it has ended at once, and {} says why", said.display())),
+        false => Ok(()),
+    }
+}
+
+/// Returns whether the watch has ended before it began to look (`say_begun` of the watch's command). Waits a little: the job begins.
+fn ends_at_once(begins: PipeReader) -> bool {
+    let mut asked = libc::pollfd { fd: begins.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: poll gets one entry, which lives as long as the call.
+    let is_said = unsafe { libc::poll(&raw mut asked, 1, PATIENCE_MS) } > 0;
+    is_said && (&begins).read(&mut [0]).is_ok_and(|read| read == 0)
 }
 
 impl CompanionChoice {

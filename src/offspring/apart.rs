@@ -11,6 +11,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{ExitCode, ExitStatus, Stdio};
 
+/// Time of a processor that a child may take, seconds: the largest archives and tables take minutes.
+const SECONDS: u64 = 3600;
+
 /// Has a child do its work: this program's hidden subcommand with these arguments, and so many bytes of memory.
 /// `progress` gets the child's numbers.
 ///
@@ -28,6 +31,7 @@ pub(crate) fn run<T: DeserializeOwned>(
     child.arg("--").args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
     let bound = move || {
         bound(libc::RLIMIT_AS, memory)?;
+        bound(libc::RLIMIT_CPU, SECONDS)?;
         bound(libc::RLIMIT_CORE, 0)
     };
     // SAFETY: the closure runs between fork and exec; it makes system calls alone and allocates nothing.
@@ -51,8 +55,10 @@ fn ended(status: ExitStatus, memory: u64) -> String {
         None => format!("with {status}"),
     };
     format!(
-        "the process that reads it has ended {how}: it is damaged, or takes more than {} GiB of memory",
-        memory >> 30
+        "the process that reads it has ended {how}: it is damaged, or takes more than {} GiB of memory or {} minutes of a \
+         processor",
+        memory >> 30,
+        SECONDS / 60
     )
 }
 

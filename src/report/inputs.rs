@@ -6,10 +6,10 @@
 
 use crate::natural::natural;
 use crate::otf2::{ANCHOR, SUMMARY};
+use common::files;
 use flate2::bufread::MultiGzDecoder;
 use report::job::Unreadable;
 use report::table;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -171,7 +171,7 @@ fn kind_of(path: &Path) -> io::Result<Option<InputKind>> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::other("it is no file and no directory, and a report reads its inputs more than once"));
     }
-    let mut file = BufReader::new(File::open(path)?);
+    let mut file = BufReader::new(files::input(path)?);
     let is_compressed = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     let head = if is_compressed { head(MultiGzDecoder::new(file)) } else { head(file) };
     Ok(kind(&head))
@@ -202,7 +202,7 @@ fn kind(head: &[u8]) -> Option<InputKind> {
 
 /// Says that a file is no input, and how a trace of PyTorch's profiler is given.
 fn unknown(path: &Path) -> Unreadable {
-    let head = File::open(path).map(head).unwrap_or_default();
+    let head = files::input(path).map(head).unwrap_or_default();
     let cause = if String::from_utf8_lossy(&head).contains("traceEvents") {
         "it is a trace of PyTorch's profiler: give it behind --kernels"
     } else if head.is_empty() {

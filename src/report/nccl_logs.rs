@@ -1,9 +1,10 @@
 //! Logs of NCCL: files, plain or compressed, and directories of them.
 
+use common::files as inputs;
 use flate2::read::MultiGzDecoder;
 use report::job::Unreadable;
 use report::nccl_log::{LogReader, NcclLog};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -43,7 +44,7 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn one(reader: &mut LogReader, file: &Path) -> io::Result<()> {
-    let mut opened = BufReader::with_capacity(BUFFER, File::open(file)?);
+    let mut opened = BufReader::with_capacity(BUFFER, inputs::input(file)?);
     if opened.fill_buf()?.starts_with(&GZIP) {
         return reader.read(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(opened)));
     }

@@ -1,7 +1,7 @@
 //! Files of facts, read whole: they are written by people or by small scripts, and are no longer than a bound.
 
+use common::files;
 use report::job::Unreadable;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) const REPORT: u64 = 256 << 20;
 pub(super) fn read(file: &Path, most: u64) -> Result<String, Unreadable> {
     let wrong = |cause: String| Unreadable { file: file.display().to_string(), place: None, cause };
     let mut text = String::new();
-    let read = File::open(file).and_then(|file| file.take(most + 1).read_to_string(&mut text));
+    let read = files::input(file).and_then(|file| file.take(most + 1).read_to_string(&mut text));
     match read.map_err(|error| wrong(error.to_string()))? as u64 {
         length if length > most => Err(wrong(format!("it has more than {} MiB, which no such file has", most >> 20))),
         _ => Ok(text),

@@ -16,7 +16,8 @@ use crate::statuses::{Observed, StatusLooks};
 use common::origin::wall_clock;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -115,9 +116,6 @@ pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
             output::say(format_args!("signals cannot be waited for: {error}"));
         }
     }
-    if let Some(job) = arguments.beside {
-        remark(&format!("the watch begins, beside process {}", job.pid));
-    }
     let status = watch(arguments, &ends).unwrap_or_else(|message| {
         output::say(message);
         TROUBLE
@@ -128,6 +126,18 @@ pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
         _ => {}
     }
     ExitCode::from(status)
+}
+
+/// Says to `run`, which has started this watch beside a job, that it looks from here on: standard input is a pipe for that.
+/// A watch that ends before has said nothing.
+fn say_begun() {
+    let said = std::fs::File::options().write(true).open("/proc/self/fd/0").and_then(|mut pipe| pipe.write_all(b"\n"));
+    // nobody may have wanted to know
+    drop(said);
+    if let Ok(nothing) = std::fs::File::open("/dev/null") {
+        // SAFETY: dup2 touches no memory, and standard input stays open.
+        unsafe { libc::dup2(nothing.as_raw_fd(), libc::STDIN_FILENO) };
+    }
 }
 
 /// Says a line with the time, which the line of a finding has, too.
@@ -152,6 +162,19 @@ fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
         said: BTreeSet::new(),
         failed: BTreeSet::new(),
     };
+    if let (Some(log), Some(asked)) = (&outputs.log, &arguments.log)
+        && log.path() != asked
+    {
+        output::say(format_args!(
+            "--log {}: it belongs to another user; the findings are in {}",
+            asked.display(),
+            log.path().display()
+        ));
+    }
+    if let Some(job) = arguments.beside {
+        say_begun();
+        remark(&format!("the watch begins, beside process {}", job.pid));
+    }
     let status = watch_with(arguments, ends, &mut outputs);
     if let Some(textfile) = outputs.textfile.as_ref().filter(|_| !arguments.once) {
         textfile.remove();

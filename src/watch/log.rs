@@ -1,10 +1,9 @@
 //! The log of findings: one line of JSON each. Several watchers may add to one file.
 
 use common::files;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -26,10 +25,15 @@ impl FindingLog {
     /// Opens a log, or makes it.
     ///
     /// # Errors
-    /// In words: it cannot be opened, or is no regular file of the user.
+    /// In words: it cannot be opened, or is the user's and no regular file.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
-        let file = append(path).map_err(|error| format!("--log {}: {error}", path.display()))?;
-        Ok(Self { file, path: path.to_owned() })
+        let (file, path) = files::append(path).map_err(|error| format!("--log {}: {error}", path.display()))?;
+        Ok(Self { file, path })
+    }
+
+    /// Returns the path of the log, which is another than was asked for where another user has that name.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Adds a line, in whole or not at all. A lock keeps the lines of two watchers apart, where the file
@@ -66,21 +70,6 @@ impl FindingLog {
             }
         })
     }
-}
-
-/// Opens a file to be added to, or makes it.
-///
-/// # Errors
-/// It cannot be opened, or is no regular file of the user.
-pub(crate) fn append(path: &Path) -> io::Result<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-    let file = OpenOptions::new().append(true).create(true).mode(0o644).custom_flags(flags).open(path)?;
-    let found = file.metadata()?;
-    if found.is_file() && files::is_own(path, found.uid()) {
-        return Ok(file);
-    }
-    let wrong = if found.is_file() { "it belongs to another user" } else { "it is no regular file" };
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
 }
 
 #[cfg(test)]

@@ -19,5 +19,5 @@ pub(crate) use judge::finding::{
     FindingChange, FindingExcess, FindingSince, FindingSubject, SCHEMA as FINDING_SCHEMA, WatchFinding, WatchedProcess,
 };
 pub(crate) use judge::sentence::cause_of;
-pub(crate) use log::{MOST as LONGEST_LOG, append};
+pub(crate) use log::MOST as LONGEST_LOG;
 pub(crate) use webhook::{TOKEN, check as check_webhook};

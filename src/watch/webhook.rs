@@ -1,8 +1,7 @@
 //! The webhook: one POST with JSON a finding, from a thread of its own. Nothing of it holds up or ends the watch.
 
 use crate::output;
-use common::own_thread;
-use std::fs::File;
+use common::{files, own_thread};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -154,7 +153,7 @@ fn authorization(token: Option<&Path>) -> Result<Option<HeaderValue>, String> {
         Some(path) => {
             let name = format!("--webhook-token {}", path.display());
             let mut text = String::new();
-            let read = File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+            let read = files::input(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
             read.map_err(|error| format!("{name}: {error}"))?;
             (name, text)
         }

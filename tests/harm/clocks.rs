@@ -37,6 +37,19 @@ fn clocks_of_the_systems_may_go_anywhere() {
     }
 }
 
+/// Nothing of the library is right by a clock of any value, but it goes on, and the summary is written.
+#[test]
+fn clocks_of_any_value_stop_nothing() {
+    for moment in 0..=2 {
+        let job = Job::scenario("wild_system", moment, &["anything"]).set("NCCL_SCOREP_STATUS", "status");
+        let job = job.before(r#""$@"; status=$?; rm -rf status; exit $status"#);
+        job.play();
+        assert!(!job.said().contains("a fault"), "at {moment}: {}", job.said());
+        let is_given_up = job.said().contains("the collector thread");
+        assert!(is_given_up || job.files() == ["summary.json"], "at {moment}: {:?}: {}", job.files(), job.said());
+    }
+}
+
 #[test]
 fn score_ps_clock_may_go_anywhere() {
     for goes in ["backwards", "still", "zero", "anything", "signed", "wrapping", "jumping"] {

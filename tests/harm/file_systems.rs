@@ -1,7 +1,7 @@
 //! File systems that take their time, and programs that take descriptors for themselves.
 
 use crate::harm::job::Job;
-use crate::support::lines;
+use crate::support::{lines, tool};
 
 /// Removes the directory of states, whatever the job's end.
 const REMOVES: &str = r#""$@"; status=$?; rm -rf status; exit $status"#;
@@ -32,6 +32,57 @@ fn a_file_system_that_never_answers_ends_no_job() {
     let of_kinds = [found.said.iter().filter(is_of_settings).count(), found.said.iter().filter(is_of_files).count()];
     assert!(found.said.len() == 4 && of_kinds == [1, 3], "{:?}", found.said);
     assert_eq!(found.files(), [0, 0]);
+}
+
+/// A program's lines do not get into the library's files, which are whole.
+#[test]
+fn closed_standard_streams_stay_closed() {
+    let job = Job::scenario("standard_streams_closed", 0, &[]).set("NCCL_SCOREP_RECORD", ".");
+    let job = job.set("NCCL_SCOREP_RECORD_SECONDS", "0.05").set("NCCL_SCOREP_SUMMARY_SECONDS", "0.05");
+    let found = job.before("exec 7>&1 8>&2 0<&- 1>&- 2>&-").check();
+    found.figures();
+    assert!(found.files() == [1, 1] && found.said.is_empty(), "{:?}", found.said);
+}
+
+/// The last summary is not written where its name leads then, and one line says so.
+#[test]
+fn a_program_that_changes_its_root_directory_loses_its_summary_aloud() {
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        return tool::skip("another root directory needs the administrator");
+    }
+    let job = Job::scenario("moved_to_another_root", 0, &[]).set("NCCL_SCOREP_SUMMARY_SECONDS", "0.05");
+    job.play();
+    let said = job.said();
+    let lines = said.lines().filter(|line| line.contains("the program has changed its root directory")).count();
+    assert!((1..=2).contains(&lines) && job.path().join("jail").read_dir().unwrap().count() == 0, "{said}");
+}
+
+/// A new recording begins, with the communicators that live, and one line says so.
+#[test]
+fn a_recording_that_somebody_removes_is_followed_by_another_one() {
+    let job = Job::scenario("removed", 0, &[]).set("NCCL_SCOREP_RECORD", "recordings");
+    let job = job.set("NCCL_SCOREP_RECORD_SECONDS", "0.05");
+    job.play();
+    let said = job.said();
+    assert!(
+        said.lines().count() == 1 && said.contains("was removed while the process runs: a new one begins"),
+        "{said}"
+    );
+    let recording = job.path().join("recordings").read_dir().unwrap().next().unwrap().unwrap().path();
+    let (meta, lines) = lines::all(&recording);
+    let inits = lines.iter().filter(|line| line["cb"] == "init").count();
+    let starts = lines.iter().filter(|line| line["cb"] == "start").count();
+    assert!(lines::ends(&lines) && inits == 1 && starts > 100 && meta["dropped"].as_u64() > Some(100), "{meta}");
+}
+
+/// All that was begun is removed.
+#[test]
+fn a_program_that_closes_all_descriptors_again_and_again_has_no_half_files() {
+    let job = Job::scenario("descriptors_closed_again_and_again", 0, &[]).set("NCCL_SCOREP_STATUS", "status");
+    let job = job.set("NCCL_SCOREP_SUMMARY_SECONDS", "0.01").before(REMOVES);
+    job.play();
+    assert_eq!(job.files(), ["summary.json"], "{}", job.said());
 }
 
 /// Those are neither written to nor closed. The recording ends before, and one line says so.

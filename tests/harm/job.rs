@@ -120,7 +120,8 @@ impl Job {
                 let (meta, lines) = lines::all(&path);
                 // the last line is no callback
                 assert!(lines::ends(&lines), "{}: the recording does not end", self.what());
-                recordings.push(lines.len() as u64 - 1 + meta["dropped"].as_u64().unwrap());
+                let callbacks = lines.iter().filter(|line| line["cb"] != "conditions").count() as u64 - 1;
+                recordings.push(callbacks + meta["dropped"].as_u64().unwrap());
             } else {
                 assert!(name.ends_with(".json"), "{}: {name} is left behind", self.what());
                 summaries.push(serde_json::from_slice(&fs::read(path).unwrap()).unwrap());

@@ -17,12 +17,14 @@ enum Outcome {
 use Outcome::{NoFile, Refused, Whole};
 
 /// Before the first communicator; while it records; and the same, lifted before the end.
-const LIMITS: [(&str, [Outcome; 3]); 5] = [
+const LIMITS: [(&str, [Outcome; 3]); 6] = [
     ("AS", [Refused, Whole, Whole]),
     // the recording's memory is mapped without reserving it
     ("DATA", [Whole, Whole, Whole]),
     ("NPROC", [Refused, Whole, Whole]),
     ("NOFILE", [NoFile, NoFile, Whole]),
+    // not even the first three: a line has to be written all the same
+    ("FILES", [NoFile, NoFile, Whole]),
     ("FSIZE", [NoFile, NoFile, Whole]),
 ];
 
@@ -47,6 +49,15 @@ fn nothing_is_left_of_a_resource() {
             assert!(found.said.iter().all(|line| line.contains(said)), "{limit} at {moment}: {:?}", found.said);
         }
     }
+}
+
+/// A program that locks all memory of its future pays for the library's used memory, and not for reserved one.
+#[test]
+fn locked_memory_is_what_is_used() {
+    let job = Job::scenario("locked", 0, &[]).set("NCCL_SCOREP_RECORD", ".");
+    let found = job.check();
+    found.figures();
+    assert!(found.said.is_empty(), "{:?}", found.said);
 }
 
 #[test]

@@ -23,9 +23,13 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The host's scenarios, each of which a test plays.
-const SCENARIOS: [&str; 19] = [
+const SCENARIOS: [&str; 29] = [
     "attack",
+    "begun_on_a_small_stack",
+    "descriptors_closed_again_and_again",
     "descriptors_taken",
+    "ended_in_a_crowd",
+    "ended_within_an_init",
     "failing",
     "file_system_that_never_answers",
     "forked_amid_recording",
@@ -35,12 +39,18 @@ const SCENARIOS: [&str; 19] = [
     "interrupted_by_callbacks",
     "interrupted_for_ever",
     "left_to_own_threads",
+    "left_within_the_loader",
     "limited",
+    "locked",
     "logged_by_a_thread_that_ends",
     "logged_by_one_that_begins_again",
+    "main_thread_that_ends_first",
+    "moved_to_another_root",
     "refusable_calls",
     "refused",
+    "removed",
     "small_stacks",
+    "standard_streams_closed",
     "wild_score_p",
     "wild_system",
 ];

@@ -245,6 +245,21 @@ fn a_watch_that_cannot_begin_is_one_line() {
     }
 }
 
+/// It begins, and has no place for its findings.
+#[test]
+fn a_watch_that_ends_at_once_is_said_to_have() {
+    let site = Site::new();
+    let status = site.path("status");
+    fs::create_dir_all(status.join("findings.jsonl")).unwrap();
+    let output = site.tool().args(["run", "--watch", "--status"]).arg(&status).args(["--", "true"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let why = format!(
+        "it has ended at once, and {} says why; the job begins without a watch",
+        status.join("watch.log").display()
+    );
+    assert!(output.status.success() && said.contains(&why), "{said}");
+}
+
 /// Four ranks, of which one is killed; then all are.
 #[test]
 fn what_the_watch_finds_is_taken_in_by_the_report() {

@@ -174,3 +174,21 @@ fn a_directory_that_is_missing_is_named() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && stderr.contains("/nonexistent/prom: there is no such directory"), "{stderr}");
 }
+
+/// The adapters' figures go on, and one line says so.
+#[test]
+fn a_driver_that_does_not_answer_or_counts_wildly_keeps_no_adapter_from_its_figures() {
+    let sysfs = tempfile::tempdir().unwrap();
+    let never = "NVML does not answer within 5 s: no figures of GPUs until it does";
+    let wild = "nvmlDeviceGetCount says 2147483648 GPUs, more than any machine has: no figures of GPUs";
+    for (machine, line) in
+        [(format!("{GPUS}hang\n"), never), ("hang_in_init\n".into(), never), ("count 2147483648\n".into(), wild)]
+    {
+        let [stdout, stderr] = said(&mut monitor(&Machine::new(&machine), &sysfs, &[]));
+        assert!(
+            stdout.lines().count() == 2 && stdout.lines().all(|line| line.contains("mlx5_0:1")),
+            "{machine}: {stdout}"
+        );
+        assert_eq!(stderr.matches(line).count(), 1, "{machine}: {stderr}");
+    }
+}

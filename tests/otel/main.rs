@@ -29,6 +29,7 @@ mod times;
 mod tls;
 
 use crate::support::tool;
+
 /// The shipped library has neither HTTP nor TLS.
 #[test]
 fn a_library_without_it_is_built_without_its_packages() {

@@ -62,8 +62,8 @@ fn names_are_not_looked_up() {
     let mut job = Job::new(&endpoint, &[("LD_PRELOAD", env!("SLOW_NAMES")), ("OTEL_EXPORTER_OTLP_TIMEOUT", "10")]);
     std::thread::sleep(std::time::Duration::from_millis(1500));
     job.order("look");
-    // the job's own, the collector's, the conditions', the summary's, the exporter's, and the one that waits
-    assert_eq!(job.number("threads"), 6);
+    // the job's own, the collector's, the conditions', the end's, the summary's, the exporter's, and the one that waits
+    assert_eq!(job.number("threads"), 7);
     assert_eq!(job.end("names that are not looked up").iter().filter(|line| line.contains("exported over")).count(), 1);
 }
 

@@ -5,8 +5,10 @@
 
 use crate::base::answer::{self, Reply};
 use crate::base::bell::Bell;
-use crate::base::{patience, shortage};
+use crate::base::signal::Blocked;
+use crate::base::{files, own_thread, patience, shortage};
 use crossbeam_queue::ArrayQueue;
+use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -36,8 +38,29 @@ impl<T> LastWork<T> {
         self.asked.get_or_init(|| ArrayQueue::new(1))
     }
 
+    /// Starts a thread called `name` that runs `body`, and promises to do the work until that ends.
+    ///
+    /// # Errors
+    /// Fails when the system refuses a thread.
+    pub fn begin_thread(
+        &'static self,
+        name: &'static str,
+        body: impl FnOnce(&Promise<T>) + Send + 'static,
+    ) -> io::Result<()>
+    where
+        T: Send,
+    {
+        // a signal handler that ends the process here would wait for a thread that never begins
+        let _whole = Blocked::all();
+        let promise = self.promise();
+        own_thread::spawn(name, move || {
+            files::know_root();
+            body(&promise);
+        })
+    }
+
     /// Says that a thread is about to begin which will do the work, until the result is dropped on it.
-    pub fn promise(&'static self) -> Promise<T> {
+    fn promise(&'static self) -> Promise<T> {
         self.asked();
         self.has_thread.store(true, Ordering::Release);
         Promise(self)

@@ -5,6 +5,8 @@
 
 use crate::base::shortage;
 use crate::base::signal::HeldSignal;
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Bytes that a pipe with room takes as a whole. A longer line is cut.
@@ -90,14 +92,29 @@ fn write_at_once(file: libc::c_int, text: &[u8]) -> bool {
     let _reader = HeldSignal::new(libc::SIGPIPE);
     // standard error may be a file
     let _limit = HeldSignal::new(libc::SIGXFSZ);
-    let mut asked = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };
-    // SAFETY: poll gets one entry, which lives as long as the call, and does not wait.
-    if unsafe { libc::poll(&raw mut asked, 1, 0) } < 1 {
+    if !has_room(file) {
         return false;
     }
     // SAFETY: the length is the text's own.
     unsafe { libc::write(file, text.as_ptr().cast(), text.len()) };
     true
+}
+
+/// Returns whether a write would not wait. `poll` refuses to say where a limit leaves no descriptor; `select` says it.
+fn has_room(file: libc::c_int) -> bool {
+    let mut asked = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: poll gets one entry, which lives as long as the call, and does not wait.
+    let polled = unsafe { libc::poll(&raw mut asked, 1, 0) };
+    if polled >= 0 || usize::try_from(file).is_ok_and(|file| file >= libc::FD_SETSIZE) {
+        return polled > 0;
+    }
+    let (mut set, mut at_once) = (MaybeUninit::<libc::fd_set>::uninit(), libc::timeval { tv_sec: 0, tv_usec: 0 });
+    // SAFETY: the set is emptied first, its number is below FD_SETSIZE, and it and the time live as long as the call.
+    unsafe {
+        libc::FD_ZERO(set.as_mut_ptr());
+        libc::FD_SET(file, set.as_mut_ptr());
+        libc::select(file + 1, null_mut(), set.as_mut_ptr(), null_mut(), &raw mut at_once) > 0
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 #[cfg(not(loom))]
 use std::alloc::{Layout, alloc_zeroed};
+use std::ffi::c_void;
 use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -54,23 +55,31 @@ impl<T: Zeroed> Mapping<T> {
     #[cfg(not(loom))]
     pub fn new(length: usize) -> io::Result<Self> {
         let bytes = length.checked_mul(size_of::<T>()).filter(|&bytes| bytes > 0).ok_or(io::ErrorKind::InvalidInput)?;
-        // SAFETY: a new anonymous private mapping touches no memory in use; the arguments are in range by the check
-        // above.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
+        Ok(Self { first: reserved(bytes)?.cast(), length })
+    }
+}
+
+/// Reserves address space, which the system commits as it is touched, also in a program that has locked all memory of
+/// its future (`mlockall`): that would commit all of a mapping that may be written to.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn reserved(bytes: usize) -> io::Result<NonNull<c_void>> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new anonymous private mapping touches no memory in use, and the other calls are for it alone.
+    unsafe {
+        let address = libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0);
         if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let first = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { first, length })
+        // a system that refuses it commits more
+        libc::munlock(address, bytes);
+        if libc::mprotect(address, bytes, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+            let error = io::Error::last_os_error();
+            libc::munmap(address, bytes);
+            return Err(error);
+        }
+        NonNull::new(address).ok_or(io::ErrorKind::OutOfMemory.into())
     }
 }
 

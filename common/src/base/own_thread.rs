@@ -11,6 +11,7 @@ use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -18,10 +19,13 @@ use std::time::Duration;
 const STACK: usize = 512 << 10;
 
 /// Returns how many bytes of a thread's stack the C library uses for thread-local variables. The application's
-/// variables are among them and may take megabytes.
+/// variables are among them and may take megabytes. The C library's function for it is looked up once, as
+/// [`Unseen::look_up`] is.
 fn reserved_stack() -> usize {
+    static FUNCTION: OnceLock<usize> = OnceLock::new();
     // SAFETY: dlsym with the default handle searches the loaded libraries.
-    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) };
+    let look_up = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr()) }.expose_provenance();
+    let function = std::ptr::with_exposed_provenance_mut::<c_void>(*FUNCTION.get_or_init(look_up));
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: pthread_attr_init fills the attributes in.
     if function.is_null() || unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) } != 0 {
@@ -50,8 +54,25 @@ pub(crate) fn number() -> i64 {
 
 /// Returns whether the calling thread is one of the library's.
 pub(crate) fn is_own() -> bool {
+    is_in(&RUNNING)
+}
+
+/// Returns whether the calling thread is registered in a list.
+pub(super) fn is_in(list: &[AtomicI64]) -> bool {
     let number = number();
-    RUNNING.iter().any(|running| running.load(Ordering::Relaxed) == number)
+    list.iter().any(|of| of.load(Ordering::Relaxed) == number)
+}
+
+/// Returns whether these many threads are all of the library's.
+pub(super) fn are_alone_with(others: Option<usize>) -> bool {
+    others == Some(RUNNING.iter().filter(|running| running.load(Ordering::Relaxed) != 0).count())
+}
+
+/// Makes the calling thread one of the application's: from here on it does the program's end.
+pub(super) fn leave() {
+    let number = number();
+    let own = RUNNING.iter().find(|running| running.load(Ordering::Relaxed) == number);
+    own.into_iter().for_each(|own| own.store(0, Ordering::Relaxed));
 }
 
 /// Stops the calling thread, one of the library's, for good. It must not end, because others may still use its memory
@@ -62,18 +83,19 @@ pub(crate) fn stop() -> ! {
     }
 }
 
-/// Registers the calling thread as one of the library's until this is dropped.
-struct Running(Option<&'static AtomicI64>);
+/// Registers the calling thread in a list of threads' numbers until this is dropped; 0 marks a free place.
+#[derive(Debug)]
+pub struct Registered(Option<&'static AtomicI64>);
 
-impl Running {
-    fn begin() -> Self {
+impl Registered {
+    pub(super) fn begin(list: &'static [AtomicI64]) -> Self {
         let number = number();
         let free = |place: &&AtomicI64| place.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        Self(RUNNING.iter().find(free))
+        Self(list.iter().find(free))
     }
 }
 
-impl Drop for Running {
+impl Drop for Registered {
     fn drop(&mut self) {
         if let Some(place) = self.0 {
             place.store(0, Ordering::Relaxed);
@@ -129,7 +151,7 @@ fn start(function: extern "C" fn(*mut c_void) -> *mut c_void, task: *mut c_void)
 }
 
 extern "C" fn run<F: FnOnce()>(task: *mut c_void) -> *mut c_void {
-    let _running = Running::begin();
+    let _running = Registered::begin(&RUNNING);
     // SAFETY: `spawn` made the pointer from a box and gave it to this thread alone.
     let ThreadTask { name, unseen, body } = *unsafe { Box::from_raw(task.cast::<ThreadTask<F>>()) };
     let mut shown = [0_u8; 16];

@@ -5,7 +5,7 @@
 //! finishes its work in progress with memory that was set aside at the first callback. A thread of the library that
 //! needs more than that stops for good. The application's threads need a bounded amount (docs/security.md).
 
-use crate::base::{own_thread, switch};
+use crate::base::{mapping, own_thread, switch};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
@@ -53,14 +53,8 @@ pub(crate) fn prepare() -> bool {
 #[cold]
 fn set_aside() -> bool {
     REGIONS[0].first.store(START.0.get() as usize, Ordering::Release);
-    let (protection, flags) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-    // SAFETY: a new anonymous private mapping touches no memory in use.
-    let address = unsafe { libc::mmap(null_mut(), BYTES, protection, flags, -1, 0) };
-    if address == libc::MAP_FAILED {
-        return false;
-    }
-    REGIONS[1].first.store(address as usize, Ordering::Release);
+    let Ok(address) = mapping::reserved(BYTES) else { return false };
+    REGIONS[1].first.store(address.as_ptr() as usize, Ordering::Release);
     true
 }
 

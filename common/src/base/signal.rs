@@ -5,7 +5,11 @@ use std::mem::MaybeUninit;
 
 /// Blocks signals for the calling thread, and for threads that it starts, until this is dropped on the same thread.
 /// Guards may be dropped in any order: each unblocks only the signals that it has blocked itself.
-pub(crate) struct Blocked {
+///
+/// So a handler that ends the process does not interrupt the thread within a lock that a thread of the library needs,
+/// for which the end of the process would wait.
+#[derive(Debug)]
+pub struct Blocked {
     own: libc::sigset_t,
     /// Makes this type `!Send`: a signal mask belongs to a thread.
     _here: PhantomData<*const ()>,
@@ -13,7 +17,8 @@ pub(crate) struct Blocked {
 
 impl Blocked {
     /// Blocks all signals.
-    pub(crate) fn all() -> Self {
+    #[must_use]
+    pub fn all() -> Self {
         Self::these(1..=libc::SIGRTMAX())
     }
 

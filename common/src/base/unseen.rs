@@ -2,6 +2,7 @@
 //! threads, and does not record calls of a thread that is already inside Score-P's measurement.
 
 use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
 
 /// Score-P's function that returns the address of the calling thread's measurement depth.
 type InMeasurement = unsafe extern "C" fn() -> *mut c_int;
@@ -11,13 +12,16 @@ type InMeasurement = unsafe extern "C" fn() -> *mut c_int;
 pub(crate) struct Unseen(Option<InMeasurement>);
 
 impl Unseen {
-    /// Looks Score-P's function up. The look-up takes the loader's lock, for which neither the library's threads nor
-    /// callbacks should wait: it is to be done beforehand.
+    /// Looks Score-P's function up, once in a process. The look-up takes the loader's lock, for which neither the
+    /// library's threads nor callbacks should wait: the first init does it, with its first thread.
     pub(crate) fn look_up() -> Self {
-        // SAFETY: dlsym with the default handle searches the loaded libraries.
-        let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"scorep_get_in_measurement".as_ptr()) };
-        // SAFETY: Score-P's function of that name has this type.
-        Self((!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, InMeasurement>(function) }))
+        static FOUND: OnceLock<Unseen> = OnceLock::new();
+        *FOUND.get_or_init(|| {
+            // SAFETY: dlsym with the default handle searches the loaded libraries.
+            let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"scorep_get_in_measurement".as_ptr()) };
+            // SAFETY: Score-P's function of that name has this type.
+            Self((!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, InMeasurement>(function) }))
+        })
     }
 
     /// Returns whether the process has such a Score-P.

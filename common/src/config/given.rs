@@ -89,11 +89,13 @@ fn read_aside() -> Result<Option<SettingsFile>, String> {
         return Ok(None);
     }
     let is_named = named.is_some();
+    // its name is looked up here, too: it takes the loader's lock, which this thread may hold
+    let library = library();
     // one for each caller, since only one thread may wait for a bell
     let is_read = Arc::new(Bell::new());
     let bell = is_read.clone();
     let read = move || {
-        let _ = READ.set(SettingsFile::read(|_| named.clone(), library().as_deref()));
+        let _ = READ.set(SettingsFile::read(|_| named.clone(), library.as_deref()));
         bell.ring();
     };
     if let Err(error) = own_thread::spawn("scorep-nccl-set", read) {

@@ -7,7 +7,7 @@ use super::family::Family;
 use super::identity::ProcessIdentity;
 use super::peer_labels::PeerLabels;
 use crate::base::answer::{self, AnswerFailure, Reply};
-use crate::base::{log, own_thread};
+use crate::base::{log, moments, own_thread};
 use crate::config::Settings;
 use crate::control;
 use crate::record::thread::ThreadCell;
@@ -84,7 +84,8 @@ pub(super) fn last() {
         return;
     }
     let begun = Instant::now();
-    let deadline = begun + AT_END.saturating_sub(Duration::from_millis(WAITED.load(Ordering::Relaxed)));
+    let left = AT_END.saturating_sub(Duration::from_millis(WAITED.load(Ordering::Relaxed)));
+    let deadline = moments::after(begun, left);
     // an order that is not taken yet has the same effect
     let sent = orders.iter().filter_map(|(orders, teller)| {
         let (done, answer) = answer::pair();

@@ -83,11 +83,24 @@ pub(crate) fn left_behind() -> u64 {
     LEFT.load(Ordering::Relaxed)
 }
 
+/// Number of events that the collector had no time to take in wholly at the end of the process.
+static UNREAD: AtomicU64 = AtomicU64::new(0);
+
+/// Counts events that were recorded, and that not all figures have: the process has ended.
+pub(crate) fn leave_unread(events: u64) {
+    UNREAD.fetch_add(events, Ordering::Relaxed);
+}
+
+/// Returns the number of events that the collector had no time to take in wholly.
+pub(crate) fn unread() -> u64 {
+    UNREAD.load(Ordering::Relaxed)
+}
+
 /// Counts of missing events that threads keep, since the process began; they never fall. [`Totals`] has the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Events not recorded for want of room or because the process ended in their callback, plus callbacks that the
-    /// replayed recording lacks.
+    /// Events not recorded for want of room or because the process ended in their callback, events that the collector
+    /// had no time to take in, and callbacks that the replayed recording lacks.
     pub dropped: u64,
     /// Operations too small to be recorded.
     pub skipped: u64,
@@ -102,7 +115,7 @@ pub struct Missing {
 impl Missing {
     /// Returns the counts of all threads so far.
     pub fn of_threads() -> Self {
-        let others = [LACKING.load(Ordering::Relaxed), left_behind()];
+        let others = [LACKING.load(Ordering::Relaxed), left_behind(), unread()];
         let dropped = others.into_iter().fold(ThreadCell::all_dropped(), u64::saturating_add);
         let mut missing = Self { dropped, ..Self::default() };
         for cell in ThreadCell::all() {

@@ -11,12 +11,12 @@ mod watched;
 
 use crate::base::answer::{self, Reply};
 use crate::base::bell::Bell;
-use crate::base::{lock, log, own_thread, shortage};
+use crate::base::{lock, log, moments, own_thread, shortage};
 use crate::clock::CLOCK;
 use crate::config::Settings;
 use crate::hardware::Ways;
 use crate::hardware::nics::{self, SYSFS};
-use crate::hardware::nvml::Nvml;
+use crate::hardware::nvml::NvmlLibrary;
 use crate::launch::gate::Gate;
 use crate::sums::run_sums::{CommunicatorRank, MovedBytes, OverNvlink};
 use crate::{conditions, links, origin};
@@ -72,7 +72,8 @@ static WATCHES: AtomicBool = AtomicBool::new(false);
 /// Set at the end of the measurement.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Begins to read, if it is wanted. Called once, before the first event.
+/// Begins to read, if it is wanted. Called once, before the first event. Not inlined, for threads with little stack.
+#[inline(never)]
 pub(crate) fn begin(settings: &Settings) {
     // a replay's operations have moved nothing on this machine
     let (counts, watches) = (settings.nvlink && !origin::is_recorded(), conditions::have_gpus(settings));
@@ -86,8 +87,9 @@ pub(crate) fn begin(settings: &Settings) {
         publish(NvlinkReading::without("NVML has not answered yet"));
     }
     RUNS.store(true, Ordering::Relaxed);
-    let guarded = || {
-        if catch_unwind(AssertUnwindSafe(watch)).is_err() {
+    let library = NvmlLibrary::load();
+    let guarded = move || {
+        if catch_unwind(AssertUnwindSafe(|| watch(library))).is_err() {
             log::warn(
                 "a fault in the reading of NVML's figures was stopped; they are not read from here on, all else goes on",
             );
@@ -204,10 +206,10 @@ fn publish(reading: NvlinkReading) {
 }
 
 /// Runs the thread.
-fn watch() {
+fn watch(library: Result<NvmlLibrary, String>) {
     let nvml = {
         let Some(_inside) = GATE.enter() else { return };
-        Nvml::open()
+        library.and_then(NvmlLibrary::begin)
     };
     let counts = COUNTS.load(Ordering::Relaxed);
     if nvml.is_err() && !counts {
@@ -222,7 +224,7 @@ fn watch() {
         }
         let order = ORDERS.pop();
         let is_last = ENDS.load(Ordering::Acquire);
-        let next = Instant::now() + PERIOD;
+        let next = moments::after(Instant::now(), PERIOD);
         let Some(inside) = GATE.enter() else { return };
         if let Ok(nvml) = &nvml {
             for bus in gpus::all() {

@@ -7,6 +7,7 @@
 pub(crate) mod job;
 mod nccl_settings;
 
+use crate::base::signal::Blocked;
 use crate::base::visible::visible;
 use crate::base::{host_name, lock, random, rank};
 use crate::hardware::links::{self, ProcessLinks};
@@ -90,6 +91,7 @@ pub fn dotted(release: i32) -> String {
 
 /// Notes that an NCCL has called: its release, where known, and its interface version. Not for the hot path.
 pub fn met(release: Option<String>, interface: u32) {
+    let _whole = Blocked::all();
     let Some(mut callers) = lock::hold(&CALLERS) else { return };
     if !callers.contains(&(release.clone(), interface)) {
         callers.push((release, interface));

@@ -36,7 +36,7 @@ pub(crate) struct Python {
 
 impl Python {
     /// Looks the interpreter up in the libraries that are loaded by now; loads nothing. Waits for a library that
-    /// another thread is loading: so it is called before anything hangs.
+    /// another thread is loading: so the first init calls it, and no thread of the library.
     pub(crate) fn look_up() -> Option<Self> {
         pin(symbol(c"Py_IsInitialized")?);
         // SAFETY: CPython's functions of these names have these types since 3.7 (`Py_IsFinalizing` since 3.13, with

@@ -50,7 +50,9 @@ struct StatusFile {
     told_failure: bool,
 }
 
-/// Begins to write the state, if a directory is set. Called once, before the first event.
+/// Begins to write the state, if a directory is set. Called once, before the first event. Not inlined, for threads with
+/// little stack.
+#[inline(never)]
 pub(crate) fn begin(settings: &Settings) {
     let Some(directory) = &settings.status else { return };
     // the program may change its working directory later
@@ -66,8 +68,8 @@ pub(crate) fn begin(settings: &Settings) {
     // never set before: `begin` is called once
     let _ = FILE.set(Mutex::new(StatusFile { name: name(directory), status, told_failure: false }));
     let requests = Requests::new(directory);
-    let (settings, promise) = (settings.clone(), LAST.promise());
-    if let Err(error) = own_thread::spawn("scorep-nccl-now", move || write_always(requests, &settings, &promise)) {
+    let settings = settings.clone();
+    if let Err(error) = LAST.begin_thread("scorep-nccl-now", move |last| write_always(requests, &settings, last)) {
         log::warn(&format!("no thread to write the process' state ({error}): there is no file in NCCL_SCOREP_STATUS"));
     }
 }
@@ -83,17 +85,12 @@ fn name(directory: &Path) -> FileName {
 fn write_always(mut requests: Requests, settings: &Settings, last: &Promise<CollectorState>) {
     let mut asking = Asking::default();
     let mut answer = None;
-    let mut is_prepared = false;
     loop {
         let begun = Instant::now();
         if shortage::is_out_of_memory() {
             own_thread::stop();
         }
         let place = write(asking.state(), answer.take());
-        // behind the first state, since it waits for a library that a thread is loading
-        if !std::mem::replace(&mut is_prepared, true) {
-            requests.prepare();
-        }
         let period = Duration::from_secs_f64(PERIOD_SECONDS);
         loop {
             let left = period.saturating_sub(begun.elapsed());

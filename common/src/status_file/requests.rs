@@ -50,12 +50,9 @@ impl Requests {
         let place = directory.join(FILE);
         let stacks = files::expand(Path::new(&format!("scorep-nccl.%h.%p{ENDING}")));
         let stacks = FileName::new(&directory.join(stacks), Earlier::Replaced);
-        Self { place, stacks, python: None, seen: None, done: VecDeque::new(), begun: None, until: None, told: false }
-    }
-
-    /// Looks up the functions that a request may need, as long as nothing hangs.
-    pub(super) fn prepare(&mut self) {
-        self.python = Python::look_up();
+        // in the first init: it takes the loader's lock, for which no thread of the library waits later
+        let python = Python::look_up();
+        Self { place, stacks, python, seen: None, done: VecDeque::new(), begun: None, until: None, told: false }
     }
 
     /// Goes back to the process' own setting once the time of the request in force is over.

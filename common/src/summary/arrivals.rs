@@ -9,6 +9,7 @@ use crate::figures::timeline::Timeline;
 use crate::origin;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 
 /// Begins and durations of collectives of a process' ranks, as many as there is room for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,6 +57,27 @@ impl Arrivals {
     }
 }
 
+/// The variables that tell clocks apart.
+struct ClockVariables {
+    /// NCCL_HOSTID.
+    host_id: Option<String>,
+    /// SCOREP_TIMER.
+    timer: Option<String>,
+}
+
+static SET: OnceLock<ClockVariables> = OnceLock::new();
+
+/// Reads the variables that tell clocks apart, once, on NCCL's thread: the program may change its environment later
+/// while another thread reads it.
+pub(crate) fn read_clock_variables() {
+    SET.get_or_init(|| {
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let [host_id, timer] =
+            ["NCCL_HOSTID", "SCOREP_TIMER"].map(|name| Some(visible(&set(name)?.to_string_lossy()).to_string()));
+        ClockVariables { host_id, timer }
+    });
+}
+
 /// Returns the name of the clock that this process reads: the machine's, or that of NCCL's host id, and the source of
 /// the times. A replay reads the recorded machine's clock.
 fn clock() -> Option<String> {
@@ -63,15 +85,12 @@ fn clock() -> Option<String> {
     if origin::is_recorded() {
         return process.boot.map(|boot| format!("{boot} recording"));
     }
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let node = variable("NCCL_HOSTID").map(|id| visible(&id.to_string_lossy()).to_string()).or(process.boot)?;
+    let ClockVariables { host_id, timer } = SET.get()?;
+    let node = host_id.as_ref().or(process.boot.as_ref())?;
     let source = match CLOCK.source() {
         ClockSource::System => "system".into(),
         ClockSource::Counter => "counter".into(),
-        ClockSource::ScoreP => match variable("SCOREP_TIMER") {
-            Some(timer) => format!("score-p {}", visible(&timer.to_string_lossy())),
-            None => "score-p".into(),
-        },
+        ClockSource::ScoreP => timer.as_ref().map_or("score-p".into(), |timer| format!("score-p {timer}")),
     };
     Some(format!("{node} {source}"))
 }

@@ -1,7 +1,7 @@
 //! The summary: the measurements of a run or of a process. Schema `scorep-nccl-summary-1`; docs/summary.md describes
 //! every field.
 
-mod arrivals;
+pub(crate) mod arrivals;
 mod believable;
 mod jobs;
 mod launcher_ranks;

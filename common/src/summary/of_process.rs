@@ -230,7 +230,8 @@ fn notes(totals: &Totals) -> Vec<String> {
 /// Returns this program's peak memory. The value of getrusage would include the program that this process ran before
 /// `exec`.
 fn peak_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // of the calling thread: a main thread that has ended shows no memory
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let kibibytes =
         status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kibibytes.unwrap_or(0).saturating_mul(1024)

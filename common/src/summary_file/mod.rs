@@ -6,7 +6,7 @@ mod earlier;
 use crate::base::files::{self, Earlier, FileName};
 use crate::base::last_work::{LastWork, Promise};
 use crate::base::visible::visible;
-use crate::base::{log, own_thread, patience};
+use crate::base::{log, patience};
 use crate::config::Settings;
 use crate::control;
 use crate::origin;
@@ -64,8 +64,8 @@ pub(crate) fn begin(settings: &Settings) {
         told_name: false,
         told_failure: false,
     }));
-    let (interval, promise) = (settings.summary_interval(), LAST.promise());
-    if let Err(error) = own_thread::spawn("scorep-nccl-sum", move || write_every(interval, &place, &promise)) {
+    let interval = settings.summary_interval();
+    if let Err(error) = LAST.begin_thread("scorep-nccl-sum", move |last| write_every(interval, &place, last)) {
         log::warn(&format!(
             "no thread to write the summary while the process runs ({error}): it is written at its end"
         ));

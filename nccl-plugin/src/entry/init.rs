@@ -111,6 +111,7 @@ unsafe fn opened<V: Version>(
     introduction: &Introduction<'_>,
     communicator: impl FnOnce(bool, TimingOptions) -> InitCommunicator + Copy,
 ) -> Option<LogLine> {
+    let _within = process::within();
     // written first: if opening fails below, NCCL still goes on with a context that is not NULL
     if !context.is_null() {
         // SAFETY: the caller guarantees that it is NULL or writable. The number is never followed as a pointer.

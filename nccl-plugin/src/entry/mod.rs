@@ -186,6 +186,7 @@ unsafe extern "C" fn state_of<V: Version>(handle: *mut c_void, number: c_int, ar
 }
 
 unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
+    let _within = process::within();
     guard("finalize", SUCCESS, || {
         match tap::get() {
             None => process::close(context as u64),

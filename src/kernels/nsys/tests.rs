@@ -1,5 +1,6 @@
 //! Exports as nsys writes them in several releases, and others.
 
+use super::database::Database;
 use super::*;
 use crate::kernels::own::KernelLane;
 use common::conditions::ConditionRow;
@@ -310,4 +311,22 @@ fn damaged_files_end_nothing() {
         refused += usize::from(!problems.is_empty());
     }
     assert!((20..400).contains(&refused), "{refused}");
+}
+
+/// A file may have any number of long rows in few pages of its own.
+#[test]
+fn rows_have_a_bound_on_their_bytes_and_nothing_is_written_beside_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let rows =
+        "CREATE TABLE long(name TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
+                INSERT INTO long SELECT printf('%.*c', 100000, 'x') FROM n;";
+    let file = made(&directory, "100%?x#.sqlite", &format!("PRAGMA journal_mode = WAL; {rows}"));
+    let count = || directory.path().read_dir().unwrap().count();
+    let before = count();
+    let mut database = Database::open(&file).unwrap();
+    let read = |database: &Database| database.rows("long", &["name"], |_| Ok(()));
+    assert_eq!(read(&database), Ok(()));
+    database.allow(1 << 20);
+    assert_eq!(read(&database), Err("its rows have more than 2 GiB".into()));
+    assert_eq!(count(), before);
 }

@@ -2,11 +2,11 @@
 
 use super::joined::{JoinedFindings, LoggedFinding};
 use crate::watch::{FINDING_SCHEMA, LONGEST_LOG, WatchFinding};
+use common::files;
 use report::answer::{LeftOutLines, Part, WatchFindings};
 use report::job::Unreadable;
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ struct LogReader<'a> {
 
 impl LogReader<'_> {
     fn file(&mut self, path: &Path) -> io::Result<()> {
-        let mut file = BufReader::new(File::open(path)?.take(LONGEST_LOG + 1));
+        let mut file = BufReader::new(files::input(path)?.take(LONGEST_LOG + 1));
         let (mut line, mut number, mut read) = (vec![], 0_u64, 0);
         loop {
             line.clear();

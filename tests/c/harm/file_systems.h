@@ -34,12 +34,13 @@ enum { FIRST_TAKEN = 3, TAKEN = 64 };
 static int theirs;
 
 static off_t size_of_recording(void) {
-  DIR *here = opendir(".");
+  DIR *here = opendir("recordings");
+  if (!here) here = opendir(".");
   check(here != NULL, "no directory");
   off_t size = 0;
   struct stat found;
   for (struct dirent *entry; (entry = readdir(here));)
-    if (strstr(entry->d_name, ".jsonl.gz") && stat(entry->d_name, &found) == 0) size += found.st_size;
+    if (strstr(entry->d_name, ".jsonl.gz") && fstatat(dirfd(here), entry->d_name, &found, 0) == 0) size += found.st_size;
   closedir(here);
   return size;
 }
@@ -70,6 +71,68 @@ static void descriptors_taken(void) {
   /* a part is due each 50 milliseconds */
   pause_milliseconds(500);
   check(size_of_recording() == before, "the recording has grown");
+  finalize(shared_context);
+  account();
+}
+
+/* Descriptors 0 to 2 are closed; where a test sees what the host prints is open under 7 and 8. A program may print all the same. */
+static void standard_streams_closed(void) {
+  static const char line[] = "a line of the program\n";
+  shared_context = init();
+  wait_for_first_part();
+  bool is_free = false;
+  for (int i = 0; i < 200 && !is_free; i++, pause_milliseconds(1))
+    is_free = fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0 && fcntl(2, F_GETFD) < 0;
+  for (int i = 0; i < 20; i++) {
+    for (int stream = 1; stream <= 2; stream++) (void)!syscall(SYS_write, stream, line, sizeof line - 1);
+    operate_often(shared_context);
+    pause_milliseconds(20);
+  }
+  finalize(shared_context);
+  check(dup2(7, 1) == 1 && dup2(8, 2) == 2, "no streams");
+  check(is_free, "a descriptor below 3 stays open");
+  account();
+}
+
+/* Somebody removes all files, as a scratch directory is cleaned, while a communicator lives. */
+static void removed(void) {
+  shared_context = init();
+  operate_often(shared_context);
+  wait_for_first_part();
+  check(system("rm -rf recordings") == 0, "not removed");
+  operate_often(shared_context);
+  pause_milliseconds(500);
+  operate_often(shared_context);
+  finalize(shared_context);
+  account();
+  puts("any figures");
+}
+
+/* The program goes into another root directory once there is a summary, where its names lead elsewhere. */
+static void moved_to_another_root(void) {
+  struct stat found;
+  shared_context = init();
+  operate_often(shared_context);
+  while (stat("summary.json", &found) != 0) pause_milliseconds(1);
+  check(mkdir("jail", 0755) == 0 && chroot("jail") == 0 && chdir("/") == 0, "no other root");
+  operate_often(shared_context);
+  finalize(shared_context);
+  account();
+  puts("any figures");
+}
+
+static void *close_all(void *unused) {
+  for (int i = 0; i < 5000; i++, usleep(100)) syscall(SYS_close_range, 3, ~0u, 0);
+  return unused;
+}
+
+/* A program that closes all descriptors again and again, while files are written all the time. */
+static void descriptors_closed_again_and_again(void) {
+  pthread_t thread;
+  shared_context = init();
+  check(pthread_create(&thread, NULL, close_all, NULL) == 0, "no thread");
+  for (int i = 0; i < 50; i++, pause_milliseconds(10)) operate_often(shared_context);
+  pthread_join(thread, NULL);
   finalize(shared_context);
   account();
 }

@@ -9,6 +9,7 @@
 /* timers for a thread, and what files of any size take */
 #define _GNU_SOURCE
 #include "disks.h"
+#include "ends.h"
 #include "file_systems.h"
 #include "forks.h"
 #include "limits.h"
@@ -28,15 +29,17 @@ static const struct { const char *name; void (*play)(void); } scenarios[] = {
   /* logs.h */
   SCENARIO(logged_by_a_thread_that_ends), SCENARIO(logged_by_one_that_begins_again),
   /* stacks.h */
-  SCENARIO(small_stacks),
+  SCENARIO(small_stacks), SCENARIO(begun_on_a_small_stack),
   /* limits.h */
-  SCENARIO(limited),
+  SCENARIO(limited), SCENARIO(locked),
   /* system_calls.h */
   SCENARIO(refused), SCENARIO(refusable_calls), SCENARIO(interrupted_for_ever),
   /* disks.h */
   SCENARIO(failing),
   /* file_systems.h */
-  SCENARIO(left_to_own_threads), SCENARIO(file_system_that_never_answers), SCENARIO(descriptors_taken),
+  SCENARIO(left_to_own_threads), SCENARIO(file_system_that_never_answers), SCENARIO(descriptors_taken), SCENARIO(standard_streams_closed), SCENARIO(descriptors_closed_again_and_again), SCENARIO(removed), SCENARIO(moved_to_another_root),
+  /* ends.h */
+  SCENARIO(main_thread_that_ends_first), SCENARIO(left_within_the_loader), SCENARIO(ended_in_a_crowd), SCENARIO(ended_within_an_init),
   /* wild_clocks.h */
   SCENARIO(wild_system), SCENARIO(wild_score_p),
   /* other_user.h */

@@ -9,7 +9,7 @@
 
 /* Resources, and what leaves the library none: standard output goes to a file, too, and the first three descriptors are there. */
 static const struct limit { const char *name; int resource; rlim_t none; } limits[] = {
-  {"AS", RLIMIT_AS, 0}, {"DATA", RLIMIT_DATA, 0}, {"NPROC", RLIMIT_NPROC, 0}, {"NOFILE", RLIMIT_NOFILE, 3}, {"FSIZE", RLIMIT_FSIZE, 2048}};
+  {"AS", RLIMIT_AS, 0}, {"DATA", RLIMIT_DATA, 0}, {"NPROC", RLIMIT_NPROC, 0}, {"NOFILE", RLIMIT_NOFILE, 3}, {"FILES", RLIMIT_NOFILE, 0}, {"FSIZE", RLIMIT_FSIZE, 2048}};
 
 static const struct limit *limited_by;
 
@@ -40,6 +40,27 @@ static void limited(void) {
   check(limited_by != NULL, "no limit %s", words[0]);
   ready_for_limits();
   record_with(limit, lift_limit);
+}
+
+/* Resident memory, MiB. */
+static long resident(void) {
+  long pages = 0, all;
+  FILE *file = fopen("/proc/self/statm", "r");
+  check(file && fscanf(file, "%ld %ld", &all, &pages) == 2, "no statm");
+  fclose(file);
+  return pages * sysconf(_SC_PAGESIZE) >> 20;
+}
+
+/* All memory from here on is locked, as real-time programs have it: a recording reserves 256 MiB. */
+static void locked(void) {
+  at_the_edge(0);
+  bool is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+  long before = resident();
+  void *context = init();
+  operate_often(context);
+  finalize(context);
+  check(!is_locked || resident() - before < 64, "%ld MiB are resident", resident() - before);
+  account();
 }
 
 #endif

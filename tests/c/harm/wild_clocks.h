@@ -21,6 +21,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   if (strcmp(bend, "behind") == 0) time->tv_sec -= (time_t)(throw() % 3600);
   if (strcmp(bend, "negative") == 0 && clock != CLOCK_MONOTONIC) time->tv_sec = -(time_t)(throw() % 4000000000), time->tv_nsec = 0;
   if (strcmp(bend, "far") == 0 && clock != CLOCK_MONOTONIC) time->tv_sec = INT64_MAX - (time_t)(throw() % 2), time->tv_nsec = 999999999;
+  if (strcmp(bend, "anything") == 0) time->tv_sec = (time_t)(throw() >> (1 + throw() % 63)), time->tv_nsec = (long)(throw() % 1000000000);
   return 0;
 }
 

@@ -1,6 +1,8 @@
 //! Writing a text to the place that a person has named: a file, or an existing device, pipe or terminal.
 
+use super::opened::lifted;
 use super::{FileName, NewFile, is_own_user, make};
+use crate::base::moments;
 use crate::base::signal::HeldSignal;
 use serde::Serialize;
 use std::fs::{self, File, FileType, OpenOptions};
@@ -220,7 +222,7 @@ fn write_into(place: &Path, text: &[u8]) -> io::Result<()> {
 /// Opens a device, or a FIFO that has a reader. A write does not wait.
 fn stream(place: &Path) -> io::Result<File> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = OpenOptions::new().write(true).custom_flags(flags).open(place)?;
+    let file = lifted(OpenOptions::new().write(true).custom_flags(flags).open(place)?)?;
     // somebody may have replaced it since `target` looked at it
     if !is_stream(file.metadata()?.file_type()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it has changed meanwhile"));
@@ -233,7 +235,7 @@ fn write_all(file: &mut File, text: &[u8]) -> io::Result<()> {
     // a pipe's reader may go, and a file may reach its size limit
     let _pipe = HeldSignal::new(libc::SIGPIPE);
     let _limit = HeldSignal::new(libc::SIGXFSZ);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = moments::after(Instant::now(), PATIENCE);
     let mut rest = text;
     while !rest.is_empty() {
         wait_for_room(file, deadline)?;

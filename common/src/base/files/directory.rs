@@ -1,6 +1,6 @@
 //! A directory that is opened once. All that is done in it is done there, wherever its name leads later.
 
-use super::opened::{Opened, again};
+use super::opened::{Opened, again, lifted};
 use super::random;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Links that one name may lead through.
 const MOST_LINKS: usize = 16;
@@ -18,6 +19,8 @@ const DESCRIPTORS: &str = "/proc/self/fd";
 const LONGEST_TARGET: usize = libc::PATH_MAX as usize;
 /// Mode of a new file, less the umask.
 const NEW_FILE: libc::c_uint = 0o666;
+/// Mode of a new file that processes add to, less the umask: no other user's.
+const ADDED_FILE: libc::c_uint = 0o644;
 
 /// An open directory. It needs no permission to read it, only to reach what is in it.
 #[derive(Debug)]
@@ -29,12 +32,13 @@ impl Directory {
     /// followed as usual.
     ///
     /// # Errors
-    /// Fails where there is no directory, or another user's link.
+    /// Fails where there is no directory, or another user's link, and once the process has another root.
     pub fn open(path: &Path) -> io::Result<Self> {
+        check_root(path)?;
         if path.parent() == Some(Path::new(DESCRIPTORS)) {
             // the path goes through a descriptor, and not by a name
             let flags = libc::O_PATH | libc::O_DIRECTORY;
-            return Ok(Self::new(opened_by_name(path, flags)?));
+            return Self::new(opened_by_name(path, flags)?);
         }
         let mut path = named(path);
         for _ in 0..MOST_LINKS {
@@ -42,7 +46,7 @@ impl Directory {
             // of a link, the system says that it is no directory
             match open(libc::O_DIRECTORY) {
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
-                directory => return Ok(Self::new(directory?)),
+                directory => return Self::new(directory?),
             }
             let part = open(0)?;
             let found = part.metadata()?;
@@ -84,8 +88,13 @@ impl Directory {
         done(unsafe { libc::fcntl(self.descriptor()?, libc::F_SETFD, 0) })
     }
 
-    fn new(file: File) -> Self {
-        Self(Opened::new(file))
+    fn new(file: File) -> io::Result<Self> {
+        Ok(Self(Opened::new(file)?))
+    }
+
+    /// Returns whether this is the directory that the other one was when it was opened.
+    pub(super) fn is_as_opened(&self, other: &Self) -> bool {
+        self.0.is_as_opened(&other.0)
     }
 
     /// Returns the directory's descriptor, if it still is this directory's.
@@ -115,6 +124,17 @@ impl Directory {
         let (directory, name) = (self.descriptor()?, text(name)?);
         // SAFETY: the name is a C string, which lives as long as the call.
         opened(again(|| unsafe { libc::openat(directory, name.as_ptr(), flags, NEW_FILE) }))
+    }
+
+    /// Opens a file to be added to, or makes it; nothing that has the name is followed or waited for. The caller looks at
+    /// the owner and the kind.
+    pub(super) fn append(&self, name: &OsStr) -> io::Result<File> {
+        let flags =
+            libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let (directory, name) = (self.descriptor()?, text(name)?);
+        // SAFETY: the name is a C string, which lives as long as the call.
+        let open = || unsafe { libc::openat(directory, name.as_ptr(), flags | libc::O_CLOEXEC, ADDED_FILE) };
+        lifted(opened(again(open))?)
     }
 
     /// Returns what has a name; of a link, the link itself.
@@ -168,6 +188,27 @@ impl Directory {
     fn both(&self, from: &OsStr, to: &OsStr, act: impl FnOnce(RawFd, &CStr, &CStr) -> libc::c_int) -> io::Result<()> {
         done(act(self.descriptor()?, &text(from)?, &text(to)?))
     }
+}
+
+/// Device and inode of the process' root directory, `None` where the system does not say.
+fn root() -> Option<[u64; 2]> {
+    std::fs::metadata("/").ok().map(|root| [root.dev(), root.ino()])
+}
+
+/// Learns the root directory of the process, in which all paths lie. Called once, before the program may have changed it.
+pub(crate) fn know_root() -> Option<[u64; 2]> {
+    static ROOT: OnceLock<Option<[u64; 2]>> = OnceLock::new();
+    *ROOT.get_or_init(root)
+}
+
+/// Fails where a path from the root on would lead elsewhere than at the begin: the program has called `chroot`.
+fn check_root(path: &Path) -> io::Result<()> {
+    if path.is_absolute() && know_root().zip(root()).is_some_and(|(known, now)| known != now) {
+        return Err(io::Error::other(
+            "the program has changed its root directory (chroot), so the path leads elsewhere",
+        ));
+    }
+    Ok(())
 }
 
 /// Returns a path whose end is a name: a slash at the end would have a link followed.

@@ -47,6 +47,11 @@ impl Growing {
         &self.place
     }
 
+    /// Returns whether somebody has removed the file, into which nobody would look any more.
+    pub fn is_removed(&self) -> bool {
+        self.file.is_removed()
+    }
+
     /// Adds a part.
     ///
     /// # Errors

@@ -4,11 +4,13 @@
 //! nothing waits for a FIFO, and a file appears whole or not at all. A growing file appears with its first part. Where
 //! several processes of a job use the same file name, none replaces the file of another.
 
+mod appended;
 mod begin;
 mod destination;
 mod directory;
 mod growing;
 mod hidden;
+mod input;
 mod left;
 mod made;
 mod name;
@@ -17,10 +19,13 @@ mod opened;
 mod own;
 mod pattern;
 
+pub use appended::append;
 pub use destination::{begin, is_replaced, write, write_json, write_json_as};
 pub(crate) use destination::{write_as, write_line_as};
+pub(crate) use directory::know_root;
 pub use directory::{Directory, is_own, is_own_user};
 pub use growing::Growing;
+pub use input::input;
 pub(crate) use left::remove_all;
 pub use made::{make, make_own};
 pub use name::{Earlier, FileName};

@@ -157,7 +157,7 @@ fn put_where_free(directory: &Directory, file: &OsStr, name: &OsStr) -> io::Resu
 
 /// Adds a random part to a name, before the ending that readers look at: `all.json` becomes `all.RANDOM.json`,
 /// `HOST.PID.jsonl.gz` becomes `HOST.PID.RANDOM.jsonl.gz`.
-fn with_random_part(place: &Path) -> PathBuf {
+pub(super) fn with_random_part(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or(OsStr::new("file")).as_bytes();
     let name = &name[..name.len().min(LONGEST)];
     let last_dot = |name: &[u8]| name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0);

@@ -8,7 +8,7 @@ use crate::base::signal::HeldSignal;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// A file under a random name beside its final place. Dropping it removes the file. While it exists, a write of its
@@ -25,6 +25,8 @@ pub struct NewFile {
 /// An incomplete file in its directory. Dropping it removes the file, unless the file has appeared.
 struct IncompleteFile {
     directory: Directory,
+    /// The directory's path.
+    path: PathBuf,
     /// Empty once the file has appeared.
     name: OsString,
 }
@@ -40,7 +42,16 @@ impl IncompleteFile {
 
 impl Drop for IncompleteFile {
     fn drop(&mut self) {
-        let _ = self.directory.remove(&self.name);
+        if self.name.is_empty() || self.directory.remove(&self.name).is_ok() {
+            return;
+        }
+        // the program may have closed the directory's descriptor, and may do so again
+        for _ in 0..TRIES {
+            let again = Directory::open(&self.path).ok().filter(|again| again.is_as_opened(&self.directory));
+            if again.is_some_and(|again| again.remove(&self.name).is_ok()) {
+                return;
+            }
+        }
     }
 }
 
@@ -61,7 +72,9 @@ impl NewFile {
             match directory.create(&hidden) {
                 Ok(file) => {
                     begun.is_made();
-                    let (file, part) = (BufWriter::new(Opened::new(file)), IncompleteFile { directory, name: hidden });
+                    let path = place.parent().unwrap_or(Path::new("")).to_owned();
+                    let part = IncompleteFile { directory, path, name: hidden };
+                    let file = BufWriter::new(Opened::new(file)?);
                     return Ok(Self { file, part, name, _limit: limit, _begun: begun });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,

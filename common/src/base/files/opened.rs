@@ -6,9 +6,12 @@
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 
+/// Lowest number of a descriptor that lives longer than a call. A program that has closed its standard streams would
+/// print into a file with one of their numbers.
+const LOWEST: RawFd = 3;
 /// Attempts at a call that signals interrupt. A system that interrupts each one is left alone in the end.
 const TRIES: u32 = 1000;
 
@@ -21,9 +24,14 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) fn new(file: File) -> Self {
+    /// Takes over a file that was just opened, under a number that no standard stream has.
+    ///
+    /// # Errors
+    /// Fails where the file has the number of one, and the system gives it no other.
+    pub(super) fn new(file: File) -> io::Result<Self> {
+        let file = lifted(file)?;
         let identity = file.metadata().ok().as_ref().map(identity);
-        Self { file: ManuallyDrop::new(file), identity }
+        Ok(Self { file: ManuallyDrop::new(file), identity })
     }
 
     /// Returns the file, if it still is this one.
@@ -32,6 +40,16 @@ impl Opened {
     /// Says that the program has taken the number.
     pub(super) fn file(&self) -> io::Result<&File> {
         if self.is_ours() { Ok(&self.file) } else { Err(taken(&self.file)) }
+    }
+
+    /// Returns whether both were one file when they were opened.
+    pub(super) fn is_as_opened(&self, other: &Self) -> bool {
+        self.identity.is_some() && self.identity == other.identity
+    }
+
+    /// Returns whether the file has lost its last name: somebody has removed it.
+    pub(super) fn is_removed(&self) -> bool {
+        self.is_ours() && self.file.metadata().is_ok_and(|found| found.nlink() == 0)
     }
 
     /// Returns the descriptor, whosever it is.
@@ -83,6 +101,20 @@ impl Opened {
             Err(error) => error.raw_os_error() != Some(libc::EBADF),
         }
     }
+}
+
+/// Gives an open file a number of at least [`LOWEST`].
+///
+/// # Errors
+/// Fails where the system has none.
+pub(super) fn lifted(file: File) -> io::Result<File> {
+    if file.as_raw_fd() >= LOWEST {
+        return Ok(file);
+    }
+    // SAFETY: fcntl touches no memory.
+    let above = attempted(|| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, LOWEST) })?;
+    // SAFETY: the descriptor is new, so nobody else owns it.
+    Ok(unsafe { File::from_raw_fd(above) })
 }
 
 fn identity(file: &Metadata) -> [u64; 2] {
@@ -163,13 +195,12 @@ mod tests {
     use super::super::random;
     use super::*;
     use std::fs;
-    use std::os::fd::FromRawFd;
 
     #[test]
     fn a_number_that_became_somebody_elses_is_neither_written_to_nor_closed() {
         let place = std::env::temp_dir().join(format!("scorep-nccl-opened-{:016x}", random()));
         let theirs = place.with_extension("theirs");
-        let mut ours = Opened::new(File::create(&place).unwrap());
+        let mut ours = Opened::new(File::create(&place).unwrap()).unwrap();
         ours.write_all(b"one").unwrap();
         fs::write(&theirs, "mine").unwrap();
         let other = File::options().write(true).open(&theirs).unwrap();

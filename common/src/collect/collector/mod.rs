@@ -1,16 +1,16 @@
 //! The collector thread: takes in what was recorded, works out the figures, answers questions. It never calls Score-P,
 //! and no callback ever waits for it.
 
+mod flush;
 mod launch_report;
 mod launches;
 mod standings;
 
-use crate::base::answer::Reply;
-use crate::base::{log, notes, own_thread, shortage, switch};
-use crate::clock;
+use crate::base::{log, own_thread, shortage, switch};
 use crate::clock::CLOCK;
 use crate::collect::communicator::FollowedCommunicator;
 use crate::collect::course::{Course, Round};
+use crate::collect::pulse;
 use crate::collect::question::{self, Question};
 use crate::collect::round;
 use crate::collect::standstill;
@@ -48,17 +48,15 @@ const PLENTY: u32 = 16_384;
 const SLEEP: Duration = Duration::from_secs(1);
 /// Number of rounds without news after which the collector sleeps.
 const IDLE_ROUNDS: u32 = 100;
-/// Time for which the last flush waits for callbacks under way, nanoseconds.
-const FLUSH_PATIENCE: u64 = 1_000_000_000;
-/// Least number of rounds of a flush, since a machine that stands still for a while must not end it early.
-const FLUSH_ROUNDS: u32 = 100;
 
 /// Starts the collector thread.
 ///
 /// # Errors
 /// When the system refuses a thread.
 pub(crate) fn spawn(recorder: &'static Recorder) -> io::Result<()> {
-    own_thread::spawn("scorep-nccl", move || Collector::new(recorder).run())
+    // on the caller's thread: the program may change its environment while another thread reads it
+    let in_one_queue = std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").is_ok_and(|value| value.trim() == "1");
+    own_thread::spawn("scorep-nccl", move || Collector::new(recorder, in_one_queue).run())
 }
 
 struct Collector {
@@ -79,7 +77,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(recorder: &'static Recorder) -> Self {
+    fn new(recorder: &'static Recorder, in_one_queue: bool) -> Self {
         let mut launches = LaunchTimes::default();
         if recorder.settings.status.is_some() {
             launches.follow_begins();
@@ -96,7 +94,7 @@ impl Collector {
             launches,
             share: Watch::default(),
             pause: Pause::default(),
-            in_one_queue: std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").is_ok_and(|value| value.trim() == "1"),
+            in_one_queue,
             told_failure: false,
             heard: Vec::new(),
             past: VecDeque::new(),
@@ -127,7 +125,8 @@ impl Collector {
                 || self.communicators.values().any(FollowedCommunicator::awaits)
             {
                 // this many events arrived since the last round began
-                let pause = if events == 0 { ROUND } else { (begun.elapsed() * PLENTY / events).min(ROUND) };
+                let pause =
+                    if events == 0 { ROUND } else { (begun.elapsed().saturating_mul(PLENTY) / events).min(ROUND) };
                 begun = Instant::now();
                 if events < PLENTY / 2 {
                     self.recorder.bell.wait(pause);
@@ -261,6 +260,7 @@ impl Collector {
 
     /// Takes in once what was recorded.
     fn round(&mut self, hasty: bool) -> Round {
+        pulse::beat();
         let now = CLOCK.now();
         self.know_scale();
         self.look_at_launches();
@@ -294,52 +294,5 @@ impl Collector {
             self.recorder.know_tick(scale);
             self.figures.series.set_stretch(self.recorder.window_ticks());
         }
-    }
-
-    /// Takes in all that was recorded before the call, in as many rounds as needed. The last flush goes on until all
-    /// windows are taken apart. For that it waits for callbacks under way, up to [`FLUSH_PATIENCE`].
-    fn flush(&mut self, last: bool, done: Reply<()>) {
-        if last && self.launches.have_readings() {
-            // reads the replays that the times belong to, before their communicators end
-            self.round(false);
-        }
-        if last {
-            for (&index, communicator) in &mut self.communicators {
-                if let Some(context) = self.recorder.contexts.at(index) {
-                    context.die();
-                }
-                communicator.end(CLOCK.now());
-            }
-        }
-        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
-        let now = CLOCK.now();
-        let mut rounds = 1;
-        // the rounds are bounded, since events may come faster than they are read; a clock that goes back is not waited
-        // for
-        while self.round(last).horizon < now.min(CLOCK.now())
-            && (last || rounds < FLUSH_ROUNDS || clock::monotonic() < deadline)
-        {
-            rounds += 1;
-        }
-        let deadline = clock::monotonic().saturating_add(FLUSH_PATIENCE);
-        let mut rounds = 1;
-        while last && !self.communicators.is_empty() && (rounds < FLUSH_ROUNDS || clock::monotonic() < deadline) {
-            std::thread::yield_now();
-            self.round(last);
-            rounds += 1;
-        }
-        if last && !self.communicators.is_empty() {
-            // the callback does not end, as one whose signal handler ends the process; what the other threads have
-            // recorded is read all the same
-            missing::leave_behind(self.graces.give_up() as u64);
-            let mut rounds = 0;
-            while !self.communicators.is_empty() && rounds < FLUSH_ROUNDS {
-                self.round(last);
-                std::thread::yield_now();
-                rounds += 1;
-            }
-            notes::add("the measurement ended inside a callback: an event may be missing".into());
-        }
-        done.give(());
     }
 }

@@ -19,6 +19,7 @@ use crate::launch::times::{OfKernel, Replay};
 use crate::operation::kernels::KernelTiming;
 use crate::origin;
 use crate::record::context::switching::Switched;
+use crate::record::pool::Pool;
 use crate::record::window::{WINDOWS, WindowState};
 use crate::sums::run_sums::CommunicatorRank;
 use listening::Listeners;
@@ -139,6 +140,11 @@ impl FollowedCommunicator {
     /// Returns whether it has ended and all its events were taken in. Then it can be forgotten.
     pub fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// Returns how many of its recorded events are in windows that were not taken apart.
+    pub(crate) fn unread(&self, pool: &Pool) -> u64 {
+        self.readers.iter().map(|reader| reader.held(pool)).sum()
     }
 
     /// Returns its id and rank. If it ends before they are known, a placeholder stands for them. Until then, nothing of

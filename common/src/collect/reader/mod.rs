@@ -9,7 +9,7 @@ mod tests;
 use crate::clock::monotonic;
 use crate::collect::pulse;
 use crate::record::grace::Graces;
-use crate::record::pool::{self, BLOCK_SLOTS, Pool};
+use crate::record::pool::{self, BLOCK_SLOTS, Block, Pool};
 use crate::record::slot::{Slot, SlotContent};
 use crate::record::window::{Window, WindowState};
 
@@ -177,6 +177,15 @@ impl WindowReader {
         let cursor =
             |&block: &u32| Some(Cursor { block, generation: pool.block(block)?.generation(), next: 0, begin: None });
         self.cursors.extend(self.blocks[known..].iter().filter_map(cursor));
+    }
+
+    /// Returns how many events its blocks hold, read or not. Not all figures have them before the window is taken apart.
+    pub(crate) fn held(&self, pool: &Pool) -> u64 {
+        let filled = |&block: &u32| {
+            let generation = pool.block(block).map(Block::generation)?;
+            Some(pool.slots(block).iter().take_while(|slot| slot.is_of(generation)).count() as u64)
+        };
+        self.blocks.iter().filter_map(filled).sum()
     }
 
     /// Returns whether every event was seen and has stopped.

@@ -9,27 +9,29 @@ mod events;
 mod function;
 pub mod gpm;
 mod layout;
+mod library;
 mod rates;
 mod sensors;
 pub mod throttle;
 pub mod xids;
 
 use events::Events;
-use function::{Handle, function};
+use function::Handle;
 use gpm::Gpm;
 use layout::{
     ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_COUNT, NVLINK_DATA, NVLINK_RAW, NVLINK_SPEED, NVLINK_STATE, PCIE,
     PciInfo, SUCCESS, UUID_BYTES, text,
 };
+pub use library::NvmlLibrary;
 use sensors::{Constants, Sensors};
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 
 use super::Ways;
 
-/// File name of NVML, as NVIDIA's driver installs it.
-const LIBRARY: &CStr = c"libnvidia-ml.so.1";
 /// Bytes in NVML's unit of the NVLink counters.
 const KIB: u64 = 1024;
+/// Most GPUs of a machine: a larger number is not believed.
+const MOST_GPUS: c_uint = 1024;
 /// Most links that a GPU has. Larger numbers are not asked for.
 const MOST_LINKS: c_uint = 36;
 
@@ -81,50 +83,6 @@ pub struct NvLink {
 }
 
 impl Nvml {
-    /// Loads and initialises NVML. It stays loaded, since its calls may still be under way when the process ends.
-    ///
-    /// # Errors
-    /// Says why there is no NVML, in words.
-    pub fn open() -> Result<Self, String> {
-        // SAFETY: the driver's library runs no code of the application's when it is loaded.
-        let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if library.is_null() {
-            return Err("NVML (libnvidia-ml.so.1, of NVIDIA's driver) is not there".into());
-        }
-        Self::of_library(library)
-    }
-
-    /// Initialises NVML if the process has loaded it already, as NCCL does.
-    pub fn of_process() -> Option<Self> {
-        // SAFETY: with RTLD_NOLOAD nothing is loaded.
-        let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-        (!library.is_null()).then(|| Self::of_library(library).ok()).flatten()
-    }
-
-    fn of_library(library: *mut c_void) -> Result<Self, String> {
-        // SAFETY: the types are those of NVML's interface, whose functions keep their types within a name.
-        let (mut nvml, init) = unsafe {
-            let nvml = Self {
-                error: function(library, c"nvmlErrorString")?,
-                count: function(library, c"nvmlDeviceGetCount_v2")?,
-                by_index: function(library, c"nvmlDeviceGetHandleByIndex_v2")?,
-                by_bus: function(library, c"nvmlDeviceGetHandleByPciBusId_v2")?,
-                pci: function(library, c"nvmlDeviceGetPciInfo_v3")?,
-                uuid: function(library, c"nvmlDeviceGetUUID")?,
-                fields: function(library, c"nvmlDeviceGetFieldValues")?,
-                pcie: function(library, c"nvmlDeviceGetPcieThroughput")?,
-                gpm: Gpm::of(library),
-                sensors: Sensors::of(library),
-                events: Events::of(library),
-            };
-            (nvml, function::<unsafe extern "C" fn() -> c_int>(library, c"nvmlInit_v2")?)
-        };
-        // SAFETY: the function takes nothing.
-        nvml.check("nvmlInit", unsafe { init() }).map_err(|refusal| refusal.why)?;
-        nvml.sensors.ask_version();
-        Ok(nvml)
-    }
-
     /// Returns all GPUs of the machine that this process may see, in NVML's order, which is not CUDA's.
     ///
     /// # Errors
@@ -133,6 +91,12 @@ impl Nvml {
         let mut count = 0;
         // SAFETY: the function writes one number.
         self.check("nvmlDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
+        if count > MOST_GPUS {
+            return Err(Refusal {
+                why: format!("nvmlDeviceGetCount says {count} GPUs, more than any machine has"),
+                is_final: true,
+            });
+        }
         let handle = |index| {
             let mut handle = 0;
             // SAFETY: the function writes one handle.

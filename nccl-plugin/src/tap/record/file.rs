@@ -13,6 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Once;
 
 /// Length of the head's line in bytes, padded with blanks: more than the description of a process needs.
 const HEAD: usize = 8192;
@@ -98,6 +99,23 @@ impl FileParts {
     /// Returns whether the file has another name than host and process id give.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.name.is_another()
+    }
+
+    /// Returns whether somebody has removed the file. Then the next part begins a new one, which one line says: a scratch
+    /// directory is cleaned, and nobody would find the parts in the removed file.
+    pub(super) fn begins_again(&mut self) -> bool {
+        let is_removed = self.file.as_ref().is_some_and(|(file, _)| file.is_removed());
+        if is_removed {
+            static SAID: Once = Once::new();
+            let place = self.name.place().display();
+            SAID.call_once(|| {
+                log::warn(&format!(
+                    "the recording {place} was removed while the process runs: a new one begins, without the earlier callbacks"
+                ));
+            });
+            (self.file, self.has_place) = (None, false);
+        }
+        is_removed
     }
 
     /// Adds a part and returns the result of `lines`. From that result, `dropped` computes the number of callbacks that

@@ -29,6 +29,7 @@ use common::clock::{CLOCK, nanoseconds};
 use common::launch::Anchor;
 use common::launch::KernelTime;
 use common::origin::{self, Origin};
+use common::signal::Blocked;
 use common::{control, log, missing, patience, shortage};
 use end::{LAST, RecordingEnd};
 use event::{CallbackFields, EventFields, Record};
@@ -130,6 +131,7 @@ impl Recording {
         let Introduction { id, name, nodes, ranks, rank, .. } = *introduction;
         let name = name.map(|name| name.to_string_lossy().into_owned());
         let introduction = {
+            let _whole = Blocked::all();
             let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
             let (first, communicators) = &mut *communicators;
             communicators.push(RecordedInit { id, name, nodes, ranks, rank });

@@ -4,8 +4,8 @@ use super::Recording;
 use super::end::{LAST, RecordingEnd};
 use super::grace::TapGrace;
 use common::last_work::Promise;
+use common::log;
 use common::pause::pause;
-use common::{log, own_thread};
 use std::time::{Duration, Instant};
 
 /// Time between two checks of how full the memory is.
@@ -24,8 +24,7 @@ const IDLE: Duration = Duration::from_secs(3600);
 
 /// Starts the thread, which writes parts at intervals if there is an interval, and the end.
 pub(super) fn begin(recording: &'static Recording, interval: Option<Duration>) {
-    let promise = LAST.promise();
-    if let Err(error) = own_thread::spawn("scorep-nccl-rec", move || write_every(recording, interval, &promise)) {
+    if let Err(error) = LAST.begin_thread("scorep-nccl-rec", move |last| write_every(recording, interval, last)) {
         log::warn(&format!(
             "no thread to write the recording while the process runs ({error}): it is written at its end"
         ));

@@ -1,7 +1,7 @@
 //! The writer of a recording. It writes lines in the order of the callbacks, part by part, without the callbacks that a
 //! reader would refuse.
 
-use super::event::CallbackFields;
+use super::event::{CallbackFields, Record};
 use super::file::{FileParts, Head};
 use super::line::{CallbackLine, LineWords, RecordedInit};
 use super::memory::Memory;
@@ -10,6 +10,7 @@ use super::seen::FileNumbers;
 use super::strings::RecordedStrings;
 use common::conditions::{self, ConditionRow};
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::io::{self, Write};
 
 /// State of the file between two parts.
@@ -20,8 +21,10 @@ pub(super) struct RecordWriter {
     seen: FileNumbers,
     /// Numbers of threads in the file, by the threads' numbers.
     tids: FxHashMap<u32, u32>,
-    /// Communicators whose init is not written yet, by number.
+    /// Communicators whose end is not written yet, by number.
     pub(super) communicators: FxHashMap<u32, RecordedInit>,
+    /// The inits of communicators whose end is not written yet: a file that replaces a removed one begins with them.
+    open: Vec<Record>,
     /// Number of lines for callbacks.
     lines: u64,
     /// Nothing more is written: the file has ended, or writing has failed.
@@ -47,6 +50,7 @@ impl RecordWriter {
             seen: FileNumbers::default(),
             tids: FxHashMap::default(),
             communicators: FxHashMap::default(),
+            open: Vec::new(),
             lines: 0,
             is_over: false,
         }
@@ -64,7 +68,7 @@ impl RecordWriter {
         head: Head,
         span: Span,
     ) -> io::Result<u64> {
-        let Self { parts, order, seen, tids, communicators, lines, is_over } = self;
+        let Self { parts, order, seen, tids, communicators, open, lines, is_over } = self;
         let dropped = |lines: u64| span.callbacks.saturating_sub(lines).saturating_add(span.missed);
         if *is_over {
             return Ok(dropped(*lines));
@@ -79,29 +83,46 @@ impl RecordWriter {
             return renewed.map(|()| dropped);
         }
         let mono0 = head.mono0;
+        let mut again = Vec::new();
+        if parts.begins_again() {
+            (*seen, *lines) = (FileNumbers::default(), 0);
+            tids.clear();
+            again = std::mem::take(open);
+        }
         let introductions = &*communicators;
         let words = LineWords::new(strings, introductions);
-        let mut introduced = Vec::new();
-        let mut count = *lines;
+        let mut ended = Vec::new();
+        let count = Cell::new(*lines);
+        let mut add = |out: &mut dyn Write, mut record: Record, is_late: bool| {
+            let held = record;
+            let mut is_lost = is_late;
+            if let CallbackFields::Init { introduction, .. } = held.what {
+                // an init that took so long that the grace period gave it up: its description came after this part's
+                is_lost |= !introductions.contains_key(&introduction);
+            }
+            if is_lost {
+                seen.lose(&held.what);
+                ended.extend(introduction(&held));
+            } else if seen.take(&mut record.what)? {
+                match held.what {
+                    CallbackFields::Init { .. } => open.push(held),
+                    CallbackFields::Finalize { context } => {
+                        ended.extend(
+                            open.extract_if(.., |init| is_of(init, context)).filter_map(|init| introduction(&init)),
+                        );
+                    }
+                    _ => {}
+                }
+                let known = tids.len() as u32;
+                let tid = *tids.entry(record.thread).or_insert(known + 1);
+                count.set(count.get() + 1);
+                write_line(out, &CallbackLine { record: &record, tid, words: &words })?;
+            }
+            Ok(())
+        };
         let part = |out: &mut dyn Write| {
-            order.take(memory, span.callbacks, |mut record, is_late| {
-                let mut is_lost = is_late;
-                if let CallbackFields::Init { introduction, .. } = record.what {
-                    introduced.push(introduction);
-                    // an init that took so long that the grace period gave it up: its description came after this
-                    // part's
-                    is_lost |= !introductions.contains_key(&introduction);
-                }
-                if is_lost {
-                    seen.lose(&record.what);
-                } else if seen.take(&mut record.what)? {
-                    let known = tids.len() as u32;
-                    let tid = *tids.entry(record.thread).or_insert(known + 1);
-                    count += 1;
-                    write_line(out, &CallbackLine { record: &record, tid, words: &words })?;
-                }
-                Ok(())
-            })?;
+            again.into_iter().try_for_each(|init| add(out, init, false))?;
+            order.take(memory, span.callbacks, |record, is_late| add(out, record, is_late))?;
             // behind the callbacks: readers need neither in the order of the other
             for row in conditions::take_new() {
                 let row = ConditionRow { until: row.until.saturating_sub(mono0), ..row };
@@ -110,10 +131,10 @@ impl RecordWriter {
             if let Some(time) = span.end {
                 writeln!(out, r#"{{"t":{time},"tid":1,"cb":"end"}}"#)?;
             }
-            Ok(count)
+            Ok(count.get())
         };
         let written = parts.add(head, span.end.is_some(), part, |&count| dropped(count));
-        introduced.iter().for_each(|number| _ = communicators.remove(number));
+        ended.iter().for_each(|number| _ = communicators.remove(number));
         *is_over = span.end.is_some() || written.is_err();
         *lines = written?;
         if *is_over {
@@ -123,13 +144,23 @@ impl RecordWriter {
     }
 }
 
+/// Returns the number of the description of a communicator whose init this is.
+fn introduction(record: &Record) -> Option<u32> {
+    if let CallbackFields::Init { introduction, .. } = record.what { Some(introduction) } else { None }
+}
+
+/// Returns whether this is the init of that communicator.
+fn is_of(record: &Record, communicator: u64) -> bool {
+    matches!(record.what, CallbackFields::Init { context, .. } if context == communicator)
+}
+
 fn write_line(out: &mut dyn Write, line: &CallbackLine<'_>) -> io::Result<()> {
     writeln!(out, "{line}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{EventFields, Record};
+    use super::super::event::EventFields;
     use super::*;
     use flate2::bufread::MultiGzDecoder;
     use std::fs;
@@ -269,6 +300,32 @@ mod tests {
         let (dropped, text) = text(5, &all);
         assert_eq!((dropped, text.lines().count()), (2, 5));
         assert_eq!(text.matches(r#""cb":"init""#).count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_was_removed_is_followed_by_one_with_the_communicators_that_live() {
+        let start = |context, handle| CallbackFields::Start { context, handle, parent: 0, event: EVENT };
+        let ended = [CallbackFields::Init { context: 2, introduction: 1 }, CallbackFields::Finalize { context: 2 }];
+        let mut trial = Trial::new();
+        trial.writer.communicators.insert(1, RecordedInit { id: 2, name: None, nodes: 1, ranks: 2, rank: 0 });
+        trial.push(&[(0, INIT), (1, ended[0]), (2, start(1, 5)), (3, ended[1])]);
+        assert_eq!(trial.write(4, None), 0);
+        assert_eq!(trial.writer.communicators.len(), 1, "of the one that lives");
+        fs::remove_dir_all(&trial.directory).unwrap();
+        trial.push(&[
+            (4, CallbackFields::Stop { handle: 5 }),
+            (5, start(1, 6)),
+            (6, CallbackFields::Stop { handle: 6 }),
+        ]);
+        assert_eq!(
+            trial.write(7, Some(9)),
+            4,
+            "all but the init are lost with the file, and so is the stop of event 5"
+        );
+        let text = trial.text();
+        let kinds =
+            ["meta", "init", "start", "stop", "end"].map(|kind| text.matches(&format!("\"cb\":\"{kind}\"")).count());
+        assert_eq!(kinds, [1; 5], "{text}");
     }
 
     #[test]

@@ -1,0 +1,50 @@
+//! Files that a person names to be read, among which another user may have put something.
+
+use super::directory::is_own_user;
+use super::opened::attempted;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Opens a file for reading. A pipe of the user's or of root, such as `/dev/fd/3`, is waited for.
+///
+/// # Errors
+/// The system's, and for a pipe of another user, who would decide how long the reader waits.
+pub fn input(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    let found = file.metadata()?;
+    if !found.file_type().is_fifo() {
+        // SAFETY: fcntl gets an open descriptor, and touches no memory.
+        attempted(|| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) })?;
+        return Ok(file);
+    }
+    if found.uid() != 0 && !is_own_user(found.uid()) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a pipe of another user"));
+    }
+    // waits for a writer
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_pipe_of_the_user_s_is_waited_for() {
+        let directory = std::env::temp_dir().join(format!("scorep-nccl-input-{:016x}", super::super::random()));
+        std::fs::create_dir(&directory).unwrap();
+        let place = directory.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&place).status().unwrap();
+        assert!(made.success());
+        let mut text = String::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| std::fs::write(&place, "written").unwrap());
+            input(&place).unwrap().read_to_string(&mut text).unwrap();
+        });
+        assert_eq!(text, "written");
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+}
