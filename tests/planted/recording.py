@@ -86,11 +86,11 @@ def recording(job, rank, clocks, ids, rnd, name, base, chunks, channels):
     died = job.died.get(rank)
     if died is not None:
         ops = ops[:died]
-    # the host enqueues ahead of the GPU, in order, and launches before the kernel can begin
+    # the host enqueues ahead of the GPU, in order, and launches before the kernel can begin; or when the job says
     enqueued, before = [0.0] * len(ops), math.inf
     for i in range(len(ops) - 1, -1, -1):
         before = min(ops[i].start - min(lead, (30 + rnd.expovariate(1 / 400)) * US), before - 40 * US)
-        enqueued[i] = before
+        enqueued[i] = before if ops[i].called is None else ops[i].called
     seqs = collections.Counter()
     event_comms = {op.comm for op in ops if op.messages is not None and not op.lone}
     for op, enq in zip(ops, enqueued):

@@ -19,7 +19,7 @@ class Op:
     def __init__(self, rank, comm, func, nbytes, stream, messages=None):
         self.rank, self.comm, self.func, self.bytes, self.stream = rank, comm, func, nbytes, stream
         self.messages = messages  # of a group: (whether it is sent, peer, bytes, its number between these two)
-        self.start = self.stop = self.latest = self.seq = self.whole = None
+        self.start = self.stop = self.latest = self.seq = self.whole = self.called = None
         self.missing, self.transfers, self.lone = 0, [], False
 
 
@@ -39,6 +39,7 @@ class Job:
         self.ops = [[] for _ in range(ranks)]
         self.steps = [[] for _ in range(ranks)]  # begin of each step, per rank (of its first operation)
         self.computed = [[] for _ in range(ranks)]  # (begin, end) of computations
+        self.arrived, self.sides, self.everyone = {}, {}, {}  # operations and messages that wait for others
         self.died = {}  # rank -> number of operations after which its process is gone
 
     def node(self, rank):
@@ -94,6 +95,59 @@ class Job:
         slow = self.hop(a, b)
         return 20 * US + nbytes * share * slow / self.nic * self.noise(self.jitter, comm, src, dst)
 
+    # who waits for whom -------------------------------------------------------------------------------------------
+
+    def meet(self, op):
+        """An operation's kernel begins. Returns the operations that can end now, with their ends: all members of a
+        collective whose last member it is, or the groups whose last message has its other side."""
+        r = op.rank
+        if op.messages is None:
+            key = (op.comm, op.seq)
+            group = self.arrived.setdefault(key, [])
+            group.append(op)
+            if len(group) < len(self.comms[op.comm]):
+                return []
+            del self.arrived[key]
+            latest = max(o.start for o in group)
+            took = self.collective_ns(op.comm, op.func, op.bytes)
+            for o in group:
+                o.latest, o.whole = latest, group
+            return [(o, latest + took + abs(self.chance("end", o.rank, o.stream).gauss(0, 1.5 * US))) for o in group]
+        me, share = self.comms[op.comm].index(r), max(1, sum(1 for m in op.messages if m[0]))
+        if len({m[1] for m in op.messages}) == len(self.comms[op.comm]):  # an all-to-all
+            op.whole = self.everyone.setdefault((op.comm, op.seq), [])
+            op.whole.append(op)
+        op.latest, longest = op.start, op.start + 6 * US
+        partners = []
+        for send, peer, nbytes, k in op.messages:
+            if peer == me:
+                continue
+            key = (op.comm, me, peer, k) if send else (op.comm, peer, me, k)
+            other = self.sides.pop(key, None)
+            if other is None:
+                self.sides[key] = op
+                op.missing += 1
+            else:
+                partners.append((key, nbytes, send, other, share))
+        op.stop, over = longest, []
+        for key, nbytes, send, other, share in partners:
+            both = max(op.start, other.start)
+            stop = both + self.message_ns(op.comm, key[1], key[2], nbytes, share)
+            for o in (op, other):
+                o.latest = max(o.latest, both)
+                o.stop = max(o.stop, stop)
+            sender = op if send else other
+            if self.node(self.comms[op.comm][key[1]]) != self.node(self.comms[op.comm][key[2]]):
+                sender.transfers.append((key[2], nbytes, both, stop))
+            if op.lone and other.lone:
+                op.whole = other.whole = [op, other]
+            other.missing -= 1
+            if other.missing == 0:
+                over.append((other, other.stop))
+        if op.missing == 0:
+            over.append((op, op.stop))
+        return over
+
     # the run -----------------------------------------------------------------------------------------------------
 
     def run(self, program, steps):
@@ -106,9 +160,7 @@ class Job:
         tail = [collections.defaultdict(float) for _ in range(self.ranks)]
         blocked = [None] * self.ranks
         early = [set() for _ in range(self.ranks)]
-        arrived, sides, everyone = {}, {}, {}
         seq, number = collections.Counter(), collections.Counter()
-        index = {name: {r: i for i, r in enumerate(m)} for name, m in self.comms.items()}
 
         def instructions(rank):
             for step in range(steps):
@@ -123,51 +175,8 @@ class Job:
             """The call's kernel begins; others may now be able to end."""
             r = op.rank
             op.start = max(op.ready, tail[r][op.stream]) + 4 * US * self.noise(0.3, "launch", r, op.stream)
-            if op.messages is None:
-                key = (op.comm, op.seq)
-                group = arrived.setdefault(key, [])
-                group.append(op)
-                if len(group) == len(self.comms[op.comm]):
-                    del arrived[key]
-                    latest = max(o.start for o in group)
-                    took = self.collective_ns(op.comm, op.func, op.bytes)
-                    for o in group:
-                        o.latest, o.whole = latest, group
-                        end(o, latest + took + abs(self.chance("end", o.rank, o.stream).gauss(0, 1.5 * US)))
-                return
-            me, share = index[op.comm][r], max(1, sum(1 for m in op.messages if m[0]))
-            if len({m[1] for m in op.messages}) == len(self.comms[op.comm]):  # an all-to-all
-                op.whole = everyone.setdefault((op.comm, op.seq), [])
-                op.whole.append(op)
-            op.latest, longest = op.start, op.start + 6 * US
-            partners = []
-            for send, peer, nbytes, k in op.messages:
-                if peer == me:
-                    continue
-                key = (op.comm, me, peer, k) if send else (op.comm, peer, me, k)
-                other = sides.pop(key, None)
-                if other is None:
-                    sides[key] = op
-                    op.missing += 1
-                else:
-                    partners.append((key, nbytes, send, other, share))
-            op.stop = longest
-            for key, nbytes, send, other, share in partners:
-                both = max(op.start, other.start)
-                stop = both + self.message_ns(op.comm, key[1], key[2], nbytes, share)
-                for o in (op, other):
-                    o.latest = max(o.latest, both)
-                    o.stop = max(o.stop, stop)
-                sender = op if send else other
-                if self.node(self.comms[op.comm][key[1]]) != self.node(self.comms[op.comm][key[2]]):
-                    sender.transfers.append((key[2], nbytes, both, stop))
-                if op.lone and other.lone:
-                    op.whole = other.whole = [op, other]
-                other.missing -= 1
-                if other.missing == 0:
-                    end(other, other.stop)
-            if op.missing == 0:
-                end(op, op.stop)
+            for o, stop in self.meet(op):
+                end(o, stop)
 
         def end(op, stop):
             r, s = op.rank, op.stream

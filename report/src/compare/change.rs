@@ -72,7 +72,10 @@ mod tests {
         let change = of([&[10.0; 20], &[15.0; 30]], median);
         assert_eq!(change, MiddleChange { middles: [10.0, 15.0], change: Some(0.5), interval: Some([0.5, 0.5]) });
         assert_eq!(of([&[10.0; 4], &[15.0; 30]], median).interval, None);
-        assert_eq!(of([&[0.0; 9], &[1.0; 9]], median), MiddleChange { middles: [0.0, 1.0], change: None, interval: None });
+        assert_eq!(
+            of([&[0.0; 9], &[1.0; 9]], median),
+            MiddleChange { middles: [0.0, 1.0], change: None, interval: None }
+        );
     }
 
     /// A stall in a fifth of the steps moves the mean alone.

@@ -10,6 +10,7 @@ use super::robust::{median, quantile};
 use super::run::CallRun;
 use super::samples::{BACK, CallSample, is_queued, samples};
 use crate::analysis::steps::CallToken;
+use rustc_hash::FxHashMap;
 
 /// Steps of a rank that show how much a place varies, at least.
 const STEPS: usize = 4;
@@ -19,6 +20,8 @@ const CONTRADICT: f64 = 0.02;
 const CLEARLY: [(f64, usize); 2] = [(0.8, 40), (0.5, 12)];
 /// Nanoseconds from an enqueue to the begin of a call that nothing else keeps, at most, and where it is not seen.
 const LAUNCH: (f64, f64) = (100_000.0, 30_000.0);
+/// Nanoseconds from an enqueue to the begin from which on a computation that the host launched is between them.
+const FAR: f64 = 300_000.0;
 /// Nanoseconds by which an enqueue may be before the end that the host waited for: the kernel that it waited for may be
 /// another one, which ends a little earlier.
 pub(super) const HOST_EARLY: i64 = 250_000;
@@ -33,6 +36,16 @@ const OF_GPU: f64 = 5_000.0;
 const LITTLE: f64 = 20_000.0;
 /// How much slower a rank may be, for its slowness elsewhere to say how slow it is where it is hidden.
 const SLOWEST: f64 = 2.0;
+/// Distance of two ratios that agree, and share of the time that agrees at least.
+const AGREE: (f64, f64) = (0.04, 0.3);
+/// The same share, and places, before calls of one token, where a rank may be slower than elsewhere.
+const OF_TOKEN: (f64, usize) = (0.7, 3);
+/// Distance of a rank's ratio at a place from its ratio elsewhere from which on the place is not understood.
+const UNLIKE: f64 = 0.1;
+/// Share of a computation for which a hidden one has room at least, and the same where slowness is not known.
+const ROOM: [f64; 2] = [0.85, 0.6];
+/// Share of its samples that a rank shows which shows nothing, at most, and which shows what it computes, at least.
+const SHOWN: [f64; 2] = [0.1, 0.7];
 /// Parts of a wait that a fit tries.
 const TRIES: usize = 10;
 /// Rounds in which the computations of a step are followed: those of its first place need those of its last one.
@@ -58,8 +71,8 @@ pub(super) enum GpuFrom {
     Computation,
     /// That, and the end of the call so many calls before; but so many nanoseconds of it go on beside that.
     Waits(u8, i64),
-    /// The host, behind whose wait the GPU is idle.
-    Host,
+    /// The host, whose launch the GPU waits for, and the end of the call so many calls before, if not 0.
+    Host(u8),
 }
 
 /// How far a computation's end is seen.
@@ -99,6 +112,8 @@ pub(super) struct PlacePath {
     pub(super) mostly_hidden: bool,
     /// Whether times vary so that there is no doubt.
     pub(super) is_clear: bool,
+    /// Time in which ranks may compute so that nobody sees it, nanoseconds.
+    pub(super) unseen: f64,
 }
 
 impl PlacePath {
@@ -125,7 +140,11 @@ impl PlacePath {
 
     fn own(&self, sample: &CallSample) -> f64 {
         match self.gpu {
-            GpuFrom::Host if sample.since_enqueued.is_finite() => sample.since_enqueued,
+            GpuFrom::Host(0) if sample.since_enqueued.is_finite() => sample.since_enqueued,
+            // NaN gives way to any number
+            GpuFrom::Host(back) if sample.since_enqueued.is_finite() => {
+                sample.since_enqueued.min(sample.since_end[usize::from(back) - 1])
+            }
             GpuFrom::Waits(back, ahead) if sample.since_end[usize::from(back) - 1].is_finite() => {
                 sample.since_computed.min(sample.since_end[usize::from(back) - 1] + ahead as f64)
             }
@@ -145,26 +164,24 @@ pub(super) fn follow(
     computed: &mut [Vec<i64>],
 ) -> Vec<PlacePath> {
     let mut places: Vec<PlacePath> = vec![];
-    let mut slowness: Option<Vec<Option<f64>>> = None;
+    let mut slowness: Option<Slowness> = None;
     let tokens = tokens(program, runs);
     let has_host = known.is_none() && !host_follows(program, runs, computed);
     let rounds = if known.is_some() { ROUNDS - 1 } else { ROUNDS };
     for _ in 0..rounds {
-        let mut ratios: [Vec<Vec<f64>>; 2] = std::array::from_fn(|_| vec![vec![]; program.gpus.len()]);
+        let mut ratios: Vec<Vec<Ratio>> = vec![vec![]; program.gpus.len()];
         let last = std::mem::take(&mut places);
-        let slows: Vec<f64> = match &slowness {
-            Some(known) => known.iter().map(|slow| slow.unwrap_or(1.0)).collect(),
-            None => vec![1.0; program.gpus.len()],
-        };
         for place in 0..program.places {
             let samples = samples(program, runs, computed, place);
+            let slow = slowness.as_ref().map(|known| known.at(tokens[place]));
             let path = match known {
                 Some(known) => known[place],
-                None => find(&samples, has_host, slowness.as_deref(), alike(&last, &tokens, place)),
+                None => find(&samples, has_host, slow, alike(&last, &tokens, place)),
             };
-            let usual = usual(&samples, &path, &slows, hidden);
-            if !path.mostly_hidden {
-                slow_at(&samples, &path, &mut ratios[usize::from(!path.is_clear)]);
+            let usual = usual(&samples, &path, slow, hidden);
+            let path = PlacePath { unseen: unseen(&samples, &path, &usual), ..path };
+            if !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_)) {
+                slow_at(&samples, &path, tokens[place], &mut ratios);
             }
             for step in 0..program.steps.len() {
                 let stretch = program.steps[step].0;
@@ -179,10 +196,8 @@ pub(super) fn follow(
             }
             places.push(path);
         }
-        // the places that say what they follow say how slow ranks are, and that says what the others follow
-        let [clear, others] = ratios;
-        let of = if clear.iter().any(|ratios| !ratios.is_empty()) { clear } else { others };
-        slowness = Some(of.iter().map(|of_rank| slowness_of(of_rank)).collect());
+        // the places that show it say how slow ranks are, and that says what the others follow
+        slowness = Some(Slowness::of(&ratios, &tokens));
     }
     places
 }
@@ -220,32 +235,69 @@ fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>]) -> b
 /// Returns what most calls follow that are like those of a place and show their computations.
 fn alike(places: &[PlacePath], tokens: &[CallToken], place: usize) -> Option<GpuFrom> {
     let is_alike = |&(path, token): &(&PlacePath, &CallToken)| {
-        *token == tokens[place] && !path.mostly_hidden && path.gpu != GpuFrom::Host
+        *token == tokens[place] && !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_))
     };
     let of: Vec<GpuFrom> = places.iter().zip(tokens).filter(is_alike).map(|(path, _)| path.gpu).collect();
     of.iter().copied().max_by_key(|it| of.iter().filter(|other| *other == it).count())
 }
 
-/// Returns how slow a rank is by its ratios to its peers at the places that show them; `None` where these say different
-/// things.
-fn slowness_of(ratios: &[f64]) -> Option<f64> {
-    let middle = median(&mut ratios.to_vec());
-    let apart = ratios.iter().map(|it| (it - middle).abs()).sum::<f64>() / ratios.len().max(1) as f64;
-    let agrees = match ratios.len() {
-        0 => false,
-        1 | 2 => middle < SLOWEST,
-        _ => apart <= (0.5 * (middle - 1.0).abs()).max(0.05),
+/// A rank's own time at a place, as a part of the usual one.
+#[derive(Debug, Clone, Copy)]
+struct Ratio {
+    token: CallToken,
+    ratio: f64,
+    /// The usual own time, nanoseconds.
+    usual: f64,
+}
+
+/// How many times as long as its peers each rank takes; `None` where its places say different things.
+#[derive(Debug)]
+struct Slowness {
+    of_all: Vec<Option<f64>>,
+    /// Before calls of a token: a rank may be slow in the forward pass alone.
+    of_token: FxHashMap<CallToken, Vec<Option<f64>>>,
+}
+
+impl Slowness {
+    fn of(ratios: &[Vec<Ratio>], tokens: &[CallToken]) -> Self {
+        let of_all: Vec<Option<f64>> = ratios.iter().map(|of_rank| agreed(of_rank, AGREE.1, 1)).collect();
+        let of_token = |&token: &CallToken| {
+            let of_rank = |(ratios, of_all): (&Vec<Ratio>, &Option<f64>)| {
+                let of_token: Vec<Ratio> = ratios.iter().copied().filter(|it| it.token == token).collect();
+                agreed(&of_token, OF_TOKEN.0, OF_TOKEN.1).or(*of_all)
+            };
+            (token, ratios.iter().zip(&of_all).map(of_rank).collect())
+        };
+        Self { of_token: tokens.iter().map(of_token).collect(), of_all }
+    }
+
+    fn at(&self, token: CallToken) -> &[Option<f64>] {
+        self.of_token.get(&token).unwrap_or(&self.of_all)
+    }
+}
+
+/// Returns the ratio that most of the time agrees on; `None` where less than this share of it agrees, or fewer places. A
+/// place that is not understood has a ratio of its own.
+fn agreed(ratios: &[Ratio], share: f64, places: usize) -> Option<f64> {
+    let all: f64 = ratios.iter().map(|it| it.usual).sum();
+    let agreeing = |it: &Ratio| {
+        let near = ratios.iter().filter(|other| (other.ratio / it.ratio - 1.0).abs() <= AGREE.0);
+        let sums = |(count, sum, time): (usize, f64, f64), other: &Ratio| {
+            (count + 1, sum + other.ratio * other.usual, time + other.usual)
+        };
+        near.fold((0, 0.0, 0.0), sums)
     };
-    agrees.then(|| middle.clamp(1.0 / SLOWEST, SLOWEST))
+    let (count, sum, time) = ratios.iter().map(agreeing).max_by(|one, other| one.2.total_cmp(&other.2))?;
+    (count >= places && time >= share * all).then(|| (sum / time).clamp(1.0 / SLOWEST, SLOWEST))
 }
 
 /// Adds the ratio of each rank's own time to the usual one, where a place shows both.
-fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, ratios: &mut [Vec<f64>]) {
+fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, token: CallToken, ratios: &mut [Vec<Ratio>]) {
     let of_ranks = locations(samples, path);
     let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
     if usual >= LITTLE {
         for (ratios, own) in ratios.iter_mut().zip(of_ranks) {
-            ratios.extend(own.map(|own| own / usual));
+            ratios.extend(own.map(|own| Ratio { token, ratio: own / usual, usual }));
         }
     }
 }
@@ -262,14 +314,21 @@ fn locations(samples: &[Vec<CallSample>], path: &PlacePath) -> Vec<Option<f64>> 
 }
 
 /// Returns the own time of each rank's GPU at a place, where it is hidden.
-fn usual(samples: &[Vec<CallSample>], path: &PlacePath, slowness: &[f64], hidden: Hidden) -> Vec<f64> {
+fn usual(samples: &[Vec<CallSample>], path: &PlacePath, slowness: Option<&[Option<f64>]>, hidden: Hidden) -> Vec<f64> {
     let of_ranks = locations(samples, path);
-    let shown = || of_ranks.iter().zip(slowness).filter_map(|(own, slow)| Some((own.as_ref()?, slow)));
-    let slowest = slowness.iter().copied().fold(1.0, f64::max);
+    let known = |rank: usize| slowness.and_then(|of| of[rank]);
+    let slow = |rank: usize| known(rank).unwrap_or(1.0);
+    let shown = || of_ranks.iter().enumerate().filter_map(|(rank, own)| Some((rank, (*own)?)));
+    let slowest = (0..samples.len()).map(slow).fold(1.0, f64::max);
+    // how slow ranks are says how long what is hidden takes
+    let is_known = shown().next().is_some() && shown().all(|(rank, _)| known(rank).is_some());
+    let hidden = if is_known { Hidden::Usual } else { hidden };
     let like = match hidden {
-        Hidden::Usual => median(&mut shown().map(|(own, slow)| own / slow).collect::<Vec<f64>>()),
-        Hidden::Longest => shown().map(|(own, _)| *own).fold(0.0, f64::max),
-        Hidden::Shortest => shown().map(|(own, slow)| own / slow.max(1.0)).fold(f64::INFINITY, f64::min) / slowest,
+        Hidden::Usual => median(&mut shown().map(|(rank, own)| own / slow(rank)).collect::<Vec<f64>>()),
+        Hidden::Longest => shown().map(|(_, own)| own).fold(0.0, f64::max),
+        Hidden::Shortest => {
+            shown().map(|(rank, own)| own / slow(rank).max(1.0)).fold(f64::INFINITY, f64::min) / slowest
+        }
     };
     let is_shown = shown().next().is_some();
     // no computation is longer than the shortest time in which any rank did it
@@ -278,16 +337,33 @@ fn usual(samples: &[Vec<CallSample>], path: &PlacePath, slowness: &[f64], hidden
         (values.len() >= STEPS).then(|| quantile(&mut values, 0.1))
     };
     let bound = samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min);
-    // where every call of every rank follows another one at once, nothing is computed
-    let is_empty = all(samples).filter(|it| it.is_queued).count() as f64 > 0.9 * all(samples).count() as f64;
-    let bound = if hidden == Hidden::Shortest || is_empty || bound.is_infinite() { 0.0 } else { bound };
-    let of_rank = |(own, slow): (&Option<f64>, &f64)| match own {
+    let bound = if hidden == Hidden::Shortest || is_empty(samples) || bound.is_infinite() { 0.0 } else { bound };
+    let of_rank = |(rank, own): (usize, &Option<f64>)| match own {
         Some(own) => *own,
         None if !is_shown => bound,
-        None if hidden == Hidden::Usual => like * slow,
+        None if hidden == Hidden::Usual => like * slow(rank),
         None => like,
     };
-    of_ranks.iter().zip(slowness).map(of_rank).collect()
+    of_ranks.iter().enumerate().map(of_rank).collect()
+}
+
+/// Returns the time before calls in which ranks may compute beside what they wait for, nanoseconds, where no rank shows it.
+fn unseen(samples: &[Vec<CallSample>], path: &PlacePath, usual: &[f64]) -> f64 {
+    if locations(samples, path).iter().any(Option::is_some) {
+        return 0.0;
+    }
+    let room = |(samples, usual): (&Vec<CallSample>, &f64)| {
+        median(&mut samples.iter().map(|it| path.own(it)).collect::<Vec<f64>>()) - usual
+    };
+    let room = median(&mut samples.iter().zip(usual).map(room).collect::<Vec<f64>>());
+    if room > LITTLE { room } else { 0.0 }
+}
+
+/// Returns the time of a program's step in which its ranks may compute so that nobody sees it, nanoseconds.
+pub(super) fn unseen_of(places: &[PlacePath]) -> f64 {
+    // behind a call whose computation is not known, the next ones have the same time
+    let same = places.chunk_by(|_, next| next.unseen > 0.0 && next.gpu == GpuFrom::Computation);
+    same.map(|places| places.iter().map(|it| it.unseen).fold(0.0, f64::max)).sum()
 }
 
 /// Finds what the calls at a place follow.
@@ -305,6 +381,7 @@ fn find(
         host_usual: 0.0,
         mostly_hidden: false,
         is_clear: false,
+        unseen: 0.0,
     };
     let mut leads: Vec<f64> = all(samples).map(|it| it.since_enqueued).filter(|it| it.is_finite()).collect();
     if !has_host {
@@ -329,6 +406,32 @@ fn find(
 
 fn all(samples: &[Vec<CallSample>]) -> impl Iterator<Item = &CallSample> {
     samples.iter().flatten()
+}
+
+/// Returns whether every call of every rank follows another one at once, so that nothing is computed before it.
+fn is_empty(samples: &[Vec<CallSample>]) -> bool {
+    all(samples).filter(|it| it.is_queued).count() as f64 > 0.9 * all(samples).count() as f64
+}
+
+/// Returns whether computations that are hidden have room: as long as those that are seen, times the rank's slowness.
+fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: Option<&[Option<f64>]>) -> bool {
+    let slow = |rank: usize| slowness.and_then(|of| of[rank]);
+    // of ranks that show some of their computations, these are the longest
+    let shown = |rank: usize| {
+        let free = samples[rank].iter().filter(|it| path.seen_of(it) == Seen::Free).count();
+        free as f64 / samples[rank].len().max(1) as f64
+    };
+    let own = |rank: usize| median(&mut samples[rank].iter().map(|it| path.own(it)).collect::<Vec<f64>>());
+    let ranks: Vec<usize> = (0..samples.len()).filter(|&rank| shown(rank) > SHOWN[1]).collect();
+    let like = median(&mut ranks.iter().map(|&rank| own(rank) / slow(rank).unwrap_or(1.0)).collect::<Vec<f64>>());
+    let share = ROOM[usize::from(!ranks.iter().all(|&rank| slow(rank).is_some()))];
+    let [mut lacks, mut count] = [0, 0];
+    for rank in (0..samples.len()).filter(|&rank| !ranks.is_empty() && shown(rank) < SHOWN[0]) {
+        let needs = share * like * slow(rank).unwrap_or(1.0);
+        lacks += samples[rank].iter().filter(|it| path.own(it) < needs).count();
+        count += samples[rank].len();
+    }
+    2 * lacks <= count
 }
 
 fn is_clearly_less(one: f64, other: f64, count: usize) -> bool {
@@ -392,8 +495,12 @@ fn find_gpu(
     let ends = possible(samples, since_end, 20_000.0);
     let goes_on = of(GpuFrom::Computation);
     if path.mostly_hidden || goes_on.count == 0 {
-        return match alike {
-            _ if is_idle => (GpuFrom::Host, false),
+        let rooms = |gpu: GpuFrom| has_room(samples, &PlacePath { gpu, ..*path }, slowness);
+        let nearest = ends.iter().map(|&back| GpuFrom::Waits(back as u8 + 1, 0)).find(|&gpu| rooms(gpu));
+        return match alike.filter(|&gpu| rooms(gpu)).or(nearest.filter(|_| alike.is_some())) {
+            _ if is_idle => (GpuFrom::Host(0), false),
+            // nothing is computed: the call before says when the computation is over
+            _ if is_empty(samples) => (GpuFrom::Computation, false),
             Some(GpuFrom::Waits(back, ahead)) if ends.contains(&(usize::from(back) - 1)) => {
                 (GpuFrom::Waits(back, ahead), false)
             }
@@ -407,13 +514,24 @@ fn find_gpu(
         Some((_, it)) if is_clearly_less(goes_on.within, it.within, it.count) => (GpuFrom::Computation, goes_on, true),
         Some((back, it)) => (waits(back), it, is_clearly_less(it.within, goes_on.within, it.count)),
     };
-    if is_idle {
-        let host = of(GpuFrom::Host);
-        if host.within <= 1.1 * least.within {
-            return (GpuFrom::Host, true);
+    if path.host != HostFrom::Unknown {
+        let alone = of(GpuFrom::Host(0));
+        let both = ends.iter().map(|&back| (back + 1, of(GpuFrom::Host(back as u8 + 1))));
+        let both = both.reduce(|best, it| if it.1.total() < 0.9 * best.1.total() { it } else { best });
+        let (back, host) = both.filter(|(_, it)| it.total() < 0.8 * alone.total()).unwrap_or((0, alone));
+        if is_idle && alone.within <= 1.1 * least.within {
+            return (GpuFrom::Host(0), true);
+        }
+        // a call that begins at once was launched
+        let is_far = median(&mut all(free).map(|it| it.since_enqueued).collect::<Vec<f64>>()) > FAR;
+        if is_far && is_clearly_less(host.within, least.within, host.count) {
+            return (GpuFrom::Host(back as u8), true);
         }
     }
-    let (Some(slowness), Some((back, _)), false) = (slowness, best, is_clear) else { return (found, is_clear) };
+    let is_odd = || slowness.is_some_and(|slowness| is_unlike(free, slowness, &PlacePath { gpu: found, ..*path }));
+    let (Some(slowness), Some((back, _)), true) = (slowness, best, !is_clear || is_odd()) else {
+        return (found, is_clear);
+    };
     // times alone do not tell: ranks are as slow here as elsewhere
     let cost = |gpu: GpuFrom| {
         let path = PlacePath { gpu, ..*path };
@@ -421,7 +539,7 @@ fn find_gpu(
     };
     let mut least = (found, 0.98 * cost(found));
     let mut distances: Vec<f64> = all(free).map(|it| it.since_computed - it.since_end[back]).collect();
-    let most = quantile(&mut distances, 0.98);
+    let most = quantile(&mut distances, 0.98).max(0.0);
     let partly = (1..TRIES).map(|n| GpuFrom::Waits(back as u8 + 1, (most * n as f64 / TRIES as f64) as i64));
     for gpu in partly.chain([GpuFrom::Computation]) {
         let cost = cost(gpu);
@@ -436,6 +554,16 @@ fn find_gpu(
     };
     let alike = alike.filter(is_possible).filter(|&gpu| cost(gpu) < 1.05 * least.1);
     (alike.unwrap_or(least.0), false)
+}
+
+/// Returns whether a rank's ratio to its peers is another one than elsewhere.
+fn is_unlike(samples: &[Vec<CallSample>], slowness: &[Option<f64>], path: &PlacePath) -> bool {
+    let of_ranks = locations(samples, path);
+    let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
+    let is_unlike = |(own, slow): (&Option<f64>, &Option<f64>)| {
+        own.zip(*slow).is_some_and(|(own, slow)| (own / usual - slow).abs() > UNLIKE)
+    };
+    usual >= LITTLE && of_ranks.iter().zip(slowness).any(is_unlike)
 }
 
 /// Returns how far the ranks' usual times are from the common one times their slowness, in the mean.

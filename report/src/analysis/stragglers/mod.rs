@@ -166,7 +166,12 @@ impl Costs {
         let Some(measured) = scene.measured() else {
             return absent("No step is whole, so that costs of ranks are not known.");
         };
-        let mut found = standing(job, &division, &ranks, measured);
+        let unseen = |program| {
+            let tokens = fit::tokens(program, &runs);
+            places.iter().find(|(of, _)| *of == tokens).map_or(0.0, |(_, places)| fit::unseen_of(places))
+        };
+        let unseen: Vec<f64> = division.programs.iter().map(unseen).collect();
+        let mut found = standing(job, &division, &ranks, measured, &unseen);
         // pauses that recur cost as a slow rank does
         let known: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
         let least = rules::least(step) * self.steps as f64;
@@ -207,8 +212,9 @@ impl Costs {
         if let Part::Known(known) = &mut stragglers {
             // where own times are hidden, the gain is known to lie between two
             let is_played = known.found.iter().any(|it| it.gain_us.is_some());
-            let ways = [(Hidden::Longest, whatif::WAITED_FOR), (Hidden::Shortest, 1.0)];
-            for (hidden, host) in ways.into_iter().filter(|_| is_played) {
+            let ways = [(Hidden::Longest, &[1.0, whatif::WAITED_FOR][..]), (Hidden::Shortest, &[1.0])];
+            let mut gains_nothing: Vec<Vec<usize>> = vec![];
+            for (hidden, hosts) in ways.into_iter().filter(|_| is_played) {
                 // one in memory at a time
                 owns = vec![];
                 owns.extend(self::owns(&runs, &division, step, hidden, &mut places));
@@ -217,10 +223,15 @@ impl Costs {
                 let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks };
                 for it in known.found.iter_mut().filter(|it| it.gain_us.is_some()) {
                     let Some(group) = standing.iter().find(|group| group.gpus == it.gpus) else { continue };
-                    let Some(without) = what_if.without(&[group], host) else { continue };
-                    let gain = (measured - without) / 1e3;
-                    it.gain_least_us = it.gain_least_us.map(|least| least.min(gain));
-                    it.gain_most_us = it.gain_most_us.map(|most| most.max(gain));
+                    for &host in hosts {
+                        let Some(without) = what_if.without(&[group], host) else { continue };
+                        let gain = (measured - without) / 1e3;
+                        it.gain_least_us = it.gain_least_us.map(|least| least.min(gain));
+                        it.gain_most_us = it.gain_most_us.map(|most| most.max(gain));
+                        if gain <= 0.0 && host == 1.0 {
+                            gains_nothing.push(it.gpus.clone());
+                        }
+                    }
                 }
             }
             if is_played {
@@ -230,8 +241,7 @@ impl Costs {
             }
             // who may gain nothing is not named, unless a slower one hides it
             known.found.retain(|it| {
-                it.gain_least_us.is_none_or(|least| least > 0.0)
-                    || it.gain_us.is_some_and(|us| us * 1e3 < rules::least(measured))
+                !gains_nothing.contains(&it.gpus) || it.gain_us.is_some_and(|us| us * 1e3 < rules::least(measured))
             });
         }
         Concluded {

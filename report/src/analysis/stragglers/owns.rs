@@ -46,6 +46,14 @@ impl Owns {
         self.of_clocks[call].map(|it| if it.is_finite() { f64::from(it) } else { 0.0 })
     }
 
+    /// Returns the excess before a call as far as one of its clocks has it, nanoseconds; 0 without peers. Where something
+    /// else keeps a call than usually, own times differ though neither clock pauses.
+    fn excess_of_one(&self, call: usize) -> f64 {
+        let [host, gpu] = self.excess_of_clocks(call);
+        let excess = self.excess_of(call);
+        excess.min(host.max(gpu).max(0.0))
+    }
+
     /// Returns the own times of the host and of the GPU before a call, nanoseconds.
     pub(super) fn clocks(&self, call: usize) -> [i64; 2] {
         [self.paths[call].host, self.paths[call].gpu]
@@ -112,8 +120,9 @@ fn own_times(run: &CallRun, paths: &[CallPath], computed: &[i64]) -> Vec<i64> {
         let launched = run.enqueued(call).map_or(i64::MIN, |it| it + i64::from(path.launch));
         let alone = computed[before] + path.gpu;
         let is_hosts = path.has_host && (path.from_host || path.is_hidden && launched >= alone);
+        let awaited = if path.from_host { end(path.awaited) } else { i64::MIN };
         let (since, until) = if is_hosts {
-            (ready[before].max(end(path.released)), if path.from_host { computed[call] } else { launched })
+            (ready[before].max(end(path.released)).max(awaited), if path.from_host { computed[call] } else { launched })
         } else if path.is_hidden {
             (ready[before], ready[before] + path.gpu)
         } else {
@@ -210,7 +219,7 @@ fn pauses(division: &Division, peers: &Peers, step_length: f64, owns: &mut [Owns
                 .filter_map(|step| Some((program.steps[step].0, *program.calls(step, member)?.get(place)? as usize)))
                 .filter(|&(stretch, call)| owns[stretch].excess[call].is_finite())
                 .collect();
-            let values: Vec<f64> = calls.iter().map(|&(stretch, call)| owns[stretch].excess_of(call)).collect();
+            let values: Vec<f64> = calls.iter().map(|&(stretch, call)| owns[stretch].excess_of_one(call)).collect();
             *usual = spread(&values)[0];
             for (&(stretch, call), is_pause) in calls.iter().zip(beyond(&values, PAUSE, step_length)) {
                 owns[stretch].is_pause[call] = is_pause;
@@ -235,8 +244,8 @@ fn pauses_of_steps(
         .filter_map(|step| Some((program.steps[step].0, program.calls(step, member)?)))
         .collect();
     let beyond_usual = |owns: &Owns, call: usize, place: usize| {
-        let excess = owns.excess[call];
-        if excess.is_finite() && !owns.is_pause[call] { f64::from(excess) - usual[place] } else { 0.0 }
+        let is_usable = owns.excess[call].is_finite() && !owns.is_pause[call];
+        if is_usable { owns.excess_of_one(call) - usual[place] } else { 0.0 }
     };
     let sums: Vec<f64> = steps
         .iter()

@@ -59,6 +59,7 @@ impl CallPath {
             host_usual: 0.0,
             mostly_hidden: false,
             is_clear: false,
+            unseen: 0.0,
         };
         Self::of(run, call, computed, &place, f64::INFINITY, Seen::Free).0
     }
@@ -107,9 +108,14 @@ impl CallPath {
         }
         let mut anchor = computed[before];
         match place.gpu {
-            GpuFrom::Host if path.has_host => {
+            GpuFrom::Host(count) if path.has_host => {
                 path.from_host = true;
-                anchor = enqueued.unwrap_or(anchor);
+                anchor = anchor.max(enqueued.unwrap_or(anchor));
+                let awaited = back(count).filter(|&it| count > 0 && end(it) <= begin + EARLY.min(20_000));
+                if let Some(awaited) = awaited {
+                    path.awaited = awaited as u32;
+                    anchor = anchor.max(end(awaited));
+                }
             }
             GpuFrom::Waits(count, ahead) => {
                 // a call that began before that end did not wait for it

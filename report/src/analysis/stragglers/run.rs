@@ -302,14 +302,11 @@ impl CallRun {
             NONE => enqueued.saturating_add(host),
             released => enqueued.max(end_of(released)? + host),
         };
-        if path.from_host {
-            return Some([enqueued, enqueued + gpu]);
-        }
-        let mut computed = computed + gpu;
+        let mut since = if path.from_host { computed.max(enqueued) } else { computed };
         if path.awaited != NONE {
-            computed = computed.max(end_of(path.awaited)? + gpu - i64::from(path.ahead));
+            since = since.max(end_of(path.awaited)? - i64::from(path.ahead));
         }
-        Some([enqueued, computed])
+        Some([enqueued, since + gpu])
     }
 
     fn begin(&self, call: usize, played: &Played, paths: &[CallPath]) -> i64 {

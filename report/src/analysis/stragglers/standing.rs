@@ -62,8 +62,15 @@ pub(super) struct Deviations {
     pub(super) is_compared: Vec<bool>,
 }
 
-/// Finds who stands out. `step` is the mean length of a step, nanoseconds.
-pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<RankSteps>], step: f64) -> Deviations {
+/// Finds who stands out. `step` is the mean length of a step, nanoseconds; `unseen` has the time of a step in which the
+/// ranks of each program may compute so that nobody sees it.
+pub(super) fn standing(
+    job: &Job,
+    division: &Division,
+    ranks: &[Option<RankSteps>],
+    step: f64,
+    unseen: &[f64],
+) -> Deviations {
     let mut candidates: Vec<Candidate> = vec![];
     for peers in division.peers.iter().filter(|peers| peers.members.len() > 1) {
         let gpus: Vec<usize> = division.gpus(peers).filter(|&gpu| ranks[gpu].is_some()).collect();
@@ -112,9 +119,44 @@ pub(super) fn standing(job: &Job, division: &Division, ranks: &[Option<RankSteps
             });
         }
     }
+    by_clocks(&candidates, ranks, step, &mut found.standing);
     nodes(job, &candidates, step, &mut found.standing);
-    stages(division, ranks, step, &mut found);
+    stages(division, ranks, step, unseen, &mut found);
     found
+}
+
+/// Finds ranks whose host, or whose GPU, stands out alone: where ranks wait for different things, another clock keeps each
+/// call of theirs, and their own times say little.
+fn by_clocks(candidates: &[Candidate], ranks: &[Option<RankSteps>], step: f64, standing: &mut Vec<StandingTogether>) {
+    for clock in [0, 1] {
+        let of_clock = |candidate: &Candidate| {
+            let rank = ranks[candidate.gpu].as_ref()?;
+            let sum = |of: &[[f64; 2]]| of.iter().map(|times| times[clock]).sum::<f64>();
+            Some((sum(&rank.clocks_by_place), sum(&rank.excess_of_clocks)))
+        };
+        let mut distances: Vec<f64> = candidates.iter().filter_map(of_clock).map(|(_, excess)| excess.abs()).collect();
+        if distances.len() < RANKS {
+            continue;
+        }
+        let deviation = NORMAL * median(&mut distances);
+        for candidate in candidates.iter().filter(|it| it.steps >= STEPS && !it.is_halved) {
+            let Some((own, excess)) = of_clock(candidate) else { continue };
+            let z = excess / deviation.max(candidate.error).max(1.0);
+            let is_known = standing.iter().any(|known| known.gpus.contains(&candidate.gpu));
+            if z > Z && excess > least(step) && !is_known {
+                standing.push(StandingTogether {
+                    group: RankGroup::Rank,
+                    gpus: vec![candidate.gpu],
+                    own: own.min(step),
+                    excess,
+                    z,
+                    peers: candidate.peers,
+                    stretch: None,
+                    others: None,
+                });
+            }
+        }
+    }
 }
 
 /// Returns the median excess of the faster part of some peers, where they fall into two parts: the distance between both is
@@ -192,11 +234,15 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
     }
 }
 
-/// Finds stages of a pipeline whose own times are longer than those of the other stages, in whole.
-fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, found: &mut Deviations) {
+/// Finds stages of a pipeline whose own times are longer than those of the other stages, in whole, whatever these compute
+/// unseen.
+fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &[f64], found: &mut Deviations) {
+    let mut unseen_of: BTreeMap<i32, f64> = BTreeMap::new();
     let mut by_stage: BTreeMap<i32, Vec<(usize, &RankSteps)>> = BTreeMap::new();
     for peers in &division.peers {
         let Some(stage) = peers.stage else { continue };
+        let most = unseen_of.entry(stage).or_default();
+        *most = most.max(unseen[peers.program]);
         // a rank that stands out among its peers is later than its stage
         let is_alone = |gpu: &usize| !found.standing.iter().any(|known| known.gpus.contains(gpu));
         let known = division.gpus(peers).filter(is_alone).filter_map(|gpu| Some((gpu, ranks[gpu].as_ref()?)));
@@ -209,7 +255,8 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, found: &m
     let own = |of: &[(usize, &RankSteps)]| median(&mut of.iter().map(|(_, rank)| rank.own).collect::<Vec<f64>>());
     let owns: BTreeMap<i32, f64> = by_stage.iter().map(|(&stage, of)| (stage, own(of))).collect();
     for (stage, of) in &by_stage {
-        let others: Vec<f64> = owns.iter().filter(|(other, _)| *other != stage).map(|(_, own)| *own).collect();
+        let others = owns.iter().filter(|(other, _)| *other != stage);
+        let others: Vec<f64> = others.map(|(other, own)| own + unseen_of[other]).collect();
         let [usual, apart] = spread(&others);
         let excess = owns[stage] - usual;
         let error = median(&mut of.iter().map(|(_, rank)| rank.error).collect::<Vec<f64>>());

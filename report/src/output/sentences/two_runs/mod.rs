@@ -93,7 +93,8 @@ pub(crate) fn step(comparison: &Comparison) -> String {
 /// Returns both figures with the interval of their change.
 fn figures(changed: &Changed) -> String {
     let [before, after] = changed.medians_us.map(time);
-    let interval = changed.interval.map_or_else(String::new, |interval| format!(" (95 % interval {})", range(interval)));
+    let interval =
+        changed.interval.map_or_else(String::new, |interval| format!(" (95 % interval {})", range(interval)));
     format!("{after}, before {before}{interval}")
 }
 
@@ -153,7 +154,7 @@ pub(crate) fn more(comparison: &Comparison) -> Vec<String> {
 fn wait(waits: &Changed) -> String {
     let [before, after] = waits.medians_us.map(time);
     match waits.verdict {
-        ChangeVerdict::Equal => format!("Ranks wait as long as before: {after} a step, before {before}."),
+        ChangeVerdict::Equal => format!("Waits have not changed: {after} a step, before {before}."),
         _ => format!("Ranks wait {after} a step, before {before}."),
     }
 }

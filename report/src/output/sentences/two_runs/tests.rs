@@ -88,7 +88,7 @@ fn a_rank_that_became_late_waits_and_jitter_are_said() {
     let expected = "\nRank 3 stands out now and did not before: 690 us a step beyond its peers (5.4 %); without that a \
                     step would gain 642 us.\n";
     assert!(text.contains(expected), "{text}");
-    assert!(text.contains("\nRanks wait as long as before: "), "{text}");
+    assert!(text.contains("\nWaits have not changed: "), "{text}");
     assert!(text.contains("\nRandom differences of the ranks cost a step 240 us, before 240 us."), "{text}");
     let text = said(&sample(8), &before);
     assert!(text.contains("\nRank 3 stood out among its peers before, and no longer does.\n"), "{text}");
