@@ -8,7 +8,7 @@ use super::paths::CallPath;
 use super::programs::Program;
 use super::robust::{median, quantile};
 use super::run::CallRun;
-use super::samples::{BACK, CallSample, is_queued, samples};
+use super::samples::{BACK, CallSample, is_nearly_queued, is_queued, samples};
 use crate::analysis::steps::CallToken;
 use rustc_hash::FxHashMap;
 
@@ -46,6 +46,8 @@ const UNLIKE: f64 = 0.1;
 const ROOM: [f64; 2] = [0.85, 0.6];
 /// Share of its samples that a rank shows which shows nothing, at most, and which shows what it computes, at least.
 const SHOWN: [f64; 2] = [0.1, 0.7];
+/// What a rank shows of a step to say how much it computes in it, as a part of what any rank shows.
+const SHOWS: f32 = 0.2;
 /// Parts of a wait that a fit tries.
 const TRIES: usize = 10;
 /// Rounds in which the computations of a step are followed: those of its first place need those of its last one.
@@ -168,7 +170,9 @@ pub(super) fn follow(
     let tokens = tokens(program, runs);
     let has_host = known.is_none() && !host_follows(program, runs, computed);
     let rounds = if known.is_some() { ROUNDS - 1 } else { ROUNDS };
+    let mut scales = vec![1.0; program.steps.len()];
     for _ in 0..rounds {
+        let mut of_steps = vec![[0.0_f32; 2]; program.steps.len() * program.gpus.len()];
         let mut ratios: Vec<Vec<Ratio>> = vec![vec![]; program.gpus.len()];
         let last = std::mem::take(&mut places);
         for place in 0..program.places {
@@ -179,6 +183,7 @@ pub(super) fn follow(
                 None => find(&samples, has_host, slow, alike(&last, &tokens, place)),
             };
             let usual = usual(&samples, &path, slow, hidden);
+            let hides: Vec<bool> = samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0]).collect();
             let path = PlacePath { unseen: unseen(&samples, &path, &usual), ..path };
             if !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_)) {
                 slow_at(&samples, &path, tokens[place], &mut ratios);
@@ -189,17 +194,36 @@ pub(super) fn follow(
                 for gpu in 0..program.gpus.len() {
                     let Some(&call) = program.calls(step, gpu).and_then(|calls| calls.get(place)) else { continue };
                     let call = call as usize;
-                    let seen = path.seen(run, call);
+                    let seen = match path.seen(run, call) {
+                        Seen::Free if hides[gpu] && is_nearly_queued(run, call) => Seen::Queued,
+                        seen => seen,
+                    };
                     (paths[stretch][call], computed[stretch][call]) =
-                        CallPath::of(run, call, &computed[stretch], &path, usual[gpu], seen);
+                        CallPath::of(run, call, &computed[stretch], &path, usual[gpu] * scales[step], seen);
+                    if seen == Seen::Free && usual[gpu] >= LITTLE {
+                        let [own, usually] = &mut of_steps[step * program.gpus.len() + gpu];
+                        (*own, *usually) = (*own + paths[stretch][call].gpu as f32, *usually + usual[gpu] as f32);
+                    }
                 }
             }
             places.push(path);
         }
         // the places that show it say how slow ranks are, and that says what the others follow
         slowness = Some(Slowness::of(&ratios, &tokens));
+        scales = of_steps.chunks(program.gpus.len()).map(scale).collect();
     }
     places
+}
+
+/// Returns how many times as much as usual the ranks compute in a step, from what each shows of it and usually takes for
+/// that: batches and sequences may have other lengths in each step. One rank alone says nothing of the others.
+fn scale(of_ranks: &[[f32; 2]]) -> f64 {
+    let most = of_ranks.iter().map(|it| it[1]).fold(0.0, f32::max);
+    let shows = of_ranks.iter().filter(|[_, usual]| *usual > 0.0 && *usual >= SHOWS * most);
+    let mut scales: Vec<f32> = shows.map(|[own, usual]| own / usual).collect();
+    scales.sort_unstable_by(f32::total_cmp);
+    // of two, the faster one: the other may pause
+    if scales.len() < 2 { 1.0 } else { f64::from(scales[(scales.len() - 1) / 2]) }
 }
 
 /// Returns the tokens of a program's places.
@@ -291,14 +315,25 @@ fn agreed(ratios: &[Ratio], share: f64, places: usize) -> Option<f64> {
     (count >= places && time >= share * all).then(|| (sum / time).clamp(1.0 / SLOWEST, SLOWEST))
 }
 
-/// Adds the ratio of each rank's own time to the usual one, where a place shows both.
+/// Adds the ratio of each rank's own time to the usual one, where a place shows both. Behind a wait of the host, a GPU
+/// waits for what a late host launches: that is not the GPU's.
 fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, token: CallToken, ratios: &mut [Vec<Ratio>]) {
     let of_ranks = locations(samples, path);
     let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
-    if usual >= LITTLE {
-        for (ratios, own) in ratios.iter_mut().zip(of_ranks) {
-            ratios.extend(own.map(|own| Ratio { token, ratio: own / usual, usual }));
+    if usual < LITTLE {
+        return;
+    }
+    let host = |samples: &Vec<CallSample>| match path.host {
+        HostFrom::Waits(back) => {
+            median(&mut samples.iter().map(|it| it.host_since_end[usize::from(back) - 1]).collect::<Vec<f64>>())
         }
+        _ => 0.0,
+    };
+    let hosts: Vec<f64> = samples.iter().map(host).collect();
+    let usual_host = median(&mut hosts.clone());
+    for ((ratios, own), host) in ratios.iter_mut().zip(of_ranks).zip(hosts) {
+        let late = (host - usual_host).max(0.0);
+        ratios.extend(own.map(|own| Ratio { token, ratio: (own - late) / usual, usual }));
     }
 }
 
@@ -413,14 +448,16 @@ fn is_empty(samples: &[Vec<CallSample>]) -> bool {
     all(samples).filter(|it| it.is_queued).count() as f64 > 0.9 * all(samples).count() as f64
 }
 
+/// Returns the share of a rank's samples that show its computation.
+fn shown(samples: &[CallSample], path: &PlacePath) -> f64 {
+    samples.iter().filter(|it| path.seen_of(it) == Seen::Free).count() as f64 / samples.len().max(1) as f64
+}
+
 /// Returns whether computations that are hidden have room: as long as those that are seen, times the rank's slowness.
 fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: Option<&[Option<f64>]>) -> bool {
     let slow = |rank: usize| slowness.and_then(|of| of[rank]);
     // of ranks that show some of their computations, these are the longest
-    let shown = |rank: usize| {
-        let free = samples[rank].iter().filter(|it| path.seen_of(it) == Seen::Free).count();
-        free as f64 / samples[rank].len().max(1) as f64
-    };
+    let shown = |rank: usize| shown(&samples[rank], path);
     let own = |rank: usize| median(&mut samples[rank].iter().map(|it| path.own(it)).collect::<Vec<f64>>());
     let ranks: Vec<usize> = (0..samples.len()).filter(|&rank| shown(rank) > SHOWN[1]).collect();
     let like = median(&mut ranks.iter().map(|&rank| own(rank) / slow(rank).unwrap_or(1.0)).collect::<Vec<f64>>());
@@ -529,7 +566,8 @@ fn find_gpu(
         }
     }
     let is_odd = || slowness.is_some_and(|slowness| is_unlike(free, slowness, &PlacePath { gpu: found, ..*path }));
-    let (Some(slowness), Some((back, _)), true) = (slowness, best, !is_clear || is_odd()) else {
+    // behind a wait of the host, a GPU waits for what a late host launches, and is as slow as that
+    let (Some(slowness), Some((back, _)), true) = (slowness, best, !is_idle && (!is_clear || is_odd())) else {
         return (found, is_clear);
     };
     // times alone do not tell: ranks are as slow here as elsewhere

@@ -234,6 +234,11 @@ impl Costs {
                     }
                 }
             }
+            for it in known.found.iter_mut().filter(|it| it.range_us().is_some()) {
+                let error = whatif::ERROR * it.gain_us.unwrap_or_default();
+                it.gain_least_us = it.gain_least_us.map(|least| least - error);
+                it.gain_most_us = it.gain_most_us.map(|most| most + error);
+            }
             if is_played {
                 owns = vec![];
                 owns.extend(self::owns(&runs, &division, step, Hidden::Usual, &mut places));

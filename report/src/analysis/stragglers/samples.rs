@@ -8,6 +8,8 @@ use super::timed::hash;
 pub(super) const BACK: usize = 6;
 /// Nanoseconds behind the end of a call it queued behind, within which a call was ready before it could begin.
 const AT_ONCE: i64 = 12_000;
+/// The same where the rank was ready nearly always.
+const NEARLY: i64 = 100_000;
 /// Samples of a rank, at most and at least, and of all ranks about.
 const MOST: usize = 128;
 const LEAST: usize = 8;
@@ -75,6 +77,14 @@ fn sample(run: &CallRun, computed: &[i64], call: usize) -> Option<CallSample> {
 /// Returns whether a call began when a call that it queues behind had ended.
 pub(super) fn is_queued(run: &CallRun, call: usize) -> bool {
     run.queued_until(call).is_some_and(|end| run.calls[call].begin - end <= AT_ONCE)
+}
+
+/// Returns whether a call began shortly behind the end of one of the calls before it.
+pub(super) fn is_nearly_queued(run: &CallRun, call: usize) -> bool {
+    let first = run.first[run.gpus[call] as usize];
+    let begin = run.calls[call].begin;
+    (first.max(call.saturating_sub(BACK))..call)
+        .any(|before| (-AT_ONCE..=NEARLY).contains(&(begin - run.calls[before].end)))
 }
 
 /// Returns steps all over a run: one by chance out of each of so many parts, so that no step that comes regularly is left

@@ -1,12 +1,15 @@
 //! The steps as they would be if somebody were like the peers.
 
 use super::rank::RankSteps;
+use super::run::NONE;
 use super::scene::{Scene, unchanged};
 use super::standing::StandingTogether;
 use crate::answer::LateCause;
 
 /// Distance of the re-enacted step from the measured one from which on nothing is concluded.
 pub(super) const OFF: f64 = 0.03;
+/// Share of a gain by which a re-enactment is off.
+pub(super) const ERROR: f64 = 0.05;
 /// Share of the extra time from which on it is the host's; below the rest, it is the GPU's.
 const MOST: f64 = 0.75;
 /// Share of a rank's usual excess in a step that the usual excesses of its places have at least, where these show the reason.
@@ -103,6 +106,9 @@ impl WhatIf<'_> {
                 }
                 let path = &owns.paths[call];
                 let [host, gpu] = owns.excess_of_clocks(call);
+                // behind a wait of the host, what comes late on both clocks may be of either
+                let both = if path.released == NONE { 0.0 } else { host.min(gpu).max(0.0) };
+                let [host, gpu] = [host - both, gpu - both];
                 let is_hosts = path.has_host && (path.from_host || path.is_hidden);
                 sums[2] += excess;
                 sums[0] += if is_hosts {
