@@ -10,7 +10,6 @@ use super::robust::{median, quantile};
 use super::run::CallRun;
 use super::samples::{BACK, CallSample, is_nearly_queued, is_queued, samples};
 use crate::analysis::steps::CallToken;
-use rustc_hash::FxHashMap;
 
 /// Steps of a rank that show how much a place varies, at least.
 const STEPS: usize = 4;
@@ -38,20 +37,23 @@ const LITTLE: f64 = 20_000.0;
 const SLOWEST: f64 = 2.0;
 /// Distance of two ratios that agree, and share of the time that agrees at least.
 const AGREE: (f64, f64) = (0.04, 0.3);
-/// The same share, and places, before calls of one token, where a rank may be slower than elsewhere.
-const OF_TOKEN: (f64, usize) = (0.7, 3);
 /// Distance of a rank's ratio at a place from its ratio elsewhere from which on the place is not understood.
-const UNLIKE: f64 = 0.1;
+const UNLIKE: f64 = 0.03;
 /// Share of a computation for which a hidden one has room at least, and the same where slowness is not known.
 const ROOM: [f64; 2] = [0.85, 0.6];
 /// Share of its samples that a rank shows which shows nothing, at most, and which shows what it computes, at least.
 const SHOWN: [f64; 2] = [0.1, 0.7];
+/// Differences of steps up to which these compute the same.
+const STEADY: f64 = 0.15;
 /// What a rank shows of a step to say how much it computes in it, as a part of what any rank shows.
 const SHOWS: f32 = 0.2;
 /// Parts of a wait that a fit tries.
 const TRIES: usize = 10;
-/// Rounds in which the computations of a step are followed: those of its first place need those of its last one.
-const ROUNDS: usize = 3;
+/// Rounds in which the computations of a step are followed, at least and at most: those of its first place need those of
+/// its last one, and what places follow needs how slow ranks are.
+const ROUNDS: [usize; 2] = [3, 7];
+/// Change of a slowness from one round to the next up to which it is the same.
+const SAME: f64 = 0.005;
 
 /// What the enqueue of a call follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,27 +168,33 @@ pub(super) fn follow(
     computed: &mut [Vec<i64>],
 ) -> Vec<PlacePath> {
     let mut places: Vec<PlacePath> = vec![];
-    let mut slowness: Option<Slowness> = None;
+    let mut slowness: Option<Vec<Option<f64>>> = None;
     let tokens = tokens(program, runs);
-    let has_host = known.is_none() && !host_follows(program, runs, computed);
-    let rounds = if known.is_some() { ROUNDS - 1 } else { ROUNDS };
     let mut scales = vec![1.0; program.steps.len()];
-    for _ in 0..rounds {
+    let has_host = known.is_none() && !host_follows(program, runs, computed, &scales);
+    let [least, most] = ROUNDS;
+    let rounds = if known.is_some() { least - 1 } else { most };
+    let mut shown_before: Vec<Vec<Option<f64>>> = vec![];
+    for round in 1..=rounds {
         let mut of_steps = vec![[0.0_f32; 2]; program.steps.len() * program.gpus.len()];
         let mut ratios: Vec<Vec<Ratio>> = vec![vec![]; program.gpus.len()];
+        let mut shown_now = vec![];
         let last = std::mem::take(&mut places);
         for place in 0..program.places {
-            let samples = samples(program, runs, computed, place);
-            let slow = slowness.as_ref().map(|known| known.at(tokens[place]));
+            let samples = samples(program, runs, computed, &scales, place);
+            let slow = slowness.as_deref();
             let path = match known {
                 Some(known) => known[place],
                 None => find(&samples, has_host, slow, alike(&last, &tokens, place)),
             };
-            let usual = usual(&samples, &path, slow, hidden);
+            let of_ranks = locations(&samples, &path);
+            let twin = twin(&of_ranks, &shown_before, &tokens, place);
+            let usual = usual(&samples, &path, &of_ranks, twin, slow, hidden);
+            shown_now.push(of_ranks);
             let hides: Vec<bool> = samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0]).collect();
             let path = PlacePath { unseen: unseen(&samples, &path, &usual), ..path };
             if !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_)) {
-                slow_at(&samples, &path, tokens[place], &mut ratios);
+                slow_at(&samples, &path, &mut ratios);
             }
             for step in 0..program.steps.len() {
                 let stretch = program.steps[step].0;
@@ -209,8 +217,14 @@ pub(super) fn follow(
             places.push(path);
         }
         // the places that show it say how slow ranks are, and that says what the others follow
-        slowness = Some(Slowness::of(&ratios, &tokens));
-        scales = of_steps.chunks(program.gpus.len()).map(scale).collect();
+        let found: Vec<Option<f64>> = ratios.iter().map(|of_rank| agreed(of_rank)).collect();
+        let is_same = slowness.as_ref().is_some_and(|before| is_like(&found, before));
+        slowness = Some(found);
+        scales = steady(of_steps.chunks(program.gpus.len()).map(scale).collect());
+        shown_before = shown_now;
+        if is_same && round >= least {
+            break;
+        }
     }
     places
 }
@@ -226,6 +240,43 @@ fn scale(of_ranks: &[[f32; 2]]) -> f64 {
     if scales.len() < 2 { 1.0 } else { f64::from(scales[(scales.len() - 1) / 2]) }
 }
 
+/// Returns the scales of steps where they differ by more than chance, otherwise 1.
+fn steady(mut scales: Vec<f64>) -> Vec<f64> {
+    let mut sorted = scales.clone();
+    let [low, high] = [0.1, 0.9].map(|share| quantile(&mut sorted, share));
+    if high - low < STEADY {
+        scales.fill(1.0);
+    }
+    scales
+}
+
+/// Returns what ranks show at another place before a call of the same token, where the ranks that show this place take as
+/// long as at that one: there the same is computed.
+fn twin<'a>(
+    of_ranks: &[Option<f64>],
+    shown: &'a [Vec<Option<f64>>],
+    tokens: &[CallToken],
+    place: usize,
+) -> Option<&'a [Option<f64>]> {
+    let is_hidden = |rank: &usize| of_ranks[*rank].is_none();
+    let hidden: Vec<usize> = (0..of_ranks.len()).filter(is_hidden).collect();
+    let is_same = |(one, other): (&Option<f64>, &Option<f64>)| match (one, other) {
+        (Some(one), Some(other)) => *one >= LITTLE && (one / other - 1.0).abs() <= AGREE.0 / 2.0,
+        (here, _) => here.is_none(),
+    };
+    let is_twin = |other: &usize| {
+        tokens[*other] == tokens[place]
+            && *other != place
+            && hidden.iter().all(|&rank| shown[*other][rank].is_some())
+            && of_ranks.iter().zip(&shown[*other]).all(is_same)
+    };
+    if hidden.is_empty() || hidden.len() == of_ranks.len() {
+        return None;
+    }
+    let nearest = (0..shown.len()).filter(is_twin).min_by_key(|other| other.abs_diff(place))?;
+    Some(&shown[nearest])
+}
+
 /// Returns the tokens of a program's places.
 pub(super) fn tokens(program: &Program, runs: &[CallRun]) -> Vec<CallToken> {
     let steps = (0..program.steps.len()).flat_map(|step| (0..program.gpus.len()).map(move |gpu| (step, gpu)));
@@ -236,11 +287,11 @@ pub(super) fn tokens(program: &Program, runs: &[CallRun]) -> Vec<CallToken> {
 
 /// Returns whether enqueues say nothing: they are never much before the end of the call before, and follow from nothing as
 /// closely as begins do. They are then some time before the begin, whatever kept that.
-fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>]) -> bool {
+fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>], scales: &[f64]) -> bool {
     let [mut of_begins, mut of_enqueues] = [0.0; 2];
     let [mut ahead, mut count] = [0, 0];
     for place in 0..program.places {
-        let samples = samples(program, runs, computed, place);
+        let samples = samples(program, runs, computed, scales, place);
         let known = all(&samples).filter(|it| it.host_since_end[0].is_finite());
         let [is_ahead, is_known] =
             known.fold([0, 0], |sums, it| [sums[0] + usize::from(it.host_since_end[0] < -AHEAD), sums[1] + 1]);
@@ -268,56 +319,34 @@ fn alike(places: &[PlacePath], tokens: &[CallToken], place: usize) -> Option<Gpu
 /// A rank's own time at a place, as a part of the usual one.
 #[derive(Debug, Clone, Copy)]
 struct Ratio {
-    token: CallToken,
     ratio: f64,
     /// The usual own time, nanoseconds.
     usual: f64,
 }
 
-/// How many times as long as its peers each rank takes; `None` where its places say different things.
-#[derive(Debug)]
-struct Slowness {
-    of_all: Vec<Option<f64>>,
-    /// Before calls of a token: a rank may be slow in the forward pass alone.
-    of_token: FxHashMap<CallToken, Vec<Option<f64>>>,
+/// Returns whether all ranks are as slow as before.
+fn is_like(slowness: &[Option<f64>], before: &[Option<f64>]) -> bool {
+    slowness.iter().zip(before).all(|(one, other)| match (one, other) {
+        (Some(one), Some(other)) => (one - other).abs() <= SAME,
+        (one, other) => one.is_none() && other.is_none(),
+    })
 }
 
-impl Slowness {
-    fn of(ratios: &[Vec<Ratio>], tokens: &[CallToken]) -> Self {
-        let of_all: Vec<Option<f64>> = ratios.iter().map(|of_rank| agreed(of_rank, AGREE.1, 1)).collect();
-        let of_token = |&token: &CallToken| {
-            let of_rank = |(ratios, of_all): (&Vec<Ratio>, &Option<f64>)| {
-                let of_token: Vec<Ratio> = ratios.iter().copied().filter(|it| it.token == token).collect();
-                agreed(&of_token, OF_TOKEN.0, OF_TOKEN.1).or(*of_all)
-            };
-            (token, ratios.iter().zip(&of_all).map(of_rank).collect())
-        };
-        Self { of_token: tokens.iter().map(of_token).collect(), of_all }
-    }
-
-    fn at(&self, token: CallToken) -> &[Option<f64>] {
-        self.of_token.get(&token).unwrap_or(&self.of_all)
-    }
-}
-
-/// Returns the ratio that most of the time agrees on; `None` where less than this share of it agrees, or fewer places. A
-/// place that is not understood has a ratio of its own.
-fn agreed(ratios: &[Ratio], share: f64, places: usize) -> Option<f64> {
+/// Returns the ratio that most of the time agrees on; `None` where little of it agrees. A place that is not understood has a
+/// ratio of its own.
+fn agreed(ratios: &[Ratio]) -> Option<f64> {
     let all: f64 = ratios.iter().map(|it| it.usual).sum();
     let agreeing = |it: &Ratio| {
         let near = ratios.iter().filter(|other| (other.ratio / it.ratio - 1.0).abs() <= AGREE.0);
-        let sums = |(count, sum, time): (usize, f64, f64), other: &Ratio| {
-            (count + 1, sum + other.ratio * other.usual, time + other.usual)
-        };
-        near.fold((0, 0.0, 0.0), sums)
+        near.fold((0.0, 0.0), |(sum, time), other| (sum + other.ratio * other.usual, time + other.usual))
     };
-    let (count, sum, time) = ratios.iter().map(agreeing).max_by(|one, other| one.2.total_cmp(&other.2))?;
-    (count >= places && time >= share * all).then(|| (sum / time).clamp(1.0 / SLOWEST, SLOWEST))
+    let (sum, time) = ratios.iter().map(agreeing).max_by(|one, other| one.1.total_cmp(&other.1))?;
+    (time >= AGREE.1 * all).then(|| (sum / time).clamp(1.0 / SLOWEST, SLOWEST))
 }
 
 /// Adds the ratio of each rank's own time to the usual one, where a place shows both. Behind a wait of the host, a GPU
 /// waits for what a late host launches: that is not the GPU's.
-fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, token: CallToken, ratios: &mut [Vec<Ratio>]) {
+fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, ratios: &mut [Vec<Ratio>]) {
     let of_ranks = locations(samples, path);
     let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
     if usual < LITTLE {
@@ -333,7 +362,7 @@ fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, token: CallToken, rati
     let usual_host = median(&mut hosts.clone());
     for ((ratios, own), host) in ratios.iter_mut().zip(of_ranks).zip(hosts) {
         let late = (host - usual_host).max(0.0);
-        ratios.extend(own.map(|own| Ratio { token, ratio: (own - late) / usual, usual }));
+        ratios.extend(own.map(|own| Ratio { ratio: (own - late) / usual, usual }));
     }
 }
 
@@ -349,8 +378,14 @@ fn locations(samples: &[Vec<CallSample>], path: &PlacePath) -> Vec<Option<f64>> 
 }
 
 /// Returns the own time of each rank's GPU at a place, where it is hidden.
-fn usual(samples: &[Vec<CallSample>], path: &PlacePath, slowness: Option<&[Option<f64>]>, hidden: Hidden) -> Vec<f64> {
-    let of_ranks = locations(samples, path);
+fn usual(
+    samples: &[Vec<CallSample>],
+    path: &PlacePath,
+    of_ranks: &[Option<f64>],
+    twin: Option<&[Option<f64>]>,
+    slowness: Option<&[Option<f64>]>,
+    hidden: Hidden,
+) -> Vec<f64> {
     let known = |rank: usize| slowness.and_then(|of| of[rank]);
     let slow = |rank: usize| known(rank).unwrap_or(1.0);
     let shown = || of_ranks.iter().enumerate().filter_map(|(rank, own)| Some((rank, (*own)?)));
@@ -373,11 +408,14 @@ fn usual(samples: &[Vec<CallSample>], path: &PlacePath, slowness: Option<&[Optio
     };
     let bound = samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min);
     let bound = if hidden == Hidden::Shortest || is_empty(samples) || bound.is_infinite() { 0.0 } else { bound };
+    let like_others = |rank: usize| match hidden {
+        _ if !is_shown => bound,
+        Hidden::Usual => like * slow(rank),
+        _ => like,
+    };
     let of_rank = |(rank, own): (usize, &Option<f64>)| match own {
         Some(own) => *own,
-        None if !is_shown => bound,
-        None if hidden == Hidden::Usual => like * slow(rank),
-        None => like,
+        None => twin.and_then(|twin| twin[rank]).unwrap_or_else(|| like_others(rank)),
     };
     of_ranks.iter().enumerate().map(of_rank).collect()
 }
@@ -579,7 +617,8 @@ fn find_gpu(
     let mut distances: Vec<f64> = all(free).map(|it| it.since_computed - it.since_end[back]).collect();
     let most = quantile(&mut distances, 0.98).max(0.0);
     let partly = (1..TRIES).map(|n| GpuFrom::Waits(back as u8 + 1, (most * n as f64 / TRIES as f64) as i64));
-    for gpu in partly.chain([GpuFrom::Computation]) {
+    let alike_by = GpuFrom::Waits(back as u8 + 1, ahead_of(free, slowness, back) as i64);
+    for gpu in partly.chain([GpuFrom::Computation, alike_by]) {
         let cost = cost(gpu);
         if cost < least.1 {
             least = (gpu, cost);
@@ -592,6 +631,19 @@ fn find_gpu(
     };
     let alike = alike.filter(is_possible).filter(|&gpu| cost(gpu) < 1.05 * least.1);
     (alike.unwrap_or(least.0), false)
+}
+
+/// Returns the part of a computation that does not wait for the end of the call so many calls before, with which ranks are
+/// as slow as elsewhere, nanoseconds: no computation is longer than it takes the rank that never waits.
+fn ahead_of(samples: &[Vec<CallSample>], slowness: &[Option<f64>], back: usize) -> f64 {
+    let middle = |of_rank: &Vec<CallSample>, of: &dyn Fn(&CallSample) -> f64| {
+        (of_rank.len() >= STEPS).then(|| median(&mut of_rank.iter().map(of).collect::<Vec<f64>>()))
+    };
+    let ranks = || samples.iter().zip(slowness.iter().map(|slow| slow.unwrap_or(1.0)));
+    let most = ranks().filter_map(|(of_rank, slow)| Some(middle(of_rank, &|it| it.since_computed)? / slow));
+    let like = most.fold(f64::INFINITY, f64::min);
+    let ahead = |(of_rank, slow)| Some(like * slow - middle(of_rank, &|it| it.since_end[back])?);
+    median(&mut ranks().filter_map(ahead).filter(|it| it.is_finite()).collect::<Vec<f64>>()).max(0.0)
 }
 
 /// Returns whether a rank's ratio to its peers is another one than elsewhere.

@@ -32,11 +32,13 @@ pub(super) struct CallSample {
     pub(super) is_queued: bool,
 }
 
-/// Takes samples of a place of a program, by rank. `computed` has the ends of the computations before the calls.
+/// Takes samples of a place of a program, by rank. `computed` has the ends of the computations before the calls, `scales`
+/// by how many times each step computes more than usual: the GPU's distances are those of a usual step.
 pub(super) fn samples(
     program: &Program,
     runs: &[CallRun],
     computed: &[Vec<i64>],
+    scales: &[f64],
     place: usize,
 ) -> Vec<Vec<CallSample>> {
     let ranks = program.gpus.len();
@@ -45,14 +47,14 @@ pub(super) fn samples(
         let sample = |step: usize| {
             let call = *program.calls(step, gpu)?.get(place)? as usize;
             let stretch = program.steps[step].0;
-            sample(&runs[stretch], &computed[stretch], call)
+            sample(&runs[stretch], &computed[stretch], scales[step], call)
         };
         spread_out(program.steps.len(), most).filter_map(sample).collect()
     };
     (0..ranks).map(of_rank).collect()
 }
 
-fn sample(run: &CallRun, computed: &[i64], call: usize) -> Option<CallSample> {
+fn sample(run: &CallRun, computed: &[i64], scale: f64, call: usize) -> Option<CallSample> {
     let before = run.before(call).filter(|_| run.is_known(call))?;
     let begin = run.calls[call].begin;
     let enqueued = run.enqueued(call);
@@ -65,9 +67,9 @@ fn sample(run: &CallRun, computed: &[i64], call: usize) -> Option<CallSample> {
     };
     let distance = |from: Option<i64>, to: Option<i64>| from.zip(to).map_or(f64::NAN, |(from, to)| (to - from) as f64);
     Some(CallSample {
-        since_computed: (begin - computed[before]) as f64,
+        since_computed: (begin - computed[before]) as f64 / scale,
         since_enqueued: distance(enqueued, Some(begin)),
-        since_end: since_ends(Some(begin)),
+        since_end: since_ends(Some(begin)).map(|it| it / scale),
         host_since_enqueued: distance(run.enqueued(before), enqueued),
         host_since_end: since_ends(enqueued),
         is_queued: run.queued_until(call).is_some_and(|end| begin - end <= AT_ONCE),
