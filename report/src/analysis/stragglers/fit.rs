@@ -28,6 +28,8 @@ pub(super) const HOST_EARLY: i64 = 250_000;
 /// times more than begins the enqueues of a host vary that says nothing.
 const AHEAD: f64 = 3_000_000.0;
 const FOLLOWS: f64 = 1.3;
+/// Nanoseconds between two enqueues within which a host launches nothing else.
+const NOTHING: f64 = 40_000.0;
 /// Nanoseconds to which enqueues, and begins and ends on the GPU, are known.
 const OF_HOST: f64 = 50_000.0;
 const OF_GPU: f64 = 5_000.0;
@@ -116,6 +118,8 @@ pub(super) struct PlacePath {
     pub(super) mostly_hidden: bool,
     /// Whether times vary so that there is no doubt.
     pub(super) is_clear: bool,
+    /// Whether hosts launch nothing between the call before and this one.
+    pub(super) is_empty: bool,
     /// Time in which ranks may compute so that nobody sees it, nanoseconds.
     pub(super) unseen: f64,
 }
@@ -123,7 +127,7 @@ pub(super) struct PlacePath {
 impl PlacePath {
     pub(super) fn seen(&self, run: &CallRun, call: usize) -> Seen {
         let lead = i64::from(run.calls[call].lead);
-        if is_queued(run, call) {
+        if self.is_empty || is_queued(run, call) {
             Seen::Queued
         } else if lead > 0 && lead <= self.at_once {
             Seen::Launched
@@ -133,7 +137,7 @@ impl PlacePath {
     }
 
     fn seen_of(&self, sample: &CallSample) -> Seen {
-        if sample.is_queued {
+        if self.is_empty || sample.is_queued {
             Seen::Queued
         } else if sample.since_enqueued <= self.at_once as f64 {
             Seen::Launched
@@ -177,7 +181,7 @@ pub(super) fn follow(
     let mut shown_before: Vec<Vec<Option<f64>>> = vec![];
     for round in 1..=rounds {
         let mut of_steps = vec![[0.0_f32; 2]; program.steps.len() * program.gpus.len()];
-        let mut ratios: Vec<Vec<Ratio>> = vec![vec![]; program.gpus.len()];
+        let mut ratios: [Vec<Vec<Ratio>>; 2] = std::array::from_fn(|_| vec![vec![]; program.gpus.len()]);
         let mut shown_now = vec![];
         let last = std::mem::take(&mut places);
         for place in 0..program.places {
@@ -193,8 +197,9 @@ pub(super) fn follow(
             shown_now.push(of_ranks);
             let hides: Vec<bool> = samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0]).collect();
             let path = PlacePath { unseen: unseen(&samples, &path, &usual), ..path };
-            if !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_)) {
-                slow_at(&samples, &path, &mut ratios);
+            if !path.mostly_hidden {
+                let of_host = usize::from(matches!(path.gpu, GpuFrom::Host(_)));
+                slow_at(&samples, &path, [LITTLE, FAR][of_host], &mut ratios[of_host]);
             }
             for step in 0..program.steps.len() {
                 let stretch = program.steps[step].0;
@@ -217,7 +222,11 @@ pub(super) fn follow(
             places.push(path);
         }
         // the places that show it say how slow ranks are, and that says what the others follow
-        let found: Vec<Option<f64>> = ratios.iter().map(|of_rank| agreed(of_rank)).collect();
+        // from the host's launch on, a part of a computation may be over
+        let [of_gpu, of_host] = ratios;
+        let best =
+            of_gpu.iter().zip(&of_host).map(|(of_gpu, of_host)| if of_gpu.is_empty() { of_host } else { of_gpu });
+        let found: Vec<Option<f64>> = best.map(|of_rank| agreed(of_rank)).collect();
         let is_same = slowness.as_ref().is_some_and(|before| is_like(&found, before));
         slowness = Some(found);
         scales = steady(of_steps.chunks(program.gpus.len()).map(scale).collect());
@@ -346,10 +355,10 @@ fn agreed(ratios: &[Ratio]) -> Option<f64> {
 
 /// Adds the ratio of each rank's own time to the usual one, where a place shows both. Behind a wait of the host, a GPU
 /// waits for what a late host launches: that is not the GPU's.
-fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, ratios: &mut [Vec<Ratio>]) {
+fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, least: f64, ratios: &mut [Vec<Ratio>]) {
     let of_ranks = locations(samples, path);
     let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
-    if usual < LITTLE {
+    if usual < least {
         return;
     }
     let host = |samples: &Vec<CallSample>| match path.host {
@@ -407,7 +416,8 @@ fn usual(
         (values.len() >= STEPS).then(|| quantile(&mut values, 0.1))
     };
     let bound = samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min);
-    let bound = if hidden == Hidden::Shortest || is_empty(samples) || bound.is_infinite() { 0.0 } else { bound };
+    let is_nothing = path.is_empty || is_empty(samples);
+    let bound = if hidden == Hidden::Shortest || is_nothing || bound.is_infinite() { 0.0 } else { bound };
     let like_others = |rank: usize| match hidden {
         _ if !is_shown => bound,
         Hidden::Usual => like * slow(rank),
@@ -422,7 +432,7 @@ fn usual(
 
 /// Returns the time before calls in which ranks may compute beside what they wait for, nanoseconds, where no rank shows it.
 fn unseen(samples: &[Vec<CallSample>], path: &PlacePath, usual: &[f64]) -> f64 {
-    if locations(samples, path).iter().any(Option::is_some) {
+    if path.is_empty || locations(samples, path).iter().any(Option::is_some) {
         return 0.0;
     }
     let room = |(samples, usual): (&Vec<CallSample>, &f64)| {
@@ -454,6 +464,7 @@ fn find(
         host_usual: 0.0,
         mostly_hidden: false,
         is_clear: false,
+        is_empty: false,
         unseen: 0.0,
     };
     let mut leads: Vec<f64> = all(samples).map(|it| it.since_enqueued).filter(|it| it.is_finite()).collect();
@@ -466,6 +477,8 @@ fn find(
             path.at_once = (least + (0.5 * least).max(LAUNCH.1)) as i64;
         }
         (path.host, path.host_usual) = find_host(samples);
+        let since = all(samples).map(|it| it.host_since_enqueued).filter(|it| it.is_finite());
+        path.is_empty = median(&mut since.collect::<Vec<f64>>()) < NOTHING;
     }
     let free: Vec<Vec<CallSample>> = samples
         .iter()
@@ -575,7 +588,7 @@ fn find_gpu(
         return match alike.filter(|&gpu| rooms(gpu)).or(nearest.filter(|_| alike.is_some())) {
             _ if is_idle => (GpuFrom::Host(0), false),
             // nothing is computed: the call before says when the computation is over
-            _ if is_empty(samples) => (GpuFrom::Computation, false),
+            _ if path.is_empty || is_empty(samples) => (GpuFrom::Computation, false),
             Some(GpuFrom::Waits(back, ahead)) if ends.contains(&(usize::from(back) - 1)) => {
                 (GpuFrom::Waits(back, ahead), false)
             }

@@ -59,6 +59,7 @@ impl CallPath {
             host_usual: 0.0,
             mostly_hidden: false,
             is_clear: false,
+            is_empty: false,
             unseen: 0.0,
         };
         Self::of(run, call, computed, &place, f64::INFINITY, Seen::Free).0
