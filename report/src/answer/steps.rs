@@ -35,9 +35,9 @@ pub struct Steps {
     pub warm_up: u64,
     /// Number of steps behind the warm-up.
     pub count: u64,
-    /// Mean length, microseconds.
+    /// Mean length of the steps without pauses, microseconds.
     pub mean_us: f64,
-    /// Median.
+    /// Median of these.
     pub median_us: f64,
     /// 99th percentile.
     pub p99_us: f64,

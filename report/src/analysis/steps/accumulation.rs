@@ -45,7 +45,7 @@ pub(super) fn steps(sequence: &Sequence, periods: &Periods) -> Option<Repetition
 /// several calls; and the pause between two steps, in which the optimizer runs, is longer than those within one, as the
 /// pause between two layers is not.
 pub(super) fn logged(sequence: &Sequence, candidate: &Candidate) -> Option<usize> {
-    let split = Split::of(sequence, candidate).filter(|split| !split.has_shards && split.micro > 1)?;
+    let split = Split::of(sequence, candidate).filter(|split| !split.has_shards && split.micro > 2)?;
     split.is_apart(sequence).then_some(split.micro)
 }
 

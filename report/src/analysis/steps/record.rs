@@ -120,8 +120,8 @@ impl Records {
         [lengths.values(), if is_compared { waits.values() } else { vec![] }]
     }
 
-    /// Makes the answer with the `top` slowest steps, and remarks. The mean is that of the steps without those of `paused`,
-    /// which is sorted.
+    /// Makes the answer with the `top` slowest steps, and remarks. Mean and median are those of the steps without those of
+    /// `paused`, which is sorted.
     pub(crate) fn answer(&mut self, follower: &Follower, top: usize, paused: &[u64]) -> (Part<Steps>, Vec<String>) {
         for gpu in 0..self.costs.len() {
             let cost = std::mem::take(&mut self.costs[gpu]);
@@ -164,7 +164,7 @@ impl Records {
             warm_up: follower.plan().warm_up(),
             count,
             mean_us: usual.iter().sum::<f64>() / usual.len().max(1) as f64,
-            median_us: median(&lengths),
+            median_us: median(usual),
             p99_us: quantile(&lengths, 0.99),
             slowest: order.iter().take(top).map(slow).collect(),
             outliers: outliers(&lengths).into_iter().map(number).collect(),

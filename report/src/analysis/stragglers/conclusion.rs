@@ -11,6 +11,10 @@ use crate::job::Job;
 
 /// Most groups that stand out, and are played again.
 pub(super) const MOST: usize = 16;
+/// How many times the least gain an excess is at least for which a gain is enough that is as many times smaller.
+const MUCH: f64 = 2.0;
+/// How many times the least gain is needed to divide layers anew.
+const OF_STAGE: f64 = 3.0;
 /// Columns and rows of the map at most.
 const COLUMNS: usize = 200;
 const ROWS: usize = 256;
@@ -46,7 +50,13 @@ impl WhatIf<'_> {
                     && rest.len() < all.len()
                     && costs(of_all.zip(gain(&rest)).map(|(all, rest)| all - rest))
             };
-            costs(gain(&[it])) || !pauses_alone(it) && it.group != RankGroup::Stage && is_hidden()
+            // a rank that takes much longer than its peers is worth a name if little of that is seen
+            let needs = match it.group {
+                RankGroup::Stage => OF_STAGE,
+                _ if it.excess >= MUCH * least(measured) => 1.0 / MUCH,
+                _ => 1.0,
+            };
+            costs(gain(&[it]).map(|us| us / needs)) || !pauses_alone(it) && it.group != RankGroup::Stage && is_hidden()
         });
         let is_named = |gpu: &usize| found.standing.iter().any(|group| group.gpus.contains(gpu));
         let named: Vec<usize> = chronic.iter().copied().filter(is_named).collect();

@@ -125,6 +125,19 @@ pub(super) struct PlacePath {
 }
 
 impl PlacePath {
+    /// Of a call of which nothing is known.
+    pub(super) const BETWEEN: Self = Self {
+        host: HostFrom::Waits(1),
+        gpu: GpuFrom::Waits(1, 0),
+        launch: LAUNCH.1 as i64,
+        at_once: 0,
+        host_usual: 0.0,
+        mostly_hidden: false,
+        is_clear: false,
+        is_empty: false,
+        unseen: 0.0,
+    };
+
     pub(super) fn seen(&self, run: &CallRun, call: usize) -> Seen {
         let lead = i64::from(run.calls[call].lead);
         if self.is_empty || is_queued(run, call) {
@@ -174,6 +187,10 @@ pub(super) fn follow(
     let mut places: Vec<PlacePath> = vec![];
     let mut slowness: Option<Vec<Option<f64>>> = None;
     let tokens = tokens(program, runs);
+    if program.steps.len() < STEPS {
+        // too few steps to see how times vary: each call waits for the one before
+        return vec![PlacePath::BETWEEN; program.places];
+    }
     let mut scales = vec![1.0; program.steps.len()];
     let has_host = known.is_none() && !host_follows(program, runs, computed, &scales);
     let [least, most] = ROUNDS;
@@ -362,7 +379,7 @@ fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, least: f64, ratios: &m
         return;
     }
     let host = |samples: &Vec<CallSample>| match path.host {
-        HostFrom::Waits(back) => {
+        HostFrom::Waits(back) if !matches!(path.gpu, GpuFrom::Host(_)) => {
             median(&mut samples.iter().map(|it| it.host_since_end[usize::from(back) - 1]).collect::<Vec<f64>>())
         }
         _ => 0.0,

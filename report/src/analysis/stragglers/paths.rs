@@ -44,25 +44,11 @@ const EARLY: i64 = 100_000;
 /// How many times as long as usual a computation takes at most, and nanoseconds more, to be the one that kept a call.
 const LIKE: f64 = 1.3;
 const LATE: u16 = 50_000;
-/// From the enqueue to the begin of a kernel that nothing keeps, where the job does not show it: nanoseconds.
-const LAUNCH: i64 = 30_000;
-
 impl CallPath {
     /// Returns the path of a call that belongs to no step: its computation waits for the call before, unless it began
     /// before that had ended.
     pub(super) fn between(run: &CallRun, call: usize, computed: &[i64]) -> Self {
-        let place = PlacePath {
-            host: HostFrom::Waits(1),
-            gpu: GpuFrom::Waits(1, 0),
-            launch: LAUNCH,
-            at_once: 0,
-            host_usual: 0.0,
-            mostly_hidden: false,
-            is_clear: false,
-            is_empty: false,
-            unseen: 0.0,
-        };
-        Self::of(run, call, computed, &place, f64::INFINITY, Seen::Free).0
+        Self::of(run, call, computed, &PlacePath::BETWEEN, f64::INFINITY, Seen::Free).0
     }
 
     /// Returns the path of a call at a place, and when its computation was over. `usual` is the own time of the GPU where

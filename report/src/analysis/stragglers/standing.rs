@@ -256,8 +256,9 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &
     let owns: BTreeMap<i32, f64> = by_stage.iter().map(|(&stage, of)| (stage, own(of))).collect();
     for (stage, of) in &by_stage {
         let others = owns.iter().filter(|(other, _)| *other != stage);
-        let others: Vec<f64> = others.map(|(other, own)| own + unseen_of[other]).collect();
-        let [usual, apart] = spread(&others);
+        let (others, most): (Vec<f64>, Vec<f64>) = others.map(|(other, own)| (*own, own + unseen_of[other])).unzip();
+        let apart = spread(&others)[1];
+        let usual = median(&mut most.clone());
         let excess = owns[stage] - usual;
         let error = median(&mut of.iter().map(|(_, rank)| rank.error).collect::<Vec<f64>>());
         let scale = if others.len() > 1 { apart.max(OF_FEW * usual) } else { UNKNOWN * usual };
