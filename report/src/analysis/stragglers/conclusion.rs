@@ -3,7 +3,7 @@
 use super::pauses::{self, Pauses};
 use super::peers::Division;
 use super::rank::RankSteps;
-use super::rules::least;
+use super::rules::{least, least_gain};
 use super::standing::{Deviations, StandingTogether};
 use super::whatif::{OFF, WhatIf};
 use crate::answer::{CostsWhen, ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers};
@@ -11,9 +11,7 @@ use crate::job::Job;
 
 /// Most groups that stand out, and are played again.
 pub(super) const MOST: usize = 16;
-/// How many times the least gain an excess is at least for which a gain is enough that is as many times smaller.
-const MUCH: f64 = 2.0;
-/// How many times the least gain is needed to divide layers anew.
+/// How many times the least own time is gained at least where layers are divided anew.
 const OF_STAGE: f64 = 3.0;
 /// Columns and rows of the map at most.
 const COLUMNS: usize = 200;
@@ -50,13 +48,9 @@ impl WhatIf<'_> {
                     && rest.len() < all.len()
                     && costs(of_all.zip(gain(&rest)).map(|(all, rest)| all - rest))
             };
-            // a rank that takes much longer than its peers is worth a name if little of that is seen
-            let needs = match it.group {
-                RankGroup::Stage => OF_STAGE,
-                _ if it.excess >= MUCH * least(measured) => 1.0 / MUCH,
-                _ => 1.0,
-            };
-            costs(gain(&[it]).map(|us| us / needs)) || !pauses_alone(it) && it.group != RankGroup::Stage && is_hidden()
+            let needs = if it.group == RankGroup::Stage { OF_STAGE * least(measured) } else { least_gain(measured) };
+            gain(&[it]).is_none_or(|us| us * 1e3 >= needs)
+                || !pauses_alone(it) && it.group != RankGroup::Stage && is_hidden()
         });
         let is_named = |gpu: &usize| found.standing.iter().any(|group| group.gpus.contains(gpu));
         let named: Vec<usize> = chronic.iter().copied().filter(is_named).collect();

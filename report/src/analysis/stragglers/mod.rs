@@ -246,7 +246,7 @@ impl Costs {
             }
             // who may gain nothing is not named, unless a slower one hides it
             known.found.retain(|it| {
-                !gains_nothing.contains(&it.gpus) || it.gain_us.is_some_and(|us| us * 1e3 < rules::least(measured))
+                !gains_nothing.contains(&it.gpus) || it.gain_us.is_some_and(|us| us * 1e3 < rules::least_gain(measured))
             });
         }
         Concluded {

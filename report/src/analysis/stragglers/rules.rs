@@ -15,6 +15,15 @@ pub const OF_FEW: f64 = 0.01;
 /// Share of a node's ranks that stand out, from which on it is the node.
 pub const OF_NODE: f64 = 0.75;
 
+/// Share of a step that is gained at least where somebody who stands out is as the others.
+pub const GAIN: f64 = 0.0025;
+
+/// Returns how much is gained at least, in steps of this length, nanoseconds.
+#[must_use]
+pub fn least_gain(step: f64) -> f64 {
+    (GAIN * step).max(RESOLVED)
+}
+
 /// Returns by how much own time is longer at least, in steps of this length, nanoseconds.
 #[must_use]
 pub fn least(step: f64) -> f64 {
