@@ -246,7 +246,9 @@ impl Costs {
             }
             // who may gain nothing is not named, unless a slower one hides it
             known.found.retain(|it| {
-                !gains_nothing.contains(&it.gpus) || it.gain_us.is_some_and(|us| us * 1e3 < rules::least_gain(measured))
+                let gains = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
+                let is_sure = it.gain_least_us.is_none_or(|us| us > 0.0) || gains(rules::least(measured));
+                !gains(rules::least_gain(measured)) || is_sure && !gains_nothing.contains(&it.gpus)
             });
         }
         Concluded {
