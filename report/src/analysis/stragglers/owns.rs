@@ -1,6 +1,6 @@
 //! Own times of all ranks before each call, and how far they are beyond those of the peers.
 
-use super::fit::{Hidden, PlacePath, follow, tokens};
+use super::fit::{Followed, Hidden, PlacePath, tokens};
 use super::paths::CallPath;
 use super::peers::{Division, Peers};
 use super::programs::NOWHERE;
@@ -82,7 +82,8 @@ pub(super) fn owns(
         let tokens = tokens(program, runs);
         let of_program = known.iter().position(|(of, _)| *of == tokens);
         let found = of_program.map(|at| &known[at].1[..]);
-        let places = follow(program, runs, hidden, found, &mut paths, &mut computed);
+        let followed = Followed { program, runs, paths: &mut paths, computed: &mut computed };
+        let places = followed.follow(hidden, found);
         if of_program.is_none() {
             known.push((tokens, places));
         }

@@ -1,0 +1,132 @@
+//! How long computations take that end before the call behind them can begin: nobody sees their end.
+
+use super::place::{GpuFrom, PlacePath, is_empty, locations, shown};
+use super::slowness::AGREE;
+use super::{LITTLE, STEPS};
+use crate::analysis::steps::CallToken;
+use crate::analysis::stragglers::robust::{median, quantile};
+use crate::analysis::stragglers::samples::CallSample;
+
+/// Share of a computation for which a hidden one has room at least, and the same where slowness is not known.
+const ROOM: [f64; 2] = [0.85, 0.6];
+/// Share of its samples that a rank shows which shows nothing, at most, and which shows what it computes, at least.
+pub(super) const SHOWN: [f64; 2] = [0.1, 0.7];
+
+/// How own times that were not seen are taken: what they can be decides how much there is to gain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Hidden {
+    /// As long as those of the other ranks, and as slow as the rank is elsewhere.
+    Usual,
+    /// As long as those of the slowest rank.
+    Longest,
+    /// As short as those of a rank that is faster by as much as any rank is slower.
+    Shortest,
+}
+
+/// Returns the own time of each rank's GPU at a place, where it is hidden.
+pub(super) fn usual(
+    samples: &[Vec<CallSample>],
+    path: &PlacePath,
+    of_ranks: &[Option<f64>],
+    twin: Option<&[Option<f64>]>,
+    slowness: Option<&[Option<f64>]>,
+    hidden: Hidden,
+) -> Vec<f64> {
+    let known = |rank: usize| slowness.and_then(|of| of[rank]);
+    let slow = |rank: usize| known(rank).unwrap_or(1.0);
+    let shown = || of_ranks.iter().enumerate().filter_map(|(rank, own)| Some((rank, (*own)?)));
+    let slowest = (0..samples.len()).map(slow).fold(1.0, f64::max);
+    // how slow ranks are says how long what is hidden takes
+    let is_known = shown().next().is_some() && shown().all(|(rank, _)| known(rank).is_some());
+    let hidden = if is_known { Hidden::Usual } else { hidden };
+    let like = match hidden {
+        Hidden::Usual => median(&mut shown().map(|(rank, own)| own / slow(rank)).collect::<Vec<f64>>()),
+        Hidden::Longest => shown().map(|(_, own)| own).fold(0.0, f64::max),
+        Hidden::Shortest => {
+            shown().map(|(rank, own)| own / slow(rank).max(1.0)).fold(f64::INFINITY, f64::min) / slowest
+        }
+    };
+    let is_shown = shown().next().is_some();
+    // no computation is longer than the shortest time in which any rank did it
+    let shortest = |samples: &Vec<CallSample>| {
+        let mut values: Vec<f64> = samples.iter().map(|sample| path.own(sample)).collect();
+        (values.len() >= STEPS).then(|| quantile(&mut values, 0.1))
+    };
+    let bound = samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min);
+    let is_nothing = path.is_empty || is_empty(samples);
+    let bound = if hidden == Hidden::Shortest || is_nothing || bound.is_infinite() { 0.0 } else { bound };
+    let like_others = |rank: usize| match hidden {
+        _ if !is_shown => bound,
+        Hidden::Usual => like * slow(rank),
+        _ => like,
+    };
+    let of_rank = |(rank, own): (usize, &Option<f64>)| match own {
+        Some(own) => *own,
+        None => twin.and_then(|twin| twin[rank]).unwrap_or_else(|| like_others(rank)),
+    };
+    of_ranks.iter().enumerate().map(of_rank).collect()
+}
+
+/// Returns what ranks show at another place before a call of the same token, where the ranks that show this place take as
+/// long as at that one: there the same is computed.
+pub(super) fn twin<'a>(
+    of_ranks: &[Option<f64>],
+    shown: &'a [Vec<Option<f64>>],
+    tokens: &[CallToken],
+    place: usize,
+) -> Option<&'a [Option<f64>]> {
+    let is_hidden = |rank: &usize| of_ranks[*rank].is_none();
+    let hidden: Vec<usize> = (0..of_ranks.len()).filter(is_hidden).collect();
+    let is_same = |(one, other): (&Option<f64>, &Option<f64>)| match (one, other) {
+        (Some(one), Some(other)) => *one >= LITTLE && (one / other - 1.0).abs() <= AGREE.0 / 2.0,
+        (here, _) => here.is_none(),
+    };
+    let is_twin = |other: &usize| {
+        tokens[*other] == tokens[place]
+            && *other != place
+            && hidden.iter().all(|&rank| shown[*other][rank].is_some())
+            && of_ranks.iter().zip(&shown[*other]).all(is_same)
+    };
+    if hidden.is_empty() || hidden.len() == of_ranks.len() {
+        return None;
+    }
+    let nearest = (0..shown.len()).filter(is_twin).min_by_key(|other| other.abs_diff(place))?;
+    Some(&shown[nearest])
+}
+
+/// Returns whether computations that are hidden have room: as long as those that are seen, times the rank's slowness.
+pub(super) fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: Option<&[Option<f64>]>) -> bool {
+    let slow = |rank: usize| slowness.and_then(|of| of[rank]);
+    // of ranks that show some of their computations, these are the longest
+    let shown = |rank: usize| shown(&samples[rank], path);
+    let own = |rank: usize| median(&mut samples[rank].iter().map(|it| path.own(it)).collect::<Vec<f64>>());
+    let ranks: Vec<usize> = (0..samples.len()).filter(|&rank| shown(rank) > SHOWN[1]).collect();
+    let like = median(&mut ranks.iter().map(|&rank| own(rank) / slow(rank).unwrap_or(1.0)).collect::<Vec<f64>>());
+    let share = ROOM[usize::from(!ranks.iter().all(|&rank| slow(rank).is_some()))];
+    let [mut lacks, mut count] = [0, 0];
+    for rank in (0..samples.len()).filter(|&rank| !ranks.is_empty() && shown(rank) < SHOWN[0]) {
+        let needs = share * like * slow(rank).unwrap_or(1.0);
+        lacks += samples[rank].iter().filter(|it| path.own(it) < needs).count();
+        count += samples[rank].len();
+    }
+    2 * lacks <= count
+}
+
+/// Returns the time before calls in which ranks may compute beside what they wait for, nanoseconds, where no rank shows it.
+pub(super) fn unseen(samples: &[Vec<CallSample>], path: &PlacePath, usual: &[f64]) -> f64 {
+    if path.is_empty || locations(samples, path).iter().any(Option::is_some) {
+        return 0.0;
+    }
+    let room = |(samples, usual): (&Vec<CallSample>, &f64)| {
+        median(&mut samples.iter().map(|it| path.own(it)).collect::<Vec<f64>>()) - usual
+    };
+    let room = median(&mut samples.iter().zip(usual).map(room).collect::<Vec<f64>>());
+    if room > LITTLE { room } else { 0.0 }
+}
+
+/// Returns the time of a program's step in which its ranks may compute so that nobody sees it, nanoseconds.
+pub(in super::super) fn unseen_of(places: &[PlacePath]) -> f64 {
+    // behind a call whose computation is not known, the next ones have the same time
+    let same = places.chunk_by(|_, next| next.unseen > 0.0 && next.gpu == GpuFrom::Computation);
+    same.map(|places| places.iter().map(|it| it.unseen).fold(0.0, f64::max)).sum()
+}

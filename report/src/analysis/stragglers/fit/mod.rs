@@ -1,0 +1,162 @@
+//! What the calls at each place of a program follow from: found from how times vary over steps and ranks.
+//!
+//! Of the possible predecessors of a time, the true one is that from which the distance stays the same, while the
+//! distances from the others vary with the waits. It is sought among the calls of all ranks of a program: they do the
+//! same. A call that was ready before it could begin shows no more than that its computation was over.
+
+mod hidden;
+mod place;
+mod predecessors;
+mod slowness;
+mod variation;
+
+use super::paths::CallPath;
+use super::programs::Program;
+use super::run::CallRun;
+use super::samples::{CallSample, is_nearly_queued, samples};
+use crate::analysis::steps::CallToken;
+pub(super) use hidden::{Hidden, unseen_of};
+use hidden::{SHOWN, twin, unseen, usual};
+pub(super) use place::{GpuFrom, HostFrom, PlacePath, Seen};
+use place::{locations, shown};
+pub(super) use predecessors::HOST_EARLY;
+use predecessors::{alike, find, host_follows};
+use slowness::{Ratio, agreed, is_like, scale, slow_at, steady};
+
+/// Steps of a rank that show how much a place varies, at least.
+const STEPS: usize = 4;
+/// Own time of a place below which it says nothing of how slow a rank is, nanoseconds.
+const LITTLE: f64 = 20_000.0;
+/// Nanoseconds from an enqueue to the begin from which on a computation that the host launched is between them.
+const FAR: f64 = 300_000.0;
+/// Rounds in which the computations of a step are followed, at least and at most: those of its first place need those of
+/// its last one, and what places follow needs how slow ranks are.
+const ROUNDS: [usize; 2] = [3, 7];
+
+/// The calls of a program, which are followed.
+#[derive(Debug)]
+pub(super) struct Followed<'a> {
+    pub(super) program: &'a Program,
+    pub(super) runs: &'a [CallRun],
+    /// What each call of each stretch follows.
+    pub(super) paths: &'a mut [Vec<CallPath>],
+    /// When the computation before it was over.
+    pub(super) computed: &'a mut [Vec<i64>],
+}
+
+/// What a round shows; the next one needs it.
+#[derive(Debug, Default)]
+struct Round {
+    places: Vec<PlacePath>,
+    /// Usual own time of each rank at each place, where it is seen.
+    locations: Vec<Vec<Option<f64>>>,
+    /// How slow the ranks are.
+    slowness: Option<Vec<Option<f64>>>,
+    /// By how many times each step computes more than usual.
+    scales: Vec<f64>,
+}
+
+impl Followed<'_> {
+    /// Fills in what each call follows and when the computation before it was over. What the places follow is found,
+    /// unless it is known.
+    pub(super) fn follow(mut self, hidden: Hidden, known: Option<&[PlacePath]>) -> Vec<PlacePath> {
+        let Self { program, runs, .. } = self;
+        if program.steps.len() < STEPS {
+            // too few steps to see how times vary: each call waits for the one before
+            return vec![PlacePath::BETWEEN; program.places];
+        }
+        let mut last = Round { scales: vec![1.0; program.steps.len()], ..Round::default() };
+        let tokens = tokens(program, runs);
+        let has_host = known.is_none() && !host_follows(program, runs, self.computed, &last.scales);
+        let find = |samples: &[Vec<CallSample>], place: usize, last: &Round| match known {
+            Some(known) => known[place],
+            None => find(samples, has_host, last.slowness.as_deref(), alike(&last.places, &tokens, place)),
+        };
+        let [least, most] = ROUNDS;
+        for number in 1..=if known.is_some() { least - 1 } else { most } {
+            let round = self.round(&last, &tokens, hidden, &find);
+            let is_same = round.slowness.iter().zip(&last.slowness).any(|(now, before)| is_like(now, before));
+            last = round;
+            if is_same && number >= least {
+                break;
+            }
+        }
+        last.places
+    }
+
+    fn round(
+        &mut self,
+        last: &Round,
+        tokens: &[CallToken],
+        hidden: Hidden,
+        find: &dyn Fn(&[Vec<CallSample>], usize, &Round) -> PlacePath,
+    ) -> Round {
+        let Self { program, runs, .. } = *self;
+        let ranks = program.gpus.len();
+        let mut of_steps = vec![[0.0; 2]; program.steps.len() * ranks];
+        // behind computations, and behind launches: from the launch on, a part of a computation may be over
+        let mut ratios: [Vec<Vec<Ratio>>; 2] = std::array::from_fn(|_| vec![vec![]; ranks]);
+        let mut round = Round::default();
+        for place in 0..program.places {
+            let samples = samples(program, runs, self.computed, &last.scales, place);
+            let path = find(&samples, place, last);
+            let locations = locations(&samples, &path);
+            let twin = twin(&locations, &last.locations, tokens, place);
+            let usual = usual(&samples, &path, &locations, twin, last.slowness.as_deref(), hidden);
+            let hides: Vec<bool> = samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0]).collect();
+            let path = PlacePath { unseen: unseen(&samples, &path, &usual), ..path };
+            if !path.mostly_hidden {
+                let of_host = usize::from(matches!(path.gpu, GpuFrom::Host(_)));
+                slow_at(&samples, &path, [LITTLE, FAR][of_host], &mut ratios[of_host]);
+            }
+            for (step, scale) in last.scales.iter().enumerate() {
+                for gpu in 0..ranks {
+                    let own = self.fill(place, &path, (step, gpu), usual[gpu] * scale, hides[gpu]);
+                    if let Some(own) = own.filter(|_| usual[gpu] >= LITTLE) {
+                        let [shown, usually] = &mut of_steps[step * ranks + gpu];
+                        (*shown, *usually) = (*shown + own as f32, *usually + usual[gpu] as f32);
+                    }
+                }
+            }
+            round.places.push(path);
+            round.locations.push(locations);
+        }
+        // the places that show it say how slow ranks are, and that says what the others follow
+        let [of_gpu, of_host] = ratios;
+        let best = of_gpu.iter().zip(&of_host).map(|(gpu, host)| if gpu.is_empty() { host } else { gpu });
+        round.slowness = Some(best.map(|of_rank| agreed(of_rank)).collect());
+        round.scales = steady(of_steps.chunks(ranks).map(scale).collect());
+        round
+    }
+
+    /// Fills in the call at a place of a step and a rank, whose computation takes `usual`, and is hidden where the call
+    /// nearly queues and the rank `hides` it. Returns its own time where that is seen.
+    fn fill(
+        &mut self,
+        place: usize,
+        path: &PlacePath,
+        (step, gpu): (usize, usize),
+        usual: f64,
+        hides: bool,
+    ) -> Option<i64> {
+        let Self { program, runs, paths, computed } = self;
+        let stretch = program.steps[step].0;
+        let call = *program.calls(step, gpu)?.get(place)? as usize;
+        let run = &runs[stretch];
+        let seen = match path.seen(run, call) {
+            Seen::Free if hides && is_nearly_queued(run, call) => Seen::Queued,
+            seen => seen,
+        };
+        let found = CallPath::of(run, call, &computed[stretch], path, usual, seen);
+        (paths[stretch][call], computed[stretch][call]) = found;
+        (seen == Seen::Free).then_some(found.0.gpu)
+    }
+}
+
+/// Returns the tokens of a program's places.
+pub(super) fn tokens(program: &Program, runs: &[CallRun]) -> Vec<CallToken> {
+    let steps = (0..program.steps.len()).flat_map(|step| (0..program.gpus.len()).map(move |gpu| (step, gpu)));
+    let calls = |(step, gpu): (usize, usize)| Some((&runs[program.steps[step].0], program.calls(step, gpu)?));
+    let token = |(run, calls): (&CallRun, &[u32])| calls.iter().map(|&call| run.calls[call as usize].token).collect();
+    steps.filter_map(calls).next().map(token).unwrap_or_default()
+}

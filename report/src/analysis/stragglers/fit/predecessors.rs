@@ -1,0 +1,247 @@
+//! Of the calls and computations before a place's calls, the one that these follow: that from which the distance varies least,
+//! and which no call contradicts.
+
+use super::hidden::has_room;
+use super::place::{GpuFrom, HostFrom, LAUNCH, PlacePath, Seen, all, is_empty, locations};
+use super::variation::{Variation, best, is_clearly_less, variation};
+use super::{FAR, LITTLE, STEPS};
+use crate::analysis::steps::CallToken;
+use crate::analysis::stragglers::programs::Program;
+use crate::analysis::stragglers::robust::{median, quantile};
+use crate::analysis::stragglers::run::CallRun;
+use crate::analysis::stragglers::samples::{BACK, CallSample, samples};
+
+/// Share of the calls that may contradict a predecessor.
+const CONTRADICT: f64 = 0.02;
+/// Nanoseconds by which an enqueue may be before the end that the host waited for: the kernel that it waited for may be
+/// another one, which ends a little earlier.
+pub(in super::super) const HOST_EARLY: i64 = 250_000;
+/// Nanoseconds by which the enqueue of a host that runs ahead is before the end of the call before, at least, and how many
+/// times more than begins the enqueues of a host vary that says nothing.
+const AHEAD: f64 = 3_000_000.0;
+const FOLLOWS: f64 = 1.3;
+/// Nanoseconds between two enqueues within which a host launches nothing else.
+const NOTHING: f64 = 40_000.0;
+/// Nanoseconds to which enqueues, and begins and ends on the GPU, are known.
+const OF_HOST: f64 = 50_000.0;
+const OF_GPU: f64 = 5_000.0;
+/// Distance of a rank's ratio at a place from its ratio elsewhere from which on the place is not understood.
+const UNLIKE: f64 = 0.03;
+/// Parts of a wait that a fit tries.
+const TRIES: usize = 10;
+
+/// Finds what the calls at a place follow.
+pub(super) fn find(
+    samples: &[Vec<CallSample>],
+    has_host: bool,
+    slowness: Option<&[Option<f64>]>,
+    alike: Option<GpuFrom>,
+) -> PlacePath {
+    let mut path = PlacePath { host: HostFrom::Enqueue, gpu: GpuFrom::Computation, ..PlacePath::BETWEEN };
+    let mut leads: Vec<f64> = all(samples).map(|it| it.since_enqueued).filter(|it| it.is_finite()).collect();
+    if !has_host {
+        path.host = HostFrom::Unknown;
+    } else if !leads.is_empty() {
+        let least = quantile(&mut leads, 0.05);
+        if least <= LAUNCH.0 {
+            path.launch = least as i64;
+            path.at_once = (least + (0.5 * least).max(LAUNCH.1)) as i64;
+        }
+        (path.host, path.host_usual) = find_host(samples);
+        let since = all(samples).map(|it| it.host_since_enqueued).filter(|it| it.is_finite());
+        path.is_empty = median(&mut since.collect::<Vec<f64>>()) < NOTHING;
+    }
+    let free: Vec<Vec<CallSample>> = samples
+        .iter()
+        .map(|of_rank| of_rank.iter().copied().filter(|it| path.seen_of(it) == Seen::Free).collect())
+        .collect();
+    let shows = free.iter().zip(samples).filter(|(free, all)| 2 * free.len() > all.len()).count();
+    path.mostly_hidden = 2 * shows <= samples.len();
+    (path.gpu, path.is_clear) = find_gpu(samples, &free, &path, slowness, alike);
+    path
+}
+
+/// Returns whether enqueues say nothing: they are never much before the end of the call before, and follow from nothing as
+/// closely as begins do. They are then some time before the begin, whatever kept that.
+pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>], scales: &[f64]) -> bool {
+    let [mut of_begins, mut of_enqueues] = [0.0; 2];
+    let [mut ahead, mut count] = [0, 0];
+    for place in 0..program.places {
+        let samples = samples(program, runs, computed, scales, place);
+        let known = all(&samples).filter(|it| it.host_since_end[0].is_finite());
+        let [is_ahead, is_known] =
+            known.fold([0, 0], |sums, it| [sums[0] + usize::from(it.host_since_end[0] < -AHEAD), sums[1] + 1]);
+        (ahead, count) = (ahead + is_ahead, count + is_known);
+        let least = |of: &dyn Fn(&CallSample, usize) -> f64| {
+            let within = |back: usize| variation(&samples, 0.0, |it| of(it, back)).within;
+            (0..BACK).map(within).fold(f64::INFINITY, f64::min)
+        };
+        of_begins += least(&|it, back| it.since_end[back]).min(variation(&samples, 0.0, |it| it.since_computed).within);
+        of_enqueues += least(&|it, back| it.host_since_end[back])
+            .min(variation(&samples, 0.0, |it| it.host_since_enqueued).within);
+    }
+    count > 0 && (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins
+}
+
+/// Returns what most calls follow that are like those of a place and show their computations.
+pub(super) fn alike(places: &[PlacePath], tokens: &[CallToken], place: usize) -> Option<GpuFrom> {
+    let is_alike = |&(path, token): &(&PlacePath, &CallToken)| {
+        *token == tokens[place] && !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_))
+    };
+    let of: Vec<GpuFrom> = places.iter().zip(tokens).filter(is_alike).map(|(path, _)| path.gpu).collect();
+    of.iter().copied().max_by_key(|it| of.iter().filter(|other| *other == it).count())
+}
+
+fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
+    let since_end = |it: &CallSample, back: usize| it.host_since_end[back];
+    let goes_on = variation(samples, OF_HOST, |it| it.host_since_enqueued);
+    let of = |back: usize| (back, variation(samples, OF_HOST, |it| it.host_since_end[back]));
+    let best = best(possible(samples, since_end, HOST_EARLY as f64).into_iter().map(of));
+    let is_less = |it: &Variation| {
+        it.within < 0.9 * goes_on.within || it.within < 1.1 * goes_on.within && it.total() < 0.9 * goes_on.total()
+    };
+    if let Some((back, _)) = best.filter(|(_, it)| is_less(it)) {
+        return (HostFrom::Waits(back as u8 + 1), 0.0);
+    }
+    // in some steps
+    let mut distances: Vec<f64> = all(samples).map(|it| it.host_since_enqueued).filter(|it| it.is_finite()).collect();
+    let far = 3.0 * quantile(&mut distances, 0.4) + 500_000.0;
+    let outside: Vec<Vec<CallSample>> = samples
+        .iter()
+        .map(|of_rank| of_rank.iter().copied().filter(|it| it.host_since_enqueued > far).collect())
+        .collect();
+    let count = all(&outside).count();
+    if count as f64 > 0.03 * distances.len() as f64 && count >= STEPS {
+        let goes_on = variation(&outside, OF_HOST, |it| it.host_since_enqueued);
+        let of = |back: usize| (back, variation(&outside, OF_HOST, |it| it.host_since_end[back]));
+        let found = self::best(possible(&outside, since_end, HOST_EARLY as f64).into_iter().map(of));
+        if let Some((back, _)) = found.filter(|(_, best)| best.total() < 0.5 * goes_on.total()) {
+            return (HostFrom::Sometimes(back as u8 + 1), far);
+        }
+    }
+    (HostFrom::Enqueue, 0.0)
+}
+
+fn find_gpu(
+    samples: &[Vec<CallSample>],
+    free: &[Vec<CallSample>],
+    path: &PlacePath,
+    slowness: Option<&[Option<f64>]>,
+    alike: Option<GpuFrom>,
+) -> (GpuFrom, bool) {
+    let since_end = |it: &CallSample, back: usize| it.since_end[back];
+    let of = |gpu: GpuFrom| {
+        let path = PlacePath { gpu, ..*path };
+        variation(free, OF_GPU, |it| path.own(it))
+    };
+    let is_idle = matches!(path.host, HostFrom::Waits(_));
+    let ends = possible(samples, since_end, 20_000.0);
+    let goes_on = of(GpuFrom::Computation);
+    if path.mostly_hidden || goes_on.count == 0 {
+        let rooms = |gpu: GpuFrom| has_room(samples, &PlacePath { gpu, ..*path }, slowness);
+        let nearest = ends.iter().map(|&back| GpuFrom::Waits(back as u8 + 1, 0)).find(|&gpu| rooms(gpu));
+        return match alike.filter(|&gpu| rooms(gpu)).or(nearest.filter(|_| alike.is_some())) {
+            _ if is_idle => (GpuFrom::Host(0), false),
+            // nothing is computed: the call before says when the computation is over
+            _ if path.is_empty || is_empty(samples) => (GpuFrom::Computation, false),
+            Some(GpuFrom::Waits(back, ahead)) if ends.contains(&(usize::from(back) - 1)) => {
+                (GpuFrom::Waits(back, ahead), false)
+            }
+            _ => (GpuFrom::Computation, false),
+        };
+    }
+    let waits = |back: usize| GpuFrom::Waits(back as u8 + 1, 0);
+    let best = best(ends.iter().map(|&back| (back, of(waits(back)))));
+    let (found, least, is_clear) = match best {
+        None => (GpuFrom::Computation, goes_on, true),
+        Some((_, it)) if is_clearly_less(goes_on.within, it.within, it.count) => (GpuFrom::Computation, goes_on, true),
+        Some((back, it)) => (waits(back), it, is_clearly_less(it.within, goes_on.within, it.count)),
+    };
+    if path.host != HostFrom::Unknown {
+        let alone = of(GpuFrom::Host(0));
+        let both = ends.iter().map(|&back| (back + 1, of(GpuFrom::Host(back as u8 + 1))));
+        let both = both.reduce(|best, it| if it.1.total() < 0.9 * best.1.total() { it } else { best });
+        let (back, host) = both.filter(|(_, it)| it.total() < 0.8 * alone.total()).unwrap_or((0, alone));
+        if is_idle && alone.within <= 1.1 * least.within {
+            return (GpuFrom::Host(0), true);
+        }
+        // a call that begins at once was launched
+        let is_far = median(&mut all(free).map(|it| it.since_enqueued).collect::<Vec<f64>>()) > FAR;
+        if is_far && is_clearly_less(host.within, least.within, host.count) {
+            return (GpuFrom::Host(back as u8), true);
+        }
+    }
+    let is_odd = || slowness.is_some_and(|slowness| is_unlike(free, slowness, &PlacePath { gpu: found, ..*path }));
+    // behind a wait of the host, a GPU waits for what a late host launches, and is as slow as that
+    let (Some(slowness), Some((back, _)), true) = (slowness, best, !is_idle && (!is_clear || is_odd())) else {
+        return (found, is_clear);
+    };
+    // times alone do not tell: ranks are as slow here as elsewhere
+    let cost = |gpu: GpuFrom| {
+        let path = PlacePath { gpu, ..*path };
+        of(gpu).within + unlike(free, slowness, |it| path.own(it))
+    };
+    let mut least = (found, 0.98 * cost(found));
+    let mut distances: Vec<f64> = all(free).map(|it| it.since_computed - it.since_end[back]).collect();
+    let most = quantile(&mut distances, 0.98).max(0.0);
+    let partly = (1..TRIES).map(|n| GpuFrom::Waits(back as u8 + 1, (most * n as f64 / TRIES as f64) as i64));
+    let alike_by = GpuFrom::Waits(back as u8 + 1, ahead_of(free, slowness, back) as i64);
+    for gpu in partly.chain([GpuFrom::Computation, alike_by]) {
+        let cost = cost(gpu);
+        if cost < least.1 {
+            least = (gpu, cost);
+        }
+    }
+    // calls that are like this one follow the same
+    let is_possible = |gpu: &GpuFrom| match gpu {
+        GpuFrom::Waits(back, _) => ends.contains(&(usize::from(*back) - 1)),
+        _ => true,
+    };
+    let alike = alike.filter(is_possible).filter(|&gpu| cost(gpu) < 1.05 * least.1);
+    (alike.unwrap_or(least.0), false)
+}
+
+/// Returns the ends that no call contradicts, by how many calls before.
+fn possible(samples: &[Vec<CallSample>], since: fn(&CallSample, usize) -> f64, early: f64) -> Vec<usize> {
+    let count = all(samples).count();
+    let is_possible = |back: &usize| {
+        let known = all(samples).map(|it| since(it, *back)).filter(|it| it.is_finite());
+        let (before, known) = known.fold((0, 0), |(before, known), it| (before + usize::from(it < -early), known + 1));
+        2 * known > count && before as f64 <= CONTRADICT * known as f64
+    };
+    (0..BACK).filter(is_possible).collect()
+}
+
+/// Returns the part of a computation that does not wait for the end of the call so many calls before, with which ranks are
+/// as slow as elsewhere, nanoseconds: no computation is longer than it takes the rank that never waits.
+fn ahead_of(samples: &[Vec<CallSample>], slowness: &[Option<f64>], back: usize) -> f64 {
+    let middle = |of_rank: &Vec<CallSample>, of: &dyn Fn(&CallSample) -> f64| {
+        (of_rank.len() >= STEPS).then(|| median(&mut of_rank.iter().map(of).collect::<Vec<f64>>()))
+    };
+    let ranks = || samples.iter().zip(slowness.iter().map(|slow| slow.unwrap_or(1.0)));
+    let most = ranks().filter_map(|(of_rank, slow)| Some(middle(of_rank, &|it| it.since_computed)? / slow));
+    let like = most.fold(f64::INFINITY, f64::min);
+    let ahead = |(of_rank, slow)| Some(like * slow - middle(of_rank, &|it| it.since_end[back])?);
+    median(&mut ranks().filter_map(ahead).filter(|it| it.is_finite()).collect::<Vec<f64>>()).max(0.0)
+}
+
+/// Returns whether a rank's ratio to its peers is another one than elsewhere.
+fn is_unlike(samples: &[Vec<CallSample>], slowness: &[Option<f64>], path: &PlacePath) -> bool {
+    let of_ranks = locations(samples, path);
+    let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
+    let is_unlike = |(own, slow): (&Option<f64>, &Option<f64>)| {
+        own.zip(*slow).is_some_and(|(own, slow)| (own / usual - slow).abs() > UNLIKE)
+    };
+    usual >= LITTLE && of_ranks.iter().zip(slowness).any(is_unlike)
+}
+
+/// Returns how far the ranks' usual times are from the common one times their slowness, in the mean.
+fn unlike(samples: &[Vec<CallSample>], slowness: &[Option<f64>], own: impl Fn(&CallSample) -> f64) -> f64 {
+    let of_rank = |(of_rank, slow): (&Vec<CallSample>, &Option<f64>)| {
+        let mut values: Vec<f64> = of_rank.iter().map(&own).collect();
+        slow.filter(|_| values.len() >= STEPS).map(|slow| (median(&mut values), slow))
+    };
+    let ranks: Vec<(f64, f64)> = samples.iter().zip(slowness).filter_map(of_rank).collect();
+    let usual = median(&mut ranks.iter().map(|(own, slow)| own / slow).collect::<Vec<f64>>());
+    ranks.iter().map(|(own, slow)| (own - slow * usual).abs()).sum::<f64>()
+}

@@ -1,0 +1,88 @@
+//! How much slower than its peers a rank computes, and how much longer than usual a step: what places show of both says how
+//! long computations take that nobody sees.
+
+use super::place::{GpuFrom, HostFrom, PlacePath, locations};
+use crate::analysis::stragglers::robust::{median, quantile};
+use crate::analysis::stragglers::samples::CallSample;
+
+/// How much slower a rank may be, for its slowness elsewhere to say how slow it is where it is hidden.
+const SLOWEST: f64 = 2.0;
+/// Distance of two ratios that agree, and share of the time that agrees at least.
+pub(super) const AGREE: (f64, f64) = (0.04, 0.3);
+/// Change of a slowness from one round to the next up to which it is the same.
+const SAME: f64 = 0.005;
+/// Differences of steps up to which these compute the same.
+const STEADY: f64 = 0.15;
+/// What a rank shows of a step to say how much it computes in it, as a part of what any rank shows.
+const SHOWS: f32 = 0.2;
+
+/// A rank's own time at a place, as a part of the usual one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ratio {
+    ratio: f64,
+    /// The usual own time, nanoseconds.
+    usual: f64,
+}
+
+/// Returns whether all ranks are as slow as before.
+pub(super) fn is_like(slowness: &[Option<f64>], before: &[Option<f64>]) -> bool {
+    slowness.iter().zip(before).all(|(one, other)| match (one, other) {
+        (Some(one), Some(other)) => (one - other).abs() <= SAME,
+        (one, other) => one.is_none() && other.is_none(),
+    })
+}
+
+/// Returns the ratio that most of the time agrees on; `None` where little of it agrees. A place that is not understood has a
+/// ratio of its own.
+pub(super) fn agreed(ratios: &[Ratio]) -> Option<f64> {
+    let all: f64 = ratios.iter().map(|it| it.usual).sum();
+    let agreeing = |it: &Ratio| {
+        let near = ratios.iter().filter(|other| (other.ratio / it.ratio - 1.0).abs() <= AGREE.0);
+        near.fold((0.0, 0.0), |(sum, time), other| (sum + other.ratio * other.usual, time + other.usual))
+    };
+    let (sum, time) = ratios.iter().map(agreeing).max_by(|one, other| one.1.total_cmp(&other.1))?;
+    (time >= AGREE.1 * all).then(|| (sum / time).clamp(1.0 / SLOWEST, SLOWEST))
+}
+
+/// Adds the ratio of each rank's own time to the usual one, where a place shows both. Behind a wait of the host, a GPU
+/// waits for what a late host launches: that is not the GPU's.
+pub(super) fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, least: f64, ratios: &mut [Vec<Ratio>]) {
+    let of_ranks = locations(samples, path);
+    let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
+    if usual < least {
+        return;
+    }
+    let host = |samples: &Vec<CallSample>| match path.host {
+        HostFrom::Waits(back) if !matches!(path.gpu, GpuFrom::Host(_)) => {
+            median(&mut samples.iter().map(|it| it.host_since_end[usize::from(back) - 1]).collect::<Vec<f64>>())
+        }
+        _ => 0.0,
+    };
+    let hosts: Vec<f64> = samples.iter().map(host).collect();
+    let usual_host = median(&mut hosts.clone());
+    for ((ratios, own), host) in ratios.iter_mut().zip(of_ranks).zip(hosts) {
+        let late = (host - usual_host).max(0.0);
+        ratios.extend(own.map(|own| Ratio { ratio: (own - late) / usual, usual }));
+    }
+}
+
+/// Returns how many times as much as usual the ranks compute in a step, from what each shows of it and usually takes for
+/// that: batches and sequences may have other lengths in each step. One rank alone says nothing of the others.
+pub(super) fn scale(of_ranks: &[[f32; 2]]) -> f64 {
+    let most = of_ranks.iter().map(|it| it[1]).fold(0.0, f32::max);
+    let shows = of_ranks.iter().filter(|[_, usual]| *usual > 0.0 && *usual >= SHOWS * most);
+    let mut scales: Vec<f32> = shows.map(|[own, usual]| own / usual).collect();
+    scales.sort_unstable_by(f32::total_cmp);
+    // of two, the faster one: the other may pause
+    if scales.len() < 2 { 1.0 } else { f64::from(scales[(scales.len() - 1) / 2]) }
+}
+
+/// Returns the scales of steps where they differ by more than chance, otherwise 1.
+pub(super) fn steady(mut scales: Vec<f64>) -> Vec<f64> {
+    let mut sorted = scales.clone();
+    let [low, high] = [0.1, 0.9].map(|share| quantile(&mut sorted, share));
+    if high - low < STEADY {
+        scales.fill(1.0);
+    }
+    scales
+}
