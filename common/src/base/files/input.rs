@@ -19,9 +19,9 @@ pub fn input(path: &Path) -> io::Result<File> {
         if found.uid() != 0 && !is_own_user(found.uid()) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a pipe of another user"));
         }
-        // until a writer has written or gone; opened again, the pipe would wait for one more than has come
+        // until a writer has written or has gone: opened a second time, the pipe would wait for another writer
         let mut written = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: poll gets one descriptor of this function's.
+        // SAFETY: poll gets one entry, which lives in this function until it returns.
         attempted(|| unsafe { libc::poll(&raw mut written, 1, -1) })?;
     }
     // SAFETY: fcntl gets an open descriptor, and touches no memory.
