@@ -3,8 +3,9 @@
 .PHONY: library static tool build wheel plain-wheel demo test test-programs test-all bench instructions-baseline models races sanitize pipeline lint demo-packages test-packages
 
 target = $(or $(CARGO_TARGET_DIR),target)
-# What is shipped lies in a directory of its own, where nothing else overwrites it.
-shipped = $(target)/shipped
+# What is shipped lies in a directory of its own, where nothing else overwrites it; cargo builds the library in another.
+shipped = $(target)/shipped/release
+library = $(target)/library
 wheel = $(abspath $(target))/wheel
 wheels = $(wheel)
 # What a developer runs, tool and tests, is one build: optimized, with all checks, without link-time optimization.
@@ -13,27 +14,27 @@ profile = --profile $(built)
 
 # As a cdylib alone: a plain `cargo build --release` makes an rlib of it, too, and then leaves link-time optimization
 # out without a word.
-library: | $(shipped)/release
-	MAKEFLAGS= cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(shipped)
-	./scripts/strip $(shipped)/release/libscorep_substrate_nccl.so
+library: | $(library)
+	MAKEFLAGS= cargo rustc --release --package scorep-nccl-substrate --lib --crate-type cdylib --target-dir $(library)
+	./scripts/strip $(library)/release/libscorep_substrate_nccl.so $(shipped)/libscorep_substrate_nccl.so
 	@for name in libnccl_plugin libnccl_series_plugin libnccl-profiler-scorep; do \
-	  ln -sf libscorep_substrate_nccl.so $(shipped)/release/$$name.so; done
+	  ln -sf libscorep_substrate_nccl.so $(shipped)/$$name.so; done
 
 # Two cargos at once, which make these directories in each other's way, would fail.
-$(shipped)/release:
+$(library):
 	mkdir -p $@
 
 # The library as an archive, for programs that are linked with it: docs/install.md. Apart from the cdylib, so that each
 # has link-time optimization.
 static:
-	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type staticlib --target-dir $(shipped)
+	cargo rustc --release --package scorep-nccl-substrate --lib --crate-type staticlib --target-dir $(library)
+	install -D -m 644 $(library)/release/libscorep_substrate_nccl.a -t $(shipped)
 
 # The command-line tool, beside the library, but built apart from it: it is made with the library's crates, too, as
 # rlibs. In the same directory each would replace what the other built, and cargo would begin anew every time.
-tool: | $(shipped)/release
+tool: | $(library)
 	MAKEFLAGS= cargo build --profile tool --bin scorep-nccl
-	cp -p $(target)/tool/scorep-nccl $(target)/tool/scorep-nccl.d $(shipped)/release/
-	./scripts/strip $(shipped)/release/scorep-nccl
+	./scripts/strip $(target)/tool/scorep-nccl $(shipped)/scorep-nccl
 
 # The tool and the library as the tests run them.
 build:
@@ -82,7 +83,7 @@ plain-wheel: wheel
 # a host in C makes it
 bench: $(if $(PLUGIN),library)
 ifdef PLUGIN
-	cargo bench $(profile) --bench plugins -- $(abspath $(shipped)/release/libscorep_substrate_nccl.so $(PLUGIN))
+	cargo bench $(profile) --bench plugins -- $(abspath $(shipped)/libscorep_substrate_nccl.so $(PLUGIN))
 else
 	cargo bench --package scorep-nccl-common --bench parts -- $(BENCH)
 endif

@@ -1,5 +1,5 @@
 # Has cargo build the library and the tool, and the tool write manual and completions. What is up to date cargo knows.
-#   built             where cargo leaves the library
+#   shipped           where the library lies for the installation
 #   tool              the command-line tool
 #   library           file name of the library
 #   links             its other names
@@ -7,9 +7,11 @@
 #   pages             what the tool wrote, laid out as below share
 
 set(profile "$<IF:$<CONFIG:Debug>,dev,release>")
-set(shipped "${cargo_target}/shipped")
 set(directory "$<IF:$<CONFIG:Debug>,debug,release>")
-set(built "${shipped}/${directory}")
+set(shipped "${cargo_target}/shipped/${directory}")
+# nothing is built where it is used
+set(library_target "${cargo_target}/library")
+set(built "${library_target}/${directory}")
 
 # the same names as in the README's table and in src/library.rs
 if(SCOREP_NCCL_ONLY)
@@ -41,15 +43,15 @@ set(strip "${CMAKE_COMMAND}" -E env "OBJCOPY=${CMAKE_OBJCOPY}" "${CMAKE_CURRENT_
 
 # as a cdylib alone: cargo leaves link-time optimization out where it makes an rlib, too
 add_custom_target(library ALL
-  COMMAND ${cargo_call} rustc ${cargo_options} ${cargo_features} --profile ${profile} --target-dir "${shipped}"
+  COMMAND ${cargo_call} rustc ${cargo_options} ${cargo_features} --profile ${profile} --target-dir "${library_target}"
     --package ${package} --lib --crate-type cdylib
-  COMMAND ${strip} "${built}/${library}"
-  BYPRODUCTS "${built}/${library}"
+  COMMAND ${strip} "${built}/${library}" "${shipped}/${library}"
+  BYPRODUCTS "${shipped}/${library}"
   COMMENT "cargo: ${library}" USES_TERMINAL VERBATIM)
 
 if(SCOREP_NCCL_STATIC)
   add_custom_target(static ALL
-    COMMAND ${cargo_call} rustc ${cargo_options} ${cargo_features} --profile ${profile} --target-dir "${shipped}"
+    COMMAND ${cargo_call} rustc ${cargo_options} ${cargo_features} --profile ${profile} --target-dir "${library_target}"
       --package ${package} --lib --crate-type staticlib
     BYPRODUCTS "${built}/${archive}"
     COMMENT "cargo: ${archive}" USES_TERMINAL VERBATIM)
@@ -59,11 +61,11 @@ endif()
 # the tool apart from it, since it is made with the library's crates, too, as rlibs: each would replace what the other built
 if(NOT SCOREP_NCCL_ONLY)
   set(tool_profile "$<IF:$<CONFIG:Debug>,dev,tool>")
-  set(tool "${cargo_target}/$<IF:$<CONFIG:Debug>,debug,tool>/scorep-nccl")
+  set(tool "${shipped}/scorep-nccl")
   set(pages "${CMAKE_BINARY_DIR}/pages")
   add_custom_target(tool ALL
     COMMAND ${cargo_call} build ${cargo_options} --profile ${tool_profile} --target-dir "${cargo_target}" --bin scorep-nccl
-    COMMAND ${strip} "${tool}"
+    COMMAND ${strip} "${cargo_target}/$<IF:$<CONFIG:Debug>,debug,tool>/scorep-nccl" "${tool}"
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages}"
     COMMAND "${tool}" pages "${pages}"
     BYPRODUCTS "${tool}"

@@ -24,7 +24,7 @@ include(Uninstall)
 note_directories(${directories})
 
 # links, not copies: NCCL and Score-P must reach the same library in memory
-install(PROGRAMS "${built}/${library}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(PROGRAMS "${shipped}/${library}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/links")
 foreach(link IN LISTS links)
   file(CREATE_LINK "${library}" "${CMAKE_BINARY_DIR}/links/${link}" SYMBOLIC)

@@ -94,7 +94,8 @@ fn include_directories() -> Result<Option<Vec<PathBuf>>, String> {
         ));
     }
 
-    println!("cargo::rerun-if-env-changed=PATH");
+    // PATH is not heeded: rustup's cargo changes it, and every crate behind this one would be built anew for
+    // declarations that say the same.
     let flags = match Command::new("scorep-config").arg("--cppflags").output() {
         Ok(output) if output.status.success() => output.stdout,
         Ok(output) => {
@@ -199,8 +200,6 @@ fn go_on_without(reason: &str) {
          libclang elsewhere)",
         reason.trim()
     ));
-    println!("cargo::rerun-if-env-changed=PATH");
-    println!("cargo::rerun-if-env-changed=LD_LIBRARY_PATH");
     // Rewritten when a package brings a library. (A missing file would run this on every build.)
     let loader_cache = Path::new("/etc/ld.so.cache");
     if loader_cache.exists() {

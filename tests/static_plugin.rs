@@ -1,5 +1,5 @@
 //! The library linked into a program (`NCCL_PROFILER_PLUGIN=STATIC_PLUGIN`): hosts that find its tables in themselves, as
-//! NCCL does. The archive is that of the profile of the tests, without OpenTelemetry.
+//! NCCL does. The archive is not optimized, and has no OpenTelemetry.
 
 use crate::support::{host, once, tool};
 
@@ -22,15 +22,16 @@ fn linked_host(name: &str) -> PathBuf {
     hosts.join(name)
 }
 
-/// Makes the archive as `make static` does, in the profile of the tests.
+/// Makes the archive as `make static` does, unoptimized. Not where cargo has built the tests: their library, and what it
+/// is linked with, would be built anew.
 fn archive() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("install-alone");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "--package", "scorep-nccl-substrate", "--lib", "--crate-type", "staticlib"]);
-    let profile = tool::in_this_profile(&mut cargo);
-    cargo.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("CARGO_BUILD_TARGET");
-    tool::succeed(&mut cargo);
-    target.join(profile).join("libscorep_substrate_nccl.a")
+    tool::of_no_package(&mut cargo);
+    cargo.arg("--target-dir").arg(&target).env_remove("CARGO_BUILD_TARGET").env("CARGO_PROFILE_DEV_DEBUG", "0");
+    tool::succeed(cargo.current_dir(env!("CARGO_MANIFEST_DIR")));
+    target.join("debug/libscorep_substrate_nccl.a")
 }
 
 /// The flags that an installation has in its file for pkg-config, with the archive by this name.

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 
@@ -21,6 +22,8 @@ class Said:
                 env={**os.environ, "COLUMNS": "80"},
             )
             self.exit, self.text, self.errors = run.returncode, run.stdout, run.stderr
+            # beside the line of a case that is wrong
+            sys.stderr.write(self.errors)
             body = open(file.name).read() if json_too else ""
         self.json = json.loads(body) if body else None
         flat = lambda part: " ".join(part.split("┌")[0].split())

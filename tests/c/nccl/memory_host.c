@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-/* Communicators that are alive at a time, and all that are made. */
+/* Communicators that are alive at a time, and all that are made before memory is compared. */
 enum { FIRST = 100, ALL = 1000 };
 
 /* All is taken in, and operations have had the time to be over: as long as the scenario's number says, in milliseconds. */
@@ -56,16 +56,17 @@ static void idle(void) {
   print("after", anonymous_kib());
 }
 
-/* A hundred at a time, behind two hundred before the comparison: a collector that gets no processor still has the hundred of before when
- * the next ones come, and so the most there ever were are the same before and after. */
+/* A hundred at a time, behind five hundred twice before the comparison: what is freed among what stays is used again from then on, and a
+ * collector that gets no processor, which has the hundred of before when the next ones come, has had more. */
 static void make_and_destroy(bool ends) {
-  static void *contexts[2 * FIRST];
-  for (int made = 0, together; made < ALL; made += together) {
-    together = made ? FIRST : 2 * FIRST;
+  enum { MOST = 5 * FIRST };
+  static void *contexts[MOST];
+  for (int made = 0, together; made < ALL + 8 * FIRST; made += together) {
+    together = made < ALL ? MOST : FIRST;
     for (int i = 0; i < together; i++) all_reduce(contexts[i] = make(made + i), ends);
     for (int i = 0; i < together; i++) finalize(contexts[i]);
     get_idle();
-    if (!made) print("before", anonymous_kib());
+    if (made + together == ALL) print("before", anonymous_kib());
   }
   print("after", anonymous_kib());
 }

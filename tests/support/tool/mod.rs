@@ -16,24 +16,10 @@ pub(crate) fn tool() -> Command {
     clean(Command::new(env!("CARGO_BIN_EXE_scorep-nccl")), "NCCL_SCOREP_")
 }
 
-/// Returns the directory with what cargo has built for the tests.
-fn built() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_scorep-nccl")).parent().unwrap()
-}
-
 /// Removes from a command that calls cargo what this test's cargo says of this package. Build scripts heed it, so all
 /// that depends on them would be built anew, here and again by the next cargo outside.
 pub(crate) fn of_no_package(command: &mut Command) {
     ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"].iter().for_each(|prefix| remove(command, prefix));
-}
-
-/// Has a command of cargo's build in the profile of the tests; returns the name of the profile's directory.
-pub(crate) fn in_this_profile(cargo: &mut Command) -> &'static OsStr {
-    of_no_package(cargo);
-    let name = built().file_name().unwrap();
-    // whose directory has another name
-    cargo.arg("--profile").arg(if name == "debug" { "dev".as_ref() } else { name });
-    name
 }
 
 /// Returns another build of the tool, with the same environment.
@@ -168,7 +154,8 @@ pub(crate) fn library() -> PathBuf {
     if let Some(named) = std::env::var_os("SCOREP_NCCL_TEST_LIBRARY") {
         return named.into();
     }
-    let path = built().join("deps/libscorep_substrate_nccl.so");
+    let built = Path::new(env!("CARGO_BIN_EXE_scorep-nccl")).parent().unwrap();
+    let path = built.join("deps/libscorep_substrate_nccl.so");
     assert!(path.is_file(), "{} is missing", path.display());
     path
 }
@@ -186,7 +173,8 @@ pub(crate) fn shipped(name: &str) -> Result<PathBuf, String> {
     let time = |path: &Path| path.metadata().and_then(|data| data.modified());
     let Ok(made) = time(&path) else { return Err(format!("{} is missing (`make library tool`)", path.display())) };
     // cargo's list of sources: FILE: SOURCE SOURCE...
-    let list = std::fs::read_to_string(path.with_extension("d")).unwrap();
+    let built = target.join(if name == LIBRARY { "library/release" } else { "tool" });
+    let list = std::fs::read_to_string(built.join(name).with_extension("d")).unwrap();
     let (_, sources) = list.split_once(": ").unwrap();
     // a removed source counts as changed
     let changed = |source: &&str| time(Path::new(source)).map_or(true, |time| time > made);

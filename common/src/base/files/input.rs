@@ -15,36 +15,61 @@ use std::path::Path;
 pub fn input(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let found = file.metadata()?;
-    if !found.file_type().is_fifo() {
-        // SAFETY: fcntl gets an open descriptor, and touches no memory.
-        attempted(|| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) })?;
-        return Ok(file);
+    if found.file_type().is_fifo() {
+        if found.uid() != 0 && !is_own_user(found.uid()) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a pipe of another user"));
+        }
+        // until a writer has written or has gone: opened a second time, the pipe would wait for another writer
+        let mut written = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: poll gets one entry, which lives in this function until it returns.
+        attempted(|| unsafe { libc::poll(&raw mut written, 1, -1) })?;
     }
-    if found.uid() != 0 && !is_own_user(found.uid()) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a pipe of another user"));
-    }
-    // waits for a writer
-    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    // SAFETY: fcntl gets an open descriptor, and touches no memory.
+    attempted(|| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) })?;
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Read;
+    use std::path::PathBuf;
 
-    #[test]
-    fn a_pipe_of_the_user_s_is_waited_for() {
+    /// Makes a pipe, and returns its directory and its place.
+    fn pipe() -> [PathBuf; 2] {
         let directory = std::env::temp_dir().join(format!("scorep-nccl-input-{:016x}", super::super::random()));
         std::fs::create_dir(&directory).unwrap();
         let place = directory.join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&place).status().unwrap();
         assert!(made.success());
+        [directory, place]
+    }
+
+    fn read(place: &Path) -> String {
         let mut text = String::new();
-        std::thread::scope(|scope| {
+        input(place).unwrap().read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn a_pipe_of_the_user_s_is_waited_for() {
+        let [directory, place] = pipe();
+        let text = std::thread::scope(|scope| {
             scope.spawn(|| std::fs::write(&place, "written").unwrap());
-            input(&place).unwrap().read_to_string(&mut text).unwrap();
+            read(&place)
         });
         assert_eq!(text, "written");
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    /// A writer of little is gone before the reader has more than opened the pipe.
+    #[test]
+    fn a_writer_that_is_gone_is_not_waited_for() {
+        let [directory, place] = pipe();
+        let first = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&place).unwrap();
+        std::fs::write(&place, "written").unwrap();
+        assert_eq!(read(&place), "written");
+        drop(first);
         std::fs::remove_dir_all(directory).unwrap();
     }
 }
