@@ -12,7 +12,7 @@ use crate::job::Job;
 /// Most groups that stand out, and are played again.
 pub(super) const MOST: usize = 16;
 /// How many times the least own time is gained at least where layers are divided anew.
-const OF_STAGE: f64 = 3.0;
+const OF_STAGE: f64 = 1.0;
 /// Columns and rows of the map at most.
 const COLUMNS: usize = 200;
 const ROWS: usize = 256;
@@ -39,17 +39,13 @@ impl WhatIf<'_> {
             |group: &StandingTogether| group.peers == 0 && group.gpus.iter().all(|gpu| chronic.contains(gpu));
         // what nobody waits for makes no rank slow, unless a slower one hides it
         let all: Vec<StandingTogether> = found.standing.iter().take(MOST).cloned().collect();
-        let of_all = gain(&all.iter().collect::<Vec<_>>());
         found.standing.retain(|it| {
-            let costs = |us: Option<f64>| us.is_none_or(|us| us * 1e3 >= least(measured));
-            let rest: Vec<&StandingTogether> = all.iter().filter(|other| other.gpus != it.gpus).collect();
-            let is_hidden = || {
-                !rest.is_empty()
-                    && rest.len() < all.len()
-                    && costs(of_all.zip(gain(&rest)).map(|(all, rest)| all - rest))
-            };
+            let is_hidden =
+                || is_close.is_some() && self.hidden(&all, &it.gpus).is_some_and(|hidden| hidden >= least(measured));
             let needs = if it.group == RankGroup::Stage { OF_STAGE * least(measured) } else { least_gain(measured) };
-            gain(&[it]).is_none_or(|us| us * 1e3 >= needs)
+            // the re-enacted step may be shorter than the measured one
+            let gains = |without: f64| reenacted.unwrap_or(measured).max(measured) - without >= needs;
+            is_close.and_then(|_| self.without(&[it], 1.0)).is_none_or(gains)
                 || !pauses_alone(it) && it.group != RankGroup::Stage && is_hidden()
         });
         let is_named = |gpu: &usize| found.standing.iter().any(|group| group.gpus.contains(gpu));

@@ -214,6 +214,7 @@ impl Costs {
             let is_played = known.found.iter().any(|it| it.gain_us.is_some());
             let ways = [(Hidden::Longest, &[1.0, whatif::WAITED_FOR][..]), (Hidden::Shortest, &[1.0])];
             let mut gains_nothing: Vec<Vec<usize>> = vec![];
+            let mut likely: Vec<[f64; 2]> = known.found.iter().map(|it| [it.gain_us.unwrap_or_default(); 2]).collect();
             for (hidden, hosts) in ways.into_iter().filter(|_| is_played) {
                 // one in memory at a time
                 owns = vec![];
@@ -221,18 +222,25 @@ impl Costs {
                 against_others(&mut owns);
                 let ranks = all_ranks(&owns, &slow);
                 let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks };
-                for it in known.found.iter_mut().filter(|it| it.gain_us.is_some()) {
+                for (it, likely) in known.found.iter_mut().zip(&mut likely).filter(|(it, _)| it.gain_us.is_some()) {
                     let Some(group) = standing.iter().find(|group| group.gpus == it.gpus) else { continue };
                     for &host in hosts {
                         let Some(without) = what_if.without(&[group], host) else { continue };
                         let gain = (measured - without) / 1e3;
                         it.gain_least_us = it.gain_least_us.map(|least| least.min(gain));
                         it.gain_most_us = it.gain_most_us.map(|most| most.max(gain));
-                        if gain <= 0.0 && host == 1.0 {
-                            gains_nothing.push(it.gpus.clone());
+                        if host == 1.0 {
+                            *likely = [likely[0].min(gain), likely[1].max(gain)];
+                            if gain <= 0.0 {
+                                gains_nothing.push(it.gpus.clone());
+                            }
                         }
                     }
                 }
+            }
+            // where own times are hidden, neither end is likelier
+            for (it, [least, most]) in known.found.iter_mut().zip(likely) {
+                it.gain_us = it.gain_us.map(|_| f64::midpoint(least, most));
             }
             for it in known.found.iter_mut().filter(|it| it.range_us().is_some()) {
                 let error = whatif::ERROR * it.gain_us.unwrap_or_default();
@@ -245,10 +253,14 @@ impl Costs {
                 against_others(&mut owns);
             }
             // who may gain nothing is not named, unless a slower one hides it
+            let what_if =
+                WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks_against_others };
             known.found.retain(|it| {
                 let gains = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
                 let is_sure = it.gain_least_us.is_none_or(|us| us > 0.0) || gains(rules::least(measured));
-                !gains(rules::least_gain(measured)) || is_sure && !gains_nothing.contains(&it.gpus)
+                !gains(rules::least_gain(measured))
+                    || is_sure && !gains_nothing.contains(&it.gpus)
+                    || what_if.hidden(&standing, &it.gpus).is_some_and(|hidden| hidden >= rules::least(measured))
             });
         }
         Concluded {

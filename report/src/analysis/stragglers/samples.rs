@@ -33,7 +33,7 @@ pub(super) struct CallSample {
 }
 
 /// Takes samples of a place of a program, by rank. `computed` has the ends of the computations before the calls, `scales`
-/// by how many times each step computes more than usual: the GPU's distances are those of a usual step.
+/// by how many times each rank computes more than usual in each step: the GPU's distances are those of a usual step.
 pub(super) fn samples(
     program: &Program,
     runs: &[CallRun],
@@ -47,7 +47,7 @@ pub(super) fn samples(
         let sample = |step: usize| {
             let call = *program.calls(step, gpu)?.get(place)? as usize;
             let stretch = program.steps[step].0;
-            sample(&runs[stretch], &computed[stretch], scales[step], call)
+            sample(&runs[stretch], &computed[stretch], scales[step * ranks + gpu], call)
         };
         spread_out(program.steps.len(), most).filter_map(sample).collect()
     };

@@ -1,5 +1,6 @@
 //! The steps as they would be if somebody were like the peers.
 
+use super::conclusion;
 use super::rank::RankSteps;
 use super::run::NONE;
 use super::scene::{Scene, unchanged};
@@ -78,6 +79,15 @@ impl WhatIf<'_> {
             [if is_ahead { (of_host as f64 * host) as i64 } else { of_host }, gpu]
         };
         self.scene.play(&slowed, &unchanged)
+    }
+
+    /// Returns how much longer a step is with some ranks as they are, where all others that stand out are as their peers;
+    /// `None` where nobody else stands out.
+    pub(super) fn hidden(&self, standing: &[StandingTogether], gpus: &[usize]) -> Option<f64> {
+        let all: Vec<&StandingTogether> = standing.iter().take(conclusion::MOST).collect();
+        let rest: Vec<&StandingTogether> = all.iter().copied().filter(|group| group.gpus != gpus).collect();
+        let is_among = !rest.is_empty() && rest.len() < all.len();
+        is_among.then(|| Some(self.without(&rest, 1.0)? - self.without(&all, 1.0)?)).flatten()
     }
 
     /// Returns the length of a step in which every rank takes its usual time, as far from its peers as it usually is.

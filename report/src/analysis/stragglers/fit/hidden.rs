@@ -1,7 +1,7 @@
 //! How long computations take that end before the call behind them can begin: nobody sees their end.
 
 use super::place::{GpuFrom, PlacePath, is_empty, locations, shown};
-use super::slowness::AGREE;
+use super::slowness::{AGREE, Slowness};
 use super::{LITTLE, STEPS};
 use crate::analysis::steps::CallToken;
 use crate::analysis::stragglers::robust::{median, quantile};
@@ -9,6 +9,8 @@ use crate::analysis::stragglers::samples::CallSample;
 
 /// Share of a computation for which a hidden one has room at least, and the same where slowness is not known.
 const ROOM: [f64; 2] = [0.85, 0.6];
+/// Share of a time between two enqueues up to which another one is like it.
+const LAUNCHED_ALIKE: f64 = 0.1;
 /// Share of its samples that a rank shows which shows nothing, at most, and which shows what it computes, at least.
 pub(super) const SHOWN: [f64; 2] = [0.1, 0.7];
 
@@ -29,10 +31,10 @@ pub(super) fn usual(
     path: &PlacePath,
     of_ranks: &[Option<f64>],
     twin: Option<&[Option<f64>]>,
-    slowness: Option<&[Option<f64>]>,
+    slowness: Option<&[Option<Slowness>]>,
     hidden: Hidden,
 ) -> Vec<f64> {
-    let known = |rank: usize| slowness.and_then(|of| of[rank]);
+    let known = |rank: usize| slowness.and_then(|of| of[rank]).map(|it| it.ratio);
     let slow = |rank: usize| known(rank).unwrap_or(1.0);
     let shown = || of_ranks.iter().enumerate().filter_map(|(rank, own)| Some((rank, (*own)?)));
     let slowest = (0..samples.len()).map(slow).fold(1.0, f64::max);
@@ -52,9 +54,9 @@ pub(super) fn usual(
         let mut values: Vec<f64> = samples.iter().map(|sample| path.own(sample)).collect();
         (values.len() >= STEPS).then(|| quantile(&mut values, 0.1))
     };
-    let bound = samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min);
+    let shortest = samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min);
     let is_nothing = path.is_empty || is_empty(samples);
-    let bound = if hidden == Hidden::Shortest || is_nothing || bound.is_infinite() { 0.0 } else { bound };
+    let bound = if hidden == Hidden::Shortest || is_nothing || shortest.is_infinite() { 0.0 } else { shortest };
     let like_others = |rank: usize| match hidden {
         _ if !is_shown => bound,
         Hidden::Usual => like * slow(rank),
@@ -62,41 +64,61 @@ pub(super) fn usual(
     };
     let of_rank = |(rank, own): (usize, &Option<f64>)| match own {
         Some(own) => *own,
-        None => twin.and_then(|twin| twin[rank]).unwrap_or_else(|| like_others(rank)),
+        None if path.is_empty => like_others(rank),
+        None => match twin.and_then(|twin| twin[rank]) {
+            Some(twin) => {
+                if is_shown {
+                    twin
+                } else {
+                    twin.min(shortest)
+                }
+            }
+            None => like_others(rank),
+        },
     };
     of_ranks.iter().enumerate().map(of_rank).collect()
 }
 
-/// Returns what ranks show at another place before a call of the same token, where the ranks that show this place take as
-/// long as at that one: there the same is computed.
-pub(super) fn twin<'a>(
-    of_ranks: &[Option<f64>],
-    shown: &'a [Vec<Option<f64>>],
-    tokens: &[CallToken],
-    place: usize,
-) -> Option<&'a [Option<f64>]> {
-    let is_hidden = |rank: &usize| of_ranks[*rank].is_none();
-    let hidden: Vec<usize> = (0..of_ranks.len()).filter(is_hidden).collect();
-    let is_same = |(one, other): (&Option<f64>, &Option<f64>)| match (one, other) {
-        (Some(one), Some(other)) => *one >= LITTLE && (one / other - 1.0).abs() <= AGREE.0 / 2.0,
-        (here, _) => here.is_none(),
-    };
-    let is_twin = |other: &usize| {
-        tokens[*other] == tokens[place]
-            && *other != place
-            && hidden.iter().all(|&rank| shown[*other][rank].is_some())
-            && of_ranks.iter().zip(&shown[*other]).all(is_same)
-    };
-    if hidden.is_empty() || hidden.len() == of_ranks.len() {
-        return None;
+/// What a round shows of the places.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ShownPlaces<'a> {
+    pub(super) tokens: &'a [CallToken],
+    /// Usual own time of each rank, where it is seen.
+    pub(super) locations: &'a [Vec<Option<f64>>],
+    /// Usual time from the enqueue before, nanoseconds; NaN where it is not known.
+    pub(super) hosts: &'a [f64],
+}
+
+impl<'a> ShownPlaces<'a> {
+    /// Returns what ranks show at another place before a call of the same token, where the same is computed: ranks that show
+    /// both take as long at both, or where nobody shows this place, the hosts take as long to launch it.
+    pub(super) fn twin(self, place: usize, of_ranks: &[Option<f64>]) -> Option<&'a [Option<f64>]> {
+        let Self { tokens, locations, hosts } = self;
+        let is_hidden = |rank: &usize| of_ranks[*rank].is_none();
+        let hidden: Vec<usize> = (0..of_ranks.len()).filter(is_hidden).collect();
+        let is_same = |(one, other): (&Option<f64>, &Option<f64>)| match (one, other) {
+            (Some(one), Some(other)) => *one >= LITTLE && (one / other - 1.0).abs() <= AGREE.0 / 2.0,
+            (here, _) => here.is_none(),
+        };
+        let is_launched_alike = |other: usize| (hosts[place] / hosts[other] - 1.0).abs() <= LAUNCHED_ALIKE;
+        let is_twin = |other: &usize| {
+            tokens[*other] == tokens[place]
+                && *other != place
+                && hidden.iter().all(|&rank| locations[*other][rank].is_some())
+                && of_ranks.iter().zip(&locations[*other]).all(is_same)
+                && (hidden.len() < of_ranks.len() || is_launched_alike(*other))
+        };
+        if hidden.is_empty() {
+            return None;
+        }
+        let nearest = (0..locations.len()).filter(is_twin).min_by_key(|other| other.abs_diff(place))?;
+        Some(&locations[nearest])
     }
-    let nearest = (0..shown.len()).filter(is_twin).min_by_key(|other| other.abs_diff(place))?;
-    Some(&shown[nearest])
 }
 
 /// Returns whether computations that are hidden have room: as long as those that are seen, times the rank's slowness.
-pub(super) fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: Option<&[Option<f64>]>) -> bool {
-    let slow = |rank: usize| slowness.and_then(|of| of[rank]);
+pub(super) fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: Option<&[Option<Slowness>]>) -> bool {
+    let slow = |rank: usize| slowness.and_then(|of| of[rank]).map(|it| it.ratio);
     // of ranks that show some of their computations, these are the longest
     let shown = |rank: usize| shown(&samples[rank], path);
     let own = |rank: usize| median(&mut samples[rank].iter().map(|it| path.own(it)).collect::<Vec<f64>>());

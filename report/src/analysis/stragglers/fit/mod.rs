@@ -12,16 +12,17 @@ mod variation;
 
 use super::paths::CallPath;
 use super::programs::Program;
+use super::robust::median;
 use super::run::CallRun;
 use super::samples::{CallSample, is_nearly_queued, samples};
 use crate::analysis::steps::CallToken;
 pub(super) use hidden::{Hidden, unseen_of};
-use hidden::{SHOWN, twin, unseen, usual};
+use hidden::{SHOWN, ShownPlaces, unseen, usual};
 pub(super) use place::{GpuFrom, HostFrom, PlacePath, Seen};
-use place::{locations, shown};
+use place::{all, locations, shown};
 pub(super) use predecessors::HOST_EARLY;
-use predecessors::{alike, find, host_follows};
-use slowness::{Ratio, agreed, is_like, scale, slow_at, steady};
+use predecessors::{Alike, alike, find, host_follows};
+use slowness::{Ratio, Slowness, agreed, is_like, scales, slow_at};
 
 /// Steps of a rank that show how much a place varies, at least.
 const STEPS: usize = 4;
@@ -50,9 +51,13 @@ struct Round {
     places: Vec<PlacePath>,
     /// Usual own time of each rank at each place, where it is seen.
     locations: Vec<Vec<Option<f64>>>,
+    /// Usual own time of all ranks at each place.
+    usual: Vec<f64>,
+    /// Usual time from the enqueue before to that of each place.
+    hosts: Vec<f64>,
     /// How slow the ranks are.
-    slowness: Option<Vec<Option<f64>>>,
-    /// By how many times each step computes more than usual.
+    slowness: Option<Vec<Option<Slowness>>>,
+    /// By how many times each rank computes more than usual in each step.
     scales: Vec<f64>,
 }
 
@@ -65,12 +70,15 @@ impl Followed<'_> {
             // too few steps to see how times vary: each call waits for the one before
             return vec![PlacePath::BETWEEN; program.places];
         }
-        let mut last = Round { scales: vec![1.0; program.steps.len()], ..Round::default() };
+        let mut last = Round { scales: vec![1.0; program.steps.len() * program.gpus.len()], ..Round::default() };
         let tokens = tokens(program, runs);
         let has_host = known.is_none() && !host_follows(program, runs, self.computed, &last.scales);
         let find = |samples: &[Vec<CallSample>], place: usize, last: &Round| match known {
             Some(known) => known[place],
-            None => find(samples, has_host, last.slowness.as_deref(), alike(&last.places, &tokens, place)),
+            None => {
+                let like = Alike { gpu: alike(&last.places, &tokens, place), before: before(last, &tokens, place) };
+                find(samples, has_host, last.slowness.as_deref(), like)
+            }
         };
         let [least, most] = ROUNDS;
         for number in 1..=if known.is_some() { least - 1 } else { most } {
@@ -101,7 +109,8 @@ impl Followed<'_> {
             let samples = samples(program, runs, self.computed, &last.scales, place);
             let path = find(&samples, place, last);
             let locations = locations(&samples, &path);
-            let twin = twin(&locations, &last.locations, tokens, place);
+            let shown_places = ShownPlaces { tokens, locations: &last.locations, hosts: &last.hosts };
+            let twin = shown_places.twin(place, &locations);
             let usual = usual(&samples, &path, &locations, twin, last.slowness.as_deref(), hidden);
             let hides: Vec<bool> = samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0]).collect();
             let path = PlacePath { unseen: unseen(&samples, &path, &usual), ..path };
@@ -109,8 +118,9 @@ impl Followed<'_> {
                 let of_host = usize::from(matches!(path.gpu, GpuFrom::Host(_)));
                 slow_at(&samples, &path, [LITTLE, FAR][of_host], &mut ratios[of_host]);
             }
-            for (step, scale) in last.scales.iter().enumerate() {
+            for step in 0..program.steps.len() {
                 for gpu in 0..ranks {
+                    let scale = last.scales[step * ranks + gpu];
                     let own = self.fill(place, &path, (step, gpu), usual[gpu] * scale, hides[gpu]);
                     if let Some(own) = own.filter(|_| usual[gpu] >= LITTLE) {
                         let [shown, usually] = &mut of_steps[step * ranks + gpu];
@@ -119,13 +129,15 @@ impl Followed<'_> {
                 }
             }
             round.places.push(path);
+            round.hosts.push(median(&mut all(&samples).map(|it| it.host_since_enqueued).collect::<Vec<f64>>()));
+            round.usual.push(median(&mut usual.clone()));
             round.locations.push(locations);
         }
         // the places that show it say how slow ranks are, and that says what the others follow
         let [of_gpu, of_host] = ratios;
         let best = of_gpu.iter().zip(&of_host).map(|(gpu, host)| if gpu.is_empty() { host } else { gpu });
         round.slowness = Some(best.map(|of_rank| agreed(of_rank)).collect());
-        round.scales = steady(of_steps.chunks(ranks).map(scale).collect());
+        round.scales = scales(&of_steps, ranks);
         round
     }
 
@@ -151,6 +163,12 @@ impl Followed<'_> {
         (paths[stretch][call], computed[stretch][call]) = found;
         (seen == Seen::Free).then_some(found.0.gpu)
     }
+}
+
+/// Returns the usual own time at the place before, where the same is computed as at a place.
+fn before(last: &Round, tokens: &[CallToken], place: usize) -> Option<f64> {
+    let before = place.checked_sub(1).filter(|&before| tokens[before] == tokens[place])?;
+    last.usual.get(before).copied()
 }
 
 /// Returns the tokens of a program's places.

@@ -3,6 +3,7 @@
 
 use super::hidden::has_room;
 use super::place::{GpuFrom, HostFrom, LAUNCH, PlacePath, Seen, all, is_empty, locations};
+use super::slowness::Slowness;
 use super::variation::{Variation, best, is_clearly_less, variation};
 use super::{FAR, LITTLE, STEPS};
 use crate::analysis::steps::CallToken;
@@ -30,12 +31,21 @@ const UNLIKE: f64 = 0.03;
 /// Parts of a wait that a fit tries.
 const TRIES: usize = 10;
 
+/// What calls show that are like those of a place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alike {
+    /// What most of them follow.
+    pub(super) gpu: Option<GpuFrom>,
+    /// The usual own time at the place before, where the same is computed.
+    pub(super) before: Option<f64>,
+}
+
 /// Finds what the calls at a place follow.
 pub(super) fn find(
     samples: &[Vec<CallSample>],
     has_host: bool,
-    slowness: Option<&[Option<f64>]>,
-    alike: Option<GpuFrom>,
+    slowness: Option<&[Option<Slowness>]>,
+    alike: Alike,
 ) -> PlacePath {
     let mut path = PlacePath { host: HostFrom::Enqueue, gpu: GpuFrom::Computation, ..PlacePath::BETWEEN };
     let mut leads: Vec<f64> = all(samples).map(|it| it.since_enqueued).filter(|it| it.is_finite()).collect();
@@ -126,8 +136,8 @@ fn find_gpu(
     samples: &[Vec<CallSample>],
     free: &[Vec<CallSample>],
     path: &PlacePath,
-    slowness: Option<&[Option<f64>]>,
-    alike: Option<GpuFrom>,
+    slowness: Option<&[Option<Slowness>]>,
+    alike: Alike,
 ) -> (GpuFrom, bool) {
     let since_end = |it: &CallSample, back: usize| it.since_end[back];
     let of = |gpu: GpuFrom| {
@@ -140,7 +150,7 @@ fn find_gpu(
     if path.mostly_hidden || goes_on.count == 0 {
         let rooms = |gpu: GpuFrom| has_room(samples, &PlacePath { gpu, ..*path }, slowness);
         let nearest = ends.iter().map(|&back| GpuFrom::Waits(back as u8 + 1, 0)).find(|&gpu| rooms(gpu));
-        return match alike.filter(|&gpu| rooms(gpu)).or(nearest.filter(|_| alike.is_some())) {
+        return match alike.gpu.filter(|&gpu| rooms(gpu)).or(nearest.filter(|_| alike.gpu.is_some())) {
             _ if is_idle => (GpuFrom::Host(0), false),
             // nothing is computed: the call before says when the computation is over
             _ if path.is_empty || is_empty(samples) => (GpuFrom::Computation, false),
@@ -177,10 +187,11 @@ fn find_gpu(
         return (found, is_clear);
     };
     // times alone do not tell: ranks are as slow here as elsewhere
-    let cost = |gpu: GpuFrom| {
+    let cost_with = |gpu: GpuFrom, with_mixed: bool| {
         let path = PlacePath { gpu, ..*path };
-        of(gpu).within + unlike(free, slowness, |it| path.own(it))
+        of(gpu).within + unlike(free, slowness, with_mixed, |it| path.own(it))
     };
+    let cost = |gpu: GpuFrom| cost_with(gpu, true);
     let mut least = (found, 0.98 * cost(found));
     let mut distances: Vec<f64> = all(free).map(|it| it.since_computed - it.since_end[back]).collect();
     let most = quantile(&mut distances, 0.98).max(0.0);
@@ -197,7 +208,13 @@ fn find_gpu(
         GpuFrom::Waits(back, _) => ends.contains(&(usize::from(*back) - 1)),
         _ => true,
     };
-    let alike = alike.filter(is_possible).filter(|&gpu| cost(gpu) < 1.05 * least.1);
+    // where a rank is slow in some of what it does, it may be so here: what was computed before the last call goes on
+    let before = alike.before.filter(|_| slowness.iter().flatten().any(|slow| slow.is_mixed));
+    let before = before.map(|before| GpuFrom::Waits(back as u8 + 1, before as i64));
+    if let Some(gpu) = before.filter(|&gpu| cost_with(gpu, false) < 1.05 * cost_with(least.0, false)) {
+        return (gpu, false);
+    }
+    let alike = alike.gpu.filter(is_possible).filter(|&gpu| cost(gpu) < 1.05 * least.1);
     (alike.unwrap_or(least.0), false)
 }
 
@@ -214,11 +231,11 @@ fn possible(samples: &[Vec<CallSample>], since: fn(&CallSample, usize) -> f64, e
 
 /// Returns the part of a computation that does not wait for the end of the call so many calls before, with which ranks are
 /// as slow as elsewhere, nanoseconds: no computation is longer than it takes the rank that never waits.
-fn ahead_of(samples: &[Vec<CallSample>], slowness: &[Option<f64>], back: usize) -> f64 {
+fn ahead_of(samples: &[Vec<CallSample>], slowness: &[Option<Slowness>], back: usize) -> f64 {
     let middle = |of_rank: &Vec<CallSample>, of: &dyn Fn(&CallSample) -> f64| {
         (of_rank.len() >= STEPS).then(|| median(&mut of_rank.iter().map(of).collect::<Vec<f64>>()))
     };
-    let ranks = || samples.iter().zip(slowness.iter().map(|slow| slow.unwrap_or(1.0)));
+    let ranks = || samples.iter().zip(slowness.iter().map(|slow| slow.map_or(1.0, |it| it.ratio)));
     let most = ranks().filter_map(|(of_rank, slow)| Some(middle(of_rank, &|it| it.since_computed)? / slow));
     let like = most.fold(f64::INFINITY, f64::min);
     let ahead = |(of_rank, slow)| Some(like * slow - middle(of_rank, &|it| it.since_end[back])?);
@@ -226,20 +243,26 @@ fn ahead_of(samples: &[Vec<CallSample>], slowness: &[Option<f64>], back: usize) 
 }
 
 /// Returns whether a rank's ratio to its peers is another one than elsewhere.
-fn is_unlike(samples: &[Vec<CallSample>], slowness: &[Option<f64>], path: &PlacePath) -> bool {
+fn is_unlike(samples: &[Vec<CallSample>], slowness: &[Option<Slowness>], path: &PlacePath) -> bool {
     let of_ranks = locations(samples, path);
     let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
-    let is_unlike = |(own, slow): (&Option<f64>, &Option<f64>)| {
-        own.zip(*slow).is_some_and(|(own, slow)| (own / usual - slow).abs() > UNLIKE)
+    let is_unlike = |(own, slow): (&Option<f64>, &Option<Slowness>)| {
+        own.zip(*slow).is_some_and(|(own, slow)| (own / usual - slow.ratio).abs() > UNLIKE)
     };
     usual >= LITTLE && of_ranks.iter().zip(slowness).any(is_unlike)
 }
 
-/// Returns how far the ranks' usual times are from the common one times their slowness, in the mean.
-fn unlike(samples: &[Vec<CallSample>], slowness: &[Option<f64>], own: impl Fn(&CallSample) -> f64) -> f64 {
-    let of_rank = |(of_rank, slow): (&Vec<CallSample>, &Option<f64>)| {
+/// Returns how far the ranks' usual times are from the common one times their slowness, in sum.
+fn unlike(
+    samples: &[Vec<CallSample>],
+    slowness: &[Option<Slowness>],
+    with_mixed: bool,
+    own: impl Fn(&CallSample) -> f64,
+) -> f64 {
+    let of_rank = |(of_rank, slow): (&Vec<CallSample>, &Option<Slowness>)| {
         let mut values: Vec<f64> = of_rank.iter().map(&own).collect();
-        slow.filter(|_| values.len() >= STEPS).map(|slow| (median(&mut values), slow))
+        slow.filter(|slow| values.len() >= STEPS && (with_mixed || !slow.is_mixed))
+            .map(|slow| (median(&mut values), slow.ratio))
     };
     let ranks: Vec<(f64, f64)> = samples.iter().zip(slowness).filter_map(of_rank).collect();
     let usual = median(&mut ranks.iter().map(|(own, slow)| own / slow).collect::<Vec<f64>>());

@@ -9,6 +9,9 @@ use crate::analysis::stragglers::samples::CallSample;
 const SLOWEST: f64 = 2.0;
 /// Distance of two ratios that agree, and share of the time that agrees at least.
 pub(super) const AGREE: (f64, f64) = (0.04, 0.3);
+/// Distance of a ratio from that of most of the time, and share of the time that agrees on it, from which on a rank is slow in
+/// some of what it does.
+const MIXED: (f64, f64) = (0.1, 0.12);
 /// Change of a slowness from one round to the next up to which it is the same.
 const SAME: f64 = 0.005;
 /// Differences of steps up to which these compute the same.
@@ -24,24 +27,40 @@ pub(super) struct Ratio {
     usual: f64,
 }
 
+/// How slow a rank is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Slowness {
+    /// The ratio that most of its time agrees on.
+    pub(super) ratio: f64,
+    /// Whether a part of its time agrees on another ratio: it is slow in some of what it does.
+    pub(super) is_mixed: bool,
+}
+
 /// Returns whether all ranks are as slow as before.
-pub(super) fn is_like(slowness: &[Option<f64>], before: &[Option<f64>]) -> bool {
+pub(super) fn is_like(slowness: &[Option<Slowness>], before: &[Option<Slowness>]) -> bool {
     slowness.iter().zip(before).all(|(one, other)| match (one, other) {
-        (Some(one), Some(other)) => (one - other).abs() <= SAME,
+        (Some(one), Some(other)) => (one.ratio - other.ratio).abs() <= SAME && one.is_mixed == other.is_mixed,
         (one, other) => one.is_none() && other.is_none(),
     })
 }
 
 /// Returns the ratio that most of the time agrees on; `None` where little of it agrees. A place that is not understood has a
 /// ratio of its own.
-pub(super) fn agreed(ratios: &[Ratio]) -> Option<f64> {
+pub(super) fn agreed(ratios: &[Ratio]) -> Option<Slowness> {
     let all: f64 = ratios.iter().map(|it| it.usual).sum();
-    let agreeing = |it: &Ratio| {
-        let near = ratios.iter().filter(|other| (other.ratio / it.ratio - 1.0).abs() <= AGREE.0);
-        near.fold((0.0, 0.0), |(sum, time), other| (sum + other.ratio * other.usual, time + other.usual))
+    let is_near = |one: f64, other: f64| (one / other - 1.0).abs() <= AGREE.0;
+    let most = |of: &[Ratio]| {
+        let agreeing = |it: &Ratio| {
+            let near = of.iter().filter(|other| is_near(other.ratio, it.ratio));
+            near.fold((0.0, 0.0), |(sum, time), other| (sum + other.ratio * other.usual, time + other.usual))
+        };
+        of.iter().map(agreeing).max_by(|one, other| one.1.total_cmp(&other.1))
     };
-    let (sum, time) = ratios.iter().map(agreeing).max_by(|one, other| one.1.total_cmp(&other.1))?;
-    (time >= AGREE.1 * all).then(|| (sum / time).clamp(1.0 / SLOWEST, SLOWEST))
+    let (sum, time) = most(ratios).filter(|&(_, time)| time >= AGREE.1 * all)?;
+    let ratio = sum / time;
+    let others: Vec<Ratio> = ratios.iter().filter(|it| (it.ratio / ratio - 1.0).abs() > MIXED.0).copied().collect();
+    let is_mixed = most(&others).is_some_and(|(_, time)| time >= MIXED.1 * all);
+    Some(Slowness { ratio: ratio.clamp(1.0 / SLOWEST, SLOWEST), is_mixed })
 }
 
 /// Adds the ratio of each rank's own time to the usual one, where a place shows both. Behind a wait of the host, a GPU
@@ -66,22 +85,48 @@ pub(super) fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, least: f64,
     }
 }
 
-/// Returns how many times as much as usual the ranks compute in a step, from what each shows of it and usually takes for
-/// that: batches and sequences may have other lengths in each step. One rank alone says nothing of the others.
-pub(super) fn scale(of_ranks: &[[f32; 2]]) -> f64 {
-    let most = of_ranks.iter().map(|it| it[1]).fold(0.0, f32::max);
-    let shows = of_ranks.iter().filter(|[_, usual]| *usual > 0.0 && *usual >= SHOWS * most);
-    let mut scales: Vec<f32> = shows.map(|[own, usual]| own / usual).collect();
+/// Returns how many times as much as usual each rank computes in each step, from what it shows of the step and usually takes
+/// for that: batches and sequences may have other lengths in each step. A rank that shows little computes as the others do.
+pub(super) fn scales(shown: &[[f32; 2]], ranks: usize) -> Vec<f64> {
+    let common = steady(shown.chunks(ranks).map(common).collect());
+    let mut scales: Vec<f64> = common.iter().flat_map(|scale| std::iter::repeat_n(*scale, ranks)).collect();
+    for rank in 0..ranks {
+        let own = |(of_ranks, common): (&[[f32; 2]], &f64)| {
+            let [own, usual] = of_ranks[rank];
+            if shows(of_ranks, usual) { f64::from(own / usual) } else { *common }
+        };
+        let own: Vec<f64> = shown.chunks(ranks).zip(&common).map(own).collect();
+        if varies(&own) {
+            own.iter().enumerate().for_each(|(step, scale)| scales[step * ranks + rank] = *scale);
+        }
+    }
+    scales
+}
+
+/// Returns whether a rank shows enough of a step, of which it usually takes so long for what it shows.
+fn shows(of_ranks: &[[f32; 2]], usual: f32) -> bool {
+    usual > 0.0 && usual >= SHOWS * of_ranks.iter().map(|it| it[1]).fold(0.0, f32::max)
+}
+
+/// Returns how many times as much as usual all ranks compute in a step. One rank alone says nothing of the others.
+fn common(of_ranks: &[[f32; 2]]) -> f64 {
+    let known = of_ranks.iter().filter(|[_, usual]| shows(of_ranks, *usual));
+    let mut scales: Vec<f32> = known.map(|[own, usual]| own / usual).collect();
     scales.sort_unstable_by(f32::total_cmp);
     // of two, the faster one: the other may pause
     if scales.len() < 2 { 1.0 } else { f64::from(scales[(scales.len() - 1) / 2]) }
 }
 
-/// Returns the scales of steps where they differ by more than chance, otherwise 1.
-pub(super) fn steady(mut scales: Vec<f64>) -> Vec<f64> {
-    let mut sorted = scales.clone();
+/// Returns whether the scales of steps differ by more than chance.
+fn varies(scales: &[f64]) -> bool {
+    let mut sorted = scales.to_vec();
     let [low, high] = [0.1, 0.9].map(|share| quantile(&mut sorted, share));
-    if high - low < STEADY {
+    high - low >= STEADY
+}
+
+/// Returns the scales of steps where they differ by more than chance, otherwise 1.
+fn steady(mut scales: Vec<f64>) -> Vec<f64> {
+    if !varies(&scales) {
         scales.fill(1.0);
     }
     scales
