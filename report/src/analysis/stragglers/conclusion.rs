@@ -11,8 +11,10 @@ use crate::job::Job;
 
 /// Most groups that stand out, and are played again.
 pub(super) const MOST: usize = 16;
-/// How many times the least own time is gained at least where layers are divided anew.
-const OF_STAGE: f64 = 1.0;
+/// How many times the least own time is gained at least where layers are divided anew, and the same where a stage has so
+/// much more work than the others that it is no matter of hidden computations.
+const OF_STAGE: f64 = 3.0;
+const OF_LONG_STAGE: (f64, f64) = (1.0, 0.25);
 /// Columns and rows of the map at most.
 const COLUMNS: usize = 200;
 const ROWS: usize = 256;
@@ -42,7 +44,12 @@ impl WhatIf<'_> {
         found.standing.retain(|it| {
             let is_hidden =
                 || is_close.is_some() && self.hidden(&all, &it.gpus).is_some_and(|hidden| hidden >= least(measured));
-            let needs = if it.group == RankGroup::Stage { OF_STAGE * least(measured) } else { least_gain(measured) };
+            let (of_long, longer) = OF_LONG_STAGE;
+            let needs = match it.group {
+                RankGroup::Stage if it.excess > longer * (it.own - it.excess) => of_long * least(measured),
+                RankGroup::Stage => OF_STAGE * least(measured),
+                _ => least_gain(measured),
+            };
             // the re-enacted step may be shorter than the measured one
             let gains = |without: f64| reenacted.unwrap_or(measured).max(measured) - without >= needs;
             is_close.and_then(|_| self.without(&[it], 1.0)).is_none_or(gains)

@@ -9,9 +9,9 @@ use crate::analysis::stragglers::samples::CallSample;
 const SLOWEST: f64 = 2.0;
 /// Distance of two ratios that agree, and share of the time that agrees at least.
 pub(super) const AGREE: (f64, f64) = (0.04, 0.3);
-/// Distance of a ratio from that of most of the time, and share of the time that agrees on it, from which on a rank is slow in
-/// some of what it does.
-const MIXED: (f64, f64) = (0.1, 0.12);
+/// Distance of a ratio from that of most of the time, and share of the time that has it, within that distance, from which on a
+/// rank is slow in some of what it does.
+const MIXED: (f64, f64) = (0.1, 0.08);
 /// Change of a slowness from one round to the next up to which it is the same.
 const SAME: f64 = 0.005;
 /// Differences of steps up to which these compute the same.
@@ -48,18 +48,17 @@ pub(super) fn is_like(slowness: &[Option<Slowness>], before: &[Option<Slowness>]
 /// ratio of its own.
 pub(super) fn agreed(ratios: &[Ratio]) -> Option<Slowness> {
     let all: f64 = ratios.iter().map(|it| it.usual).sum();
-    let is_near = |one: f64, other: f64| (one / other - 1.0).abs() <= AGREE.0;
-    let most = |of: &[Ratio]| {
+    let most = |of: &[Ratio], distance: f64| {
         let agreeing = |it: &Ratio| {
-            let near = of.iter().filter(|other| is_near(other.ratio, it.ratio));
+            let near = of.iter().filter(|other| (other.ratio / it.ratio - 1.0).abs() <= distance);
             near.fold((0.0, 0.0), |(sum, time), other| (sum + other.ratio * other.usual, time + other.usual))
         };
         of.iter().map(agreeing).max_by(|one, other| one.1.total_cmp(&other.1))
     };
-    let (sum, time) = most(ratios).filter(|&(_, time)| time >= AGREE.1 * all)?;
+    let (sum, time) = most(ratios, AGREE.0).filter(|&(_, time)| time >= AGREE.1 * all)?;
     let ratio = sum / time;
     let others: Vec<Ratio> = ratios.iter().filter(|it| (it.ratio / ratio - 1.0).abs() > MIXED.0).copied().collect();
-    let is_mixed = most(&others).is_some_and(|(_, time)| time >= MIXED.1 * all);
+    let is_mixed = most(&others, MIXED.0).is_some_and(|(_, time)| time >= MIXED.1 * all);
     Some(Slowness { ratio: ratio.clamp(1.0 / SLOWEST, SLOWEST), is_mixed })
 }
 
