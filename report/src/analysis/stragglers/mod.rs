@@ -14,6 +14,7 @@
 
 mod conclusion;
 mod fit;
+mod gain_range;
 mod kept;
 mod links;
 mod messages;
@@ -41,6 +42,7 @@ use crate::answer::{Part, RankGroup, Stragglers};
 use crate::job::Job;
 use crate::stream::JudgedCall;
 use fit::Hidden;
+use gain_range::GainRanges;
 use kept::KeptCalls;
 pub use links::{NetworkGains, SlowRow};
 use messages::run_of;
@@ -209,59 +211,21 @@ impl Costs {
             WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks_against_others };
         let mut stragglers = what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, self.has_steps);
         let own_shares = shares::own_shares(&runs, &owns, job.gpus.len());
-        if let Part::Known(known) = &mut stragglers {
-            // where own times are hidden, the gain is known to lie between two
-            let is_played = known.found.iter().any(|it| it.gain_us.is_some());
-            let ways = [(Hidden::Longest, &[1.0, whatif::WAITED_FOR][..]), (Hidden::Shortest, &[1.0])];
-            let mut gains_nothing: Vec<Vec<usize>> = vec![];
-            let mut likely: Vec<[f64; 2]> = known.found.iter().map(|it| [it.gain_us.unwrap_or_default(); 2]).collect();
-            for (hidden, hosts) in ways.into_iter().filter(|_| is_played) {
-                // one in memory at a time
-                owns = vec![];
-                owns.extend(self::owns(&runs, &division, step, hidden, &mut places));
+        if let Part::Known(known) = &mut stragglers
+            && known.found.iter().any(|it| it.gain_us.is_some())
+        {
+            // one in memory at a time
+            drop(owns);
+            let mut taken = |hidden| {
+                let mut owns = self::owns(&runs, &division, step, hidden, &mut places);
                 against_others(&mut owns);
                 let ranks = all_ranks(&owns, &slow);
-                let what_if = WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks };
-                for (it, likely) in known.found.iter_mut().zip(&mut likely).filter(|(it, _)| it.gain_us.is_some()) {
-                    let Some(group) = standing.iter().find(|group| group.gpus == it.gpus) else { continue };
-                    for &host in hosts {
-                        let Some(without) = what_if.without(&[group], host) else { continue };
-                        let gain = (measured - without) / 1e3;
-                        it.gain_least_us = it.gain_least_us.map(|least| least.min(gain));
-                        it.gain_most_us = it.gain_most_us.map(|most| most.max(gain));
-                        if host == 1.0 {
-                            *likely = [likely[0].min(gain), likely[1].max(gain)];
-                            if gain <= 0.0 {
-                                gains_nothing.push(it.gpus.clone());
-                            }
-                        }
-                    }
-                }
-            }
-            // where own times are hidden, neither end is likelier
-            for (it, [least, most]) in known.found.iter_mut().zip(likely) {
-                it.gain_us = it.gain_us.map(|_| f64::midpoint(least, most));
-            }
-            for it in known.found.iter_mut().filter(|it| it.range_us().is_some()) {
-                let error = whatif::ERROR * it.gain_us.unwrap_or_default();
-                it.gain_least_us = it.gain_least_us.map(|least| least - error);
-                it.gain_most_us = it.gain_most_us.map(|most| most + error);
-            }
-            if is_played {
-                owns = vec![];
-                owns.extend(self::owns(&runs, &division, step, Hidden::Usual, &mut places));
-                against_others(&mut owns);
-            }
-            // who may gain nothing is not named, unless a slower one hides it
-            let what_if =
-                WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks_against_others };
-            known.found.retain(|it| {
-                let gains = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
-                let is_sure = it.gain_least_us.is_none_or(|us| us > 0.0) || gains(rules::least(measured));
-                !gains(rules::least_gain(measured))
-                    || is_sure && !gains_nothing.contains(&it.gpus)
-                    || what_if.hidden(&standing, &it.gpus).is_some_and(|hidden| hidden >= rules::least(measured))
-            });
+                (owns, ranks)
+            };
+            let whole = |gpu: usize| pauses.sum(gpu).max(ranks[gpu].as_ref().map_or(0.0, RankSteps::whole_excess));
+            let mut gains =
+                GainRanges { runs: &runs, left_out: &left_out, measured, standing: &standing, taken: &mut taken };
+            owns = gains.bound(&mut known.found, &|gpu| whole(gpu) / self.steps.max(1) as f64);
         }
         Concluded {
             stragglers,

@@ -26,6 +26,11 @@ pub(super) struct RankSteps {
 }
 
 impl RankSteps {
+    /// Returns the excess of all steps together, without pauses.
+    pub(super) fn whole_excess(&self) -> f64 {
+        self.steps.iter().map(|(_, _, excess)| excess).sum()
+    }
+
     /// Takes the steps of a member of some peers in a stretch; `None` if it has none with own times.
     pub(super) fn of(
         (runs, division): (&[CallRun], &Division),

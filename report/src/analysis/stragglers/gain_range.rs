@@ -1,0 +1,97 @@
+//! Between which two a gain lies.
+//!
+//! Where own times are hidden, they may be as long as those of the slowest rank, or shorter than all that is seen: the gain
+//! lies between those of both. Hosts that ran ahead of their GPUs may do so no more in a shorter step, and then they take
+//! longer to launch ([`WAITED_FOR`]): the gain may be less. How far they ran ahead is not known as well as what GPUs compute,
+//! so that it may be more, too: at most the whole time by which the ranks are later than their peers.
+
+use super::fit::Hidden;
+use super::owns::Owns;
+use super::rank::RankSteps;
+use super::rules;
+use super::run::CallRun;
+use super::scene::Scene;
+use super::standing::StandingTogether;
+use super::whatif::{ERROR, WAITED_FOR, WhatIf};
+use crate::answer::Straggler;
+
+/// The own times where they are not seen, and the ranks against those that do not stand out.
+type Taken = (Vec<Owns>, Vec<Option<RankSteps>>);
+
+/// Finds the ranges of gains.
+pub(super) struct GainRanges<'a> {
+    pub(super) runs: &'a [CallRun],
+    /// Steps that are left out of the mean length, sorted.
+    pub(super) left_out: &'a [u32],
+    /// Mean length of a step as measured, nanoseconds.
+    pub(super) measured: f64,
+    pub(super) standing: &'a [StandingTogether],
+    pub(super) taken: &'a mut dyn FnMut(Hidden) -> Taken,
+}
+
+/// What a group gains, microseconds.
+#[derive(Debug, Clone, Copy)]
+struct Gains {
+    /// With hosts as they were.
+    least: f64,
+    most: f64,
+    /// With hosts that launch for waiting GPUs.
+    waited_for: f64,
+}
+
+impl GainRanges<'_> {
+    /// Fills in between which two the gain of each group lies, and leaves out who may gain nothing, unless a slower one hides
+    /// it. `whole` is by how much a GPU is later than its peers, nanoseconds a step in the mean of all. Returns the own times
+    /// as they are likely.
+    pub(super) fn bound(&mut self, found: &mut Vec<Straggler>, whole: &dyn Fn(usize) -> f64) -> Vec<Owns> {
+        let of = |it: &Straggler| {
+            let gain = it.gain_us.unwrap_or_default();
+            Gains { least: gain, most: gain, waited_for: gain }
+        };
+        let mut gains: Vec<Gains> = found.iter().map(of).collect();
+        for (hidden, waits) in [(Hidden::Longest, true), (Hidden::Shortest, false)] {
+            let (owns, ranks) = (self.taken)(hidden);
+            let what_if = self.what_if(&owns, &ranks);
+            for (it, gains) in found.iter().zip(&mut gains).filter(|(it, _)| it.gain_us.is_some()) {
+                let Some(group) = self.standing.iter().find(|group| group.gpus == it.gpus) else { continue };
+                let gain = |host: f64| Some((self.measured - what_if.without(&[group], host)?) / 1e3);
+                if let Some(gain) = gain(1.0) {
+                    (gains.least, gains.most) = (gains.least.min(gain), gains.most.max(gain));
+                }
+                if let Some(gain) = gain(WAITED_FOR).filter(|_| waits) {
+                    gains.waited_for = gains.waited_for.min(gain);
+                }
+            }
+        }
+        for (it, gains) in found.iter_mut().zip(&gains).filter(|(it, _)| it.gain_us.is_some()) {
+            // neither end is likelier
+            let likely = f64::midpoint(gains.least, gains.most);
+            let is_by_hosts = gains.least - gains.waited_for > rules::RESOLVED / 1e3;
+            let whole = it.gpus.iter().map(|&gpu| whole(gpu)).fold(0.0, f64::max) / 1e3;
+            let most = if is_by_hosts { gains.most.max(whole) } else { gains.most };
+            it.gain_us = Some(likely);
+            (it.gain_least_us, it.gain_most_us) = (Some(gains.least.min(gains.waited_for)), Some(most));
+            if it.range_us().is_some() {
+                it.gain_least_us = it.gain_least_us.map(|least| least - ERROR * likely);
+                it.gain_most_us = Some(most + ERROR * most);
+            }
+        }
+        let (owns, ranks) = (self.taken)(Hidden::Usual);
+        let what_if = self.what_if(&owns, &ranks);
+        let mut gains = gains.iter();
+        found.retain(|it| {
+            let may_be_none = gains.next().is_some_and(|gains| it.gain_us.is_some() && gains.least <= 0.0);
+            let costs = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
+            let is_sure = it.gain_least_us.is_none_or(|us| us > 0.0) || costs(rules::least(self.measured));
+            let is_hidden = || what_if.hidden(self.standing, &it.gpus);
+            !costs(rules::least_gain(self.measured))
+                || is_sure && !may_be_none
+                || is_hidden().is_some_and(|hidden| hidden >= rules::least(self.measured))
+        });
+        owns
+    }
+
+    fn what_if<'s>(&'s self, owns: &'s [Owns], ranks: &'s [Option<RankSteps>]) -> WhatIf<'s> {
+        WhatIf { scene: Scene { runs: self.runs, owns, left_out: self.left_out }, ranks }
+    }
+}
