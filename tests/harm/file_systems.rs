@@ -76,10 +76,13 @@ fn a_recording_that_somebody_removes_is_followed_by_another_one() {
     assert!(lines::ends(&lines) && inits == 1 && starts > 100 && meta["dropped"].as_u64() > Some(100), "{meta}");
 }
 
-/// All that was begun is removed.
+/// All that was begun is removed. With debug assertions, the standard library ends a process one of whose files was closed
+/// by somebody else; the shipped library has none.
 #[test]
 fn a_program_that_closes_all_descriptors_again_and_again_has_no_half_files() {
-    let job = Job::scenario("descriptors_closed_again_and_again", 0, &[]).set("NCCL_SCOREP_STATUS", "status");
+    let Ok(library) = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)) else { return };
+    let job = Job::scenario("descriptors_closed_again_and_again", 0, &[]).with_library(library);
+    let job = job.set("NCCL_SCOREP_STATUS", "status");
     let job = job.set("NCCL_SCOREP_SUMMARY_SECONDS", "0.01").before(REMOVES);
     job.play();
     assert_eq!(job.files(), ["summary.json"], "{}", job.said());

@@ -94,11 +94,11 @@ fn export_resumes_by_itself() {
     assert_eq!(lines(&said, "exported again"), 1, "{said:#?}");
 }
 
-/// What could not be sent is not kept; what the recording takes in the meantime is less.
+/// What could not be sent is not kept. With few operations the recording takes little meanwhile, however long that is.
 #[test]
 fn a_long_outage_takes_no_memory() {
     let receiver = Receiver::new([Manner::Status(500)]);
-    let mut job = Job::new(&receiver.endpoint(), &[("OTEL_METRIC_EXPORT_INTERVAL", "5")]);
+    let mut job = Job::every(100, &receiver.endpoint(), &[("OTEL_METRIC_EXPORT_INTERVAL", "5")]);
     let [before, after] = [50, 350].map(|requests| {
         receiver.wait_for(requests);
         job.order("look");
@@ -108,7 +108,7 @@ fn a_long_outage_takes_no_memory() {
     let sent: usize = receiver.requests()[50..350].iter().map(|request| request.body.encoded_len()).sum();
     let (grown, sent) = (after.0 - before.0, sent >> 10);
     tool::say(&format!("{grown} KiB more after 300 failures, of {sent} KiB that could not be sent"));
-    assert!(grown < sent as i64 / 2, "{grown} of {sent} KiB");
+    assert!(grown < sent as i64 / 4, "{grown} of {sent} KiB");
     // the job's own, the collector's, the conditions', the end's, the summary's, the exporter's
     assert_eq!((before.1, after.1), (6, 6));
     assert_eq!(lines(&said, "could not be exported"), 1, "{said:#?}");

@@ -12,7 +12,9 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Time of one look that counts at most: the thread that looks may have had no processor itself, and knows of one moment.
+/// Time between two looks.
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
+/// Time of a processor between two looks that counts at most.
 const MOST: Duration = Duration::from_millis(200);
 
 /// The collector's thread.
@@ -61,14 +63,14 @@ impl Standstill {
 }
 
 /// Returns how much of the time between two looks counts: what a runnable thread has used of a processor, and all of a
-/// thread that is blocked, or of which the system says nothing.
+/// thread that is blocked, or of which the system says nothing. The later the thread that looks comes to it, the less
+/// counts: on a crowded machine, whoever holds what the collector waits for gets no processor, either.
 fn still(passed: Duration, before: Option<Duration>, now: Option<Duration>) -> Duration {
-    let still = match (before, now) {
-        (Some(before), Some(now)) => now.saturating_sub(before).min(passed),
+    match (before, now) {
+        (Some(before), Some(now)) => now.saturating_sub(before).min(passed).min(MOST),
         (None, Some(_)) => Duration::ZERO,
-        (_, None) => passed,
-    };
-    still.min(MOST)
+        (_, None) => passed.min(LOOK.mul_f64(LOOK.as_secs_f64() / passed.max(LOOK).as_secs_f64())),
+    }
 }
 
 /// Returns the processor time of the collector's thread, if it has a processor or waits for one. Neither allocates nor
@@ -116,7 +118,8 @@ mod tests {
         assert_eq!(still(passed, Some(none), Some(used)), used);
         assert_eq!(still(passed, Some(none), Some(Duration::from_secs(9))), passed);
         assert_eq!(still(passed, None, Some(used)), none);
-        assert_eq!(still(Duration::from_secs(3), None, None), MOST);
+        // as of one look in the time of ten
+        assert_eq!(still(Duration::from_secs(1), None, None), Duration::from_millis(10));
         assert_eq!([still(passed, Some(used), None), still(passed, None, None)], [passed; 2]);
     }
 }
