@@ -153,8 +153,23 @@ class Load:
         yield ("g", ns * self.job.noise(self.sigma, "layer", rank) * self.factor(rank, step))
 
 
-def ddp(ranks=8, steps=60, seed=1, layers=12, compute=1 * MS, host=0.2 * MS, buckets=4, size=48 * MIB, every=1,
-        accumulate=1, per_node=4, sigma=0.01, factor=FLAT, late=lambda rank, step: 0.0, **more):
+def ddp(
+    ranks=8,
+    steps=60,
+    seed=1,
+    layers=12,
+    compute=1 * MS,
+    host=0.2 * MS,
+    buckets=4,
+    size=48 * MIB,
+    every=1,
+    accumulate=1,
+    per_node=4,
+    sigma=0.01,
+    factor=FLAT,
+    late=lambda rank, step: 0.0,
+    **more,
+):
     """Data parallel: the backward pass goes on beside the all-reduces of its buckets. The host waits for the GPU behind
     every `every`th step, as by `loss.item()`."""
     job = Ahead(ranks, per_node, seed, **more)
@@ -180,8 +195,23 @@ def ddp(ranks=8, steps=60, seed=1, layers=12, compute=1 * MS, host=0.2 * MS, buc
     return job.run(program, steps)
 
 
-def fsdp(ranks=8, steps=60, seed=1, layers=8, compute=1 * MS, host=0.2 * MS, size=64 * MIB, every=1, norm=True,
-         shards=None, per_node=4, sigma=0.01, factor=FLAT, late=lambda rank, step: 0.0, **more):
+def fsdp(
+    ranks=8,
+    steps=60,
+    seed=1,
+    layers=8,
+    compute=1 * MS,
+    host=0.2 * MS,
+    size=64 * MIB,
+    every=1,
+    norm=True,
+    shards=None,
+    per_node=4,
+    sigma=0.01,
+    factor=FLAT,
+    late=lambda rank, step: 0.0,
+    **more,
+):
     """Fully sharded: a layer waits for its all-gather, which waits for the layer before the last; reduce-scatters go on
     beside the backward pass. With `shards` ranks to a shard group, the groups' replicas sum the gradients' shards (hybrid)."""
     job = Ahead(ranks, per_node, seed, **more)
@@ -223,8 +253,21 @@ def fsdp(ranks=8, steps=60, seed=1, layers=8, compute=1 * MS, host=0.2 * MS, siz
     return job.run(program, steps)
 
 
-def gpipe(stages=4, replicas=2, micro=6, steps=50, seed=1, compute=2 * MS, host=0.2 * MS, size=16 * MIB, every=1,
-          sigma=0.01, factor=FLAT, late=lambda rank, step: 0.0, **more):
+def gpipe(
+    stages=4,
+    replicas=2,
+    micro=6,
+    steps=50,
+    seed=1,
+    compute=2 * MS,
+    host=0.2 * MS,
+    size=16 * MIB,
+    every=1,
+    sigma=0.01,
+    factor=FLAT,
+    late=lambda rank, step: 0.0,
+    **more,
+):
     """Pipelines: all micro-batches forward, then all back, then an all-reduce of each stage.
     Rank = replica + replicas * stage."""
     job = Ahead(stages * replicas, replicas, seed, **more)

@@ -111,3 +111,11 @@ fn a_rank_that_is_now_and_then_slow_in_all_it_does_is_so_in_its_short_computatio
 fn chance_alone_makes_no_rank_slow() {
     judged(&["--statistic", "--only", "none", "--jobs", "20"]);
 }
+
+/// Hosts that launch ahead of their GPUs, and computations beside transfers: no call says alone who is slow.
+#[test]
+#[ignore = "statistics of planted faults"]
+fn gains_are_true_where_hosts_run_ahead() {
+    let count = std::env::var("SCOREP_NCCL_DRAWN").unwrap_or_else(|_| "10".to_owned());
+    judged(&["--statistic", "--only", "ahead", "--jobs", &count]);
+}

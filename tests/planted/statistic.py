@@ -87,7 +87,12 @@ def ahead(tool, work, jobs, name, seed, keep):
     figures, ranges = [t for t in named if not t["range"]], [t for t in named if t["range"]]
     must = [truth for truth in truths if truth.get("must")]
     for truth, words in results:
-        if not truth["known"] or truth.get("wrong") or truth.get("holds") is False or (truth.get("must") and not truth.get("named")):
+        if (
+            not truth["known"]
+            or truth.get("wrong")
+            or truth.get("holds") is False
+            or (truth.get("must") and not truth.get("named"))
+        ):
             print("       " + words, flush=True)
     holds = of("known", truths) == jobs and of("wrong", truths) <= 0.02 * jobs
     holds = holds and of("named", must) >= 0.95 * len(must)
