@@ -45,6 +45,9 @@ pub(super) struct Followed<'a> {
     pub(super) computed: &'a mut [Vec<i64>],
 }
 
+/// Returns what a place follows, by its samples and the round before.
+type FoundPath<'a> = &'a dyn Fn(&[Vec<CallSample>], usize, &Round) -> PlacePath;
+
 /// What a round shows; the next one needs it.
 #[derive(Debug, Default)]
 struct Round {
@@ -92,13 +95,7 @@ impl Followed<'_> {
         last.places
     }
 
-    fn round(
-        &mut self,
-        last: &Round,
-        tokens: &[CallToken],
-        hidden: Hidden,
-        find: &dyn Fn(&[Vec<CallSample>], usize, &Round) -> PlacePath,
-    ) -> Round {
+    fn round(&mut self, last: &Round, tokens: &[CallToken], hidden: Hidden, find: FoundPath<'_>) -> Round {
         let Self { program, runs, .. } = *self;
         let ranks = program.gpus.len();
         let mut of_steps = vec![[0.0; 2]; program.steps.len() * ranks];
