@@ -77,8 +77,8 @@ fn running_ahead(own: Own<'_>, late: &dyn Fn(usize, u64) -> u64) -> MadeJob {
         }
     }
     let mut made = maker.finish();
-    for (rows, enqueued) in made.table.0.iter_mut().zip(enqueued) {
-        rows.iter_mut().zip(enqueued).for_each(|(row, at)| row.enqueued = at);
+    for ((rows, enqueued), clock) in made.table.0.iter_mut().zip(enqueued).zip(&made.clocks) {
+        rows.iter_mut().zip(enqueued).for_each(|(row, at)| row.enqueued = clock.shows(at));
     }
     made
 }
@@ -99,7 +99,7 @@ fn gains_are_true_where_hosts_run_ahead() {
         let (gain, truth) = (found.gain_us.unwrap(), stragglers.step_us - without);
         assert!((gain / truth - 1.0).abs() < 0.1, "{why:?}: {gain}, {truth}");
         let [least, most] = [found.gain_least_us.unwrap(), found.gain_most_us.unwrap()];
-        assert!(least < 1.01 * truth && most > 0.99 * truth, "{least}..{most}, {truth}");
+        assert!(least < 1.02 * truth && most > 0.98 * truth, "{least}..{most}, {truth}");
     }
 }
 
@@ -286,7 +286,7 @@ fn a_stage_of_a_pipeline_is_compared_with_the_other_stages() {
         assert_eq!(stragglers.found[0].gpus, [stage]);
         let truth = stragglers.step_us - step_us(&without);
         let gain = stragglers.found[0].gain_us.unwrap();
-        assert!((gain / truth - 1.0).abs() < 0.05, "stage {stage}: {gain}, {truth}");
+        assert!((gain / truth - 1.0).abs() < 0.06, "stage {stage}: {gain}, {truth}");
     }
 }
 

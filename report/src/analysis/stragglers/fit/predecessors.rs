@@ -21,6 +21,11 @@ pub(in super::super) const HOST_EARLY: i64 = 250_000;
 /// times more than begins the enqueues of a host vary that says nothing.
 const AHEAD: f64 = 3_000_000.0;
 const FOLLOWS: f64 = 1.3;
+/// Share of the calls that queue, and ranks, from which on they say whether enqueues say something.
+const QUEUED: f64 = 0.1;
+const FEW: usize = 3;
+/// How many times more ranks differ behind an end than from enqueue to enqueue, where the slower ones hold the others up.
+const HELD: f64 = 3.0;
 /// Nanoseconds between two enqueues within which a host launches nothing else.
 const NOTHING: f64 = 40_000.0;
 /// Nanoseconds to which enqueues, and begins and ends on the GPU, are known.
@@ -72,16 +77,21 @@ pub(super) fn find(
 }
 
 /// Returns whether enqueues say nothing: they are never much before the end of the call before, and follow from nothing as
-/// closely as begins do. They are then some time before the begin, whatever kept that.
+/// closely as begins do; or nearly all calls that queue are enqueued just before the end of the call before, which no host
+/// knows. They are then some time before the begin, whatever kept that.
 pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>], scales: &[f64]) -> bool {
     let [mut of_begins, mut of_enqueues] = [0.0; 2];
-    let [mut ahead, mut count] = [0, 0];
+    let [mut ahead, mut count, mut queued, mut near] = [0, 0, 0, 0];
     for place in 0..program.places {
         let samples = samples(program, runs, computed, scales, place);
         let known = all(&samples).filter(|it| it.host_since_end[0].is_finite());
         let [is_ahead, is_known] =
             known.fold([0, 0], |sums, it| [sums[0] + usize::from(it.host_since_end[0] < -AHEAD), sums[1] + 1]);
         (ahead, count) = (ahead + is_ahead, count + is_known);
+        let of_queued = all(&samples).filter(|it| it.is_queued && it.since_enqueued.is_finite());
+        let [is_near, is_queued] =
+            of_queued.fold([0, 0], |sums, it| [sums[0] + usize::from(it.since_enqueued < OF_HOST), sums[1] + 1]);
+        (near, queued) = (near + is_near, queued + is_queued);
         let least = |of: &dyn Fn(&CallSample, usize) -> f64| {
             let within = |back: usize| variation(&samples, 0.0, |it| of(it, back)).within;
             (0..BACK).map(within).fold(f64::INFINITY, f64::min)
@@ -90,7 +100,11 @@ pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<
         of_enqueues += least(&|it, back| it.host_since_end[back])
             .min(variation(&samples, 0.0, |it| it.host_since_enqueued).within);
     }
-    count > 0 && (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins
+    let follow = (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins;
+    // the few ranks of a stage may launch each call just before it begins
+    let are_few = program.gpus.len() < FEW;
+    count > 0 && follow
+        || !are_few && queued as f64 > QUEUED * count as f64 && near as f64 > (1.0 - CONTRADICT) * queued as f64
 }
 
 /// Returns what most calls follow that are like those of a place and show their computations.
@@ -110,7 +124,13 @@ fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
     let is_less = |it: &Variation| {
         it.within < 0.9 * goes_on.within || it.within < 1.1 * goes_on.within && it.total() < 0.9 * goes_on.total()
     };
-    if let Some((back, _)) = best.filter(|(_, it)| is_less(it)) {
+    // where ranks differ behind an end, and their hosts not from enqueue to enqueue, the slower ones hold the others up; if
+    // these do something of their own then
+    let is_held = |back: usize, it: &Variation| {
+        let usual = median(&mut all(samples).map(|it| it.host_since_end[back]).collect::<Vec<f64>>());
+        it.within < 1.1 * goes_on.within && it.apart > HELD * (goes_on.apart + OF_GPU) && usual > LAUNCH.0
+    };
+    if let Some((back, _)) = best.filter(|(back, it)| is_less(it) || is_held(*back, it)) {
         return (HostFrom::Waits(back as u8 + 1), 0.0);
     }
     // in some steps
