@@ -144,7 +144,7 @@ impl Maker {
         self.made.clocks[self.ranks[comm][rank]].shows(time)
     }
 
-    /// Makes a row of a communicator's rank: enqueued 20 us before its begin, alone in its kernel.
+    /// Makes a row of a communicator's rank, alone in its kernel. Its enqueue is its begin, which says nothing of the host.
     fn row(
         &mut self,
         comm: Comm,
@@ -155,8 +155,7 @@ impl Maker {
     ) -> RankOperation {
         let order = self.orders[comm][rank];
         self.orders[comm][rank] += 1;
-        let [enqueued, start, stop] =
-            [start.saturating_sub(20_000), start, stop].map(|time| self.shown(comm, rank, time));
+        let [start, stop] = [start, stop].map(|time| self.shown(comm, rank, time));
         RankOperation {
             comm: self.made.job.communicators[comm].comm,
             rank: rank as i32,
@@ -166,7 +165,7 @@ impl Maker {
             datatype: name("ncclFloat32"),
             bytes: elements * 4,
             channels: 2,
-            enqueued,
+            enqueued: start,
             source: TimedBy::Stamps,
             duration: stop - start,
             time: Some(Time { start, stop, clock: [self.uncertain; 2], ahead: 0 }),

@@ -54,7 +54,9 @@ impl GainRanges<'_> {
             let what_if = self.what_if(&owns, &ranks);
             for (it, gains) in found.iter().zip(&mut gains).filter(|(it, _)| it.gain_us.is_some()) {
                 let Some(group) = self.standing.iter().find(|group| group.gpus == it.gpus) else { continue };
-                let gain = |host: f64| Some((self.measured - what_if.without(&[group], host)?) / 1e3);
+                // a stage gains most where the others compute nothing unseen
+                let group = if waits { group.clone() } else { group.against_seen() };
+                let gain = |host: f64| Some((self.measured - what_if.without(&[&group], host)?) / 1e3);
                 if let Some(gain) = gain(1.0) {
                     (gains.least, gains.most) = (gains.least.min(gain), gains.most.max(gain));
                 }

@@ -32,8 +32,16 @@ pub(super) struct StandingTogether {
     pub(super) peers: usize,
     /// Steps of the excess, where it is not always there; without an end up to the last one.
     pub(super) stretch: Option<Range<u32>>,
-    /// Stages have no peers at single places: the usual own time of the others over this one's.
-    pub(super) others: Option<f64>,
+    /// Stages have no peers at single places: the usual own time of the others over this one's, without and with the time in
+    /// which they may compute unseen.
+    pub(super) others: Option<[f64; 2]>,
+}
+
+impl StandingTogether {
+    /// Returns the same against others that compute nothing unseen.
+    pub(super) fn against_seen(&self) -> Self {
+        Self { others: self.others.map(|[seen, _]| [seen; 2]), ..self.clone() }
+    }
 }
 
 /// What is known of a rank that may stand out.
@@ -257,7 +265,7 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &
     for (stage, of) in &by_stage {
         let others = owns.iter().filter(|(other, _)| *other != stage);
         let (others, most): (Vec<f64>, Vec<f64>) = others.map(|(other, own)| (*own, own + unseen_of[other])).unzip();
-        let apart = spread(&others)[1];
+        let [seen, apart] = spread(&others);
         let usual = median(&mut most.clone());
         let excess = owns[stage] - usual;
         let error = median(&mut of.iter().map(|(_, rank)| rank.error).collect::<Vec<f64>>());
@@ -277,7 +285,7 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &
             z,
             peers,
             stretch: None,
-            others: Some(usual / own),
+            others: Some([seen / own, usual / own]),
             gpus,
         };
         if slow.len() == of.len() {

@@ -76,9 +76,13 @@ fn running_ahead(own: Own<'_>, late: &dyn Fn(usize, u64) -> u64) -> MadeJob {
             end = maker.collective(world, "AllReduce", 1 << (20 + bucket), Start::Each(&begins), 300 * US);
         }
     }
-    let mut made = maker.finish();
-    for ((rows, enqueued), clock) in made.table.0.iter_mut().zip(enqueued).zip(&made.clocks) {
-        rows.iter_mut().zip(enqueued).for_each(|(row, at)| row.enqueued = clock.shows(at));
+    enqueue(maker.finish(), &enqueued)
+}
+
+/// Gives the calls of each rank the true times at which its host enqueues them.
+fn enqueue(mut made: MadeJob, times: &[Vec<u64>]) -> MadeJob {
+    for ((rows, times), clock) in made.table.0.iter_mut().zip(times).zip(&made.clocks) {
+        rows.iter_mut().zip(times).for_each(|(row, &at)| row.enqueued = clock.shows(at));
     }
     made
 }
@@ -215,6 +219,7 @@ fn a_host_that_is_late_at_another_place_in_each_step_is_the_host() {
             if rank == 5 { of_rank + if is_late(step, place) { 4 * MS } else { 0 } } else { own }
         };
         let mut made = waiting(RANKS, &own);
+        made.table.0.iter_mut().flatten().for_each(|row| row.enqueued -= 20 * US);
         let calls = made.table.0[5].iter_mut().enumerate();
         let in_time = calls.filter(|(call, _)| !is_late(*call as u64 / 3, call % 3));
         in_time.for_each(|(_, row)| row.enqueued -= 4 * MS);
@@ -253,16 +258,24 @@ fn a_rank_that_becomes_slow_has_a_first_step() {
     assert!(matches!(stragglers.found[0].when, CostsWhen::Since(38..=42)), "{:?}", stragglers.found[0].when);
 }
 
-/// Rank r sends to rank r + 1; all meet at the end of a step. Stages have no peers, and are compared in whole.
+/// Rank r sends to rank r + 1; all meet at the end of a step. Hosts launch a whole step ahead. Stages have no peers, and are
+/// compared in whole.
 #[test]
 fn a_stage_of_a_pipeline_is_compared_with_the_other_stages() {
+    const LAUNCHES: [u64; 2] = [10 * US, 100 * US];
     let made = |slow: Option<usize>| {
         let mut maker = Maker::new(4, 4);
         let world = maker.communicator("world", &[0, 1, 2, 3]);
         let pipeline = maker.communicator("pp", &[0, 1, 2, 3]);
         let mut at = [MS; 4];
+        let mut enqueued: [Vec<u64>; 4] = Default::default();
         for step in 0..STEPS {
-            for micro in 0..4 {
+            let mut host = [at[0] - 30 * US; 4];
+            let mut launch = |stage: usize, computes: bool| {
+                host[stage] += LAUNCHES[usize::from(computes)];
+                enqueued[stage].push(host[stage]);
+            };
+            for micro in 0..8 {
                 for stage in 0..4 {
                     let factor = if slow == Some(stage) { 1.5 } else { 1.0 };
                     at[stage] += (2e6 * factor * noise(stage, step, micro)) as u64;
@@ -271,12 +284,15 @@ fn a_stage_of_a_pipeline_is_compared_with_the_other_stages() {
                         let messages = [(stage, stage + 1, 1 << 20)];
                         let end = maker.exchange(pipeline, &messages, Start::Each(&begins), 100 * US);
                         (at[stage], at[stage + 1]) = (end, end);
+                        launch(stage, true);
+                        launch(stage + 1, stage == 2 && micro > 0);
                     }
                 }
             }
-            at = [maker.collective(world, "AllReduce", 4, Start::Each(&at), 20 * US); 4];
+            at = [maker.collective(world, "AllReduce", 4, Start::Each(&at), 20 * US) + 40 * US; 4];
+            (0..4).for_each(|stage| launch(stage, stage == 3));
         }
-        maker.finish()
+        enqueue(maker.finish(), &enqueued)
     };
     let without = made(None);
     assert_eq!(names(&stragglers(&without)), [""; 0]);
@@ -286,7 +302,7 @@ fn a_stage_of_a_pipeline_is_compared_with_the_other_stages() {
         assert_eq!(stragglers.found[0].gpus, [stage]);
         let truth = stragglers.step_us - step_us(&without);
         let gain = stragglers.found[0].gain_us.unwrap();
-        assert!((gain / truth - 1.0).abs() < 0.06, "stage {stage}: {gain}, {truth}");
+        assert!((gain / truth - 1.0).abs() < 0.05, "stage {stage}: {gain}, {truth}");
     }
 }
 

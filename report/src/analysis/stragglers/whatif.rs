@@ -53,7 +53,7 @@ impl WhatIf<'_> {
             else {
                 return own;
             };
-            if let Some(others) = group.others {
+            if let Some([_, others]) = group.others {
                 return own.map(|own| (own as f64 * others) as i64);
             }
             let without = |excess: [f64; 2]| [0, 1].map(|clock| own[clock] - excess[clock] as i64);

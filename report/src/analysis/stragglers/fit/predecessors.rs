@@ -21,9 +21,6 @@ pub(in super::super) const HOST_EARLY: i64 = 250_000;
 /// times more than begins the enqueues of a host vary that says nothing.
 const AHEAD: f64 = 3_000_000.0;
 const FOLLOWS: f64 = 1.3;
-/// Share of the calls that queue, and ranks, from which on they say whether enqueues say something.
-const QUEUED: f64 = 0.1;
-const FEW: usize = 3;
 /// How many times more ranks differ behind an end than from enqueue to enqueue, where the slower ones hold the others up.
 const HELD: f64 = 3.0;
 /// Nanoseconds between two enqueues within which a host launches nothing else.
@@ -76,22 +73,17 @@ pub(super) fn find(
     path
 }
 
-/// Returns whether enqueues say nothing: they are never much before the end of the call before, and follow from nothing as
-/// closely as begins do; or nearly all calls that queue are enqueued just before the end of the call before, which no host
-/// knows. They are then some time before the begin, whatever kept that.
+/// Returns whether enqueues say nothing: none is known, or they are never much before the end of the call before, and follow from nothing as
+/// closely as begins do. They are then some time before the begin, whatever kept that.
 pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>], scales: &[f64]) -> bool {
     let [mut of_begins, mut of_enqueues] = [0.0; 2];
-    let [mut ahead, mut count, mut queued, mut near] = [0, 0, 0, 0];
+    let [mut ahead, mut count] = [0, 0];
     for place in 0..program.places {
         let samples = samples(program, runs, computed, scales, place);
         let known = all(&samples).filter(|it| it.host_since_end[0].is_finite());
         let [is_ahead, is_known] =
             known.fold([0, 0], |sums, it| [sums[0] + usize::from(it.host_since_end[0] < -AHEAD), sums[1] + 1]);
         (ahead, count) = (ahead + is_ahead, count + is_known);
-        let of_queued = all(&samples).filter(|it| it.is_queued && it.since_enqueued.is_finite());
-        let [is_near, is_queued] =
-            of_queued.fold([0, 0], |sums, it| [sums[0] + usize::from(it.since_enqueued < OF_HOST), sums[1] + 1]);
-        (near, queued) = (near + is_near, queued + is_queued);
         let least = |of: &dyn Fn(&CallSample, usize) -> f64| {
             let within = |back: usize| variation(&samples, 0.0, |it| of(it, back)).within;
             (0..BACK).map(within).fold(f64::INFINITY, f64::min)
@@ -100,11 +92,7 @@ pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<
         of_enqueues += least(&|it, back| it.host_since_end[back])
             .min(variation(&samples, 0.0, |it| it.host_since_enqueued).within);
     }
-    let follow = (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins;
-    // the few ranks of a stage may launch each call just before it begins
-    let are_few = program.gpus.len() < FEW;
-    count > 0 && follow
-        || !are_few && queued as f64 > QUEUED * count as f64 && near as f64 > (1.0 - CONTRADICT) * queued as f64
+    count == 0 || (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins
 }
 
 /// Returns what most calls follow that are like those of a place and show their computations.
