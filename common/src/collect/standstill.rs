@@ -50,9 +50,9 @@ pub(crate) struct Standstill {
 }
 
 impl Standstill {
-    /// Begins to watch the collector.
+    /// Begins to watch the collector. Reads nothing: nearly all questions are answered before the first look.
     pub(crate) fn new() -> Self {
-        Self { beats: pulse::beats(), still: Duration::ZERO, last: Instant::now(), used: None, idle: idle() }
+        Self { beats: pulse::beats(), still: Duration::ZERO, last: Instant::now(), used: None, idle: None }
     }
 
     /// Returns for how long the collector has stood still, as far as it was looked at.
