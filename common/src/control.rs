@@ -3,7 +3,7 @@
 use crate::base::answer::{self, AnswerFailure, AnswerWait, Reply};
 use crate::base::{log, moments, shortage};
 use crate::collect::question::{self, Question};
-use crate::collect::standstill::{LOOK, Standstill};
+use crate::collect::standstill::Standstill;
 use crate::figures::series::{Point, SeriesName};
 #[cfg(feature = "otel")]
 use crate::figures::snapshot::ProcessSums;
@@ -24,6 +24,9 @@ const LONGEST: Duration = Duration::from_secs(30);
 const APART: Duration = Duration::from_secs(60);
 /// The common deadline of questions, and the time at which the last question was answered.
 static WAITS: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
+
+/// Time between two looks at whether the collector is at work, and whether it is within CUDA.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Time for which the end of a communicator waits for the last look at its CUDA events, and the end of the process for a
 /// call of CUDA's. The look itself waits for no event.

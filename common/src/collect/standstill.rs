@@ -12,10 +12,11 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Time between two looks.
-pub(crate) const LOOK: Duration = Duration::from_millis(100);
-/// Time of a processor between two looks that counts at most.
+/// Time of one look that counts at most: the thread that looks may have had no processor itself, and knows of one moment.
 const MOST: Duration = Duration::from_millis(200);
+/// How many times less a blocked thread's time counts while no processor is idle: whoever holds what it waits for may get
+/// none, either.
+const CROWDED: u32 = 4;
 
 /// The collector's thread.
 static COLLECTOR: OnceLock<Collector> = OnceLock::new();
@@ -44,33 +45,53 @@ pub(crate) struct Standstill {
     last: Instant,
     /// The processor time that it had used by then, where it was runnable.
     used: Option<Duration>,
+    /// For how long processors had been idle by then, ticks.
+    idle: Option<u64>,
 }
 
 impl Standstill {
-    /// Begins to watch the collector.
+    /// Begins to watch the collector. Reads nothing: nearly all questions are answered before the first look.
     pub(crate) fn new() -> Self {
-        Self { beats: pulse::beats(), still: Duration::ZERO, last: Instant::now(), used: None }
+        Self { beats: pulse::beats(), still: Duration::ZERO, last: Instant::now(), used: None, idle: None }
     }
 
     /// Returns for how long the collector has stood still, as far as it was looked at.
     pub(crate) fn look(&mut self) -> Duration {
-        let (beats, now, used) = (pulse::beats(), Instant::now(), runnable());
+        let (beats, now, used, idle) = (pulse::beats(), Instant::now(), runnable(), idle());
         let passed = now.duration_since(self.last);
-        let still = if beats != self.beats { Duration::ZERO } else { self.still + still(passed, self.used, used) };
-        *self = Self { beats, still, last: now, used };
+        let was_idle = idle.is_none() || idle != self.idle;
+        let more = still(passed, self.used, used, was_idle);
+        let still = if beats != self.beats { Duration::ZERO } else { self.still + more };
+        *self = Self { beats, still, last: now, used, idle };
         still
     }
 }
 
 /// Returns how much of the time between two looks counts: what a runnable thread has used of a processor, and all of a
-/// thread that is blocked, or of which the system says nothing. The later the thread that looks comes to it, the less
-/// counts: on a crowded machine, whoever holds what the collector waits for gets no processor, either.
-fn still(passed: Duration, before: Option<Duration>, now: Option<Duration>) -> Duration {
-    match (before, now) {
-        (Some(before), Some(now)) => now.saturating_sub(before).min(passed).min(MOST),
+/// thread that is blocked, or of which the system says nothing; less where no processor `was_idle`.
+fn still(passed: Duration, before: Option<Duration>, now: Option<Duration>, was_idle: bool) -> Duration {
+    let still = match (before, now) {
+        (Some(before), Some(now)) => now.saturating_sub(before).min(passed),
         (None, Some(_)) => Duration::ZERO,
-        (_, None) => passed.min(LOOK.mul_f64(LOOK.as_secs_f64() / passed.max(LOOK).as_secs_f64())),
-    }
+        (_, None) if was_idle => passed,
+        (_, None) => passed / CROWDED,
+    };
+    still.min(MOST)
+}
+
+/// Returns for how long processors of the machine have been idle so far, in ticks; `None` where the system does not say.
+fn idle() -> Option<u64> {
+    // as in `runnable`
+    let _hidden = COLLECTOR.get().map(|collector| collector.unseen.enter());
+    let mut stat = [0_u8; 512];
+    of_machine(system_file::read(c"/proc/stat", &mut stat)?)
+}
+
+/// Returns the idle ticks from the text of the machine's stat file: the fourth and the fifth time of its first line.
+fn of_machine(stat: &str) -> Option<u64> {
+    let mut fields = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().skip(3);
+    let [idle, waits]: [u64; 2] = [fields.next()?.parse().ok()?, fields.next()?.parse().ok()?];
+    Some(idle.saturating_add(waits))
 }
 
 /// Returns the processor time of the collector's thread, if it has a processor or waits for one. Neither allocates nor
@@ -114,12 +135,18 @@ mod tests {
     #[test]
     fn the_wait_for_a_processor_does_not_count() {
         let [none, passed, used] = [0, 100, 30].map(Duration::from_millis);
-        assert_eq!(still(passed, Some(used), Some(used)), none);
-        assert_eq!(still(passed, Some(none), Some(used)), used);
-        assert_eq!(still(passed, Some(none), Some(Duration::from_secs(9))), passed);
-        assert_eq!(still(passed, None, Some(used)), none);
-        // as of one look in the time of ten
-        assert_eq!(still(Duration::from_secs(1), None, None), Duration::from_millis(10));
-        assert_eq!([still(passed, Some(used), None), still(passed, None, None)], [passed; 2]);
+        assert_eq!(still(passed, Some(used), Some(used), true), none);
+        assert_eq!(still(passed, Some(none), Some(used), true), used);
+        assert_eq!(still(passed, Some(none), Some(Duration::from_secs(9)), true), passed);
+        assert_eq!(still(passed, None, Some(used), true), none);
+        assert_eq!(still(Duration::from_secs(3), None, None, true), MOST);
+        assert_eq!([still(passed, Some(used), None, true), still(passed, None, None, true)], [passed; 2]);
+        assert_eq!(still(passed, None, None, false), passed / CROWDED);
+    }
+
+    #[test]
+    fn a_machine_says_how_long_its_processors_were_idle() {
+        assert_eq!(of_machine("cpu  1 2 3 400 50 6 7\ncpu0 1 2 3 4 5 6 7"), Some(450));
+        assert_eq!([of_machine(""), of_machine("cpu  1 2 3"), of_machine("intr 1 2 3 4 5")], [None; 3]);
     }
 }

@@ -174,7 +174,9 @@ pub(crate) fn shipped(name: &str) -> Result<PathBuf, String> {
     let Ok(made) = time(&path) else { return Err(format!("{} is missing (`make library tool`)", path.display())) };
     // cargo's list of sources: FILE: SOURCE SOURCE...
     let built = target.join(if name == LIBRARY { "library/release" } else { "tool" });
-    let list = std::fs::read_to_string(built.join(name).with_extension("d")).unwrap();
+    let Ok(list) = std::fs::read_to_string(built.join(name).with_extension("d")) else {
+        return Err(format!("nobody knows the sources of {} (`make library tool`)", path.display()));
+    };
     let (_, sources) = list.split_once(": ").unwrap();
     // a removed source counts as changed
     let changed = |source: &&str| time(Path::new(source)).map_or(true, |time| time > made);
