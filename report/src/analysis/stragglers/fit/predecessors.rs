@@ -21,8 +21,6 @@ pub(in super::super) const HOST_EARLY: i64 = 250_000;
 /// times more than begins the enqueues of a host vary that says nothing.
 const AHEAD: f64 = 3_000_000.0;
 const FOLLOWS: f64 = 1.3;
-/// How many times more ranks differ behind an end than from enqueue to enqueue, where the slower ones hold the others up.
-const HELD: f64 = 3.0;
 /// Nanoseconds between two enqueues within which a host launches nothing else.
 const NOTHING: f64 = 40_000.0;
 /// Nanoseconds to which enqueues, and begins and ends on the GPU, are known.
@@ -73,8 +71,8 @@ pub(super) fn find(
     path
 }
 
-/// Returns whether enqueues say nothing: none is known, or they are never much before the end of the call before, and follow from nothing as
-/// closely as begins do. They are then some time before the begin, whatever kept that.
+/// Returns whether enqueues say nothing: none is known, or they are never much before the end of the call before, and follow
+/// from nothing as closely as begins do. They are then some time before the begin, whatever kept that.
 pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>], scales: &[f64]) -> bool {
     let [mut of_begins, mut of_enqueues] = [0.0; 2];
     let [mut ahead, mut count] = [0, 0];
@@ -112,13 +110,7 @@ fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
     let is_less = |it: &Variation| {
         it.within < 0.9 * goes_on.within || it.within < 1.1 * goes_on.within && it.total() < 0.9 * goes_on.total()
     };
-    // where ranks differ behind an end, and their hosts not from enqueue to enqueue, the slower ones hold the others up; if
-    // these do something of their own then
-    let is_held = |back: usize, it: &Variation| {
-        let usual = median(&mut all(samples).map(|it| it.host_since_end[back]).collect::<Vec<f64>>());
-        it.within < 1.1 * goes_on.within && it.apart > HELD * (goes_on.apart + OF_GPU) && usual > LAUNCH.0
-    };
-    if let Some((back, _)) = best.filter(|(back, it)| is_less(it) || is_held(*back, it)) {
+    if let Some((back, _)) = best.filter(|(_, it)| is_less(it)) {
         return (HostFrom::Waits(back as u8 + 1), 0.0);
     }
     // in some steps

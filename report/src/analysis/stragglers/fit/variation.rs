@@ -13,7 +13,7 @@ pub(super) struct Variation {
     /// From step to step.
     pub(super) within: f64,
     /// From rank to rank.
-    pub(super) apart: f64,
+    apart: f64,
     pub(super) count: usize,
 }
 
