@@ -243,14 +243,13 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
 }
 
 /// Finds stages of a pipeline whose own times are longer than those of the other stages, in whole, whatever these compute
-/// unseen.
+/// unseen. A stage that runs the same program does that in the same places, as this one does.
 fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &[f64], found: &mut Deviations) {
-    let mut unseen_of: BTreeMap<i32, f64> = BTreeMap::new();
+    let mut unseen_of: BTreeMap<i32, BTreeMap<usize, f64>> = BTreeMap::new();
     let mut by_stage: BTreeMap<i32, Vec<(usize, &RankSteps)>> = BTreeMap::new();
     for peers in &division.peers {
         let Some(stage) = peers.stage else { continue };
-        let most = unseen_of.entry(stage).or_default();
-        *most = most.max(unseen[peers.program]);
+        unseen_of.entry(stage).or_default().insert(peers.program, unseen[peers.program]);
         // a rank that stands out among its peers is later than its stage
         let is_alone = |gpu: &usize| !found.standing.iter().any(|known| known.gpus.contains(gpu));
         let known = division.gpus(peers).filter(is_alone).filter_map(|gpu| Some((gpu, ranks[gpu].as_ref()?)));
@@ -264,7 +263,12 @@ fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &
     let owns: BTreeMap<i32, f64> = by_stage.iter().map(|(&stage, of)| (stage, own(of))).collect();
     for (stage, of) in &by_stage {
         let others = owns.iter().filter(|(other, _)| *other != stage);
-        let (others, most): (Vec<f64>, Vec<f64>) = others.map(|(other, own)| (*own, own + unseen_of[other])).unzip();
+        let own_programs = &unseen_of[stage];
+        let unseen = |other: &i32| {
+            let elsewhere = unseen_of[other].iter().filter(|(program, _)| !own_programs.contains_key(*program));
+            elsewhere.map(|(_, unseen)| *unseen).fold(0.0, f64::max)
+        };
+        let (others, most): (Vec<f64>, Vec<f64>) = others.map(|(other, own)| (*own, own + unseen(other))).unzip();
         let [seen, apart] = spread(&others);
         let usual = median(&mut most.clone());
         let excess = owns[stage] - usual;
