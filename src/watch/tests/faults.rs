@@ -5,13 +5,16 @@ use super::watch;
 use crate::watch::judge::finding::{FindingChange, FindingSubject, WatchFinding};
 use fastrand::Rng;
 
-/// Seconds within which a fault is named.
+/// Seconds within which a fault is named, and one that is not always there.
 const SOON: f64 = 15.0;
+const LATER: f64 = 100.0;
 
 /// Returns whether a finding names the fault.
 fn names(fault: Fault, finding: &WatchFinding) -> bool {
     match (fault, &finding.subject) {
-        (Fault::Slow { rank: slow, .. }, FindingSubject::Rank { rank, .. }) => rank.rank == slow as i64,
+        (Fault::Slow { rank: slow, .. } | Fault::SlowAtTimes { rank: slow, .. }, FindingSubject::Rank { rank, .. }) => {
+            rank.rank == slow as i64
+        }
         (Fault::SlowNode { node, .. }, FindingSubject::Node { host, .. }) => *host == format!("n{node}"),
         (Fault::Stop { rank, .. }, FindingSubject::Pause { ranks, .. }) => {
             ranks.len() == 1 && ranks[0].rank == rank as i64
@@ -33,17 +36,22 @@ fn all_are_named(what: &str, plan: impl Fn(u64, &mut Rng) -> Plan) {
         let plan = plan(seed, &mut Rng::with_seed(seed));
         let Some((at, fault)) = plan.fault else { continue };
         let mut job = Simulation::new(plan.clone(), seed);
-        let found = watch(&mut job, at + 40.0, 2.0);
+        let soon = if matches!(fault, Fault::SlowAtTimes { .. }) { LATER } else { SOON };
+        let found = watch(&mut job, at + soon + 25.0, 2.0);
         let of_fault = |(_, finding): &&(f64, WatchFinding)| names(fault, finding);
         let begun = job.begun.unwrap_or(at);
         match found.iter().find(of_fault) {
-            Some((time, _)) if *time <= begun + SOON => named += 1,
+            Some((time, _)) if *time <= begun + soon => named += 1,
             late => missed.push(format!("{plan:?} from {begun}: {late:?}")),
         }
         let others = found.iter().filter(|it| !of_fault(it) && it.1.change != FindingChange::Over);
-        // a job that stops hangs, too
+        // a job that stops hangs, too, and a step may be so long that it is a pause
         let is_other = |it: &&(f64, WatchFinding)| {
-            !matches!((fault, &it.1.subject), (Fault::Killed { .. }, FindingSubject::Hang { .. }))
+            !matches!(
+                (fault, &it.1.subject),
+                (Fault::Killed { .. }, FindingSubject::Hang { .. })
+                    | (Fault::SlowAtTimes { .. }, FindingSubject::Pause { .. })
+            )
         };
         wrong.extend(others.filter(is_other).map(|(time, it)| format!("{plan:?}: {time}: {}", it.text)));
     }
@@ -78,6 +86,17 @@ fn a_slow_rank() {
         // of two ranks, a tenth may be as they are
         let factor = if plan.ranks == 2 { 1.2 } else { 1.1 };
         Plan { fault: Some((at(rng), Fault::Slow { rank: rng.usize(0..plan.ranks), factor })), ..plan }
+    });
+}
+
+#[test]
+fn a_rank_that_is_slow_in_every_8th_step() {
+    all_are_named("rank slow in every 8th step", |seed, rng| {
+        let plan = any(seed, rng);
+        // of two ranks, a tenth may be as they are
+        let factor = if plan.ranks == 2 { 2.6 } else { 1.8 };
+        let fault = Fault::SlowAtTimes { rank: rng.usize(0..plan.ranks), factor, every: 8 };
+        Plan { fault: Some((at(rng), fault)), ..plan }
     });
 }
 

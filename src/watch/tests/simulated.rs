@@ -33,6 +33,12 @@ pub(super) enum Fault {
         rank: usize,
         factor: f64,
     },
+    /// In every so many-th step.
+    SlowAtTimes {
+        rank: usize,
+        factor: f64,
+        every: u64,
+    },
     SlowNode {
         node: usize,
         factor: f64,
@@ -160,6 +166,7 @@ impl Simulation {
         // evaluations: a minute of each ten
         let is_other = self.plan.phases && self.time % (600.0 * SECOND) > 540.0 * SECOND;
         let share = if is_other { 0.3 } else { 1.0 } * SECOND / COLLECTIVES as f64;
+        let step = self.number / COLLECTIVES;
         let mut owns = Vec::with_capacity(self.ranks.len());
         for rank in 0..self.ranks.len() {
             let noise = match self.plan.noise {
@@ -178,6 +185,11 @@ impl Simulation {
             }
             own *= match fault {
                 Some(Fault::Slow { rank: slow, factor }) if slow == rank => factor,
+                Some(Fault::SlowAtTimes { rank: slow, factor, every })
+                    if slow == rank && step.is_multiple_of(every) =>
+                {
+                    factor
+                }
                 Some(Fault::SlowNode { node, factor }) if rank / self.plan.of_node == node => factor,
                 _ => 1.0,
             };
