@@ -120,7 +120,7 @@ pub(super) fn locations(samples: &[Vec<CallSample>], path: &PlacePath) -> Vec<Op
         let free = samples.iter().filter(|sample| path.seen_of(sample) == Seen::Free);
         let mut values: Vec<f64> = free.map(|sample| path.own(sample)).collect();
         // of a rank whose computation shows now and then, the longest ones show
-        (values.len() >= STEPS && 4 * values.len() >= samples.len()).then(|| median(&mut values))
+        (values.len() >= STEPS && 2 * values.len() >= samples.len()).then(|| median(&mut values))
     };
     samples.iter().map(of_rank).collect()
 }

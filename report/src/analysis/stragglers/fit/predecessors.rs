@@ -21,6 +21,8 @@ pub(in super::super) const HOST_EARLY: i64 = 250_000;
 /// times more than begins the enqueues of a host vary that says nothing.
 const AHEAD: f64 = 3_000_000.0;
 const FOLLOWS: f64 = 1.3;
+/// Share of a long time between two enqueues up to which a host goes on behind an end that it waited for.
+const BEHIND: f64 = 0.1;
 /// Nanoseconds between two enqueues within which a host launches nothing else.
 const NOTHING: f64 = 40_000.0;
 /// Nanoseconds to which enqueues, and begins and ends on the GPU, are known.
@@ -129,7 +131,18 @@ fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
             return (HostFrom::Sometimes(back as u8 + 1), far);
         }
     }
-    (HostFrom::Enqueue, 0.0)
+    // in few steps: each long time ends just behind an end
+    let behind = |back: usize| {
+        let of = all(&outside).map(|it| it.host_since_end[back]);
+        let of = of.map(|it| if it > -HOST_EARLY as f64 { it.max(0.0) } else { f64::INFINITY });
+        of.fold(0.0, f64::max)
+    };
+    let shortest = all(&outside).map(|it| it.host_since_enqueued).fold(f64::INFINITY, f64::min);
+    let nearest = (0..BACK).map(|back| (back, behind(back))).min_by(|one, other| one.1.total_cmp(&other.1));
+    match nearest.filter(|(_, behind)| count > 0 && *behind < BEHIND * shortest) {
+        Some((back, _)) => (HostFrom::Sometimes(back as u8 + 1), far),
+        None => (HostFrom::Enqueue, 0.0),
+    }
 }
 
 fn find_gpu(
