@@ -16,15 +16,9 @@
 //!   alike.
 
 use super::closing;
-use super::figures::median;
-use super::mark::{Mark, SMALL};
+use super::micro::Split;
 use super::pattern::{Candidate, Periods, Repetition};
-use super::run::z_function;
 use super::sequence::Sequence;
-use super::token::Detail;
-
-/// Least length of the optimizer's pause, as a multiple of the pause between micro-steps.
-const PAUSE: f64 = 1.5;
 
 /// Returns the steps of a GPU that have several micro-steps; `None` if its steps have one.
 pub(super) fn steps(sequence: &Sequence, periods: &Periods) -> Option<Repetition> {
@@ -40,101 +34,10 @@ pub(super) fn steps(sequence: &Sequence, periods: &Periods) -> Option<Repetition
     })
 }
 
-/// Returns the number of calls of a step where a period is several of them and then small calls: a log of every tenth step,
-/// an evaluation. All of this holds: gradients are whole on each rank, so that a small sum is no step's end; a step has
-/// several calls; and the pause between two steps, in which the optimizer runs, is longer than those within one, as the
-/// pause between two layers is not.
-pub(super) fn logged(sequence: &Sequence, candidate: &Candidate) -> Option<usize> {
-    let split = Split::of(sequence, candidate).filter(|split| !split.has_shards && split.micro > 2)?;
-    split.is_apart(sequence).then_some(split.micro)
-}
-
-/// A step as its micro-steps and the calls behind them.
-#[derive(Debug)]
-struct Split {
-    /// The step, which ends with the small calls.
-    step: Candidate,
-    /// Calls of a micro-step.
-    micro: usize,
-    /// Micro-steps of a step.
-    times: usize,
-    /// Whether they reduce gradients into shards.
-    has_shards: bool,
-}
-
-impl Split {
-    /// Splits a period.
-    fn of(sequence: &Sequence, candidate: &Candidate) -> Option<Self> {
-        let (period, first) = (candidate.pattern.len(), *candidate.copies.first()?);
-        let marks = sequence.marks.get(first..first + period)?;
-        let bytes = sequence.bytes.get(first..first + period)?;
-        // a period may begin anywhere in a step: places go round
-        let is_small = |place: usize| bytes.get(place % period).is_some_and(|&bytes| bytes <= SMALL);
-        let sum = marks.iter().position(|mark| *mark == Mark::Sum)?;
-        let end = (sum..sum + period).find(|&place| !is_small(place))?;
-        let begin = (0..period).map(|back| end - 1 + period - back).find(|&place| !is_small(place))? + 1;
-        let small = end + period - begin;
-        let is_closing = |place: usize| (place + period - begin % period) % period < small;
-        let sums = (0..period).filter(|&place| marks.get(place) == Some(&Mark::Sum));
-        if !sums.clone().all(is_closing) {
-            return None;
-        }
-        let mut pattern = candidate.pattern.to_vec();
-        pattern.rotate_left(end % period);
-        let body = pattern.get(..period - small)?;
-        let fits = z_function(body);
-        let repeats = |&length: &usize| {
-            body.len().is_multiple_of(length)
-                && fits.get(length).is_some_and(|&fits| fits as usize + length == body.len())
-        };
-        let micro = (1..=body.len() / 2).find(repeats)?;
-        let has_shards = (end..end + micro).any(|place| marks.get(place % period) == Some(&Mark::Shards));
-        let step = Candidate::of(&pattern, &sequence.tokens[Detail::Exact as usize], &sequence.bytes)?;
-        Some(Self { step, micro, times: body.len() / micro, has_shards })
-    }
-
-    /// Returns whether the pause between two micro-steps is longer than those between their calls.
-    fn is_apart(&self, sequence: &Sequence) -> bool {
-        let pauses = |from: usize| {
-            let pause = |step: &usize| {
-                let micro = sequence.times.get(step + from - from % self.micro..step + from)?;
-                let (end, begin) = (micro.iter().map(|times| times[1]).max()?, sequence.times.get(step + from)?[0]);
-                Some(begin.saturating_sub(end) as f64)
-            };
-            median(&self.step.copies.iter().filter_map(pause).collect::<Vec<f64>>())
-        };
-        let between = |step: &usize| {
-            let [micro, next] =
-                [sequence.times.get(*step..step + self.micro)?, sequence.times.get(step + self.micro..)?];
-            Some(next.first()?[0].saturating_sub(micro.iter().map(|times| times[1]).max()?) as f64)
-        };
-        let between = median(&self.step.copies.iter().filter_map(between).collect::<Vec<f64>>());
-        between >= PAUSE * (1..self.micro).map(pauses).fold(0.0, f64::max)
-    }
-
-    /// Returns whether the pause behind a step is that of an optimizer.
-    fn has_pause(&self, sequence: &Sequence) -> bool {
-        let (period, body) = (self.step.pattern.len(), self.micro * self.times);
-        let begin = |place: usize| sequence.times.get(place).map_or(0, |times| times[0]);
-        let calls = |from: usize, to: usize| sequence.times.get(from..to).unwrap_or_default().iter();
-        let end = |from: usize| calls(from, from + self.micro).map(|times| times[1]).max().unwrap_or(0);
-        let between = |micro: usize, next: usize| begin(next).saturating_sub(end(micro));
-        let (mut within, mut behind) = (vec![], vec![]);
-        for &step in &self.step.copies {
-            let micros = (step..step + body).step_by(self.micro);
-            within.extend(micros.clone().zip(micros.skip(1)).map(|(micro, next)| between(micro, next) as f64));
-            if step + period < sequence.len() {
-                let small: u64 = calls(step + body, step + period).map(|[begin, end]| end.saturating_sub(*begin)).sum();
-                behind.push(between(step + body - self.micro, step + period).saturating_sub(small) as f64);
-            }
-        }
-        median(&behind) >= PAUSE * median(&within)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::steps::mark::Mark;
 
     const LARGE: u64 = 1 << 26;
 

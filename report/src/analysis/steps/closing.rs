@@ -6,8 +6,8 @@
 //! checkpoint is a barrier. Where something large comes that the period lacks, as the gradients behind micro-batches
 //! whose losses were summed, the step is longer.
 
-use super::accumulation;
 use super::mark::{Mark, SMALL};
+use super::micro;
 use super::pattern::{Candidate, Periods};
 use super::sequence::Sequence;
 use super::token::{CallToken, Detail};
@@ -18,7 +18,7 @@ pub(super) fn period<'a>(sequence: &Sequence, periods: &'a Periods) -> Option<&'
     let best = periods.best()?;
     let shorter = || periods.shorter_than(best.pattern.len());
     let logged = || {
-        let length = accumulation::logged(sequence, best)?;
+        let length = micro::logged(sequence, best)?;
         shorter().find(|period| period.pattern.len() == length)
     };
     Some(shorter().find(|period| is_whole(sequence, period)).or_else(logged).unwrap_or(best))

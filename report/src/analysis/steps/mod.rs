@@ -10,6 +10,7 @@ mod figures;
 mod follow;
 mod mark;
 mod met;
+mod micro;
 mod pattern;
 mod patterns;
 mod per_step;

@@ -3,14 +3,12 @@
 use super::pauses::{self, Pauses};
 use super::peers::Division;
 use super::rank::RankSteps;
-use super::rules::{least, least_gain};
+use super::rules::{self, least, least_gain};
 use super::standing::{Deviations, StandingTogether};
 use super::whatif::{OFF, WhatIf};
 use crate::answer::{CostsWhen, ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers};
 use crate::job::Job;
 
-/// Most groups that stand out, and are played again.
-pub(super) const MOST: usize = 16;
 /// How many times the least own time is gained at least where layers are divided anew, and the same where a stage has so
 /// much more work than the others that it is no matter of hidden computations.
 const OF_STAGE: f64 = 3.0;
@@ -40,7 +38,7 @@ impl WhatIf<'_> {
         let pauses_alone =
             |group: &StandingTogether| group.peers == 0 && group.gpus.iter().all(|gpu| chronic.contains(gpu));
         // what nobody waits for makes no rank slow, unless a slower one hides it
-        let all: Vec<StandingTogether> = found.standing.iter().take(MOST).cloned().collect();
+        let all: Vec<StandingTogether> = found.standing.iter().take(rules::MOST).cloned().collect();
         found.standing.retain(|it| {
             let is_hidden =
                 || is_close.is_some() && self.hidden(&all, &it.gpus).is_some_and(|hidden| hidden >= least(measured));
@@ -64,7 +62,7 @@ impl WhatIf<'_> {
         };
         let mut stragglers: Vec<Straggler> = vec![];
         for (number, group) in found.standing.iter().enumerate() {
-            let gain_us = (number < MOST).then(|| gain(&[group])).flatten();
+            let gain_us = (number < rules::MOST).then(|| gain(&[group])).flatten();
             let pauses_alone = pauses_alone(group);
             let when = match &group.stretch {
                 _ if pauses_alone => pauses.when(group.gpus[0]),

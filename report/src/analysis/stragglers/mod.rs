@@ -180,7 +180,7 @@ impl Costs {
         let mut pausing: Vec<usize> = chronic.iter().copied().filter(|gpu| !known.contains(gpu)).collect();
         pausing.retain(|&gpu| pauses.sum(gpu) > least);
         pausing.sort_by(|&one, &other| pauses.sum(other).total_cmp(&pauses.sum(one)));
-        for gpu in pausing.into_iter().take(conclusion::MOST) {
+        for gpu in pausing.into_iter().take(rules::MOST) {
             let Some(rank) = &ranks[gpu] else { continue };
             found.standing.push(StandingTogether {
                 group: RankGroup::Rank,

@@ -172,6 +172,7 @@ impl Pauses {
 /// Returns the distance of two steps where it is always the same, and more than one.
 fn every(steps: &[u32]) -> Option<u64> {
     let mut distances = steps.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
-    let first = distances.next();
+    // two steps are at some distance, whatever it is
+    let first = distances.next().filter(|_| steps.len() > 2);
     first.filter(|first| *first > 1 && distances.all(|distance| distance == *first))
 }

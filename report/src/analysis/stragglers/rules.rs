@@ -15,6 +15,8 @@ pub const OF_FEW: f64 = 0.01;
 /// Share of a node's ranks that stand out, from which on it is the node.
 pub const OF_NODE: f64 = 0.75;
 
+/// Most groups that stand out, and are played again.
+pub(super) const MOST: usize = 16;
 /// Share of a step that is gained at least where somebody who stands out is as the others.
 pub const GAIN: f64 = 0.0025;
 

@@ -258,21 +258,19 @@ fn a_rank_that_becomes_slow_has_a_first_step() {
     assert!(matches!(stragglers.found[0].when, CostsWhen::Since(38..=42)), "{:?}", stragglers.found[0].when);
 }
 
-/// Rank r sends to rank r + 1; all meet at the end of a step. Hosts launch a whole step ahead. Stages have no peers, and are
-/// compared in whole.
+/// Rank r sends to rank r + 1; all meet at the end of a step, which hosts launch ahead. Stages are compared in whole.
 #[test]
 fn a_stage_of_a_pipeline_is_compared_with_the_other_stages() {
-    const LAUNCHES: [u64; 2] = [10 * US, 100 * US];
     let made = |slow: Option<usize>| {
         let mut maker = Maker::new(4, 4);
         let world = maker.communicator("world", &[0, 1, 2, 3]);
         let pipeline = maker.communicator("pp", &[0, 1, 2, 3]);
         let mut at = [MS; 4];
-        let mut enqueued: [Vec<u64>; 4] = Default::default();
+        let mut enqueued = vec![vec![]; 4];
         for step in 0..STEPS {
             let mut host = [at[0] - 30 * US; 4];
             let mut launch = |stage: usize, computes: bool| {
-                host[stage] += LAUNCHES[usize::from(computes)];
+                host[stage] += if computes { 100 * US } else { 10 * US };
                 enqueued[stage].push(host[stage]);
             };
             for micro in 0..8 {
@@ -280,9 +278,8 @@ fn a_stage_of_a_pipeline_is_compared_with_the_other_stages() {
                     let factor = if slow == Some(stage) { 1.5 } else { 1.0 };
                     at[stage] += (2e6 * factor * noise(stage, step, micro)) as u64;
                     if stage < 3 {
-                        let begins = [0, 1, 2, 3].map(|it| at[it]);
                         let messages = [(stage, stage + 1, 1 << 20)];
-                        let end = maker.exchange(pipeline, &messages, Start::Each(&begins), 100 * US);
+                        let end = maker.exchange(pipeline, &messages, Start::Each(&at), 100 * US);
                         (at[stage], at[stage + 1]) = (end, end);
                         launch(stage, true);
                         launch(stage + 1, stage == 2 && micro > 0);

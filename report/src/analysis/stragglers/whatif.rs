@@ -1,7 +1,7 @@
 //! The steps as they would be if somebody were like the peers.
 
-use super::conclusion;
 use super::rank::RankSteps;
+use super::rules;
 use super::run::NONE;
 use super::scene::{Scene, unchanged};
 use super::standing::StandingTogether;
@@ -84,7 +84,7 @@ impl WhatIf<'_> {
     /// Returns how much longer a step is with some ranks as they are, where all others that stand out are as their peers;
     /// `None` where nobody else stands out.
     pub(super) fn hidden(&self, standing: &[StandingTogether], gpus: &[usize]) -> Option<f64> {
-        let all: Vec<&StandingTogether> = standing.iter().take(conclusion::MOST).collect();
+        let all: Vec<&StandingTogether> = standing.iter().take(rules::MOST).collect();
         let rest: Vec<&StandingTogether> = all.iter().copied().filter(|group| group.gpus != gpus).collect();
         let is_among = !rest.is_empty() && rest.len() < all.len();
         is_among.then(|| Some(self.without(&rest, 1.0)? - self.without(&all, 1.0)?)).flatten()

@@ -1,8 +1,7 @@
 //! How long computations take that end before the call behind them can begin: nobody sees their end.
 
-use super::place::{GpuFrom, PlacePath, is_empty, locations, shown};
+use super::place::{GpuFrom, LITTLE, PlacePath, STEPS, is_empty, locations, shown};
 use super::slowness::{AGREE, Slowness};
-use super::{LITTLE, STEPS};
 use crate::analysis::steps::CallToken;
 use crate::analysis::stragglers::robust::{median, quantile};
 use crate::analysis::stragglers::samples::CallSample;

@@ -18,18 +18,12 @@ use super::samples::{CallSample, is_nearly_queued, samples};
 use crate::analysis::steps::CallToken;
 pub(super) use hidden::{Hidden, unseen_of};
 use hidden::{SHOWN, ShownPlaces, unseen, usual};
+use place::{FAR, LITTLE, STEPS, all, locations, shown};
 pub(super) use place::{GpuFrom, HostFrom, PlacePath, Seen};
-use place::{all, locations, shown};
 pub(super) use predecessors::HOST_EARLY;
 use predecessors::{Alike, alike, find, host_follows};
 use slowness::{Ratio, Slowness, agreed, is_like, scales, slow_at};
 
-/// Steps of a rank that show how much a place varies, at least.
-const STEPS: usize = 4;
-/// Own time of a place below which it says nothing of how slow a rank is, nanoseconds.
-const LITTLE: f64 = 20_000.0;
-/// Nanoseconds from an enqueue to the begin from which on a computation that the host launched is between them.
-const FAR: f64 = 300_000.0;
 /// Rounds in which the computations of a step are followed, at least and at most: those of its first place need those of
 /// its last one, and what places follow needs how slow ranks are.
 const ROUNDS: [usize; 2] = [3, 7];

@@ -1,9 +1,15 @@
 //! What the calls at a place of a program follow, and what ranks show of the computation before them.
 
-use super::STEPS;
 use crate::analysis::stragglers::robust::median;
 use crate::analysis::stragglers::run::CallRun;
 use crate::analysis::stragglers::samples::{CallSample, is_queued};
+
+/// Steps of a rank that show how much a place varies, at least.
+pub(super) const STEPS: usize = 4;
+/// Own time of a place below which it says nothing of how slow a rank is, nanoseconds.
+pub(super) const LITTLE: f64 = 20_000.0;
+/// Nanoseconds from an enqueue to the begin from which on a computation that the host launched is between them.
+pub(super) const FAR: f64 = 300_000.0;
 
 /// Nanoseconds from an enqueue to the begin of a call that nothing else keeps, at most, and where it is not seen.
 pub(super) const LAUNCH: (f64, f64) = (100_000.0, 30_000.0);

@@ -2,10 +2,9 @@
 //! and which no call contradicts.
 
 use super::hidden::has_room;
-use super::place::{GpuFrom, HostFrom, LAUNCH, PlacePath, Seen, all, is_empty, locations};
+use super::place::{FAR, GpuFrom, HostFrom, LAUNCH, LITTLE, PlacePath, STEPS, Seen, all, is_empty, locations};
 use super::slowness::Slowness;
 use super::variation::{Variation, best, is_clearly_less, variation};
-use super::{FAR, LITTLE, STEPS};
 use crate::analysis::steps::CallToken;
 use crate::analysis::stragglers::programs::Program;
 use crate::analysis::stragglers::robust::{median, quantile};

@@ -1,6 +1,6 @@
 //! How much a distance between two times varies from step to step, and from rank to rank.
 
-use super::STEPS;
+use super::place::STEPS;
 use crate::analysis::stragglers::robust::median;
 use crate::analysis::stragglers::samples::CallSample;
 
