@@ -1,8 +1,10 @@
 //! Jobs of PyTorch on a GPU with a slow rank (`tests/gpu/gains.sh`): does the report predict the step of the same job
 //! without it?
 //!
-//! In most of them, four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over loopback: PyTorch
-//! 2.11, NCCL 2.28.9, preset `light`. Rank 2 took 1.5 times as long. The times are those of the program's own clock.
+//! In most of them, four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over loopback:
+//! PyTorch 2.11, NCCL 2.28.9, preset `light`. Rank 2 took 1.5 times as long. Those of PyTorch's own wrappers
+//! (`tests/gpu/wrapped.py`) are two ranks that shared an H200 so, with the fault in a third of the steps: the recordings are cut
+//! to that third, or to one without it, and have no events of proxies. The times are those of the program's own clock.
 
 use crate::support::tool;
 use serde_json::Value;
@@ -57,6 +59,41 @@ fn a_slow_rank_beside_which_all_others_are_ready_costs_what_the_job_takes_less_w
 #[test]
 fn a_slow_rank_of_two_beside_which_the_other_is_ready_costs_what_the_job_takes_less_without_it() {
     predicts_of("ddp_two", [2, 1], [16_519.2, 11_020.0], "rank", Some("gpu"));
+}
+
+/// DDP whose host runs ahead, and reads the loss once a step.
+#[test]
+fn a_slow_gpu_of_ddp_costs_what_the_job_takes_less_without_it() {
+    predicts_of("ddp_slow_gpu", [2, 1], [22_942.4, 19_716.8], "rank", Some("gpu"));
+}
+
+/// The same with a host that sleeps before each step.
+#[test]
+fn a_late_host_of_ddp_costs_what_the_job_takes_less_without_it() {
+    predicts_of("ddp_late_host", [2, 1], [37_206.9, 19_699.4], "rank", Some("host"));
+}
+
+/// Here the host limits the steps, also without the sleep. Its speed differs: without it, steps took 8.58 and 9.49 ms.
+#[test]
+fn a_late_host_of_small_kernels_costs_what_the_job_takes_less_without_it() {
+    predicts_of("ddp_late_host_bound", [2, 1], [10_922.2, 8_580.3], "rank", Some("host"));
+}
+
+/// FSDP, whose computations hide in the waits for the late host.
+#[test]
+fn the_range_of_a_late_host_of_fsdp_holds_what_the_job_takes_less_without_it() {
+    let found = &report("fsdp_late_host", 2)["stragglers"]["known"]["found"];
+    assert_eq!((found.as_array().unwrap().len(), &found[0]["gpus"]), (1, &serde_json::json!([1])));
+    let [least, most] = ["gain_least_us", "gain_most_us"].map(|bound| found[0][bound].as_f64().unwrap());
+    let gain = 49_132.7 - 26_412.0;
+    assert!((least..most).contains(&gain) && most - least < 2.0 * gain, "{least}..{most}, {gain}");
+}
+
+#[test]
+fn nobody_is_named_in_jobs_of_wrappers_without_a_fault() {
+    for job in ["ddp_none", "fsdp_none"] {
+        assert_eq!(report(job, 2)["stragglers"]["known"]["found"], serde_json::json!([]), "{job}");
+    }
 }
 
 #[test]

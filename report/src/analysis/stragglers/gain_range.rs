@@ -15,6 +15,9 @@ use super::standing::StandingTogether;
 use super::whatif::{ERROR, WAITED_FOR, WhatIf};
 use crate::answer::Straggler;
 
+/// Share of a step that a rank gains at least who is named though he may gain nothing: hosts alone differ by a tenth.
+const DOUBTED: f64 = 0.1;
+
 /// The own times where they are not seen, and the ranks against those that do not stand out.
 type Taken = (Vec<Owns>, Vec<Option<RankSteps>>);
 
@@ -84,7 +87,7 @@ impl GainRanges<'_> {
         found.retain(|it| {
             let may_be_none = gains.next().is_some_and(|gains| it.gain_us.is_some() && gains.least <= 0.0);
             let costs = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
-            let is_sure = it.gain_least_us.is_none_or(|us| us > 0.0) || costs(rules::least(self.measured));
+            let is_sure = it.gain_least_us.is_none_or(|us| us > 0.0) || costs(DOUBTED * self.measured);
             let is_hidden = || what_if.hidden(self.standing, &it.gpus);
             !costs(rules::least_gain(self.measured))
                 || is_sure && !may_be_none

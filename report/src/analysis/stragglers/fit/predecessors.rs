@@ -67,7 +67,7 @@ pub(super) fn find(
         .map(|of_rank| of_rank.iter().copied().filter(|it| path.seen_of(it) == Seen::Free).collect())
         .collect();
     let shows = free.iter().zip(samples).filter(|(free, all)| 2 * free.len() > all.len()).count();
-    path.mostly_hidden = 2 * shows <= samples.len();
+    path.mostly_hidden = 2 * shows < samples.len();
     (path.gpu, path.is_clear) = find_gpu(samples, &free, &path, slowness, alike);
     path
 }
@@ -184,7 +184,8 @@ fn find_gpu(
         let both = ends.iter().map(|&back| (back + 1, of(GpuFrom::Host(back as u8 + 1))));
         let both = both.reduce(|best, it| if it.1.total() < 0.9 * best.1.total() { it } else { best });
         let (back, host) = both.filter(|(_, it)| it.total() < 0.8 * alone.total()).unwrap_or((0, alone));
-        if is_idle && alone.within <= 1.1 * least.within {
+        // a late host is apart from its peers behind the end that it waited for, and not from its launch on
+        if is_idle && (alone.within <= 1.1 * least.within || alone.total() < 0.5 * least.total()) {
             return (GpuFrom::Host(0), true);
         }
         // a call that begins at once was launched
