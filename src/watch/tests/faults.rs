@@ -12,9 +12,7 @@ const LATER: f64 = 100.0;
 /// Returns whether a finding names the fault.
 fn names(fault: Fault, finding: &WatchFinding) -> bool {
     match (fault, &finding.subject) {
-        (Fault::Slow { rank: slow, .. } | Fault::SlowAtTimes { rank: slow, .. }, FindingSubject::Rank { rank, .. }) => {
-            rank.rank == slow as i64
-        }
+        (Fault::Slow { rank: slow, .. }, FindingSubject::Rank { rank, .. }) => rank.rank == slow as i64,
         (Fault::SlowNode { node, .. }, FindingSubject::Node { host, .. }) => *host == format!("n{node}"),
         (Fault::Stop { rank, .. }, FindingSubject::Pause { ranks, .. }) => {
             ranks.len() == 1 && ranks[0].rank == rank as i64
@@ -36,7 +34,7 @@ fn all_are_named(what: &str, plan: impl Fn(u64, &mut Rng) -> Plan) {
         let plan = plan(seed, &mut Rng::with_seed(seed));
         let Some((at, fault)) = plan.fault else { continue };
         let mut job = Simulation::new(plan.clone(), seed);
-        let soon = if matches!(fault, Fault::SlowAtTimes { .. }) { LATER } else { SOON };
+        let soon = if matches!(fault, Fault::Slow { every: 2.., .. }) { LATER } else { SOON };
         let found = watch(&mut job, at + soon + 25.0, 2.0);
         let of_fault = |(_, finding): &&(f64, WatchFinding)| names(fault, finding);
         let begun = job.begun.unwrap_or(at);
@@ -50,7 +48,7 @@ fn all_are_named(what: &str, plan: impl Fn(u64, &mut Rng) -> Plan) {
             !matches!(
                 (fault, &it.1.subject),
                 (Fault::Killed { .. }, FindingSubject::Hang { .. })
-                    | (Fault::SlowAtTimes { .. }, FindingSubject::Pause { .. })
+                    | (Fault::Slow { every: 2.., .. }, FindingSubject::Pause { .. })
             )
         };
         wrong.extend(others.filter(is_other).map(|(time, it)| format!("{plan:?}: {time}: {}", it.text)));
@@ -85,7 +83,7 @@ fn a_slow_rank() {
         let plan = any(seed, rng);
         // of two ranks, a tenth may be as they are
         let factor = if plan.ranks == 2 { 1.2 } else { 1.1 };
-        Plan { fault: Some((at(rng), Fault::Slow { rank: rng.usize(0..plan.ranks), factor })), ..plan }
+        Plan { fault: Some((at(rng), Fault::Slow { rank: rng.usize(0..plan.ranks), factor, every: 1 })), ..plan }
     });
 }
 
@@ -95,7 +93,7 @@ fn a_rank_that_is_slow_in_every_8th_step() {
         let plan = any(seed, rng);
         // of two ranks, a tenth may be as they are
         let factor = if plan.ranks == 2 { 2.6 } else { 1.8 };
-        let fault = Fault::SlowAtTimes { rank: rng.usize(0..plan.ranks), factor, every: 8 };
+        let fault = Fault::Slow { rank: rng.usize(0..plan.ranks), factor, every: 8 };
         Plan { fault: Some((at(rng), fault)), ..plan }
     });
 }
@@ -104,7 +102,7 @@ fn a_rank_that_is_slow_in_every_8th_step() {
 fn a_slow_rank_of_a_stage() {
     all_are_named("slow rank of a stage", |seed, rng| {
         let plan = Plan { stages: Some(0.3), ..any(seed | 2, rng) };
-        Plan { fault: Some((at(rng), Fault::Slow { rank: rng.usize(0..plan.ranks), factor: 1.1 })), ..plan }
+        Plan { fault: Some((at(rng), Fault::Slow { rank: rng.usize(0..plan.ranks), factor: 1.1, every: 1 })), ..plan }
     });
 }
 

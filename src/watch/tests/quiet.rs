@@ -58,7 +58,7 @@ fn a_day_that_begins_slowly() {
 #[test]
 fn of_two_ranks_one_is_a_little_late() {
     for seed in 20..30 {
-        let fault = Some((60.0, Fault::Slow { rank: 1, factor: 1.08 }));
+        let fault = Some((60.0, Fault::Slow { rank: 1, factor: 1.08, every: 1 }));
         let mut job = Simulation::new(Plan { own: 0.8, fault, ..Plan::of(2) }, super::seeds().start + seed);
         let said: Vec<String> = watch(&mut job, 300.0, 2.0).into_iter().map(|(_, finding)| finding.text).collect();
         assert!(said.is_empty(), "{seed}: {said:#?}");

@@ -29,12 +29,8 @@ pub(super) enum Noise {
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Fault {
-    Slow {
-        rank: usize,
-        factor: f64,
-    },
     /// In every so many-th step.
-    SlowAtTimes {
+    Slow {
         rank: usize,
         factor: f64,
         every: u64,
@@ -184,12 +180,7 @@ impl Simulation {
                 own *= 1.0 + 2.0 * self.rng.f64() * (1.0 - self.time / (120.0 * SECOND));
             }
             own *= match fault {
-                Some(Fault::Slow { rank: slow, factor }) if slow == rank => factor,
-                Some(Fault::SlowAtTimes { rank: slow, factor, every })
-                    if slow == rank && step.is_multiple_of(every) =>
-                {
-                    factor
-                }
+                Some(Fault::Slow { rank: it, factor, every }) if it == rank && step.is_multiple_of(every) => factor,
                 Some(Fault::SlowNode { node, factor }) if rank / self.plan.of_node == node => factor,
                 _ => 1.0,
             };
