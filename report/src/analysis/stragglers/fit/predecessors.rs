@@ -69,6 +69,11 @@ pub(super) fn find(
     let shows = free.iter().zip(samples).filter(|(free, all)| 2 * free.len() > all.len()).count();
     path.mostly_hidden = 2 * shows < samples.len();
     (path.gpu, path.is_clear) = find_gpu(samples, &free, &path, slowness, alike);
+    if 2 * shows == samples.len() && !path.is_clear {
+        // those that show it may be those that nobody waits for, which follow everything alike
+        path.mostly_hidden = true;
+        (path.gpu, path.is_clear) = find_gpu(samples, &free, &path, slowness, alike);
+    }
     path
 }
 
