@@ -18,7 +18,8 @@ import ranks
 WRAPPER, BOUND, FAULT, RANKS, DIRECTORY = *sys.argv[1:4], int(sys.argv[4]), sys.argv[5]
 RANK = ranks.own()
 WARM_UP, STEPS = 50, int(os.environ.get("STEPS", "80"))
-# width, tokens and blocks of the model, the milliseconds that a block computes, and the fault's length over that of a step
+# width, tokens and blocks of the model, the milliseconds that a block computes, and the fault's length over that of a
+# step
 MODEL = {"gpu": (256, 256, 6, 1.0), "host": (64, 64, 16, 0)}[BOUND]
 SHARE = {("gpu", "gpu"): 0.2, ("gpu", "host"): 0.9, ("host", "gpu"): 0.8, ("host", "host"): 0.2}[BOUND, FAULT]
 

@@ -1,10 +1,11 @@
 //! Jobs of PyTorch on a GPU with a slow rank (`tests/gpu/gains.sh`): does the report predict the step of the same job
 //! without it?
 //!
-//! In most of them, four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over loopback:
-//! PyTorch 2.11, NCCL 2.28.9, preset `light`. Rank 2 took 1.5 times as long. Those of PyTorch's own wrappers
-//! (`tests/gpu/wrapped.py`) are two ranks that shared an H200 so, with the fault in a third of the steps: the recordings are cut
-//! to that third, or to one without it, and have no events of proxies. The times are those of the program's own clock.
+//! In most of them, four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over
+//! loopback: PyTorch 2.11, NCCL 2.28.9, preset `light`. Rank 2 took 1.5 times as long. Those of PyTorch's own wrappers
+//! (`tests/gpu/wrapped.py`) are two ranks that shared an H200 so, with the fault in a third of the steps: the
+//! recordings are cut to that third, or to one without it, and have no events of proxies. The times are those of the
+//! program's own clock.
 
 use crate::support::tool;
 use serde_json::Value;
@@ -21,8 +22,8 @@ fn report(job: &str, ranks: usize) -> Value {
     serde_json::from_str(&report).unwrap()
 }
 
-/// Holds the report of a job of four ranks, of which rank 2 is slow, against its mean step, and that of the run without the
-/// fault, microseconds.
+/// Holds the report of a job of four ranks, of which rank 2 is slow, against its mean step, and that of the run without
+/// the fault, microseconds.
 fn predicts(job: &str, steps: [f64; 2], group: &str, why: Option<&str>) {
     predicts_of(job, [4, 2], steps, group, why);
 }

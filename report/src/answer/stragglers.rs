@@ -18,7 +18,8 @@ pub struct Stragglers {
     pub together_us: Option<f64>,
     /// What a step gains if every rank takes the median time of its peers at every place: random differences alone.
     pub jitter_us: Option<f64>,
-    /// How long a step takes if no operation takes time behind the begin of its last rank: with a network without limits.
+    /// How long a step takes if no operation takes time behind the begin of its last rank: with a network without
+    /// limits.
     #[serde(default)]
     pub unlimited_us: Option<f64>,
     /// Ranks that were compared: with their peers, or as stages of a pipeline with other stages.
@@ -129,8 +130,8 @@ pub struct Straggler {
     pub when: CostsWhen,
     /// Why.
     pub why: Option<LateCause>,
-    /// Share of its extra time that is known to pass after its calls have come, 0 to 1: the GPU's. `None` where less than
-    /// half of the time is known.
+    /// Share of its extra time that is known to pass after its calls have come, 0 to 1: the GPU's. `None` where less
+    /// than half of the time is known.
     #[serde(default)]
     pub gpu_share: Option<f64>,
     /// In which conditions it differs from its peers, the largest effect first; empty if none was seen, `None` if its
@@ -175,6 +176,9 @@ pub struct StragglerPause {
 pub struct Stalls {
     /// Number of steps.
     pub steps: u64,
+    /// Number of all steps behind the warm-up.
+    #[serde(default)]
+    pub of: u64,
     /// Distance of two, where it is always the same.
     pub every: Option<u64>,
     /// How much longer than usual the rank took that took least longer, microseconds: the median of these steps.

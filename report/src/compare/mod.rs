@@ -1,7 +1,8 @@
 //! Two reports compared: what has become slower?
 //!
 //! The step comes first, since it is what the two runs cost: the change of its median length, with an interval of 95 %
-//! bootstrapped over steps, and that of the mean, in which pauses are that recur. Then come ranks, waits, and transfers, joined by dimension, function and size.
+//! bootstrapped over steps, and that of the mean, in which pauses are that recur. Then come ranks, waits, and
+//! transfers, joined by dimension, function and size.
 
 mod change;
 mod join;

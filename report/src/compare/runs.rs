@@ -48,10 +48,10 @@ pub(super) fn are_of_one_size([before, after]: &[ComparedRun; 2]) -> bool {
     before.ranks == after.ranks
 }
 
-/// Returns how many times the work of one run's step the other's has, where that is twice or more: bytes are so many times
-/// those of the other, and so are operations but for a few that come once a step, as the gradients' norm. More accumulated
-/// gradients do that, and steps that were found by another period. More operations of fewer bytes are another way to do
-/// the same work.
+/// Returns how many times the work of one run's step the other's has, where that is twice or more: bytes are so many
+/// times those of the other, and so are operations but for a few that come once a step, as the gradients' norm. More
+/// accumulated gradients do that, and steps that were found by another period. More operations of fewer bytes are
+/// another way to do the same work.
 pub(super) fn times_the_work([before, after]: &[ComparedRun; 2]) -> Option<f64> {
     let both = |before: Option<f64>, after: Option<f64>| before.zip(after).filter(|both| both.0 > 0.0 && both.1 > 0.0);
     let (bytes, operations) = (both(before.bytes, after.bytes)?, both(before.operations, after.operations)?);

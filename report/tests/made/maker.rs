@@ -144,7 +144,8 @@ impl Maker {
         self.made.clocks[self.ranks[comm][rank]].shows(time)
     }
 
-    /// Makes a row of a communicator's rank, alone in its kernel. Its enqueue is its begin, which says nothing of the host.
+    /// Makes a row of a communicator's rank, alone in its kernel. Its enqueue is its begin, which says nothing of the
+    /// host.
     fn row(
         &mut self,
         comm: Comm,

@@ -4,8 +4,8 @@
 //! conditions of each process ──► profile (rates over the steps) ──► difference from the peers' ──► causes
 //! stream ──► when each step began ──┘
 //! ```
-//! A condition is a cause only if the rank's value lies outside its peers' values and explains a good part of the rank's
-//! extra time. Nothing is concluded from a condition alone.
+//! A condition is a cause only if the rank's value lies outside its peers' values and explains a good part of the
+//! rank's extra time. Nothing is concluded from a condition alone.
 
 mod difference;
 mod profile;
@@ -99,8 +99,8 @@ impl<'a> Explanation<'a> {
     }
 }
 
-/// Returns the GPUs that some are compared with: those of their group that do not stand out. `groups` is by GPU. Of the GPUs
-/// that stand out, some do always: where no others are left, those that pause now and then are like the others.
+/// Returns the GPUs that some are compared with: those of their group that do not stand out. `groups` is by GPU. Of the
+/// GPUs that stand out, some do always: where no others are left, those that pause now and then are like the others.
 fn peers(gpus: &[usize], groups: &[u64], [out, always]: [&[usize]; 2], all: usize) -> Vec<usize> {
     let group = gpus.first().and_then(|&gpu| groups.get(gpu));
     let others = |out: &[usize]| -> Vec<usize> {

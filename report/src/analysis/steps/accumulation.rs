@@ -1,4 +1,5 @@
-//! Micro-steps: with gradient accumulation a rank goes forward and backward several times before its optimizer runs once.
+//! Micro-steps: with gradient accumulation a rank goes forward and backward several times before its optimizer runs
+//! once.
 //!
 //! The smallest period is then a micro-step, since all that a step adds is a sum of a few bytes: the gradients' norm. A
 //! job that sums its losses for the log every tenth step looks alike: the same calls ten times, and a small sum. So a

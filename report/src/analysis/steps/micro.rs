@@ -93,10 +93,10 @@ impl Split {
     }
 }
 
-/// Returns the number of calls of a step where a period is several of them and then small calls: a log of every tenth step,
-/// an evaluation. All of this holds: gradients are whole on each rank, so that a small sum is no step's end; a step has
-/// several calls; and the pause between two steps, in which the optimizer runs, is longer than those within one, as the
-/// pause between two layers is not.
+/// Returns the number of calls of a step where a period is several of them and then small calls: a log of every tenth
+/// step, an evaluation. All of this holds: gradients are whole on each rank, so that a small sum is no step's end; a
+/// step has several calls; and the pause between two steps, in which the optimizer runs, is longer than those within
+/// one, as the pause between two layers is not.
 pub(super) fn logged(sequence: &Sequence, candidate: &Candidate) -> Option<usize> {
     let split = Split::of(sequence, candidate).filter(|split| !split.has_shards && split.micro > 2)?;
     split.is_apart(sequence).then_some(split.micro)

@@ -120,8 +120,8 @@ impl Records {
         [lengths.values(), if is_compared { waits.values() } else { vec![] }]
     }
 
-    /// Makes the answer with the `top` slowest steps, and remarks. Mean and median are those of the steps without those of
-    /// `paused`, which is sorted.
+    /// Makes the answer with the `top` slowest steps, and remarks. Mean and median are those of the steps without those
+    /// of `paused`, which is sorted.
     pub(crate) fn answer(&mut self, follower: &Follower, top: usize, paused: &[u64]) -> (Part<Steps>, Vec<String>) {
         for gpu in 0..self.costs.len() {
             let cost = std::mem::take(&mut self.costs[gpu]);

@@ -9,8 +9,8 @@ use super::whatif::{OFF, WhatIf};
 use crate::answer::{CostsWhen, ExcessMap, Part, RankGroup, RankOwn, Straggler, Stragglers};
 use crate::job::Job;
 
-/// How many times the least own time is gained at least where layers are divided anew, and the same where a stage has so
-/// much more work than the others that it is no matter of hidden computations.
+/// How many times the least own time is gained at least where layers are divided anew, and the same where a stage has
+/// so much more work than the others that it is no matter of hidden computations.
 const OF_STAGE: f64 = 3.0;
 const OF_LONG_STAGE: (f64, f64) = (1.0, 0.25);
 /// Columns and rows of the map at most.

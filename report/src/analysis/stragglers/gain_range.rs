@@ -1,9 +1,10 @@
 //! Between which two a gain lies.
 //!
-//! Where own times are hidden, they may be as long as those of the slowest rank, or shorter than all that is seen: the gain
-//! lies between those of both. Hosts that ran ahead of their GPUs may do so no more in a shorter step, and then they take
-//! longer to launch ([`WAITED_FOR`]): the gain may be less. How far they ran ahead is not known as well as what GPUs compute,
-//! so that it may be more, too: at most the whole time by which the ranks are later than their peers.
+//! Where own times are hidden, they may be as long as those of the slowest rank, or shorter than all that is seen: the
+//! gain lies between those of both. Hosts that ran ahead of their GPUs may do so no more in a shorter step, and then
+//! they take longer to launch ([`WAITED_FOR`]): the gain may be less. How far they ran ahead is not known as well as
+//! what GPUs compute, so that it may be more, too: at most the whole time by which the ranks are later than their
+//! peers.
 
 use super::fit::Hidden;
 use super::owns::Owns;
@@ -12,8 +13,9 @@ use super::rules;
 use super::run::CallRun;
 use super::scene::Scene;
 use super::standing::StandingTogether;
-use super::whatif::{ERROR, WAITED_FOR, WhatIf};
+use super::whatif::{ERROR, OFF, WAITED_FOR, WhatIf};
 use crate::answer::Straggler;
+use std::cmp::Ordering;
 
 /// Share of a step that a rank gains at least who is named though he may gain nothing: hosts alone differ by a tenth.
 const DOUBTED: f64 = 0.1;
@@ -40,26 +42,30 @@ struct Gains {
     most: f64,
     /// With hosts that launch for waiting GPUs.
     waited_for: f64,
+    /// With the usual hidden own times.
+    usual: f64,
 }
 
 impl GainRanges<'_> {
-    /// Fills in between which two the gain of each group lies, and leaves out who may gain nothing, unless a slower one hides
-    /// it. `whole` is by how much a GPU is later than its peers, nanoseconds a step in the mean of all. Returns the own times
-    /// as they are likely.
+    /// Fills in between which two the gain of each group lies, and leaves out who may gain nothing, unless a slower one
+    /// hides it. `whole` is by how much a GPU is later than its peers, nanoseconds a step in the mean of all. Returns
+    /// the own times as they are likely.
     pub(super) fn bound(&mut self, found: &mut Vec<Straggler>, whole: &dyn Fn(usize) -> f64) -> Vec<Owns> {
         let of = |it: &Straggler| {
             let gain = it.gain_us.unwrap_or_default();
-            Gains { least: gain, most: gain, waited_for: gain }
+            Gains { least: gain, most: gain, waited_for: gain, usual: gain }
         };
         let mut gains: Vec<Gains> = found.iter().map(of).collect();
         for (hidden, waits) in [(Hidden::Longest, true), (Hidden::Shortest, false)] {
             let (owns, ranks) = (self.taken)(hidden);
             let what_if = self.what_if(&owns, &ranks);
+            let reenacted = what_if.scene.reenacted().filter(|it| (it / self.measured - 1.0).abs() <= OFF);
+            let Some(reenacted) = reenacted else { continue };
             for (it, gains) in found.iter().zip(&mut gains).filter(|(it, _)| it.gain_us.is_some()) {
                 let Some(group) = self.standing.iter().find(|group| group.gpus == it.gpus) else { continue };
                 // a stage gains most where the others compute nothing unseen
                 let group = if waits { group.clone() } else { group.against_seen() };
-                let gain = |host: f64| Some((self.measured - what_if.without(&[&group], host)?) / 1e3);
+                let gain = |host: f64| Some((reenacted - what_if.without(&[&group], host)?) / 1e3);
                 if let Some(gain) = gain(1.0) {
                     (gains.least, gains.most) = (gains.least.min(gain), gains.most.max(gain));
                 }
@@ -78,21 +84,23 @@ impl GainRanges<'_> {
             (it.gain_least_us, it.gain_most_us) = (Some(gains.least.min(gains.waited_for)), Some(most));
             if it.range_us().is_some() {
                 it.gain_least_us = it.gain_least_us.map(|least| least - ERROR * likely);
-                it.gain_most_us = Some(most + ERROR * most);
+                it.gain_most_us = Some((most + ERROR * most).min(self.measured / 1e3));
             }
         }
         let (owns, ranks) = (self.taken)(Hidden::Usual);
         let what_if = self.what_if(&owns, &ranks);
         let mut gains = gains.iter();
         found.retain(|it| {
-            let may_be_none = gains.next().is_some_and(|gains| it.gain_us.is_some() && gains.least <= 0.0);
+            let Some(gains) = gains.next().filter(|_| it.gain_us.is_some()) else { return true };
             let costs = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
             let is_sure = it.gain_least_us.is_none_or(|us| us > 0.0) || costs(DOUBTED * self.measured);
             let is_hidden = || what_if.hidden(self.standing, &it.gpus);
-            !costs(rules::least_gain(self.measured))
-                || is_sure && !may_be_none
+            // who gains next to nothing was named since a slower one hides it
+            gains.usual * 1e3 < rules::least_gain(self.measured)
+                || is_sure && gains.least > 0.0
                 || is_hidden().is_some_and(|hidden| hidden >= rules::least(self.measured))
         });
+        found.sort_by(|one, other| other.gain_us.partial_cmp(&one.gain_us).unwrap_or(Ordering::Equal));
         owns
     }
 

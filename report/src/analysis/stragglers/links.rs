@@ -1,9 +1,9 @@
 //! What a step gains if a slow part of the network is like the others.
 //!
-//! The transfer of messages over a slow pair becomes shorter by the factor of that pair. A collective goes at the pace of
-//! the slowest pair that its communicator uses, so its transfer becomes shorter by the largest factor of these pairs over
-//! that of the pairs that stay slow. A collective's latency stays as it is: the communicator's shortest transfer, where that
-//! is below 100 us. An all-to-all is not shorter than for its ranks that no slow pair touches.
+//! The transfer of messages over a slow pair becomes shorter by the factor of that pair. A collective goes at the pace
+//! of the slowest pair that its communicator uses, so its transfer becomes shorter by the largest factor of these pairs
+//! over that of the pairs that stay slow. A collective's latency stays as it is: the communicator's shortest transfer,
+//! where that is below 100 us. An all-to-all is not shorter than for its ranks that no slow pair touches.
 
 use super::owns::Owns;
 use super::run::CallRun;
@@ -27,8 +27,8 @@ pub struct SlowRow {
     pub carries_collectives: bool,
 }
 
-/// The steps, to be played again with parts of the network like the others. Which parts are slow is known last: ranks that
-/// stand out make pairs seem slow.
+/// The steps, to be played again with parts of the network like the others. Which parts are slow is known last: ranks
+/// that stand out make pairs seem slow.
 #[derive(Debug)]
 pub struct NetworkGains {
     pub(super) runs: Vec<CallRun>,
@@ -40,8 +40,8 @@ pub struct NetworkGains {
 }
 
 impl NetworkGains {
-    /// Returns what a step gains with each of `parts` parts of the network like the others, microseconds; `None` where the
-    /// steps cannot be played. `slow` are the slow pairs of the parts.
+    /// Returns what a step gains with each of `parts` parts of the network like the others, microseconds; `None` where
+    /// the steps cannot be played. `slow` are the slow pairs of the parts.
     pub fn of(&self, slow: &[SlowRow], parts: usize) -> Vec<Option<f64>> {
         if parts == 0 {
             return vec![];

@@ -21,7 +21,8 @@ const LATE: f64 = 20_000.0;
 /// Share of late receives whose sends were over before, from which on sends wait for nobody.
 const MOST: f64 = 0.9;
 
-/// A message as one side measured it: whether that sends, by how much the other side began later, and the time from its begin to its end.
+/// A message as one side measured it: whether that sends, by how much the other side began later, and the time from its
+/// begin to its end.
 #[derive(Debug, Clone, Copy)]
 struct MessageSample {
     sends: bool,

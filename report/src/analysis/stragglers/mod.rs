@@ -212,6 +212,11 @@ impl Costs {
         let mut stragglers = what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, self.has_steps);
         let own_shares = shares::own_shares(&runs, &owns, job.gpus.len());
         if let Part::Known(known) = &mut stragglers
+            && let Some(stalls) = &mut known.stalls
+        {
+            stalls.of = self.steps;
+        }
+        if let Part::Known(known) = &mut stragglers
             && known.found.iter().any(|it| it.gain_us.is_some())
         {
             // one in memory at a time
@@ -222,10 +227,14 @@ impl Costs {
                 let ranks = all_ranks(&owns, &slow);
                 (owns, ranks)
             };
-            let whole = |gpu: usize| pauses.sum(gpu).max(ranks[gpu].as_ref().map_or(0.0, RankSteps::whole_excess));
+            // pauses are those of all steps, own times those of the steps that were kept
+            let whole = |gpu: usize| {
+                let paused = pauses.sum(gpu) / self.steps.max(1) as f64;
+                paused.max(ranks[gpu].as_ref().map_or(0.0, RankSteps::mean_excess))
+            };
             let mut gains =
                 GainRanges { runs: &runs, left_out: &left_out, measured, standing: &standing, taken: &mut taken };
-            owns = gains.bound(&mut known.found, &|gpu| whole(gpu) / self.steps.max(1) as f64);
+            owns = gains.bound(&mut known.found, &whole);
         }
         Concluded {
             stragglers,

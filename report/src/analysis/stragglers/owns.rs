@@ -46,8 +46,8 @@ impl Owns {
         self.of_clocks[call].map(|it| if it.is_finite() { f64::from(it) } else { 0.0 })
     }
 
-    /// Returns the excess before a call as far as one of its clocks has it, nanoseconds; 0 without peers. Where something
-    /// else keeps a call than usually, own times differ though neither clock pauses.
+    /// Returns the excess before a call as far as one of its clocks has it, nanoseconds; 0 without peers. Where
+    /// something else keeps a call than usually, own times differ though neither clock pauses.
     fn excess_of_one(&self, call: usize) -> f64 {
         let [host, gpu] = self.excess_of_clocks(call);
         let excess = self.excess_of(call);
@@ -63,8 +63,8 @@ impl Owns {
 /// What the places of programs follow, with the tokens of their calls.
 pub(super) type KnownPlaces = Vec<(Vec<CallToken>, Vec<PlacePath>)>;
 
-/// Finds the own times of all stretches. `step` is the median length of a step in nanoseconds. What places follow is taken
-/// from `known`, and added to it.
+/// Finds the own times of all stretches. `step` is the median length of a step in nanoseconds. What places follow is
+/// taken from `known`, and added to it.
 pub(super) fn owns(
     runs: &[CallRun],
     division: &Division,
@@ -84,7 +84,8 @@ pub(super) fn owns(
         let found = of_program.map(|at| &known[at].1[..]);
         let followed = Followed { program, runs, paths: &mut paths, computed: &mut computed };
         let places = followed.follow(hidden, found);
-        if of_program.is_none() {
+        // of few steps, nothing was found
+        if of_program.is_none() && program.steps.len() >= STEPS {
             known.push((tokens, places));
         }
     }
@@ -135,8 +136,8 @@ fn own_times(run: &CallRun, paths: &[CallPath], computed: &[i64]) -> Vec<i64> {
     own
 }
 
-/// A pause of a call between steps. It is the program's doing, as a checkpoint that one rank writes, or the slowness of a
-/// slow rank.
+/// A pause of a call between steps. It is the program's doing, as a checkpoint that one rank writes, or the slowness of
+/// a slow rank.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Between {
     pub(super) gpu: usize,
@@ -230,8 +231,8 @@ fn pauses(division: &Division, peers: &Peers, step_length: f64, owns: &mut [Owns
     }
 }
 
-/// Marks the calls of steps whose sum of excesses without pauses is itself a pause, or the rest of a step with pauses: those
-/// that are longest beyond their places' usual.
+/// Marks the calls of steps whose sum of excesses without pauses is itself a pause, or the rest of a step with pauses:
+/// those that are longest beyond their places' usual.
 fn pauses_of_steps(
     division: &Division,
     peers: &Peers,
@@ -279,8 +280,8 @@ fn pauses_of_steps(
     }
 }
 
-/// Returns which of some values are far beyond the others, and beyond those around them: behind a lasting change all are
-/// alike. The limits are a share of a step and a number of usual deviations.
+/// Returns which of some values are far beyond the others, and beyond those around them: behind a lasting change all
+/// are alike. The limits are a share of a step and a number of usual deviations.
 pub(super) fn beyond(values: &[f64], (part, deviations): (f64, f64), step_length: f64) -> Vec<bool> {
     if values.len() < STEPS || values.iter().all(|&value| value <= part * step_length) {
         return vec![false; values.len()];

@@ -5,11 +5,11 @@
 //! computed(i) = max(computed(i - 1) + gpu(i), end(awaited) + gpu(i) - ahead)   the GPU's, or enqueue(i) + gpu(i)
 //! begin(i)    = max(enqueue(i) + launch, computed(i), ends of the calls that it queues behind)
 //! ```
-//! A host goes on while its GPU waits, unless it waits for its GPU itself (`released`: a call whose end it waited for). A
-//! computation goes on beside an operation, unless it waits for that (`awaited`). Which of both holds at a place of a
+//! A host goes on while its GPU waits, unless it waits for its GPU itself (`released`: a call whose end it waited for).
+//! A computation goes on beside an operation, unless it waits for that (`awaited`). Which of both holds at a place of a
 //! program is found in [`super::fit`]. `computed` is seen where a call waits for its computation alone; where it was
-//! launched later, or queued, it has been over before the begin, and its own time is the usual one of the place, at most
-//! as long as the begin allows.
+//! launched later, or queued, it has been over before the begin, and its own time is the usual one of the place, at
+//! most as long as the begin allows.
 
 use super::fit::{GpuFrom, HOST_EARLY, HostFrom, PlacePath, Seen};
 use super::run::{CallRun, NONE};
@@ -51,8 +51,8 @@ impl CallPath {
         Self::of(run, call, computed, &PlacePath::BETWEEN, f64::INFINITY, Seen::Free).0
     }
 
-    /// Returns the path of a call at a place, and when its computation was over. `usual` is the own time of the GPU where
-    /// it is hidden.
+    /// Returns the path of a call at a place, and when its computation was over. `usual` is the own time of the GPU
+    /// where it is hidden.
     pub(super) fn of(
         run: &CallRun,
         call: usize,

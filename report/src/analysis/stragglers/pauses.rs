@@ -90,7 +90,7 @@ impl Pauses {
     pub(super) fn stalls(&self) -> Option<Stalls> {
         let length_us = median(&mut self.stalls.values().copied().collect::<Vec<f64>>()) / 1e3;
         let steps: Vec<u32> = self.stalls.keys().copied().collect();
-        (!steps.is_empty()).then(|| Stalls { steps: steps.len() as u64, every: every(&steps), length_us })
+        (!steps.is_empty()).then(|| Stalls { steps: steps.len() as u64, of: 0, every: every(&steps), length_us })
     }
 
     /// Returns whether a GPU's pauses recur.
@@ -98,9 +98,10 @@ impl Pauses {
         self.by_gpu.get(&gpu).is_some_and(|steps| steps.len() >= RECUR)
     }
 
-    /// Returns the GPUs whose pauses recur more often than those of the others: a rank has so many that pauses of random
-    /// ranks would not meet on it. The difference from the others' mean exceeds 4 standard deviations, if all ranks have
-    /// one rate (Poisson distributions): those of the rank's own number, and of the mean, which few ranks do not settle.
+    /// Returns the GPUs whose pauses recur more often than those of the others: a rank has so many that pauses of
+    /// random ranks would not meet on it. The difference from the others' mean exceeds 4 standard deviations, if all
+    /// ranks have one rate (Poisson distributions): those of the rank's own number, and of the mean, which few ranks do
+    /// not settle.
     pub(super) fn chronic(&self, gpus: usize) -> Vec<usize> {
         let counts: Vec<(usize, usize)> = self.by_gpu.iter().map(|(&gpu, steps)| (gpu, steps.len())).collect();
         let all: usize = counts.iter().map(|(_, count)| count).sum();
@@ -127,8 +128,8 @@ impl Pauses {
         CostsWhen::Sometimes { steps: steps.len() as u64, every: every(&steps) }
     }
 
-    /// Returns the steps with pauses of GPUs that are not among these, sorted. A pause between two steps lengthens the one
-    /// for the rank that pauses, and the other one for those that wait for it.
+    /// Returns the steps with pauses of GPUs that are not among these, sorted. A pause between two steps lengthens the
+    /// one for the rank that pauses, and the other one for those that wait for it.
     pub(super) fn steps_without(&self, gpus: &[usize]) -> Vec<u32> {
         let others = self.by_gpu.iter().filter(|(gpu, _)| !gpus.contains(gpu));
         let mut steps: Vec<u32> = others.flat_map(|(_, steps)| steps.keys().copied()).collect();
@@ -141,8 +142,8 @@ impl Pauses {
         steps
     }
 
-    /// Returns the pauses of GPUs that are not among these, longest first, and the number of these GPUs. A GPU that is slow
-    /// takes so many times `slowness` longer than others between steps, too: that is no pause.
+    /// Returns the pauses of GPUs that are not among these, longest first, and the number of these GPUs. A GPU that is
+    /// slow takes so many times `slowness` longer than others between steps, too: that is no pause.
     pub(super) fn events_without(&self, gpus: &[usize], slowness: &dyn Fn(usize) -> f64) -> (Vec<StragglerPause>, u64) {
         let others = || self.by_gpu.iter().filter(|(gpu, _)| !gpus.contains(gpu));
         let event = |gpu: usize, step: u32, excess: f64| StragglerPause {

@@ -26,9 +26,9 @@ pub(super) struct RankSteps {
 }
 
 impl RankSteps {
-    /// Returns the excess of all steps together, without pauses.
-    pub(super) fn whole_excess(&self) -> f64 {
-        self.steps.iter().map(|(_, _, excess)| excess).sum()
+    /// Returns the mean excess of its steps, without pauses.
+    pub(super) fn mean_excess(&self) -> f64 {
+        self.steps.iter().map(|(_, _, excess)| excess).sum::<f64>() / self.steps.len().max(1) as f64
     }
 
     /// Takes the steps of a member of some peers in a stretch; `None` if it has none with own times.
@@ -118,12 +118,12 @@ impl RankSteps {
         })
     }
 
-    /// Returns the stretch of steps in which the excess is another one, with the medians in it and outside; `None` if it is
-    /// the same all the time.
+    /// Returns the stretch of steps in which the excess is another one, with the medians in it and outside; `None` if
+    /// it is the same all the time.
     ///
-    /// It is the stretch of at least [`STRETCH`] of the steps, and as many outside, with the largest difference of means over
-    /// its standard error, of excesses cut off at five deviations (circular binary segmentation: Olshen et al.,
-    /// Biostatistics 2004, 5(4), 557-572, for one change).
+    /// It is the stretch of at least [`STRETCH`] of the steps, and as many outside, with the largest difference of
+    /// means over its standard error, of excesses cut off at five deviations (circular binary segmentation: Olshen et
+    /// al., Biostatistics 2004, 5(4), 557-572, for one change).
     pub(super) fn stretch(&self) -> Option<ExcessStretch> {
         let count = self.steps.len();
         let values: Vec<f64> = self.steps.iter().map(|it| it.2).collect();

@@ -32,8 +32,9 @@ pub(super) struct CallSample {
     pub(super) is_queued: bool,
 }
 
-/// Takes samples of a place of a program, by rank. `computed` has the ends of the computations before the calls, `scales`
-/// by how many times each rank computes more than usual in each step: the GPU's distances are those of a usual step.
+/// Takes samples of a place of a program, by rank. `computed` has the ends of the computations before the calls,
+/// `scales` by how many times each rank computes more than usual in each step: the GPU's distances are those of a usual
+/// step.
 pub(super) fn samples(
     program: &Program,
     runs: &[CallRun],
@@ -89,8 +90,8 @@ pub(super) fn is_nearly_queued(run: &CallRun, call: usize) -> bool {
         .any(|before| (-AT_ONCE..=NEARLY).contains(&(begin - run.calls[before].end)))
 }
 
-/// Returns steps all over a run: one by chance out of each of so many parts, so that no step that comes regularly is left
-/// out, or is always taken.
+/// Returns steps all over a run: one by chance out of each of so many parts, so that no step that comes regularly is
+/// left out, or is always taken.
 fn spread_out(count: usize, parts: usize) -> impl Iterator<Item = usize> {
     let parts = count.min(parts);
     (0..parts).map(move |part| {

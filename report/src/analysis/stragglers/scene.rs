@@ -33,9 +33,9 @@ struct StepLengths {
 }
 
 impl Scene<'_> {
-    /// Returns the mean length of a step with other own times and transfers, nanoseconds: `own` returns the own time of a
-    /// call of a stretch, `transfer` the transfer of a call, or that between a call and one that it meets. `None` if the
-    /// steps cannot be played.
+    /// Returns the mean length of a step with other own times and transfers, nanoseconds: `own` returns the own time of
+    /// a call of a stretch, `transfer` the transfer of a call, or that between a call and one that it meets. `None` if
+    /// the steps cannot be played.
     pub(super) fn play(&self, own: OwnTimesBefore<'_>, transfer: OtherTransfer<'_>) -> Option<f64> {
         let mut sum = StepLengths::default();
         for (stretch, (run, owns)) in self.runs.iter().zip(self.owns).enumerate() {

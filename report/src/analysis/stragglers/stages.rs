@@ -1,10 +1,10 @@
 //! The stages of a pipeline.
 //!
 //! GPUs that send one way are joined. Where they form a line, the stage is the place in it, from the end that sends
-//! first: also where each two neighbours have a communicator of their own, as PyTorch makes them. Where they form a ring,
-//! as with several stages on a rank, the stage is the rank in the communicator of most messages. The ranks run more than
-//! one program. There are no stages where ranks share a large collective for every two messages: they gather and scatter,
-//! which PyTorch does by sends and receives one way.
+//! first: also where each two neighbours have a communicator of their own, as PyTorch makes them. Where they form a
+//! ring, as with several stages on a rank, the stage is the rank in the communicator of most messages. The ranks run
+//! more than one program. There are no stages where ranks share a large collective for every two messages: they gather
+//! and scatter, which PyTorch does by sends and receives one way.
 
 use super::run::CallRun;
 use super::timed::Joins;

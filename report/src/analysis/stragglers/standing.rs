@@ -1,11 +1,10 @@
 //! Who stands out: a rank among its peers, all ranks of a node, a stage of a pipeline.
 //!
-//! A rank stands out if its own time a step is longer than that of its peers by more than 1 % of a step and 10 us, and by
-//! more than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks that have
-//! peers) and of its own median over the steps. Below five ranks, the deviation is that of the rank's peers from each
-//! other, at least 1 % of the own time; of two ranks it is unknown, and 2 % of the own time stands for it. Then fewer than
-//! five steps say nothing. The time by which it stands out says nothing yet of the
-//! gain of a step.
+//! A rank stands out if its own time a step is longer than that of its peers by more than 1 % of a step and 10 us, and
+//! by more than five times the larger of two deviations: of the ranks from each other (1.4826 x MAD over all ranks that
+//! have peers) and of its own median over the steps. Below five ranks, the deviation is that of the rank's peers from
+//! each other, at least 1 % of the own time; of two ranks it is unknown, and 2 % of the own time stands for it. Then
+//! fewer than five steps say nothing. The time by which it stands out says nothing yet of the gain of a step.
 
 use super::owns::STEPS;
 use super::peers::Division;
@@ -32,8 +31,8 @@ pub(super) struct StandingTogether {
     pub(super) peers: usize,
     /// Steps of the excess, where it is not always there; without an end up to the last one.
     pub(super) stretch: Option<Range<u32>>,
-    /// Stages have no peers at single places: the usual own time of the others over this one's, without and with the time in
-    /// which they may compute unseen.
+    /// Stages have no peers at single places: the usual own time of the others over this one's, without and with the
+    /// time in which they may compute unseen.
     pub(super) others: Option<[f64; 2]>,
 }
 
@@ -133,8 +132,8 @@ pub(super) fn standing(
     found
 }
 
-/// Finds ranks whose host, or whose GPU, stands out alone: where ranks wait for different things, another clock keeps each
-/// call of theirs, and their own times say little.
+/// Finds ranks whose host, or whose GPU, stands out alone: where ranks wait for different things, another clock keeps
+/// each call of theirs, and their own times say little.
 fn by_clocks(candidates: &[Candidate], ranks: &[Option<RankSteps>], step: f64, standing: &mut Vec<StandingTogether>) {
     for clock in [0, 1] {
         let of_clock = |candidate: &Candidate| {
@@ -167,9 +166,9 @@ fn by_clocks(candidates: &[Candidate], ranks: &[Option<RankSteps>], step: f64, s
     }
 }
 
-/// Returns the median excess of the faster part of some peers, where they fall into two parts: the distance between both is
-/// more than 1 % of a step, and more than five times the spread within the faster part and the errors. The slower part is
-/// at most half of them. Their common median would lie between both.
+/// Returns the median excess of the faster part of some peers, where they fall into two parts: the distance between
+/// both is more than 1 % of a step, and more than five times the spread within the faster part and the errors. The
+/// slower part is at most half of them. Their common median would lie between both.
 fn faster_half(ranks: &[&RankSteps], step: f64) -> Option<f64> {
     let mut sorted: Vec<&RankSteps> = ranks.to_vec();
     sorted.sort_unstable_by(|one, other| one.excess.total_cmp(&other.excess));
@@ -227,12 +226,18 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
         let gpus: Vec<usize> = of.iter().map(|it| it.gpu).collect();
         let z = standing.iter().filter(|it| it.gpus.iter().all(|gpu| gpus.contains(gpu))).map(|it| it.z);
         let z = z.fold(excess / scale, f64::max);
+        // a rank may stand out by one of its clocks alone
+        let of_rank = |it: &&Candidate| {
+            let known = standing.iter().find(|known| known.gpus == [it.gpu]);
+            known.map_or([it.own, it.excess], |known| [it.own, known.excess.max(it.excess)])
+        };
+        let sums = of.iter().map(of_rank).fold([0.0; 2], |sums, it| [sums[0] + it[0], sums[1] + it[1]]);
+        let [own, excess] = sums.map(|sum| sum / of.len() as f64);
         standing.retain(|it| !it.gpus.iter().all(|gpu| gpus.contains(gpu)));
-        let mean = |value: fn(&Candidate) -> f64| of.iter().map(|it| value(it)).sum::<f64>() / of.len() as f64;
         standing.push(StandingTogether {
             group: RankGroup::Node,
-            own: mean(|it| it.own),
-            excess: mean(|it| it.excess) - usual,
+            own,
+            excess: excess - usual,
             z,
             peers: candidates.len() - of.len(),
             stretch: of.iter().map(|it| it.stretch.clone()).min_by_key(|it| it.as_ref().map(|it| it.start)).flatten(),
@@ -242,8 +247,8 @@ fn nodes(job: &Job, candidates: &[Candidate], step: f64, standing: &mut Vec<Stan
     }
 }
 
-/// Finds stages of a pipeline whose own times are longer than those of the other stages, in whole, whatever these compute
-/// unseen. A stage that runs the same program does that in the same places, as this one does.
+/// Finds stages of a pipeline whose own times are longer than those of the other stages, in whole, whatever these
+/// compute unseen. A stage that runs the same program does that in the same places, as this one does.
 fn stages(division: &Division, ranks: &[Option<RankSteps>], step: f64, unseen: &[f64], found: &mut Deviations) {
     let mut unseen_of: BTreeMap<i32, BTreeMap<usize, f64>> = BTreeMap::new();
     let mut by_stage: BTreeMap<i32, Vec<(usize, &RankSteps)>> = BTreeMap::new();

@@ -205,9 +205,9 @@ fn one_of_two_ranks_pauses_more_often_by_chance() {
     assert_eq!((chronic(&[5], 64), chronic(&[4], 64)), (vec![0], vec![]));
 }
 
-/// A neighbour takes the processor of a rank for some time, now here and now there: too often for pauses, and too seldom
-/// for the usual step of a place. Elsewhere its calls come before its GPU is free for them, which is a little slower than
-/// the others, or faster.
+/// A neighbour takes the processor of a rank for some time, now here and now there: too often for pauses, and too
+/// seldom for the usual step of a place. Elsewhere its calls come before its GPU is free for them, which is a little
+/// slower than the others, or faster.
 #[test]
 fn a_host_that_is_late_at_another_place_in_each_step_is_the_host() {
     let usual = work(|_, _| 1.0);

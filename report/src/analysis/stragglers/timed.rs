@@ -10,8 +10,8 @@ pub(super) struct TimedCall {
     pub(super) end: i64,
     /// Added to both, they are on the clock on which its operation's ranks were compared.
     pub(super) shift: i64,
-    /// Begin of the enqueue before `begin`, nanoseconds, at most `u32::MAX`; 0 where it is not known: traces of Score-P's
-    /// have the begin alone, and clocks are off by some microseconds.
+    /// Begin of the enqueue before `begin`, nanoseconds, at most `u32::MAX`; 0 where it is not known: traces of
+    /// Score-P's have the begin alone, and clocks are off by some microseconds.
     pub(super) lead: u32,
     /// Number of its operation, the same for all of its ranks.
     pub(super) occurrence: u32,

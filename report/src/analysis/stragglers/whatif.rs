@@ -13,11 +13,12 @@ pub(super) const OFF: f64 = 0.03;
 pub(super) const ERROR: f64 = 0.05;
 /// Share of the extra time from which on it is the host's; below the rest, it is the GPU's.
 const MOST: f64 = 0.75;
-/// Share of a rank's usual excess in a step that the usual excesses of its places have at least, where these show the reason.
+/// Share of a rank's usual excess in a step that the usual excesses of its places have at least, where these show the
+/// reason.
 const AT_PLACES: f64 = 0.5;
 
-/// How many times longer a host takes that launches for a waiting GPU than one that runs ahead, at most: 3.2 ms and 2.3 ms
-/// between the same calls of one rank, PyTorch 2.11 on H200.
+/// How many times longer a host takes that launches for a waiting GPU than one that runs ahead, at most: 3.2 ms and 2.3
+/// ms between the same calls of one rank, PyTorch 2.11 on H200.
 pub(super) const WAITED_FOR: f64 = 1.4;
 
 /// The steps with other own times.
@@ -34,8 +35,8 @@ fn is_elsewhere(of_places: f64, with_pauses: f64) -> bool {
 }
 
 impl WhatIf<'_> {
-    /// Returns the length of a step with some groups as their peers are. Hosts that ran ahead of their GPUs take so many times
-    /// as long: without the groups they may do so no more.
+    /// Returns the length of a step with some groups as their peers are. Hosts that ran ahead of their GPUs take so
+    /// many times as long: without the groups they may do so no more.
     pub(super) fn without(&self, groups: &[&StandingTogether], host: f64) -> Option<f64> {
         let mut of_gpu: Vec<Option<&StandingTogether>> = vec![None; self.ranks.len()];
         groups.iter().for_each(|group| group.gpus.iter().for_each(|&gpu| of_gpu[gpu] = Some(group)));
@@ -81,8 +82,8 @@ impl WhatIf<'_> {
         self.scene.play(&slowed, &unchanged)
     }
 
-    /// Returns how much longer a step is with some ranks as they are, where all others that stand out are as their peers;
-    /// `None` where nobody else stands out.
+    /// Returns how much longer a step is with some ranks as they are, where all others that stand out are as their
+    /// peers; `None` where nobody else stands out.
     pub(super) fn hidden(&self, standing: &[StandingTogether], gpus: &[usize]) -> Option<f64> {
         let all: Vec<&StandingTogether> = standing.iter().take(rules::MOST).collect();
         let rest: Vec<&StandingTogether> = all.iter().copied().filter(|group| group.gpus != gpus).collect();
@@ -103,9 +104,9 @@ impl WhatIf<'_> {
         self.scene.play(&own, &unchanged)
     }
 
-    /// Returns the shares that the hosts and the GPUs are known to have of the time that ranks take longer than their peers;
-    /// of ranks that pause, of their pauses. A late enqueue behind a wait of the host says nothing of the host: its GPU may
-    /// have computed. `None` where less than half of the time is known.
+    /// Returns the shares that the hosts and the GPUs are known to have of the time that ranks take longer than their
+    /// peers; of ranks that pause, of their pauses. A late enqueue behind a wait of the host says nothing of the host:
+    /// its GPU may have computed. `None` where less than half of the time is known.
     pub(super) fn shares(&self, gpus: &[usize], pause: bool) -> Option<[f64; 2]> {
         let mut sums = [0.0; 3];
         for (run, owns) in self.scene.runs.iter().zip(self.scene.owns) {

@@ -104,7 +104,9 @@ fn somebody(report: &Report, stragglers: &Stragglers, all: &[Straggler]) -> Verd
         None if found.len() > 1 => next.replacen("its", "their", 2),
         None => next.to_owned(),
     };
-    let sure = range.map(|[least, _]| part_of(least, stragglers.step_us)).or(gain);
+    // of several ranks, the one that is sure to gain most
+    let sure = found.iter().filter_map(|it| it.gain_least_us).reduce(f64::max);
+    let sure = sure.map(|least| part_of(least, stragglers.step_us)).or(gain);
     let verdict = if sure.is_none_or(|gain| gain >= MUCH) { AnswerVerdict::Bad } else { AnswerVerdict::Look };
     if !why.is_empty() {
         text += &format!(" {why}");
@@ -121,8 +123,8 @@ fn somebody(report: &Report, stragglers: &Stragglers, all: &[Straggler]) -> Verd
     Verdicted { verdict, text, gain_us, gain_least_us, gain_most_us, gain, when, why, next }
 }
 
-/// Says that a stage has more work than the others, and what a step would take if all had the same. Its extra time would
-/// then be shared by all stages.
+/// Says that a stage has more work than the others, and what a step would take if all had the same. Its extra time
+/// would then be shared by all stages.
 fn more_work(report: &Report, stragglers: &Stragglers, stage: &Straggler) -> String {
     let usual = stage.own_us - stage.excess_us;
     let more = if usual > 0.0 { share(stage.excess_us / usual) } else { time(stage.excess_us) };
@@ -252,7 +254,7 @@ fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
         };
     }
     text += &pauses(report, stragglers, " ");
-    let stalls_us = stragglers.stalls.map_or(0.0, |it| it.length_us * it.steps as f64 / steps.max(1) as f64);
+    let stalls_us = stragglers.stalls.map_or(0.0, |it| it.length_us * it.steps as f64 / it.of.max(1) as f64);
     let costly = [(stragglers.events_us, COSTLY), (stalls_us, MUCH)];
     let costly = costly.iter().any(|(us, share)| part_of(*us, stragglers.step_us) >= *share);
     let verdict = match jitter {
@@ -287,7 +289,7 @@ fn pauses(report: &Report, stragglers: &Stragglers, before: &str) -> String {
             "{before}In {} of {}{every} all ranks stood for {} at once, outside of NCCL: look at what they share, as data \
              loading and storage.",
             count(stalls.steps),
-            counted(stragglers.steps, "step"),
+            counted(stalls.of, "step"),
             time(stalls.length_us)
         )
     });

@@ -215,7 +215,8 @@ fn mean_us(budget: &Budget, ns: u64) -> f64 {
     ns as f64 / 1e3 / budget.gpus.len().max(1) as f64 / budget.steps.max(1) as f64
 }
 
-/// Returns the cost of communication with its verdict: by the time that the GPUs wait or transfer beside no computation.
+/// Returns the cost of communication with its verdict: by the time that the GPUs wait or transfer beside no
+/// computation.
 fn cost_answer(report: &Report) -> Verdicted {
     let text = cost(report);
     let Some(budget) = report.budget.known().filter(|budget| budget.whole.total_ns > 0) else {

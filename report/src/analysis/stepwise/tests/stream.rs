@@ -72,8 +72,8 @@ fn three_dimensions_are_guessed_or_read() {
     }
 }
 
-/// Missing, repeated and foreign ranks, replays, exchanges, clocks apart: whatever the job, the parts of each GPU's time
-/// add up.
+/// Missing, repeated and foreign ranks, replays, exchanges, clocks apart: whatever the job, the parts of each GPU's
+/// time add up.
 #[test]
 fn budgets_of_all_made_jobs_add_up() {
     let jobs = [

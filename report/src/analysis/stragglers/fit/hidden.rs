@@ -89,8 +89,8 @@ pub(super) struct ShownPlaces<'a> {
 }
 
 impl<'a> ShownPlaces<'a> {
-    /// Returns what ranks show at another place before a call of the same token, where the same is computed: ranks that show
-    /// both take as long at both, or where nobody shows this place, the hosts take as long to launch it.
+    /// Returns what ranks show at another place before a call of the same token, where the same is computed: ranks that
+    /// show both take as long at both, or where nobody shows this place, the hosts take as long to launch it.
     pub(super) fn twin(self, place: usize, of_ranks: &[Option<f64>]) -> Option<&'a [Option<f64>]> {
         let Self { tokens, locations, hosts } = self;
         let is_hidden = |rank: &usize| of_ranks[*rank].is_none();
@@ -110,8 +110,11 @@ impl<'a> ShownPlaces<'a> {
         if hidden.is_empty() {
             return None;
         }
-        let nearest = (0..locations.len()).filter(is_twin).min_by_key(|other| other.abs_diff(place))?;
-        Some(&locations[nearest])
+        let nearest = |distance: usize| {
+            let before = place.checked_sub(distance).filter(is_twin);
+            before.or_else(|| Some(place + distance).filter(|&other| other < locations.len()).filter(is_twin))
+        };
+        (1..locations.len()).find_map(nearest).map(|nearest| &locations[nearest][..])
     }
 }
 
@@ -133,7 +136,8 @@ pub(super) fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: 
     2 * lacks <= count
 }
 
-/// Returns the time before calls in which ranks may compute beside what they wait for, nanoseconds, where no rank shows it.
+/// Returns the time before calls in which ranks may compute beside what they wait for, nanoseconds, where no rank shows
+/// it.
 pub(super) fn unseen(samples: &[Vec<CallSample>], path: &PlacePath, usual: &[f64]) -> f64 {
     if path.is_empty || locations(samples, path).iter().any(Option::is_some) {
         return 0.0;

@@ -22,10 +22,11 @@ use place::{FAR, LITTLE, STEPS, all, locations, shown};
 pub(super) use place::{GpuFrom, HostFrom, PlacePath, Seen};
 pub(super) use predecessors::HOST_EARLY;
 use predecessors::{Alike, alike, find, host_follows};
+use rustc_hash::FxHashMap;
 use slowness::{Ratio, Slowness, agreed, is_like, scales, slow_at};
 
-/// Rounds in which the computations of a step are followed, at least and at most: those of its first place need those of
-/// its last one, and what places follow needs how slow ranks are.
+/// Rounds in which the computations of a step are followed, at least and at most: those of its first place need those
+/// of its last one, and what places follow needs how slow ranks are.
 const ROUNDS: [usize; 2] = [3, 7];
 
 /// The calls of a program, which are followed.
@@ -46,6 +47,8 @@ type FoundPath<'a> = &'a dyn Fn(&[Vec<CallSample>], usize, &Round) -> PlacePath;
 #[derive(Debug, Default)]
 struct Round {
     places: Vec<PlacePath>,
+    /// What calls of each token follow, where they show it.
+    alike: FxHashMap<CallToken, GpuFrom>,
     /// Usual own time of each rank at each place, where it is seen.
     locations: Vec<Vec<Option<f64>>>,
     /// Usual own time of all ranks at each place.
@@ -73,13 +76,15 @@ impl Followed<'_> {
         let find = |samples: &[Vec<CallSample>], place: usize, last: &Round| match known {
             Some(known) => known[place],
             None => {
-                let like = Alike { gpu: alike(&last.places, &tokens, place), before: before(last, &tokens, place) };
+                let like = Alike { gpu: last.alike.get(&tokens[place]).copied(), before: before(last, &tokens, place) };
                 find(samples, has_host, last.slowness.as_deref(), like)
             }
         };
         let [least, most] = ROUNDS;
         for number in 1..=if known.is_some() { least - 1 } else { most } {
             let round = self.round(&last, &tokens, hidden, &find);
+            let alike = alike(&round.places, &tokens);
+            let round = Round { alike, ..round };
             let is_same = round.slowness.iter().zip(&last.slowness).any(|(now, before)| is_like(now, before));
             last = round;
             if is_same && number >= least {

@@ -62,8 +62,6 @@ pub(in super::super) struct PlacePath {
     pub(in super::super) host_usual: f64,
     /// Whether most ranks do not show their computations.
     pub(in super::super) mostly_hidden: bool,
-    /// Whether times vary so that there is no doubt.
-    pub(in super::super) is_clear: bool,
     /// Whether hosts launch nothing between the call before and this one.
     pub(in super::super) is_empty: bool,
     /// Time in which ranks may compute so that nobody sees it, nanoseconds.
@@ -79,7 +77,6 @@ impl PlacePath {
         at_once: 0,
         host_usual: 0.0,
         mostly_hidden: false,
-        is_clear: false,
         is_empty: false,
         unseen: 0.0,
     };

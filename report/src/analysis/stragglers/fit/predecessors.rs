@@ -1,5 +1,5 @@
-//! Of the calls and computations before a place's calls, the one that these follow: that from which the distance varies least,
-//! and which no call contradicts.
+//! Of the calls and computations before a place's calls, the one that these follow: that from which the distance varies
+//! least, and which no call contradicts.
 
 use super::hidden::has_room;
 use super::place::{FAR, GpuFrom, HostFrom, LAUNCH, LITTLE, PlacePath, STEPS, Seen, all, is_empty, locations};
@@ -10,14 +10,15 @@ use crate::analysis::stragglers::programs::Program;
 use crate::analysis::stragglers::robust::{median, quantile};
 use crate::analysis::stragglers::run::CallRun;
 use crate::analysis::stragglers::samples::{BACK, CallSample, samples};
+use rustc_hash::FxHashMap;
 
 /// Share of the calls that may contradict a predecessor.
 const CONTRADICT: f64 = 0.02;
 /// Nanoseconds by which an enqueue may be before the end that the host waited for: the kernel that it waited for may be
 /// another one, which ends a little earlier.
 pub(in super::super) const HOST_EARLY: i64 = 250_000;
-/// Nanoseconds by which the enqueue of a host that runs ahead is before the end of the call before, at least, and how many
-/// times more than begins the enqueues of a host vary that says nothing.
+/// Nanoseconds by which the enqueue of a host that runs ahead is before the end of the call before, at least, and how
+/// many times more than begins the enqueues of a host vary that says nothing.
 const AHEAD: f64 = 3_000_000.0;
 const FOLLOWS: f64 = 1.3;
 /// Share of a long time between two enqueues up to which a host goes on behind an end that it waited for.
@@ -68,17 +69,18 @@ pub(super) fn find(
         .collect();
     let shows = free.iter().zip(samples).filter(|(free, all)| 2 * free.len() > all.len()).count();
     path.mostly_hidden = 2 * shows < samples.len();
-    (path.gpu, path.is_clear) = find_gpu(samples, &free, &path, slowness, alike);
-    if 2 * shows == samples.len() && !path.is_clear {
+    let is_clear;
+    (path.gpu, is_clear) = find_gpu(samples, &free, &path, slowness, alike);
+    if 2 * shows == samples.len() && !is_clear {
         // those that show it may be those that nobody waits for, which follow everything alike
         path.mostly_hidden = true;
-        (path.gpu, path.is_clear) = find_gpu(samples, &free, &path, slowness, alike);
+        (path.gpu, _) = find_gpu(samples, &free, &path, slowness, alike);
     }
     path
 }
 
-/// Returns whether enqueues say nothing: none is known, or they are never much before the end of the call before, and follow
-/// from nothing as closely as begins do. They are then some time before the begin, whatever kept that.
+/// Returns whether enqueues say nothing: none is known, or they are never much before the end of the call before, and
+/// follow from nothing as closely as begins do. They are then some time before the begin, whatever kept that.
 pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>], scales: &[f64]) -> bool {
     let [mut of_begins, mut of_enqueues] = [0.0; 2];
     let [mut ahead, mut count] = [0, 0];
@@ -99,13 +101,23 @@ pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<
     count == 0 || (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins
 }
 
-/// Returns what most calls follow that are like those of a place and show their computations.
-pub(super) fn alike(places: &[PlacePath], tokens: &[CallToken], place: usize) -> Option<GpuFrom> {
-    let is_alike = |&(path, token): &(&PlacePath, &CallToken)| {
-        *token == tokens[place] && !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_))
+/// Returns what most calls of each token follow that show their computations; of two, what the later place follows.
+pub(super) fn alike(places: &[PlacePath], tokens: &[CallToken]) -> FxHashMap<CallToken, GpuFrom> {
+    let mut counts: FxHashMap<CallToken, Vec<(GpuFrom, [usize; 2])>> = FxHashMap::default();
+    let shows = |(_, (path, _)): &(usize, (&PlacePath, &CallToken))| {
+        !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_))
     };
-    let of: Vec<GpuFrom> = places.iter().zip(tokens).filter(is_alike).map(|(path, _)| path.gpu).collect();
-    of.iter().copied().max_by_key(|it| of.iter().filter(|other| *other == it).count())
+    for (place, (path, token)) in places.iter().zip(tokens).enumerate().filter(shows) {
+        let of = counts.entry(*token).or_default();
+        match of.iter_mut().find(|(gpu, _)| *gpu == path.gpu) {
+            Some((_, [count, last])) => (*count, *last) = (*count + 1, place),
+            None => of.push((path.gpu, [1, place])),
+        }
+    }
+    let most = |(token, of): (CallToken, Vec<(GpuFrom, [usize; 2])>)| {
+        of.into_iter().max_by_key(|(_, order)| *order).map(|(gpu, _)| (token, gpu))
+    };
+    counts.into_iter().filter_map(most).collect()
 }
 
 fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
@@ -211,7 +223,8 @@ fn find_gpu(
     };
     let cost = |gpu: GpuFrom| cost_with(gpu, true);
     let mut least = (found, 0.98 * cost(found));
-    let mut distances: Vec<f64> = all(free).map(|it| it.since_computed - it.since_end[back]).collect();
+    let distances = all(free).map(|it| it.since_computed - it.since_end[back]);
+    let mut distances: Vec<f64> = distances.filter(|it| it.is_finite()).collect();
     let most = quantile(&mut distances, 0.98).max(0.0);
     let partly = (1..TRIES).map(|n| GpuFrom::Waits(back as u8 + 1, (most * n as f64 / TRIES as f64) as i64));
     let alike_by = GpuFrom::Waits(back as u8 + 1, ahead_of(free, slowness, back) as i64);
@@ -228,7 +241,7 @@ fn find_gpu(
     };
     // where a rank is slow in some of what it does, it may be so here: what was computed before the last call goes on
     let before = alike.before.filter(|_| slowness.iter().flatten().any(|slow| slow.is_mixed));
-    let before = before.map(|before| GpuFrom::Waits(back as u8 + 1, before as i64));
+    let before = before.filter(|before| *before > 0.0).map(|before| GpuFrom::Waits(back as u8 + 1, before as i64));
     if let Some(gpu) = before.filter(|&gpu| cost_with(gpu, false) < 1.05 * cost_with(least.0, false)) {
         return (gpu, false);
     }
@@ -247,8 +260,8 @@ fn possible(samples: &[Vec<CallSample>], since: fn(&CallSample, usize) -> f64, e
     (0..BACK).filter(is_possible).collect()
 }
 
-/// Returns the part of a computation that does not wait for the end of the call so many calls before, with which ranks are
-/// as slow as elsewhere, nanoseconds: no computation is longer than it takes the rank that never waits.
+/// Returns the part of a computation that does not wait for the end of the call so many calls before, with which ranks
+/// are as slow as elsewhere, nanoseconds: no computation is longer than it takes the rank that never waits.
 fn ahead_of(samples: &[Vec<CallSample>], slowness: &[Option<Slowness>], back: usize) -> f64 {
     let middle = |of_rank: &Vec<CallSample>, of: &dyn Fn(&CallSample) -> f64| {
         (of_rank.len() >= STEPS).then(|| median(&mut of_rank.iter().map(of).collect::<Vec<f64>>()))

@@ -1,5 +1,5 @@
-//! How much slower than its peers a rank computes, and how much longer than usual a step: what places show of both says how
-//! long computations take that nobody sees.
+//! How much slower than its peers a rank computes, and how much longer than usual a step: what places show of both says
+//! how long computations take that nobody sees.
 
 use super::place::{GpuFrom, HostFrom, PlacePath, locations};
 use crate::analysis::stragglers::robust::{median, quantile};
@@ -9,8 +9,8 @@ use crate::analysis::stragglers::samples::CallSample;
 const SLOWEST: f64 = 2.0;
 /// Distance of two ratios that agree, and share of the time that agrees at least.
 pub(super) const AGREE: (f64, f64) = (0.04, 0.3);
-/// Distance of a ratio from that of most of the time, and share of the time that has it, within that distance, from which on a
-/// rank is slow in some of what it does.
+/// Distance of a ratio from that of most of the time, and share of the time that has it, within that distance, from
+/// which on a rank is slow in some of what it does.
 const MIXED: (f64, f64) = (0.1, 0.08);
 /// Change of a slowness from one round to the next up to which it is the same.
 const SAME: f64 = 0.005;
@@ -26,6 +26,9 @@ pub(super) struct Ratio {
     /// The usual own time, nanoseconds.
     usual: f64,
 }
+
+/// Least and most length of a step's batch, over the usual one.
+const LENGTHS: [f64; 2] = [0.1, 10.0];
 
 /// How slow a rank is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,14 +47,25 @@ pub(super) fn is_like(slowness: &[Option<Slowness>], before: &[Option<Slowness>]
     })
 }
 
-/// Returns the ratio that most of the time agrees on; `None` where little of it agrees. A place that is not understood has a
-/// ratio of its own.
+/// Returns the ratio that most of the time agrees on; `None` where little of it agrees. A place that is not understood
+/// has a ratio of its own.
 pub(super) fn agreed(ratios: &[Ratio]) -> Option<Slowness> {
     let all: f64 = ratios.iter().map(|it| it.usual).sum();
+    let mut sorted: Vec<Ratio> = ratios.iter().filter(|it| it.ratio > 0.0).copied().collect();
+    sorted.sort_unstable_by(|one, other| one.ratio.total_cmp(&other.ratio));
+    let ratios = &sorted[..];
+    // of sorted ratios, those near each one are neighbours
     let most = |of: &[Ratio], distance: f64| {
+        let sums = of.iter().scan((0.0, 0.0), |sums, it| {
+            *sums = (sums.0 + it.ratio * it.usual, sums.1 + it.usual);
+            Some(*sums)
+        });
+        let sums: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(sums).collect();
         let agreeing = |it: &Ratio| {
-            let near = of.iter().filter(|other| (other.ratio / it.ratio - 1.0).abs() <= distance);
-            near.fold((0.0, 0.0), |(sum, time), other| (sum + other.ratio * other.usual, time + other.usual))
+            let at = |ratio: f64, is_in: fn(f64, f64) -> bool| of.partition_point(|other| is_in(other.ratio, ratio));
+            let from = at(it.ratio * (1.0 - distance), |other, least| other < least);
+            let to = at(it.ratio * (1.0 + distance), |other, most| other <= most);
+            (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1)
         };
         of.iter().map(agreeing).max_by(|one, other| one.1.total_cmp(&other.1))
     };
@@ -84,15 +98,16 @@ pub(super) fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, least: f64,
     }
 }
 
-/// Returns how many times as much as usual each rank computes in each step, from what it shows of the step and usually takes
-/// for that: batches and sequences may have other lengths in each step. A rank that shows little computes as the others do.
+/// Returns how many times as much as usual each rank computes in each step, from what it shows of the step and usually
+/// takes for that: batches and sequences may have other lengths in each step. A rank that shows little computes as the
+/// others do.
 pub(super) fn scales(shown: &[[f32; 2]], ranks: usize) -> Vec<f64> {
     let common = steady(shown.chunks(ranks).map(common).collect());
     let mut scales: Vec<f64> = common.iter().flat_map(|scale| std::iter::repeat_n(*scale, ranks)).collect();
     for rank in 0..ranks {
         let own = |(of_ranks, common): (&[[f32; 2]], &f64)| {
             let [own, usual] = of_ranks[rank];
-            if shows(of_ranks, usual) { f64::from(own / usual) } else { *common }
+            if shows(of_ranks, usual) { f64::from(own / usual).clamp(LENGTHS[0], LENGTHS[1]) } else { *common }
         };
         let own: Vec<f64> = shown.chunks(ranks).zip(&common).map(own).collect();
         if varies(&own) {
@@ -113,7 +128,7 @@ fn common(of_ranks: &[[f32; 2]]) -> f64 {
     let mut scales: Vec<f32> = known.map(|[own, usual]| own / usual).collect();
     scales.sort_unstable_by(f32::total_cmp);
     // of two, the faster one: the other may pause
-    if scales.len() < 2 { 1.0 } else { f64::from(scales[(scales.len() - 1) / 2]) }
+    if scales.len() < 2 { 1.0 } else { f64::from(scales[(scales.len() - 1) / 2]).clamp(LENGTHS[0], LENGTHS[1]) }
 }
 
 /// Returns whether the scales of steps differ by more than chance.

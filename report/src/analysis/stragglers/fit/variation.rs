@@ -8,7 +8,7 @@ use crate::analysis::stragglers::samples::CallSample;
 const CLEARLY: [(f64, usize); 2] = [(0.8, 40), (0.5, 12)];
 
 /// How much a distance varies, nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Variation {
     /// From step to step.
     pub(super) within: f64,

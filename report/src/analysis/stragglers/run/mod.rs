@@ -4,8 +4,8 @@
 //! launched it, the computation that it needs is over, and the calls that it queues behind have ended.
 //!
 //! A call ends when the last rank that it waits for has begun, and the transfer is over. The transfer of a rank in a
-//! collective goes from the latest begin to its own end. Where clocks do not say this well, the transfer of a collective
-//! whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody.
+//! collective goes from the latest begin to its own end. Where clocks do not say this well, the transfer of a
+//! collective whose ranks end together is the shortest duration of all ranks: that of the rank that waits for nobody.
 
 mod play;
 
@@ -29,8 +29,8 @@ pub(super) struct CallRun {
     pub(super) gpus: Vec<u32>,
     /// First call of each GPU, and the number of all calls.
     pub(super) first: Vec<usize>,
-    /// The calls that each call queues behind: that before it on the same stream, and one of another stream that it began
-    /// behind at once.
+    /// The calls that each call queues behind: that before it on the same stream, and one of another stream that it
+    /// began behind at once.
     pub(super) queue: Vec<[u32; 2]>,
     /// Calls that begin together: of all ranks of a collective, or a call of messages with the calls that it meets, the
     /// call itself first.
@@ -55,8 +55,8 @@ pub(super) struct Lasts {
     pub(super) other: Option<i64>,
 }
 
-/// Returns whether times are compared well enough to hold ends against begins: by the error that 19 of 20 do not exceed and
-/// a duration, nanoseconds.
+/// Returns whether times are compared well enough to hold ends against begins: by the error that 19 of 20 do not exceed
+/// and a duration, nanoseconds.
 pub(super) fn is_close(likely: i64, duration: i64) -> bool {
     likely <= CLOSE.0.max((CLOSE.1 * duration as f64) as i64)
 }

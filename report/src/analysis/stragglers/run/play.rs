@@ -27,9 +27,10 @@ struct Played {
 type Scaled<'a> = &'a dyn Fn(usize, Option<usize>, i64) -> i64;
 
 impl CallRun {
-    /// Returns the transfer between a call of messages and a call that it meets, as measured: from the later begin on. With
-    /// the call that began last (`is_latest`) it goes to the call's own end, with others at most to the earlier end of
-    /// both. `None` for a call that was over before the other one began, as of a buffered send: it waited for nobody.
+    /// Returns the transfer between a call of messages and a call that it meets, as measured: from the later begin on.
+    /// With the call that began last (`is_latest`) it goes to the call's own end, with others at most to the earlier
+    /// end of both. `None` for a call that was over before the other one began, as of a buffered send: it waited for
+    /// nobody.
     fn between(&self, one: usize, other: usize, is_latest: bool) -> Option<i64> {
         let (of_one, of_other) = (&self.calls[one], &self.calls[other]);
         if !of_one.is_compared || !of_other.is_compared {
@@ -42,9 +43,9 @@ impl CallRun {
         (transfer >= 0).then_some(transfer.min(one[1] - one[0]))
     }
 
-    /// Plays the stretch. `own` returns the own time of a call's host and that of its GPU; `scaled` may change transfers.
-    /// Returns begin and end of each call; `None` if calls wait for each other in a circle, as where operations of ranks
-    /// were matched wrongly.
+    /// Plays the stretch. `own` returns the own time of a call's host and that of its GPU; `scaled` may change
+    /// transfers. Returns begin and end of each call; `None` if calls wait for each other in a circle, as where
+    /// operations of ranks were matched wrongly.
     pub(in super::super) fn play(
         &self,
         paths: &[CallPath],
@@ -92,7 +93,8 @@ impl CallRun {
         self.queue[call].iter().all(|&before| before == NONE || times[before as usize][1] != OPEN)
     }
 
-    /// Returns when the host enqueues a call, and when the computation before it is over; `None` while that is not known.
+    /// Returns when the host enqueues a call, and when the computation before it is over; `None` while that is not
+    /// known.
     fn clocks(&self, call: usize, played: &Played, paths: &[CallPath], own: PlayedTimes<'_>) -> Option<[i64; 2]> {
         let Some(before) = self.before(call) else {
             let begin = self.calls[call].begin;

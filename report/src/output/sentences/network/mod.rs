@@ -94,7 +94,8 @@ pub(super) fn verdicted(report: &Report) -> Verdicted {
     }
 }
 
-/// Returns what a step would gain at most, of the time that a part cost the whole job. Transfers are those of all steps.
+/// Returns what a step would gain at most, of the time that a part cost the whole job. Transfers are those of all
+/// steps.
 fn gain_us(report: &Report, excess_us: Option<f64>) -> Option<f64> {
     let steps = report.steps.known()?;
     let count = steps.count + steps.warm_up;
