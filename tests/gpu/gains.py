@@ -79,17 +79,6 @@ import torch.distributed as dist  # noqa: E402
 TIMES = FACTOR if RANK == slow(RANKS) else 1.0
 
 
-def cycles_of_a_millisecond():
-    """Clock cycles of the GPU, by CUDA events around the kernel."""
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    for _ in range(3):
-        begin.record()
-        torch.cuda._sleep(200_000_000)
-        end.record()
-        end.synchronize()
-    return 200_000_000 / begin.elapsed_time(end)
-
-
 def compute(milliseconds):
     torch.cuda._sleep(int(milliseconds * CYCLES * TIMES))
 
@@ -190,7 +179,7 @@ def pipeline():
 
 
 ranks.join(RANK, RANKS, DIRECTORY)
-CYCLES = cycles_of_a_millisecond()
+CYCLES = ranks.cycles_of_a_millisecond()
 step = {"late_rank": late_rank, "ddp": ddp, "fsdp": fsdp, "moe": moe, "pipeline": pipeline}[JOB]()
 dist.barrier()
 # NCCL's threads are there: they are to share the rank's processors, and not this thread's one

@@ -85,6 +85,19 @@ def bind(rank, ranks):
     os.sched_setaffinity(0, {share[len(share) // 2]})
 
 
+def cycles_of_a_millisecond():
+    """Clock cycles of the GPU, by CUDA events around the kernel."""
+    import torch
+
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for _ in range(3):
+        begin.record()
+        torch.cuda._sleep(200_000_000)
+        end.record()
+        end.synchronize()
+    return 200_000_000 / begin.elapsed_time(end)
+
+
 def nccl_release():
     """Of the NCCL that is loaded (PyTorch tells the one that it was built with), as 22809 or 23203."""
     release = ctypes.c_int()

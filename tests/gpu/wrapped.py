@@ -69,18 +69,8 @@ def model(width, blocks):
     return fully_shard(made, mesh=mesh)
 
 
-def cycles_of_a_millisecond():
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    for _ in range(3):
-        begin.record()
-        torch.cuda._sleep(200_000_000)
-        end.record()
-        end.synchronize()
-    return 200_000_000 / begin.elapsed_time(end)
-
-
 ranks.join(RANK, RANKS, DIRECTORY)
-CYCLES = cycles_of_a_millisecond()
+CYCLES = ranks.cycles_of_a_millisecond()
 width, tokens, blocks, _ = MODEL
 torch.manual_seed(1)
 net = model(width, blocks)
