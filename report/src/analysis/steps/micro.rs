@@ -56,21 +56,16 @@ impl Split {
 
     /// Returns whether the pause between two micro-steps is longer than those between their calls.
     fn is_apart(&self, sequence: &Sequence) -> bool {
-        let pauses = |from: usize| {
-            let pause = |step: &usize| {
-                let micro = sequence.times.get(step + from - from % self.micro..step + from)?;
-                let (end, begin) = (micro.iter().map(|times| times[1]).max()?, sequence.times.get(step + from)?[0]);
+        // before the call at each place of a micro-step, and before the next micro-step
+        let pause = |place: usize| {
+            let of_step = |step: &usize| {
+                let before = sequence.times.get(*step..step + place)?;
+                let (end, begin) = (before.iter().map(|times| times[1]).max()?, sequence.times.get(step + place)?[0]);
                 Some(begin.saturating_sub(end) as f64)
             };
-            median(&self.step.copies.iter().filter_map(pause).collect::<Vec<f64>>())
+            median(&self.step.copies.iter().filter_map(of_step).collect::<Vec<f64>>())
         };
-        let between = |step: &usize| {
-            let [micro, next] =
-                [sequence.times.get(*step..step + self.micro)?, sequence.times.get(step + self.micro..)?];
-            Some(next.first()?[0].saturating_sub(micro.iter().map(|times| times[1]).max()?) as f64)
-        };
-        let between = median(&self.step.copies.iter().filter_map(between).collect::<Vec<f64>>());
-        between >= PAUSE * (1..self.micro).map(pauses).fold(0.0, f64::max)
+        pause(self.micro) >= PAUSE * (1..self.micro).map(pause).fold(0.0, f64::max)
     }
 
     /// Returns whether the pause behind a step is that of an optimizer.

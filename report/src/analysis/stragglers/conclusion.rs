@@ -28,7 +28,7 @@ impl WhatIf<'_> {
         mut found: Deviations,
         pauses: &Pauses,
         chronic: &[usize],
-        has_steps: bool,
+        (has_steps, all_steps): (bool, u64),
     ) -> Part<Stragglers> {
         let us = |nanoseconds: f64| nanoseconds / 1e3;
         let reenacted = self.scene.reenacted();
@@ -39,6 +39,7 @@ impl WhatIf<'_> {
             |group: &StandingTogether| group.peers == 0 && group.gpus.iter().all(|gpu| chronic.contains(gpu));
         // what nobody waits for makes no rank slow, unless a slower one hides it
         let all: Vec<StandingTogether> = found.standing.iter().take(rules::MOST).cloned().collect();
+        let mut without_each: Vec<Option<f64>> = vec![];
         found.standing.retain(|it| {
             let is_hidden =
                 || is_close.is_some() && self.hidden(&all, &it.gpus).is_some_and(|hidden| hidden >= least(measured));
@@ -50,8 +51,10 @@ impl WhatIf<'_> {
             };
             // the re-enacted step may be shorter than the measured one
             let gains = |without: f64| reenacted.unwrap_or(measured).max(measured) - without >= needs;
-            is_close.and_then(|_| self.without(&[it], 1.0)).is_none_or(gains)
-                || !pauses_alone(it) && it.group != RankGroup::Stage && is_hidden()
+            let without = is_close.and_then(|_| self.without(&[it], 1.0));
+            let stays = without.is_none_or(gains) || !pauses_alone(it) && it.group != RankGroup::Stage && is_hidden();
+            without_each.extend(stays.then_some(without));
+            stays
         });
         let is_named = |gpu: &usize| found.standing.iter().any(|group| group.gpus.contains(gpu));
         let named: Vec<usize> = chronic.iter().copied().filter(is_named).collect();
@@ -61,8 +64,9 @@ impl WhatIf<'_> {
             None => 0.0,
         };
         let mut stragglers: Vec<Straggler> = vec![];
-        for (number, group) in found.standing.iter().enumerate() {
-            let gain_us = (number < rules::MOST).then(|| gain(&[group])).flatten();
+        for (number, (group, without)) in found.standing.iter().zip(without_each).enumerate() {
+            let gain_us =
+                is_close.zip(without).filter(|_| number < rules::MOST).map(|(all, without)| us(all - without));
             let pauses_alone = pauses_alone(group);
             let when = match &group.stretch {
                 _ if pauses_alone => pauses.when(group.gpus[0]),
@@ -133,7 +137,7 @@ impl WhatIf<'_> {
             event_count,
             event_ranks,
             events_us: all / steps.max(1) as f64,
-            stalls: pauses.stalls(),
+            stalls: pauses.stalls(all_steps),
             map: map(ranks),
         })
     }

@@ -209,13 +209,9 @@ impl Costs {
         let ranks_against_others = all_ranks(&owns, &slow);
         let what_if =
             WhatIf { scene: Scene { runs: &runs, owns: &owns, left_out: &left_out }, ranks: &ranks_against_others };
-        let mut stragglers = what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, self.has_steps);
+        let mut stragglers =
+            what_if.answer(job, &division, &ranks, measured, found, &pauses, &chronic, (self.has_steps, self.steps));
         let own_shares = shares::own_shares(&runs, &owns, job.gpus.len());
-        if let Part::Known(known) = &mut stragglers
-            && let Some(stalls) = &mut known.stalls
-        {
-            stalls.of = self.steps;
-        }
         if let Part::Known(known) = &mut stragglers
             && known.found.iter().any(|it| it.gain_us.is_some())
         {

@@ -93,12 +93,13 @@ impl CallPath {
                 (path.host, path.has_host) = (since, true);
             }
         }
+        let has_ended = |it: usize, ahead: i64| end(it) - ahead <= begin + EARLY.min(ahead + 20_000);
         let mut anchor = computed[before];
         match place.gpu {
             GpuFrom::Host(count) if path.has_host => {
                 path.from_host = true;
                 anchor = anchor.max(enqueued.unwrap_or(anchor));
-                let awaited = back(count).filter(|&it| count > 0 && end(it) <= begin + EARLY.min(20_000));
+                let awaited = back(count).filter(|&it| count > 0 && has_ended(it, 0));
                 if let Some(awaited) = awaited {
                     path.awaited = awaited as u32;
                     anchor = anchor.max(end(awaited));
@@ -106,7 +107,7 @@ impl CallPath {
             }
             GpuFrom::Waits(count, ahead) => {
                 // a call that began before that end did not wait for it
-                if let Some(awaited) = back(count).filter(|&it| end(it) - ahead <= begin + EARLY.min(ahead + 20_000)) {
+                if let Some(awaited) = back(count).filter(|&it| has_ended(it, ahead)) {
                     path.awaited = awaited as u32;
                     path.ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
                     anchor = anchor.max(end(awaited) - ahead);

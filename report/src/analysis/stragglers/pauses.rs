@@ -86,11 +86,11 @@ impl Pauses {
         self.stalls.extend(found.unwrap_or_default());
     }
 
-    /// Returns the steps in which all ranks stand at once; `None` if there are none.
-    pub(super) fn stalls(&self) -> Option<Stalls> {
+    /// Returns the steps in which all ranks stand at once, of so many; `None` if there are none.
+    pub(super) fn stalls(&self, of: u64) -> Option<Stalls> {
         let length_us = median(&mut self.stalls.values().copied().collect::<Vec<f64>>()) / 1e3;
         let steps: Vec<u32> = self.stalls.keys().copied().collect();
-        (!steps.is_empty()).then(|| Stalls { steps: steps.len() as u64, of: 0, every: every(&steps), length_us })
+        (!steps.is_empty()).then(|| Stalls { steps: steps.len() as u64, of, every: every(&steps), length_us })
     }
 
     /// Returns whether a GPU's pauses recur.

@@ -73,7 +73,7 @@ fn sample(run: &CallRun, computed: &[i64], scale: f64, call: usize) -> Option<Ca
         since_end: since_ends(Some(begin)).map(|it| it / scale),
         host_since_enqueued: distance(run.enqueued(before), enqueued),
         host_since_end: since_ends(enqueued),
-        is_queued: run.queued_until(call).is_some_and(|end| begin - end <= AT_ONCE),
+        is_queued: is_queued(run, call),
     })
 }
 

@@ -42,7 +42,7 @@ fn without_own_times(report: &Report) -> Verdicted {
 }
 
 /// A step, or the recording where there are no steps.
-fn period(stragglers: &Stragglers) -> &'static str {
+pub(super) fn period(stragglers: &Stragglers) -> &'static str {
     if stragglers.steps > 0 { "a step" } else { "the recording" }
 }
 

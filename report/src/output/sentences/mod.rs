@@ -168,9 +168,8 @@ pub fn cost(report: &Report) -> String {
 
 /// Says how long a step would take if no transfer took time: a wait that hides computation costs nothing.
 fn unlimited(report: &Report) -> String {
-    let known = report.stragglers.known().and_then(|it| Some((it.unlimited_us?, it.step_us, it.steps)));
-    known.map_or_else(String::new, |(us, step, steps)| {
-        let period = if steps > 0 { "a step" } else { "the recording" };
+    let known = report.stragglers.known().and_then(|it| Some((it.unlimited_us?, it.step_us, late::period(it))));
+    known.map_or_else(String::new, |(us, step, period)| {
         format!(" With a network without limits {period} would take {} instead of {}.", time(us.min(step)), time(step))
     })
 }

@@ -1,6 +1,6 @@
 //! How long computations take that end before the call behind them can begin: nobody sees their end.
 
-use super::place::{GpuFrom, LITTLE, PlacePath, STEPS, is_empty, locations, shown};
+use super::place::{GpuFrom, LITTLE, PlacePath, STEPS, is_empty, shown};
 use super::slowness::{AGREE, Slowness};
 use crate::analysis::steps::CallToken;
 use crate::analysis::stragglers::robust::{median, quantile};
@@ -37,8 +37,9 @@ pub(super) fn usual(
     let slow = |rank: usize| known(rank).unwrap_or(1.0);
     let shown = || of_ranks.iter().enumerate().filter_map(|(rank, own)| Some((rank, (*own)?)));
     let slowest = (0..samples.len()).map(slow).fold(1.0, f64::max);
+    let is_shown = shown().next().is_some();
     // how slow ranks are says how long what is hidden takes
-    let is_known = shown().next().is_some() && shown().all(|(rank, _)| known(rank).is_some());
+    let is_known = is_shown && shown().all(|(rank, _)| known(rank).is_some());
     let hidden = if is_known { Hidden::Usual } else { hidden };
     let like = match hidden {
         Hidden::Usual => median(&mut shown().map(|(rank, own)| own / slow(rank)).collect::<Vec<f64>>()),
@@ -47,7 +48,6 @@ pub(super) fn usual(
             shown().map(|(rank, own)| own / slow(rank).max(1.0)).fold(f64::INFINITY, f64::min) / slowest
         }
     };
-    let is_shown = shown().next().is_some();
     // no computation is longer than the shortest time in which any rank did it
     let shortest = |samples: &Vec<CallSample>| {
         let mut values: Vec<f64> = samples.iter().map(|sample| path.own(sample)).collect();
@@ -102,7 +102,6 @@ impl<'a> ShownPlaces<'a> {
         let is_launched_alike = |other: usize| (hosts[place] / hosts[other] - 1.0).abs() <= LAUNCHED_ALIKE;
         let is_twin = |other: &usize| {
             tokens[*other] == tokens[place]
-                && *other != place
                 && hidden.iter().all(|&rank| locations[*other][rank].is_some())
                 && of_ranks.iter().zip(&locations[*other]).all(is_same)
                 && (hidden.len() < of_ranks.len() || is_launched_alike(*other))
@@ -138,8 +137,8 @@ pub(super) fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: 
 
 /// Returns the time before calls in which ranks may compute beside what they wait for, nanoseconds, where no rank shows
 /// it.
-pub(super) fn unseen(samples: &[Vec<CallSample>], path: &PlacePath, usual: &[f64]) -> f64 {
-    if path.is_empty || locations(samples, path).iter().any(Option::is_some) {
+pub(super) fn unseen(samples: &[Vec<CallSample>], path: &PlacePath, of_ranks: &[Option<f64>], usual: &[f64]) -> f64 {
+    if path.is_empty || of_ranks.iter().any(Option::is_some) {
         return 0.0;
     }
     let room = |(samples, usual): (&Vec<CallSample>, &f64)| {

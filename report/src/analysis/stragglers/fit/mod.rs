@@ -83,8 +83,6 @@ impl Followed<'_> {
         let [least, most] = ROUNDS;
         for number in 1..=if known.is_some() { least - 1 } else { most } {
             let round = self.round(&last, &tokens, hidden, &find);
-            let alike = alike(&round.places, &tokens);
-            let round = Round { alike, ..round };
             let is_same = round.slowness.iter().zip(&last.slowness).any(|(now, before)| is_like(now, before));
             last = round;
             if is_same && number >= least {
@@ -109,10 +107,10 @@ impl Followed<'_> {
             let twin = shown_places.twin(place, &locations);
             let usual = usual(&samples, &path, &locations, twin, last.slowness.as_deref(), hidden);
             let hides: Vec<bool> = samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0]).collect();
-            let path = PlacePath { unseen: unseen(&samples, &path, &usual), ..path };
+            let path = PlacePath { unseen: unseen(&samples, &path, &locations, &usual), ..path };
             if !path.mostly_hidden {
                 let of_host = usize::from(matches!(path.gpu, GpuFrom::Host(_)));
-                slow_at(&samples, &path, [LITTLE, FAR][of_host], &mut ratios[of_host]);
+                slow_at(&samples, &path, &locations, [LITTLE, FAR][of_host], &mut ratios[of_host]);
             }
             for step in 0..program.steps.len() {
                 for gpu in 0..ranks {
@@ -134,6 +132,7 @@ impl Followed<'_> {
         let best = of_gpu.iter().zip(&of_host).map(|(gpu, host)| if gpu.is_empty() { host } else { gpu });
         round.slowness = Some(best.map(|of_rank| agreed(of_rank)).collect());
         round.scales = scales(&of_steps, ranks);
+        round.alike = alike(&round.places, tokens);
         round
     }
 

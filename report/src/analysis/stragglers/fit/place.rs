@@ -82,20 +82,18 @@ impl PlacePath {
     };
 
     pub(in super::super) fn seen(&self, run: &CallRun, call: usize) -> Seen {
-        let lead = i64::from(run.calls[call].lead);
-        if self.is_empty || is_queued(run, call) {
-            Seen::Queued
-        } else if lead > 0 && lead <= self.at_once {
-            Seen::Launched
-        } else {
-            Seen::Free
-        }
+        let lead = run.calls[call].lead;
+        self.seen_at(is_queued(run, call), if lead > 0 { f64::from(lead) } else { f64::NAN })
     }
 
     pub(super) fn seen_of(&self, sample: &CallSample) -> Seen {
-        if self.is_empty || sample.is_queued {
+        self.seen_at(sample.is_queued, sample.since_enqueued)
+    }
+
+    fn seen_at(&self, is_queued: bool, since_enqueued: f64) -> Seen {
+        if self.is_empty || is_queued {
             Seen::Queued
-        } else if sample.since_enqueued <= self.at_once as f64 {
+        } else if since_enqueued <= self.at_once as f64 {
             Seen::Launched
         } else {
             Seen::Free

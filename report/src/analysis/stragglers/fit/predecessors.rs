@@ -122,13 +122,16 @@ pub(super) fn alike(places: &[PlacePath], tokens: &[CallToken]) -> FxHashMap<Cal
 
 fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
     let since_end = |it: &CallSample, back: usize| it.host_since_end[back];
-    let goes_on = variation(samples, OF_HOST, |it| it.host_since_enqueued);
-    let of = |back: usize| (back, variation(samples, OF_HOST, |it| it.host_since_end[back]));
-    let best = best(possible(samples, since_end, HOST_EARLY as f64).into_iter().map(of));
+    let goes_on_of = |samples: &[Vec<CallSample>]| variation(samples, OF_HOST, |it| it.host_since_enqueued);
+    let best_of = |samples: &[Vec<CallSample>]| {
+        let of = |back: usize| (back, variation(samples, OF_HOST, |it| it.host_since_end[back]));
+        best(possible(samples, since_end, HOST_EARLY as f64).into_iter().map(of))
+    };
+    let goes_on = goes_on_of(samples);
     let is_less = |it: &Variation| {
         it.within < 0.9 * goes_on.within || it.within < 1.1 * goes_on.within && it.total() < 0.9 * goes_on.total()
     };
-    if let Some((back, _)) = best.filter(|(_, it)| is_less(it)) {
+    if let Some((back, _)) = best_of(samples).filter(|(_, it)| is_less(it)) {
         return (HostFrom::Waits(back as u8 + 1), 0.0);
     }
     // in some steps
@@ -140,10 +143,8 @@ fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
         .collect();
     let count = all(&outside).count();
     if count as f64 > 0.03 * distances.len() as f64 && count >= STEPS {
-        let goes_on = variation(&outside, OF_HOST, |it| it.host_since_enqueued);
-        let of = |back: usize| (back, variation(&outside, OF_HOST, |it| it.host_since_end[back]));
-        let found = self::best(possible(&outside, since_end, HOST_EARLY as f64).into_iter().map(of));
-        if let Some((back, _)) = found.filter(|(_, best)| best.total() < 0.5 * goes_on.total()) {
+        let goes_on = goes_on_of(&outside);
+        if let Some((back, _)) = best_of(&outside).filter(|(_, best)| best.total() < 0.5 * goes_on.total()) {
             return (HostFrom::Sometimes(back as u8 + 1), far);
         }
     }

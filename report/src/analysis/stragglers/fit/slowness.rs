@@ -1,7 +1,7 @@
 //! How much slower than its peers a rank computes, and how much longer than usual a step: what places show of both says
 //! how long computations take that nobody sees.
 
-use super::place::{GpuFrom, HostFrom, PlacePath, locations};
+use super::place::{GpuFrom, HostFrom, PlacePath};
 use crate::analysis::stragglers::robust::{median, quantile};
 use crate::analysis::stragglers::samples::CallSample;
 
@@ -78,8 +78,13 @@ pub(super) fn agreed(ratios: &[Ratio]) -> Option<Slowness> {
 
 /// Adds the ratio of each rank's own time to the usual one, where a place shows both. Behind a wait of the host, a GPU
 /// waits for what a late host launches: that is not the GPU's.
-pub(super) fn slow_at(samples: &[Vec<CallSample>], path: &PlacePath, least: f64, ratios: &mut [Vec<Ratio>]) {
-    let of_ranks = locations(samples, path);
+pub(super) fn slow_at(
+    samples: &[Vec<CallSample>],
+    path: &PlacePath,
+    of_ranks: &[Option<f64>],
+    least: f64,
+    ratios: &mut [Vec<Ratio>],
+) {
     let usual = median(&mut of_ranks.iter().copied().flatten().collect::<Vec<f64>>());
     if usual < least {
         return;
