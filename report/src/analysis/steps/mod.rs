@@ -5,6 +5,7 @@
 //! the next one's first call, the last step with the end of its own last call.
 
 mod accumulation;
+mod bursts;
 mod closing;
 mod figures;
 mod follow;

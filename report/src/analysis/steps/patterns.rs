@@ -49,6 +49,12 @@ impl Patterns {
         Self { by_gpu: vec![None; gpus], known, room: MOST, missed, lengths }
     }
 
+    /// Returns whether the steps of all GPUs are the same calls, and begin with the same one of them.
+    pub(super) fn begin_together(&self) -> bool {
+        let mut known = self.by_gpu.iter().flatten().map(|of| (&of.pattern, of.from));
+        known.next().is_none_or(|first| known.all(|it| it == first))
+    }
+
     /// Returns whether a GPU has steps.
     pub(super) fn has(&self, gpu: usize) -> bool {
         self.by_gpu.get(gpu).is_some_and(Option::is_some)

@@ -54,9 +54,13 @@ impl StepPlan {
                 Err(reason) => Self::none(reason),
             };
         }
-        if let Ok(agreed) = survey.accumulated.agreed(job) {
-            let what = StepUnit::Patterns(Detail::Exact, survey.accumulated.by_gpu);
-            return Self::new(what, StepSource::Repetition, &agreed);
+        let Survey { accumulated, bursts, .. } = survey;
+        let alike = bursts.begin_together().then_some(bursts);
+        for patterns in [Some(accumulated), alike].into_iter().flatten() {
+            if let Ok(agreed) = patterns.agreed(job) {
+                let what = StepUnit::Patterns(Detail::Exact, patterns.by_gpu);
+                return Self::new(what, StepSource::Repetition, &agreed);
+            }
         }
         match (survey.exact.agreed(job), survey.without_counts.agreed(job)) {
             (Ok(agreed), _) => {

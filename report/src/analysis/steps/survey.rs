@@ -5,7 +5,7 @@ use super::pattern::{Repetition, Walk};
 use super::patterns::Patterns;
 use super::sequence::Sequence;
 use super::token::{Detail, OwnCommunicators};
-use super::{accumulation, closing};
+use super::{accumulation, bursts, closing};
 use crate::analysis::dimension::Tallies;
 use crate::job::{Job, RankOperation, RowListener};
 use rustc_hash::FxHashMap;
@@ -23,6 +23,8 @@ pub struct Survey<'a> {
     pub(super) tallies: Tallies,
     /// Steps of several micro-steps.
     pub(super) accumulated: Patterns,
+    /// Steps whose calls are all alike.
+    pub(super) bursts: Patterns,
     pub(super) exact: Patterns,
     pub(super) without_counts: Patterns,
 }
@@ -54,9 +56,9 @@ impl<'a> Survey<'a> {
     pub fn new(job: &'a Job) -> Self {
         let patterns = || Patterns::new(job.gpus.len());
         let tallies = Tallies::new(job.communicators.len());
-        let (accumulated, exact, without_counts) = (patterns(), patterns(), patterns());
+        let [accumulated, bursts, exact, without_counts] = std::array::from_fn(|_| patterns());
         let (present, met) = (PresentProcess::default(), MetSequences::default());
-        Self { job, present, met, own: OwnCommunicators::of(job), tallies, accumulated, exact, without_counts }
+        Self { job, present, met, own: OwnCommunicators::of(job), tallies, accumulated, bursts, exact, without_counts }
     }
 
     fn place(&self, comm: u64, rank: i32) -> Option<RankPlace> {
@@ -112,7 +114,10 @@ impl RowListener for Survey<'_> {
             let MetCalls { exact, without_counts, .. } = self.met.meet(&sequence);
             let accumulated = accumulation::steps(&sequence, exact);
             look(&mut self.accumulated, gpu, Detail::Exact, &sequence, accumulated);
-            let whole = closing::period(&sequence, exact).and_then(|period| period.repetition(None));
+            let period = closing::period(&sequence, exact);
+            let of_bursts = period.and_then(|period| bursts::steps(&sequence, period));
+            look(&mut self.bursts, gpu, Detail::Exact, &sequence, of_bursts);
+            let whole = period.and_then(|period| period.repetition(None));
             look(&mut self.exact, gpu, Detail::Exact, &sequence, whole);
             // without counts, calls of one function and of any size would each be a step
             let least = if self.exact.has(gpu) { 1 } else { 2 };
