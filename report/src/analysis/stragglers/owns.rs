@@ -82,7 +82,7 @@ pub(super) fn owns(
         let tokens = tokens(program, runs);
         let of_program = known.iter().position(|(of, _)| *of == tokens);
         let found = of_program.map(|at| &known[at].1[..]);
-        let followed = Followed { program, runs, paths: &mut paths, computed: &mut computed };
+        let followed = Followed { step, program, runs, paths: &mut paths, computed: &mut computed };
         let places = followed.follow(hidden, found);
         // of few steps, nothing was found
         if of_program.is_none() && program.steps.len() >= STEPS {

@@ -90,7 +90,10 @@ impl CallPath {
             if let Some(released) = released {
                 (path.released, path.host, path.has_host) = (released as u32, enqueued - end(released), true);
             } else if let Some(since) = since {
-                (path.host, path.has_host) = (since, true);
+                // a launch waits for room in a full queue
+                let is_full = [before, call].iter().all(|&it| i64::from(run.calls[it].lead) > place.full_queue.0);
+                path.host = if is_full { since.min(place.full_queue.1) } else { since };
+                path.has_host = true;
             }
         }
         let has_ended = |it: usize, ahead: i64| end(it) - ahead <= begin + EARLY.min(ahead + 20_000);

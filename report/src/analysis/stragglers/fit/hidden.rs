@@ -39,7 +39,8 @@ pub(super) fn usual(
     let slowest = (0..samples.len()).map(slow).fold(1.0, f64::max);
     let is_shown = shown().next().is_some();
     // how slow ranks are says how long what is hidden takes
-    let is_known = is_shown && shown().all(|(rank, _)| known(rank).is_some());
+    let is_sure = |rank: usize| slowness.and_then(|of| of[rank]).is_some_and(|it| !it.is_lone);
+    let is_known = is_shown && shown().all(|(rank, _)| is_sure(rank));
     let hidden = if is_known { Hidden::Usual } else { hidden };
     let like = match hidden {
         Hidden::Usual => median(&mut shown().map(|(rank, own)| own / slow(rank)).collect::<Vec<f64>>()),

@@ -32,6 +32,8 @@ const ROUNDS: [usize; 2] = [3, 7];
 /// The calls of a program, which are followed.
 #[derive(Debug)]
 pub(super) struct Followed<'a> {
+    /// Median length of a step, nanoseconds.
+    pub(super) step: f64,
     pub(super) program: &'a Program,
     pub(super) runs: &'a [CallRun],
     /// What each call of each stretch follows.
@@ -65,7 +67,7 @@ impl Followed<'_> {
     /// Fills in what each call follows and when the computation before it was over. What the places follow is found,
     /// unless it is known.
     pub(super) fn follow(mut self, hidden: Hidden, known: Option<&[PlacePath]>) -> Vec<PlacePath> {
-        let Self { program, runs, .. } = self;
+        let Self { step, program, runs, .. } = self;
         if program.steps.len() < STEPS {
             // too few steps to see how times vary: each call waits for the one before
             return vec![PlacePath::BETWEEN; program.places];
@@ -77,7 +79,7 @@ impl Followed<'_> {
             Some(known) => known[place],
             None => {
                 let like = Alike { gpu: last.alike.get(&tokens[place]).copied(), before: before(last, &tokens, place) };
-                find(samples, has_host, last.slowness.as_deref(), like)
+                find(samples, has_host, step, last.slowness.as_deref(), like)
             }
         };
         let [least, most] = ROUNDS;
@@ -146,7 +148,7 @@ impl Followed<'_> {
         usual: f64,
         hides: bool,
     ) -> Option<i64> {
-        let Self { program, runs, paths, computed } = self;
+        let Self { program, runs, paths, computed, .. } = self;
         let stretch = program.steps[step].0;
         let call = *program.calls(step, gpu)?.get(place)? as usize;
         let run = &runs[stretch];

@@ -30,6 +30,10 @@ const OF_HOST: f64 = 50_000.0;
 const OF_GPU: f64 = 5_000.0;
 /// Distance of a rank's ratio at a place from its ratio elsewhere from which on the place is not understood.
 const UNLIKE: f64 = 0.03;
+/// Share of a step by which a host is ahead that never waits, where its GPU's queue of launches is full, at least, and
+/// share of its times in which it waited least for room in the queue.
+const FULL: f64 = 0.5;
+const FASTEST: f64 = 0.1;
 /// Parts of a wait that a fit tries.
 const TRIES: usize = 10;
 
@@ -46,6 +50,7 @@ pub(super) struct Alike {
 pub(super) fn find(
     samples: &[Vec<CallSample>],
     has_host: bool,
+    step: f64,
     slowness: Option<&[Option<Slowness>]>,
     alike: Alike,
 ) -> PlacePath {
@@ -61,7 +66,9 @@ pub(super) fn find(
         }
         (path.host, path.host_usual) = find_host(samples);
         let since = all(samples).map(|it| it.host_since_enqueued).filter(|it| it.is_finite());
-        path.is_empty = median(&mut since.collect::<Vec<f64>>()) < NOTHING;
+        let mut since: Vec<f64> = since.collect();
+        path.is_empty = median(&mut since) < NOTHING;
+        path.full_queue = ((FULL * step) as i64, quantile(&mut since, FASTEST) as i64);
     }
     let free: Vec<Vec<CallSample>> = samples
         .iter()

@@ -37,6 +37,8 @@ pub(super) struct Slowness {
     pub(super) ratio: f64,
     /// Whether a part of its time agrees on another ratio: it is slow in some of what it does.
     pub(super) is_mixed: bool,
+    /// Whether one place alone shows it: the rank may be slow there, or everywhere.
+    pub(super) is_lone: bool,
 }
 
 /// Returns whether all ranks are as slow as before.
@@ -65,15 +67,15 @@ pub(super) fn agreed(ratios: &[Ratio]) -> Option<Slowness> {
             let at = |ratio: f64, is_in: fn(f64, f64) -> bool| of.partition_point(|other| is_in(other.ratio, ratio));
             let from = at(it.ratio * (1.0 - distance), |other, least| other < least);
             let to = at(it.ratio * (1.0 + distance), |other, most| other <= most);
-            (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1)
+            (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1, to - from)
         };
         of.iter().map(agreeing).max_by(|one, other| one.1.total_cmp(&other.1))
     };
-    let (sum, time) = most(ratios, AGREE.0).filter(|&(_, time)| time >= AGREE.1 * all)?;
+    let (sum, time, places) = most(ratios, AGREE.0).filter(|&(_, time, _)| time >= AGREE.1 * all)?;
     let ratio = sum / time;
     let others: Vec<Ratio> = ratios.iter().filter(|it| (it.ratio / ratio - 1.0).abs() > MIXED.0).copied().collect();
-    let is_mixed = most(&others, MIXED.0).is_some_and(|(_, time)| time >= MIXED.1 * all);
-    Some(Slowness { ratio: ratio.clamp(1.0 / SLOWEST, SLOWEST), is_mixed })
+    let is_mixed = most(&others, MIXED.0).is_some_and(|(_, time, _)| time >= MIXED.1 * all);
+    Some(Slowness { ratio: ratio.clamp(1.0 / SLOWEST, SLOWEST), is_mixed, is_lone: places == 1 })
 }
 
 /// Adds the ratio of each rank's own time to the usual one, where a place shows both. Behind a wait of the host, a GPU
