@@ -49,12 +49,7 @@ pub(super) fn usual(
             shown().map(|(rank, own)| own / slow(rank).max(1.0)).fold(f64::INFINITY, f64::min) / slowest
         }
     };
-    // no computation is longer than the shortest time in which any rank did it
-    let shortest = |samples: &Vec<CallSample>| {
-        let mut values: Vec<f64> = samples.iter().map(|sample| path.own(sample)).collect();
-        (values.len() >= STEPS).then(|| quantile(&mut values, 0.1))
-    };
-    let shortest = samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min);
+    let shortest = shortest(samples, path);
     let is_nothing = path.is_empty || is_empty(samples);
     let bound = if hidden == Hidden::Shortest || is_nothing || shortest.is_infinite() { 0.0 } else { shortest };
     let like_others = |rank: usize| match hidden {
@@ -77,6 +72,15 @@ pub(super) fn usual(
         },
     };
     of_ranks.iter().enumerate().map(of_rank).collect()
+}
+
+/// Returns the shortest time in which any rank did a computation, nanoseconds: it takes none longer.
+pub(super) fn shortest(samples: &[Vec<CallSample>], path: &PlacePath) -> f64 {
+    let shortest = |samples: &Vec<CallSample>| {
+        let mut values: Vec<f64> = samples.iter().map(|sample| path.own(sample)).collect();
+        (values.len() >= STEPS).then(|| quantile(&mut values, 0.1))
+    };
+    samples.iter().filter_map(shortest).fold(f64::INFINITY, f64::min)
 }
 
 /// What a round shows of the places.

@@ -51,6 +51,8 @@ struct Round {
     places: Vec<PlacePath>,
     /// What calls of each token follow, where they show it.
     alike: FxHashMap<CallToken, GpuFrom>,
+    /// Usual own time before the calls of each token.
+    usual_of: FxHashMap<CallToken, f64>,
     /// Usual own time of each rank at each place, where it is seen.
     locations: Vec<Vec<Option<f64>>>,
     /// Usual own time of all ranks at each place.
@@ -78,7 +80,11 @@ impl Followed<'_> {
         let find = |samples: &[Vec<CallSample>], place: usize, last: &Round| match known {
             Some(known) => known[place],
             None => {
-                let like = Alike { gpu: last.alike.get(&tokens[place]).copied(), before: before(last, &tokens, place) };
+                let like = Alike {
+                    gpu: last.alike.get(&tokens[place]).copied(),
+                    before: before(last, &tokens, place),
+                    usual: last.usual_of.get(&tokens[place]).copied(),
+                };
                 find(samples, has_host, step, last.slowness.as_deref(), like)
             }
         };
@@ -89,6 +95,56 @@ impl Followed<'_> {
             last = round;
             if is_same && number >= least {
                 break;
+            }
+        }
+        if std::env::var_os("DBG57").is_some() {
+            // DBG57
+            let (places, scales, slowness, computed, paths) =
+                (&last.places, &last.scales, &last.slowness, &*self.computed, &*self.paths);
+            use super::robust::median;
+            use crate::analysis::stragglers::samples::samples;
+            eprintln!("PROGRAM {hidden:?} places {} gpus {:?} slowness {:?}", program.places, program.gpus, slowness);
+            for place in 0..program.places {
+                let s = samples(program, runs, computed, &scales, place);
+                let path = &places[place];
+                let shown: Vec<String> = s
+                    .iter()
+                    .map(|of| {
+                        let n = of.len().max(1);
+                        let free = of.iter().filter(|it| path.seen_of(it) == Seen::Free).count();
+                        let queued = of.iter().filter(|it| path.seen_of(it) == Seen::Queued).count();
+                        let mut v: Vec<f64> = of.iter().map(|it| path.own(it)).collect();
+                        format!("{:.0}/{}f{}q", median(&mut v) / 1e3, 100 * free / n, 100 * queued / n)
+                    })
+                    .collect();
+                let mut gp: Vec<f64> = vec![];
+                let mut host: Vec<f64> = vec![];
+                let per: Vec<String> = (0..program.gpus.len())
+                    .map(|gpu| {
+                        gp.clear();
+                        host.clear();
+                        for step in 0..program.steps.len() {
+                            if let Some(c) = program.calls(step, gpu) {
+                                let p = &paths[program.steps[step].0][c[place] as usize];
+                                gp.push(p.gpu as f64);
+                                host.push(p.host as f64);
+                            }
+                        }
+                        format!("{:.0}|{:.0}", median(&mut gp) / 1e3, median(&mut host) / 1e3)
+                    })
+                    .collect();
+                eprintln!(
+                    "{place:3} tok {} host {:?} gpu {:?} launch {} at_once {} mh {} clear {} | own {} | gpu|host {}",
+                    tokens[place],
+                    path.host,
+                    path.gpu,
+                    path.launch,
+                    path.at_once,
+                    path.mostly_hidden,
+                    path.full_queue.1,
+                    shown.join(" "),
+                    per.join(" ")
+                );
             }
         }
         last.places
@@ -135,6 +191,7 @@ impl Followed<'_> {
         round.slowness = Some(best.map(|of_rank| agreed(of_rank)).collect());
         round.scales = scales(&of_steps, ranks);
         round.alike = alike(&round.places, tokens);
+        round.usual_of = usual_of(&round.usual, tokens);
         round
     }
 
@@ -166,6 +223,13 @@ impl Followed<'_> {
 fn before(last: &Round, tokens: &[CallToken], place: usize) -> Option<f64> {
     let before = place.checked_sub(1).filter(|&before| tokens[before] == tokens[place])?;
     last.usual.get(before).copied()
+}
+
+/// Returns the usual own time before the calls of each token, of that of each place.
+fn usual_of(usual: &[f64], tokens: &[CallToken]) -> FxHashMap<CallToken, f64> {
+    let mut by_token: FxHashMap<CallToken, Vec<f64>> = FxHashMap::default();
+    usual.iter().zip(tokens).for_each(|(usual, token)| by_token.entry(*token).or_default().push(*usual));
+    by_token.into_iter().map(|(token, mut usual)| (token, median(&mut usual))).collect()
 }
 
 /// Returns the tokens of a program's places.

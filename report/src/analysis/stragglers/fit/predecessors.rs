@@ -1,7 +1,7 @@
 //! Of the calls and computations before a place's calls, the one that these follow: that from which the distance varies
 //! least, and which no call contradicts.
 
-use super::hidden::has_room;
+use super::hidden::{has_room, shortest};
 use super::place::{FAR, GpuFrom, HostFrom, LAUNCH, LITTLE, PlacePath, STEPS, Seen, all, is_empty, locations};
 use super::slowness::Slowness;
 use super::variation::{Variation, best, is_clearly_less, variation};
@@ -30,10 +30,10 @@ const OF_HOST: f64 = 50_000.0;
 const OF_GPU: f64 = 5_000.0;
 /// Distance of a rank's ratio at a place from its ratio elsewhere from which on the place is not understood.
 const UNLIKE: f64 = 0.03;
-/// Share of a step by which a host is ahead that never waits, where its GPU's queue of launches is full, at least, and
-/// share of its times in which it waited least for room in the queue.
+/// Share of a step by which a host is ahead that never waits, where its GPU's queue of launches is full, at least.
 const FULL: f64 = 0.5;
-const FASTEST: f64 = 0.1;
+/// How many times as long as before calls that are alike a computation may be that nobody sees, and nanoseconds more.
+const UNSEEN: (f64, f64) = (3.0, 1_000_000.0);
 /// Parts of a wait that a fit tries.
 const TRIES: usize = 10;
 
@@ -44,6 +44,8 @@ pub(super) struct Alike {
     pub(super) gpu: Option<GpuFrom>,
     /// The usual own time at the place before, where the same is computed.
     pub(super) before: Option<f64>,
+    /// The usual own time before them.
+    pub(super) usual: Option<f64>,
 }
 
 /// Finds what the calls at a place follow.
@@ -68,7 +70,7 @@ pub(super) fn find(
         let since = all(samples).map(|it| it.host_since_enqueued).filter(|it| it.is_finite());
         let mut since: Vec<f64> = since.collect();
         path.is_empty = median(&mut since) < NOTHING;
-        path.full_queue = ((FULL * step) as i64, quantile(&mut since, FASTEST) as i64);
+        path.full_queue = ((FULL * step) as i64, since.iter().copied().fold(f64::INFINITY, f64::min) as i64);
     }
     let free: Vec<Vec<CallSample>> = samples
         .iter()
@@ -185,7 +187,12 @@ fn find_gpu(
     let ends = possible(samples, since_end, 20_000.0);
     let goes_on = of(GpuFrom::Computation);
     if path.mostly_hidden || goes_on.count == 0 {
-        let rooms = |gpu: GpuFrom| has_room(samples, &PlacePath { gpu, ..*path }, slowness);
+        // a computation that nobody sees is none that has waited for a call between
+        let most = alike.usual.map_or(f64::INFINITY, |usual| UNSEEN.0 * usual + UNSEEN.1);
+        let rooms = |gpu: GpuFrom| {
+            let path = PlacePath { gpu, ..*path };
+            shortest(samples, &path) <= most && has_room(samples, &path, slowness)
+        };
         let nearest = ends.iter().map(|&back| GpuFrom::Waits(back as u8 + 1, 0)).find(|&gpu| rooms(gpu));
         return match alike.gpu.filter(|&gpu| rooms(gpu)).or(nearest.filter(|_| alike.gpu.is_some())) {
             _ if is_idle => (GpuFrom::Host(0), false),
