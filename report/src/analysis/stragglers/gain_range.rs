@@ -93,7 +93,8 @@ impl GainRanges<'_> {
         found.retain(|it| {
             let Some(gains) = gains.next().filter(|_| it.gain_us.is_some()) else { return true };
             let costs = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
-            let is_sure = it.gain_least_us.is_none_or(|us| us > 0.0) || costs(DOUBTED * self.measured);
+            let is_sure = it.gain_least_us.is_none_or(|us| us * 1e3 >= rules::least(self.measured))
+                || costs(DOUBTED * self.measured);
             let is_hidden = || what_if.hidden(self.standing, &it.gpus);
             // who gains next to nothing was named since a slower one hides it
             gains.usual * 1e3 < rules::least_gain(self.measured)

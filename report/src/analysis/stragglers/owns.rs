@@ -124,7 +124,10 @@ fn own_times(run: &CallRun, paths: &[CallPath], computed: &[i64]) -> Vec<i64> {
         let is_hosts = path.has_host && (path.from_host || path.is_hidden && launched >= alone);
         let awaited = if path.from_host { end(path.awaited) } else { i64::MIN };
         let (since, until) = if is_hosts {
-            (ready[before].max(end(path.released)).max(awaited), if path.from_host { computed[call] } else { launched })
+            (
+                ready[before].max(end(path.released).saturating_sub(i64::from(path.beside))).max(awaited),
+                if path.from_host { computed[call] } else { launched },
+            )
         } else if path.is_hidden {
             (ready[before], ready[before] + path.gpu)
         } else {

@@ -1,7 +1,7 @@
 //! What each call follows from: the two clocks of progress of a rank.
 //!
 //! ```text
-//! enqueue(i)  = max(enqueue(i - 1), end(released)) + host(i)             the host's clock
+//! enqueue(i)  = max(enqueue(i - 1), end(released) - beside) + host(i)           the host's clock
 //! computed(i) = max(computed(i - 1) + gpu(i), end(awaited) + gpu(i) - ahead)   the GPU's, or enqueue(i) + gpu(i)
 //! begin(i)    = max(enqueue(i) + launch, computed(i), ends of the calls that it queues behind)
 //! ```
@@ -25,6 +25,8 @@ pub(super) struct CallPath {
     pub(super) released: u32,
     /// The call whose end the computation waited for.
     pub(super) awaited: u32,
+    /// The part of `host` that does not wait for `released`.
+    pub(super) beside: u32,
     /// From the enqueue to the begin of a call that nothing else keeps.
     pub(super) launch: u32,
     /// The part of `gpu` that does not wait for `awaited`.
@@ -68,6 +70,7 @@ impl CallPath {
             gpu: 0,
             released: NONE,
             awaited: NONE,
+            beside: 0,
             launch: 0,
             ahead: 0,
             from_host: false,
@@ -88,7 +91,9 @@ impl CallPath {
             };
             let released = waits.filter(|&it| end(it) <= enqueued + HOST_EARLY);
             if let Some(released) = released {
-                (path.released, path.host, path.has_host) = (released as u32, enqueued - end(released), true);
+                let host = (enqueued - end(released)).saturating_add(place.beside).min(since.unwrap_or(i64::MAX));
+                path.beside = u32::try_from(host - (enqueued - end(released))).unwrap_or_default();
+                (path.released, path.host, path.has_host) = (released as u32, host, true);
             } else if let Some(since) = since {
                 // a launch waits for room in a full queue
                 let is_full = [before, call].iter().all(|&it| i64::from(run.calls[it].lead) > place.full_queue.0);

@@ -8,8 +8,9 @@ use super::timed::hash;
 pub(super) const BACK: usize = 6;
 /// Nanoseconds behind the end of a call it queued behind, within which a call was ready before it could begin.
 const AT_ONCE: i64 = 12_000;
-/// What that is of the duration of that call at most, if more: its end frees multiprocessors one by one.
-const OF_DURATION: i64 = 100;
+/// The same behind a call that has waited for others so many times as long: a kernel begins when a computation that goes
+/// on has left multiprocessors to it.
+const CROWDED: (i64, i64) = (400_000, 1);
 /// The same where the rank was ready nearly always.
 const NEARLY: i64 = 100_000;
 /// Samples of a rank, at most and at least, and of all ranks about.
@@ -81,8 +82,10 @@ fn sample(run: &CallRun, computed: &[i64], scale: f64, call: usize) -> Option<Ca
 
 /// Returns whether a call began when a call that it queues behind had ended.
 pub(super) fn is_queued(run: &CallRun, call: usize) -> bool {
-    run.queued_until(call)
-        .is_some_and(|[begin, end]| run.calls[call].begin - end <= AT_ONCE.max((end - begin) / OF_DURATION))
+    run.queued_behind(call).is_some_and(|before| {
+        let since = run.calls[call].begin - run.calls[before].end;
+        since <= AT_ONCE || since <= CROWDED.0 && CROWDED.1 * since <= run.wait(before)
+    })
 }
 
 /// Returns whether a call began shortly behind the end of one of the calls before it.

@@ -33,14 +33,15 @@ pub(super) fn usual(
     slowness: Option<&[Option<Slowness>]>,
     hidden: Hidden,
 ) -> Vec<f64> {
-    let known = |rank: usize| slowness.and_then(|of| of[rank]).map(|it| it.ratio);
-    let slow = |rank: usize| known(rank).unwrap_or(1.0);
+    let known = |rank: usize| slowness.and_then(|of| of[rank]);
+    // how slow a rank is at one place alone says how slow it may be here, and not that it is
+    let sure = |rank: usize| known(rank).filter(|it| !it.is_lone || hidden != Hidden::Usual);
+    let slow = |rank: usize| sure(rank).map_or(1.0, |it| it.ratio);
     let shown = || of_ranks.iter().enumerate().filter_map(|(rank, own)| Some((rank, (*own)?)));
     let slowest = (0..samples.len()).map(slow).fold(1.0, f64::max);
     let is_shown = shown().next().is_some();
     // how slow ranks are says how long what is hidden takes
-    let is_sure = |rank: usize| slowness.and_then(|of| of[rank]).is_some_and(|it| !it.is_lone);
-    let is_known = is_shown && shown().all(|(rank, _)| is_sure(rank));
+    let is_known = is_shown && shown().all(|(rank, _)| known(rank).is_some_and(|it| !it.is_lone));
     let hidden = if is_known { Hidden::Usual } else { hidden };
     let like = match hidden {
         Hidden::Usual => median(&mut shown().map(|(rank, own)| own / slow(rank)).collect::<Vec<f64>>()),

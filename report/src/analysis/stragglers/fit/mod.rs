@@ -65,6 +65,14 @@ struct Round {
     scales: Vec<f64>,
 }
 
+impl Round {
+    /// Returns how slow the ranks are at several places: what one place alone shows says nothing of another one.
+    fn elsewhere(&self) -> Option<Vec<Option<Slowness>>> {
+        let sure = |of: &Vec<Option<Slowness>>| of.iter().map(|it| it.filter(|it| !it.is_lone)).collect();
+        self.slowness.as_ref().map(sure).filter(|of: &Vec<Option<Slowness>>| of.iter().any(Option::is_some))
+    }
+}
+
 impl Followed<'_> {
     /// Fills in what each call follows and when the computation before it was over. What the places follow is found,
     /// unless it is known.
@@ -85,7 +93,7 @@ impl Followed<'_> {
                     before: before(last, &tokens, place),
                     usual: last.usual_of.get(&tokens[place]).copied(),
                 };
-                find(samples, has_host, step, last.slowness.as_deref(), like)
+                find(samples, has_host, step, last.elsewhere().as_deref(), like)
             }
         };
         let [least, most] = ROUNDS;
@@ -95,56 +103,6 @@ impl Followed<'_> {
             last = round;
             if is_same && number >= least {
                 break;
-            }
-        }
-        if std::env::var_os("DBG57").is_some() {
-            // DBG57
-            let (places, scales, slowness, computed, paths) =
-                (&last.places, &last.scales, &last.slowness, &*self.computed, &*self.paths);
-            use super::robust::median;
-            use crate::analysis::stragglers::samples::samples;
-            eprintln!("PROGRAM {hidden:?} places {} gpus {:?} slowness {:?}", program.places, program.gpus, slowness);
-            for place in 0..program.places {
-                let s = samples(program, runs, computed, &scales, place);
-                let path = &places[place];
-                let shown: Vec<String> = s
-                    .iter()
-                    .map(|of| {
-                        let n = of.len().max(1);
-                        let free = of.iter().filter(|it| path.seen_of(it) == Seen::Free).count();
-                        let queued = of.iter().filter(|it| path.seen_of(it) == Seen::Queued).count();
-                        let mut v: Vec<f64> = of.iter().map(|it| path.own(it)).collect();
-                        format!("{:.0}/{}f{}q", median(&mut v) / 1e3, 100 * free / n, 100 * queued / n)
-                    })
-                    .collect();
-                let mut gp: Vec<f64> = vec![];
-                let mut host: Vec<f64> = vec![];
-                let per: Vec<String> = (0..program.gpus.len())
-                    .map(|gpu| {
-                        gp.clear();
-                        host.clear();
-                        for step in 0..program.steps.len() {
-                            if let Some(c) = program.calls(step, gpu) {
-                                let p = &paths[program.steps[step].0][c[place] as usize];
-                                gp.push(p.gpu as f64);
-                                host.push(p.host as f64);
-                            }
-                        }
-                        format!("{:.0}|{:.0}", median(&mut gp) / 1e3, median(&mut host) / 1e3)
-                    })
-                    .collect();
-                eprintln!(
-                    "{place:3} tok {} host {:?} gpu {:?} launch {} at_once {} mh {} clear {} | own {} | gpu|host {}",
-                    tokens[place],
-                    path.host,
-                    path.gpu,
-                    path.launch,
-                    path.at_once,
-                    path.mostly_hidden,
-                    path.full_queue.1,
-                    shown.join(" "),
-                    per.join(" ")
-                );
             }
         }
         last.places
@@ -165,6 +123,7 @@ impl Followed<'_> {
             let twin = shown_places.twin(place, &locations);
             let usual = usual(&samples, &path, &locations, twin, last.slowness.as_deref(), hidden);
             let hides: Vec<bool> = samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0]).collect();
+            let beside = if hidden == Hidden::Longest { path.beside } else { 0 };
             let path = PlacePath { unseen: unseen(&samples, &path, &locations, &usual), ..path };
             if !path.mostly_hidden {
                 let of_host = usize::from(matches!(path.gpu, GpuFrom::Host(_)));
@@ -173,7 +132,8 @@ impl Followed<'_> {
             for step in 0..program.steps.len() {
                 for gpu in 0..ranks {
                     let scale = last.scales[step * ranks + gpu];
-                    let own = self.fill(place, &path, (step, gpu), usual[gpu] * scale, hides[gpu]);
+                    let own =
+                        self.fill(place, &PlacePath { beside, ..path }, (step, gpu), usual[gpu] * scale, hides[gpu]);
                     if let Some(own) = own.filter(|_| usual[gpu] >= LITTLE) {
                         let [shown, usually] = &mut of_steps[step * ranks + gpu];
                         (*shown, *usually) = (*shown + own as f32, *usually + usual[gpu] as f32);

@@ -58,6 +58,8 @@ pub(in super::super) struct PlacePath {
     pub(in super::super) launch: i64,
     /// Nanoseconds from the enqueue within which a call began at once.
     pub(in super::super) at_once: i64,
+    /// Where the host waits, the part of its own time that may go on beside the call that it waits for, nanoseconds.
+    pub(in super::super) beside: i64,
     /// Nanoseconds by which a host is ahead whose GPU's queue of launches is full, and its own time then, at most.
     pub(in super::super) full_queue: (i64, i64),
     /// Where the host waits in some steps, from how long on.
@@ -77,6 +79,7 @@ impl PlacePath {
         gpu: GpuFrom::Waits(1, 0),
         launch: LAUNCH.1 as i64,
         at_once: 0,
+        beside: 0,
         full_queue: (i64::MAX, i64::MAX),
         host_usual: 0.0,
         mostly_hidden: false,

@@ -25,6 +25,8 @@ const FOLLOWS: f64 = 1.3;
 const BEHIND: f64 = 0.1;
 /// Nanoseconds between two enqueues within which a host launches nothing else.
 const NOTHING: f64 = 40_000.0;
+/// Share of the time between two enqueues from which on a host waits in it, and nanoseconds at least.
+const WAITS: (f64, f64) = (0.03, 100_000.0);
 /// Nanoseconds to which enqueues, and begins and ends on the GPU, are known.
 const OF_HOST: f64 = 50_000.0;
 const OF_GPU: f64 = 5_000.0;
@@ -34,6 +36,8 @@ const UNLIKE: f64 = 0.03;
 const FULL: f64 = 0.5;
 /// How many times as long as before calls that are alike a computation may be that nobody sees, and nanoseconds more.
 const UNSEEN: (f64, f64) = (3.0, 1_000_000.0);
+/// How many times as many places as show what they follow may do the same.
+const FEW: usize = 6;
 /// Parts of a wait that a fit tries.
 const TRIES: usize = 10;
 
@@ -67,6 +71,9 @@ pub(super) fn find(
             path.at_once = (least + (0.5 * least).max(LAUNCH.1)) as i64;
         }
         (path.host, path.host_usual) = find_host(samples);
+        if let HostFrom::Waits(back) = path.host {
+            path.beside = beside(samples, usize::from(back) - 1) as i64;
+        }
         let since = all(samples).map(|it| it.host_since_enqueued).filter(|it| it.is_finite());
         let mut since: Vec<f64> = since.collect();
         path.is_empty = median(&mut since) < NOTHING;
@@ -80,7 +87,7 @@ pub(super) fn find(
     path.mostly_hidden = 2 * shows < samples.len();
     let is_clear;
     (path.gpu, is_clear) = find_gpu(samples, &free, &path, slowness, alike);
-    if 2 * shows == samples.len() && !is_clear {
+    if 2 * shows == samples.len() && !(is_clear && has_room(samples, &path, slowness)) {
         // those that show it may be those that nobody waits for, which follow everything alike
         path.mostly_hidden = true;
         (path.gpu, _) = find_gpu(samples, &free, &path, slowness, alike);
@@ -110,9 +117,12 @@ pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<
     count == 0 || (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins
 }
 
-/// Returns what most calls of each token follow that show their computations; of two, what the later place follows.
+/// Returns what most calls of each token follow that show their computations; of two, what the later place follows. Few
+/// that show them say nothing of the others.
 pub(super) fn alike(places: &[PlacePath], tokens: &[CallToken]) -> FxHashMap<CallToken, GpuFrom> {
     let mut counts: FxHashMap<CallToken, Vec<(GpuFrom, [usize; 2])>> = FxHashMap::default();
+    let mut of_token: FxHashMap<CallToken, usize> = FxHashMap::default();
+    tokens.iter().for_each(|token| *of_token.entry(*token).or_default() += 1);
     let shows = |(_, (path, _)): &(usize, (&PlacePath, &CallToken))| {
         !path.mostly_hidden && !matches!(path.gpu, GpuFrom::Host(_))
     };
@@ -124,6 +134,10 @@ pub(super) fn alike(places: &[PlacePath], tokens: &[CallToken]) -> FxHashMap<Cal
         }
     }
     let most = |(token, of): (CallToken, Vec<(GpuFrom, [usize; 2])>)| {
+        let shown: usize = of.iter().map(|(_, [count, _])| count).sum();
+        if FEW * shown < of_token[&token] {
+            return None;
+        }
         of.into_iter().max_by_key(|(_, order)| *order).map(|(gpu, _)| (token, gpu))
     };
     counts.into_iter().filter_map(most).collect()
@@ -169,6 +183,33 @@ fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
         Some((back, _)) => (HostFrom::Sometimes(back as u8 + 1), far),
         None => (HostFrom::Enqueue, 0.0),
     }
+}
+
+/// Returns how much of its own time a host that waits for an end may do beside that call, nanoseconds: with it, hosts are
+/// as fast as the one that never waits. 0 where the time from the end on clearly stays the same.
+fn beside(samples: &[Vec<CallSample>], back: usize) -> f64 {
+    let middle = |of_rank: &[CallSample], of: &dyn Fn(&CallSample) -> f64| {
+        let mut values: Vec<f64> = of_rank.iter().map(of).filter(|it| it.is_finite()).collect();
+        (values.len() >= STEPS).then(|| median(&mut values))
+    };
+    let enqueued = |of_rank: &[CallSample]| middle(of_rank, &|it| it.host_since_enqueued);
+    let waits = |of_rank: &&Vec<CallSample>| {
+        let wait = middle(of_rank, &|it| it.host_since_enqueued - it.host_since_end[back]);
+        wait.zip(enqueued(of_rank)).is_some_and(|(wait, since)| wait > (WAITS.0 * since).max(WAITS.1))
+    };
+    let waiting: Vec<Vec<CallSample>> = samples.iter().filter(waits).cloned().collect();
+    // where all wait, none shows how long its host takes without
+    if waiting.is_empty() || waiting.len() == samples.len() {
+        return 0.0;
+    }
+    let of_end = variation(&waiting, OF_HOST, |it| it.host_since_end[back]);
+    let of_enqueue = variation(&waiting, OF_HOST, |it| it.host_since_enqueued);
+    if is_clearly_less(of_end.within, of_enqueue.within, of_end.count) {
+        return 0.0;
+    }
+    let like = samples.iter().filter_map(|of_rank| enqueued(of_rank)).fold(f64::INFINITY, f64::min);
+    let ends = waiting.iter().filter_map(|of_rank| middle(of_rank, &|it| it.host_since_end[back]));
+    ends.map(|end| like - end).fold(0.0, f64::max)
 }
 
 fn find_gpu(

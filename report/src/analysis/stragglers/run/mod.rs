@@ -219,9 +219,9 @@ impl CallRun {
         (of.lead > 0 && of.is_timed).then(|| of.begin - i64::from(of.lead))
     }
 
-    /// Returns begin and end of the call that a call queued behind longest, if it has any.
-    pub(super) fn queued_until(&self, call: usize) -> Option<[i64; 2]> {
-        let times = |&it: &u32| [self.calls[it as usize].begin, self.calls[it as usize].end];
-        self.queue[call].iter().filter(|&&it| it != NONE).map(times).max_by_key(|times| times[1])
+    /// Returns the call that a call queued behind longest, if it has any.
+    pub(super) fn queued_behind(&self, call: usize) -> Option<usize> {
+        let calls = self.queue[call].iter().filter(|&&it| it != NONE).map(|&it| it as usize);
+        calls.max_by_key(|&it| self.calls[it].end)
     }
 }

@@ -107,7 +107,11 @@ impl CallRun {
         let enqueued = match path.released {
             _ if !path.has_host => OPEN,
             NONE => enqueued.saturating_add(host),
-            released => enqueued.max(end_of(released)? + host),
+            // without a part beside it, all of the host's time is from the end on
+            released => {
+                let since = if path.beside > 0 { enqueued.saturating_add(host) } else { enqueued };
+                since.max(end_of(released)? + host - i64::from(path.beside))
+            }
         };
         let mut since = if path.from_host { computed.max(enqueued) } else { computed };
         if path.awaited != NONE {
