@@ -4,7 +4,8 @@
 //! gain lies between those of both. Hosts that ran ahead of their GPUs may do so no more in a shorter step, and then
 //! they take longer to launch ([`WAITED_FOR`]): the gain may be less. How far they ran ahead is not known as well as
 //! what GPUs compute, so that it may be more, too: at most the whole time by which the ranks are later than their
-//! peers.
+//! peers. And a gain is known as well as the steps are played: a re-enactment that is shorter than the measured step may
+//! lack the gain.
 
 use super::fit::Hidden;
 use super::owns::Owns;
@@ -19,6 +20,8 @@ use std::cmp::Ordering;
 
 /// Share of a step that a rank gains at least who is named though he may gain nothing: hosts alone differ by a tenth.
 const DOUBTED: f64 = 0.1;
+/// What a gain is at least of what it may be at most, up to which it may be nothing.
+const NOTHING: f64 = 0.05;
 
 /// The own times where they are not seen, and the ranks against those that do not stand out.
 type Taken = (Vec<Owns>, Vec<Option<RankSteps>>);
@@ -48,9 +51,14 @@ struct Gains {
 
 impl GainRanges<'_> {
     /// Fills in between which two the gain of each group lies, and leaves out who may gain nothing, unless a slower one
-    /// hides it. `whole` is by how much a GPU is later than its peers, nanoseconds a step in the mean of all. Returns
-    /// the own times as they are likely.
-    pub(super) fn bound(&mut self, found: &mut Vec<Straggler>, whole: &dyn Fn(usize) -> f64) -> Vec<Owns> {
+    /// hides it. `whole` is by how much a GPU is later than its peers, nanoseconds a step in the mean of all, `lone` has
+    /// the GPUs of which one place alone shows how slow they are. Returns the own times as they are likely.
+    pub(super) fn bound(
+        &mut self,
+        found: &mut Vec<Straggler>,
+        whole: &dyn Fn(usize) -> f64,
+        lone: &[usize],
+    ) -> Vec<Owns> {
         let of = |it: &Straggler| {
             let gain = it.gain_us.unwrap_or_default();
             Gains { least: gain, most: gain, waited_for: gain, usual: gain }
@@ -67,7 +75,10 @@ impl GainRanges<'_> {
                 let group = if waits { group.clone() } else { group.against_seen() };
                 let gain = |host: f64| Some((reenacted - what_if.without(&[&group], host)?) / 1e3);
                 if let Some(gain) = gain(1.0) {
-                    (gains.least, gains.most) = (gains.least.min(gain), gains.most.max(gain));
+                    // a gain is known as well as the step is played
+                    let with_off = gain + (self.measured - reenacted) / 1e3;
+                    gains.least = gains.least.min(gain.min(with_off));
+                    gains.most = gains.most.max(gain.max(with_off));
                 }
                 if let Some(gain) = gain(WAITED_FOR).filter(|_| waits) {
                     gains.waited_for = gains.waited_for.min(gain);
@@ -75,8 +86,9 @@ impl GainRanges<'_> {
             }
         }
         for (it, gains) in found.iter_mut().zip(&gains).filter(|(it, _)| it.gain_us.is_some()) {
-            // neither end is likelier
-            let likely = f64::midpoint(gains.least, gains.most);
+            // neither end is likelier, but who is slow at the one place that shows it is likely so everywhere
+            let is_lone = it.gpus.iter().all(|gpu| lone.contains(gpu));
+            let likely = if is_lone { gains.usual } else { f64::midpoint(gains.least, gains.most) };
             let is_by_hosts = gains.least - gains.waited_for > rules::RESOLVED / 1e3;
             let whole = it.gpus.iter().map(|&gpu| whole(gpu)).fold(0.0, f64::max) / 1e3;
             let most = if is_by_hosts { gains.most.max(whole) } else { gains.most };
@@ -93,8 +105,8 @@ impl GainRanges<'_> {
         found.retain(|it| {
             let Some(gains) = gains.next().filter(|_| it.gain_us.is_some()) else { return true };
             let costs = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
-            let is_sure = it.gain_least_us.is_none_or(|us| us * 1e3 >= rules::least(self.measured))
-                || costs(DOUBTED * self.measured);
+            let gains_some = it.gain_least_us.zip(it.gain_most_us).is_none_or(|(least, most)| least > NOTHING * most);
+            let is_sure = gains_some || costs(DOUBTED * self.measured);
             let is_hidden = || what_if.hidden(self.standing, &it.gpus);
             // who gains next to nothing was named since a slower one hides it
             gains.usual * 1e3 < rules::least_gain(self.measured)

@@ -49,6 +49,7 @@ use messages::run_of;
 use owns::{KnownPlaces, Owns, owns};
 use pauses::Pauses;
 use peers::Division;
+use programs::Program;
 use rank::RankSteps;
 use robust::median;
 use run::CallRun;
@@ -168,11 +169,13 @@ impl Costs {
         let Some(measured) = scene.measured() else {
             return absent("No step is whole, so that costs of ranks are not known.");
         };
-        let unseen = |program| {
+        let places_of = |program: &Program| {
             let tokens = fit::tokens(program, &runs);
-            places.iter().find(|(of, _)| *of == tokens).map_or(0.0, |(_, places)| fit::unseen_of(places))
+            places.iter().find(|(of, _)| *of == tokens).map_or(&[][..], |(_, places)| &places[..])
         };
-        let unseen: Vec<f64> = division.programs.iter().map(unseen).collect();
+        let unseen: Vec<f64> = division.programs.iter().map(|it| fit::unseen_of(places_of(it))).collect();
+        let lone = |program: &&Program| places_of(program).iter().any(|it| it.is_lone);
+        let lone: Vec<usize> = division.programs.iter().filter(lone).flat_map(|it| it.gpus.iter().copied()).collect();
         let mut found = standing(job, &division, &ranks, measured, &unseen);
         // pauses that recur cost as a slow rank does
         let known: Vec<usize> = found.standing.iter().flat_map(|it| it.gpus.iter().copied()).collect();
@@ -230,7 +233,7 @@ impl Costs {
             };
             let mut gains =
                 GainRanges { runs: &runs, left_out: &left_out, measured, standing: &standing, taken: &mut taken };
-            owns = gains.bound(&mut known.found, &whole);
+            owns = gains.bound(&mut known.found, &whole, &lone);
         }
         Concluded {
             stragglers,

@@ -8,11 +8,14 @@ use super::timed::hash;
 pub(super) const BACK: usize = 6;
 /// Nanoseconds behind the end of a call it queued behind, within which a call was ready before it could begin.
 const AT_ONCE: i64 = 12_000;
-/// The same behind a call that has waited for others so many times as long: a kernel begins when a computation that goes
-/// on has left multiprocessors to it.
-const CROWDED: (i64, i64) = (400_000, 1);
 /// The same where the rank was ready nearly always.
 const NEARLY: i64 = 100_000;
+/// The same behind a call that has waited for others as long: a kernel begins when a computation that goes on has left
+/// multiprocessors to it.
+const CROWDED: i64 = 400_000;
+/// Share of a rank's calls that begin so late and no later, and share of them that begin at once, from which on that
+/// keeps them.
+const OFTEN: (f64, f64) = (0.7, 0.1);
 /// Samples of a rank, at most and at least, and of all ranks about.
 const MOST: usize = 128;
 const LEAST: usize = 8;
@@ -33,6 +36,8 @@ pub(super) struct CallSample {
     pub(super) host_since_end: [f64; BACK],
     /// Whether it began when a call that it queues behind had ended.
     pub(super) is_queued: bool,
+    /// The same, or some time behind the end of one that had waited longer.
+    is_crowded: bool,
 }
 
 /// Takes samples of a place of a program, by rank. `computed` has the ends of the computations before the calls,
@@ -53,7 +58,11 @@ pub(super) fn samples(
             let stretch = program.steps[step].0;
             sample(&runs[stretch], &computed[stretch], scales[step * ranks + gpu], call)
         };
-        spread_out(program.steps.len(), most).filter_map(sample).collect()
+        let mut samples: Vec<CallSample> = spread_out(program.steps.len(), most).filter_map(sample).collect();
+        if hides(&samples) {
+            samples.iter_mut().for_each(|it| it.is_queued |= it.is_crowded);
+        }
+        samples
     };
     (0..ranks).map(of_rank).collect()
 }
@@ -77,23 +86,37 @@ fn sample(run: &CallRun, computed: &[i64], scale: f64, call: usize) -> Option<Ca
         host_since_enqueued: distance(run.enqueued(before), enqueued),
         host_since_end: since_ends(enqueued),
         is_queued: is_queued(run, call),
+        is_crowded: is_crowded(run, call),
     })
 }
 
 /// Returns whether a call began when a call that it queues behind had ended.
 pub(super) fn is_queued(run: &CallRun, call: usize) -> bool {
+    run.queued_behind(call).is_some_and(|before| run.calls[call].begin - run.calls[before].end <= AT_ONCE)
+}
+
+/// Returns whether a call began behind one that had waited, as soon as a computation left multiprocessors to it.
+fn is_crowded(run: &CallRun, call: usize) -> bool {
     run.queued_behind(call).is_some_and(|before| {
         let since = run.calls[call].begin - run.calls[before].end;
-        since <= AT_ONCE || since <= CROWDED.0 && CROWDED.1 * since <= run.wait(before)
+        since <= AT_ONCE || since <= CROWDED.min(run.wait(before))
     })
+}
+
+/// Returns whether a rank's calls at a place were ready before they could begin, though they seldom began at once.
+pub(super) fn hides(samples: &[CallSample]) -> bool {
+    let share =
+        |of: fn(&CallSample) -> bool| samples.iter().filter(|it| of(it)).count() as f64 / samples.len().max(1) as f64;
+    share(|it| it.is_crowded) >= OFTEN.0 && share(|it| it.is_queued) >= OFTEN.1
 }
 
 /// Returns whether a call began shortly behind the end of one of the calls before it.
 pub(super) fn is_nearly_queued(run: &CallRun, call: usize) -> bool {
     let first = run.first[run.gpus[call] as usize];
     let begin = run.calls[call].begin;
-    (first.max(call.saturating_sub(BACK))..call)
-        .any(|before| (-AT_ONCE..=NEARLY).contains(&(begin - run.calls[before].end)))
+    is_crowded(run, call)
+        || (first.max(call.saturating_sub(BACK))..call)
+            .any(|before| (-AT_ONCE..=NEARLY).contains(&(begin - run.calls[before].end)))
 }
 
 /// Returns steps all over a run: one by chance out of each of so many parts, so that no step that comes regularly is

@@ -34,9 +34,7 @@ pub(super) fn usual(
     hidden: Hidden,
 ) -> Vec<f64> {
     let known = |rank: usize| slowness.and_then(|of| of[rank]);
-    // how slow a rank is at one place alone says how slow it may be here, and not that it is
-    let sure = |rank: usize| known(rank).filter(|it| !it.is_lone || hidden != Hidden::Usual);
-    let slow = |rank: usize| sure(rank).map_or(1.0, |it| it.ratio);
+    let slow = |rank: usize| known(rank).map_or(1.0, |it| it.ratio);
     let shown = || of_ranks.iter().enumerate().filter_map(|(rank, own)| Some((rank, (*own)?)));
     let slowest = (0..samples.len()).map(slow).fold(1.0, f64::max);
     let is_shown = shown().next().is_some();

@@ -14,7 +14,7 @@ use super::paths::CallPath;
 use super::programs::Program;
 use super::robust::median;
 use super::run::CallRun;
-use super::samples::{CallSample, is_nearly_queued, samples};
+use super::samples::{CallSample, hides, is_nearly_queued, samples};
 use crate::analysis::steps::CallToken;
 pub(super) use hidden::{Hidden, unseen_of};
 use hidden::{SHOWN, ShownPlaces, unseen, usual};
@@ -105,6 +105,9 @@ impl Followed<'_> {
                 break;
             }
         }
+        // one place alone shows how slow the ranks are
+        let is_lone = last.slowness.iter().flatten().flatten().any(|it| it.is_lone);
+        last.places.iter_mut().for_each(|place| place.is_lone = is_lone);
         last.places
     }
 
@@ -122,7 +125,8 @@ impl Followed<'_> {
             let shown_places = ShownPlaces { tokens, locations: &last.locations, hosts: &last.hosts };
             let twin = shown_places.twin(place, &locations);
             let usual = usual(&samples, &path, &locations, twin, last.slowness.as_deref(), hidden);
-            let hides: Vec<bool> = samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0]).collect();
+            let hides: Vec<bool> =
+                samples.iter().map(|of_rank| shown(of_rank, &path) < SHOWN[0] || hides(of_rank)).collect();
             let beside = if hidden == Hidden::Longest { path.beside } else { 0 };
             let path = PlacePath { unseen: unseen(&samples, &path, &locations, &usual), ..path };
             if !path.mostly_hidden {

@@ -66,6 +66,8 @@ pub(in super::super) struct PlacePath {
     pub(in super::super) host_usual: f64,
     /// Whether most ranks do not show their computations.
     pub(in super::super) mostly_hidden: bool,
+    /// Whether one place alone of its program shows how slow the ranks are.
+    pub(in super::super) is_lone: bool,
     /// Whether hosts launch nothing between the call before and this one.
     pub(in super::super) is_empty: bool,
     /// Time in which ranks may compute so that nobody sees it, nanoseconds.
@@ -83,6 +85,7 @@ impl PlacePath {
         full_queue: (i64::MAX, i64::MAX),
         host_usual: 0.0,
         mostly_hidden: false,
+        is_lone: false,
         is_empty: false,
         unseen: 0.0,
     };
