@@ -4,8 +4,8 @@
 //! In most of them, four ranks shared an H100 by CUDA's Multi-Process Service, as pretended nodes with sockets over
 //! loopback: PyTorch 2.11, NCCL 2.28.9, preset `light`. Rank 2 took 1.5 times as long. Those of PyTorch's own wrappers
 //! (`tests/gpu/wrapped.py`) are two ranks that shared an H200 so, with the fault in a third of the steps: the
-//! recordings are cut to that third, or to one without it, and have no events of proxies. The times are those of the
-//! program's own clock.
+//! recordings are cut to that third, or to one without it, and have no events of proxies. Others are two ranks on two
+//! H200s over NVLink, of whose 24 channels the recordings have two. The times are those of the program's own clock.
 
 use crate::support::tool;
 use serde_json::Value;
@@ -80,19 +80,43 @@ fn a_late_host_of_small_kernels_costs_what_the_job_takes_less_without_it() {
     predicts_of("ddp_late_host_bound", [2, 1], [10_922.2, 8_580.3], "rank", Some("host"));
 }
 
+/// The GPU of one of two computes longer before each step.
+#[test]
+fn a_slow_gpu_over_nvlink_costs_what_the_job_takes_less_without_it() {
+    predicts_of("ddp_nvlink", [2, 1], [19_961.2, 16_769.1], "rank", Some("gpu"));
+}
+
+/// Holds the range of rank 1 of two, which is late, against what a step takes less without the fault, microseconds.
+fn range_holds(job: &str, [step, without]: [f64; 2]) {
+    let found = &report(job, 2)["stragglers"]["known"]["found"];
+    assert_eq!((found.as_array().unwrap().len(), &found[0]["gpus"]), (1, &serde_json::json!([1])), "{job}");
+    let [least, most] = ["gain_least_us", "gain_most_us"].map(|bound| found[0][bound].as_f64().unwrap());
+    let gain = step - without;
+    assert!((least..most).contains(&gain) && most - least < 2.0 * gain, "{job}: {least}..{most}, {gain}");
+}
+
 /// FSDP, whose computations hide in the waits for the late host.
 #[test]
 fn the_range_of_a_late_host_of_fsdp_holds_what_the_job_takes_less_without_it() {
-    let found = &report("fsdp_late_host", 2)["stragglers"]["known"]["found"];
-    assert_eq!((found.as_array().unwrap().len(), &found[0]["gpus"]), (1, &serde_json::json!([1])));
-    let [least, most] = ["gain_least_us", "gain_most_us"].map(|bound| found[0][bound].as_f64().unwrap());
-    let gain = 49_132.7 - 26_412.0;
-    assert!((least..most).contains(&gain) && most - least < 2.0 * gain, "{least}..{most}, {gain}");
+    range_holds("fsdp_late_host", [49_132.7, 26_412.0]);
+}
+
+/// DDP that never waits for its GPU: the host of the other rank fills the queue of launches, and is as slow as its GPU.
+#[test]
+fn the_range_of_a_late_host_beside_a_full_queue_holds_what_the_job_takes_less_without_it() {
+    range_holds("ddp_full_queue", [57_635.8, 38_030.1]);
+}
+
+/// HSDP of two ranks reduces six equal layers: one call again and again, and a pause behind the sixth.
+#[test]
+fn equal_calls_are_steps_by_their_pauses() {
+    range_holds("hsdp_late_host", [33_756.7, 17_719.3]);
+    assert_eq!(report("hsdp_none", 2)["steps"]["known"]["period"], 6);
 }
 
 #[test]
 fn nobody_is_named_in_jobs_of_wrappers_without_a_fault() {
-    for job in ["ddp_none", "fsdp_none"] {
+    for job in ["ddp_none", "fsdp_none", "hsdp_none"] {
         assert_eq!(report(job, 2)["stragglers"]["known"]["found"], serde_json::json!([]), "{job}");
     }
 }

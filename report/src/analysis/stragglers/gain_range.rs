@@ -105,8 +105,8 @@ impl GainRanges<'_> {
         found.retain(|it| {
             let Some(gains) = gains.next().filter(|_| it.gain_us.is_some()) else { return true };
             let costs = |least: f64| it.gain_us.is_none_or(|us| us * 1e3 >= least);
-            let gains_some = it.gain_least_us.zip(it.gain_most_us).is_none_or(|(least, most)| least > NOTHING * most);
-            let is_sure = gains_some || costs(DOUBTED * self.measured);
+            let is_something = it.gain_least_us.zip(it.gain_most_us).is_none_or(|(least, most)| least > NOTHING * most);
+            let is_sure = is_something || costs(DOUBTED * self.measured);
             let is_hidden = || what_if.hidden(self.standing, &it.gpus);
             // who gains next to nothing was named since a slower one hides it
             gains.usual * 1e3 < rules::least_gain(self.measured)

@@ -1,6 +1,6 @@
 //! How long computations take that end before the call behind them can begin: nobody sees their end.
 
-use super::place::{GpuFrom, LITTLE, PlacePath, STEPS, is_empty, shown};
+use super::place::{GpuFrom, LITTLE, PlacePath, STEPS, Seen, is_empty, shown};
 use super::slowness::{AGREE, Slowness};
 use crate::analysis::steps::CallToken;
 use crate::analysis::stragglers::robust::{median, quantile};
@@ -131,10 +131,13 @@ pub(super) fn has_room(samples: &[Vec<CallSample>], path: &PlacePath, slowness: 
     let like = median(&mut ranks.iter().map(|&rank| own(rank) / slow(rank).unwrap_or(1.0)).collect::<Vec<f64>>());
     let share = ROOM[usize::from(!ranks.iter().all(|&rank| slow(rank).is_some()))];
     let [mut lacks, mut count] = [0, 0];
-    for rank in (0..samples.len()).filter(|&rank| !ranks.is_empty() && shown(rank) < SHOWN[0]) {
+    // a rank that shows it in some steps hides it in the others
+    for rank in (0..samples.len()).filter(|&rank| !ranks.is_empty() && shown(rank) < SHOWN[1]) {
         let needs = share * like * slow(rank).unwrap_or(1.0);
-        lacks += samples[rank].iter().filter(|it| path.own(it) < needs).count();
-        count += samples[rank].len();
+        for sample in samples[rank].iter().filter(|it| path.seen_of(it) == Seen::Queued) {
+            lacks += usize::from(path.own(sample) < needs);
+            count += 1;
+        }
     }
     2 * lacks <= count
 }
