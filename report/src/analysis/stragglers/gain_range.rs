@@ -4,8 +4,7 @@
 //! gain lies between those of both. Hosts that ran ahead of their GPUs may do so no more in a shorter step, and then
 //! they take longer to launch ([`WAITED_FOR`]): the gain may be less. How far they ran ahead is not known as well as
 //! what GPUs compute, so that it may be more, too: at most the whole time by which the ranks are later than their
-//! peers. And a gain is known as well as the steps are played: a re-enactment that is shorter than the measured step may
-//! lack the gain.
+//! peers. And a gain is known as well as the steps are played: where they are too short, they may lack it.
 
 use super::fit::Hidden;
 use super::owns::Owns;
@@ -51,8 +50,8 @@ struct Gains {
 
 impl GainRanges<'_> {
     /// Fills in between which two the gain of each group lies, and leaves out who may gain nothing, unless a slower one
-    /// hides it. `whole` is by how much a GPU is later than its peers, nanoseconds a step in the mean of all, `lone` has
-    /// the GPUs of which one place alone shows how slow they are. Returns the own times as they are likely.
+    /// hides it. `whole` is by how much a GPU is later than its peers, nanoseconds a step in the mean of all. `lone`
+    /// has the GPUs of which one place alone shows how slow they are. Returns the own times as they are likely.
     pub(super) fn bound(
         &mut self,
         found: &mut Vec<Straggler>,

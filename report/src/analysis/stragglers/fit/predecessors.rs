@@ -185,8 +185,8 @@ fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
     }
 }
 
-/// Returns how much of its own time a host that waits for an end may do beside that call, nanoseconds: with it, hosts are
-/// as fast as the one that never waits. 0 where the time from the end on clearly stays the same.
+/// Returns how much of its own time a host that waits for an end may do beside that call, nanoseconds: with it, hosts
+/// are as fast as the one that never waits. 0 where the time from the end on clearly stays the same.
 fn beside(samples: &[Vec<CallSample>], back: usize) -> f64 {
     let middle = |of_rank: &[CallSample], of: &dyn Fn(&CallSample) -> f64| {
         let mut values: Vec<f64> = of_rank.iter().map(of).filter(|it| it.is_finite()).collect();
