@@ -37,6 +37,8 @@ pub(super) struct CallRun {
     parties: Vec<Vec<u32>>,
     /// Party of each call.
     party: Vec<u32>,
+    /// The latest begin of each party, nanoseconds of the clock on which its calls were compared.
+    latest: Vec<i64>,
     /// How long a call takes from the latest begin on, nanoseconds; of a call without partners, or one that left early,
     /// its duration.
     transfer: Vec<i64>,
@@ -92,11 +94,14 @@ impl CallRun {
             queue,
             parties: vec![],
             party: vec![NONE; count],
+            latest: vec![],
             transfer: vec![0; count],
             left_early: vec![false; count],
             lasts: FxHashMap::default(),
         };
         run.meet();
+        let begin = |&call: &u32| run.calls[call as usize].common()[0];
+        run.latest = run.parties.iter().map(|party| party.iter().map(begin).max().unwrap_or(0)).collect();
         run
     }
 
@@ -198,9 +203,7 @@ impl CallRun {
 
     /// Returns how long a call waited for others, nanoseconds.
     pub(super) fn wait(&self, call: usize) -> i64 {
-        let begin = |call: u32| self.calls[call as usize].common()[0];
-        let latest = self.parties[self.party[call] as usize].iter().map(|&it| begin(it)).max();
-        latest.map_or(0, |latest| latest - begin(call as u32))
+        self.latest[self.party[call] as usize] - self.calls[call].common()[0]
     }
 
     /// Returns the call before on the same GPU.
