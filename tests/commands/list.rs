@@ -36,7 +36,7 @@ pub(crate) const NOT_YET: [&str; 0] = [];
 
 /// First lines of blocks that show what is printed, or drawn.
 pub(crate) const PRINTED: [&str; 3] = [
-    "enqueue(i)  = max(enqueue(i-1), end(released)) + host(i)",
+    "enqueue(i)  = max(enqueue(i-1), end(released) - beside) + host(i)",
     "NCCL's threads, the application's            the collector thread                            readers",
     "96                |   + ncclSend          8.05306e+08       |   + ncclSend",
 ];

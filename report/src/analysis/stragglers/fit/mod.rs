@@ -5,6 +5,7 @@
 //! same. A call that was ready before it could begin shows no more than that its computation was over.
 
 mod hidden;
+mod hosts;
 mod place;
 mod predecessors;
 mod slowness;
@@ -18,10 +19,11 @@ use super::samples::{CallSample, hides, is_nearly_queued, samples};
 use crate::analysis::steps::CallToken;
 pub(super) use hidden::{Hidden, unseen_of};
 use hidden::{SHOWN, ShownPlaces, unseen, usual};
+pub(super) use hosts::HOST_EARLY;
+use hosts::host_follows;
 use place::{FAR, LITTLE, STEPS, all, locations, shown};
 pub(super) use place::{GpuFrom, HostFrom, PlacePath, Seen};
-pub(super) use predecessors::HOST_EARLY;
-use predecessors::{Alike, alike, find, host_follows};
+use predecessors::{Alike, alike, find};
 use rustc_hash::FxHashMap;
 use slowness::{Ratio, Slowness, agreed, is_like, scales, slow_at};
 

@@ -2,33 +2,18 @@
 //! least, and which no call contradicts.
 
 use super::hidden::{has_room, shortest};
+use super::hosts::{beside, find_host};
 use super::place::{FAR, GpuFrom, HostFrom, LAUNCH, LITTLE, PlacePath, STEPS, Seen, all, is_empty, locations};
 use super::slowness::Slowness;
-use super::variation::{Variation, best, is_clearly_less, variation};
+use super::variation::{best, is_clearly_less, possible, variation};
 use crate::analysis::steps::CallToken;
-use crate::analysis::stragglers::programs::Program;
 use crate::analysis::stragglers::robust::{median, quantile};
-use crate::analysis::stragglers::run::CallRun;
-use crate::analysis::stragglers::samples::{BACK, CallSample, samples};
+use crate::analysis::stragglers::samples::CallSample;
 use rustc_hash::FxHashMap;
 
-/// Share of the calls that may contradict a predecessor.
-const CONTRADICT: f64 = 0.02;
-/// Nanoseconds by which an enqueue may be before the end that the host waited for: the kernel that it waited for may be
-/// another one, which ends a little earlier.
-pub(in super::super) const HOST_EARLY: i64 = 250_000;
-/// Nanoseconds by which the enqueue of a host that runs ahead is before the end of the call before, at least, and how
-/// many times more than begins the enqueues of a host vary that says nothing.
-const AHEAD: f64 = 3_000_000.0;
-const FOLLOWS: f64 = 1.3;
-/// Share of a long time between two enqueues up to which a host goes on behind an end that it waited for.
-const BEHIND: f64 = 0.1;
 /// Nanoseconds between two enqueues within which a host launches nothing else.
 const NOTHING: f64 = 40_000.0;
-/// Share of the time between two enqueues from which on a host waits in it, and nanoseconds at least.
-const WAITS: (f64, f64) = (0.03, 100_000.0);
-/// Nanoseconds to which enqueues, and begins and ends on the GPU, are known.
-const OF_HOST: f64 = 50_000.0;
+/// Nanoseconds to which begins and ends on the GPU are known.
 const OF_GPU: f64 = 5_000.0;
 /// Distance of a rank's ratio at a place from its ratio elsewhere from which on the place is not understood.
 const UNLIKE: f64 = 0.03;
@@ -95,28 +80,6 @@ pub(super) fn find(
     path
 }
 
-/// Returns whether enqueues say nothing: none is known, or they are never much before the end of the call before, and
-/// follow from nothing as closely as begins do. They are then some time before the begin, whatever kept that.
-pub(super) fn host_follows(program: &Program, runs: &[CallRun], computed: &[Vec<i64>], scales: &[f64]) -> bool {
-    let [mut of_begins, mut of_enqueues] = [0.0; 2];
-    let [mut ahead, mut count] = [0, 0];
-    for place in 0..program.places {
-        let samples = samples(program, runs, computed, scales, place);
-        let known = all(&samples).filter(|it| it.host_since_end[0].is_finite());
-        let [is_ahead, is_known] =
-            known.fold([0, 0], |sums, it| [sums[0] + usize::from(it.host_since_end[0] < -AHEAD), sums[1] + 1]);
-        (ahead, count) = (ahead + is_ahead, count + is_known);
-        let least = |of: &dyn Fn(&CallSample, usize) -> f64| {
-            let within = |back: usize| variation(&samples, 0.0, |it| of(it, back)).within;
-            (0..BACK).map(within).fold(f64::INFINITY, f64::min)
-        };
-        of_begins += least(&|it, back| it.since_end[back]).min(variation(&samples, 0.0, |it| it.since_computed).within);
-        of_enqueues += least(&|it, back| it.host_since_end[back])
-            .min(variation(&samples, 0.0, |it| it.host_since_enqueued).within);
-    }
-    count == 0 || (ahead as f64) < CONTRADICT * count as f64 && of_enqueues > FOLLOWS * of_begins
-}
-
 /// Returns what most calls of each token follow that show their computations; of two, what the later place follows. Few
 /// that show them say nothing of the others.
 pub(super) fn alike(places: &[PlacePath], tokens: &[CallToken]) -> FxHashMap<CallToken, GpuFrom> {
@@ -141,75 +104,6 @@ pub(super) fn alike(places: &[PlacePath], tokens: &[CallToken]) -> FxHashMap<Cal
         of.into_iter().max_by_key(|(_, order)| *order).map(|(gpu, _)| (token, gpu))
     };
     counts.into_iter().filter_map(most).collect()
-}
-
-fn find_host(samples: &[Vec<CallSample>]) -> (HostFrom, f64) {
-    let since_end = |it: &CallSample, back: usize| it.host_since_end[back];
-    let goes_on_of = |samples: &[Vec<CallSample>]| variation(samples, OF_HOST, |it| it.host_since_enqueued);
-    let best_of = |samples: &[Vec<CallSample>]| {
-        let of = |back: usize| (back, variation(samples, OF_HOST, |it| it.host_since_end[back]));
-        best(possible(samples, since_end, HOST_EARLY as f64).into_iter().map(of))
-    };
-    let goes_on = goes_on_of(samples);
-    let is_less = |it: &Variation| {
-        it.within < 0.9 * goes_on.within || it.within < 1.1 * goes_on.within && it.total() < 0.9 * goes_on.total()
-    };
-    if let Some((back, _)) = best_of(samples).filter(|(_, it)| is_less(it)) {
-        return (HostFrom::Waits(back as u8 + 1), 0.0);
-    }
-    // in some steps
-    let mut distances: Vec<f64> = all(samples).map(|it| it.host_since_enqueued).filter(|it| it.is_finite()).collect();
-    let far = 3.0 * quantile(&mut distances, 0.4) + 500_000.0;
-    let outside: Vec<Vec<CallSample>> = samples
-        .iter()
-        .map(|of_rank| of_rank.iter().copied().filter(|it| it.host_since_enqueued > far).collect())
-        .collect();
-    let count = all(&outside).count();
-    if count as f64 > 0.03 * distances.len() as f64 && count >= STEPS {
-        let goes_on = goes_on_of(&outside);
-        if let Some((back, _)) = best_of(&outside).filter(|(_, best)| best.total() < 0.5 * goes_on.total()) {
-            return (HostFrom::Sometimes(back as u8 + 1), far);
-        }
-    }
-    // in few steps: each long time ends just behind an end
-    let behind = |back: usize| {
-        let of = all(&outside).map(|it| it.host_since_end[back]);
-        let of = of.map(|it| if it > -HOST_EARLY as f64 { it.max(0.0) } else { f64::INFINITY });
-        of.fold(0.0, f64::max)
-    };
-    let shortest = all(&outside).map(|it| it.host_since_enqueued).fold(f64::INFINITY, f64::min);
-    let nearest = (0..BACK).map(|back| (back, behind(back))).min_by(|one, other| one.1.total_cmp(&other.1));
-    match nearest.filter(|(_, behind)| count > 0 && *behind < BEHIND * shortest) {
-        Some((back, _)) => (HostFrom::Sometimes(back as u8 + 1), far),
-        None => (HostFrom::Enqueue, 0.0),
-    }
-}
-
-/// Returns how much of its own time a host that waits for an end may do beside that call, nanoseconds: with it, hosts
-/// are as fast as the one that never waits. 0 where the time from the end on clearly stays the same.
-fn beside(samples: &[Vec<CallSample>], back: usize) -> f64 {
-    let middle = |of_rank: &[CallSample], of: &dyn Fn(&CallSample) -> f64| {
-        let mut values: Vec<f64> = of_rank.iter().map(of).filter(|it| it.is_finite()).collect();
-        (values.len() >= STEPS).then(|| median(&mut values))
-    };
-    let enqueued = |of_rank: &[CallSample]| middle(of_rank, &|it| it.host_since_enqueued);
-    let waits = |of_rank: &&Vec<CallSample>| {
-        let wait = middle(of_rank, &|it| it.host_since_enqueued - it.host_since_end[back]);
-        wait.zip(enqueued(of_rank)).is_some_and(|(wait, since)| wait > (WAITS.0 * since).max(WAITS.1))
-    };
-    let waiting: Vec<Vec<CallSample>> = samples.iter().filter(waits).cloned().collect();
-    // where all wait, none shows how long its host takes without
-    if waiting.is_empty() || waiting.len() == samples.len() {
-        return 0.0;
-    }
-    let of_end = variation(&waiting, OF_HOST, |it| it.host_since_end[back]);
-    let of_enqueue = variation(&waiting, OF_HOST, |it| it.host_since_enqueued);
-    if is_clearly_less(of_end.within, of_enqueue.within, of_end.count) {
-        return 0.0;
-    }
-    let like = samples.iter().filter_map(|of_rank| enqueued(of_rank)).fold(f64::INFINITY, f64::min);
-    let ends = waiting.iter().filter_map(|of_rank| middle(of_rank, &|it| it.host_since_end[back]));
-    ends.map(|end| like - end).fold(0.0, f64::max)
 }
 
 fn find_gpu(
@@ -303,17 +197,6 @@ fn find_gpu(
     }
     let alike = alike.gpu.filter(is_possible).filter(|&gpu| cost(gpu) < 1.05 * least.1);
     (alike.unwrap_or(least.0), false)
-}
-
-/// Returns the ends that no call contradicts, by how many calls before.
-fn possible(samples: &[Vec<CallSample>], since: fn(&CallSample, usize) -> f64, early: f64) -> Vec<usize> {
-    let count = all(samples).count();
-    let is_possible = |back: &usize| {
-        let known = all(samples).map(|it| since(it, *back)).filter(|it| it.is_finite());
-        let (before, known) = known.fold((0, 0), |(before, known), it| (before + usize::from(it < -early), known + 1));
-        2 * known > count && before as f64 <= CONTRADICT * known as f64
-    };
-    (0..BACK).filter(is_possible).collect()
 }
 
 /// Returns the part of a computation that does not wait for the end of the call so many calls before, with which ranks

@@ -1,11 +1,14 @@
-//! How much a distance between two times varies from step to step, and from rank to rank.
+//! How much a distance between two times varies from step to step, and from rank to rank, and which are possible.
 
-use super::place::STEPS;
+use super::place::{STEPS, all};
 use crate::analysis::stragglers::robust::median;
-use crate::analysis::stragglers::samples::CallSample;
+use crate::analysis::stragglers::samples::{BACK, CallSample};
 
 /// Ratios of variations, and samples of a place: below the ratio, with so many samples at least, one is clearly less.
 const CLEARLY: [(f64, usize); 2] = [(0.8, 40), (0.5, 12)];
+
+/// Share of the calls that may contradict a predecessor.
+pub(super) const CONTRADICT: f64 = 0.02;
 
 /// How much a distance varies, nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -56,4 +59,15 @@ pub(super) fn best(of: impl Iterator<Item = (usize, Variation)>) -> Option<(usiz
 
 pub(super) fn is_clearly_less(one: f64, other: f64, count: usize) -> bool {
     CLEARLY.iter().any(|&(ratio, least)| one < ratio * other && count >= least)
+}
+
+/// Returns the ends that no call contradicts, by how many calls before.
+pub(super) fn possible(samples: &[Vec<CallSample>], since: fn(&CallSample, usize) -> f64, early: f64) -> Vec<usize> {
+    let count = all(samples).count();
+    let is_possible = |back: &usize| {
+        let known = all(samples).map(|it| since(it, *back)).filter(|it| it.is_finite());
+        let (before, known) = known.fold((0, 0), |(before, known), it| (before + usize::from(it < -early), known + 1));
+        2 * known > count && before as f64 <= CONTRADICT * known as f64
+    };
+    (0..BACK).filter(is_possible).collect()
 }
