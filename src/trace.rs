@@ -29,8 +29,6 @@ pub struct ProcessTrace {
     pub threads: Vec<ThreadTrace>,
     /// Locations that the library has written itself.
     pub lanes: TraceLanes,
-    /// The asynchronous metrics with their values.
-    pub series: Vec<SeriesTrace>,
 }
 
 /// A rank of a communicator, as NCCL introduced it to the plugin.
@@ -65,6 +63,13 @@ pub struct Metric {
     pub exponent: i64,
 }
 
+impl Metric {
+    /// Returns whether each value holds since the one before, as those of series do: `SCOREP_METRIC_MODE_ABSOLUTE_LAST`.
+    pub fn is_last_value(&self) -> bool {
+        self.mode == 5
+    }
+}
+
 /// One thread (a location).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ThreadTrace {
@@ -85,15 +90,6 @@ pub struct TraceMoment {
     pub region: String,
     /// Values of the counters, in the order of [`ProcessTrace::counters`].
     pub values: Vec<u64>,
-}
-
-/// The values of one asynchronous metric.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SeriesTrace {
-    /// The metric.
-    pub metric: Metric,
-    /// (time in ticks, value bits as Score-P passes them); times never fall.
-    pub points: Vec<(u64, u64)>,
 }
 
 /// The lanes and their definitions. Records name a definition by its place in these lists, from 0.
@@ -133,11 +129,13 @@ pub struct Attribute {
     pub is_text: bool,
 }
 
-/// A lane: a location of a GPU.
+/// A lane: a location of a GPU, or one of counters alone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LaneTrace {
     /// Name, for example `NCCL 5b7328aca362242b rank 0`.
     pub name: String,
+    /// Whether it has counters alone.
+    pub is_metric: bool,
     /// Events of the lane; their times never fall.
     pub records: Vec<LaneRecord>,
 }
@@ -169,8 +167,7 @@ impl ProcessTrace {
     pub fn move_to(&mut self, clock: impl Fn(u64) -> u64) {
         let moments = self.threads.iter_mut().flat_map(|thread| &mut thread.moments).map(|moment| &mut moment.time);
         let records = self.lanes.lanes.iter_mut().flat_map(|lane| &mut lane.records).map(|record| &mut record.time);
-        let points = self.series.iter_mut().flat_map(|series| &mut series.points).map(|point| &mut point.0);
-        let all = [&mut self.begin, &mut self.end].into_iter().chain(moments).chain(records).chain(points);
+        let all = [&mut self.begin, &mut self.end].into_iter().chain(moments).chain(records);
         all.for_each(|time| *time = clock(*time));
     }
 }

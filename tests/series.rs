@@ -13,15 +13,17 @@ fn with_series(tokens: &str) -> Plan {
     plan("windows", 0)
         .with("SCOREP_METRIC_PLUGINS", "nccl_plugin,nccl_series_plugin")
         .with("SCOREP_METRIC_NCCL_SERIES_PLUGIN", tokens)
-        .with("SCOREP_ENABLE_PROFILING", "false")
         .with("NCCL_SCOREP_WINDOW_SECONDS", "1")
 }
 
-/// Returns times and values, by series.
+/// Returns times and values, by series. Each location of counters has a name, and values.
 fn series(process: &Process) -> BTreeMap<String, Vec<(u64, f64)>> {
     let mut found: BTreeMap<String, Vec<(u64, f64)>> = BTreeMap::new();
-    for fields in process.lines("series") {
-        found.entry(fields[0].to_owned()).or_default().push((fields[1].parse().unwrap(), fields[2].parse().unwrap()));
+    for location in process.locations().into_iter().filter(|location| location.name.starts_with("NCCL series of ")) {
+        assert!(!location.is_gpu && !location.outside.is_empty(), "{}", location.name);
+        for (name, time, value) in location.outside {
+            found.entry(name).or_default().push((time, value as f64));
+        }
     }
     found
 }
@@ -54,9 +56,9 @@ fn windows(process: &Process, comm: &str, last: u64) -> Vec<(u64, Vec<Operation>
     windows
 }
 
-fn mean_time_us(operations: &[Operation]) -> f64 {
+fn mean_time(operations: &[Operation]) -> f64 {
     let sum: u64 = operations.iter().map(|operation| operation.end - operation.begin).sum();
-    sum as f64 / 1e3 / operations.len() as f64
+    sum as f64 / operations.len() as f64
 }
 
 /// Checks the times within `near` ticks, and the values within a percent.
@@ -77,10 +79,10 @@ fn each_communicator_has_its_windows_values_at_their_ends() {
     let found = series(process);
     let windows = windows(process, "0000000000002b3c", time_of(process, "closed", "0000000000002b3c"));
     assert!(windows.len() >= 6, "{windows:?}");
-    let times: Vec<_> = windows.iter().map(|(end, operations)| (*end, mean_time_us(operations))).collect();
+    let times: Vec<_> = windows.iter().map(|(end, operations)| (*end, mean_time(operations))).collect();
     check(&found["nccl_window_collective_time#1"], &times, 0);
     // 1 MB with two ranks: the bus bandwidth equals the bandwidth of the operation
-    let bandwidths: Vec<_> = times.iter().map(|&(end, time_us)| (end, 1e6 / (time_us * 1e3))).collect();
+    let bandwidths: Vec<_> = times.iter().map(|&(end, time)| (end, 1e6 / time * 1e9)).collect();
     check(&found["nccl_window_effective_busbw#1"], &bandwidths, 0);
     // communicator 0 has only sends, which have no bus bandwidth; the communicator of one rank has no number
     assert!(!found.contains_key("nccl_window_effective_busbw#0"));
@@ -91,7 +93,7 @@ fn each_communicator_has_its_windows_values_at_their_ends() {
     let end: u64 = process.lines("end").next().unwrap()[0].parse().unwrap();
     let others: Vec<_> = stretches
         .iter()
-        .map(|(stretch, operations)| (((stretch + 1) * SECOND).min(end), mean_time_us(operations)))
+        .map(|(stretch, operations)| (((stretch + 1) * SECOND).min(end), mean_time(operations)))
         .collect();
     check(&found["nccl_window_collective_time#other"], &others, 1_000_000);
 }
@@ -117,7 +119,7 @@ fn each_rank_of_a_communicator_has_a_rate_of_its_own() {
             let of = operations.iter().filter(|operation| wanted(operation));
             let [bytes, time_us] =
                 of.fold([0.0, 0.0], |[bytes, time_us], of| [bytes + of.bytes as f64, time_us + times(of)]);
-            (time_us > 0.0).then(|| (*end, bytes / time_us))
+            (time_us > 0.0).then(|| (*end, bytes / time_us * 1e6))
         };
         windows.iter().filter_map(rate).collect::<Vec<_>>()
     };
@@ -128,7 +130,7 @@ fn each_rank_of_a_communicator_has_a_rate_of_its_own() {
     assert!(!found.contains_key("nccl_window_transfer_rate#1@1"));
     let latencies = &found["nccl_window_transfer_latency#0"];
     let (begin, end) = (latencies[0].1, latencies.last().unwrap().1);
-    assert!((begin - 5.0).abs() < 0.1 && (end - 10.0).abs() < 0.1, "{latencies:?}");
+    assert!((begin - 5000.0).abs() < 100.0 && (end - 10_000.0).abs() < 100.0, "{latencies:?}");
 }
 
 #[test]

@@ -86,8 +86,8 @@ pub fn timeline() -> Option<Timeline> {
     ask(|answer| Question::Timeline { answer }, patiently).flatten()
 }
 
-/// Returns the points of a series.
-pub fn series(series: SeriesName) -> Vec<Point> {
+/// Returns the lane name of a series' communicator, if it is of one, and the points of the series.
+pub fn series(series: SeriesName) -> (Option<String>, Vec<Point>) {
     ask(|answer| Question::Series { series, answer }, patiently).unwrap_or_default()
 }
 

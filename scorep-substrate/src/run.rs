@@ -3,20 +3,18 @@
 
 use crate::lanes::spare;
 use crate::measurement::Measurement;
+use crate::metrics::series;
 use crate::{host_regions, lanes, stand_ins};
 use common::arrivals::Arrivals;
 use common::clock::CLOCK;
 use common::missing::Missing;
 use common::timeline::{self, History, Timeline};
 use common::{config, control, log, notes, process};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 /// Kernel's id of the thread on which the measurement began; 0 before.
 static MAIN: AtomicI64 = AtomicI64::new(0);
-/// Set when the substrate plugin is loaded: Score-P calls it at the program's end, after the metric plugins at the
-/// measurement's end.
-static PROGRAM_ENDS: AtomicBool = AtomicBool::new(false);
 /// When ranks began their collectives; held from the measurement's end until the job summary is gathered.
 static ARRIVALS: Mutex<Option<Arrivals>> = Mutex::new(None);
 /// The timeline, if its operations went to a file, as a replay may ask; held from the measurement's end until it is taken.
@@ -58,7 +56,7 @@ pub(crate) fn begin() {
         CLOCK.mark();
         host_regions::begin();
         match measurement_for_lanes() {
-            Ok(measurement) => spare::make(&measurement),
+            Ok(measurement) => spare::watch(&measurement),
             Err(reason) if is_score_ps() => {
                 timeline::object(format!("no lanes of NCCL's operations in Score-P: {reason}"))
             }
@@ -78,21 +76,9 @@ fn measurement_for_lanes() -> Result<Measurement, String> {
     Measurement::find()
 }
 
-/// Notes that the substrate plugin is loaded, so that [`program_ends`] will be called.
-pub(crate) fn expect_program_end() {
-    PROGRAM_ENDS.store(true, Ordering::Relaxed);
-}
-
-/// Ends the measurement when a metric plugin reports its end. If recording is off, lanes wait for [`program_ends`]:
-/// Score-P switches recording on for the end of the program.
+/// Ends the measurement when a metric plugin reports its end.
 pub(crate) fn measurement_ends() {
-    let measurement = measurement_for_lanes().ok();
-    let is_recording = measurement.is_none_or(|measurement| measurement.is_recording());
-    if !is_recording && PROGRAM_ENDS.load(Ordering::Relaxed) {
-        process::finish();
-    } else {
-        end(CLOCK.now(), measurement);
-    }
+    end(CLOCK.now(), measurement_for_lanes().ok());
 }
 
 /// Ends the measurement when the substrate plugin reports the program's end, unless a metric plugin has ended it. `end`
@@ -105,6 +91,7 @@ pub(crate) fn program_ends(end: u64) {
 fn end(end: u64, measurement: Option<Measurement>) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        spare::end();
         process::finish();
         let timeline = control::timeline();
         if timeline.as_ref().is_some_and(Timeline::is_spooled) {
@@ -133,24 +120,31 @@ fn end(end: u64, measurement: Option<Measurement>) {
         }
         let history = timeline.map(|timeline| timeline.into_history(begin, end));
         if let Some(measurement) = measurement {
-            write_lanes(&measurement, history.as_ref());
+            write_lanes(&measurement, history.as_ref(), [begin, end]);
         }
     });
 }
 
-fn write_lanes(measurement: &Measurement, history: Option<&History>) {
-    match history.filter(|history| !history.operations.is_empty() || !history.windows.is_empty()) {
-        None => {}
-        // locations must be created on a thread that Score-P knows; only the first thread is certain to be known
-        Some(_) if MAIN.load(Ordering::Relaxed) != this_thread() => {
-            log::warn(
-                "no lanes of NCCL's operations in Score-P: the program was ended by another thread than its first one",
-            );
+fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64; 2]) {
+    let history = history.filter(|history| !history.operations.is_empty() || !history.windows.is_empty());
+    let series = if measurement.is_tracing() { lanes::with_values(series::asked()) } else { Default::default() };
+    if history.is_none() && series.is_empty() {
+        return;
+    }
+    // locations must be created on a thread that Score-P knows; only the first thread is certain to be known
+    if MAIN.load(Ordering::Relaxed) != this_thread() {
+        return log::warn(
+            "no lanes of NCCL's operations in Score-P: the program was ended by another thread than its first one",
+        );
+    }
+    let write = || {
+        if let Some(history) = history {
+            lanes::write(measurement, history, config::settings().lane_pairs);
         }
-        Some(_) if !measurement.is_recording() => {
-            log::warn("no lanes of NCCL's operations in Score-P: recording is switched off at the end of the program");
-        }
-        Some(history) => lanes::write(measurement, history, config::settings().lane_pairs),
+        lanes::write_series(measurement, &series, span);
+    };
+    if !measurement.while_recording(write) {
+        log::warn("no lanes of NCCL's operations in Score-P: it does not switch recording on");
     }
 }
 

@@ -54,7 +54,6 @@ fn directory() -> Option<PathBuf> {
 unsafe extern "C" fn init() -> c_int {
     guard("init_substrate", 0, || {
         run::prepare();
-        run::expect_program_end();
         0
     })
 }

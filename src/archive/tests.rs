@@ -24,7 +24,7 @@ fn operation(region: u32, [start, stop]: [u64; 2], bytes: u64, attributes: &[(u3
 }
 
 fn lane(name: &str, operations: Vec<Vec<LaneRecord>>) -> LaneTrace {
-    LaneTrace { name: name.into(), records: operations.concat() }
+    LaneTrace { name: name.into(), is_metric: false, records: operations.concat() }
 }
 
 fn process() -> ProcessTrace {
@@ -90,7 +90,6 @@ fn process() -> ProcessTrace {
             strings: ["stamps", "proxy", "events"].map(String::from).to_vec(),
             lanes,
         },
-        series: vec![],
     }
 }
 

@@ -15,9 +15,10 @@ pub(crate) struct Added {
     pub(crate) alone: u64,
     /// Collectives without a record, because their root is not in the archive.
     pub(crate) rootless: u64,
-    /// Collectives without a record: those of communicators of which a process has several ranks, whose collectives
-    /// overlap others of a rank.
-    pub(crate) overlapping: u64,
+    /// Collectives without a record, because the ranks of their communicator have others, or another order.
+    pub(crate) unequal: u64,
+    /// The first such communicator, in words.
+    pub(crate) unequal_first: String,
     /// Communicators whose number of ranks is not known: it is taken for that of their lanes.
     pub(crate) unsized_communicators: usize,
     /// Communicators with ranks that have no lane: the numbers of their other ranks are places among those with lanes.
@@ -41,7 +42,8 @@ impl Added {
         let Self {
             alone,
             rootless,
-            overlapping,
+            unequal,
+            ref unequal_first,
             unsized_communicators,
             partial_communicators,
             ambiguous,
@@ -51,16 +53,16 @@ impl Added {
         remark(
             alone,
             format!(
-                "{alone} sends and receives have no record: the other side of some is not in the trace (lanes without \
-                 memory, or ranks without a trace)"
+                "{alone} sends and receives have no record: the other side of some is not in the trace, or has other bytes \
+                 (lanes without memory, or ranks without a trace)"
             ),
         );
         remark(rootless, format!("{rootless} collectives have no record: their root is not in the trace"));
         remark(
-            overlapping,
+            unequal,
             format!(
-                "{overlapping} collectives have no record: a process has several ranks of their communicator, and they \
-                 overlap others of their rank"
+                "{unequal} collectives have no record: readers match those of a communicator by their order, and its \
+                 ranks do not have the same. {unequal_first}"
             ),
         );
         remark(

@@ -1,9 +1,10 @@
 //! The communicators of an archive: their ranks, and the locations of those.
 
-use super::speaker::SpokenMoment;
+use super::records::{RankRecord, RecordKind};
 use crate::archive::{Sizes, lane};
 use crate::otf2::copy::{AddedCommunicator, Message};
 use crate::otf2::reader::{ArchiveLocation, Definitions};
+use common::name::{FUNCTIONS, NcclName};
 use common::operation::moved;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +16,6 @@ pub(super) struct Communicators {
     ranks: Vec<(i32, BTreeMap<i32, u32>)>,
     /// Communicator and rank of each lane.
     lanes: BTreeMap<u64, (usize, i32)>,
-    /// The first lane of their rank, for further lanes in a process that has several ranks of the communicator: such a
-    /// lane's process does not say whose it is.
-    homes: BTreeMap<u64, u64>,
     /// Communicators whose number of ranks no summary says.
     without_size: usize,
     /// Events of communicators that two processes have the same rank of, by three: operations.
@@ -34,14 +32,8 @@ impl Communicators {
                 found.entry(comm).or_default().entry(rank).or_default().push(location);
             }
         }
-        let mut communicators = Self {
-            all: Vec::new(),
-            ranks: Vec::new(),
-            lanes: BTreeMap::new(),
-            homes: BTreeMap::new(),
-            without_size: 0,
-            ambiguous: 0,
-        };
+        let mut communicators =
+            Self { all: Vec::new(), ranks: Vec::new(), lanes: BTreeMap::new(), without_size: 0, ambiguous: 0 };
         for (comm, ranks) in found {
             let groups =
                 |lanes: &Vec<&ArchiveLocation>| lanes.iter().map(|lane| lane.group).collect::<BTreeSet<_>>().len();
@@ -63,16 +55,7 @@ impl Communicators {
                 size.max(i32::try_from(ranks.len()).unwrap_or(i32::MAX)),
                 ranks.keys().copied().zip(0..).collect(),
             ));
-            let mut in_process: BTreeMap<u32, usize> = BTreeMap::new();
-            // all lanes of a rank are in one process
-            let process = |lanes: &Vec<&ArchiveLocation>| lanes.first().map(|lane| lane.group).unwrap_or_default();
-            ranks.values().for_each(|lanes| *in_process.entry(process(lanes)).or_default() += 1);
             for (rank, lanes) in ranks {
-                if in_process.get(&process(&lanes)).is_some_and(|ranks| *ranks > 1) {
-                    let home = first(&lanes);
-                    let others = lanes.iter().map(|lane| lane.number).filter(|lane| *lane != home);
-                    communicators.homes.extend(others.map(|lane| (lane, home)));
-                }
                 communicators.lanes.extend(lanes.iter().map(|lane| (lane.number, (place, rank))));
             }
         }
@@ -99,9 +82,20 @@ impl Communicators {
         self.lanes.get(&lane).copied()
     }
 
-    /// Returns the lane that gets the records of a lane, if it is another one.
-    pub(super) fn home_of(&self, lane: u64) -> Option<u64> {
-        self.homes.get(&lane).copied()
+    /// Returns the first lanes of all ranks.
+    pub(super) fn homes(&self) -> Vec<u64> {
+        self.all.iter().flat_map(|communicator| &communicator.locations).copied().collect()
+    }
+
+    /// Returns the first lane of a rank of the communicator at `place`, on which its records are.
+    pub(super) fn home_of(&self, place: usize, rank: i32) -> Option<u64> {
+        let number = *self.ranks.get(place)?.1.get(&rank)?;
+        self.all.get(place)?.locations.get(number as usize).copied()
+    }
+
+    /// Returns the name of the communicator at `place`.
+    pub(super) fn name(&self, place: usize) -> &str {
+        self.all.get(place).map_or("", |communicator| &communicator.name)
     }
 
     /// Returns the number of communicators whose number of ranks no summary says.
@@ -114,25 +108,39 @@ impl Communicators {
         self.ranks.iter().filter(|(size, ranks)| usize::try_from(*size).is_ok_and(|size| size > ranks.len())).count()
     }
 
-    /// Returns the record of a moment of a rank of the communicator at `place`. `None` if it names a rank without a
+    /// Returns a record of a rank of the communicator at `place` as OTF2 has it. `None` if it names a rank without a
     /// location, or if the root of a collective is not known.
-    pub(super) fn message(&self, place: usize, rank: i32, said: &SpokenMoment) -> Option<Message> {
+    pub(super) fn message(&self, place: usize, rank: i32, record: &RankRecord) -> Option<Message> {
         let communicator = place;
         let (size, ranks) = self.ranks.get(place)?;
+        let &RankRecord { bytes, other, function, kind, .. } = record;
         let of = |rank: i32| ranks.get(&rank).copied();
-        Some(match *said {
-            SpokenMoment::Send { to, bytes } => Message::Send { communicator, to: of(to)?, bytes },
-            SpokenMoment::Receive { from, bytes } => Message::Receive { communicator, from: of(from)?, bytes },
-            SpokenMoment::Begin { collective, root } => {
-                root.and_then(of).or((!collective.function.has_root()).then_some(0))?;
-                Message::Begin
-            }
-            SpokenMoment::End { collective, root, bytes } => {
-                let place = root.and_then(of);
-                place.or((!collective.function.has_root()).then_some(0))?;
-                let (sent, received) = moved(collective.function, bytes, *size, root == Some(rank))?;
-                Message::End { communicator, operation: collective.number, root: place, sent, received }
+        let root = of(other).filter(|_| function.has_root());
+        let operation = mpi_operation(function).filter(|_| root.is_some() || !function.has_root());
+        Some(match kind {
+            RecordKind::Send => Message::Send { communicator, to: of(other)?, bytes },
+            RecordKind::Receive => Message::Receive { communicator, from: of(other)?, bytes },
+            RecordKind::Begin => operation.map(|_| Message::Begin)?,
+            RecordKind::End => {
+                let (sent, received) = moved(function, bytes, *size, other == rank)?;
+                Message::End { communicator, operation: operation?, root, sent, received }
             }
         })
     }
+}
+
+/// Returns the number of the MPI function that does the same as a collective of NCCL's, `OTF2_COLLECTIVE_OP_...`.
+pub(super) fn mpi_operation(function: NcclName) -> Option<u8> {
+    Some(match FUNCTIONS[function.function()?] {
+        "Broadcast" => 1,
+        "Gather" => 2,
+        "Scatter" => 4,
+        "AllGather" => 6,
+        "AlltoAll" => 8,
+        "AllReduce" => 11,
+        "Reduce" => 12,
+        // the same count for each rank: MPI_Reduce_scatter_block
+        "ReduceScatter" => 16,
+        _ => return None,
+    })
 }

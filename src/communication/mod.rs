@@ -2,10 +2,8 @@
 //! collectives with root and bytes. Viewers draw their communication matrix, their message lines and their statistics
 //! of collectives from these records alone.
 //!
-//! A rank's location in its communicator is its first lane. Records of operations that overlap lie on the lane of the
-//! operation, as MPI's records of further threads lie on the threads: both are in the process of the member. Where a
-//! process has several ranks of a communicator, that would not say whose they are: there, messages lie on the first
-//! lane.
+//! A rank's location in its communicator is its first lane, and all records of the rank are there: readers know whose
+//! they are, also where a process has several ranks, and match them by their order.
 //!
 //! Score-P's inner interface has no such records for locations other than the calling thread's, and none at all for
 //! collectives. So they are added to the finished archive: the lanes have regions, bytes, peers and roots. They are the
@@ -13,30 +11,27 @@
 
 mod added;
 pub(crate) mod child;
+mod collectives;
 pub(crate) mod command;
 mod communicators;
 mod heard;
 mod messages;
-mod speaker;
-mod spoken;
+mod records;
 
 pub(crate) use added::Added;
 
 use crate::archive;
 use crate::otf2::copy;
-use crate::otf2::reader::{ArchiveEvent, ArchiveReader};
+use crate::otf2::reader::ArchiveReader;
 use crate::otf2::{self, Otf2Error, Target, apart};
 use crate::trace::ProcessTrace;
+use collectives::Unequal;
 use common::summary::Summary;
 use communicators::Communicators;
-use heard::HeardMoments;
-use speaker::Speaker;
-use spoken::{LaneNumbers, Spoken};
+use messages::MatchedMessages;
+use records::{RankRecord, RecordKind, Records};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Events that are read of a lane at a time.
-const PIECE: u64 = 4096;
 
 /// Name of the hidden subcommand that starts a child.
 pub(crate) const CHILD: &str = "trace-one";
@@ -51,13 +46,15 @@ pub(crate) fn add(
     directory: &Path,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(PathBuf, Added), Otf2Error> {
-    let target = Target::prepare(directory)?;
-    let place = |path: &Path| fs::canonicalize(path).ok();
-    if let (Some(staging), Some(anchor)) = (place(target.staging()), place(anchor))
-        && anchor.parent().is_some_and(|experiment| staging.starts_with(experiment))
+    let place = |path: &Path| path.ancestors().find_map(|path| fs::canonicalize(path).ok());
+    let [experiment, copy] = [anchor.parent().unwrap_or(anchor), directory].map(|path| std::path::absolute(path).ok());
+    if let (Some(experiment), Some(copy)) =
+        (experiment.and_then(|path| place(&path)), copy.and_then(|path| place(&path)))
+        && copy.starts_with(experiment)
     {
         return Err(Otf2Error::Inside(directory.to_owned()));
     }
+    let target = Target::prepare(directory)?;
     // the archive is anybody's
     let arguments = [anchor.into(), target.staging().into()];
     let added = apart::read(anchor, CHILD, arguments, progress).map_err(Otf2Error::Apart)?;
@@ -103,33 +100,53 @@ fn add_into(anchor: &Path, directory: &Path, progress: &mut dyn FnMut(u64)) -> R
         return Err(if communicators.ambiguous() > 0 { Otf2Error::TwoJobs } else { Otf2Error::NoLanes });
     }
     reader.select(&lanes)?;
-    let mut heard = HeardMoments::default();
-    let known = LaneNumbers::of(&definitions);
-    for &lane in &lanes {
-        let Some((place, rank)) = communicators.rank_of(lane) else { continue };
-        let mut speaker = Speaker::default();
-        let mut events = reader.events(lane)?;
-        let mut hear = |time, event: ArchiveEvent<'_>| {
-            if let Some(said) = known.seen(&event).and_then(|seen| speaker.see(seen)) {
-                heard.hear(place, rank, time, said, communicators.home_of(lane));
-            }
-        };
-        while events.read(PIECE, &mut hear)? {}
-    }
+    let heard = heard::hear(&reader, &definitions, &communicators)?;
     drop(reader);
-    let mut spoken = Spoken::of(&communicators, known, heard);
-    copy::with(anchor, directory, communicators.all(), &lanes, &mut spoken, progress)?;
-    let (reversed, worst) = spoken.matched.reversed();
-    Ok(Added {
+    let mut added = Added {
         communicators: communicators.all().len(),
-        messages: spoken.messages,
-        collectives: spoken.collectives,
-        alone: spoken.matched.alone(),
-        rootless: spoken.rootless,
-        overlapping: spoken.overlapping,
         unsized_communicators: communicators.without_size(),
         partial_communicators: communicators.with_missing_ranks(),
         ambiguous: communicators.ambiguous(),
-        reversed: (reversed, definitions.length_of(worst)),
-    })
+        ..Added::default()
+    };
+    let mut records = Records::default();
+    let mut messages = MatchedMessages::default();
+    for (place, ranks) in heard {
+        let mut add = |rank, record: RankRecord| {
+            let (Some(home), Some(_)) =
+                (communicators.home_of(place, rank), communicators.message(place, rank, &record))
+            else {
+                added.rootless += u64::from(record.kind == RecordKind::End);
+                return;
+            };
+            added.messages += u64::from(record.kind == RecordKind::Send);
+            added.collectives += u64::from(record.kind == RecordKind::End);
+            records.add(home, record);
+        };
+        let equal = collectives::record(&ranks, &mut add);
+        messages.record(&ranks, add);
+        if let Err(unequal) = equal {
+            added.unequal += ranks.values().flatten().filter(|operation| !operation.is_message()).count() as u64;
+            if added.unequal_first.is_empty() {
+                added.unequal_first = said(communicators.name(place), unequal);
+            }
+        }
+    }
+    records.sort();
+    let mut due = |lane, until| records.due(lane, until, &communicators);
+    copy::with(anchor, directory, communicators.all(), &communicators.homes(), &mut due, progress)?;
+    let (reversed, worst) = messages.reversed;
+    Ok(Added { alone: messages.alone, reversed: (reversed, definitions.length_of(worst)), ..added })
+}
+
+/// Returns how the collectives of a communicator's ranks differ, in words.
+fn said(communicator: &str, unequal: Unequal) -> String {
+    match unequal {
+        Unequal::Count([(one, count), (other, others)]) => {
+            format!("{communicator}: rank {one} has {count}, rank {other} has {others}")
+        }
+        Unequal::Other(rank, place) => {
+            format!("{communicator}: number {place} of rank {rank} differs from that of its first rank")
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::finding::{Code, DoctorFinding};
 use super::program;
 use super::surroundings::Surroundings;
 use crate::installed::probe::{self, NoAnswer};
-use common::metric::{counters, former_series};
+use common::metric::{counters, former_series, in_place_of};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol, ReadCache};
 use scorep_substrate::release::{self, Release};
@@ -173,7 +173,7 @@ fn variables(around: &Surroundings) -> Vec<DoctorFinding> {
         |token: &str| ["default", "*", ""].contains(&token) || known.iter().any(|counter| counter.name == token);
     if let Some(unknown) = around.list("SCOREP_METRIC_NCCL_PLUGIN").into_iter().find(|token| !is_known(token.trim())) {
         let what = format!("SCOREP_METRIC_NCCL_PLUGIN names {unknown}, which is no counter");
-        tell(Code::ScorePCounter, what, "docs/metrics.md lists them; default stands for those that are wanted most");
+        tell(Code::ScorePCounter, what, &in_place_of(&unknown));
     }
     if !around.list("SCOREP_SUBSTRATE_PLUGINS").iter().any(|entry| entry.trim() == "nccl") {
         let cure = "start the job through `scorep-nccl run --`, or add nccl to SCOREP_SUBSTRATE_PLUGINS";
@@ -181,13 +181,9 @@ fn variables(around: &Surroundings) -> Vec<DoctorFinding> {
     }
     let (profiling, tracing) =
         (around.is_on("SCOREP_ENABLE_PROFILING", true), around.is_on("SCOREP_ENABLE_TRACING", false));
-    if asks("nccl_series_plugin") && (profiling || !tracing) {
-        let what = "the series are in no profile, and Score-P drops them from a trace when it makes a profile, too";
-        tell(
-            Code::ScorePSeries,
-            what.into(),
-            "SCOREP_ENABLE_PROFILING=false and SCOREP_ENABLE_TRACING=true, or without nccl_series_plugin",
-        );
+    if asks("nccl_series_plugin") && !tracing {
+        let what = "the series are in traces alone, and SCOREP_ENABLE_TRACING is off";
+        tell(Code::ScorePSeries, what.into(), "SCOREP_ENABLE_TRACING=true, or without nccl_series_plugin");
     }
     let former = |token: &str| Some((token.trim().to_owned(), former_series(token.trim())?.name));
     if let Some((former, name)) = around.list("SCOREP_METRIC_NCCL_SERIES_PLUGIN").iter().find_map(|token| former(token))

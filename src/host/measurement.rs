@@ -11,6 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `SCOREP_ATTRIBUTE_TYPE_STRING`; the only other type in use is a number of 64 bits.
 const TYPE_STRING: u32 = 10;
+/// `SCOREP_LOCATION_TYPE_METRIC`.
+const TYPE_METRIC: u32 = 2;
 /// Default of `SCOREP_Env_GetPageSize`, bytes.
 const PAGE: u64 = 8192;
 
@@ -146,7 +148,7 @@ extern "C" fn process_group() -> u32 {
 /// `name` is NULL or a C string.
 unsafe extern "C" fn new_location(
     _parent: *mut c_void,
-    _type: u32,
+    kind: u32,
     _paradigm: u32,
     name: *const c_char,
     _group: u32,
@@ -155,7 +157,8 @@ unsafe extern "C" fn new_location(
     let name = unsafe { owned(name) };
     with(std::ptr::null_mut(), |written| {
         written.said.push(Vec::new());
-        handle(&mut written.lanes.lanes, LaneTrace { name, records: Vec::new() }) as usize as *mut c_void
+        handle(&mut written.lanes.lanes, LaneTrace { name, is_metric: kind == TYPE_METRIC, records: Vec::new() })
+            as usize as *mut c_void
     })
 }
 
@@ -214,6 +217,9 @@ extern "C" fn no() -> bool {
 extern "C" fn begin_epoch() -> u64 {
     BEGIN.load(Ordering::Relaxed)
 }
+
+/// A replay records always.
+extern "C" fn switch_recording() {}
 
 /// Returns 0: there is no `SCOREP_TOTAL_MEMORY` of which a part would be set aside for lanes.
 extern "C" fn total_memory() -> u64 {
@@ -276,6 +282,7 @@ pub(super) unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         "Env_DoTracing" | "RecordingEnabled" => yes as *const (),
         "Env_DoProfiling" | "Status_HasOtf2Flushed" => no as *const (),
         "Env_GetTotalMemory" => total_memory as *const (),
+        "EnableRecording" | "DisableRecording" => switch_recording as *const (),
         "GetBeginEpoch" => begin_epoch as *const (),
         "Memory_GetLocalDefinitionPageManager" => page_manager as *const (),
         "Memory_GetPageSize" => page_size as *const (),

@@ -100,7 +100,6 @@ pub(crate) fn play(
     let tokens = if plan.trace { series_tokens(survey, plan.interface) } else { Vec::new() };
     let series = MetricPlugin::load(plan.library, "nccl_series_plugin", &tokens)?;
     let main_ids = counters.add_counters()?;
-    let series_ids = series.add_counters()?;
     let library = LibraryFunctions::find(plan.library)?;
     library.stand_in_for_score_p(begin);
     plan.operations.map_or(Ok(()), |files| library.keep_operations(files))?;
@@ -150,7 +149,6 @@ pub(crate) fn play(
         counters: counters.metrics().to_vec(),
         threads,
         lanes: measurement::take(),
-        series: series.all_values(&series_ids),
     };
     let exports_failed = library.exports_failed();
     series.finalize();

@@ -2,7 +2,7 @@
 //! Score-P reads them.
 
 use super::{HostError, clock, open, symbol};
-use crate::trace::{Metric, SeriesTrace};
+use crate::trace::Metric;
 use libloading::os::unix::Library;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
@@ -197,30 +197,6 @@ impl MetricPlugin {
             // SAFETY: the interface gives this word the type of synchronize.
             unsafe { synchronize(true, mode) };
         }
-    }
-
-    /// Returns all values of the asynchronous metrics.
-    pub(crate) fn all_values(&self, ids: &[i32]) -> Vec<SeriesTrace> {
-        type GetAllValues = unsafe extern "C" fn(i32, *mut *mut [u64; 2]) -> u64;
-        let get = self.function::<GetAllValues>(word::GET_ALL_VALUES);
-        let values = |id: i32| {
-            let mut list = std::ptr::null_mut();
-            // SAFETY: the interface gives this word the type of get_all_values; the list belongs to the caller
-            // afterwards.
-            let count = get.map_or(0, |get| unsafe { get(id, &raw mut list) });
-            if list.is_null() {
-                return Vec::new();
-            }
-            let length = usize::try_from(count).unwrap_or(0);
-            // SAFETY: the plugin filled `count` pairs, and took the list from malloc.
-            unsafe {
-                let points = std::slice::from_raw_parts(list, length).iter().map(|pair| (pair[0], pair[1])).collect();
-                libc::free(list.cast());
-                points
-            }
-        };
-        let series = self.metrics.iter().zip(ids);
-        series.map(|(metric, &id)| SeriesTrace { metric: metric.clone(), points: values(id) }).collect()
     }
 
     /// Finalizes the plugin and closes the library.

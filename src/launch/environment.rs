@@ -17,7 +17,7 @@ pub(crate) struct LaunchChoice {
     /// Event types asked for: light, network, full or api.
     #[arg(long, value_name = "PRESET", value_parser = preset)]
     preset: Option<Preset>,
-    /// The series, too: one value a window, in the trace alone. Switches Score-P's profile off, which would drop them.
+    /// The series, too: one value a window, in the trace, which this switches on.
     #[arg(long)]
     series: bool,
     /// Each process' summary is written to this file as JSON; %r stands for the rank, %p for the process id, %h for the
@@ -99,7 +99,6 @@ pub(crate) fn of(
             "SCOREP_METRIC_NCCL_SERIES_PLUGIN",
             raw("SCOREP_METRIC_NCCL_SERIES_PLUGIN").unwrap_or_else(|| "default".into()),
         );
-        set("SCOREP_ENABLE_PROFILING", "false".into());
         set("SCOREP_ENABLE_TRACING", "true".into());
     }
     set("SCOREP_METRIC_PLUGINS", metric.into());

@@ -183,8 +183,6 @@ pub(super) const RECORDER_ABSTRACT: u8 = 1;
 pub(super) const RECORDER_CPU: u8 = 2;
 /// `OTF2_RECORDER_KIND_GPU`.
 pub(super) const RECORDER_GPU: u8 = 3;
-/// `OTF2_SCOPE_LOCATION_GROUP`.
-pub(super) const SCOPE_LOCATION_GROUP: u8 = 1;
 
 /// `OTF2_METRIC_VALUE_ACCUMULATED`.
 pub(super) const VALUE_ACCUMULATED: u8 = 0;

@@ -34,7 +34,6 @@ fn bound(location: &PlannedLocation<'_>) -> u64 {
         PlannedRecords::Lane { records, .. } => {
             (records.len(), 1 + records.iter().map(|it| it.attributes.len()).max().map_or(0, |most| 2 * most))
         }
-        PlannedRecords::Points { points, .. } => (points.len(), 1),
     };
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
     count(events).saturating_mul(EVENT.saturating_add(count(values).saturating_mul(VALUE)))

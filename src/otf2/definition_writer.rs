@@ -96,8 +96,8 @@ impl<'a> DefinitionWriter<'a> {
         let name = self.string(name)?;
         let kind = match records {
             PlannedRecords::Moments { .. } => abi::LOCATION_CPU_THREAD,
+            PlannedRecords::Lane { is_metric: true, .. } => abi::LOCATION_METRIC,
             PlannedRecords::Lane { .. } => abi::LOCATION_ACCELERATOR_STREAM,
-            PlannedRecords::Points { .. } => abi::LOCATION_METRIC,
         };
         // SAFETY: the writer is open.
         unsafe { self.archive.library.define_location(self.handle, number, name, kind, events, group) }
@@ -149,8 +149,8 @@ impl<'a> DefinitionWriter<'a> {
         self.class(number, members, abi::OCCURRENCE_STRICT, abi::RECORDER_CPU)
     }
 
-    /// Defines a class of one metric (by number) that is recorded through instances only.
-    pub(super) fn asynchronous_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
+    /// Defines a class of one metric (by number) that locations of counters record.
+    pub(super) fn abstract_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
         self.class(number, &[member], abi::OCCURRENCE_ASYNCHRONOUS, abi::RECORDER_ABSTRACT)
     }
 
@@ -172,16 +172,6 @@ impl<'a> DefinitionWriter<'a> {
     pub(super) fn recorder(&self, class: u32, location: u64) -> Result<(), Otf2Error> {
         // SAFETY: the writer is open.
         unsafe { self.archive.library.define_metric_recorder(self.handle, class, location) }
-    }
-
-    /// Defines an instance of a class, which a location records for a process.
-    pub(super) fn instance(&self, number: u32, class: u32, recorder: u64, group: u32) -> Result<(), Otf2Error> {
-        let (scope_kind, scope) = (abi::SCOPE_LOCATION_GROUP, u64::from(group));
-        // SAFETY: the writer is open.
-        unsafe {
-            let library = self.archive.library;
-            library.define_metric_instance(self.handle, number, class, recorder, scope_kind, scope)
-        }
     }
 
     /// Closes the writer.

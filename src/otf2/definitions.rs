@@ -56,8 +56,7 @@ fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &ArchivePlan<'_>) -> R
                 }
             }
             MetricSet::Gpu(member) => writer.gpu_class(number, *member)?,
-            MetricSet::Asynchronous(member) => writer.asynchronous_class(number, *member)?,
-            MetricSet::Instance { class, recorder, group } => writer.instance(number, *class, *recorder, *group)?,
+            MetricSet::Abstract(member) => writer.abstract_class(number, *member)?,
         }
     }
     Ok(())

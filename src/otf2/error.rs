@@ -98,7 +98,7 @@ pub enum Otf2Error {
     #[error("an event or a definition of the archive is damaged: {}", common::moments::refusal(*.0))]
     Late(u64),
     /// The copy would lie in the directory that is copied.
-    #[error("{0} lies in the experiment: name a directory beside it")]
+    #[error("{0} lies in the experiment, which stays as it is: name a new directory beside it")]
     Inside(PathBuf),
     /// An anchor file lacks parts.
     #[error("the anchor file of the archive is damaged: {0}")]
@@ -144,7 +144,7 @@ pub enum Otf2Error {
     #[error("{0} is not a directory")]
     NotDirectory(PathBuf),
     /// The target directory is not empty; it may hold an earlier archive.
-    #[error("{0} is not empty: remove what it holds, or name another directory for the OTF2 archive")]
+    #[error("{0} is not empty: name a directory for the OTF2 archive that is missing or empty")]
     NotEmpty(PathBuf),
     /// The target or its parent directory cannot be read or written.
     #[error("cannot write an OTF2 archive to {directory}: {source}")]

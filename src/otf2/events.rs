@@ -1,7 +1,5 @@
 //! Writes all events of an archive.
 
-use std::slice;
-
 use super::archive::Archive;
 use super::error::Otf2Error;
 use super::event_writer::EventWriter;
@@ -35,14 +33,9 @@ fn write_records(writer: &EventWriter<'_>, records: &PlannedRecords<'_>) -> Resu
                 }
             }
         }
-        PlannedRecords::Lane { records, numbers } => {
+        PlannedRecords::Lane { records, numbers, .. } => {
             for record in *records {
                 numbers.write(writer, record)?;
-            }
-        }
-        PlannedRecords::Points { points, series } => {
-            for (time, value) in *points {
-                writer.metric(*time, series, slice::from_ref(value))?;
             }
         }
     }

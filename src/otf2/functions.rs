@@ -199,9 +199,6 @@ macro_rules! functions { ($declare:ident) => { $declare! {
         string_of = "OTF2_AttributeList_GetStringRef" (
             attributes: *const abi::AttributeList, attribute: u32, string: *mut u32,
         );
-        define_metric_instance = "OTF2_GlobalDefWriter_WriteMetricInstance" (
-            writer: *mut abi::GlobalDefinitionWriter, number: u32, class: u32, recorder: u64, scope_kind: u8, scope: u64,
-        );
     }
     handed {
         create_archive = "OTF2_Archive_Open" (

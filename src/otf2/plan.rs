@@ -7,7 +7,7 @@ use super::lane_definitions::LaneDefinitions;
 use super::metric::{MetricLayout, Properties};
 use super::numbered::{Numbered, next_number};
 use super::region::ArchiveRegion;
-use crate::trace::{Attribute, LaneRecord, Metric, ProcessTrace, SeriesTrace, ThreadTrace, TraceMoment};
+use crate::trace::{Attribute, LaneRecord, Metric, ProcessTrace, ThreadTrace, TraceMoment};
 
 /// Name of the thread of a process in which no thread called an instrumented function. OTF2 requires a thread in every
 /// process.
@@ -23,13 +23,13 @@ pub(super) struct ArchivePlan<'a> {
     pub(super) nodes: Numbered<(Option<u32>, &'a str)>,
     /// Location groups: the names of the processes, and the numbers of their machines.
     pub(super) groups: Vec<(&'a str, u32)>,
-    /// Threads, lanes and asynchronous metrics.
+    /// Threads and lanes.
     pub(super) locations: Vec<PlannedLocation<'a>>,
     /// Regions; processes share equal regions.
     pub(super) regions: Numbered<ArchiveRegion<'a>>,
     /// Metrics; processes share equal metrics.
     pub(super) members: Numbered<&'a Metric>,
-    /// Metric classes and instances, which OTF2 numbers together.
+    /// Metric classes.
     pub(super) sets: Numbered<MetricSet>,
     /// Attributes of lanes; processes share equal attributes.
     pub(super) attributes: Numbered<&'a Attribute>,
@@ -61,22 +61,18 @@ pub(super) enum PlannedRecords<'a> {
     /// without counters.
     Moments { moments: Vec<(&'a TraceMoment, u32)>, counters: Option<MetricLayout> },
     /// A lane's events, with the archive's numbers for the definitions that they name.
-    Lane { records: &'a [LaneRecord], numbers: Rc<LaneDefinitions> },
-    /// The values of one asynchronous metric.
-    Points { points: &'a [(u64, u64)], series: MetricLayout },
+    Lane { records: &'a [LaneRecord], numbers: Rc<LaneDefinitions>, is_metric: bool },
 }
 
-/// A metric class or instance.
+/// A metric class.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum MetricSet {
     /// Class of the metrics (by number) that a thread records with each event.
     Strict(Vec<u32>),
-    /// Class of one metric (by number) that is recorded on locations of its own.
-    Asynchronous(u32),
+    /// Class of one metric (by number) that locations of counters record.
+    Abstract(u32),
     /// Class of one metric (by number) that lanes record.
     Gpu(u32),
-    /// Instance of an asynchronous class, which the location `recorder` records for the process `group`.
-    Instance { class: u32, recorder: u64, group: u32 },
 }
 
 impl<'a> ArchivePlan<'a> {
@@ -90,7 +86,7 @@ impl<'a> ArchivePlan<'a> {
             locations: Vec::new(),
             regions: Numbered::new("regions"),
             members: Numbered::new("metrics"),
-            sets: Numbered::new("metric classes and instances"),
+            sets: Numbered::new("metric classes"),
             attributes: Numbered::new("attributes"),
             strings: Numbered::new("strings"),
         };
@@ -108,9 +104,6 @@ impl<'a> ArchivePlan<'a> {
                 plan.add(MAIN_THREAD, group, PlannedRecords::Moments { moments: Vec::new(), counters: None })?;
             }
             plan.add_lanes(process, group)?;
-            for series in &process.series {
-                plan.add_series(process, group, series)?;
-            }
         }
         Ok(plan)
     }
@@ -159,17 +152,6 @@ impl<'a> ArchivePlan<'a> {
         }
         self.add(&thread.name, group, PlannedRecords::Moments { moments, counters })
     }
-
-    fn add_series(&mut self, process: &'a ProcessTrace, group: u32, series: &'a SeriesTrace) -> Result<(), Otf2Error> {
-        let name = &series.metric.name;
-        check_order(process, name, series.points.iter().map(|point| point.0))?;
-        let types = vec![Properties::of(&series.metric)?.value_type];
-        let recorder = u64::from(next_number(&self.locations, "locations")?);
-        let (member, _) = self.members.number(&series.metric)?;
-        let (class, _) = self.sets.number(MetricSet::Asynchronous(member))?;
-        let (set, _) = self.sets.number(MetricSet::Instance { class, recorder, group })?;
-        self.add(name, group, PlannedRecords::Points { points: &series.points, series: MetricLayout { set, types } })
-    }
 }
 
 impl ClockProperties {
@@ -189,8 +171,7 @@ impl ClockProperties {
             }
             let moments = process.threads.iter().flat_map(|thread| &thread.moments).map(|moment| moment.time);
             let records = process.lanes.lanes.iter().flat_map(|lane| &lane.records).map(|record| record.time);
-            let points = process.series.iter().flat_map(|series| &series.points).map(|point| point.0);
-            for time in [process.begin, process.end].into_iter().chain(moments).chain(records).chain(points) {
+            for time in [process.begin, process.end].into_iter().chain(moments).chain(records) {
                 begin = begin.min(time);
                 end = end.max(time);
             }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::plan::{ArchivePlan, ClockProperties, MetricSet, PlannedRecords};
 use super::*;
-use crate::trace::{Metric, SeriesTrace, ThreadTrace, TraceLanes, TraceMoment};
+use crate::trace::{LaneEvent, LaneRecord, LaneTrace, Metric, ThreadTrace, TraceLanes, TraceMoment};
 
 fn metric(name: &str, value_type: u32) -> Metric {
     Metric {
@@ -34,10 +34,13 @@ fn thread(name: &str, begin: u64) -> ThreadTrace {
 }
 
 fn process(name: &str, begin: u64) -> ProcessTrace {
-    let rate = SeriesTrace {
-        metric: metric("nccl_rate", 2),
-        points: vec![(begin + 1, 1.5_f64.to_bits()), (begin + 2, 2.5_f64.to_bits())],
+    let value = |time, value| LaneRecord { time, event: LaneEvent::Count(0, value), attributes: Vec::new() };
+    let rate = LaneTrace {
+        name: "NCCL series".to_owned(),
+        is_metric: true,
+        records: vec![value(begin + 1, 150), value(begin + 2, 250)],
     };
+    let counters = vec![Metric { mode: 5, ..metric("nccl_rate", 1) }, metric("nccl_op", 1)];
     ProcessTrace {
         name: name.to_owned(),
         job: String::new(),
@@ -47,9 +50,8 @@ fn process(name: &str, begin: u64) -> ProcessTrace {
         begin,
         end: begin + 100,
         counters: vec![metric("nccl_bytes", 1), metric("nccl_seconds", 2)],
-        lanes: TraceLanes::default(),
+        lanes: TraceLanes { counters, lanes: vec![rate], ..TraceLanes::default() },
         threads: vec![thread("thread 1", begin), thread("thread 2", begin + 1)],
-        series: vec![rate, SeriesTrace { metric: metric("nccl_silent", 0), points: Vec::new() }],
     }
 }
 
@@ -90,8 +92,8 @@ fn times_that_fall_are_refused_by_location() {
     assert_eq!(refusal(&wrong), "collectives.r1, thread 2: the time falls from 1011 to 7 ticks at event 1");
 
     let mut wrong = processes();
-    wrong[0].series[0].points.reverse();
-    assert_eq!(refusal(&wrong), "collectives.r0, nccl_rate: the time falls from 1002 to 1001 ticks at event 1");
+    wrong[0].lanes.lanes[0].records.reverse();
+    assert_eq!(refusal(&wrong), "collectives.r0, NCCL series: the time falls from 1002 to 1001 ticks at event 1");
 }
 
 #[test]
@@ -107,7 +109,7 @@ fn what_one_archive_cannot_hold_is_refused() {
     assert_eq!(refusal(&wrong), "collectives.r0, thread 1: 1 values for 2 counters");
 
     let mut wrong = processes();
-    wrong[0].series[0].metric.mode = 10;
+    wrong[0].lanes.counters[0].mode = 10;
     assert_eq!(refusal(&wrong), "metric nccl_rate: 10 is no metric mode of Score-P");
 
     let mut wrong = processes();
@@ -123,16 +125,13 @@ fn definitions_are_shared() {
     assert_eq!(plan.groups, [("collectives.r0", 0), ("collectives.r1", 0)]);
     assert_eq!((plan.jobs.iter().count(), plan.nodes.iter().collect::<Vec<_>>()), (0, vec![(0, &(None, "node 0"))]));
     let locations: Vec<_> = plan.locations.iter().map(|location| (location.group, location.name)).collect();
-    let names = ["thread 1", "thread 2", "nccl_rate", "nccl_silent"];
+    let names = ["thread 1", "thread 2", "NCCL series"];
     let expected: Vec<_> = [0, 1].into_iter().flat_map(|group| names.map(|name| (group, name))).collect();
     assert_eq!(locations, expected);
     assert_eq!(plan.regions.iter().count(), 1);
     assert_eq!(plan.members.iter().count(), 4);
     let sets: Vec<_> = plan.sets.iter().map(|(_, set)| set.clone()).collect();
-    let instance = |class, recorder, group| MetricSet::Instance { class, recorder, group };
-    let [strict, rate, silent] =
-        [MetricSet::Strict(vec![0, 1]), MetricSet::Asynchronous(2), MetricSet::Asynchronous(3)];
-    let expected = [strict, rate, instance(1, 2, 0), silent, instance(3, 3, 0), instance(1, 6, 1), instance(3, 7, 1)];
+    let expected = [MetricSet::Strict(vec![0, 1]), MetricSet::Abstract(2), MetricSet::Gpu(3)];
     assert_eq!(sets, expected);
 }
 
@@ -141,7 +140,7 @@ fn definitions_are_shared() {
 fn an_idle_process_has_a_thread() {
     let mut idle = process("idle", 1000);
     idle.threads.clear();
-    idle.series[0].points.push((5000, 0));
+    idle.lanes.lanes[0].records[1].time = 5000;
     let idle = [idle];
     let plan = ArchivePlan::new(&idle).unwrap();
     assert_eq!(plan.clock.length, 4000);
@@ -200,8 +199,8 @@ fn an_archive_appears_in_a_new_directory() {
     // No temporary file stays, neither beside the archive nor in it.
     assert_eq!(names(directory.path()), ["archive"]);
     assert_eq!(names(&target), ["traces", "traces.def", "traces.otf2"]);
-    // Two files for each of eight locations. Others may read them if the umask lets them read new directories.
-    assert_eq!(names(&target.join("traces")).len(), 16);
+    // Two files for each of six locations. Others may read them if the umask lets them read new directories.
+    assert_eq!(names(&target.join("traces")).len(), 12);
     let usual = directory.path().join("usual");
     fs::create_dir(&usual).unwrap();
     assert_eq!(fs::metadata(&target).unwrap().mode(), fs::metadata(&usual).unwrap().mode());
@@ -230,7 +229,7 @@ fn nothing_stays_of_a_failure() {
         return;
     }
     let mut wrong = processes();
-    wrong[1].series[1].metric.unit = "B\0".to_owned();
+    wrong[1].lanes.counters[1].unit = "B\0".to_owned();
     assert_eq!(refusal(&wrong), "\"B\\0\" holds a zero byte, which OTF2 cannot store");
 }
 

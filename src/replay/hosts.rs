@@ -111,7 +111,6 @@ mod tests {
             counters: Vec::new(),
             threads: Vec::new(),
             lanes: TraceLanes::default(),
-            series: Vec::new(),
         };
         processes.iter().map(trace).collect()
     }

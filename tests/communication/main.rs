@@ -7,10 +7,10 @@ mod records;
 use crate::support::{reference, tool};
 
 use experiment::HOST;
-use records::{count, expected, found};
+use records::{count, disorder, expected, found};
 use reference::json::read;
 use reference::operations::each;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -24,12 +24,6 @@ fn skipped() -> bool {
     false
 }
 
-/// The number of collectives that a replay says to have left out.
-fn overlapping(said: &str) -> usize {
-    let line = said.lines().find(|line| line.contains("collectives have no record: a process has several ranks"));
-    line.map_or(0, |line| line.split(' ').nth(1).unwrap().parse().unwrap())
-}
-
 #[test]
 fn the_archive_of_a_replay_has_the_messages_and_collectives_of_the_recordings() {
     if skipped() {
@@ -41,33 +35,18 @@ fn the_archive_of_a_replay_has_the_messages_and_collectives_of_the_recordings() 
         let archive = directory.path().join("archive");
         let said = tool::succeed(tool::tool().arg("replay").args(&captures).arg("--otf2").arg(&archive));
         let mut all = Vec::new();
-        let mut shared = BTreeSet::new();
         for recording in captures.iter().map(|path| read(path).unwrap()) {
             let sizes: BTreeMap<_, _> = recording.contexts.values().map(|it| (it.comm.clone(), it.nranks)).collect();
-            let operations = each(&recording).unwrap();
-            all.extend(operations.iter().flat_map(|operation| expected(operation, sizes[&operation.comm])));
-            let mut ranks: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
-            for operation in &operations {
-                ranks.entry(&operation.comm).or_default().insert(operation.rank);
-            }
-            shared.extend(ranks.into_iter().filter(|(_, ranks)| ranks.len() > 1).map(|(comm, _)| comm.to_owned()));
+            all.extend(each(&recording).unwrap().iter().flat_map(|it| expected(it, sizes[&it.comm])));
         }
         let (found, expected) = (found(&archive), count(all.into_iter()));
-        // of a communicator of which a process has several ranks, collectives may be left out, all of them
-        let left_out = overlapping(&said);
-        let is_shared = |record: &str| shared.iter().any(|comm| record.starts_with(comm));
-        let may_lack =
-            |record: &str| left_out > 0 && is_shared(record) && !record.contains(" of ") && !record.contains(" to ");
         let differences: Vec<_> = found.iter().filter(|it| expected.get(it.0) != Some(it.1)).collect();
         let missing: Vec<_> = expected.iter().filter(|it| found.get(it.0) != Some(it.1)).collect();
-        let (lacking, missing): (Vec<_>, Vec<_>) = missing.into_iter().partition(|(record, _)| may_lack(record));
-        let ends =
-            lacking.iter().filter(|(record, _)| record.contains(" root ")).map(|(_, count)| **count).sum::<usize>();
         assert!(
-            !expected.is_empty() && differences.is_empty() && missing.is_empty() && ends == left_out,
-            "{name}: {differences:#?} {missing:#?} {ends} {left_out}"
+            !expected.is_empty() && differences.is_empty() && missing.is_empty(),
+            "{name}: {differences:#?} {missing:#?} {said}"
         );
-        assert_eq!(left_out > 0, ["net2_single", "nvlink4_single"].contains(&&*name), "{name}");
+        assert_eq!(disorder(&archive), Vec::<String>::new(), "{name}");
         assert!(!fs::read_dir(&archive).unwrap().any(|entry| entry.unwrap().file_name() == "plain"));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::reference::operations::Operation;
 use crate::support::tool;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -30,25 +30,6 @@ pub(crate) fn locations(definitions: &str) -> BTreeMap<String, String> {
     lines.map(|line| (line.split_whitespace().nth(1).unwrap().to_owned(), name(line, "Name: ").to_owned())).collect()
 }
 
-/// The lanes that say whose they are: the first ones of ranks, and all where no other rank of their communicator is in
-/// the same process. A reader knows the rank of a record by the member, or by the process.
-fn attributable(definitions: &str) -> BTreeSet<String> {
-    let lines = definitions
-        .lines()
-        .filter(|line| line.starts_with("LOCATION ") && line.contains("\"NCCL ") && line.contains(" rank "));
-    let lanes: Vec<_> = lines
-        .map(|line| {
-            let (name, process) = (name(line, "Name: "), name(line, "Group: "));
-            (line.split_whitespace().nth(1).unwrap(), rank(name), name.ends_with(')'), process)
-        })
-        .collect();
-    let is_alone = |(comm, own): (&str, &str), process: &str| {
-        lanes.iter().all(|&(_, (of, other), _, place)| of != comm || place != process || other == own)
-    };
-    let known = lanes.iter().filter(|(_, own, is_further, process)| !is_further || is_alone(*own, process));
-    known.map(|(location, ..)| (*location).to_owned()).collect()
-}
-
 /// The communicator and the rank of a lane of this name, also of a further one.
 fn rank(lane: &str) -> (&str, &str) {
     let mut words = lane.split(' ');
@@ -61,16 +42,16 @@ pub(crate) fn count(records: impl Iterator<Item = String>) -> Records {
     counted
 }
 
-/// The records of communication on lanes.
-pub(crate) fn found(directory: &Path) -> Records {
-    let definitions = printed(directory, &["-G"]);
-    let (names, attributable) = (locations(&definitions), attributable(&definitions));
+/// The records of communication on lanes, in the order in which a reader of the whole archive sees them. All of a rank
+/// are on its first lane.
+pub(crate) fn in_order(directory: &Path) -> Vec<String> {
+    let names = locations(&printed(directory, &["-G"]));
     let of_lane = |line: &str| {
         let mut words = line.split_whitespace();
         let (kind, location) = (words.next()?, words.next()?);
         let lane = names.get(location).filter(|name| name.starts_with("NCCL "))?;
         let (comm, own) = rank(lane);
-        assert!(!kind.starts_with("MPI_") || attributable.contains(location), "whose is it? {line}");
+        assert!(!kind.starts_with("MPI_") || !lane.ends_with(')'), "whose is it? {line}");
         let other = |label| {
             let (of, other) = rank(name(line, label));
             assert_eq!(of, comm, "{line}");
@@ -97,7 +78,44 @@ pub(crate) fn found(directory: &Path) -> Records {
             _ => None,
         }
     };
-    count(printed(directory, &[]).lines().filter_map(of_lane))
+    printed(directory, &[]).lines().filter_map(of_lane).collect()
+}
+
+/// The records of communication on lanes.
+pub(crate) fn found(directory: &Path) -> Records {
+    count(in_order(directory).into_iter())
+}
+
+/// Where a reader that matches records by their order would match other operations: the k-th collective of each rank of
+/// a communicator, and the k-th send with the k-th receive of two ranks.
+pub(crate) fn disorder(directory: &Path) -> Vec<String> {
+    let mut collectives: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    let mut messages: BTreeMap<[String; 3], [Vec<String>; 2]> = BTreeMap::new();
+    for record in in_order(directory) {
+        let words: Vec<&str> = record.split(' ').collect();
+        match words[..] {
+            [comm, own, "sends", bytes, "to", other] => {
+                messages.entry([comm, own, other].map(str::to_owned)).or_default()[0].push(bytes.to_owned());
+            }
+            [comm, own, "receives", bytes, "of", other] => {
+                messages.entry([comm, other, own].map(str::to_owned)).or_default()[1].push(bytes.to_owned());
+            }
+            [comm, own, operation, "root", root, "sent", sent, "received", received] => {
+                // what is the same on all ranks
+                let bytes = if ["BCAST", "SCATTER"].contains(&operation) { received } else { sent };
+                let of_rank = collectives.entry(comm.to_owned()).or_default().entry(own.to_owned()).or_default();
+                of_rank.push(format!("{operation} {root} {bytes}"));
+            }
+            _ => {}
+        }
+    }
+    let mut wrong = Vec::new();
+    for (comm, ranks) in collectives {
+        let first = ranks.values().next().unwrap();
+        wrong.extend(ranks.iter().filter(|(_, own)| *own != first).map(|(rank, _)| format!("{comm}: rank {rank}")));
+    }
+    wrong.extend(messages.iter().filter(|(_, [sent, received])| sent != received).map(|(pair, _)| format!("{pair:?}")));
+    wrong
 }
 
 /// The records that an operation must have, by the semantics of NCCL's function and the way MPI's adapter counts.

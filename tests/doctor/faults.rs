@@ -130,11 +130,7 @@ const FAULTS: &[Fault] = &[
     fault("scorep-counter", UNBROKEN, &[("SCOREP_METRIC_NCCL_PLUGIN", "nccl_opps")]),
     fault("scorep-blank", UNBROKEN, &[("SCOREP_METRIC_PLUGINS", "nccl_plugin, other_plugin")]),
     fault("scorep-no-counters", UNBROKEN, &[("SCOREP_METRIC_NCCL_PLUGIN", "")]),
-    fault(
-        "scorep-series",
-        UNBROKEN,
-        &[("SCOREP_METRIC_PLUGINS", "nccl_plugin,nccl_series_plugin"), ("SCOREP_ENABLE_TRACING", "true")],
-    ),
+    fault("scorep-series", UNBROKEN, &[("SCOREP_METRIC_PLUGINS", "nccl_plugin,nccl_series_plugin")]),
     fault(
         "scorep-series-name",
         UNBROKEN,

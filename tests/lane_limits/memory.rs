@@ -48,17 +48,25 @@ fn operations_beyond_the_lanes_memory_are_dropped_and_counted() {
     check(job.only(), 1e9, &PLACE);
 }
 
-/// After Score-P has flushed its trace, only the lanes from the begin can be written: 3 of 64 MiB.
+/// After Score-P has flushed its trace, only the lanes can be written that were made when half of the memory was used: 3
+/// of 64 MiB.
 #[test]
 fn after_a_flush_no_location_is_made() {
-    let job = plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").run();
+    let plan = plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").with("STAND_IN_USED", "40");
+    let job = plan.clone().run();
     assert_eq!(job.only().lanes().len(), 3);
     let said = job.said();
     assert!(said.len() == 1 && said[0].contains("3 of 20") && said[0].contains("SCOREP_TOTAL_MEMORY"), "{said:?}");
     // without a profile, one more location does no harm if there is memory for it
-    let job =
-        plan("communicators", 20).with("STAND_IN_HAS_FLUSHED", "1").with("SCOREP_ENABLE_PROFILING", "false").run();
+    let job = plan.clone().with("SCOREP_ENABLE_PROFILING", "false").run();
     assert_eq!((job.only().lanes().len(), job.said().len()), (4, 1));
+    // the last eighth of the memory is said to be the last, before Score-P ends the program for want of it
+    let job = plan.with("STAND_IN_USED", "58").run();
+    assert!(
+        job.said()[0].contains("58 of 64 MiB") && job.said()[0].contains("SCOREP_TOTAL_MEMORY"),
+        "{:?}",
+        job.said()
+    );
 }
 
 /// A location takes whole pages, whatever their size.
@@ -76,7 +84,7 @@ fn large_pages_mean_fewer_lanes() {
     }
 }
 
-/// The names of locations that were created at the begin and not needed say so.
+/// The names of locations that were created early and are not needed say so. Without need there is none.
 #[test]
 fn spare_locations_are_named_as_such() {
     let unused = |plan: Plan| {
@@ -84,9 +92,12 @@ fn spare_locations_are_named_as_such() {
         let names = job.only().locations().into_iter().map(|location| location.name);
         names.filter(|name| name == "NCCL (unused)").count()
     };
-    assert_eq!(unused(plan("nothing", 0)), 3);
-    assert_eq!(unused(plan("nothing", 0).without("SCOREP_TOTAL_MEMORY")), 0);
-    assert_eq!(unused(plan("nothing", 0).with("SCOREP_PROFILING_FORMAT", "tau_snapshot")), 0);
-    assert_eq!(unused(plan("nothing", 0).with("SCOREP_ENABLE_TRACING", "false")), 0);
-    assert_eq!(unused(plan("communicators", 2)), 1);
+    let half = |name: &str| plan(name, 2).with("STAND_IN_USED", "40");
+    assert_eq!(unused(half("communicators")), 1);
+    assert_eq!(unused(plan("communicators", 2)), 0);
+    assert_eq!(unused(half("nothing")), 0);
+    assert_eq!(unused(half("communicators").with("SCOREP_TOTAL_MEMORY", "16M").with("STAND_IN_USED", "9")), 0);
+    assert_eq!(unused(half("communicators").with("SCOREP_PROFILING_FORMAT", "tau_snapshot")), 0);
+    assert_eq!(unused(half("communicators").with("SCOREP_ENABLE_UNWINDING", "true")), 0);
+    assert_eq!(unused(half("communicators").with("SCOREP_ENABLE_TRACING", "false")), 0);
 }

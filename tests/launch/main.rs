@@ -119,18 +119,11 @@ fn what_is_set_already_stays() {
 }
 
 #[test]
-fn series_take_the_profiles_place() {
+fn series_are_in_a_trace() {
     let (job, _) = Site::new().environment_of_job(&[], &["--series"]);
-    let names = [
-        "SCOREP_METRIC_PLUGINS",
-        "SCOREP_METRIC_NCCL_SERIES_PLUGIN",
-        "SCOREP_ENABLE_PROFILING",
-        "SCOREP_ENABLE_TRACING",
-    ];
-    assert_eq!(
-        names.map(|name| value(&job, name).unwrap()),
-        ["nccl_plugin,nccl_series_plugin", "default", "false", "true"]
-    );
+    let names = ["SCOREP_METRIC_PLUGINS", "SCOREP_METRIC_NCCL_SERIES_PLUGIN", "SCOREP_ENABLE_TRACING"];
+    assert_eq!(names.map(|name| value(&job, name).unwrap()), ["nccl_plugin,nccl_series_plugin", "default", "true"]);
+    assert_eq!(value(&job, "SCOREP_ENABLE_PROFILING"), None);
 }
 
 #[test]

@@ -23,10 +23,11 @@ const NAMES: [&str; 4] =
 /// User regions of the application.
 pub(crate) const REGIONS: [&str; 3] = ["forward", "backward", "step"];
 
-/// What `default` stands for.
-pub(crate) const COUNTERS: [&str; 7] = [
+/// The counters of [`SETTINGS`].
+pub(crate) const COUNTERS: [&str; 8] = [
     "nccl_ops",
     "nccl_bytes",
+    "nccl_collective_time",
     "nccl_busy_time",
     "nccl_net_bytes",
     "nccl_gpu_timed_ops",
@@ -40,7 +41,10 @@ pub(crate) const SETTINGS: [(&str, &str); 8] = [
     ("SCOREP_ENABLE_TRACING", "true"),
     ("SCOREP_TOTAL_MEMORY", "64M"),
     ("SCOREP_METRIC_PLUGINS", "nccl_plugin"),
-    ("SCOREP_METRIC_NCCL_PLUGIN", "default"),
+    (
+        "SCOREP_METRIC_NCCL_PLUGIN",
+        "default,nccl_busy_time,nccl_net_bytes,nccl_gpu_timed_ops,nccl_enqueued_bytes,nccl_api_time",
+    ),
     ("SCOREP_SUBSTRATE_PLUGINS", "nccl"),
     ("NCCL_PROFILER_PLUGIN", "scorep"),
     // kernel events are asked for whatever the version

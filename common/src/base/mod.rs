@@ -1,5 +1,6 @@
 //! Basics that every other module builds on: memory, threads, locks, log lines and files.
 
+pub(crate) mod alike;
 pub(crate) mod answer;
 pub(crate) mod bell;
 pub mod birth;

@@ -60,12 +60,12 @@ pub(crate) enum Question {
         /// Receives the answer.
         answer: Reply<Option<Timeline>>,
     },
-    /// Give the points of a series.
+    /// Give the lane name of a series' communicator, if it is of one, and the points of the series.
     Series {
         /// The series.
         series: SeriesName,
         /// Receives the answer.
-        answer: Reply<Vec<Point>>,
+        answer: Reply<(Option<String>, Vec<Point>)>,
     },
 }
 

@@ -2,6 +2,7 @@
 
 use super::table::SETTINGS;
 use super::value::is_set;
+use crate::base::alike::alike;
 use std::fs::File;
 use std::io::{BufReader, Read};
 
@@ -16,8 +17,6 @@ const LONGEST: usize = 64;
 /// Most names in a line, and most that are counted.
 const MOST_NAMED: usize = 3;
 const MOST: usize = 1000;
-/// Least similarity of an unknown name to a known one for which the known one is suggested; 1 means equal.
-const ALIKE: f64 = 0.8;
 
 /// Settings of earlier versions, each with its successor.
 const GONE: [(&str, &str); 1] = [(
@@ -41,13 +40,7 @@ pub fn is_unknown(name: &str) -> bool {
 /// Returns the setting that an unknown name most likely means.
 #[must_use]
 pub fn nearest(name: &str) -> Option<&'static str> {
-    let likeness =
-        |setting: &str| strsim::jaro_winkler(name.trim_start_matches(PREFIX), setting.trim_start_matches(PREFIX));
-    let names = SETTINGS.iter().map(|setting| (likeness(setting.name), setting.name));
-    names
-        .filter(|(alike, _)| *alike >= ALIKE)
-        .max_by(|first, second| first.0.total_cmp(&second.0))
-        .map(|(_, name)| name)
+    alike(name, PREFIX, SETTINGS.iter().map(|setting| setting.name)).first().copied()
 }
 
 /// Returns a line on the unknown settings that this process was started with, if there are any.

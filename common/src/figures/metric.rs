@@ -1,5 +1,6 @@
 //! The table of metrics: names, units, meanings. It serves Score-P, the summary and the documentation.
 
+use crate::base::alike::alike;
 use crate::event::name::FUNCTIONS;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -132,16 +133,8 @@ fixed! {
     UntimedNotBelieved = "nccl_untimed_not_believed", c"#", Process, "No GPU time: neither stamps nor events are believed";
 }
 
-/// The counters shown by default. Few, since each counter costs time at every enter and leave.
-pub const DEFAULT: [Fixed; 7] = [
-    Fixed::Ops,
-    Fixed::Bytes,
-    Fixed::BusyTime,
-    Fixed::NetBytes,
-    Fixed::GpuTimedOps,
-    Fixed::EnqueuedBytes,
-    Fixed::ApiTime,
-];
+/// The counters shown by default. Few, since each costs time at every enter and leave, and memory of a trace.
+pub const DEFAULT: [Fixed; 3] = [Fixed::Ops, Fixed::Bytes, Fixed::CollectiveTime];
 
 /// The counters of each function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +182,15 @@ pub fn counters() -> &'static [Counter] {
     &COUNTER_TABLE
 }
 
+/// Returns what to write in place of a name that no counter has: the counters that it may mean, or where all are.
+pub fn in_place_of(name: &str) -> String {
+    let nearest = alike(name, "nccl_", counters().iter().map(|counter| counter.name.as_str()));
+    match nearest[..] {
+        [] => "docs/metrics.md lists the counters; default names three of them".into(),
+        _ => format!("{} may be meant (docs/metrics.md)", nearest[..nearest.len().min(3)].join(", ")),
+    }
+}
+
 /// Returns the name of a counter as [`counters`] has it; `None` if no counter has this name.
 pub(crate) fn own_name(name: &str) -> Option<&'static str> {
     static NAMES: LazyLock<BTreeSet<&'static str>> =
@@ -206,7 +208,7 @@ pub static SERIES: [SeriesMetric; 4] = [
     SeriesMetric {
         name: "nccl_window_transfer_rate",
         description: c"Bytes sent over the network, over the time that a send was under way, of each window",
-        unit: c"MB/s",
+        unit: c"B/s",
         figure: Figure::TransferRate,
         by_peer: true,
         of_other: true,
@@ -214,7 +216,7 @@ pub static SERIES: [SeriesMetric; 4] = [
     SeriesMetric {
         name: "nccl_window_transfer_latency",
         description: c"Latency of the sends over the network by the fit of service times over sizes, of each window that has one",
-        unit: c"us",
+        unit: c"ns",
         figure: Figure::TransferLatency,
         by_peer: true,
         of_other: false,
@@ -222,7 +224,7 @@ pub static SERIES: [SeriesMetric; 4] = [
     SeriesMetric {
         name: "nccl_window_collective_time",
         description: c"Mean time of the GPU-timed collective operations, of each window with at least 90 % of them timed",
-        unit: c"us",
+        unit: c"ns",
         figure: Figure::CollectiveTime,
         by_peer: false,
         of_other: true,
@@ -230,7 +232,7 @@ pub static SERIES: [SeriesMetric; 4] = [
     SeriesMetric {
         name: "nccl_window_effective_busbw",
         description: c"Bus bandwidth of the GPU-timed collective operations as nccl-tests defines it, with the wait for the last rank, of each window",
-        unit: c"GB/s",
+        unit: c"B/s",
         figure: Figure::BusBandwidth,
         by_peer: false,
         of_other: true,
@@ -243,7 +245,7 @@ pub static PROCESS_SERIES: [SeriesMetric; 2] = [
         name: "nccl_nvlink_sent_rate",
         description:
             c"Data that the process' GPUs sent over NVLink, all traffic, over the time since the reading before",
-        unit: c"GB/s",
+        unit: c"B/s",
         figure: Figure::NvlinkSent,
         by_peer: false,
         of_other: false,
@@ -252,7 +254,7 @@ pub static PROCESS_SERIES: [SeriesMetric; 2] = [
         name: "nccl_nvlink_received_rate",
         description:
             c"Data that the process' GPUs received over NVLink, all traffic, over the time since the reading before",
-        unit: c"GB/s",
+        unit: c"B/s",
         figure: Figure::NvlinkReceived,
         by_peer: false,
         of_other: false,

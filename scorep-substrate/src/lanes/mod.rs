@@ -1,9 +1,10 @@
 //! Lanes: the library's own locations in Score-P's trace and profile.
 //!
 //! Each communicator and rank of this process has a lane with a region per operation, at the operation's real time.
-//! Each of the busiest rank pairs has a lane with a region per window.
+//! Each of the busiest rank pairs has a lane with a region per window. Series have locations of their own.
 
 mod plan;
+mod series;
 pub(crate) mod spare;
 mod writer;
 
@@ -13,7 +14,20 @@ use common::{log, notes};
 use plan::LanePlan;
 use writer::{LaneWriter, OpenLane};
 
+pub(crate) use series::{SeriesByLocation, with_values};
 pub(crate) use writer::kind;
+
+/// Writes series between `begin` and `end`, in ticks. Called on the thread that ends the measurement, behind
+/// [`write`], since lanes come first where memory is short.
+pub(crate) fn write_series(measurement: &Measurement, series: &SeriesByLocation, span: [u64; 2]) {
+    let without = series::write(measurement, series, span);
+    if without > 0 {
+        let all = series.len();
+        tell(&format!(
+            "series of {without} of {all} communicators are not in the trace: SCOREP_TOTAL_MEMORY is used up"
+        ));
+    }
+}
 
 /// Writes all lanes, with at most `pairs` rank pairs. Called on the thread that ends the measurement. If some
 /// operations cannot be shown, one line says so.

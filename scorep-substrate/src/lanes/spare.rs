@@ -1,11 +1,14 @@
-//! Spare locations: created at the begin of the measurement, for lanes at its end.
+//! Spare locations: created while Score-P still can, for lanes at the end of the measurement.
 //!
 //! A trace fills Score-P's memory until none is left. Then Score-P writes the trace to its file and reuses the memory.
 //! After that, Score-P 8.4 cannot create locations: without memory for a location it aborts the program, and the
-//! profile takes used memory for fresh, which crashes the program. So some locations are created early. Without a trace
-//! this is not needed.
+//! profile takes used memory for fresh, which crashes the program. So some locations are created when half of the
+//! memory is used. Without a trace, or without NCCL, none is.
 
 use crate::measurement::{Measurement, OwnLocation};
+use common::{log, round};
+use once_cell::sync::OnceCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Spare locations take at most one part in this many of Score-P's memory: the memory is there for the program. Of the
@@ -13,18 +16,72 @@ use std::sync::{Mutex, PoisonError};
 const SHARE: u64 = 16;
 /// Most spare locations.
 const MOST: u64 = 8;
+/// Part of the memory, one in this many, of which one line says that it is the last.
+const LAST: u64 = 8;
 /// Name of a spare location until a lane takes it.
 const UNUSED: &str = "NCCL (unused)";
 
 static SPARE: Mutex<Vec<OwnLocation>> = Mutex::new(Vec::new());
+/// The measurement, if its memory is watched.
+static WATCHED: OnceCell<Measurement> = OnceCell::new();
+/// Whether the measurement ends: Score-P gives its memory back then.
+static IS_OVER: AtomicBool = AtomicBool::new(false);
+/// Whether half of the memory is used, and the spare locations are not there yet.
+static IS_DUE: AtomicBool = AtomicBool::new(false);
 
-/// Creates the spare locations.
-pub(crate) fn make(measurement: &Measurement) {
-    // when Score-P 8.4 writes a profile in TAU's format, a location without a region crashes it
-    let is_taus = std::env::var("SCOREP_PROFILING_FORMAT").is_ok_and(|format| format.to_lowercase().contains("tau"));
-    if is_taus || !measurement.is_tracing() {
-        return;
+/// Watches the memory from now on, if Score-P writes a trace.
+pub(crate) fn watch(measurement: &Measurement) {
+    if measurement.is_tracing() {
+        let _ = WATCHED.set(*measurement);
+        round::watch(look);
     }
+}
+
+/// Looks at the memory no more.
+pub(crate) fn end() {
+    IS_OVER.store(true, Ordering::Relaxed);
+    IS_DUE.store(false, Ordering::Relaxed);
+}
+
+/// Looks at the memory. Called on the collector's thread, while NCCL is in use.
+fn look() {
+    static IS_HALF: AtomicBool = AtomicBool::new(false);
+    static IS_LAST: AtomicBool = AtomicBool::new(false);
+    let Some(measurement) = WATCHED.get().filter(|_| !IS_OVER.load(Ordering::Relaxed)) else { return };
+    let Some((free, total)) = measurement.free_of_total() else { return };
+    if free < total / 2 && !IS_HALF.swap(true, Ordering::Relaxed) {
+        IS_DUE.store(may_reserve(), Ordering::Relaxed);
+    }
+    if free < total / LAST && !IS_LAST.swap(true, Ordering::Relaxed) {
+        log::warn(&format!(
+            "Score-P has used {} of {} MiB of its memory: when none is left, it writes the trace to its file, and aborts the program at \
+             the next new thread. Set SCOREP_TOTAL_MEMORY to more (scorep-nccl doctor says how much)",
+            (total - free) >> 20,
+            total >> 20
+        ));
+    }
+}
+
+/// Returns whether spare locations do no harm.
+fn may_reserve() -> bool {
+    let text = |name: &str| std::env::var(name).unwrap_or_default().to_lowercase();
+    // Score-P reads counters in the handlers of its samples, too, where no location can be made
+    let samples = ["1", "true", "yes", "on"].contains(&text("SCOREP_ENABLE_UNWINDING").as_str());
+    // when Score-P 8.4 writes a profile in TAU's format, a location without a region crashes it
+    !samples && !text("SCOREP_PROFILING_FORMAT").contains("tau")
+}
+
+/// Creates the spare locations if they are due. Called when Score-P reads a counter, on a thread that it knows.
+#[inline]
+pub(crate) fn make_if_due() {
+    if IS_DUE.load(Ordering::Relaxed) {
+        make();
+    }
+}
+
+#[cold]
+fn make() {
+    let Some(measurement) = WATCHED.get().filter(|_| IS_DUE.swap(false, Ordering::Relaxed)) else { return };
     let (total, each) = measurement.memory();
     let wanted = (total / SHARE / each).min(MOST) as usize;
     let count = wanted.min(measurement.room());

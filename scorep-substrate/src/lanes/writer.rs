@@ -81,7 +81,7 @@ pub(crate) fn kind(function: NcclName) -> RegionType {
 }
 
 /// Rounds a known, finite and non-negative value to a whole number.
-fn whole(value: Option<f64>) -> Option<u64> {
+pub(super) fn whole(value: Option<f64>) -> Option<u64> {
     value.filter(|value| value.is_finite() && *value >= 0.0).map(|value| value.round() as u64)
 }
 
@@ -279,6 +279,8 @@ impl<'a> LaneWriter<'a> {
 
     fn pair(&self, location: OwnLocation, pair: &PairLane, definitions: &PairDefinitions) {
         let measurement = self.measurement;
+        // a profile adds the lengths of all regions of a GPU's: a window is no time of an operation's
+        let is_profiling = measurement.is_profiling();
         for window in &pair.windows {
             let Rate { sustained_mb_s, fit, .. } = window.rate;
             let values = [
@@ -287,12 +289,14 @@ impl<'a> LaneWriter<'a> {
                 fit.map(|fit| fit.r2 * 1e6),
             ];
             for (counter, value) in definitions.figures.into_iter().flatten().zip(values.map(whole)) {
-                // a counter keeps its value: without the reset, this window would show the figures of an earlier one
                 measurement.count(location, window.start, counter, value.unwrap_or(0));
             }
             measurement.enter(location, window.start, definitions.window);
             measurement.count(location, window.start, definitions.bytes, window.bytes);
-            measurement.exit(location, window.stop, definitions.window);
+            measurement.exit(location, if is_profiling { window.start } else { window.stop }, definitions.window);
+            for counter in definitions.figures.into_iter().flatten() {
+                measurement.count(location, window.stop, counter, 0);
+            }
         }
     }
 }

@@ -63,6 +63,11 @@ impl Measurement {
         u64::from(most.saturating_sub(pages.pages_used)) * self.page()
     }
 
+    /// Returns the bytes that are free now, and those of all memory; `None` once they cannot be known any more.
+    pub(crate) fn free_of_total(&self) -> Option<(u64, u64)> {
+        (!self.has_flushed()).then(|| (self.free_memory(), self.memory().0))
+    }
+
     /// Returns whether Score-P has memory for pieces of these sizes. It allocates the pieces and gives them back.
     pub(super) fn has_pieces(&self, pieces: &[u64]) -> bool {
         // SAFETY: the allocator is Score-P's own; this function owns the page manager.

@@ -69,6 +69,25 @@ impl Measurement {
         unsafe { (self.0.is_recording)() }
     }
 
+    /// Runs `act` while Score-P records; recording that is off is switched on for it. Returns whether Score-P did record.
+    /// Called on the thread that begins or ends the measurement.
+    pub(crate) fn while_recording(&self, act: impl FnOnce()) -> bool {
+        let was_off = !self.is_recording();
+        if was_off {
+            // SAFETY: the function takes nothing; the caller is on a thread that Score-P knows.
+            unsafe { (self.0.record)() }
+        }
+        let is_on = self.is_recording();
+        if is_on {
+            act();
+        }
+        if was_off && is_on {
+            // SAFETY: as above.
+            unsafe { (self.0.record_no_more)() }
+        }
+        is_on
+    }
+
     /// Returns whether Score-P makes a profile.
     pub(crate) fn is_profiling(&self) -> bool {
         // SAFETY: the function takes nothing and reads a variable.
@@ -81,14 +100,26 @@ impl Measurement {
         unsafe { (self.0.does_tracing)() }
     }
 
-    /// Creates a location of this process. The caller has checked [`Measurement::room`].
+    /// Creates a lane of this process. The caller has checked [`Measurement::room`].
     pub(crate) fn lane(&self, name: &str) -> OwnLocation {
+        self.location(LOCATION_TYPE_GPU, PARADIGM_CUDA, name)
+    }
+
+    /// Creates a location for counters alone. The caller has checked [`Measurement::room`].
+    pub(crate) fn counters(&self, name: &str) -> OwnLocation {
+        match self.0.no_paradigm {
+            Some(none) => self.location(LOCATION_TYPE_METRIC, none, name),
+            None => self.lane(name),
+        }
+    }
+
+    fn location(&self, kind: LocationType, paradigm: ParadigmType, name: &str) -> OwnLocation {
         let name = text(name);
-        // SAFETY: called on the thread that begins or ends the measurement, before the measurement is over; the name is
-        // copied.
+        // SAFETY: called on a thread that Score-P knows, between the begin of the measurement and its end; the name is
+        // copied. Only GPUs have a paradigm; for others it is the release's number of none.
         OwnLocation(unsafe {
             let group = (self.0.process_group)();
-            (self.0.new_location)(ptr::null_mut(), LOCATION_TYPE_GPU, PARADIGM_CUDA, name.as_ptr(), group)
+            (self.0.new_location)(ptr::null_mut(), kind, paradigm, name.as_ptr(), group)
         })
     }
 
@@ -107,8 +138,10 @@ impl Measurement {
         unsafe { (self.0.new_region)(name.as_ptr(), ptr::null(), INVALID_SOURCE_FILE, line, line, PARADIGM_CUDA, kind) }
     }
 
-    /// Creates a counter of whole numbers with its own sampling set.
+    /// Creates a counter of whole numbers with its own sampling set: of GPUs, except for the last value of something
+    /// ([`MODE_ABSOLUTE_LAST`]), which is of the process.
     pub(crate) fn counter(&self, name: &CStr, description: &CStr, mode: MetricMode, unit: &CStr) -> SamplingSetHandle {
+        let class = if mode == MODE_ABSOLUTE_LAST { SAMPLING_SET_ABSTRACT } else { SAMPLING_SET_GPU };
         let (name, description, unit) = (name.as_ptr(), description.as_ptr(), unit.as_ptr());
         // SAFETY: the strings are copied; the metric was created just before.
         unsafe {
@@ -124,7 +157,7 @@ impl Measurement {
                 PROFILING_TYPE_EXCLUSIVE,
                 INVALID_METRIC,
             );
-            (self.0.new_sampling_set)(1, &raw const metric, OCCURRENCE_ASYNCHRONOUS, SAMPLING_SET_GPU)
+            (self.0.new_sampling_set)(1, &raw const metric, OCCURRENCE_ASYNCHRONOUS, class)
         }
     }
 

@@ -1,5 +1,6 @@
 //! The functions of Score-P's measurement library that write lanes, by name.
 
+use crate::sys::ParadigmType;
 use crate::sys::measurement::*;
 use std::ffi::{CStr, c_void};
 
@@ -17,6 +18,8 @@ macro_rules! symbols {
         pub(super) struct Symbols {
             $(pub(super) $field: $type,)*
             pages: DefinitionPages,
+            /// `SCOREP_INVALID_PARADIGM_TYPE` of the release, where it is known.
+            pub(super) no_paradigm: Option<ParadigmType>,
         }
 
         impl Symbols {
@@ -28,7 +31,10 @@ macro_rules! symbols {
             /// # Safety
             /// For each name, `find` returns Score-P's symbol of that name, or one of the same type. Where another
             /// release may have changed a type, [`super::trial`] calls the function first, or the user forces it.
-            pub(super) unsafe fn find(find: impl Fn(&CStr) -> Option<*mut c_void>) -> Result<Self, String> {
+            pub(super) unsafe fn find(
+                find: impl Fn(&CStr) -> Option<*mut c_void>,
+                no_paradigm: Option<ParadigmType>,
+            ) -> Result<Self, String> {
                 let wanted = |name: &CStr| find(name).ok_or_else(|| name.to_string_lossy().into_owned());
                 Ok(Self {
                     $($field: {
@@ -38,6 +44,7 @@ macro_rules! symbols {
                     },)*
                     // SAFETY: as above.
                     pages: unsafe { DefinitionPages::find(wanted)? },
+                    no_paradigm,
                 })
             }
         }
@@ -63,6 +70,8 @@ symbols! {
     total_memory: EnvGetTotalMemory = c"SCOREP_Env_GetTotalMemory";
     begin: GetBeginEpoch = c"SCOREP_GetBeginEpoch";
     is_recording: RecordingEnabled = c"SCOREP_RecordingEnabled";
+    record: SwitchRecording = c"SCOREP_EnableRecording";
+    record_no_more: SwitchRecording = c"SCOREP_DisableRecording";
     page_size: MemoryGetPageSize = c"SCOREP_Memory_GetPageSize";
     most_pages: AllocatorGetMaxNumberOfPages = c"SCOREP_Allocator_GetMaxNumberOfPages";
     memory_use: AllocatorGetStats = c"SCOREP_Allocator_GetStats";

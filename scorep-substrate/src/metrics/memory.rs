@@ -1,16 +1,15 @@
 //! Memory that is handed over to Score-P. Score-P frees it with C's `free`, so all of it comes from C's `malloc`.
 //!
-//! Score-P frees the array of metric properties, each name in it, and each list of times and values. It never frees a
-//! description or a unit; these are `'static`, so nothing leaks.
+//! Score-P frees the array of metric properties, and each name in it. It never frees a description or a unit; these are
+//! `'static`, so nothing leaks.
 //!
-//! Nothing here fails. If memory runs out, the result is shorter: a metric without memory for its name is left out, and
-//! a list of values is empty.
+//! Nothing here fails. If memory runs out, the result is shorter: a metric without memory for its name is left out.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
-use crate::sys::{MetricBase, MetricMode, MetricProperties, MetricValueType, TimeValuePair};
+use crate::sys::{MetricBase, MetricMode, MetricProperties, MetricValueType};
 
 /// `malloc`, or its replacement in a test: returns NULL or that many bytes, aligned for any C type.
 type Allocate<'a> = &'a mut dyn FnMut(usize) -> *mut c_void;
@@ -45,12 +44,6 @@ pub(crate) struct Metric<'a> {
 /// memory, in a process without 48 bytes left: still no worse than NULL.
 pub(crate) fn properties(list: &[Metric<'_>]) -> *mut MetricProperties {
     properties_from(list, &mut allocate)
-}
-
-/// Returns times and bits of values in the form of `get_all_values`: a list and its length. Without points or without
-/// memory, it is NULL and 0, which Score-P accepts.
-pub(crate) fn pairs(points: &[(u64, u64)]) -> (*mut TimeValuePair, u64) {
-    pairs_from(points, &mut allocate)
 }
 
 fn allocate(bytes: usize) -> *mut c_void {
@@ -94,23 +87,6 @@ fn properties_from(list: &[Metric<'_>], allocate: Allocate<'_>) -> *mut MetricPr
     // SAFETY: `used` is at most the length of the list, and the array has one entry more.
     unsafe { entries.add(used).write(MetricProperties::end()) };
     entries
-}
-
-fn pairs_from(points: &[(u64, u64)], allocate: Allocate<'_>) -> (*mut TimeValuePair, u64) {
-    if points.is_empty() {
-        return (ptr::null_mut(), 0);
-    }
-    let list: *mut TimeValuePair = array(points.len(), allocate);
-    if list.is_null() {
-        return (ptr::null_mut(), 0);
-    }
-    let mut count = 0;
-    for (place, &(timestamp, value)) in points.iter().enumerate() {
-        // SAFETY: the list was allocated with as many places as there are points.
-        unsafe { list.add(place).write(TimeValuePair { timestamp, value }) };
-        count += 1;
-    }
-    (list, count)
 }
 
 /// Copies `text` up to its first NUL and terminates it with NUL. Returns NULL if there is no memory.
@@ -230,30 +206,9 @@ mod tests {
     }
 
     #[test]
-    fn pairs_hold_the_points() {
-        let points = [(10, 1.5_f64.to_bits()), (20, 0), (u64::MAX, u64::MAX)];
-        let (list, count) = pairs(&points);
-        assert_eq!(count, 3);
-        // SAFETY: the list has that many pairs and is freed once.
-        unsafe {
-            for (place, &(timestamp, value)) in points.iter().enumerate() {
-                let pair = *list.add(place);
-                assert_eq!((pair.timestamp, pair.value), (timestamp, value));
-            }
-            libc::free(list.cast());
-        }
-    }
-
-    #[test]
-    fn no_points_and_no_memory_give_no_list() {
-        assert_eq!(pairs(&[]), (ptr::null_mut(), 0));
-        assert_eq!(pairs_from(&[(1, 2)], &mut failing(|_| true)), (ptr::null_mut(), 0));
-    }
-
-    #[test]
     fn size_beyond_the_address_space_is_no_memory() {
         let mut asked = false;
-        let list: *mut TimeValuePair = array(usize::MAX / 2, &mut |_| {
+        let list: *mut MetricProperties = array(usize::MAX / 2, &mut |_| {
             asked = true;
             ptr::null_mut()
         });

@@ -124,6 +124,9 @@ pub type GetBeginEpoch = unsafe extern "C" fn() -> u64;
 /// `SCOREP_RecordingEnabled`: whether events are recorded now.
 pub type RecordingEnabled = unsafe extern "C" fn() -> bool;
 
+/// `SCOREP_EnableRecording` and `SCOREP_DisableRecording`: switch recording on and off, on a thread that Score-P knows.
+pub type SwitchRecording = unsafe extern "C" fn();
+
 /// `SCOREP_Memory_GetLocalDefinitionPageManager`: returns the page manager of the definitions; its first word is the
 /// allocator of all memory. From Score-P 9 on the variable `scorep_definitions_page_manager` has it.
 pub type MemoryGetLocalDefinitionPageManager = unsafe extern "C" fn() -> *const *mut Allocator;

@@ -5,7 +5,7 @@ use super::super::archive::Archive;
 use super::super::error::Otf2Error;
 use super::super::event_writer::EventWriter;
 use super::super::library::Otf2Library;
-use super::super::reader::{ArchiveEvent, ArchiveReader, Attributes};
+use super::super::reader::ArchiveReader;
 use std::ffi::c_void;
 
 /// Events of a location that are read at a time.
@@ -40,22 +40,16 @@ impl<C> Message<C> {
     }
 }
 
-/// Names the communication records of a copy.
-pub(crate) trait Adds {
-    /// Returns the next record of a location with a time of its own, in ticks, that is not behind `until`. It is asked
-    /// until there is none: before each event, with the event's time, and at the end.
-    fn due(&mut self, location: u64, until: u64) -> Option<(u64, Message)>;
-
-    /// Returns the record that goes with an event: before it if it is a region's end, else behind it.
-    fn with(&mut self, location: u64, event: ArchiveEvent<'_>) -> Option<Message>;
-}
+/// Returns the next record of a location that lies before an event at `until`, in ticks, with its time. It is asked until
+/// there is none: before each event, with the event's time, and at the end.
+pub(crate) type Due<'a> = &'a mut dyn FnMut(u64, u64) -> Option<(u64, Message)>;
 
 /// The data of the callbacks.
 struct CopyingEvents<'a> {
     library: &'static Otf2Library,
     writer: *mut abi::EventWriter,
     location: u64,
-    adds: &'a mut dyn Adds,
+    due: Due<'a>,
     /// The archive's number of a communicator.
     number: &'a dyn Fn(usize) -> u32,
     /// Events that were copied.
@@ -68,13 +62,13 @@ pub(super) fn copy(
     reader: &ArchiveReader,
     archive: &Archive,
     location: u64,
-    adds: &mut dyn Adds,
+    due: Due<'_>,
     number: &dyn Fn(usize) -> u32,
 ) -> Result<u64, Otf2Error> {
     let library = archive.library;
     let writer = EventWriter::open(archive, location)?;
     let mut copying =
-        CopyingEvents { library, writer: writer.handle(), location, adds, number, copied: 0, failed: None };
+        CopyingEvents { library, writer: writer.handle(), location, due, number, copied: 0, failed: None };
     let data = (&raw mut copying).cast::<c_void>();
     // SAFETY: the readers are open; OTF2 copies the callbacks, whose types are those declared, and uses `data` in
     // `read_events` alone, while `copying` waits.
@@ -118,9 +112,9 @@ pub(super) fn copy(
 }
 
 impl CopyingEvents<'_> {
-    /// Writes the records with times of their own, up to a time.
+    /// Writes the records that lie before an event at a time.
     fn add_due(&mut self, until: u64) -> Result<(), Otf2Error> {
-        while let Some((time, message)) = self.adds.due(self.location, until) {
+        while let Some((time, message)) = (self.due)(self.location, until) {
             self.add(time, message)?;
         }
         Ok(())
@@ -149,33 +143,21 @@ impl CopyingEvents<'_> {
     }
 }
 
-/// Copies an event, and adds a record before it, if it is a region's end, or else behind it. `event` is `None` for one
-/// that says nothing of operations.
+/// Copies an event, behind the records that are due.
 ///
 /// # Safety
 /// `data` is the pointer to a [`CopyingEvents`] that was registered, and nothing else uses it.
 unsafe fn pass(
     data: *mut c_void,
     time: u64,
-    event: impl for<'l> FnOnce(&'l Otf2Library) -> Option<ArchiveEvent<'l>>,
     write: impl FnOnce(&Otf2Library, *mut abi::EventWriter) -> Result<(), Otf2Error>,
 ) -> abi::CallbackCode {
     // SAFETY: the caller guarantees the pointer.
     let copying = unsafe { &mut *data.cast::<CopyingEvents<'_>>() };
-    if copying.failed.is_some() {
-        return abi::GO_ON;
+    if copying.failed.is_none() {
+        copying.copied += 1;
+        copying.failed = copying.add_due(time).and_then(|()| write(copying.library, copying.writer)).err();
     }
-    if let Err(error) = copying.add_due(time) {
-        copying.failed = Some(error);
-        return abi::GO_ON;
-    }
-    let event = event(copying.library);
-    let added = event.and_then(|event| copying.adds.with(copying.location, event));
-    let is_end = matches!(event, Some(ArchiveEvent::Leave));
-    let add = |wanted: bool| added.filter(|_| wanted).map_or(Ok(()), |message| copying.add(time, message));
-    let written = add(is_end).and_then(|()| write(copying.library, copying.writer)).and_then(|()| add(!is_end));
-    copying.copied += 1;
-    copying.failed = written.err();
     abi::GO_ON
 }
 
@@ -190,14 +172,7 @@ unsafe extern "C" fn enter(
     region: u32,
 ) -> abi::CallbackCode {
     // SAFETY: the caller, OTF2, passes the registered data, and keeps the list for the time of this call.
-    unsafe {
-        pass(
-            data,
-            time,
-            |library| Some(ArchiveEvent::Enter(region, Attributes::of(library, list))),
-            |library, writer| library.enter(writer, list, time, region),
-        )
-    }
+    unsafe { pass(data, time, |library, writer| library.enter(writer, list, time, region)) }
 }
 
 /// # Safety
@@ -211,9 +186,7 @@ unsafe extern "C" fn leave(
     region: u32,
 ) -> abi::CallbackCode {
     // SAFETY: as in `enter`.
-    unsafe {
-        pass(data, time, |_| Some(ArchiveEvent::Leave), |library, writer| library.leave(writer, list, time, region))
-    }
+    unsafe { pass(data, time, |library, writer| library.leave(writer, list, time, region)) }
 }
 
 /// # Safety
@@ -229,17 +202,8 @@ unsafe extern "C" fn metric(
     types: *const u8,
     values: *const u64,
 ) -> abi::CallbackCode {
-    let has_value = count > 0 && !values.is_null();
-    // SAFETY: as in `enter`; there is at least one value where it is read.
-    unsafe {
-        let first = if has_value { *values } else { 0 };
-        pass(
-            data,
-            time,
-            |_| Some(ArchiveEvent::Metric(metric, first)),
-            |library, writer| library.metric(writer, list, time, metric, count, types, values),
-        )
-    }
+    // SAFETY: as in `enter`; the lists are OTF2's.
+    unsafe { pass(data, time, |library, writer| library.metric(writer, list, time, metric, count, types, values)) }
 }
 
 /// # Safety
@@ -253,5 +217,5 @@ unsafe extern "C" fn buffer_flush(
     until: u64,
 ) -> abi::CallbackCode {
     // SAFETY: as in `enter`.
-    unsafe { pass(data, time, |_| None, |library, writer| library.buffer_flush(writer, list, time, until)) }
+    unsafe { pass(data, time, |library, writer| library.buffer_flush(writer, list, time, until)) }
 }

@@ -21,7 +21,7 @@ use std::path::Path;
 
 pub(crate) use communicator::AddedCommunicator;
 pub(crate) use definitions::LANES;
-pub(crate) use events::{Adds, Message};
+pub(crate) use events::{Due, Message};
 
 /// Directory of the locations' files, beside the anchor file.
 const LOCATIONS: &str = "traces";
@@ -33,7 +33,7 @@ pub(crate) fn directory_of(anchor: &Path) -> &Path {
 
 /// Copies the archive of an anchor file into a directory that has no archive.
 ///
-/// `communicators` are added; `lanes` are the locations whose events are shown to `adds`. `progress` gets the bytes of
+/// `communicators` are added; `lanes` are the locations that have records, which `due` names. `progress` gets the bytes of
 /// each file that was copied.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub(crate) fn with(
     directory: &Path,
     communicators: &[AddedCommunicator],
     lanes: &[u64],
-    adds: &mut dyn Adds,
+    due: Due<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), Otf2Error> {
     let library = library::opened()?;
@@ -61,7 +61,7 @@ pub(crate) fn with(
     archive.open_event_files()?;
     let mut added = BTreeMap::new();
     for &lane in lanes {
-        let count = events::copy(&reader, &archive, lane, adds, &|communicator| numbers.communicator(communicator))?;
+        let count = events::copy(&reader, &archive, lane, due, &|communicator| numbers.communicator(communicator))?;
         added.insert(lane, count);
         progress(fs::metadata(from.join(format!("{LOCATIONS}/{lane}.evt"))).map_or(0, |file| file.len()));
     }

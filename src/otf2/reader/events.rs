@@ -31,12 +31,7 @@ impl std::fmt::Debug for Attributes<'_> {
     }
 }
 
-impl<'a> Attributes<'a> {
-    /// Takes OTF2's list, for the time of a callback.
-    pub(in crate::otf2) fn of(library: &'a Otf2Library, list: *const abi::AttributeList) -> Self {
-        Self { library, list }
-    }
-
+impl Attributes<'_> {
     fn has(&self, attribute: u32) -> bool {
         // SAFETY: OTF2 keeps the list for the time of the callback, which this value does not outlive.
         unsafe { self.library.has(self.list, attribute) }

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::ptr;
 
 pub(crate) use definitions::{ArchiveLocation, Definitions, LocationGroup};
-pub(crate) use events::{ArchiveEvent, Attributes, LocationEvents};
+pub(crate) use events::{ArchiveEvent, LocationEvents};
 
 /// An open archive.
 pub(crate) struct ArchiveReader {

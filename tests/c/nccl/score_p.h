@@ -44,11 +44,6 @@ static void score_p(void) {
   finalize(context);
   for (int i = 0; i < 2; i++) {
     if (plugins[i].synchronize) plugins[i].synchronize(true, 2);
-    for (int j = 0; plugins[i].get_all_values && j < counts[i] && ids[i][j] >= 0; j++) {
-      void *values = NULL;
-      plugins[i].get_all_values(ids[i][j], &values);
-      free(values);
-    }
     plugins[i].finalize();
   }
   fflush(stdout);

@@ -108,9 +108,10 @@ static void switch_recording(bool on) {
 
 /* scorep_finalize. */
 static void end_measurement(void) {
+  read_counters();
+  if (getenv("STAND_IN_HAS_FLUSHED") && stand_in.flush) stand_in.flush();
   synchronize(END);
   next_phase(AFTER);
-  if (!profiling && recording_is_on) print_series();
   printf("end\t%lu\n", (unsigned long)score_p_ticks());
   tell_of_program(EVENT_PROGRAM_END, OWN_LOCATION, recording_is_on);
   TELL_SUBSTRATE(deactivate_cpu_location, OWN_LOCATION, NULL);

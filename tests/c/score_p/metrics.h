@@ -101,19 +101,6 @@ static void print_counters(const char *thread) {
         printf("value\t%s\t%s\t%lu\n", thread, services[i].metrics[j], (unsigned long)of_thread[i].last[j]);
 }
 
-/* Asynchronous metrics are asked for only where the profile does not veto them. */
-static void print_series(void) {
-  for (int i = 0; i < service_count; i++) {
-    if (services[i].plugin.synchronicity != ASYNCHRONOUS) continue;
-    for (int j = 0; j < services[i].count; j++) {
-      struct { uint64_t time; double value; } *list = NULL;
-      uint64_t count = services[i].plugin.get_all_values(of_thread[i].ids[j], (void **)&list);
-      for (uint64_t k = 0; k < count; k++) printf("series\t%s\t%lu\t%g\n", services[i].metrics[j], (unsigned long)list[k].time, list[k].value);
-      free(list);
-    }
-  }
-}
-
 static void unload_metrics(void) {
   for (int i = 0; i < service_count; i++) {
     services[i].plugin.finalize();

@@ -47,8 +47,9 @@ static _Thread_local location *own_location;
 static uint64_t pages_used;
 static uint64_t begun;
 
-/* Whether the trace was written to its file for want of memory: with STAND_IN_HAS_FLUSHED set, at any time but the very begin. */
-static bool has_flushed(void) { return getenv("STAND_IN_HAS_FLUSHED") != NULL && set_up.clock() != begun; }
+/* Whether the trace was written to its file for want of memory. */
+static bool is_flushed;
+static bool has_flushed(void) { return is_flushed; }
 static bool recording = true;
 static uint64_t vanished;
 

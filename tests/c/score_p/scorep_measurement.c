@@ -28,6 +28,8 @@ EXPORTED void stand_in_begin(const struct set_up *told) {
   begun = set_up.clock();
   group = defined((struct definition){.kind = LOCATION_GROUP, .name = named("Process")});
   take_pages(OWN_PAGES);
+  const char *used = getenv("STAND_IN_USED"); /* MiB of the trace until now */
+  if (used) take_pages((strtoull(used, NULL, 10) << 20) / PAGE);
   stand_in_know_thread("Master thread");
 }
 
@@ -44,6 +46,7 @@ EXPORTED void stand_in_enter_phase(enum phase next) {
 }
 
 EXPORTED void stand_in_switch_recording(bool on) { recording = on; }
+EXPORTED void stand_in_flush(void) { is_flushed = true; }
 
 EXPORTED void stand_in_print(void) {
   printf("begin\t%lu\n", (unsigned long)begun);
@@ -55,6 +58,8 @@ EXPORTED void stand_in_print(void) {
 
 EXPORTED uint32_t SCOREP_GetProcessLocationGroup(void) { return group; }
 EXPORTED uint64_t SCOREP_GetBeginEpoch(void) { return is_faulty("begin") ? UINT64_MAX : begun; }
+EXPORTED void SCOREP_EnableRecording(void) { recording = true; }
+EXPORTED void SCOREP_DisableRecording(void) { recording = false; }
 EXPORTED bool SCOREP_RecordingEnabled(void) { return recording && !is_faulty("recording"); }
 EXPORTED bool SCOREP_Status_HasOtf2Flushed(void) { return has_flushed(); }
 

@@ -29,6 +29,7 @@ enum { VALUE_UINT64 = 1 };
   X(enter_phase, (enum phase phase))                                                                                             \
   X(know_thread, (const char *name))                                                                                             \
   X(switch_recording, (bool on))                                                                                                 \
+  X(flush, (void))                                                                                                               \
   X(print, (void))
 
 #endif

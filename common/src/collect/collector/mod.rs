@@ -218,7 +218,8 @@ impl Collector {
                 }));
             }
             Question::Series { series, answer } => {
-                answer.give(self.figures.series.points(series, self.figures.nanoseconds_per_tick));
+                let (store, scale) = (&self.figures.series, self.figures.nanoseconds_per_tick);
+                answer.give((store.name_of(series.of), store.points(series, scale)));
             }
         }
     }
@@ -283,6 +284,7 @@ impl Collector {
         self.figures.update_board();
         self.pause_stamps();
         missing::tell_of_full_recording();
+        round::is_over();
         round
     }
 

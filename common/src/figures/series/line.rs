@@ -46,10 +46,10 @@ impl WindowTotals {
         let of_timed =
             |above: f64, below: f64| ratio(above, below).filter(|_| speaks_for_all(self.timed, self.collectives));
         match figure {
-            Figure::TransferRate => ratio(self.bytes as f64 * 1e3, self.active as f64 * nanoseconds_per_tick),
-            Figure::TransferLatency => self.latency_us.filter(|latency| latency.is_finite()),
-            Figure::CollectiveTime => of_timed(self.nanoseconds as f64 / 1e3, self.timed as f64),
-            Figure::BusBandwidth => of_timed(self.bus_bytes, self.bus_nanoseconds as f64),
+            Figure::TransferRate => ratio(self.bytes as f64 * 1e9, self.active as f64 * nanoseconds_per_tick),
+            Figure::TransferLatency => self.latency_us.map(|latency| latency * 1e3).filter(|value| value.is_finite()),
+            Figure::CollectiveTime => of_timed(self.nanoseconds as f64, self.timed as f64),
+            Figure::BusBandwidth => of_timed(self.bus_bytes * 1e9, self.bus_nanoseconds as f64),
             // of the process, and of no window
             Figure::NvlinkSent | Figure::NvlinkReceived => None,
         }
@@ -139,11 +139,11 @@ mod tests {
         };
         let figures = [Figure::TransferRate, Figure::TransferLatency, Figure::CollectiveTime, Figure::BusBandwidth];
         // a tick is half a nanosecond: 8 MB in 1 ms
-        assert_eq!(figures.map(|figure| sums.value(figure, 0.5)), [Some(8000.0), Some(3.5), Some(2.5), Some(20.0)]);
+        assert_eq!(figures.map(|figure| sums.value(figure, 0.5)), [Some(8e9), Some(3500.0), Some(2500.0), Some(20e9)]);
         assert_eq!(figures.map(|figure| WindowTotals::default().value(figure, 0.5)), [None; 4]);
         // nine of ten are enough, and the mean is over these nine
         let of = |timed, collectives| WindowTotals { timed, collectives, ..sums }.value(Figure::CollectiveTime, 0.5);
-        assert_eq!([of(9, 10), of(8, 9)], [Some(10.0 / 9.0), None]);
+        assert_eq!([of(9, 10), of(8, 9)], [Some(10_000.0 / 9.0), None]);
         assert_eq!(WindowTotals { timed: 1, collectives: 2, ..sums }.value(Figure::BusBandwidth, 0.5), None);
         let mut twice = sums;
         twice.add(&WindowTotals { latency_us: None, ..sums });

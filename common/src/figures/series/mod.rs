@@ -1,4 +1,4 @@
-//! Series: values over time, one per window. They go to Score-P at the end of the measurement.
+//! Series: values over time, one per window. They go into Score-P's trace at the end of the measurement.
 //!
 //! Score-P wants the names of all series before any communicator is made. So a name identifies a communicator by its
 //! number: communicators of more than one rank count from 0, in the order in which the process makes them.
@@ -35,9 +35,6 @@ pub struct Point {
 /// Largest number of entries of all series together, about 16 MiB. Entries are the windows' opening times, and the sums
 /// of each window for each peer.
 const MOST_ENTRIES: usize = 1 << 17;
-
-/// Bytes per second in a GB/s.
-const GIGABYTE: f64 = 1e9;
 
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 static WANTED: Mutex<Vec<Of>> = Mutex::new(Vec::new());
@@ -172,7 +169,7 @@ impl SeriesStore {
         }
     }
 
-    /// Returns the points of a series in the order of time, as Score-P wants them, each at its window's end.
+    /// Returns the points of a series in the order of time, each at its window's end.
     pub fn points(&self, SeriesName { series, of }: SeriesName, nanoseconds_per_tick: f64) -> Vec<Point> {
         let value = |sums: &WindowTotals| sums.value(series.figure, nanoseconds_per_tick);
         let of_line = |line: &OwnWindows, windows: &Windows| points(windows, |opening| line.end_of(opening), value);
@@ -185,7 +182,7 @@ impl SeriesStore {
                 let way: fn(&Ways<f64>) -> f64 =
                     if series.figure == Figure::NvlinkSent { |rate| rate.sent } else { |rate| rate.received };
                 let rates = nvlink::rates();
-                Some(rates.iter().map(|(time, rate)| Point { time: *time, value: way(rate) / GIGABYTE }).collect())
+                Some(rates.iter().map(|(time, rate)| Point { time: *time, value: way(rate) }).collect())
             }
             Of::Other => {
                 let stretch = self.stretch.unwrap_or(1);
@@ -193,6 +190,12 @@ impl SeriesStore {
             }
         }
         .unwrap_or_default()
+    }
+
+    /// Returns the lane name of a series' communicator, if it is of one.
+    pub fn name_of(&self, of: Of) -> Option<String> {
+        let line = self.lines.iter().find(|(number, _)| of.is_of(**number));
+        line.and_then(|(_, line)| line.name.clone())
     }
 
     /// Returns the number of windows, and parts of windows, that found no room.

@@ -49,11 +49,11 @@ fn each_communicator_and_peer_has_a_series_of_its_own_with_points_at_the_ends_of
     store.end(first, 700);
     let points = |name, of| times_and_values(store.points(token(name, of), 1.0));
     let [rate, time] = ["nccl_window_transfer_rate", "nccl_window_collective_time"];
-    assert_eq!(points(rate, Of::Communicator(10)), [(500, 5000.0), (700, 9000.0)]);
-    assert_eq!(points(time, Of::Communicator(10)), [(500, 1.5), (700, 3.0)]);
-    assert_eq!(points("nccl_window_transfer_latency", Of::Communicator(10)), [(500, 2.0), (700, 2.0)]);
-    assert_eq!(points(rate, Of::Communicator(11)), [(900, 7000.0)]);
-    assert_eq!([points(rate, Of::Peer(11, 3)), points(rate, Of::Peer(11, 5))], [vec![(900, 4000.0)], vec![]]);
+    assert_eq!(points(rate, Of::Communicator(10)), [(500, 5e9), (700, 9e9)]);
+    assert_eq!(points(time, Of::Communicator(10)), [(500, 1500.0), (700, 3000.0)]);
+    assert_eq!(points("nccl_window_transfer_latency", Of::Communicator(10)), [(500, 2000.0), (700, 2000.0)]);
+    assert_eq!(points(rate, Of::Communicator(11)), [(900, 7e9)]);
+    assert_eq!([points(rate, Of::Peer(11, 3)), points(rate, Of::Peer(11, 5))], [vec![(900, 4e9)], vec![]]);
     assert_eq!(points("nccl_window_effective_busbw", Of::Communicator(11)), []);
 }
 
@@ -71,7 +71,7 @@ fn communicators_without_a_series_are_summed_up_by_stretches_of_time() {
         store.add(place, opened, Some(1), &sent(bytes));
     }
     let points = |name| times_and_values(store.points(token(name, Of::Other), 1.0));
-    assert_eq!(points("nccl_window_transfer_rate"), [(2000, 4000.0), (3000, 6000.0)]);
+    assert_eq!(points("nccl_window_transfer_rate"), [(2000, 4e9), (3000, 6e9)]);
     assert_eq!(points("nccl_window_transfer_latency"), []);
 }
 
@@ -80,8 +80,9 @@ fn a_communicator_with_a_series_is_called_as_its_lane() {
     let mut store = SeriesStore::default();
     want(Of::Communicator(30));
     let place = communicators_up_to(&mut store, 30).unwrap();
-    assert!(store.names().is_empty());
+    assert!(store.names().is_empty() && store.name_of(Of::Communicator(30)).is_none());
     store.name(place, CommunicatorRank { comm: 0x1a2b, rank: 3 });
+    assert_eq!(store.name_of(Of::Peer(30, 1)).as_deref(), Some("NCCL 0000000000001a2b rank 3"));
     assert_eq!(
         store.names().into_iter().collect::<Vec<_>>(),
         [("#30".to_owned(), "NCCL 0000000000001a2b rank 3".to_owned())]

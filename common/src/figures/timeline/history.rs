@@ -2,7 +2,7 @@
 
 use super::entry::{NO_PLACE, TimelineEntry};
 use super::gpus::mappings;
-use super::in_turn::InTurn;
+use super::in_turn::{self, InTurn};
 use super::kernel_begin::KernelBegin;
 use super::launches::Begun;
 use super::{PairWindow, Timeline};
@@ -23,7 +23,7 @@ pub struct RankHistory {
 pub struct History {
     /// The ranks, by their place.
     pub ranks: Vec<RankHistory>,
-    /// Sorted by place of the rank, then by begin, then the longer one first. `launched` is the time from the launch
+    /// Sorted by place of the rank, then by begin, then by order of the starts. `launched` is the time from the launch
     /// to the begin, nanoseconds; 0 where it is not known whether the kernel waited for its launch or for its GPU.
     pub operations: Vec<TimelineEntry>,
     /// Transfers of each window, sorted by sender, receiver and begin.
@@ -82,8 +82,10 @@ impl Timeline {
             InTurn::new(mapping, nanoseconds_per_tick).place(of_one_clock);
         }
         operations.retain(|entry| entry.place != NO_PLACE);
+        operations.sort_unstable_by_key(|entry| (entry.place, entry.order));
+        operations.chunk_by_mut(|a, b| a.place == b.place).for_each(in_turn::place_untimed);
         operations.iter_mut().for_each(|entry| (entry.start, entry.stop) = within((entry.start, entry.stop)));
-        operations.sort_unstable_by_key(|entry| (entry.place, entry.start, u64::MAX - entry.stop, entry.sequence));
+        operations.sort_unstable_by_key(|entry| (entry.place, entry.start, entry.order));
         windows.iter_mut().for_each(|window| (window.start, window.stop) = within((window.start, window.stop)));
         windows.sort_by_key(|window| (window.place, window.peer, window.start));
         let ranks = ranks.iter().map(|line| RankHistory { rank: line.rank, nranks: line.nranks }).collect();
@@ -131,7 +133,8 @@ mod tests {
         for comm in 0..2 {
             timeline.open(CommunicatorRank { comm, rank: 0 }, 2);
         }
-        timeline.chunks.push(entries.to_vec());
+        let ordered = (0..).zip(entries).map(|(order, &entry)| TimelineEntry { order, ..entry });
+        timeline.chunks.push(ordered.collect());
         timeline.count = entries.len();
         timeline
     }
@@ -150,7 +153,7 @@ mod tests {
         }
         let history = timeline.into_history(50, 3000);
         let times: Vec<_> = history.operations.iter().map(|entry| (entry.place, entry.start, entry.stop)).collect();
-        assert_eq!(times, [(0, 50, 3000), (0, 1200, 1500), (0, 1200, 1400), (1, 100, 150)]);
+        assert_eq!(times, [(0, 1200, 1400), (0, 1400, 1500), (0, 1500, 3000), (1, 100, 150)]);
         assert_eq!((history.of(0).len(), history.of(1).len(), history.of(2).len()), (3, 1, 0));
     }
 

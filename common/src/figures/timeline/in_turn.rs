@@ -1,5 +1,5 @@
 //! Places a GPU's operations on the events' clock. Each keeps its length on the GPU, and operations that followed one
-//! another there still do.
+//! another there still do. Operations that the GPU has not timed follow one another, too.
 //!
 //! The mapping between the clocks is uncertain by some microseconds, and so is the ratio of their speeds. A length
 //! taken from two mapped times would be off by the second uncertainty. So an operation begins where it is mapped to,
@@ -51,6 +51,28 @@ impl<'a> InTurn<'a> {
             operations[place].stop = begin.saturating_add(length.round() as u64);
             self.under_way.push(Reverse((stop, place)));
         }
+    }
+}
+
+/// Places the operations of a rank that the GPU has not timed. `operations` are all of the rank, in the order of their
+/// starts. NCCL runs those of a communicator in that order: each begins when the operations before it have ended, and
+/// has ended when the next operation that the GPU has timed begins.
+pub(super) fn place_untimed(operations: &mut [TimelineEntry]) {
+    let mut next = u64::MAX;
+    for operation in operations.iter_mut().rev() {
+        if operation.source.is_gpu() {
+            next = next.min(operation.start);
+        } else {
+            operation.stop = operation.stop.min(next.max(operation.start));
+        }
+    }
+    let mut end = 0;
+    for operation in operations {
+        if !operation.source.is_gpu() {
+            operation.start = operation.start.max(end);
+            operation.stop = operation.stop.max(operation.start);
+        }
+        end = end.max(operation.stop);
     }
 }
 
@@ -125,6 +147,25 @@ mod tests {
             assert!(off <= Some(2 * 2000), "{drift}: {off:?}");
         }
         assert_eq!(lengths(&placed(50e-6, &[operation(0, 368_000_000), operation(400_000_000, 7)])), [736_000_000, 14]);
+    }
+
+    #[test]
+    fn operations_that_the_gpu_has_not_timed_follow_one_another() {
+        let gpu = TimeSource::Stamps;
+        let operations = [
+            (TimeSource::Enqueue, [0, 50], [0, 50]),
+            (TimeSource::Proxy, [10, 30], [50, 50]),
+            (TimeSource::Proxy, [60, 150], [60, 100]),
+            (gpu, [100, 200], [100, 200]),
+            (gpu, [100, 180], [100, 180]),
+            (TimeSource::Enqueue, [110, 120], [200, 200]),
+            (TimeSource::Proxy, [115, 300], [200, 300]),
+        ];
+        let of = |&(source, [start, stop], _): &_| TimelineEntry { start, stop, source, ..operation(0, 0) };
+        let mut placed: Vec<TimelineEntry> = operations.iter().map(of).collect();
+        place_untimed(&mut placed);
+        let times: Vec<[u64; 2]> = placed.iter().map(|operation| [operation.start, operation.stop]).collect();
+        assert_eq!(times, operations.map(|(_, _, expected)| expected));
     }
 
     #[test]
