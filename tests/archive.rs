@@ -26,6 +26,8 @@ fn replay(directory: &TempDir, run: &Path) -> (Value, PathBuf) {
     let archive = directory.path().join("archive");
     let mut command = tool::tool();
     command.arg("replay").arg(run).args(["--format", "json", "--otf2"]).arg(&archive);
+    let all: Vec<&str> = common::metric::counters().iter().map(|counter| counter.name.as_str()).collect();
+    command.env("SCOREP_METRIC_NCCL_PLUGIN", all.join(","));
     (tool::summary(&mut command), archive.join("traces.otf2"))
 }
 
@@ -90,19 +92,20 @@ fn every_metric_is_there_with_its_unit_and_never_falls() {
         _ => "#",
     };
     let series = BTreeMap::from([
-        ("nccl_window_transfer_rate", "MB/s"),
-        ("nccl_window_transfer_latency", "us"),
-        ("nccl_window_collective_time", "us"),
-        ("nccl_window_effective_busbw", "GB/s"),
+        ("nccl_window_transfer_rate", "B/s"),
+        ("nccl_window_transfer_latency", "ns"),
+        ("nccl_window_collective_time", "ns"),
+        ("nccl_window_effective_busbw", "B/s"),
     ]);
     let mut counters = HashSet::new();
-    // lanes have counters of their own, which describe single operations
-    for row in rows.iter().filter(|row| !row.location.starts_with("NCCL ")) {
-        if row.value_type == "double" {
+    for row in &rows {
+        assert_eq!(row.value_type, "uint64", "{}", row.metric);
+        if row.location.starts_with("NCCL series of ") {
             let name = row.metric.split('#').next().unwrap();
             assert_eq!(row.unit, series[name], "{}", row.metric);
-        } else {
-            assert_eq!((row.unit.as_str(), row.value_type.as_str()), (unit(&row.metric), "uint64"), "{}", row.metric);
+        } else if !row.location.starts_with("NCCL ") {
+            // lanes have counters of their own, which describe single operations
+            assert_eq!(row.unit, unit(&row.metric), "{}", row.metric);
             assert!(row.monotone, "{} falls on {}", row.metric, row.location);
             counters.insert(row.metric.clone());
         }
@@ -110,7 +113,7 @@ fn every_metric_is_there_with_its_unit_and_never_falls() {
     assert_eq!(counters.len(), common::metric::COUNTERS);
     let has = |rows: &[Read], name: &str| {
         let name = format!("nccl_window_{name}");
-        rows.iter().any(|row| row.metric == name && row.value_type == "double" && row.values > 0 && row.last > 0.0)
+        rows.iter().any(|row| row.metric == name && row.values > 0 && row.last > 0.0)
     };
     for name in ["transfer_rate#0", "transfer_rate#0@0", "transfer_rate#0@1", "transfer_latency#0"] {
         assert!(has(&rows, name), "{name}");

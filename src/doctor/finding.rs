@@ -78,6 +78,7 @@ codes! {
     ScorePSeriesName = "scorep-series-name", Warning;
     ScorePNothing = "scorep-nothing", Warning;
     ScorePMemory = "scorep-memory", Warning;
+    ScorePMemoryUnknown = "scorep-memory-unknown", Note;
     ScorePDirectory = "scorep-directory", Warning;
     SettingsFileGood = "settings-file", Good;
     SettingsFileRefused = "settings-file-refused", Warning;

@@ -10,6 +10,7 @@ mod nccl;
 mod plugin;
 mod program;
 mod score_p;
+mod score_p_memory;
 mod settings;
 mod settings_file;
 mod surroundings;

@@ -1,22 +1,20 @@
 //! Checks of Score-P: its release, what the lanes need of it, and whether its variables fit together.
 
 use super::finding::{Code, DoctorFinding};
-use super::program;
 use super::surroundings::Surroundings;
+use super::{program, score_p_memory};
 use crate::installed::probe::{self, NoAnswer};
 use common::metric::{counters, former_series, in_place_of};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol, ReadCache};
+use scorep_substrate::lacking;
 use scorep_substrate::release::{self, Release};
-use scorep_substrate::{BUFFER_BYTES, LEFT_BYTES, lacking};
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Score-P's program that describes an installation.
 const CONFIG: &str = "scorep-config";
-/// Score-P's own default of SCOREP_TOTAL_MEMORY, 16000k, in bytes.
-const DEFAULT_MEMORY: u64 = 16_000 << 10;
 
 /// An installation, as its scorep-config describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +29,7 @@ impl ScoreP {
     /// # Errors
     /// When there is no such program, or it gives no answer.
     pub(crate) fn find() -> Result<Self, NoAnswer> {
-        let ask = |what: &str| Ok::<_, NoAnswer>(probe::program(CONFIG, what)?.trim().to_owned());
+        let ask = |what: &str| Ok::<_, NoAnswer>(probe::program(CONFIG, &[what.as_ref()])?.trim().to_owned());
         Ok(Self { version: ask("--version")?, prefix: ask("--prefix")?.into() })
     }
 
@@ -42,6 +40,11 @@ impl ScoreP {
             std::fs::read_dir(place).into_iter().flatten().flatten().any(|entry| is_measurement(&entry.path()))
         };
         places.iter().find(has).unwrap_or(&places[0]).clone()
+    }
+
+    /// Returns the path of a program of it.
+    pub(super) fn program(&self, name: &str) -> PathBuf {
+        self.prefix.join("bin").join(name)
     }
 
     fn introduced(&self) -> Vec<DoctorFinding> {
@@ -137,13 +140,13 @@ pub(crate) fn check(
     if found.is_ok()
         || ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS"].iter().any(|name| around.text(name).is_some())
     {
-        findings.extend(variables(around));
+        findings.extend(variables(around, found.ok()));
     }
     findings
 }
 
 /// Checks whether Score-P's variables fit together.
-fn variables(around: &Surroundings) -> Vec<DoctorFinding> {
+fn variables(around: &Surroundings, score_p: Option<&ScoreP>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let mut tell = |code, what: String, cure: &str| findings.push(DoctorFinding::new(code, what, cure));
     for name in ["SCOREP_METRIC_PLUGINS", "SCOREP_SUBSTRATE_PLUGINS", "SCOREP_METRIC_NCCL_PLUGIN"] {
@@ -198,48 +201,9 @@ fn variables(around: &Surroundings) -> Vec<DoctorFinding> {
         let what = "SCOREP_ENABLE_PROFILING and SCOREP_ENABLE_TRACING are both off: Score-P keeps nothing";
         tell(Code::ScorePNothing, what.into(), "switch one of them on");
     }
-    findings.extend(memory(around, tracing));
+    findings.extend(score_p_memory::check(around, tracing, score_p));
     findings.extend(directory(around));
     findings
-}
-
-/// Checks whether Score-P's memory has room for the lanes beside a trace.
-fn memory(around: &Surroundings, tracing: bool) -> Option<DoctorFinding> {
-    let settings = around.settings().0;
-    if !tracing || !settings.lanes.are_wanted() {
-        return None;
-    }
-    let told = around.text("SCOREP_TOTAL_MEMORY");
-    let total = told.as_deref().map_or(Some(DEFAULT_MEMORY), bytes)?;
-    // room for at least one communicator, and half of the memory for the trace itself
-    let wanted = 2 * (LEFT_BYTES + (settings.lane_pairs as u64 + 1) * BUFFER_BYTES);
-    if total >= wanted {
-        return None;
-    }
-    let what = format!(
-        "SCOREP_TOTAL_MEMORY is {}: with tracing each lane takes {} MiB of it, beside the trace",
-        told.unwrap_or_else(|| "16000k (Score-P's default)".into()),
-        BUFFER_BYTES >> 20
-    );
-    Some(DoctorFinding::new(
-        Code::ScorePMemory,
-        what,
-        format!("set it to {}M or more, or NCCL_SCOREP_LANE_PAIRS lower", wanted.next_power_of_two() >> 20),
-    ))
-}
-
-/// Reads a size as Score-P does: a number, then b, k, m or g.
-fn bytes(text: &str) -> Option<u64> {
-    let text = text.trim().to_lowercase();
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].trim_end_matches('b') {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// Checks whether ranks that torchrun has started without MPI would share an experiment directory.
@@ -254,17 +218,4 @@ fn directory(around: &Surroundings) -> Option<DoctorFinding> {
     let cure =
         "torchrun --no-python ... scorep-nccl run -- CMD, or a SCOREP_EXPERIMENT_DIRECTORY with the rank in its name";
     (!own).then(|| DoctorFinding::new(Code::ScorePDirectory, what, cure))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_as_score_p_writes_them() {
-        assert_eq!(
-            ["16000k", "64M", "1g", "100", "12kb", "x", "1t"].map(bytes).map(Option::unwrap_or_default),
-            [16_000 << 10, 64 << 20, 1 << 30, 100, 12 << 10, 0, 0]
-        );
-    }
 }

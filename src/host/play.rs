@@ -95,7 +95,9 @@ pub(crate) fn play(
     let survey = &recording.survey;
     let [begin, end] = [survey.begin, survey.end].map(|t| survey.meta.mono0.saturating_add(t));
     clock::set(begin);
-    let counter_tokens: Vec<String> = common::metric::counters().iter().map(|counter| counter.name.clone()).collect();
+    // as in a measurement
+    let asked = std::env::var("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|_| "default".into());
+    let counter_tokens: Vec<String> = asked.split(',').map(str::to_owned).collect();
     let counters = MetricPlugin::load(plan.library, "nccl_plugin", &counter_tokens)?;
     let tokens = if plan.trace { series_tokens(survey, plan.interface) } else { Vec::new() };
     let series = MetricPlugin::load(plan.library, "nccl_series_plugin", &tokens)?;

@@ -102,7 +102,8 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
 
 /// Returns the NCCLs in the loader's cache. `ldconfig` is often on the administrator's search path only.
 fn of_loader() -> Vec<PathBuf> {
-    let listed = ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(|program| probe::program(program, "-p").ok());
+    let listed =
+        ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(|program| probe::program(program, &["-p".as_ref()]).ok());
     let listed = listed.unwrap_or_default();
     let lines = listed.lines().filter(|line| line.trim_start().starts_with(FILE));
     lines.filter_map(|line| line.split_once("=> ")).map(|(_, path)| PathBuf::from(path.trim())).collect()

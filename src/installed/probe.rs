@@ -41,10 +41,10 @@ pub(crate) fn ask(command: &str, argument: impl AsRef<OsStr>) -> Result<String, 
 ///
 /// # Errors
 /// When the program is missing, takes too long, or fails.
-pub(crate) fn program(program: impl AsRef<OsStr>, argument: &str) -> Result<String, NoAnswer> {
+pub(crate) fn program(program: impl AsRef<OsStr>, arguments: &[&OsStr]) -> Result<String, NoAnswer> {
     let mut child = Command::new(program);
     offspring::end_with_parent(&mut child);
-    answer(child.arg(argument))
+    answer(child.args(arguments))
 }
 
 fn answer(child: &mut Command) -> Result<String, NoAnswer> {

@@ -139,6 +139,12 @@ const FAULTS: &[Fault] = &[
     fault("scorep-nothing", UNBROKEN, &[("SCOREP_ENABLE_PROFILING", "false")]),
     fault("scorep-memory", UNBROKEN, &[("SCOREP_ENABLE_TRACING", "true")]),
     fault(
+        "scorep-memory",
+        |site| site.profile("40MB"),
+        &[("SCOREP_ENABLE_TRACING", "true"), ("SCOREP_TOTAL_MEMORY", "48M")],
+    ),
+    fault("scorep-memory-unknown", UNBROKEN, &[("SCOREP_ENABLE_TRACING", "true"), ("SCOREP_TOTAL_MEMORY", "64M")]),
+    fault(
         "scorep-directory",
         UNBROKEN,
         &[("TORCHELASTIC_RUN_ID", "1"), ("RANK", "3"), ("SCOREP_EXPERIMENT_DIRECTORY", "/tmp/run-4713")],

@@ -55,6 +55,21 @@ fn each_release_that_was_tried_is_well() {
     }
 }
 
+/// By Score-P's own estimate, and ten lanes of 2 MiB.
+#[test]
+fn the_doctor_says_how_much_memory_a_trace_takes() {
+    let site = Site::new();
+    site.profile("40MB");
+    let memory = |total: &str| {
+        let settings = [("SCOREP_ENABLE_TRACING", "true"), ("SCOREP_TOTAL_MEMORY", total)];
+        let (report, status) = examine(&site, &settings);
+        (report.to_string(), status)
+    };
+    let (said, status) = memory("59M");
+    assert!(said.contains("a trace takes 60M: 40M by `scorep-score -c 3 ") && said.contains("set it to 60M"), "{said}");
+    assert_eq!((status, memory("60M").1), (1, 0));
+}
+
 #[test]
 fn a_program_whose_threads_score_p_knows_is_well() {
     let site = Site::new();

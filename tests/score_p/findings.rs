@@ -166,7 +166,7 @@ fn in_profile(profile: &Profile, regions: [&str; 3]) -> Regions {
 }
 
 /// The counters' last values of a process, summed over its threads, in the order of [`COUNTERS`].
-type Last = BTreeMap<String, [u64; 7]>;
+type Last = BTreeMap<String, [u64; COUNTERS.len()]>;
 
 fn last_in_trace(trace: &Trace) -> Last {
     let mut last = Last::new();
@@ -188,17 +188,17 @@ fn last_in_profile(profile: &Profile) -> Last {
 
 /// Where the last values are not the summaries'.
 fn wrong_last(last: &Last, own: &[Value], learnt_late: &[&str]) -> Vec<String> {
-    let mut wanted: Vec<[u64; 7]> = own
+    let mut wanted: Vec<[u64; COUNTERS.len()]> = own
         .iter()
         .map(|summary| {
             COUNTERS.map(|counter| summary["processes"][0]["counters"][counter].as_u64().unwrap_or(u64::MAX))
         })
         .collect();
-    let mut found: Vec<[u64; 7]> = last.values().copied().collect();
+    let mut found: Vec<[u64; COUNTERS.len()]> = last.values().copied().collect();
     // which summary is which process' does not matter: sorted by the values that must be the same, the same ones stand
     // side by side
     let known: Vec<usize> = (0..COUNTERS.len()).filter(|&place| !learnt_late.contains(&COUNTERS[place])).collect();
-    let key = |values: &[u64; 7]| known.iter().map(|&place| values[place]).collect::<Vec<u64>>();
+    let key = |values: &[u64; COUNTERS.len()]| known.iter().map(|&place| values[place]).collect::<Vec<u64>>();
     found.sort_by_key(key);
     wanted.sort_by_key(key);
     let is_right = |(place, (found, wanted)): (usize, (&u64, &u64))| {

@@ -59,6 +59,17 @@ impl Site {
         self.script("scorep/bin/scorep-config", &lines);
     }
 
+    /// A profile of Score-P's in `work`, of whose trace scorep-score says that it takes so much with three counters.
+    pub(crate) fn profile(&self, memory: &str) {
+        fs::create_dir(self.path("work/scorep-1")).unwrap();
+        fs::write(self.path("work/scorep-1/profile.cubex"), "").unwrap();
+        let said = format!("Estimated memory requirements (SCOREP_TOTAL_MEMORY):       {memory}");
+        self.script(
+            "scorep/bin/scorep-score",
+            &format!("[ \"$*\" = '-c 3 scorep-1/profile.cubex' ] && echo && echo '{said}'"),
+        );
+    }
+
     /// Puts a library made of a line of C where another was.
     pub(crate) fn library(&self, name: &str, source: &str) {
         let path = self.path(name);

@@ -161,7 +161,12 @@ mod tests {
             (TimeSource::Enqueue, [110, 120], [200, 200]),
             (TimeSource::Proxy, [115, 300], [200, 300]),
         ];
-        let of = |&(source, [start, stop], _): &_| TimelineEntry { start, stop, source, ..operation(0, 0) };
+        let of = |&(source, [start, stop], _): &(TimeSource, [u64; 2], [u64; 2])| TimelineEntry {
+            start,
+            stop,
+            source,
+            ..operation(0, 0)
+        };
         let mut placed: Vec<TimelineEntry> = operations.iter().map(of).collect();
         place_untimed(&mut placed);
         let times: Vec<[u64; 2]> = placed.iter().map(|operation| [operation.start, operation.stop]).collect();

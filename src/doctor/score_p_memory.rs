@@ -1,0 +1,140 @@
+//! How much of Score-P's memory a trace takes. When none is left, Score-P writes the trace to its file and goes on, but
+//! aborts the program at its next new thread.
+
+use super::finding::{Code, DoctorFinding};
+use super::score_p::ScoreP;
+use super::surroundings::Surroundings;
+use crate::installed::probe;
+use common::metric::DEFAULT;
+use scorep_substrate::{BUFFER_BYTES, LEFT_BYTES};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Score-P's own default of SCOREP_TOTAL_MEMORY, 16000k, in bytes.
+const DEFAULT_MEMORY: u64 = 16_000 << 10;
+/// Score-P takes less than 4 GiB.
+const MOST: u64 = 4 << 30;
+/// What Score-P's own estimate has for a location, bytes.
+const LOCATION: u64 = 2 << 20;
+/// Counters of the token `*`.
+const ALL: usize = 20;
+/// Begin of the line of scorep-score's that has the estimate.
+const ESTIMATE: &str = "Estimated memory requirements (SCOREP_TOTAL_MEMORY):";
+
+/// Compares Score-P's memory with what the trace takes: by a profile of the program, where there is one in the working
+/// directory.
+pub(super) fn check(around: &Surroundings, tracing: bool, score_p: Option<&ScoreP>) -> Option<DoctorFinding> {
+    if !tracing {
+        return None;
+    }
+    let told = around.text("SCOREP_TOTAL_MEMORY");
+    let total = told.as_deref().map_or(Some(DEFAULT_MEMORY), bytes)?;
+    let told = told.unwrap_or_else(|| "16000k (Score-P's default)".into());
+    let settings = around.settings().0;
+    let locations = if settings.lanes.are_wanted() { settings.lane_pairs as u64 + 2 } else { 0 };
+    let counters = counters(around);
+    let estimated = newest_profile().and_then(|profile| Some((estimate(score_p?, &profile, counters)?, profile)));
+    let Some((estimate, profile)) = estimated else {
+        // room for at least one communicator, and half of the memory for the trace itself
+        let wanted = 2 * (LEFT_BYTES + locations * BUFFER_BYTES);
+        return Some(if total < wanted {
+            let what = format!(
+                "SCOREP_TOTAL_MEMORY is {told}: with tracing each lane takes {} MiB of it, beside the trace",
+                BUFFER_BYTES >> 20
+            );
+            let cure =
+                format!("set it to {}M or more, or NCCL_SCOREP_LANE_PAIRS lower", wanted.next_power_of_two() >> 20);
+            DoctorFinding::new(Code::ScorePMemory, what, cure)
+        } else {
+            DoctorFinding::new(
+                Code::ScorePMemoryUnknown,
+                "how much of Score-P's memory the trace takes is not known: there is no scorep-*/profile.cubex here",
+                "run the program once with SCOREP_ENABLE_TRACING=false, then `scorep-nccl run -- scorep-nccl doctor`",
+            )
+        });
+    };
+    let needed = estimate + locations * LOCATION;
+    let sum = format!(
+        "{}M: {}M by `scorep-score -c {counters} {}`, and {}M for NCCL's lanes",
+        needed >> 20,
+        estimate >> 20,
+        profile.display(),
+        locations * LOCATION >> 20
+    );
+    Some(if total >= needed {
+        DoctorFinding::good(Code::ScorePGood, format!("SCOREP_TOTAL_MEMORY is {told}; a trace takes {sum}"))
+    } else {
+        let cure = if needed < MOST {
+            format!("set it to {}M or more", needed >> 20)
+        } else {
+            "Score-P takes less than 4096M: leave out regions (scorep-score -r shows them, SCOREP_FILTERING_FILE)"
+                .into()
+        };
+        DoctorFinding::new(Code::ScorePMemory, format!("SCOREP_TOTAL_MEMORY is {told}: a trace takes {sum}"), cure)
+    })
+}
+
+/// Returns the number of counters that Score-P reads at each enter and leave.
+fn counters(around: &Surroundings) -> usize {
+    let of = |token: &String| match token.trim() {
+        "" => 0,
+        "default" => DEFAULT.len(),
+        "*" => ALL,
+        _ => 1,
+    };
+    around.list("SCOREP_METRIC_NCCL_PLUGIN").iter().map(of).sum()
+}
+
+/// Returns the newest profile of Score-P's in the working directory.
+fn newest_profile() -> Option<PathBuf> {
+    let entries = std::fs::read_dir(".").into_iter().flatten().flatten();
+    let experiments = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("scorep-"));
+    let profiles = experiments.map(|entry| PathBuf::from(entry.file_name()).join("profile.cubex"));
+    let made = |profile: &PathBuf| std::fs::metadata(profile).and_then(|file| file.modified()).ok();
+    let newest =
+        profiles.filter_map(|profile| Some((made(&profile)?, profile))).max_by_key(|(made, _): &(SystemTime, _)| *made);
+    newest.map(|(_, profile)| profile)
+}
+
+/// Returns Score-P's own estimate for a trace of a profile's program, bytes.
+fn estimate(score_p: &ScoreP, profile: &Path, counters: usize) -> Option<u64> {
+    let counters = counters.to_string();
+    let arguments = ["-c".as_ref(), counters.as_ref(), profile.as_os_str()];
+    let said = probe::program(score_p.program("scorep-score"), &arguments).ok()?;
+    bytes(said.lines().find_map(|line| line.strip_prefix(ESTIMATE))?)
+}
+
+/// Reads a size as Score-P does, and as it prints one: a number, then nothing, b, k, m or g.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim().to_lowercase();
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic() || letter == ' ');
+    let shift = match text[digits.len()..].trim().trim_end_matches("ytes").trim_end_matches('b') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_score_p_writes_them() {
+        assert_eq!(
+            ["16000k", "64M", "1g", "100", "12kb", "x", "1t", "   40MB", "77 bytes"]
+                .map(bytes)
+                .map(Option::unwrap_or_default),
+            [16_000 << 10, 64 << 20, 1 << 30, 100, 12 << 10, 0, 0, 40 << 20, 77]
+        );
+    }
+
+    #[test]
+    fn counters_are_counted_as_score_p_reads_them() {
+        let of = |tokens: &str| counters(&Surroundings::of(&[("SCOREP_METRIC_NCCL_PLUGIN", tokens)]));
+        assert_eq!(["default", "default,nccl_net_bytes", "*", "nccl_ops", ""].map(of), [3, 4, 20, 1, 0]);
+    }
+}
