@@ -3,7 +3,6 @@
 
 use crate::lanes::spare;
 use crate::measurement::Measurement;
-use crate::metrics::series;
 use crate::{host_regions, lanes, stand_ins};
 use common::arrivals::Arrivals;
 use common::clock::CLOCK;
@@ -127,7 +126,7 @@ fn end(end: u64, measurement: Option<Measurement>) {
 
 fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64; 2]) {
     let history = history.filter(|history| !history.operations.is_empty() || !history.windows.is_empty());
-    let series = if measurement.is_tracing() { lanes::with_values(series::asked()) } else { Default::default() };
+    let series = if measurement.is_tracing() { lanes::with_values() } else { Default::default() };
     if history.is_none() && series.is_empty() {
         return;
     }

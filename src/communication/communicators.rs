@@ -67,9 +67,9 @@ impl Communicators {
         &self.all
     }
 
-    /// Returns the numbers of their lanes.
-    pub(super) fn lanes(&self) -> impl Iterator<Item = u64> {
-        self.lanes.keys().copied()
+    /// Returns the numbers of their lanes, each with the place of its communicator, and its rank.
+    pub(super) fn lanes(&self) -> impl Iterator<Item = (u64, (usize, i32))> {
+        self.lanes.iter().map(|(lane, of)| (*lane, *of))
     }
 
     /// Returns the operations of communicators that are left out.

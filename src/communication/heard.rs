@@ -1,6 +1,5 @@
 //! The operations that the lanes of an archive show.
 
-use super::communicators::Communicators;
 use crate::archive::lane;
 use crate::otf2::Otf2Error;
 use crate::otf2::reader::{ArchiveEvent, ArchiveReader, Definitions};
@@ -41,21 +40,20 @@ impl HeardOperation {
 /// kernel, it is the order of the lanes.
 pub(super) type Heard = BTreeMap<usize, BTreeMap<i32, Vec<HeardOperation>>>;
 
-/// Reads all lanes.
+/// Reads lanes, each with the place of its communicator, and its rank.
 ///
 /// # Errors
 /// OTF2 cannot read a lane.
 pub(super) fn hear(
     reader: &ArchiveReader,
     definitions: &Definitions,
-    communicators: &Communicators,
+    lanes: impl Iterator<Item = (u64, (usize, i32))>,
 ) -> Result<Heard, Otf2Error> {
     let attribute = |name| definitions.attributes.get(name);
     let [peer, root, sequence] = ["nccl_peer", "nccl_root", "nccl_sequence"].map(attribute);
     let is_bytes = |metric| definitions.metrics.get(&metric).is_some_and(|name| name == "nccl_op_bytes");
     let mut heard = Heard::new();
-    for lane in communicators.lanes() {
-        let Some((place, rank)) = communicators.rank_of(lane) else { continue };
+    for (lane, (place, rank)) in lanes {
         let operations = heard.entry(place).or_default().entry(rank).or_default();
         let mut open: Option<HeardOperation> = None;
         let mut hear = |time, event: ArchiveEvent<'_>| match event {

@@ -95,12 +95,12 @@ fn add_into(anchor: &Path, directory: &Path, progress: &mut dyn FnMut(u64)) -> R
         return Err(Otf2Error::HasMessages);
     }
     let communicators = Communicators::of(&definitions, &archive::sizes(anchor));
-    let lanes: Vec<u64> = communicators.lanes().collect();
+    let lanes: Vec<u64> = communicators.lanes().map(|(lane, _)| lane).collect();
     if lanes.is_empty() {
         return Err(if communicators.ambiguous() > 0 { Otf2Error::TwoJobs } else { Otf2Error::NoLanes });
     }
     reader.select(&lanes)?;
-    let heard = heard::hear(&reader, &definitions, &communicators)?;
+    let heard = heard::hear(&reader, &definitions, communicators.lanes())?;
     drop(reader);
     let mut added = Added {
         communicators: communicators.all().len(),
@@ -133,7 +133,11 @@ fn add_into(anchor: &Path, directory: &Path, progress: &mut dyn FnMut(u64)) -> R
         }
     }
     records.sort();
-    let mut due = |lane, until| records.due(lane, until, &communicators);
+    let mut due = |lane, until| {
+        let record = records.due(lane, until)?;
+        let (place, rank) = communicators.rank_of(lane)?;
+        Some((record.time, communicators.message(place, rank, &record)?))
+    };
     copy::with(anchor, directory, communicators.all(), &communicators.homes(), &mut due, progress)?;
     let (reversed, worst) = messages.reversed;
     Ok(Added { alone: messages.alone, reversed: (reversed, definitions.length_of(worst)), ..added })

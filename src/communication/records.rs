@@ -1,9 +1,7 @@
 //! The records of communication of an archive's lanes, each at its time. All of a rank are on its first lane, the
 //! location that is the rank in its communicator.
 
-use super::communicators::Communicators;
 use super::heard::HeardOperation;
-use crate::otf2::copy::Message;
 use common::name::NcclName;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -62,13 +60,11 @@ impl Records {
     }
 
     /// Takes the next record of a lane that lies before an event at `until`.
-    pub(super) fn due(&mut self, lane: u64, until: u64, of: &Communicators) -> Option<(u64, Message)> {
+    pub(super) fn due(&mut self, lane: u64, until: u64) -> Option<RankRecord> {
         let records = self.0.get_mut(&lane)?;
         let is_due = |record: &&RankRecord| record.time < until || record.time == until && !record.is_behind();
-        let record = *records.front().filter(is_due)?;
-        records.pop_front();
-        let (place, rank) = of.rank_of(lane)?;
-        Some((record.time, of.message(place, rank, &record)?))
+        records.front().filter(is_due)?;
+        records.pop_front()
     }
 }
 

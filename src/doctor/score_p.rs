@@ -43,7 +43,7 @@ impl ScoreP {
     }
 
     /// Returns the path of a program of it.
-    pub(super) fn program(&self, name: &str) -> PathBuf {
+    fn program(&self, name: &str) -> PathBuf {
         self.prefix.join("bin").join(name)
     }
 
@@ -201,7 +201,7 @@ fn variables(around: &Surroundings, score_p: Option<&ScoreP>) -> Vec<DoctorFindi
         let what = "SCOREP_ENABLE_PROFILING and SCOREP_ENABLE_TRACING are both off: Score-P keeps nothing";
         tell(Code::ScorePNothing, what.into(), "switch one of them on");
     }
-    findings.extend(score_p_memory::check(around, tracing, score_p));
+    findings.extend(score_p_memory::check(around, tracing, score_p.map(|it| it.program("scorep-score"))));
     findings.extend(directory(around));
     findings
 }

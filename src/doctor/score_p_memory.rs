@@ -2,7 +2,6 @@
 //! aborts the program at its next new thread.
 
 use super::finding::{Code, DoctorFinding};
-use super::score_p::ScoreP;
 use super::surroundings::Surroundings;
 use crate::installed::probe;
 use common::metric::DEFAULT;
@@ -22,8 +21,8 @@ const ALL: usize = 20;
 const ESTIMATE: &str = "Estimated memory requirements (SCOREP_TOTAL_MEMORY):";
 
 /// Compares Score-P's memory with what the trace takes: by a profile of the program, where there is one in the working
-/// directory.
-pub(super) fn check(around: &Surroundings, tracing: bool, score_p: Option<&ScoreP>) -> Option<DoctorFinding> {
+/// directory. `scorer` is Score-P's program that estimates by one.
+pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf>) -> Option<DoctorFinding> {
     if !tracing {
         return None;
     }
@@ -33,7 +32,7 @@ pub(super) fn check(around: &Surroundings, tracing: bool, score_p: Option<&Score
     let settings = around.settings().0;
     let locations = if settings.lanes.are_wanted() { settings.lane_pairs as u64 + 2 } else { 0 };
     let counters = counters(around);
-    let estimated = newest_profile().and_then(|profile| Some((estimate(score_p?, &profile, counters)?, profile)));
+    let estimated = newest_profile().and_then(|profile| Some((estimate(&scorer?, &profile, counters)?, profile)));
     let Some((estimate, profile)) = estimated else {
         // room for at least one communicator, and half of the memory for the trace itself
         let wanted = 2 * (LEFT_BYTES + locations * BUFFER_BYTES);
@@ -97,10 +96,10 @@ fn newest_profile() -> Option<PathBuf> {
 }
 
 /// Returns Score-P's own estimate for a trace of a profile's program, bytes.
-fn estimate(score_p: &ScoreP, profile: &Path, counters: usize) -> Option<u64> {
+fn estimate(scorer: &Path, profile: &Path, counters: usize) -> Option<u64> {
     let counters = counters.to_string();
     let arguments = ["-c".as_ref(), counters.as_ref(), profile.as_os_str()];
-    let said = probe::program(score_p.program("scorep-score"), &arguments).ok()?;
+    let said = probe::program(scorer, &arguments).ok()?;
     bytes(said.lines().find_map(|line| line.strip_prefix(ESTIMATE))?)
 }
 

@@ -14,7 +14,7 @@ use common::{log, notes};
 use plan::LanePlan;
 use writer::{LaneWriter, OpenLane};
 
-pub(crate) use series::{SeriesByLocation, with_values};
+pub(crate) use series::{SeriesByLocation, ask_for_series, with_values};
 pub(crate) use writer::kind;
 
 /// Writes series between `begin` and `end`, in ticks. Called on the thread that ends the measurement, behind

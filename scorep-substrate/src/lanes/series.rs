@@ -5,17 +5,32 @@ use super::writer::whole;
 use crate::measurement::{Measurement, OwnLocation};
 use crate::sys::MODE_ABSOLUTE_LAST;
 use common::control;
-use common::series::{Of, Point, SeriesName};
+use common::series::{self, Of, Point, SeriesName};
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::sync::{Mutex, PoisonError};
+
+/// The series that tokens have named, each once.
+static ASKED: Mutex<Vec<SeriesName>> = Mutex::new(Vec::new());
 
 /// A series with its values.
 type Line = (SeriesName, Vec<Point>);
 /// Series that have values, by the name of their location.
 pub(crate) type SeriesByLocation = BTreeMap<String, Vec<Line>>;
 
-/// Returns the series of these that have values.
-pub(crate) fn with_values(asked: Vec<SeriesName>) -> SeriesByLocation {
+/// Has a series kept from now on.
+pub(crate) fn ask_for_series(name: SeriesName) {
+    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = |other: &SeriesName| other.of == name.of && other.series.name == name.series.name;
+    if !asked.iter().any(same) {
+        asked.push(name);
+        series::want(name.of);
+    }
+}
+
+/// Returns the series that were asked for and have values.
+pub(crate) fn with_values() -> SeriesByLocation {
+    let asked = std::mem::take(&mut *ASKED.lock().unwrap_or_else(PoisonError::into_inner));
     let mut found = SeriesByLocation::new();
     for series in asked {
         let (lane, points) = control::series(series);

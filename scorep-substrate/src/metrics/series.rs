@@ -7,6 +7,7 @@
 //! Score-P asks for the names before there is any communicator, so `default` stands for the first communicators to
 //! come.
 
+use crate::lanes;
 use crate::metrics::counters::set_clock_function;
 use crate::metrics::memory;
 use crate::metrics::token;
@@ -15,30 +16,11 @@ use crate::sys::{ASYNC, MetricPluginInfo, MetricProperties, PER_PROCESS, PLUGIN_
 use common::guard::guard;
 use common::log;
 use common::metric::{self, PROCESS_SERIES, SERIES, SeriesMetric};
-use common::series::{self, Of, SeriesName};
+use common::series::{Of, SeriesName};
 use std::ffi::c_char;
-use std::sync::{Mutex, PoisonError};
-
-/// The series that tokens have named.
-static ASKED: Mutex<Vec<SeriesName>> = Mutex::new(Vec::new());
 
 /// Communicators for which a name without a number stands.
 const FIRST: u32 = 4;
-
-/// Returns the series that were asked for, each once.
-pub(crate) fn asked() -> Vec<SeriesName> {
-    ASKED.lock().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-/// Has a series kept from now on.
-fn ask(name: SeriesName) {
-    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
-    let same = |other: &SeriesName| other.of == name.of && other.series.name == name.series.name;
-    if !asked.iter().any(same) {
-        asked.push(name);
-        series::want(name.of);
-    }
-}
 
 /// Returns the series that a token names.
 fn select(token: &str) -> Vec<SeriesName> {
@@ -89,7 +71,7 @@ unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties
     guard("get_event_info", (), || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let token = unsafe { token::text(token) };
-        select(&token).into_iter().for_each(ask);
+        select(&token).into_iter().for_each(lanes::ask_for_series);
     });
     memory::properties(&[])
 }
@@ -146,13 +128,5 @@ mod tests {
         // former names still work, except for the series of one rank in every communicator
         assert_eq!(names("nccl_busbw"), names("nccl_window_effective_busbw"));
         assert!(names("nccl_transfer_rate@2").is_empty());
-    }
-
-    #[test]
-    fn a_series_that_two_tokens_name_is_asked_for_once() {
-        for token in ["default", "nccl_window_transfer_rate#0"] {
-            select(token).into_iter().for_each(ask);
-        }
-        assert_eq!(asked().len(), 19);
     }
 }

@@ -136,7 +136,8 @@ static void threads_with_score_p(void) {
     for (struct properties *metric = plugins[i].get_event_info(token); metric->name; metric++) plugins[i].add_counter(metric->name);
   }
   print("initialized", threads());
-  for (int i = 0; i < 2; i++) plugins[i].synchronize(true, 0);
+  for (int i = 0; i < 2; i++)
+    if (plugins[i].synchronize) plugins[i].synchronize(true, 0);
   init();
   print("communicator", threads());
 }

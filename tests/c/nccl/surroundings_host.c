@@ -57,12 +57,13 @@ static void begin_score_p(void) {
     plugins[i] = metric_plugin(names[i]);
     plugins[i].set_clock_function(score_p_clock);
     check(plugins[i].initialize() == 0, "initialize");
-    plugins[i].synchronize(true, 0);
+    if (plugins[i].synchronize) plugins[i].synchronize(true, 0);
   }
 }
 
 static void end_score_p(void) {
-  for (int i = 0; i < 2; i++) plugins[i].synchronize(true, 2);
+  for (int i = 0; i < 2; i++)
+    if (plugins[i].synchronize) plugins[i].synchronize(true, 2);
   for (int i = 0; i < 2; i++) plugins[i].finalize();
 }
 
