@@ -6,6 +6,9 @@ use super::heard::HeardOperation;
 use super::records::{RankRecord, RecordKind};
 use std::collections::BTreeMap;
 
+/// The sender and the receiver.
+type SenderReceiver = (i32, i32);
+
 /// Sends and receives without a record, and messages that end before they begin.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct MatchedMessages {
@@ -18,7 +21,7 @@ pub(super) struct MatchedMessages {
 impl MatchedMessages {
     /// Passes the records of a communicator's messages, each with the rank that has it, in the order of each pair.
     pub(super) fn record(&mut self, ranks: &BTreeMap<i32, Vec<HeardOperation>>, mut pass: impl FnMut(i32, RankRecord)) {
-        let mut pairs: BTreeMap<(i32, i32), [Vec<(i32, HeardOperation)>; 2]> = BTreeMap::new();
+        let mut pairs: BTreeMap<SenderReceiver, [Vec<(i32, HeardOperation)>; 2]> = BTreeMap::new();
         for (&rank, operations) in ranks {
             for operation in operations.iter().filter(|operation| operation.is_message()) {
                 let is_send = operation.is_send();

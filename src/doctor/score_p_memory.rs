@@ -53,18 +53,14 @@ pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf
         });
     };
     let needed = estimate + locations * LOCATION;
-    let sum = format!(
-        "{}M: {}M by `scorep-score -c {counters} {}`, and {}M for NCCL's lanes",
-        needed >> 20,
-        estimate >> 20,
-        profile.display(),
-        locations * LOCATION >> 20
-    );
+    let [all, own, lanes] = [needed, estimate, needed - estimate].map(|bytes| bytes >> 20);
+    let profile = profile.display();
+    let sum = format!("{all}M: {own}M by `scorep-score -c {counters} {profile}`, and {lanes}M for NCCL's lanes");
     Some(if total >= needed {
         DoctorFinding::good(Code::ScorePGood, format!("SCOREP_TOTAL_MEMORY is {told}; a trace takes {sum}"))
     } else {
         let cure = if needed < MOST {
-            format!("set it to {}M or more", needed >> 20)
+            format!("set it to {all}M or more")
         } else {
             "Score-P takes less than 4096M: leave out regions (scorep-score -r shows them, SCOREP_FILTERING_FILE)"
                 .into()
