@@ -143,7 +143,10 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64;
         lanes::write_series(measurement, &series, span);
     };
     if !measurement.while_recording(write) {
-        log::warn("no lanes of NCCL's operations in Score-P: it does not switch recording on");
+        log::warn(
+            "no lanes of NCCL's operations in Score-P: recording is off, and Score-P does not switch it on while other threads run. Switch \
+             it on before the program ends (SCOREP_RECORDING_ON)",
+        );
     }
 }
 

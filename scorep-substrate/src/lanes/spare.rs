@@ -22,8 +22,9 @@ const LAST: u64 = 8;
 const UNUSED: &str = "NCCL (unused)";
 
 static SPARE: Mutex<Vec<OwnLocation>> = Mutex::new(Vec::new());
-/// The measurement, if its memory is watched.
-static WATCHED: OnceCell<Measurement> = OnceCell::new();
+/// The measurement, if its memory is watched, and its process: in a forked child, nobody gives back a lock of Score-P's
+/// that another thread held.
+static WATCHED: OnceCell<(Measurement, u32)> = OnceCell::new();
 /// Whether the measurement ends: Score-P gives its memory back then.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 /// Whether half of the memory is used, and the spare locations are not there yet.
@@ -32,7 +33,7 @@ static IS_DUE: AtomicBool = AtomicBool::new(false);
 /// Watches the memory from now on, if Score-P writes a trace.
 pub(crate) fn watch(measurement: &Measurement) {
     if measurement.is_tracing() {
-        let _ = WATCHED.set(*measurement);
+        let _ = WATCHED.set((*measurement, std::process::id()));
         round::watch(look);
     }
 }
@@ -47,7 +48,10 @@ pub(crate) fn end() {
 fn look() {
     static IS_HALF: AtomicBool = AtomicBool::new(false);
     static IS_LAST: AtomicBool = AtomicBool::new(false);
-    let Some(measurement) = WATCHED.get().filter(|_| !IS_OVER.load(Ordering::Relaxed)) else { return };
+    let Some((measurement, process)) = WATCHED.get() else { return };
+    if IS_OVER.load(Ordering::Relaxed) || *process != std::process::id() {
+        return;
+    }
     let Some((free, total)) = measurement.free_of_total() else { return };
     if free < total / 2 && !IS_HALF.swap(true, Ordering::Relaxed) {
         IS_DUE.store(may_reserve(), Ordering::Relaxed);
@@ -81,7 +85,7 @@ pub(crate) fn make_if_due() {
 
 #[cold]
 fn make() {
-    let Some(measurement) = WATCHED.get().filter(|_| IS_DUE.swap(false, Ordering::Relaxed)) else { return };
+    let Some((measurement, _)) = WATCHED.get().filter(|_| IS_DUE.swap(false, Ordering::Relaxed)) else { return };
     let (total, each) = measurement.memory();
     let wanted = (total / SHARE / each).min(MOST) as usize;
     let count = wanted.min(measurement.room());
