@@ -38,7 +38,7 @@ pub(crate) const NOT_YET: [&str; 0] = [];
 pub(crate) const PRINTED: [&str; 3] = [
     "enqueue(i)  = max(enqueue(i-1), end(released) - beside) + host(i)",
     "NCCL's threads, the application's            the collector thread                            readers",
-    "96                |   + ncclSend          8.05306e+08       |   + ncclSend",
+    "time         visits    nccl_op_bytes",
 ];
 
 const WHEEL: How = How::RunBy("tests/wheel/main.rs");
@@ -48,7 +48,7 @@ const GATHERING: How = How::RunBy("tests/gather_scale.rs");
 const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 59] = [
+pub(crate) const COMMANDS: [(&str, How); 60] = [
     ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
     ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
     ("pip install scorep_nccl-*.whl", WHEEL),
@@ -132,6 +132,7 @@ pub(crate) const COMMANDS: [(&str, How); 59] = [
     ("NCCL_SCOREP_CHAIN=inspector srun ./program", How::Run(&["inspector.heard"])),
     ("otf2-print -G scorep-*/traces.otf2 | grep 'Name: \"NCCL '", SCORE_P),
     ("otf2-print scorep-*/traces.otf2 | grep -A 1 'Region: \"ncclAllReduce\"' | head -20", SCORE_P),
+    ("cube_calltree -i -m time scorep-*/profile.cubex", SCORE_P),
     ("cube_calltree -m visits scorep-*/profile.cubex", SCORE_P),
     ("cube_calltree -m nccl_op_bytes scorep-*/profile.cubex", SCORE_P),
     ("cube_stat -m visits,time,nccl_op_bytes scorep-*/profile.cubex", SCORE_P),

@@ -11,7 +11,8 @@ pub(crate) fn run(experiment: &Experiment) {
     let page = document::page("docs/reading.md");
     let commands: Vec<String> =
         page.blocks().into_iter().flatten().filter(|command| command.contains("scorep-*")).collect();
-    let shown = [" rank 0\"", "nccl_sequence", "768 ", "6.44245e+09 ", "KERNELS,964,", "scorep-nccl-summary-1"];
+    let shown =
+        [" rank 0\"", "nccl_sequence", "+ KERNELS", "768 ", "6.44245e+09 ", "KERNELS,96", "scorep-nccl-summary-1"];
     assert_eq!(commands.len(), shown.len());
     for (command, shown) in commands.iter().zip(shown) {
         let mut shell = installation::command("bash");

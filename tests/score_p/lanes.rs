@@ -74,6 +74,17 @@ fn of_process<'a>(trace: &'a Trace, process: &'a str) -> impl Iterator<Item = &'
     })
 }
 
+/// Seconds that all operations of a trace take.
+pub(crate) fn seconds(trace: &Trace) -> f64 {
+    let lanes = trace.locations.iter().filter(|location| communicator(&location.name).is_some());
+    let times = lanes.flat_map(|lane| &lane.events).map(|event| match event.what {
+        What::Enter(_) => -(event.time as f64),
+        What::Leave(_) => event.time as f64,
+        _ => 0.0,
+    });
+    times.sum::<f64>() / trace.ticks_per_second
+}
+
 /// What is wrong with the lanes of communicators; `gpu_timed` are the operations that the run's own summary calls so.
 pub(crate) fn wrong(
     trace: &Trace,

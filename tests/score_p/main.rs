@@ -56,6 +56,8 @@ fn a_job_of_four_ranks() {
     // all of its operations can be GPU-timed, so that the lanes' lengths were all compared
     let timed: usize = summaries::gpu_timed(&job.summaries()).values().sum();
     assert_eq!(timed, 4 * 240);
+    let (lanes, kernels) = (lanes::seconds(&trace::Trace::read(&job.path())), profile::kernels(&job.path()));
+    assert!((kernels / lanes - 1.0).abs() < 0.01, "{kernels} s of the GPUs in the profile, {lanes} s of operations");
     documented::run(&job);
     communicated::check(&job.path());
 }

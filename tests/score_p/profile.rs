@@ -84,6 +84,13 @@ impl Profile {
     }
 }
 
+/// Seconds that all locations but threads are in regions.
+pub(crate) fn kernels(experiment: &Path) -> f64 {
+    let profile = Profile::read(experiment);
+    let lanes = profile.threads.iter().filter(|(_, thread)| !thread.is_cpu);
+    lanes.map(|(&lane, _)| profile.value("KERNELS", lane, "time")).sum()
+}
+
 /// A line of a tree: name, number, and what follows.
 fn branch<'a>(line: &'a str, mark: &str) -> Option<(String, usize, &'a str)> {
     let (name, rest) = line.split_once(mark)?;

@@ -74,7 +74,7 @@ pub(crate) enum Model {
 /// tests/c/programs/replay_app.c compiled with Score-P.
 pub(crate) fn application(model: Model) -> PathBuf {
     let (name, flags, compiler) = match model {
-        Model::Mpi => ("replay_app_mpi", ["--mpp=mpi", "--thread=none"], &["mpicc", "-DWITH_MPI"][..]),
+        Model::Mpi => ("replay_app_mpi", ["--mpp=mpi", "--thread=pthread"], &["mpicc", "-DWITH_MPI"][..]),
         Model::Threads => ("replay_app_threads", ["--mpp=none", "--thread=pthread"], &["gcc"][..]),
     };
     compiled(name, "tests/c/programs/replay_app.c", &flags, compiler)
