@@ -9,6 +9,9 @@ use crate::support::installation::{Model, command, is_there, say};
 use crate::support::tool;
 use crate::support::trace::{Event, Location, Trace, What};
 
+/// The attribute with the time from the launch to the begin.
+const QUEUED: &str = "nccl_queued";
+
 /// Lines of definitions without what only counts them: numbers in angle brackets and of their own.
 fn definitions(experiment: &Path) -> BTreeSet<String> {
     let text = say(command("otf2-print").arg("-G").arg(experiment.join("traces.otf2")));
@@ -39,7 +42,11 @@ fn lanes(trace: &Trace) -> BTreeMap<String, &Location> {
     trace.locations.iter().filter(is_lane).map(|lane| (lane.name.clone(), lane)).collect()
 }
 
-/// What is told of an event; a bandwidth follows from a length.
+/// Nanoseconds by which a replay may place an operation otherwise: the delays of callbacks place it on the host clock,
+/// and it is moved by up to this so that operations follow one another.
+const PLACED: i64 = 20_000;
+
+/// All of an event but its place on the host's clock; a bandwidth follows from a length.
 fn told(event: &Event) -> (Vec<String>, Vec<(&String, &String)>) {
     let what =
         match &event.what {
@@ -57,7 +64,13 @@ fn told(event: &Event) -> (Vec<String>, Vec<(&String, &String)>) {
                 .collect(),
             What::Other(other) => vec![other.clone()],
         };
-    (what, event.attributes.iter().filter(|(_, value)| !value.is_empty()).collect())
+    (what, event.attributes.iter().filter(|(name, value)| !value.is_empty() && name.as_str() != QUEUED).collect())
+}
+
+/// From the launch of each operation to its begin, where it is known.
+fn queued(lane: &Location) -> Vec<Option<i64>> {
+    let entered = lane.events.iter().filter(|event| matches!(event.what, What::Enter(_)));
+    entered.map(|event| event.attributes.get(QUEUED).and_then(|value| value.parse().ok())).collect()
 }
 
 /// Lengths of a lane's regions, microseconds.
@@ -104,6 +117,10 @@ fn a_replay_has_the_lanes_of_the_real_trace() {
             other.events.iter().map(told).collect::<Vec<_>>(),
             "{name}"
         );
+        for (one, other) in queued(one).into_iter().zip(queued(other)) {
+            let off = one.zip(other).map_or(0, |(one, other)| (one - other).abs());
+            assert!(off <= PLACED, "{name}: queued for {one:?} and {other:?} ns");
+        }
         let (one, other) = (lengths(one, replayed.ticks_per_second), lengths(other, real.ticks_per_second));
         // both measure what a tick is worth, and place operations on clocks that they know to some microseconds
         let off = one.iter().zip(&other).map(|(one, other)| (one - other).abs() - 20e-6 * other).fold(0.0, f64::max);

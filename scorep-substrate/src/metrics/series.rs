@@ -2,7 +2,7 @@
 //!
 //! Score-P gives each asynchronous metric of a plugin a location without a name from the start, 1 MiB of its memory, and
 //! drops all of them while it makes a profile. So the plugin has no metric for Score-P: it takes the tokens, and the
-//! library writes the series itself when the measurement ends ([`crate::lanes`]).
+//! library writes the series itself when the measurement ends (`lanes::series`).
 //!
 //! Score-P asks for the names before there is any communicator, so `default` stands for the first communicators to
 //! come.
