@@ -63,13 +63,6 @@ pub struct Metric {
     pub exponent: i64,
 }
 
-impl Metric {
-    /// Returns whether each value holds since the one before, as those of series do: `SCOREP_METRIC_MODE_ABSOLUTE_LAST`.
-    pub fn is_last_value(&self) -> bool {
-        self.mode == 5
-    }
-}
-
 /// One thread (a location).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ThreadTrace {
@@ -129,13 +122,11 @@ pub struct Attribute {
     pub is_text: bool,
 }
 
-/// A lane: a location of a GPU, or one of counters alone.
+/// A lane: a location of a GPU.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LaneTrace {
     /// Name, for example `NCCL 5b7328aca362242b rank 0`.
     pub name: String,
-    /// Whether it has counters alone.
-    pub is_metric: bool,
     /// Events of the lane; their times never fall.
     pub records: Vec<LaneRecord>,
 }

@@ -20,7 +20,7 @@ fn with_series(tokens: &str) -> Plan {
 fn series(process: &Process) -> BTreeMap<String, Vec<(u64, f64)>> {
     let mut found: BTreeMap<String, Vec<(u64, f64)>> = BTreeMap::new();
     for location in process.locations().into_iter().filter(|location| location.name.starts_with("NCCL series of ")) {
-        assert!(!location.is_gpu && !location.outside.is_empty(), "{}", location.name);
+        assert!(location.visits.is_empty() && !location.outside.is_empty(), "{}", location.name);
         for (name, time, value) in location.outside {
             found.entry(name).or_default().push((time, value as f64));
         }
@@ -155,7 +155,7 @@ fn a_former_name_gives_the_new_one() {
 fn series_that_there_is_no_memory_for_are_left_out() {
     let job = with_series("default").with("SCOREP_TOTAL_MEMORY", "9M").run();
     let said = job.said();
-    let is_told = |line: &&&str| line.contains("series of ") && line.contains("SCOREP_TOTAL_MEMORY");
+    let is_told = |line: &&&str| line.contains(" locations of series ") && line.contains("SCOREP_TOTAL_MEMORY");
     assert_eq!(said.iter().filter(is_told).count(), 1, "{said:?}");
     let job = with_series("default").run();
     assert_eq!(job.said(), Vec::<&str>::new());

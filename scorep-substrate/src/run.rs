@@ -57,7 +57,7 @@ pub(crate) fn begin() {
         match measurement_for_lanes() {
             Ok(measurement) => spare::watch(&measurement),
             Err(reason) if is_score_ps() => {
-                timeline::object(format!("no lanes of NCCL's operations in Score-P: {reason}"))
+                timeline::object(format!("no lanes and no series of NCCL in Score-P: {reason}"))
             }
             Err(_) => {}
         }
@@ -77,17 +77,18 @@ fn measurement_for_lanes() -> Result<Measurement, String> {
 
 /// Ends the measurement when a metric plugin reports its end.
 pub(crate) fn measurement_ends() {
-    end(CLOCK.now(), measurement_for_lanes().ok());
+    end(CLOCK.now(), measurement_for_lanes().ok(), true);
 }
 
 /// Ends the measurement when the substrate plugin reports the program's end, unless a metric plugin has ended it. `end`
 /// is in ticks of Score-P's clock.
 pub(crate) fn program_ends(end: u64) {
-    self::end(end, measurement_for_lanes().ok());
+    // Score-P has written its last time: recording stays as it is
+    self::end(end, measurement_for_lanes().ok(), false);
 }
 
 /// Collects everything recorded and writes the lanes, once.
-fn end(end: u64, measurement: Option<Measurement>) {
+fn end(end: u64, measurement: Option<Measurement>, may_switch: bool) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         spare::end();
@@ -119,12 +120,12 @@ fn end(end: u64, measurement: Option<Measurement>) {
         }
         let history = timeline.map(|timeline| timeline.into_history(begin, end));
         if let Some(measurement) = measurement {
-            write_lanes(&measurement, history.as_ref(), [begin, end]);
+            write_lanes(&measurement, history.as_ref(), [begin, end], may_switch);
         }
     });
 }
 
-fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64; 2]) {
+fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64; 2], may_switch: bool) {
     let history = history.filter(|history| !history.operations.is_empty() || !history.windows.is_empty());
     let series = if measurement.is_tracing() { lanes::with_values() } else { Default::default() };
     if history.is_none() && series.is_empty() {
@@ -133,7 +134,7 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64;
     // locations must be created on a thread that Score-P knows; only the first thread is certain to be known
     if MAIN.load(Ordering::Relaxed) != this_thread() {
         return log::warn(
-            "no lanes of NCCL's operations in Score-P: the program was ended by another thread than its first one",
+            "no lanes and no series of NCCL in Score-P: the program was ended by another thread than its first one",
         );
     }
     let write = || {
@@ -142,9 +143,9 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64;
         }
         lanes::write_series(measurement, &series, span);
     };
-    if !measurement.while_recording(write) {
+    if !(may_switch || measurement.is_recording()) || !measurement.while_recording(write) {
         log::warn(
-            "no lanes of NCCL's operations in Score-P: recording is off, and Score-P does not switch it on while other threads run. Switch \
+            "no lanes and no series of NCCL in Score-P: recording is off, and Score-P does not switch it on while other threads run. Switch \
              it on before the program ends (SCOREP_RECORDING_ON)",
         );
     }

@@ -24,7 +24,7 @@ fn operation(region: u32, [start, stop]: [u64; 2], bytes: u64, attributes: &[(u3
 }
 
 fn lane(name: &str, operations: Vec<Vec<LaneRecord>>) -> LaneTrace {
-    LaneTrace { name: name.into(), is_metric: false, records: operations.concat() }
+    LaneTrace { name: name.into(), records: operations.concat() }
 }
 
 fn process() -> ProcessTrace {

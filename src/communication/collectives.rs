@@ -17,8 +17,8 @@ pub(super) enum Unequal {
 }
 
 /// A collective as all ranks have it.
-fn shared(operation: &HeardOperation) -> (NcclName, i32, u64) {
-    (operation.function, operation.other, operation.bytes)
+fn shared(operation: &HeardOperation) -> (NcclName, u64, i32, u64) {
+    (operation.function, operation.sequence, operation.other, operation.bytes)
 }
 
 /// Passes the records of a communicator's collectives, each with the rank that has it, in the order of each rank.

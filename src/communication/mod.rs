@@ -46,12 +46,12 @@ pub(crate) fn add(
     directory: &Path,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(PathBuf, Added), Otf2Error> {
-    let place = |path: &Path| path.ancestors().find_map(|path| fs::canonicalize(path).ok());
-    let [experiment, copy] = [anchor.parent().unwrap_or(anchor), directory].map(|path| std::path::absolute(path).ok());
-    if let (Some(experiment), Some(copy)) =
-        (experiment.and_then(|path| place(&path)), copy.and_then(|path| place(&path)))
-        && copy.starts_with(experiment)
-    {
+    let failed = |source| Otf2Error::Directory { directory: directory.to_owned(), source };
+    let experiment = fs::canonicalize(copy::directory_of(anchor)).map_err(failed)?;
+    // the directory itself may be missing
+    let place = std::path::absolute(directory).map_err(failed)?;
+    let place = place.ancestors().find_map(|path| fs::canonicalize(path).ok());
+    if place.is_some_and(|place| place.starts_with(experiment)) {
         return Err(Otf2Error::Inside(directory.to_owned()));
     }
     let target = Target::prepare(directory)?;

@@ -64,7 +64,7 @@ impl ScoreP {
                 vec![DoctorFinding::good(Code::ScorePGood, name), DoctorFinding::new(Code::ScorePVersion, what, cure)]
             }
             Err(why) => {
-                let cure = "everything but the lanes and the host regions works; a shared Score-P 8 or 9 has them";
+                let cure = "everything but lanes, series and host regions works; a shared Score-P 8 or 9 has them";
                 let lanes = DoctorFinding::new(Code::ScorePLanes, format!("no lanes: {why}"), cure);
                 vec![DoctorFinding::good(Code::ScorePGood, name), lanes]
             }

@@ -5,6 +5,7 @@ use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use crate::installed::probe;
 use common::metric::DEFAULT;
+use scorep_substrate::counters::MOST_OF_A_TOKEN;
 use scorep_substrate::{BUFFER_BYTES, LEFT_BYTES};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,8 +16,8 @@ const DEFAULT_MEMORY: u64 = 16_000 << 10;
 const MOST: u64 = 4 << 30;
 /// What Score-P's own estimate has for a location, bytes.
 const LOCATION: u64 = 2 << 20;
-/// Counters of the token `*`.
-const ALL: usize = 20;
+/// Score-P's rusage counters, which `all` stands for.
+const RUSAGE: usize = 16;
 /// Begin of the line of scorep-score's that has the estimate.
 const ESTIMATE: &str = "Estimated memory requirements (SCOREP_TOTAL_MEMORY):";
 
@@ -32,8 +33,7 @@ pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf
     let settings = around.settings().0;
     let locations = if settings.lanes.are_wanted() { settings.lane_pairs as u64 + 2 } else { 0 };
     let counters = counters(around);
-    let estimated = newest_profile().and_then(|profile| Some((estimate(&scorer?, &profile, counters)?, profile)));
-    let Some((estimate, profile)) = estimated else {
+    let Some(profile) = newest_profile(around) else {
         // room for at least one communicator, and half of the memory for the trace itself
         let wanted = 2 * (LEFT_BYTES + locations * BUFFER_BYTES);
         return Some(if total < wanted {
@@ -41,8 +41,8 @@ pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf
                 "SCOREP_TOTAL_MEMORY is {told}: with tracing each lane takes {} MiB of it, beside the trace",
                 BUFFER_BYTES >> 20
             );
-            let cure =
-                format!("set it to {}M or more, or NCCL_SCOREP_LANE_PAIRS lower", wanted.next_power_of_two() >> 20);
+            let wanted = wanted.next_power_of_two() >> 20;
+            let cure = format!("set it to {wanted}M or more; a profile of the program here says how much");
             DoctorFinding::new(Code::ScorePMemory, what, cure)
         } else {
             DoctorFinding::new(
@@ -51,6 +51,11 @@ pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf
                 "run the program once with SCOREP_ENABLE_TRACING=false, then `scorep-nccl run -- scorep-nccl doctor`",
             )
         });
+    };
+    let Some(estimate) = scorer.and_then(|scorer| estimate(&scorer, &profile, counters)) else {
+        let what = format!("`scorep-score -c {counters} {}` says no amount of memory", profile.display());
+        let cure = "run it by hand: its error says why. A Score-P without CubeLib has no scorep-score";
+        return Some(DoctorFinding::new(Code::ScorePMemoryUnknown, what, cure));
     };
     let needed = estimate + locations * LOCATION;
     let [all, own, lanes] = [needed, estimate, needed - estimate].map(|bytes| bytes >> 20);
@@ -69,19 +74,31 @@ pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf
     })
 }
 
-/// Returns the number of counters that Score-P reads at each enter and leave.
+/// Returns the number of counters that Score-P writes at each enter and leave: of this library, of other plugins, and its
+/// own.
 fn counters(around: &Surroundings) -> usize {
-    let of = |token: &String| match token.trim() {
-        "" => 0,
-        "default" => DEFAULT.len(),
-        "*" => ALL,
+    let plugins = around
+        .list("SCOREP_METRIC_PLUGINS")
+        .into_iter()
+        .map(|name| format!("SCOREP_METRIC_{}", name.trim().to_uppercase()));
+    let lists = plugins.chain(["SCOREP_METRIC_PAPI", "SCOREP_METRIC_RUSAGE"].map(str::to_owned));
+    let of = |list: &str, token: &str| match (list, token) {
+        (_, "") | ("SCOREP_METRIC_NCCL_SERIES_PLUGIN", _) => 0,
+        ("SCOREP_METRIC_NCCL_PLUGIN", "default") => DEFAULT.len(),
+        ("SCOREP_METRIC_NCCL_PLUGIN", "*") => MOST_OF_A_TOKEN,
+        ("SCOREP_METRIC_RUSAGE", "all") => RUSAGE,
         _ => 1,
     };
-    around.list("SCOREP_METRIC_NCCL_PLUGIN").iter().map(of).sum()
+    lists.map(|list| around.list(&list).iter().map(|token| of(&list, token.trim())).sum::<usize>()).sum()
 }
 
-/// Returns the newest profile of Score-P's in the working directory.
-fn newest_profile() -> Option<PathBuf> {
+/// Returns the newest profile of Score-P's: in the experiment directory that is set, or in the working directory.
+fn newest_profile(around: &Surroundings) -> Option<PathBuf> {
+    let named =
+        around.text("SCOREP_EXPERIMENT_DIRECTORY").map(|directory| PathBuf::from(directory).join("profile.cubex"));
+    if let Some(profile) = named.filter(|profile| profile.is_file()) {
+        return Some(profile);
+    }
     let entries = std::fs::read_dir(".").into_iter().flatten().flatten();
     let experiments = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("scorep-"));
     let profiles = experiments.map(|entry| PathBuf::from(entry.file_name()).join("profile.cubex"));
@@ -129,7 +146,15 @@ mod tests {
 
     #[test]
     fn counters_are_counted_as_score_p_reads_them() {
-        let of = |tokens: &str| counters(&Surroundings::of(&[("SCOREP_METRIC_NCCL_PLUGIN", tokens)]));
-        assert_eq!(["default", "default,nccl_net_bytes", "*", "nccl_ops", ""].map(of), [3, 4, 20, 1, 0]);
+        let plugins = ("SCOREP_METRIC_PLUGINS", "nccl_plugin,nccl_series_plugin,other_plugin");
+        let series = ("SCOREP_METRIC_NCCL_SERIES_PLUGIN", "default");
+        let of = |tokens: &str, others: &[(&str, &str)]| {
+            let own = [plugins, series, ("SCOREP_METRIC_NCCL_PLUGIN", tokens)];
+            counters(&Surroundings::of(&[&own, others].concat()))
+        };
+        assert_eq!(["default", "default,nccl_net_bytes", "*", "nccl_ops", ""].map(|it| of(it, &[])), [3, 4, 20, 1, 0]);
+        let others =
+            [("SCOREP_METRIC_OTHER_PLUGIN", "a,b"), ("SCOREP_METRIC_PAPI", "X"), ("SCOREP_METRIC_RUSAGE", "all")];
+        assert_eq!(of("default", &others), 3 + 2 + 1 + 16);
     }
 }

@@ -11,8 +11,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `SCOREP_ATTRIBUTE_TYPE_STRING`; the only other type in use is a number of 64 bits.
 const TYPE_STRING: u32 = 10;
-/// `SCOREP_LOCATION_TYPE_METRIC`.
-const TYPE_METRIC: u32 = 2;
 /// Default of `SCOREP_Env_GetPageSize`, bytes.
 const PAGE: u64 = 8192;
 
@@ -148,7 +146,7 @@ extern "C" fn process_group() -> u32 {
 /// `name` is NULL or a C string.
 unsafe extern "C" fn new_location(
     _parent: *mut c_void,
-    kind: u32,
+    _type: u32,
     _paradigm: u32,
     name: *const c_char,
     _group: u32,
@@ -157,8 +155,7 @@ unsafe extern "C" fn new_location(
     let name = unsafe { owned(name) };
     with(std::ptr::null_mut(), |written| {
         written.said.push(Vec::new());
-        handle(&mut written.lanes.lanes, LaneTrace { name, is_metric: kind == TYPE_METRIC, records: Vec::new() })
-            as usize as *mut c_void
+        handle(&mut written.lanes.lanes, LaneTrace { name, records: Vec::new() }) as usize as *mut c_void
     })
 }
 

@@ -96,8 +96,10 @@ pub(crate) fn play(
     let [begin, end] = [survey.begin, survey.end].map(|t| survey.meta.mono0.saturating_add(t));
     clock::set(begin);
     // as in a measurement
-    let asked = std::env::var("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|_| "default".into());
-    let counter_tokens: Vec<String> = asked.split(',').map(str::to_owned).collect();
+    let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let asked = text("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|| "default".into());
+    let separator = text("SCOREP_METRIC_PLUGINS_SEP").unwrap_or_else(|| ",".into());
+    let counter_tokens: Vec<String> = asked.split(&separator).map(str::to_owned).collect();
     let counters = MetricPlugin::load(plan.library, "nccl_plugin", &counter_tokens)?;
     let tokens = if plan.trace { series_tokens(survey, plan.interface) } else { Vec::new() };
     let series = MetricPlugin::load(plan.library, "nccl_series_plugin", &tokens)?;

@@ -134,8 +134,6 @@ pub(super) const GROUP_PROCESS: u8 = 1;
 pub(super) const LOCATION_CPU_THREAD: u8 = 1;
 /// `OTF2_LOCATION_TYPE_ACCELERATOR_STREAM`.
 pub(super) const LOCATION_ACCELERATOR_STREAM: u8 = 2;
-/// `OTF2_LOCATION_TYPE_METRIC`.
-pub(super) const LOCATION_METRIC: u8 = 3;
 
 /// `OTF2_GROUP_TYPE_COMM_LOCATIONS`: locations, whose places are named by the groups of the next type.
 pub(super) const GROUP_COMM_LOCATIONS: u8 = 4;
@@ -177,8 +175,6 @@ pub(super) const METRIC_OTHER: u8 = 0;
 pub(super) const OCCURRENCE_STRICT: u8 = 0;
 /// `OTF2_METRIC_ASYNCHRONOUS`.
 pub(super) const OCCURRENCE_ASYNCHRONOUS: u8 = 2;
-/// `OTF2_RECORDER_KIND_ABSTRACT`: recorded by metric instances only.
-pub(super) const RECORDER_ABSTRACT: u8 = 1;
 /// `OTF2_RECORDER_KIND_CPU`.
 pub(super) const RECORDER_CPU: u8 = 2;
 /// `OTF2_RECORDER_KIND_GPU`.

@@ -96,7 +96,6 @@ impl<'a> DefinitionWriter<'a> {
         let name = self.string(name)?;
         let kind = match records {
             PlannedRecords::Moments { .. } => abi::LOCATION_CPU_THREAD,
-            PlannedRecords::Lane { is_metric: true, .. } => abi::LOCATION_METRIC,
             PlannedRecords::Lane { .. } => abi::LOCATION_ACCELERATOR_STREAM,
         };
         // SAFETY: the writer is open.
@@ -147,11 +146,6 @@ impl<'a> DefinitionWriter<'a> {
     /// Defines a class of metrics (by number) that threads record with each event.
     pub(super) fn strict_class(&self, number: u32, members: &[u32]) -> Result<(), Otf2Error> {
         self.class(number, members, abi::OCCURRENCE_STRICT, abi::RECORDER_CPU)
-    }
-
-    /// Defines a class of one metric (by number) that locations of counters record.
-    pub(super) fn abstract_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
-        self.class(number, &[member], abi::OCCURRENCE_ASYNCHRONOUS, abi::RECORDER_ABSTRACT)
     }
 
     /// Defines a class of one metric (by number) that lanes record.

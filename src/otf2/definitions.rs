@@ -56,7 +56,6 @@ fn write_metrics(writer: &mut DefinitionWriter<'_>, plan: &ArchivePlan<'_>) -> R
                 }
             }
             MetricSet::Gpu(member) => writer.gpu_class(number, *member)?,
-            MetricSet::Abstract(member) => writer.abstract_class(number, *member)?,
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ fn write_records(writer: &EventWriter<'_>, records: &PlannedRecords<'_>) -> Resu
                 }
             }
         }
-        PlannedRecords::Lane { records, numbers, .. } => {
+        PlannedRecords::Lane { records, numbers } => {
             for record in *records {
                 numbers.write(writer, record)?;
             }

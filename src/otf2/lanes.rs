@@ -1,4 +1,4 @@
-//! Lanes: locations of GPUs and of counters, with their own counters and attributes, in the contents of an archive.
+//! Lanes: locations of GPUs, with their own counters and attributes, in the contents of an archive.
 
 use std::rc::Rc;
 
@@ -18,8 +18,7 @@ impl<'a> ArchivePlan<'a> {
         for counter in &lanes.counters {
             let types = vec![Properties::of(counter)?.value_type];
             let (member, _) = self.members.number(counter)?;
-            let set = if counter.is_last_value() { MetricSet::Abstract(member) } else { MetricSet::Gpu(member) };
-            counters.push(MetricLayout { set: self.sets.number(set)?.0, types });
+            counters.push(MetricLayout { set: self.sets.number(MetricSet::Gpu(member))?.0, types });
         }
         let regions = lanes.regions.iter().map(|region| Ok(self.regions.number(ArchiveRegion::of_lane(region))?.0));
         let regions = regions.collect::<Result<_, Otf2Error>>()?;
@@ -30,8 +29,7 @@ impl<'a> ArchivePlan<'a> {
         let numbers = Rc::new(LaneDefinitions { regions, counters, attributes, strings });
         for lane in &lanes.lanes {
             check_order(process, &lane.name, lane.records.iter().map(|record| record.time))?;
-            let (records, numbers) = (&lane.records, Rc::clone(&numbers));
-            self.add(&lane.name, group, PlannedRecords::Lane { records, numbers, is_metric: lane.is_metric })?;
+            self.add(&lane.name, group, PlannedRecords::Lane { records: &lane.records, numbers: Rc::clone(&numbers) })?;
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ pub(super) enum PlannedRecords<'a> {
     /// without counters.
     Moments { moments: Vec<(&'a TraceMoment, u32)>, counters: Option<MetricLayout> },
     /// A lane's events, with the archive's numbers for the definitions that they name.
-    Lane { records: &'a [LaneRecord], numbers: Rc<LaneDefinitions>, is_metric: bool },
+    Lane { records: &'a [LaneRecord], numbers: Rc<LaneDefinitions> },
 }
 
 /// A metric class.
@@ -69,8 +69,6 @@ pub(super) enum PlannedRecords<'a> {
 pub(super) enum MetricSet {
     /// Class of the metrics (by number) that a thread records with each event.
     Strict(Vec<u32>),
-    /// Class of one metric (by number) that locations of counters record.
-    Abstract(u32),
     /// Class of one metric (by number) that lanes record.
     Gpu(u32),
 }

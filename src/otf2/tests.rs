@@ -35,11 +35,8 @@ fn thread(name: &str, begin: u64) -> ThreadTrace {
 
 fn process(name: &str, begin: u64) -> ProcessTrace {
     let value = |time, value| LaneRecord { time, event: LaneEvent::Count(0, value), attributes: Vec::new() };
-    let rate = LaneTrace {
-        name: "NCCL series".to_owned(),
-        is_metric: true,
-        records: vec![value(begin + 1, 150), value(begin + 2, 250)],
-    };
+    let rate =
+        LaneTrace { name: "NCCL series".to_owned(), records: vec![value(begin + 1, 150), value(begin + 2, 250)] };
     let counters = vec![Metric { mode: 5, ..metric("nccl_rate", 1) }, metric("nccl_op", 1)];
     ProcessTrace {
         name: name.to_owned(),
@@ -131,7 +128,7 @@ fn definitions_are_shared() {
     assert_eq!(plan.regions.iter().count(), 1);
     assert_eq!(plan.members.iter().count(), 4);
     let sets: Vec<_> = plan.sets.iter().map(|(_, set)| set.clone()).collect();
-    let expected = [MetricSet::Strict(vec![0, 1]), MetricSet::Abstract(2), MetricSet::Gpu(3)];
+    let expected = [MetricSet::Strict(vec![0, 1]), MetricSet::Gpu(2), MetricSet::Gpu(3)];
     assert_eq!(sets, expected);
 }
 

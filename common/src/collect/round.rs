@@ -4,7 +4,6 @@ use crate::collect::communicator::FollowedCommunicator;
 use crate::collect::course::{Course, Round};
 use crate::figures::Figures;
 use crate::record::grace::Graces;
-use once_cell::sync::OnceCell;
 
 /// Number of events after which closed windows are taken apart, so that their memory does not wait for all other
 /// communicators to be read.
@@ -13,21 +12,6 @@ const TOGETHER: u32 = 32_768;
 /// Largest number of closing phases in a round. A window that closes waits for one grace period, then for another, then
 /// it is done. The bound ends the round, since callbacks may close windows at any time.
 const PHASES: u32 = 3;
-
-/// Called after each round, on the collector's thread.
-static WATCHER: OnceCell<fn()> = OnceCell::new();
-
-/// Has a function called after each round, on the collector's thread. Only the first one counts.
-pub fn watch(watcher: fn()) {
-    let _ = WATCHER.set(watcher);
-}
-
-/// Calls the function that watches rounds.
-pub(crate) fn is_over() {
-    if let Some(watcher) = WATCHER.get() {
-        watcher();
-    }
-}
 
 /// Runs a round over the communicators. Their closing windows share grace periods.
 pub fn follow<'c>(

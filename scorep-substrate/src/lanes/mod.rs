@@ -22,9 +22,12 @@ pub(crate) use writer::kind;
 pub(crate) fn write_series(measurement: &Measurement, series: &SeriesByLocation, span: [u64; 2]) {
     let without = series::write(measurement, series, span);
     if without > 0 {
-        let all = series.len();
+        let (total, each) = measurement.memory();
         tell(&format!(
-            "series of {without} of {all} communicators are not in the trace: SCOREP_TOTAL_MEMORY is used up"
+            "{without} of {} locations of series are not in the trace: each takes {} KiB of SCOREP_TOTAL_MEMORY; set it to {}M or more",
+            series.len(),
+            each >> 10,
+            (total + without as u64 * each).div_ceil(1 << 20)
         ));
     }
 }
@@ -78,7 +81,7 @@ fn tell_of_room(measurement: &Measurement, plan: &LanePlan, shown: usize, hidden
         )
     } else {
         "Score-P ran out of memory for the trace and wrote it to its file, and can make no locations after that; set SCOREP_TOTAL_MEMORY to \
-         so much that it does not (scorep-score tells)"
+         more (scorep-nccl doctor says how much)"
             .into()
     };
     tell(&format!("{shown} of {} lanes are shown, {hidden} operations have none: {why}", plan.wanted));

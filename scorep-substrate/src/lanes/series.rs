@@ -43,12 +43,13 @@ pub(crate) fn with_values() -> SeriesByLocation {
 
 /// Returns the name of the location of a series, by the lane name of its communicator.
 fn location_of(of: Of, lane: Option<String>) -> String {
-    let of = match (of, lane.as_deref()) {
-        (Of::Process, _) => "NVLink",
-        (Of::Other, _) => "other communicators",
-        (_, lane) => lane.and_then(|lane| lane.strip_prefix("NCCL ")).unwrap_or("a communicator"),
-    };
-    format!("NCCL series of {of}")
+    let lane = lane.as_deref().and_then(|lane| lane.strip_prefix("NCCL ")?.split_once(' '));
+    match (of, lane) {
+        (Of::Process, _) => "NCCL series of NVLink".into(),
+        (Of::Other, _) => "NCCL series of other communicators".into(),
+        (_, Some((communicator, rank))) => format!("NCCL series of {communicator} ({rank})"),
+        (_, None) => "NCCL series of a communicator".into(),
+    }
 }
 
 /// Writes the series between `begin` and `end`, in ticks. Returns the number of locations for which Score-P has no
@@ -60,7 +61,7 @@ pub(super) fn write(measurement: &Measurement, series: &SeriesByLocation, [begin
             without += 1;
             continue;
         }
-        write_location(measurement, measurement.counters(name), lines, |time| time.max(begin).min(end));
+        write_location(measurement, measurement.lane(name), lines, |time| time.max(begin).min(end));
     }
     without
 }

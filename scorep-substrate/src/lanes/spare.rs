@@ -1,14 +1,17 @@
-//! Spare locations: created while Score-P still can, for lanes at the end of the measurement.
+//! Score-P's memory while the program runs, and spare locations: created while Score-P still can, for lanes at the end.
 //!
 //! A trace fills Score-P's memory until none is left. Then Score-P writes the trace to its file and reuses the memory.
 //! After that, Score-P 8.4 cannot create locations: without memory for a location it aborts the program, and the
 //! profile takes used memory for fresh, which crashes the program. So some locations are created when half of the
 //! memory is used. Without a trace, or without NCCL, none is.
+//!
+//! The memory is looked at where Score-P reads a counter: on a thread that Score-P knows, which holds none of its locks.
+//! A thread of the library's could hold the memory's lock while the program forks, and a child would wait for it.
 
 use crate::measurement::{Measurement, OwnLocation};
-use common::{log, round};
+use common::{log, recorder};
 use once_cell::sync::OnceCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Spare locations take at most one part in this many of Score-P's memory: the memory is there for the program. Of the
@@ -18,43 +21,59 @@ const SHARE: u64 = 16;
 const MOST: u64 = 8;
 /// Part of the memory, one in this many, of which one line says that it is the last.
 const LAST: u64 = 8;
+/// Events between two looks at the memory.
+const EVENTS: u32 = 1024;
 /// Name of a spare location until a lane takes it.
 const UNUSED: &str = "NCCL (unused)";
 
 static SPARE: Mutex<Vec<OwnLocation>> = Mutex::new(Vec::new());
-/// The measurement, if its memory is watched, and its process: in a forked child, nobody gives back a lock of Score-P's
-/// that another thread held.
+/// The measurement, if its memory is watched, and its process.
 static WATCHED: OnceCell<(Measurement, u32)> = OnceCell::new();
-/// Whether the measurement ends: Score-P gives its memory back then.
+/// Whether the measurement ends: nothing more is needed then.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
-/// Whether half of the memory is used, and the spare locations are not there yet.
-static IS_DUE: AtomicBool = AtomicBool::new(false);
 
 /// Watches the memory from now on, if Score-P writes a trace.
 pub(crate) fn watch(measurement: &Measurement) {
-    if measurement.is_tracing() {
+    // Score-P reads counters in the handlers of its samples, too, where no location can be made
+    let samples = std::env::var("SCOREP_ENABLE_UNWINDING").is_ok_and(|value| is_true(&value));
+    if measurement.is_tracing() && !samples {
         let _ = WATCHED.set((*measurement, std::process::id()));
-        round::watch(look);
     }
 }
 
-/// Looks at the memory no more.
-pub(crate) fn end() {
-    IS_OVER.store(true, Ordering::Relaxed);
-    IS_DUE.store(false, Ordering::Relaxed);
+/// Returns whether Score-P takes a value for true.
+fn is_true(value: &str) -> bool {
+    ["1", "true", "yes", "on"].contains(&value.trim().to_lowercase().as_str())
 }
 
-/// Looks at the memory. Called on the collector's thread, while NCCL is in use.
+/// Watches the memory no more.
+pub(crate) fn end() {
+    IS_OVER.store(true, Ordering::Relaxed);
+}
+
+/// Looks at the memory from time to time. Called at each event of one thread.
+#[inline]
+pub(crate) fn event() {
+    static SINCE: AtomicU32 = AtomicU32::new(0);
+    // one thread alone counts
+    let since = SINCE.load(Ordering::Relaxed).wrapping_add(1);
+    SINCE.store(since, Ordering::Relaxed);
+    if since % EVENTS == 0 {
+        look();
+    }
+}
+
+#[cold]
 fn look() {
     static IS_HALF: AtomicBool = AtomicBool::new(false);
     static IS_LAST: AtomicBool = AtomicBool::new(false);
     let Some((measurement, process)) = WATCHED.get() else { return };
-    if IS_OVER.load(Ordering::Relaxed) || *process != std::process::id() {
+    if IS_OVER.load(Ordering::Relaxed) || recorder::begun().is_none() || *process != std::process::id() {
         return;
     }
     let Some((free, total)) = measurement.free_of_total() else { return };
     if free < total / 2 && !IS_HALF.swap(true, Ordering::Relaxed) {
-        IS_DUE.store(may_reserve(), Ordering::Relaxed);
+        make(measurement);
     }
     if free < total / LAST && !IS_LAST.swap(true, Ordering::Relaxed) {
         log::warn(&format!(
@@ -66,26 +85,12 @@ fn look() {
     }
 }
 
-/// Returns whether spare locations do no harm.
-fn may_reserve() -> bool {
-    let text = |name: &str| std::env::var(name).unwrap_or_default().to_lowercase();
-    // Score-P reads counters in the handlers of its samples, too, where no location can be made
-    let samples = ["1", "true", "yes", "on"].contains(&text("SCOREP_ENABLE_UNWINDING").as_str());
+/// Creates the spare locations.
+fn make(measurement: &Measurement) {
     // when Score-P 8.4 writes a profile in TAU's format, a location without a region crashes it
-    !samples && !text("SCOREP_PROFILING_FORMAT").contains("tau")
-}
-
-/// Creates the spare locations if they are due. Called when Score-P reads a counter, on a thread that it knows.
-#[inline]
-pub(crate) fn make_if_due() {
-    if IS_DUE.load(Ordering::Relaxed) {
-        make();
+    if std::env::var("SCOREP_PROFILING_FORMAT").is_ok_and(|format| format.to_lowercase().contains("tau")) {
+        return;
     }
-}
-
-#[cold]
-fn make() {
-    let Some((measurement, _)) = WATCHED.get().filter(|_| IS_DUE.swap(false, Ordering::Relaxed)) else { return };
     let (total, each) = measurement.memory();
     let wanted = (total / SHARE / each).min(MOST) as usize;
     let count = wanted.min(measurement.room());

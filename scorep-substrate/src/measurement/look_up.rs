@@ -1,6 +1,6 @@
 //! Looks Score-P's functions up, and decides whether a release that nobody has tried is used.
 
-use super::release::{self, MeasurementLibrary};
+use super::release::MeasurementLibrary;
 use super::symbols::{Symbols, address};
 use super::{Measurement, trial};
 use crate::stand_ins;
@@ -15,13 +15,13 @@ impl Measurement {
     pub(super) fn look_up() -> Result<Self, String> {
         if stand_ins::are_there() {
             // SAFETY: the program that passed the stand-ins guarantees their types.
-            let symbols = unsafe { Symbols::find(stand_ins::find, Some(release::TRIED[0].no_paradigm)) };
+            let symbols = unsafe { Symbols::find(stand_ins::find) };
             return symbols.map(Self).map_err(|lacking| format!("nothing stands in for {lacking}"));
         }
         let library = MeasurementLibrary::loaded()?;
         // SAFETY: in a release that was tried the symbols have these types; in another one they are called after a
         // trial, or because the user forces it (NCCL_SCOREP_LANES=always).
-        let found = unsafe { Symbols::find(address, library.no_paradigm()) };
+        let found = unsafe { Symbols::find(address) };
         let measurement = found.map(Self).map_err(|lacking| format!("{library} does not export {lacking}"))?;
         if !library.was_tried() {
             measurement.may_be_used(&library)?;

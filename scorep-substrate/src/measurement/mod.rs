@@ -100,26 +100,14 @@ impl Measurement {
         unsafe { (self.0.does_tracing)() }
     }
 
-    /// Creates a lane of this process. The caller has checked [`Measurement::room`].
+    /// Creates a location of this process. The caller has checked [`Measurement::room`].
     pub(crate) fn lane(&self, name: &str) -> OwnLocation {
-        self.location(LOCATION_TYPE_GPU, PARADIGM_CUDA, name)
-    }
-
-    /// Creates a location for counters alone. The caller has checked [`Measurement::room`].
-    pub(crate) fn counters(&self, name: &str) -> OwnLocation {
-        match self.0.no_paradigm {
-            Some(none) => self.location(LOCATION_TYPE_METRIC, none, name),
-            None => self.lane(name),
-        }
-    }
-
-    fn location(&self, kind: LocationType, paradigm: ParadigmType, name: &str) -> OwnLocation {
         let name = text(name);
         // SAFETY: called on a thread that Score-P knows, between the begin of the measurement and its end; the name is
-        // copied. Only GPUs have a paradigm; for others it is the release's number of none.
+        // copied.
         OwnLocation(unsafe {
             let group = (self.0.process_group)();
-            (self.0.new_location)(ptr::null_mut(), kind, paradigm, name.as_ptr(), group)
+            (self.0.new_location)(ptr::null_mut(), LOCATION_TYPE_GPU, PARADIGM_CUDA, name.as_ptr(), group)
         })
     }
 
@@ -138,10 +126,8 @@ impl Measurement {
         unsafe { (self.0.new_region)(name.as_ptr(), ptr::null(), INVALID_SOURCE_FILE, line, line, PARADIGM_CUDA, kind) }
     }
 
-    /// Creates a counter of whole numbers with its own sampling set: of GPUs, except for the last value of something
-    /// ([`MODE_ABSOLUTE_LAST`]), which is of the process.
+    /// Creates a counter of whole numbers with its own sampling set.
     pub(crate) fn counter(&self, name: &CStr, description: &CStr, mode: MetricMode, unit: &CStr) -> SamplingSetHandle {
-        let class = if mode == MODE_ABSOLUTE_LAST { SAMPLING_SET_ABSTRACT } else { SAMPLING_SET_GPU };
         let (name, description, unit) = (name.as_ptr(), description.as_ptr(), unit.as_ptr());
         // SAFETY: the strings are copied; the metric was created just before.
         unsafe {
@@ -157,7 +143,7 @@ impl Measurement {
                 PROFILING_TYPE_EXCLUSIVE,
                 INVALID_METRIC,
             );
-            (self.0.new_sampling_set)(1, &raw const metric, OCCURRENCE_ASYNCHRONOUS, class)
+            (self.0.new_sampling_set)(1, &raw const metric, OCCURRENCE_ASYNCHRONOUS, SAMPLING_SET_GPU)
         }
     }
 

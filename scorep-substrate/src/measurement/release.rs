@@ -14,14 +14,12 @@ pub struct Release {
     pub name: &'static str,
     /// File name of its measurement library; numbers of patches follow.
     pub library: &'static str,
-    /// Its `SCOREP_INVALID_PARADIGM_TYPE`, which comes after the last paradigm and grows with their number.
-    pub(super) no_paradigm: u32,
 }
 
 /// All of them: docs/score-p.md has a table.
 pub const TRIED: [Release; 2] = [
-    Release { name: "Score-P 8", library: "libscorep_measurement.so.11", no_paradigm: 17 },
-    Release { name: "Score-P 9", library: "libscorep_measurement.so.13", no_paradigm: 18 },
+    Release { name: "Score-P 8", library: "libscorep_measurement.so.11" },
+    Release { name: "Score-P 9", library: "libscorep_measurement.so.13" },
 ];
 
 /// Returns the release with a library of that file name, if it was tried. Links are followed: Score-P's Python bindings
@@ -63,11 +61,6 @@ impl MeasurementLibrary {
             PathBuf::new()
         };
         Ok(Self { release: of_file(&path), path })
-    }
-
-    /// Returns its `SCOREP_INVALID_PARADIGM_TYPE`, where its release is known.
-    pub(super) fn no_paradigm(&self) -> Option<u32> {
-        self.release.map(|release| release.no_paradigm)
     }
 
     /// Returns whether its functions were tried.

@@ -1,6 +1,5 @@
 //! The functions of Score-P's measurement library that write lanes, by name.
 
-use crate::sys::ParadigmType;
 use crate::sys::measurement::*;
 use std::ffi::{CStr, c_void};
 
@@ -18,8 +17,6 @@ macro_rules! symbols {
         pub(super) struct Symbols {
             $(pub(super) $field: $type,)*
             pages: DefinitionPages,
-            /// `SCOREP_INVALID_PARADIGM_TYPE` of the release, where it is known.
-            pub(super) no_paradigm: Option<ParadigmType>,
         }
 
         impl Symbols {
@@ -31,10 +28,7 @@ macro_rules! symbols {
             /// # Safety
             /// For each name, `find` returns Score-P's symbol of that name, or one of the same type. Where another
             /// release may have changed a type, [`super::trial`] calls the function first, or the user forces it.
-            pub(super) unsafe fn find(
-                find: impl Fn(&CStr) -> Option<*mut c_void>,
-                no_paradigm: Option<ParadigmType>,
-            ) -> Result<Self, String> {
+            pub(super) unsafe fn find(find: impl Fn(&CStr) -> Option<*mut c_void>) -> Result<Self, String> {
                 let wanted = |name: &CStr| find(name).ok_or_else(|| name.to_string_lossy().into_owned());
                 Ok(Self {
                     $($field: {
@@ -44,7 +38,6 @@ macro_rules! symbols {
                     },)*
                     // SAFETY: as above.
                     pages: unsafe { DefinitionPages::find(wanted)? },
-                    no_paradigm,
                 })
             }
         }

@@ -22,12 +22,12 @@ use common::rank;
 use common::thread::ThreadCell;
 use std::env;
 use std::ffi::c_char;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 /// Variable from which Score-P takes the tokens.
 const TOKENS: &str = "SCOREP_METRIC_NCCL_PLUGIN";
 /// Most counters that a token stands for: Score-P 8.4 reads the list after it has freed it.
-const MOST_OF_A_TOKEN: usize = 20;
+pub const MOST_OF_A_TOKEN: usize = 20;
 /// Value of [`FIRST`] before a thread has asked.
 const NOBODY: usize = usize::MAX;
 
@@ -36,6 +36,8 @@ const NOBODY: usize = usize::MAX;
 static SHOWN: [AtomicBool; COUNTERS] = [const { AtomicBool::new(false) }; COUNTERS];
 /// Number of the thread on whose location the process's counters are shown.
 static FIRST: AtomicUsize = AtomicUsize::new(NOBODY);
+/// Number of the counter of the process that Score-P asked for first, which it reads once an event, on that thread.
+static WATCHING: AtomicI32 = AtomicI32::new(-1);
 
 fn find(name: &str) -> Option<usize> {
     counters().iter().position(|counter| counter.name == name)
@@ -125,14 +127,20 @@ unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
             FIRST.compare_exchange(NOBODY, thread, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|first| first);
         match counters()[counter].owner {
             Owner::Thread => ids::of_thread(counter, cell, thread),
-            Owner::Process if first == NOBODY || first == thread => ids::of_process(counter),
+            Owner::Process if first == NOBODY || first == thread => {
+                let id = ids::of_process(counter);
+                let _ = WATCHING.compare_exchange(-1, id, Ordering::Relaxed, Ordering::Relaxed);
+                id
+            }
             Owner::Process => CONSTANT,
         }
     })
 }
 
 unsafe extern "C" fn get_current_value(id: i32) -> u64 {
-    spare::make_if_due();
+    if id == WATCHING.load(Ordering::Relaxed) {
+        spare::event();
+    }
     ids::read(id)
 }
 
