@@ -58,7 +58,7 @@ pub(crate) fn event() {
     // one thread alone counts
     let since = SINCE.load(Ordering::Relaxed).wrapping_add(1);
     SINCE.store(since, Ordering::Relaxed);
-    if since % EVENTS == 0 {
+    if since.is_multiple_of(EVENTS) {
         look();
     }
 }
