@@ -110,7 +110,7 @@ mod tests {
             let series = crate::figures::metric::series("nccl_window_effective_busbw").unwrap();
             let points = figures.series.points(SeriesName { series, of: Of::Communicator(number) }, 1.0);
             // 1 MiB each, by two ranks, factor 1, in 4096 ns
-            assert_eq!(points.iter().map(|point| point.value).collect::<Vec<_>>(), [2.0 * 256.0]);
+            assert_eq!(points.iter().map(|point| point.value).collect::<Vec<_>>(), [2.0 * 256e9]);
         }
     }
 }
