@@ -36,9 +36,12 @@ fn definitions(experiment: &Path) -> BTreeSet<String> {
     plain
 }
 
-/// The lanes by their names, of which no two processes have the same.
+/// The lanes by their names, of which no two processes have the same. A replay has series, too.
 fn lanes(trace: &Trace) -> BTreeMap<String, &Location> {
-    let is_lane = |location: &&Location| location.kind == "ACCELERATOR_STREAM" && location.name != "NCCL (unused)";
+    let others = ["NCCL (unused)", "NCCL series of "];
+    let is_lane = |location: &&Location| {
+        location.kind == "ACCELERATOR_STREAM" && !others.iter().any(|other| location.name.starts_with(other))
+    };
     trace.locations.iter().filter(is_lane).map(|lane| (lane.name.clone(), lane)).collect()
 }
 
