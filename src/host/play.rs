@@ -107,7 +107,6 @@ pub(crate) fn play(
     let library = LibraryFunctions::find(plan.library)?;
     library.stand_in_for_score_p(begin);
     plan.operations.map_or(Ok(()), |files| library.keep_operations(files))?;
-    series.begin();
     counters.begin();
 
     library.tell_process(&recording.path, survey);
@@ -128,7 +127,6 @@ pub(crate) fn play(
         return Err(error);
     }
     clock::set(end);
-    series.end();
     counters.end();
     if let Some(path) = plan.arrivals {
         library.write_arrivals(path);

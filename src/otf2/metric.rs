@@ -92,7 +92,7 @@ mod tests {
 /// Layout of the METRIC records of a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MetricLayout {
-    /// Number of the metric class or instance.
+    /// Number of the metric class.
     pub(super) set: u32,
     /// `OTF2_Type` of each value.
     pub(super) types: Vec<u8>,

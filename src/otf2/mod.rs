@@ -13,8 +13,8 @@
 //! the library trusts its files, and a damaged one can have it write anywhere.
 //!
 //! The layout follows Score-P's. A process is a location group. A thread is a location whose METRIC records come right
-//! before ENTER and LEAVE. A lane is a location of a GPU with Score-P's counters and attributes. Each asynchronous
-//! metric has a METRIC location of its own in the group of its process.
+//! before ENTER and LEAVE. A lane is a location of a GPU with Score-P's counters and attributes. The series of a
+//! communicator are counters of a lane without regions.
 
 mod abi;
 pub(crate) mod apart;
