@@ -13,6 +13,7 @@ mod lanes;
 mod measurement;
 mod metrics;
 mod run;
+pub mod settings;
 mod stand_ins;
 pub mod substrate;
 pub mod sys;

@@ -41,6 +41,7 @@ impl Archive {
         definitions.check(definitions.begin.saturating_add(definitions.length))?;
         let with_events = definitions.locations.iter().filter(|location| location.events > 0);
         reader.select(&with_events.map(|location| location.number).collect::<Vec<_>>())?;
+        reader.share_clocks(&definitions);
         let has_events =
             |number: u32| definitions.locations.iter().any(|location| location.group == number && location.events > 0);
         let groups = (0..definitions.groups.len()).filter(|&place| has_events(definitions.groups[place].number));

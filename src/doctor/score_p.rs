@@ -201,7 +201,9 @@ fn variables(around: &Surroundings, score_p: Option<&ScoreP>) -> Vec<DoctorFindi
         let what = "SCOREP_ENABLE_PROFILING and SCOREP_ENABLE_TRACING are both off: Score-P keeps nothing";
         tell(Code::ScorePNothing, what.into(), "switch one of them on");
     }
-    findings.extend(score_p_memory::check(around, tracing, score_p.map(|it| it.program("scorep-score"))));
+    if tracing {
+        findings.extend(score_p_memory::check(around, profiling, score_p.map(|it| it.program("scorep-score"))));
+    }
     findings.extend(directory(around));
     findings
 }

@@ -22,17 +22,14 @@ const RUSAGE: usize = 16;
 const ESTIMATE: &str = "Estimated memory requirements (SCOREP_TOTAL_MEMORY):";
 
 /// Compares Score-P's memory with what the trace takes: by a profile of the program, where there is one in the working
-/// directory. `scorer` is Score-P's program that estimates by one.
-pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf>) -> Option<DoctorFinding> {
-    if !tracing {
-        return None;
-    }
+/// directory. `scorer` is Score-P's program that estimates by one. Called where Score-P writes a trace.
+pub(super) fn check(around: &Surroundings, profiling: bool, scorer: Option<PathBuf>) -> Option<DoctorFinding> {
     let told = around.text("SCOREP_TOTAL_MEMORY");
     let total = told.as_deref().map_or(Some(DEFAULT_MEMORY), bytes)?;
     let told = told.unwrap_or_else(|| "16000k (Score-P's default)".into());
     let settings = around.settings().0;
     let locations = if settings.lanes.are_wanted() { settings.lane_pairs as u64 + 2 } else { 0 };
-    let counters = counters(around);
+    let counters = counters(around, profiling);
     let Some(profile) = newest_profile(around) else {
         // room for at least one communicator, and half of the memory for the trace itself
         let wanted = 2 * (LEFT_BYTES + locations * BUFFER_BYTES);
@@ -64,7 +61,9 @@ pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf
     Some(if total >= needed {
         DoctorFinding::good(Code::ScorePGood, format!("SCOREP_TOTAL_MEMORY is {told}; a trace takes {sum}"))
     } else {
-        let cure = if needed < MOST {
+        let cure = if needed < MOST && profiling {
+            format!("set it to {all}M or more; with SCOREP_ENABLE_PROFILING=false a trace takes less")
+        } else if needed < MOST {
             format!("set it to {all}M or more")
         } else {
             "Score-P takes less than 4096M: leave out regions (scorep-score -r shows them, SCOREP_FILTERING_FILE)"
@@ -74,9 +73,9 @@ pub(super) fn check(around: &Surroundings, tracing: bool, scorer: Option<PathBuf
     })
 }
 
-/// Returns the number of counters that Score-P writes at each enter and leave: of this library, of other plugins, and its
-/// own.
-fn counters(around: &Surroundings) -> usize {
+/// Returns the number of counters that Score-P writes at each enter and leave: of this library beside a profile, of other
+/// plugins, and its own.
+fn counters(around: &Surroundings, profiling: bool) -> usize {
     let plugins = around
         .list("SCOREP_METRIC_PLUGINS")
         .into_iter()
@@ -84,6 +83,7 @@ fn counters(around: &Surroundings) -> usize {
     let lists = plugins.chain(["SCOREP_METRIC_PAPI", "SCOREP_METRIC_RUSAGE"].map(str::to_owned));
     let of = |list: &str, token: &str| match (list, token) {
         (_, "") | ("SCOREP_METRIC_NCCL_SERIES_PLUGIN", _) => 0,
+        ("SCOREP_METRIC_NCCL_PLUGIN", _) if !profiling => 0,
         ("SCOREP_METRIC_NCCL_PLUGIN", "default") => DEFAULT.len(),
         ("SCOREP_METRIC_NCCL_PLUGIN", "*") => MOST_OF_A_TOKEN,
         ("SCOREP_METRIC_RUSAGE", "all") => RUSAGE,
@@ -150,11 +150,13 @@ mod tests {
         let series = ("SCOREP_METRIC_NCCL_SERIES_PLUGIN", "default");
         let of = |tokens: &str, others: &[(&str, &str)]| {
             let own = [plugins, series, ("SCOREP_METRIC_NCCL_PLUGIN", tokens)];
-            counters(&Surroundings::of(&[&own, others].concat()))
+            [true, false].map(|profiling| counters(&Surroundings::of(&[&own, others].concat()), profiling))
         };
-        assert_eq!(["default", "default,nccl_net_bytes", "*", "nccl_ops", ""].map(|it| of(it, &[])), [3, 4, 20, 1, 0]);
+        for (tokens, beside_a_profile) in [("default", 3), ("default,nccl_net_bytes", 4), ("*", 20), ("", 0)] {
+            assert_eq!(of(tokens, &[]), [beside_a_profile, 0], "{tokens}");
+        }
         let others =
             [("SCOREP_METRIC_OTHER_PLUGIN", "a,b"), ("SCOREP_METRIC_PAPI", "X"), ("SCOREP_METRIC_RUSAGE", "all")];
-        assert_eq!(of("default", &others), 3 + 2 + 1 + 16);
+        assert_eq!(of("default", &others), [3 + 2 + 1 + 16, 2 + 1 + 16]);
     }
 }

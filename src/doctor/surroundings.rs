@@ -1,6 +1,7 @@
 //! The environment that the checks examine.
 
 use common::config::{GivenSettings, Settings, SettingsFile};
+use scorep_substrate::settings;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -59,12 +60,7 @@ impl Surroundings {
 
     /// Returns whether Score-P takes the value of a variable for true.
     pub(crate) fn is_on(&self, name: &str, default: bool) -> bool {
-        match self.text(name).map(|value| value.trim().to_lowercase()) {
-            Some(value) => {
-                ["true", "yes", "on"].contains(&value.as_str()) || value.parse::<u64>().is_ok_and(|number| number > 0)
-            }
-            None => default,
-        }
+        self.text(name).map_or(default, |value| settings::is_true(&value))
     }
 }
 
@@ -98,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn switches_are_read_as_score_p_reads_them() {
+    fn a_blank_switch_has_its_default() {
         let on = |value: &str| Surroundings::of(&[("S", value)]).is_on("S", true);
-        assert_eq!(["TRUE", "yes", "1", "0", "false", "no", ""].map(on), [true, true, true, false, false, false, true]);
+        assert_eq!(["1", "no", ""].map(on), [true, false, true]);
     }
 }

@@ -32,6 +32,8 @@ handles! {
     GlobalDefinitionCallbacks;
     /// `OTF2_DefReader`, of one location.
     LocalDefinitionReader;
+    /// `OTF2_DefReaderCallbacks`.
+    LocalDefinitionCallbacks;
     /// `OTF2_EvtReader`, of one location.
     EventReader;
     /// `OTF2_EvtReaderCallbacks`.
@@ -45,6 +47,8 @@ pub(super) const GO_ON: CallbackCode = 0;
 
 /// `OTF2_GlobalDefReaderCallback_ClockProperties`: ticks per second, offset, length, time of day.
 pub(super) type ClockCallback = extern "C" fn(*mut c_void, u64, u64, u64, u64) -> CallbackCode;
+/// `OTF2_DefReaderCallback_ClockOffset`: time, offset, standard deviation.
+pub(super) type OffsetCallback = unsafe extern "C" fn(*mut c_void, u64, i64, f64) -> CallbackCode;
 /// `OTF2_GlobalDefReaderCallback_String`.
 pub(super) type StringCallback = unsafe extern "C" fn(*mut c_void, u32, *const c_char) -> CallbackCode;
 /// `OTF2_GlobalDefReaderCallback_SystemTreeNode`: number, name, class, parent.

@@ -167,6 +167,13 @@ macro_rules! functions { ($declare:ident) => { $declare! {
         read_local_definitions = "OTF2_Reader_ReadAllLocalDefinitions" (
             reader: *mut abi::Reader, definitions: *mut abi::LocalDefinitionReader, read: *mut u64,
         );
+        on_clock_offset = "OTF2_DefReaderCallbacks_SetClockOffsetCallback" (
+            callbacks: *mut abi::LocalDefinitionCallbacks, callback: abi::OffsetCallback,
+        );
+        register_local_definition_callbacks = "OTF2_Reader_RegisterDefCallbacks" (
+            reader: *mut abi::Reader, definitions: *mut abi::LocalDefinitionReader,
+            callbacks: *const abi::LocalDefinitionCallbacks, data: *mut c_void,
+        );
         close_local_definition_reader = "OTF2_Reader_CloseDefReader" (
             reader: *mut abi::Reader, definitions: *mut abi::LocalDefinitionReader,
         );
@@ -180,6 +187,7 @@ macro_rules! functions { ($declare:ident) => { $declare! {
         read_events = "OTF2_Reader_ReadLocalEvents" (
             reader: *mut abi::Reader, events: *mut abi::EventReader, count: u64, read: *mut u64,
         );
+        apply_clock_offsets = "OTF2_EvtReader_ApplyClockOffsets" (events: *mut abi::EventReader, apply: bool);
         close_event_reader = "OTF2_Reader_CloseEvtReader" (reader: *mut abi::Reader, events: *mut abi::EventReader);
         on_enter = "OTF2_EvtReaderCallbacks_SetEnterCallback" (
             callbacks: *mut abi::EventCallbacks, callback: abi::RegionEventCallback,
@@ -217,6 +225,7 @@ macro_rules! functions { ($declare:ident) => { $declare! {
         local_definition_reader = "OTF2_Reader_GetDefReader" (
             reader: *mut abi::Reader, location: u64,
         ) -> abi::LocalDefinitionReader;
+        new_local_definition_callbacks = "OTF2_DefReaderCallbacks_New" () -> abi::LocalDefinitionCallbacks;
         event_reader = "OTF2_Reader_GetEvtReader" (reader: *mut abi::Reader, location: u64) -> abi::EventReader;
         new_event_callbacks = "OTF2_EvtReaderCallbacks_New" () -> abi::EventCallbacks;
     }
@@ -224,6 +233,7 @@ macro_rules! functions { ($declare:ident) => { $declare! {
         describe = "OTF2_Error_GetDescription" (abi::ErrorCode) -> *const c_char;
         set_error_callback = "OTF2_Error_RegisterCallback" (abi::ErrorCallback, *mut c_void) -> Option<abi::ErrorCallback>;
         delete_definition_callbacks = "OTF2_GlobalDefReaderCallbacks_Delete" (*mut abi::GlobalDefinitionCallbacks) -> ();
+        delete_local_definition_callbacks = "OTF2_DefReaderCallbacks_Delete" (*mut abi::LocalDefinitionCallbacks) -> ();
         delete_event_callbacks = "OTF2_EvtReaderCallbacks_Delete" (*mut abi::EventCallbacks) -> ();
         has_attribute = "OTF2_AttributeList_TestAttributeByID" (*const abi::AttributeList, u32) -> bool;
     }

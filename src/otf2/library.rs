@@ -156,6 +156,16 @@ impl Otf2Library {
         unsafe { (self.functions.delete_definition_callbacks)(callbacks) }
     }
 
+    /// Frees the callbacks of a location's definitions, which OTF2 has copied.
+    ///
+    /// # Safety
+    ///
+    /// The callbacks must be OTF2's, and are not used again.
+    pub(super) unsafe fn free_local_definition_callbacks(&self, callbacks: *mut abi::LocalDefinitionCallbacks) {
+        // SAFETY: the caller guarantees the callbacks.
+        unsafe { (self.functions.delete_local_definition_callbacks)(callbacks) }
+    }
+
     /// Frees the callbacks of events, which OTF2 has copied.
     ///
     /// # Safety

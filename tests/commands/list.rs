@@ -87,8 +87,9 @@ pub(crate) const COMMANDS: [(&str, How); 60] = [
         How::Run(&["scorep-nccl-demo/report.html", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"]),
     ),
     // stand-ins for the launchers and the program; with Score-P itself: tests/score_p
-    ("SCOREP_ENABLE_TRACING=true scorep-nccl run -- scorep-nccl doctor", How::RunBy("tests/doctor/main.rs")),
-    ("export SCOREP_ENABLE_TRACING=true SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
+    ("export SCOREP_ENABLE_TRACING=true SCOREP_ENABLE_PROFILING=false", How::Run(&[])),
+    ("export SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
+    ("export SCOREP_ENABLE_TRACING=true SCOREP_ENABLE_PROFILING=false SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
     ("mpirun -n 4 scorep-nccl run -- ./program", How::Run(&["program.3.nccl_plugin.nccl"])),
     ("eval \"$(scorep-nccl env)\"", How::Run(&[])),
     ("srun ./program", How::Run(&["program.0.nccl_plugin.nccl"])),

@@ -60,14 +60,18 @@ fn each_release_that_was_tried_is_well() {
 fn the_doctor_says_how_much_memory_a_trace_takes() {
     let site = Site::new();
     site.profile("40MB");
-    let memory = |total: &str| {
-        let settings = [("SCOREP_ENABLE_TRACING", "true"), ("SCOREP_TOTAL_MEMORY", total)];
+    let memory = |profiling: &str, total: &str| {
+        let settings =
+            [("SCOREP_ENABLE_TRACING", "true"), ("SCOREP_ENABLE_PROFILING", profiling), ("SCOREP_TOTAL_MEMORY", total)];
         let (report, status) = examine(&site, &settings);
         (report.to_string(), status)
     };
-    let (said, status) = memory("59M");
-    assert!(said.contains("a trace takes 60M: 40M by `scorep-score -c 3 ") && said.contains("set it to 60M"), "{said}");
-    assert_eq!((status, memory("60M").1), (1, 0));
+    for (profiling, counters) in [("true", 3), ("false", 0)] {
+        let (said, status) = memory(profiling, "59M");
+        let sum = format!("a trace takes 60M: 40M by `scorep-score -c {counters} ");
+        assert!(said.contains(&sum) && said.contains("set it to 60M"), "{said}");
+        assert_eq!((status, memory(profiling, "60M").1), (1, 0));
+    }
 }
 
 #[test]

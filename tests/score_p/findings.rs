@@ -73,7 +73,7 @@ impl Experiment {
         if expected.tracing {
             let trace = Trace::read(&self.path());
             findings.take("trace", trace.disorder());
-            findings.take("counters", trace.miscounts(&COUNTERS));
+            findings.take("counters", trace.miscounts(&COUNTERS, !expected.profiling));
             findings.take("enqueued, trace", self.wrong_regions(&in_trace(&trace), expected, true));
             findings.take("last values", wrong_last(&last_in_trace(&trace), &own, expected.learnt_late));
             let (gpu_timed, transfers) = (summaries::gpu_timed(&own), summaries::transfers(&replayed));

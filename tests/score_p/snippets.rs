@@ -83,7 +83,7 @@ fn wrong(definitions: &str, events: &str) -> Vec<String> {
     let comm = || "0123456789abcdef".to_owned();
     let gpu_timed = BTreeMap::from([((comm(), 0), 1)]);
     let mut wrong = trace.disorder();
-    wrong.extend(trace.miscounts(&["nccl_ops", "nccl_bytes"]));
+    wrong.extend(trace.miscounts(&["nccl_ops", "nccl_bytes"], false));
     wrong.extend(lanes::wrong(&trace, &process(), &gpu_timed, RULES));
     wrong.extend(lanes::wrong_pairs(&trace, &process(), &BTreeMap::from([((comm(), 0, 2), 777)]), RULES));
     wrong
@@ -95,6 +95,15 @@ fn a_right_trace_is_right() {
     let further = DEFINITIONS.replace("rank 0\"", "rank 0 (2)\"");
     assert_eq!(wrong(&further, EVENTS), Vec::<String>::new());
     assert_eq!(Trace::parse(DEFINITIONS, EVENTS).locations[0].within("forward", "nccl_bytes"), Some(4777));
+}
+
+#[test]
+fn a_trace_alone_has_the_values_that_change() {
+    let wrong = |events: &str| Trace::parse(DEFINITIONS, events).miscounts(&["nccl_ops", "nccl_bytes"], true);
+    let events = EVENTS.replace("2 Values: (\"nccl_ops\" <8>; UINT64; 2), (", "1 Value: (");
+    assert_eq!(wrong(&events), Vec::<String>::new());
+    let found = wrong(&events.replace("UINT64; 4777", "UINT64; 0"));
+    assert!(found[0].ends_with("nccl_bytes is 0 again at Leave(\"forward\")"), "{found:?}");
 }
 
 #[test]
@@ -131,7 +140,7 @@ fn what_is_wrong_with_a_trace_is_found() {
         ),
         ("\"nccl_pair_bytes\" <15>; UINT64; 777", "\"nccl_pair_bytes\" <15>; UINT64; 776", "776 B instead of"),
         ("UINT64; 0), (\"nccl_bytes\"", "UINT64; 3), (\"nccl_bytes\"", "falls"),
-        ("60000  Metric", "59000  Metric", "no counters"),
+        ("60000  Metric", "59000  Metric", "counters []"),
         ("(\"nccl_ops\" <8>; UINT64; 0), ", "", "counters"),
     ];
     for (right, changed, said) in cases {

@@ -1,6 +1,6 @@
 //! A trace as otf2-print shows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::installation;
@@ -44,12 +44,38 @@ pub(crate) enum What {
     Other(String),
 }
 
+/// Values of counters.
+type Values<'a> = BTreeMap<&'a str, u64>;
+
 impl Trace {
     /// Reads the trace of an experiment.
     pub(crate) fn read(experiment: &Path) -> Self {
         let anchor = experiment.join("traces.otf2");
         let print = |flags: &[&str]| installation::say(installation::command("otf2-print").args(flags).arg(&anchor));
-        Self::parse(&print(&["-G"]), &print(&[]))
+        let mut trace = Self::parse(&print(&["-G"]), &print(&[]));
+        trace.undo_clock_offsets(&print(&["-C"]));
+        trace
+    }
+
+    /// Puts events back on the timer of their process. Score-P compares it with that of the first process at the begin
+    /// and at the end, and beside other work is wrong by as much as a millisecond, which stretches all lengths.
+    fn undo_clock_offsets(&mut self, offsets: &str) {
+        let mut of_locations: BTreeMap<u64, Vec<(i64, i64)>> = BTreeMap::new();
+        for line in offsets.lines().filter(|line| line.starts_with("CLOCK_OFFSET")) {
+            let location = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+            let [time, offset] = ["Time: ", "Offset: "].map(|key| field(line, key).parse().unwrap());
+            of_locations.entry(location).or_default().push((time, offset));
+        }
+        for location in &mut self.locations {
+            let Some(&[(begin, first), (end, last)]) = of_locations.get(&location.id).map(Vec::as_slice) else {
+                continue;
+            };
+            let slope = (last - first) as f64 / (end - begin) as f64;
+            for event in &mut location.events {
+                let since = (event.time as i64 - begin - first) as f64 / (1.0 + slope);
+                event.time = (begin + since.round() as i64) as u64;
+            }
+        }
     }
 
     /// The same without the events.
@@ -120,11 +146,11 @@ impl Trace {
             .collect()
     }
 
-    /// What is wrong with the counters of the threads: right before every enter and leave there must be one record of
-    /// exactly these, and none of them may fall.
-    pub(crate) fn miscounts(&self, counters: &[&str]) -> Vec<String> {
+    /// What is wrong with the counters of the threads. Right before every enter and leave there must be a record of
+    /// exactly these or, in a trace that is alone, of those that have changed. None of them may fall.
+    pub(crate) fn miscounts(&self, counters: &[&str], is_alone: bool) -> Vec<String> {
         self.threads()
-            .flat_map(|thread| thread.miscounts(counters).map(|wrong| format!("{}: {wrong}", thread.label())))
+            .flat_map(|thread| thread.miscounts(counters, is_alone).map(|wrong| format!("{}: {wrong}", thread.label())))
             .collect()
     }
 }
@@ -154,32 +180,45 @@ impl Location {
         open.pop().map(|region| format!("{region} is never left"))
     }
 
-    fn miscounts(&self, counters: &[&str]) -> Option<String> {
-        let mut last: BTreeMap<&str, u64> = BTreeMap::new();
-        for (place, event) in self.events.iter().enumerate() {
-            if !matches!(event.what, What::Enter(_) | What::Leave(_)) {
-                continue;
+    /// The enters and leaves, each with the counters' values there, and with the values that are written at it.
+    fn counted(&self) -> Vec<(&What, Values<'_>, Values<'_>)> {
+        let (mut values, mut written, mut at) = (Values::new(), Values::new(), 0);
+        let mut counted = Vec::new();
+        for event in &self.events {
+            if event.time != std::mem::replace(&mut at, event.time) {
+                written.clear();
             }
-            let Some(values) = self.values_before(place) else {
-                return Some(format!("no counters at {:?}", event.what));
-            };
-            if !values.keys().eq(counters.iter().copied().collect::<std::collections::BTreeSet<_>>()) {
-                return Some(format!("counters {:?} instead of {counters:?}", values.keys()));
+            match &event.what {
+                What::Metric(new) => {
+                    values.extend(new.iter().map(|(name, value)| (name.as_str(), *value)));
+                    written.extend(new.iter().map(|(name, value)| (name.as_str(), *value)));
+                }
+                What::Enter(_) | What::Leave(_) => {
+                    counted.push((&event.what, values.clone(), std::mem::take(&mut written)));
+                }
+                What::Other(_) => written.clear(),
             }
-            for (name, &value) in values {
-                if last.insert(name, value).is_some_and(|last| value < last) {
-                    return Some(format!("{name} falls to {value} at {:?}", event.what));
+        }
+        counted
+    }
+
+    fn miscounts(&self, counters: &[&str], is_alone: bool) -> Option<String> {
+        let mut last = Values::new();
+        for (what, _, written) in self.counted() {
+            if !is_alone && !written.keys().eq(counters.iter().collect::<BTreeSet<_>>()) {
+                return Some(format!("counters {:?} at {what:?} instead of {counters:?}", written.keys()));
+            }
+            for (name, value) in written {
+                match last.insert(name, value) {
+                    Some(last) if value < last => return Some(format!("{name} falls to {value} at {what:?}")),
+                    Some(last) if is_alone && value == last => {
+                        return Some(format!("{name} is {value} again at {what:?}"));
+                    }
+                    _ => {}
                 }
             }
         }
         None
-    }
-
-    /// The counters' values at an enter or leave.
-    fn values_before(&self, place: usize) -> Option<&BTreeMap<String, u64>> {
-        let before = self.events.get(place.checked_sub(1)?)?;
-        let What::Metric(values) = &before.what else { return None };
-        (before.time == self.events[place].time).then_some(values)
     }
 
     /// The last value of a counter; 0 without one.
@@ -195,11 +234,11 @@ impl Location {
     pub(crate) fn within(&self, region: &str, counter: &str) -> Option<u64> {
         let mut risen = None;
         let mut entered = 0;
-        for (place, event) in self.events.iter().enumerate() {
-            let value = || self.values_before(place).and_then(|values| values.get(counter)).copied().unwrap_or(0);
-            match &event.what {
-                What::Enter(name) if name == region => entered = value(),
-                What::Leave(name) if name == region => risen = Some(risen.unwrap_or(0) + value() - entered),
+        for (what, values, _) in self.counted() {
+            let value = values.get(counter).copied().unwrap_or(0);
+            match what {
+                What::Enter(name) if name == region => entered = value,
+                What::Leave(name) if name == region => risen = Some(risen.unwrap_or(0) + value - entered),
                 _ => {}
             }
         }

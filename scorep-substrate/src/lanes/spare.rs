@@ -9,6 +9,7 @@
 //! A thread of the library's could hold the memory's lock while the program forks, and a child would wait for it.
 
 use crate::measurement::{Measurement, OwnLocation};
+use crate::settings;
 use common::{log, recorder};
 use once_cell::sync::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -35,15 +36,9 @@ static IS_OVER: AtomicBool = AtomicBool::new(false);
 /// Watches the memory from now on, if Score-P writes a trace.
 pub(crate) fn watch(measurement: &Measurement) {
     // Score-P reads counters in the handlers of its samples, too, where no location can be made
-    let samples = std::env::var("SCOREP_ENABLE_UNWINDING").is_ok_and(|value| is_true(&value));
-    if measurement.is_tracing() && !samples {
+    if measurement.is_tracing() && !settings::has_samples() {
         let _ = WATCHED.set((*measurement, std::process::id()));
     }
-}
-
-/// Returns whether Score-P takes a value for true.
-fn is_true(value: &str) -> bool {
-    ["1", "true", "yes", "on"].contains(&value.trim().to_lowercase().as_str())
 }
 
 /// Watches the memory no more.

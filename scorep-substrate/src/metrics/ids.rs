@@ -24,6 +24,9 @@ const OF_THREAD: [(Fixed, OfThread); 3] = [
 static VALUES: [AtomicPtr<AtomicU64>; COUNTERS + OF_THREAD.len() * MOST_THREADS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; COUNTERS + OF_THREAD.len() * MOST_THREADS];
 
+/// Value of each number that [`changed`] has returned last; none yet, if it is the largest number.
+static RETURNED: [AtomicU64; VALUES.len()] = [const { AtomicU64::new(u64::MAX) }; VALUES.len()];
+
 /// Returns the number of a counter of the process.
 pub(crate) fn of_process(counter: usize) -> i32 {
     board::value(counter).map_or(CONSTANT, |value| give(counter, value))
@@ -55,6 +58,19 @@ pub(crate) fn read(id: i32) -> u64 {
     value.map_or(0, |value| value.load(Ordering::Relaxed))
 }
 
+/// Returns the value of the counter with that number, if this is the first call for it or if the value is another than
+/// the last call's. One thread asks for a number.
+#[inline]
+pub(crate) fn changed(id: i32) -> Option<u64> {
+    let returned = RETURNED.get(id as u32 as usize)?;
+    let value = read(id);
+    let is_new = value != returned.load(Ordering::Relaxed);
+    is_new.then(|| {
+        returned.store(value, Ordering::Relaxed);
+        value
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +92,8 @@ mod tests {
             cell.enqueued_bytes.add(7);
             cell.api_time.add(9);
             assert_eq!([ops, bytes, time].map(read), [0, 7, 9]);
+            assert_eq!([ops, bytes, ops, bytes].map(changed), [Some(0), Some(7), None, None]);
+            assert_eq!(changed(CONSTANT), None);
             assert_eq!(of_thread(Fixed::Bytes as usize, cell, thread), CONSTANT);
             [ops, bytes, time]
         };

@@ -4,6 +4,7 @@ use super::super::abi;
 use super::super::error::Otf2Error;
 use super::super::library::Otf2Library;
 use super::ArchiveReader;
+use super::clocks::ClockOffsets;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -62,6 +63,7 @@ type Each<'a> = &'a mut dyn FnMut(u64, ArchiveEvent<'_>);
 /// The data of the callbacks, registered anew for each piece.
 struct Passing<'a> {
     library: &'a Otf2Library,
+    offsets: Option<&'a ClockOffsets>,
     each: Each<'a>,
     latest: u64,
 }
@@ -70,6 +72,8 @@ struct Passing<'a> {
 pub(crate) struct LocationEvents<'a> {
     reader: &'a ArchiveReader,
     handle: *mut abi::EventReader,
+    /// Those that replace the archive's own.
+    offsets: Option<&'a ClockOffsets>,
     latest: u64,
 }
 
@@ -78,13 +82,19 @@ impl<'a> LocationEvents<'a> {
     pub(super) fn open(reader: &'a ArchiveReader, location: u64) -> Result<Self, Otf2Error> {
         // SAFETY: the reader is open, and its event files are, too.
         let handle = unsafe { reader.library.event_reader(reader.handle, location) }?;
-        Ok(Self { reader, handle, latest: 0 })
+        let offsets = reader.offsets.get(&location).filter(|_| reader.is_shared);
+        let events = Self { reader, handle, offsets, latest: 0 };
+        if offsets.is_some() {
+            // SAFETY: the event reader is open.
+            unsafe { reader.library.apply_clock_offsets(handle, false) }?;
+        }
+        Ok(events)
     }
 
     /// Passes the next events, at most `most`, to `each`; returns whether there may be more.
     pub(crate) fn read(&mut self, most: u64, each: Each<'_>) -> Result<bool, Otf2Error> {
         let library = self.reader.library;
-        let mut passing = Passing { library, each, latest: self.latest };
+        let mut passing = Passing { library, offsets: self.offsets, each, latest: self.latest };
         let data = (&raw mut passing).cast::<c_void>();
         let mut read = 0;
         // SAFETY: the readers are open; OTF2 copies the callbacks, and uses `data` in `read_events` alone.
@@ -128,6 +138,7 @@ unsafe fn pass(
 ) -> abi::CallbackCode {
     // SAFETY: the caller guarantees the pointer.
     let passing = unsafe { &mut *data.cast::<Passing<'_>>() };
+    let time = passing.offsets.map_or(time, |offsets| offsets.corrected(time));
     passing.latest = passing.latest.max(time);
     (passing.each)(time, event(passing.library));
     abi::GO_ON

@@ -4,6 +4,7 @@
 //! definitions.
 
 mod anchor;
+mod clocks;
 mod definitions;
 mod events;
 
@@ -11,7 +12,9 @@ use super::abi;
 use super::archive::{Archive, c_string};
 use super::error::Otf2Error;
 use super::library::{self, Otf2Library};
+use clocks::ClockOffsets;
 use definitions::Unresolved;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -26,6 +29,10 @@ pub(crate) struct ArchiveReader {
     handle: *mut abi::Reader,
     /// Whether the event files are open.
     events: bool,
+    /// Clock offsets of the selected locations; with [`ArchiveReader::share_clocks`], those that replace them.
+    offsets: BTreeMap<u64, ClockOffsets>,
+    /// Whether `offsets` replace those of the archive.
+    is_shared: bool,
 }
 
 impl ArchiveReader {
@@ -39,7 +46,7 @@ impl ArchiveReader {
         let path = c_string(anchor.as_os_str().as_bytes())?;
         // SAFETY: the path is a C string that outlives the call.
         let handle = unsafe { library.open_reader(path.as_ptr()) }?;
-        let reader = Self { library, handle, events: false };
+        let reader = Self { library, handle, events: false, offsets: BTreeMap::new(), is_shared: false };
         // SAFETY: the reader is open.
         unsafe { library.set_serial_reading(handle) }?;
         Ok(reader)
@@ -96,9 +103,17 @@ impl ArchiveReader {
             self.events = true;
             for &location in locations.iter().filter(|_| are_open) {
                 if let Ok(definitions) = library.local_definition_reader(handle, location) {
-                    let mut read = 0;
+                    let (mut read, mut offsets) = (0, ClockOffsets::default());
+                    let callbacks = library.new_local_definition_callbacks()?;
+                    let registered = library.on_clock_offset(callbacks, clocks::offset).and_then(|()| {
+                        let data = (&raw mut offsets).cast::<c_void>();
+                        library.register_local_definition_callbacks(handle, definitions, callbacks, data)
+                    });
+                    library.free_local_definition_callbacks(callbacks);
+                    registered?;
                     library.read_local_definitions(handle, definitions, &raw mut read)?;
                     library.close_local_definition_reader(handle, definitions)?;
+                    self.offsets.insert(location, offsets);
                 }
             }
             if are_open {
@@ -106,6 +121,12 @@ impl ArchiveReader {
             }
         }
         Ok(())
+    }
+
+    /// Puts the events of all processes of a node on the clock of its first process, from now on.
+    pub(crate) fn share_clocks(&mut self, definitions: &Definitions) {
+        self.offsets = clocks::shared(definitions, &self.offsets);
+        self.is_shared = true;
     }
 
     /// Returns OTF2's library.
