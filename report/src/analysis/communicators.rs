@@ -64,7 +64,7 @@ impl Usage {
 }
 
 /// Returns the ranks in the job of the members; where those are unknown, the places of their GPUs.
-fn members(communicator: &Communicator, ranks: Option<&[u32]>) -> String {
+pub fn members(communicator: &Communicator, ranks: Option<&[u32]>) -> String {
     let number = |gpu: usize| match ranks {
         Some(ranks) => ranks.get(gpu).copied().map(i64::from),
         None => i64::try_from(gpu).ok(),

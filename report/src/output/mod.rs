@@ -27,7 +27,7 @@
 mod chapter;
 pub mod csv;
 pub mod json;
-mod names;
+pub mod names;
 mod pace;
 pub mod page;
 pub mod parquet;

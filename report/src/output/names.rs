@@ -22,26 +22,12 @@ impl<'a> ReportNames<'a> {
     /// Takes the names of a report.
     pub(crate) fn of(report: &'a Report) -> Self {
         let rows = report.communicators.known().map_or(&[][..], |communicators| &communicators.rows);
-        let (mut by_name, mut by_members) = (FxHashMap::default(), FxHashMap::default());
-        for made in rows {
-            *by_name.entry(&made.name).or_insert(0_usize) += 1;
-            *by_members.entry((&made.name, &made.members)).or_insert(0_usize) += 1;
-        }
-        // frameworks give all groups of a dimension one name
-        let own = |made: &ReportedCommunicator| match made.name.as_str() {
-            "" => None,
-            name if by_name.get(&made.name) == Some(&1) => Some(name.to_owned()),
-            name => {
-                let is_distinct = by_members.get(&(&made.name, &made.members)) == Some(&1);
-                let is_short = (1..=MEMBERS).contains(&made.members.chars().count());
-                (is_distinct && is_short).then(|| format!("{name} {}", made.members))
-            }
-        };
-        let nameless: Vec<&str> =
-            rows.iter().filter(|made| own(made).is_none()).map(|made| made.comm.as_str()).collect();
-        let digits = (DIGITS..2 * DIGITS).find(|digits| are_distinct(&nameless, *digits)).unwrap_or(2 * DIGITS);
-        let text = |made: &ReportedCommunicator| {
-            let name = own(made).unwrap_or_else(|| first(&made.comm, digits).to_owned());
+        let own = own_names(rows.iter().map(|made| (made.name.as_str(), made.members.as_str())));
+        let named = || rows.iter().zip(&own);
+        let nameless: Vec<&str> = named().filter(|of| of.1.is_none()).map(|of| of.0.comm.as_str()).collect();
+        let digits = digits(&nameless);
+        let text = |(made, own): (&ReportedCommunicator, &Option<String>)| {
+            let name = own.clone().unwrap_or_else(|| first(&made.comm, digits).to_owned());
             match made.dimension.name.as_str() {
                 "" | "unknown" => name,
                 // the name may say no more than its dimension
@@ -49,7 +35,7 @@ impl<'a> ReportNames<'a> {
                 dimension => format!("{dimension} {name}"),
             }
         };
-        let communicators = rows.iter().map(|made| (made.comm.as_str(), text(made))).collect();
+        let communicators = named().map(|of| (of.0.comm.as_str(), text(of))).collect();
         Self { gpus: &report.gpus, communicators, digits }
     }
 
@@ -84,6 +70,32 @@ impl<'a> ReportNames<'a> {
     pub(crate) fn communicator(&self, comm: &str) -> String {
         self.communicators.get(comm).cloned().unwrap_or_else(|| first(comm, self.digits).to_owned())
     }
+}
+
+/// Returns the own name of each communicator, by name and members: with the members where others have the same name,
+/// and `None` where that does not distinguish it.
+pub fn own_names<'a>(communicators: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Vec<Option<String>> {
+    let (mut by_name, mut by_members) = (FxHashMap::default(), FxHashMap::default());
+    for made in communicators.clone() {
+        *by_name.entry(made.0).or_insert(0_usize) += 1;
+        *by_members.entry(made).or_insert(0_usize) += 1;
+    }
+    // frameworks give all groups of a dimension one name
+    let own = |(name, members): (&str, &str)| match name {
+        "" => None,
+        name if by_name.get(name) == Some(&1) => Some(name.to_owned()),
+        name => {
+            let is_distinct = by_members.get(&(name, members)) == Some(&1);
+            let is_short = (1..=MEMBERS).contains(&members.chars().count());
+            (is_distinct && is_short).then(|| format!("{name} {members}"))
+        }
+    };
+    communicators.map(own).collect()
+}
+
+/// Returns the number of first digits that distinguishes ids.
+pub fn digits(ids: &[&str]) -> usize {
+    (DIGITS..2 * DIGITS).find(|digits| are_distinct(ids, *digits)).unwrap_or(2 * DIGITS)
 }
 
 /// Returns where a dimension is from.

@@ -23,7 +23,7 @@ pub(super) fn by_rank(abouts: &[About]) -> Vec<usize> {
 }
 
 /// Returns the job of these processes, and remarks for people.
-pub(super) fn assemble(abouts: &[About]) -> (Job, Vec<String>) {
+pub fn assemble(abouts: &[About]) -> (Job, Vec<String>) {
     let processes: Vec<Process> = abouts.iter().map(|about| about.process.clone()).collect();
     let mut notes = Vec::new();
     let nodes = nodes(&processes, &mut notes);

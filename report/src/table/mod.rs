@@ -22,6 +22,7 @@ mod tests;
 mod writer;
 
 pub use about::{About, MadeCommunicator};
+pub use assembly::assemble;
 pub use column::{COLUMNS, Column, Form, TextNumbers};
 pub use rows::FileRows;
 pub use tables::{OpenedTables, Tables, files_of};
