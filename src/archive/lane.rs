@@ -16,6 +16,11 @@ pub(crate) fn of_name(name: &str) -> Option<(u64, i32)> {
     Some((u64::from_str_radix(comm, 16).ok()?, words.next()?.parse().ok()?))
 }
 
+/// Returns whether the GPU has timed the operations of a region.
+pub(crate) fn is_timed(region: &str) -> bool {
+    !region.ends_with(UNTIMED)
+}
+
 /// Returns the function of an operation's region, `ncclAllReduce` or `ncclAllReduce (not GPU-timed)`.
 pub(crate) fn function(region: &str) -> Option<&str> {
     let name = region.strip_prefix(REGION)?;
@@ -37,6 +42,7 @@ mod tests {
 
     #[test]
     fn regions_have_functions() {
+        assert!(is_timed("ncclSend") && !is_timed("ncclSend (not GPU-timed)"));
         assert_eq!(function("ncclAllReduce"), Some("AllReduce"));
         assert_eq!(function("ncclSend (not GPU-timed)"), Some("Send"));
         assert_eq!((function("NCCL transfers"), function("nccl"), function("main")), (None, None, None));

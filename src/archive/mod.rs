@@ -15,10 +15,11 @@ mod tests;
 
 use crate::otf2::Otf2Error;
 use crate::otf2::reader::{ArchiveReader, Definitions};
-use report::job::{Kernels, Process, StepRegions};
+use report::job::{Kernels, StepRegions};
+use report::table::About;
 use std::path::Path;
 
-pub(crate) use process::ArchivedRank;
+pub(crate) use process::about;
 pub(crate) use rows::ArchiveRows;
 pub(crate) use sizes::{Sizes, sizes};
 
@@ -54,13 +55,9 @@ impl Archive {
         self.groups.len()
     }
 
-    /// Describes a process, with the ranks of its lanes.
-    pub(crate) fn process(&self, place: usize, file: &str) -> Option<(Process, Vec<ArchivedRank>)> {
-        let group = self.definitions.groups.get(*self.groups.get(place)?)?;
-        Some((
-            process::describe(&self.definitions, group, place, file),
-            process::ranks(&self.definitions, group.number),
-        ))
+    /// Describes a process, with the ranks of its lanes; `None` if it has no lanes of operations.
+    pub(crate) fn about(&self, place: usize, file: &str, sizes: &Sizes) -> Option<About> {
+        about(&self.definitions, *self.groups.get(place)?, file, sizes)
     }
 
     /// Returns the operations of a process, in the order of their begins.

@@ -1,21 +1,27 @@
 //! A process of an archive.
 
-use super::lane;
+use super::{Sizes, lane};
 use crate::otf2::reader::{Definitions, LocationGroup};
 use report::job::Process;
+use report::table::{About, MadeCommunicator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A rank of a communicator that a process has lanes of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ArchivedRank {
-    /// Communicator.
-    pub(crate) comm: u64,
-    /// Rank.
-    pub(crate) rank: i32,
+/// Describes the location group at a place, with the ranks of its lanes; `None` if it has no lanes of operations.
+pub(crate) fn about(definitions: &Definitions, place: usize, file: &str, sizes: &Sizes) -> Option<About> {
+    let group = definitions.groups.get(place)?;
+    let lanes = definitions.locations.iter().filter(|location| location.group == group.number);
+    let ranks: BTreeSet<(u64, i32)> = lanes.filter_map(|location| lane::of_name(&location.name)).collect();
+    let made = |&(comm, rank): &(u64, i32)| {
+        let (nranks, nnodes, name) = sizes.by_id.get(&comm).cloned().unwrap_or_default();
+        MadeCommunicator { comm: format!("{comm:016x}"), name, nranks, nnodes, rank, made: 0 }
+    };
+    let communicators = ranks.iter().map(made).collect();
+    let process = describe(definitions, group, place, file);
+    (!ranks.is_empty()).then_some(About { process, communicators, summary: None, conditions: vec![] })
 }
 
 /// Describes a location group. All processes of an archive are on its clock, so they have one `boot`.
-pub(super) fn describe(definitions: &Definitions, group: &LocationGroup, place: usize, file: &str) -> Process {
+fn describe(definitions: &Definitions, group: &LocationGroup, place: usize, file: &str) -> Process {
     let end = definitions.nanoseconds(definitions.begin.saturating_add(definitions.length));
     // Score-P names location groups `MPI Rank 3`, `Process`; a replay's archive `train.r3`
     let number: String = group.name.chars().rev().take_while(char::is_ascii_digit).collect();
@@ -39,12 +45,4 @@ pub(super) fn describe(definitions: &Definitions, group: &LocationGroup, place: 
         links: None,
         nccl_settings: BTreeMap::new(),
     }
-}
-
-/// Returns the ranks that the process has lanes of.
-pub(super) fn ranks(definitions: &Definitions, group: u32) -> Vec<ArchivedRank> {
-    let lanes = definitions.locations.iter().filter(|location| location.group == group);
-    let ranks = lanes.filter_map(|location| lane::of_name(&location.name));
-    let ranks: BTreeSet<ArchivedRank> = ranks.map(|(comm, rank)| ArchivedRank { comm, rank }).collect();
-    ranks.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Sizes and names of an archive's communicators, which its lanes do not say.
+//! Sizes and names of an archive's communicators, and the size of its job, which its lanes do not say.
 
 use crate::otf2::SUMMARY;
 use common::summary::{Summary, SummaryCommunicator};
@@ -8,18 +8,31 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Number of ranks, number of nodes and name of each communicator, by its id.
-pub(crate) type Sizes = BTreeMap<u64, (i32, i32, String)>;
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Sizes {
+    /// Number of ranks, number of nodes and name of each communicator, by its id.
+    pub(crate) by_id: BTreeMap<u64, (i32, i32, String)>,
+    /// Number of ranks of the largest communicator, if the summary has all processes of the job.
+    pub(crate) largest: Option<usize>,
+}
 
 /// Reads them from the job's summary beside an archive, if there is one.
 pub(crate) fn sizes(anchor: &Path) -> Sizes {
     let summary = read(&anchor.with_file_name(SUMMARY));
     let summary: Option<Summary> = summary.and_then(|text| serde_json::from_slice(&text).ok());
-    let summary = summary.filter(|summary| summary.unbelievable().is_none());
-    let communicators = summary.map(|summary| summary.communicators).unwrap_or_default();
-    let row =
-        |it: SummaryCommunicator| Some((u64::from_str_radix(&it.comm, 16).ok()?, (it.nranks, it.nnodes, it.name)));
-    communicators.into_iter().filter_map(row).collect()
+    let Some(summary) = summary.filter(|summary| summary.unbelievable().is_none()) else { return Sizes::default() };
+    let launched = summary.processes.iter().filter_map(|process| process.origin.ranks).max();
+    let mut has_all = usize::try_from(launched.unwrap_or(0)).is_ok_and(|all| all <= summary.processes.len());
+    let (mut by_id, mut largest) = (BTreeMap::new(), 0);
+    for SummaryCommunicator { comm, nranks, nnodes, name, ranks } in summary.communicators {
+        let Ok(id) = u64::from_str_radix(&comm, 16) else { continue };
+        by_id.insert(id, (nranks, nnodes, name));
+        let all = usize::try_from(nranks).unwrap_or(0);
+        has_all &= all <= ranks.len();
+        largest = largest.max(all);
+    }
+    Sizes { by_id, largest: has_all.then_some(largest) }
 }
 
 /// Reads a file; a FIFO of its name holds nobody up.

@@ -141,9 +141,10 @@ fn lanes_become_operations_in_the_order_of_their_begins() {
 fn processes_kernels_and_regions_are_found() {
     let Some((_directory, archive)) = archive() else { return };
     assert_eq!(archive.processes(), 1);
-    let (process, ranks) = archive.process(0, "run").unwrap();
+    let About { process, communicators, .. } = archive.about(0, "run", &Sizes::default()).unwrap();
     assert_eq!((process.host.as_deref(), process.rank, process.span), (Some("n017"), Some(1), [0, 500]));
-    assert_eq!(ranks, [ArchivedRank { comm: 0xaa, rank: 1 }, ArchivedRank { comm: 0xbb, rank: 0 }]);
+    let ranks: Vec<_> = communicators.iter().map(|made| (made.comm.as_str(), made.rank)).collect();
+    assert_eq!(ranks, [("00000000000000aa", 1), ("00000000000000bb", 0)]);
     let kernels = archive.kernels().unwrap().unwrap();
     assert_eq!(kernels.by_process, [[[5, 10]]]);
     let steps = archive.regions("step").unwrap().unwrap();

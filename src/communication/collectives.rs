@@ -89,7 +89,15 @@ mod tests {
     use super::*;
 
     fn operation(function: &str, sequence: u64, [begin, end]: [u64; 2]) -> HeardOperation {
-        HeardOperation { begin, end, bytes: 8, sequence, other: -1, function: NcclName::of_text(function) }
+        HeardOperation {
+            begin,
+            end,
+            bytes: 8,
+            sequence,
+            other: -1,
+            function: NcclName::of_text(function),
+            is_timed: true,
+        }
     }
 
     /// Returns the times of the records of each rank.

@@ -44,13 +44,17 @@ impl Communicators {
                 continue;
             }
             let place = communicators.all.len();
-            let (size, _, name) = sizes.get(&comm).cloned().unwrap_or_default();
+            let size = sizes.by_id.get(&comm).map_or(0, |(size, ..)| *size);
             communicators.without_size += usize::from(size <= 0);
-            let name = [format!("NCCL {comm:016x}"), name].join(" ").trim_end().to_owned();
             let first = |lanes: &Vec<&ArchiveLocation>| {
                 lanes.iter().min_by_key(|lane| lane.name.len()).map_or(0, |lane| lane.number)
             };
-            communicators.all.push(AddedCommunicator { name, locations: ranks.values().map(first).collect() });
+            communicators.all.push(AddedCommunicator {
+                id: comm,
+                name: String::new(),
+                locations: ranks.values().map(first).collect(),
+                lanes: ranks.values().flatten().map(|lane| lane.number).collect(),
+            });
             communicators.ranks.push((
                 size.max(i32::try_from(ranks.len()).unwrap_or(i32::MAX)),
                 ranks.keys().copied().zip(0..).collect(),
@@ -60,6 +64,13 @@ impl Communicators {
             }
         }
         communicators
+    }
+
+    /// Takes their names, by id.
+    pub(super) fn set_names(&mut self, mut names: BTreeMap<u64, String>) {
+        for communicator in &mut self.all {
+            communicator.name = names.remove(&communicator.id).unwrap_or_default();
+        }
     }
 
     /// Returns them as the archive shall have them.

@@ -21,6 +21,8 @@ pub(super) struct HeardOperation {
     /// The peer of a send or receive, the root of a collective that has one; -1 where there is none.
     pub(super) other: i32,
     pub(super) function: NcclName,
+    /// Whether the GPU has timed it. Others follow one another, also where they share a kernel.
+    pub(super) is_timed: bool,
 }
 
 impl HeardOperation {
@@ -58,15 +60,16 @@ pub(super) fn hear(
         let mut open: Option<HeardOperation> = None;
         let mut hear = |time, event: ArchiveEvent<'_>| match event {
             ArchiveEvent::Enter(region, attributes) => {
-                let function = definitions.regions.get(&region).and_then(|region| lane::function(region));
+                let region = definitions.regions.get(&region).map_or("", String::as_str);
                 let rank = |attribute| attributes.number(attribute).and_then(|rank| i32::try_from(rank).ok());
-                open = function.map(|function| HeardOperation {
+                open = lane::function(region).map(|function| HeardOperation {
                     begin: time,
                     end: time,
                     bytes: 0,
                     sequence: attributes.number(sequence).unwrap_or_default(),
                     other: rank(peer).or(rank(root)).unwrap_or(-1),
                     function: NcclName::of_text(function),
+                    is_timed: lane::is_timed(region),
                 });
             }
             ArchiveEvent::Metric(metric, value) => {

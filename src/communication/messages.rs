@@ -55,7 +55,7 @@ mod tests {
     use common::name::NcclName;
 
     fn operation(function: &str, other: i32, [begin, end]: [u64; 2], bytes: u64) -> HeardOperation {
-        HeardOperation { begin, end, bytes, sequence: 0, other, function: NcclName::of_text(function) }
+        HeardOperation { begin, end, bytes, sequence: 0, other, function: NcclName::of_text(function), is_timed: true }
     }
 
     fn recorded(ranks: [Vec<HeardOperation>; 2]) -> (MatchedMessages, Vec<(i32, u64)>) {

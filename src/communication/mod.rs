@@ -16,6 +16,7 @@ pub(crate) mod command;
 mod communicators;
 mod heard;
 mod messages;
+mod names;
 mod records;
 
 pub(crate) use added::Added;
@@ -94,7 +95,8 @@ fn add_into(anchor: &Path, directory: &Path, progress: &mut dyn FnMut(u64)) -> R
     if definitions.strings.values().any(|string| string == copy::LANES) {
         return Err(Otf2Error::HasMessages);
     }
-    let communicators = Communicators::of(&definitions, &archive::sizes(anchor));
+    let sizes = archive::sizes(anchor);
+    let mut communicators = Communicators::of(&definitions, &sizes);
     let lanes: Vec<u64> = communicators.lanes().map(|(lane, _)| lane).collect();
     if lanes.is_empty() {
         return Err(if communicators.ambiguous() > 0 { Otf2Error::TwoJobs } else { Otf2Error::NoLanes });
@@ -102,6 +104,7 @@ fn add_into(anchor: &Path, directory: &Path, progress: &mut dyn FnMut(u64)) -> R
     reader.select(&lanes)?;
     let heard = heard::hear(&reader, &definitions, communicators.lanes())?;
     drop(reader);
+    communicators.set_names(names::of(&definitions, &sizes, communicators.all(), &heard));
     let mut added = Added {
         communicators: communicators.all().len(),
         unsized_communicators: communicators.without_size(),

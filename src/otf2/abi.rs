@@ -170,6 +170,10 @@ pub(super) const PARADIGM_UNKNOWN: u8 = 0;
 pub(super) const PARADIGM_CUDA: u8 = 5;
 /// `OTF2_PARADIGM_NONE`.
 pub(super) const PARADIGM_NONE: u8 = 22;
+/// `OTF2_PARADIGM_CLASS_ACCELERATOR`.
+pub(super) const CLASS_ACCELERATOR: u8 = 3;
+/// `OTF2_PARADIGM_PROPERTY_RMA_ONLY`: no record names a communicator of the paradigm.
+pub(super) const PROPERTY_RMA_ONLY: u8 = 2;
 /// `OTF2_REGION_FLAG_NONE`.
 pub(super) const REGION_FLAG_NONE: u32 = 0;
 

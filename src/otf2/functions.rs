@@ -94,6 +94,13 @@ macro_rules! functions { ($declare:ident) => { $declare! {
             writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, kind: u8, paradigm: u8, flags: u32,
             count: u32, members: *const u64,
         );
+        define_paradigm = "OTF2_GlobalDefWriter_WriteParadigm" (
+            writer: *mut abi::GlobalDefinitionWriter, paradigm: u8, name: u32, class: u8,
+        );
+        // In C the value is a union; here it is passed as its bits.
+        define_location_property = "OTF2_GlobalDefWriter_WriteLocationProperty" (
+            writer: *mut abi::GlobalDefinitionWriter, location: u64, name: u32, kind: u8, value: u64,
+        );
         define_communicator = "OTF2_GlobalDefWriter_WriteComm" (
             writer: *mut abi::GlobalDefinitionWriter, number: u32, name: u32, group: u32, parent: u32, flags: u32,
         );

@@ -3,7 +3,7 @@
 use crate::archive::{self, Archive};
 use crate::otf2::{SUMMARY, apart};
 use report::job::Unreadable;
-use report::table::{About, MadeCommunicator, TableWriter};
+use report::table::TableWriter;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -81,26 +81,16 @@ pub(super) fn one(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Arch
     let mut any = false;
     let mut unknown = BTreeSet::new();
     for place in 0..archive.processes() {
-        let Some((process, ranks)) = archive.process(place, &file) else { continue };
-        if ranks.is_empty() {
-            continue;
-        }
+        let Some(about) = archive.about(place, &file, &sizes) else { continue };
         any = true;
-        unknown.extend(ranks.iter().map(|rank| rank.comm).filter(|comm| !sizes.contains_key(comm)));
-        let made = |rank: crate::archive::ArchivedRank| {
-            let (nranks, nnodes, name) = sizes.get(&rank.comm).cloned().unwrap_or_default();
-            MadeCommunicator { comm: format!("{:016x}", rank.comm), name, nranks, nnodes, rank: rank.rank, made: 0 }
-        };
-        let communicators = ranks.into_iter().map(made).collect();
-        let id = process.id.clone();
+        unknown.extend(about.communicators.iter().filter(|made| made.nranks <= 0).map(|made| made.comm.clone()));
+        let id = about.process.id.clone();
         let mut writer = TableWriter::create(to, &id).map_err(|error| error.to_string())?;
         let mut rows = archive.operations(place).map_err(words)?;
         while let Some(operation) = rows.next().map_err(words)? {
             writer.push(&operation).map_err(|error| error.to_string())?;
         }
-        writer
-            .finish(&About { process, communicators, summary: None, conditions: vec![] })
-            .map_err(|error| error.to_string())?;
+        writer.finish(&about).map_err(|error| error.to_string())?;
         let of = |by_process: &[Vec<[u64; 2]>]| by_process.get(place).cloned().unwrap_or_default();
         if let Some(kernels) = &kernels {
             archived.kernels.insert(id.clone(), of(&kernels.by_process));
@@ -112,7 +102,7 @@ pub(super) fn one(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Arch
     if !unknown.is_empty() {
         archived.notes.push(format!(
             "The number of ranks of {} communicators is unknown, so their collectives are not compared: {} does not \
-             name them.",
+             say it.",
             unknown.len(),
             anchor.with_file_name(SUMMARY).display()
         ));

@@ -3,6 +3,7 @@
 mod copy;
 mod damaged;
 mod experiment;
+mod names;
 mod records;
 use crate::support::{reference, tool};
 

@@ -2,7 +2,7 @@
 
 use crate::support::reference::operations::Operation;
 use crate::support::tool;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -36,6 +36,18 @@ fn rank(lane: &str) -> (&str, &str) {
     (words.nth(1).unwrap(), words.nth(1).unwrap())
 }
 
+/// The ids of the communicators by number, which are in the names of their lanes.
+fn communicators(definitions: &str) -> BTreeMap<&str, String> {
+    let of = |kind| definitions.lines().filter(move |line| line.starts_with(kind));
+    let of_group = |line: &str| {
+        let ids: BTreeSet<&str> = line.split("(\"NCCL ").skip(1).map(|lane| &lane[..16]).collect();
+        (line.split_whitespace().nth(1).unwrap().to_owned(), Vec::from_iter(ids).concat())
+    };
+    let groups: BTreeMap<String, String> = of("GROUP ").map(of_group).collect();
+    let group = |line: &str| groups[line.split_once("Group: ").unwrap().1.split(['<', '>']).nth(1).unwrap()].clone();
+    of("COMM ").map(|line| (line.split_whitespace().nth(1).unwrap(), group(line))).collect()
+}
+
 pub(crate) fn count(records: impl Iterator<Item = String>) -> Records {
     let mut counted = Records::new();
     records.for_each(|record| *counted.entry(record).or_default() += 1);
@@ -45,7 +57,8 @@ pub(crate) fn count(records: impl Iterator<Item = String>) -> Records {
 /// The records of communication on lanes, in the order in which a reader of the whole archive sees them. All of a rank
 /// are on its first lane.
 pub(crate) fn in_order(directory: &Path) -> Vec<String> {
-    let names = locations(&printed(directory, &["-G"]));
+    let definitions = printed(directory, &["-G"]);
+    let (names, communicators) = (locations(&definitions), communicators(&definitions));
     let of_lane = |line: &str| {
         let mut words = line.split_whitespace();
         let (kind, location) = (words.next()?, words.next()?);
@@ -57,7 +70,10 @@ pub(crate) fn in_order(directory: &Path) -> Vec<String> {
             assert_eq!(of, comm, "{line}");
             other.to_owned()
         };
-        let is_own = || assert!(name(line, "Communicator: ").contains(comm), "{lane}: {line}");
+        let is_own = || {
+            let number = line.split_once("Communicator: ").unwrap().1.split(['<', '>']).nth(1).unwrap();
+            assert_eq!(communicators[number], comm, "{lane}: {line}");
+        };
         match kind {
             "MPI_SEND" => {
                 is_own();

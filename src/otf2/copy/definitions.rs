@@ -16,9 +16,13 @@ use std::ffi::{c_char, c_void};
 
 /// Name of the group of all lanes. An archive with a string like this one has been copied before.
 pub(crate) const LANES: &str = "NCCL ranks";
+/// Name of the lanes' property that is the id of their communicator: OTF2 has no properties of communicators.
+const ID: &str = "NCCL communicator";
+/// Name of the new groups' paradigm, where the archive does not name it.
+const PARADIGM: &str = "NCCL";
 
 /// Paradigms that the new groups may have: OTF2 knows one group of locations for each. CUDA's is that of the lanes, and
-/// is taken where Score-P's CUDA adapter records memory copies.
+/// is taken where Score-P's CUDA adapter is in use: its communicators are of memory copies.
 const PARADIGMS: [u8; 3] = [abi::PARADIGM_CUDA, abi::PARADIGM_USER, abi::PARADIGM_UNKNOWN];
 
 /// Numbers that an archive's definitions use.
@@ -27,8 +31,10 @@ pub(super) struct DefinitionNumbers {
     strings: u32,
     groups: u32,
     communicators: u32,
-    /// Paradigms with a group of locations.
-    paradigms: BTreeSet<u8>,
+    /// Paradigms with a group of locations, and those whose communicators no record names.
+    taken: BTreeSet<u8>,
+    /// Paradigms with a name and a class.
+    defined: BTreeSet<u8>,
 }
 
 /// The data of the callbacks.
@@ -45,6 +51,13 @@ struct Copying<'a> {
 
 /// OTF2's function that sets a callback of type `F`.
 type SetCallback<F> = unsafe extern "C" fn(*mut abi::GlobalDefinitionCallbacks, F) -> abi::ErrorCode;
+
+/// Takes a number that is free.
+fn next(free: &mut u32, of: &'static str) -> Result<u32, Otf2Error> {
+    let number = *free;
+    *free = number.checked_add(1).ok_or(Otf2Error::TooMany(of))?;
+    Ok(number)
+}
 
 /// Returns the first number that is free behind a used one.
 fn behind(number: u32, free: u32) -> u32 {
@@ -122,8 +135,12 @@ macro_rules! kinds {
 // A value of an attribute or property is a union in C, of numbers of at most 64 bits; here it is passed as its bits.
 kinds! {
     ClockProperties(resolution: u64, offset: u64, length: u64, real_time: u64);
-    Paradigm(paradigm: u8, name: u32, class: u8);
-    ParadigmProperty(paradigm: u8, property: u8, kind: u8, value: u64);
+    Paradigm(paradigm: u8, name: u32, class: u8) => |copying| copying.numbers.defined.insert(paradigm);
+    ParadigmProperty(paradigm: u8, property: u8, kind: u8, value: u64) => |copying| {
+        if property == abi::PROPERTY_RMA_ONLY {
+            copying.numbers.taken.insert(paradigm);
+        }
+    };
     IoParadigm(
         number: u8, identification: u32, name: u32, class: u8, flags: u32, count: u8, properties: *const u8,
         types: *const u8, values: *const u64
@@ -144,7 +161,7 @@ kinds! {
     Group(number: u32, name: u32, kind: u8, paradigm: u8, flags: u32, count: u32, members: *const u64) => |copying| {
         copying.numbers.groups = behind(number, copying.numbers.groups);
         if kind == abi::GROUP_COMM_LOCATIONS {
-            copying.numbers.paradigms.insert(paradigm);
+            copying.numbers.taken.insert(paradigm);
         }
     };
     MetricMember(
@@ -247,31 +264,42 @@ impl DefinitionNumbers {
         if communicators.is_empty() {
             return Ok(());
         }
-        let paradigm = PARADIGMS.into_iter().find(|paradigm| !self.paradigms.contains(paradigm));
+        let Self { strings, groups, communicators: numbers, taken, defined } = self;
+        let (mut strings, mut groups, mut numbers) = (*strings, *groups, *numbers);
+        let paradigm = PARADIGMS.into_iter().find(|paradigm| !taken.contains(paradigm));
         let paradigm = paradigm.ok_or(Otf2Error::TooMany("groups of locations"))?;
-        let names = [LANES].into_iter().chain(communicators.iter().map(|communicator| communicator.name.as_str()));
-        for (number, name) in (self.strings..).zip(names) {
-            let name = c_string(name.as_bytes())?;
+        let mut string = |text: &str| {
+            let (number, text) = (next(&mut strings, "strings")?, c_string(text.as_bytes())?);
             // SAFETY: the writer is open; OTF2 copies the string.
-            unsafe { library.define_string(writer, number, name.as_ptr()) }?;
-        }
-        let group = |number: u32, kind: u8, members: &[u64]| {
-            let name = self.strings + (number - self.groups);
+            unsafe { library.define_string(writer, number, text.as_ptr()) }.map(|()| number)
+        };
+        let mut group = |name: u32, kind: u8, members: &[u64]| {
+            let number = next(&mut groups, "groups")?;
             let count = u32::try_from(members.len()).map_err(|_| Otf2Error::TooMany("ranks"))?;
             // SAFETY: the writer is open, and `members` has `count` entries.
-            unsafe { library.define_ranks(writer, number, name, kind, paradigm, 0, count, members.as_ptr()) }
+            unsafe { library.define_ranks(writer, number, name, kind, paradigm, 0, count, members.as_ptr()) }?;
+            Ok::<u32, Otf2Error>(number)
         };
+        if !defined.contains(&paradigm) {
+            // SAFETY: the writer is open.
+            unsafe { library.define_paradigm(writer, paradigm, string(PARADIGM)?, abi::CLASS_ACCELERATOR) }?;
+        }
         let all: BTreeSet<u64> = communicators.iter().flat_map(|it| it.locations.iter().copied()).collect();
         let all: Vec<u64> = all.into_iter().collect();
-        group(self.groups, abi::GROUP_COMM_LOCATIONS, &all)?;
-        for (number, communicator) in (0..).zip(communicators) {
+        group(string(LANES)?, abi::GROUP_COMM_LOCATIONS, &all)?;
+        let property = string(ID)?;
+        for communicator in communicators {
             let place = |location| all.binary_search(location).map_or(u64::MAX, |place| place as u64);
             let members: Vec<u64> = communicator.locations.iter().map(place).collect();
-            group(self.groups + 1 + number, abi::GROUP_COMM_RANKS, &members)?;
-            let (own, name) = (self.communicators + number, self.strings + 1 + number);
+            let (name, id) = (string(&communicator.name)?, string(&format!("{:016x}", communicator.id))?);
+            let (group, number) = (group(name, abi::GROUP_COMM_RANKS, &members)?, next(&mut numbers, "communicators")?);
+            // NCCL does not report from which communicator one was split. A world of OTF2's would have all members, and
+            // a rank's locations differ by communicator.
             // SAFETY: the writer is open.
-            unsafe {
-                library.define_communicator(writer, own, name, self.groups + 1 + number, abi::UNDEFINED, 0)?;
+            unsafe { library.define_communicator(writer, number, name, group, abi::UNDEFINED, 0) }?;
+            for &lane in &communicator.lanes {
+                // SAFETY: the writer is open, and a string's value is its number.
+                unsafe { library.define_location_property(writer, lane, property, abi::TYPE_STRING, id.into()) }?;
             }
         }
         Ok(())

@@ -8,7 +8,7 @@
  *
  * ROUNDS rounds on each lane, EVENTS events on each of two threads. WRONG: "unmatched": rank 1 has one send less; "reversed": the clock of
  * rank 3 is late; "rootless": broadcasts do not say their root; "strange": a lane has an event that no lane has; "none": there are no
- * lanes.
+ * lanes; "rma_only": CUDA has no group of locations, and its communicators are in no record.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -140,6 +140,7 @@ static void write_definitions(OTF2_Archive *archive, const uint64_t *counts, boo
     OTF2_GlobalDefWriter *to = OTF2_Archive_GetGlobalDefWriter(archive);
     OTF2_AttributeValue number = {.uint64 = 77}, text = {.stringRef = 1};
     static char names[RANKS][64];
+    bool is_rma_only = strcmp(wrong, "rma_only") == 0;
     string(""), string("text");
     for (int i = 0; i < REGIONS; i++) string(regions[i]);
     for (int i = 0; i < ATTRIBUTES; i++) string(attributes[i]);
@@ -168,7 +169,10 @@ static void write_definitions(OTF2_Archive *archive, const uint64_t *counts, boo
     MUST(OTF2_GlobalDefWriter_WriteCallpath(to, 0, OTF2_UNDEFINED_CALLPATH, USER));
     MUST(OTF2_GlobalDefWriter_WriteGroup(to, 0, 1, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, 2, (uint64_t[]){0, 1}));
     MUST(OTF2_GlobalDefWriter_WriteGroup(to, 1, 1, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, 2, (uint64_t[]){0, 1}));
-    MUST(OTF2_GlobalDefWriter_WriteGroup(to, 2, 1, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_CUDA, OTF2_GROUP_FLAG_NONE, 1, (uint64_t[]){0}));
+    if (is_rma_only)
+        MUST(OTF2_GlobalDefWriter_WriteParadigmProperty(to, OTF2_PARADIGM_CUDA, OTF2_PARADIGM_PROPERTY_RMA_ONLY, OTF2_TYPE_UINT8, (OTF2_AttributeValue){.uint8 = OTF2_TRUE}));
+    else
+        MUST(OTF2_GlobalDefWriter_WriteGroup(to, 2, 1, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_CUDA, OTF2_GROUP_FLAG_NONE, 1, (uint64_t[]){0}));
     MUST(OTF2_GlobalDefWriter_WriteMetricMember(to, 0, string("nccl_op_bytes"), 0, OTF2_METRIC_TYPE_OTHER, OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, 0, string("B")));
     MUST(OTF2_GlobalDefWriter_WriteMetricClass(to, 0, 1, (uint32_t[]){0}, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_GPU));
     MUST(OTF2_GlobalDefWriter_WriteMetricInstance(to, 1, 0, METRICS, OTF2_SCOPE_LOCATION_GROUP, 0));
