@@ -48,7 +48,7 @@ const GATHERING: How = How::RunBy("tests/gather_scale.rs");
 const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 60] = [
+pub(crate) const COMMANDS: [(&str, How); 61] = [
     ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
     ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
     ("pip install scorep_nccl-*.whl", WHEEL),
