@@ -13,11 +13,13 @@ use crate::support::summaries;
 use crate::support::trace::Trace;
 
 /// Lines on standard error that a run may have: ours are documented in README.md, Score-P's come of a busy machine.
-const DOCUMENTED: [&str; 2] = [
+const DOCUMENTED: [&str; 3] = [
     // collectives.*: every all-to-all contains a send to oneself
     "GPU-timed from here on, since NCCL may give them the stamps of others: a send or receive to oneself",
     // a run of a second or two, in which Score-P measures the processor's clock twice
     "Calculated timer (tsc) frequencies differ",
+    // Score-P 9.0 of the threads of OpenMPI, in any program
+    "Thread after main",
 ];
 
 /// What is peculiar to a run.
