@@ -69,7 +69,8 @@ impl Communicators {
     /// Takes their names, by id.
     pub(super) fn set_names(&mut self, mut names: BTreeMap<u64, String>) {
         for communicator in &mut self.all {
-            communicator.name = names.remove(&communicator.id).unwrap_or_default();
+            let id = || format!("NCCL {:016x}", communicator.id);
+            communicator.name = names.remove(&communicator.id).unwrap_or_else(id);
         }
     }
 

@@ -31,8 +31,8 @@ pub(super) fn of(
         let mut tallies = Tallies::new(job.communicators.len());
         // nobody knows which messages without a GPU time are one exchange
         let is_known = |it: &HeardOperation| it.is_timed || !it.is_message();
-        let is_known = heard.values().flat_map(BTreeMap::values).flatten().all(is_known);
-        for (&place, ranks) in heard.iter().filter(|_| is_known) {
+        let are_known = heard.values().flat_map(BTreeMap::values).flatten().all(is_known);
+        for (&place, ranks) in heard.iter().filter(|_| are_known) {
             let place = communicators.get(place).and_then(|it| job.places.get(&it.id));
             if let Some(found) = place.and_then(|&place| tallies.0.get_mut(place)) {
                 *found = tally(ranks);

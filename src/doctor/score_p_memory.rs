@@ -73,8 +73,8 @@ pub(super) fn check(around: &Surroundings, profiling: bool, scorer: Option<PathB
     })
 }
 
-/// Returns the number of counters that Score-P writes at each enter and leave: of this library beside a profile, of other
-/// plugins, and its own.
+/// Returns the number of counters that Score-P writes at each enter and leave: those of this library if there is a
+/// profile, those of other plugins, and Score-P's.
 fn counters(around: &Surroundings, profiling: bool) -> usize {
     let plugins = around
         .list("SCOREP_METRIC_PLUGINS")

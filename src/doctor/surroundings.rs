@@ -60,7 +60,7 @@ impl Surroundings {
 
     /// Returns whether Score-P takes the value of a variable for true.
     pub(crate) fn is_on(&self, name: &str, default: bool) -> bool {
-        self.text(name).map_or(default, |value| settings::is_true(&value))
+        self.raw(name).map_or(default, |value| settings::is_true(&value.to_string_lossy()))
     }
 }
 
@@ -94,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_switch_has_its_default() {
-        let on = |value: &str| Surroundings::of(&[("S", value)]).is_on("S", true);
-        assert_eq!(["1", "no", ""].map(on), [true, false, true]);
+    fn a_switch_that_is_not_set_has_its_default() {
+        let around = Surroundings::of(&[("YES", "1"), ("NO", "no"), ("EMPTY", "")]);
+        assert_eq!(["YES", "NO", "EMPTY", "UNSET"].map(|name| around.is_on(name, true)), [true, false, false, true]);
     }
 }

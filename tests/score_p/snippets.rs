@@ -100,10 +100,17 @@ fn a_right_trace_is_right() {
 #[test]
 fn a_trace_alone_has_the_values_that_change() {
     let wrong = |events: &str| Trace::parse(DEFINITIONS, events).miscounts(&["nccl_ops", "nccl_bytes"], true);
-    let events = EVENTS.replace("2 Values: (\"nccl_ops\" <8>; UINT64; 2), (", "1 Value: (");
-    assert_eq!(wrong(&events), Vec::<String>::new());
-    let found = wrong(&events.replace("UINT64; 4777", "UINT64; 0"));
-    assert!(found[0].ends_with("nccl_bytes is 0 again at Leave(\"forward\")"), "{found:?}");
+    let changed = "METRIC                                         0                60000  Metric: 0, 1 Value: (\"nccl_bytes\" <6>; UINT64; 0)\n\
+                   ENTER                                          0                60000  Region: \"backward\" <20>\n";
+    let events = |times: usize| {
+        EVENTS.replace(
+            "METRIC                                         0                60000",
+            &(changed.repeat(times) + "METRIC                                         0                60000"),
+        )
+    };
+    assert_eq!(wrong(&events(1)), Vec::<String>::new());
+    let found = wrong(&events(2));
+    assert!(found[0].ends_with("nccl_bytes is 0 again at Enter(\"backward\")"), "{found:?}");
 }
 
 #[test]

@@ -1,13 +1,14 @@
-//! Metric plugin `nccl_plugin`: the counters. They are strictly synchronous, so one run can have them in both the trace
-//! and the profile. In a trace alone they are synchronous: Score-P writes a value where it has changed. A strictly
-//! synchronous set of three takes 15 to 25 bytes at each enter and leave, more than the event itself. A profile needs
-//! it, since Score-P 8.4 aborts the program if a region's begin or end lacks a value.
+//! Metric plugin `nccl_plugin`: the counters. Beside a profile they are strictly synchronous: a profile needs a value
+//! at each begin and end of a region, and Score-P 8.4 aborts the program where one is missing. In a trace alone they
+//! are synchronous, and Score-P writes those that have changed. Three counters at each enter and leave take 15 to 25
+//! bytes, more than the event itself.
 //!
 //! Score-P reads every counter before every enter and exit on every thread (see `ids`). The process's counters have
 //! their values on the first thread that asks. On other threads they stay 0, since a profile would count them once for
 //! each thread.
 
 use crate::lanes::spare;
+use crate::measurement::Measurement;
 use crate::metrics::ids::{self, CONSTANT};
 use crate::metrics::memory::{self, Metric};
 use crate::metrics::token;
@@ -15,13 +16,14 @@ use crate::sys::{
     BASE_DECIMAL, MODE_ACCUMULATED_START, MetricPluginInfo, MetricProperties, PER_THREAD, PLUGIN_VERSION,
     STRICTLY_SYNC, SYNC, SYNCHRONIZATION_MODE_END, SynchronizationMode, VALUE_UINT64,
 };
-use crate::{host_regions, run, settings};
+use crate::{host_regions, run, settings, stand_ins};
 use common::clock::CLOCK;
 use common::guard::{contain, guard};
 use common::log;
 use common::metric::{COUNTERS, Counter, DEFAULT, Owner, counters, in_place_of};
 use common::rank;
 use common::thread::ThreadCell;
+use once_cell::sync::OnceCell;
 use std::env;
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
@@ -40,6 +42,17 @@ static SHOWN: [AtomicBool; COUNTERS] = [const { AtomicBool::new(false) }; COUNTE
 static FIRST: AtomicUsize = AtomicUsize::new(NOBODY);
 /// Number of the counter of the process that Score-P asked for first, which it reads once an event, on that thread.
 static WATCHING: AtomicI32 = AtomicI32::new(-1);
+
+/// Score-P's measurement if it writes a trace alone; decided when Score-P loads the plugin.
+static TRACE_ALONE: OnceCell<Option<Measurement>> = OnceCell::new();
+
+/// Returns the measurement if Score-P writes a trace and makes no profile, by its own word. Handlers of samples read
+/// counters at any time, and write no value.
+fn trace_alone() -> Option<&'static Measurement> {
+    let decide = || Measurement::tried().filter(|it| it.is_tracing() && !it.is_profiling() && !settings::has_samples());
+    let is_replay = stand_ins::are_there();
+    TRACE_ALONE.get_or_init(|| if is_replay { None } else { decide() }).as_ref()
+}
 
 fn find(name: &str) -> Option<usize> {
     counters().iter().position(|counter| counter.name == name)
@@ -150,7 +163,8 @@ unsafe extern "C" fn get_optional_value(id: i32, value: *mut u64) -> bool {
     if id == WATCHING.load(Ordering::Relaxed) {
         spare::event();
     }
-    let new = ids::changed(id);
+    let is_recording = trace_alone().is_some_and(Measurement::is_recording);
+    let new = if is_recording { ids::changed(id) } else { ids::forget(id) };
     if let Some(new) = new {
         // SAFETY: Score-P passes room for one value.
         unsafe { value.write(new) }
@@ -185,7 +199,7 @@ pub extern "C" fn SCOREP_MetricPlugin_nccl_plugin_get_info() -> MetricPluginInfo
     MetricPluginInfo {
         plugin_version: PLUGIN_VERSION,
         run_per: PER_THREAD,
-        sync: if settings::is_trace_alone() { SYNC } else { STRICTLY_SYNC },
+        sync: if trace_alone().is_some() { SYNC } else { STRICTLY_SYNC },
         initialize: Some(initialize),
         finalize: Some(finalize),
         get_event_info: Some(get_event_info),

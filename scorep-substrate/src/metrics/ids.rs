@@ -5,7 +5,7 @@ use common::board;
 use common::metric::{COUNTERS, Fixed};
 use common::thread::{Count, MOST_THREADS, ThreadCell};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// Number of a counter that stays 0; outside the table.
 pub(crate) const CONSTANT: i32 = i32::MAX;
@@ -24,8 +24,11 @@ const OF_THREAD: [(Fixed, OfThread); 3] = [
 static VALUES: [AtomicPtr<AtomicU64>; COUNTERS + OF_THREAD.len() * MOST_THREADS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; COUNTERS + OF_THREAD.len() * MOST_THREADS];
 
-/// Value of each number that [`changed`] has returned last; none yet, if it is the largest number.
-static RETURNED: [AtomicU64; VALUES.len()] = [const { AtomicU64::new(u64::MAX) }; VALUES.len()];
+/// Value of each number that [`changed`] has returned last, [`NONE`] at first; and whether that was at the last call.
+static RETURNED: [(AtomicU64, AtomicBool); VALUES.len()] =
+    [const { (AtomicU64::new(NONE), AtomicBool::new(false)) }; VALUES.len()];
+/// No value of a counter.
+const NONE: u64 = u64::MAX;
 
 /// Returns the number of a counter of the process.
 pub(crate) fn of_process(counter: usize) -> i32 {
@@ -42,6 +45,7 @@ fn give(place: usize, value: &'static AtomicU64) -> i32 {
     match (VALUES.get(place), i32::try_from(place)) {
         (Some(entry), Ok(id)) => {
             entry.store(ptr::from_ref(value).cast_mut(), Ordering::Release);
+            forget(id);
             id
         }
         _ => CONSTANT,
@@ -58,17 +62,24 @@ pub(crate) fn read(id: i32) -> u64 {
     value.map_or(0, |value| value.load(Ordering::Relaxed))
 }
 
-/// Returns the value of the counter with that number, if this is the first call for it or if the value is another than
-/// the last call's. One thread asks for a number.
+/// Returns the value of the counter with that number if it is another than at the last call, and once more at the next
+/// call: Score-P reads values at tasks and when it writes its memory to the file, and writes none of them. One thread
+/// asks for a number.
 #[inline]
 pub(crate) fn changed(id: i32) -> Option<u64> {
-    let returned = RETURNED.get(id as u32 as usize)?;
+    let (returned, was_new) = RETURNED.get(id as u32 as usize)?;
     let value = read(id);
     let is_new = value != returned.load(Ordering::Relaxed);
-    is_new.then(|| {
-        returned.store(value, Ordering::Relaxed);
-        value
-    })
+    let is_due = is_new || was_new.load(Ordering::Relaxed);
+    returned.store(value, Ordering::Relaxed);
+    was_new.store(is_new, Ordering::Relaxed);
+    is_due.then_some(value)
+}
+
+/// Has the next [`changed`] return a value. Returns none.
+pub(crate) fn forget(id: i32) -> Option<u64> {
+    RETURNED.get(id as u32 as usize)?.0.store(NONE, Ordering::Relaxed);
+    None
 }
 
 #[cfg(test)]
@@ -92,8 +103,8 @@ mod tests {
             cell.enqueued_bytes.add(7);
             cell.api_time.add(9);
             assert_eq!([ops, bytes, time].map(read), [0, 7, 9]);
-            assert_eq!([ops, bytes, ops, bytes].map(changed), [Some(0), Some(7), None, None]);
-            assert_eq!(changed(CONSTANT), None);
+            assert_eq!([ops, bytes, bytes, bytes].map(changed), [Some(0), Some(7), Some(7), None]);
+            assert_eq!([forget(bytes), changed(bytes), changed(CONSTANT)], [None, Some(7), None]);
             assert_eq!(of_thread(Fixed::Bytes as usize, cell, thread), CONSTANT);
             [ops, bytes, time]
         };

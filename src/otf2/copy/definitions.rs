@@ -137,7 +137,8 @@ kinds! {
     ClockProperties(resolution: u64, offset: u64, length: u64, real_time: u64);
     Paradigm(paradigm: u8, name: u32, class: u8) => |copying| copying.numbers.defined.insert(paradigm);
     ParadigmProperty(paradigm: u8, property: u8, kind: u8, value: u64) => |copying| {
-        if property == abi::PROPERTY_RMA_ONLY {
+        // a boolean's value is its first byte
+        if property == abi::PROPERTY_RMA_ONLY && value.to_ne_bytes()[0] != 0 {
             copying.numbers.taken.insert(paradigm);
         }
     };
@@ -280,7 +281,7 @@ impl DefinitionNumbers {
             unsafe { library.define_ranks(writer, number, name, kind, paradigm, 0, count, members.as_ptr()) }?;
             Ok::<u32, Otf2Error>(number)
         };
-        if !defined.contains(&paradigm) {
+        if paradigm == abi::PARADIGM_CUDA && !defined.contains(&paradigm) {
             // SAFETY: the writer is open.
             unsafe { library.define_paradigm(writer, paradigm, string(PARADIGM)?, abi::CLASS_ACCELERATOR) }?;
         }

@@ -82,7 +82,7 @@ impl<'a> LocationEvents<'a> {
     pub(super) fn open(reader: &'a ArchiveReader, location: u64) -> Result<Self, Otf2Error> {
         // SAFETY: the reader is open, and its event files are, too.
         let handle = unsafe { reader.library.event_reader(reader.handle, location) }?;
-        let offsets = reader.offsets.get(&location).filter(|_| reader.is_shared);
+        let offsets = reader.shared.get(&location).map(AsRef::as_ref);
         let events = Self { reader, handle, offsets, latest: 0 };
         if offsets.is_some() {
             // SAFETY: the event reader is open.

@@ -19,6 +19,7 @@ use std::ffi::c_void;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
+use std::rc::Rc;
 
 pub(crate) use definitions::{ArchiveLocation, Definitions, LocationGroup};
 pub(crate) use events::{ArchiveEvent, LocationEvents};
@@ -29,10 +30,10 @@ pub(crate) struct ArchiveReader {
     handle: *mut abi::Reader,
     /// Whether the event files are open.
     events: bool,
-    /// Clock offsets of the selected locations; with [`ArchiveReader::share_clocks`], those that replace them.
-    offsets: BTreeMap<u64, ClockOffsets>,
-    /// Whether `offsets` replace those of the archive.
-    is_shared: bool,
+    /// Clock offsets of the selected locations.
+    offsets: BTreeMap<u64, Rc<ClockOffsets>>,
+    /// Those that replace them ([`ArchiveReader::share_clocks`]).
+    shared: BTreeMap<u64, Rc<ClockOffsets>>,
 }
 
 impl ArchiveReader {
@@ -46,7 +47,7 @@ impl ArchiveReader {
         let path = c_string(anchor.as_os_str().as_bytes())?;
         // SAFETY: the path is a C string that outlives the call.
         let handle = unsafe { library.open_reader(path.as_ptr()) }?;
-        let reader = Self { library, handle, events: false, offsets: BTreeMap::new(), is_shared: false };
+        let reader = Self { library, handle, events: false, offsets: BTreeMap::new(), shared: BTreeMap::new() };
         // SAFETY: the reader is open.
         unsafe { library.set_serial_reading(handle) }?;
         Ok(reader)
@@ -92,7 +93,8 @@ impl ArchiveReader {
     /// OTF2 cannot open the files.
     pub(crate) fn select(&mut self, locations: &[u64]) -> Result<(), Otf2Error> {
         let Self { library, handle, .. } = *self;
-        // SAFETY: the reader is open, and each local reader is closed in the reader that opened it.
+        // SAFETY: the reader is open, and each local reader is closed in the reader that opened it. OTF2 copies the
+        // callbacks, whose types are those declared, and passes them `offsets` while `read_local_definitions` runs.
         unsafe {
             for &location in locations {
                 library.select_location(handle, location)?;
@@ -113,7 +115,7 @@ impl ArchiveReader {
                     registered?;
                     library.read_local_definitions(handle, definitions, &raw mut read)?;
                     library.close_local_definition_reader(handle, definitions)?;
-                    self.offsets.insert(location, offsets);
+                    self.offsets.insert(location, Rc::new(offsets));
                 }
             }
             if are_open {
@@ -125,8 +127,7 @@ impl ArchiveReader {
 
     /// Puts the events of all processes of a node on the clock of its first process, from now on.
     pub(crate) fn share_clocks(&mut self, definitions: &Definitions) {
-        self.offsets = clocks::shared(definitions, &self.offsets);
-        self.is_shared = true;
+        self.shared = clocks::shared(definitions, &self.offsets);
     }
 
     /// Returns OTF2's library.

@@ -8,7 +8,8 @@
  *
  * ROUNDS rounds on each lane, EVENTS events on each of two threads. WRONG: "unmatched": rank 1 has one send less; "reversed": the clock of
  * rank 3 is late; "rootless": broadcasts do not say their root; "strange": a lane has an event that no lane has; "none": there are no
- * lanes; "rma_only": CUDA has no group of locations, and its communicators are in no record.
+ * lanes; "rma_only": CUDA has no group of locations, and its communicators are in no record; "timers": the last two ranks are in a process
+ * of their own, and an offset of its clock is 900 us wrong.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -54,12 +55,14 @@ static const char *regions[REGIONS] = {"ncclAllReduce", "ncclBroadcast (not GPU-
 enum { PEER, ROOT, SEQUENCE, ATTRIBUTES };
 static const char *attributes[ATTRIBUTES] = {"nccl_peer", "nccl_root", "nccl_sequence"};
 
+static bool has_timers(void) { return strcmp(wrong, "timers") == 0; }
+
 static uint64_t begin_of(uint64_t round, unsigned part) { return 1000 + (round * 4 + part) * 100; }
 
 static void operation(OTF2_EvtWriter *lane, unsigned rank, uint64_t round, unsigned part, uint32_t region, int attribute, uint64_t value) {
     /* the last lane counts from another time, and has other numbers for regions */
     bool is_last = rank == RANKS - 1;
-    uint64_t begin = begin_of(round, part) + rank + (is_last ? AN_HOUR : 0);
+    uint64_t begin = begin_of(round, part) + rank + (is_last && !has_timers() ? AN_HOUR : 0);
     if (is_last) region = REGIONS - 1 - region;
     OTF2_AttributeList *list = OTF2_AttributeList_New();
     if (attribute >= 0) MUST(OTF2_AttributeList_AddUint64(list, (OTF2_AttributeRef)attribute, value));
@@ -117,6 +120,9 @@ static void write_nothing(OTF2_Archive *archive, OTF2_LocationRef location) {
     MUST(OTF2_Archive_CloseEvtWriter(archive, OTF2_Archive_GetEvtWriter(archive, location)));
 }
 
+/* The process of a location. */
+static uint32_t group_of(OTF2_LocationRef location) { return has_timers() && location >= METRICS - 2 && location < METRICS; }
+
 static void write_local_definitions(OTF2_Archive *archive, bool has_lanes) {
     MUST(OTF2_Archive_OpenDefFiles(archive));
     for (OTF2_LocationRef location = 0; location < LOCATIONS; location++) {
@@ -127,8 +133,13 @@ static void write_local_definitions(OTF2_Archive *archive, bool has_lanes) {
             MUST(OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, map));
             OTF2_IdMap_Free(map);
             int64_t offset = -(int64_t)AN_HOUR + (strcmp(wrong, "reversed") == 0 ? -300 : 0);
-            MUST(OTF2_DefWriter_WriteClockOffset(writer, AN_HOUR, offset, 0.0));
-            MUST(OTF2_DefWriter_WriteClockOffset(writer, 2 * AN_HOUR, offset, 0.0));
+            if (!has_timers()) MUST(OTF2_DefWriter_WriteClockOffset(writer, AN_HOUR, offset, 0.0));
+            if (!has_timers()) MUST(OTF2_DefWriter_WriteClockOffset(writer, 2 * AN_HOUR, offset, 0.0));
+        }
+        if (has_timers()) {
+            bool is_second = group_of(location) == 1;
+            MUST(OTF2_DefWriter_WriteClockOffset(writer, 1000, is_second ? 900 : 0, 0.0));
+            MUST(OTF2_DefWriter_WriteClockOffset(writer, AN_HOUR, 0, 0.0));
         }
         MUST(OTF2_Archive_CloseDefWriter(archive, writer));
     }
@@ -156,12 +167,13 @@ static void write_definitions(OTF2_Archive *archive, const uint64_t *counts, boo
     MUST(OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(to, 0, 1, OTF2_TYPE_UINT64, number));
     MUST(OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(to, 0, OTF2_SYSTEM_TREE_DOMAIN_MACHINE));
     MUST(OTF2_GlobalDefWriter_WriteLocationGroup(to, 0, 1, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0, OTF2_UNDEFINED_LOCATION_GROUP));
+    if (has_timers()) MUST(OTF2_GlobalDefWriter_WriteLocationGroup(to, 1, 1, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0, OTF2_UNDEFINED_LOCATION_GROUP));
     MUST(OTF2_GlobalDefWriter_WriteLocationGroupProperty(to, 0, 1, OTF2_TYPE_STRING, text));
     for (OTF2_LocationRef i = 0; i < LOCATIONS; i++) {
         bool is_lane = i >= FIRST_LANE && i < METRICS;
         if (is_lane && !has_lanes) continue;
         OTF2_LocationType kind = is_lane ? OTF2_LOCATION_TYPE_ACCELERATOR_STREAM : i < FIRST_LANE ? OTF2_LOCATION_TYPE_CPU_THREAD : OTF2_LOCATION_TYPE_METRIC;
-        MUST(OTF2_GlobalDefWriter_WriteLocation(to, i, string(is_lane ? names[i - FIRST_LANE] : "Master thread"), kind, counts[i], 0));
+        MUST(OTF2_GlobalDefWriter_WriteLocation(to, i, string(is_lane ? names[i - FIRST_LANE] : "Master thread"), kind, counts[i], group_of(i)));
     }
     MUST(OTF2_GlobalDefWriter_WriteLocationProperty(to, 0, 1, OTF2_TYPE_UINT64, number));
     for (uint32_t i = 0; i < REGIONS; i++)
