@@ -48,7 +48,7 @@ const GATHERING: How = How::RunBy("tests/gather_scale.rs");
 const CLUSTER: How = How::Needs("a cluster with GPUs and a Grafana; tests/kubernetes checks the files by schemas");
 
 /// The commands, as they are written.
-pub(crate) const COMMANDS: [(&str, How); 61] = [
+pub(crate) const COMMANDS: [(&str, How); 60] = [
     ("scorep-nccl report all.*.json", How::RunBy("tests/without_mpi.rs")),
     ("scorep-nccl report scorep-nccl.rank*/", How::RunBy("tests/without_mpi.rs")),
     ("pip install scorep_nccl-*.whl", WHEEL),
@@ -87,8 +87,10 @@ pub(crate) const COMMANDS: [(&str, How); 61] = [
         How::Run(&["scorep-nccl-demo/report.html", "scorep-nccl-demo/net2_collectives.otf2/traces.otf2"]),
     ),
     // stand-ins for the launchers and the program; with Score-P itself: tests/score_p
-    ("export SCOREP_ENABLE_TRACING=true SCOREP_ENABLE_PROFILING=false", How::Run(&[])),
-    ("export SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
+    (
+        "SCOREP_ENABLE_TRACING=true SCOREP_ENABLE_PROFILING=false scorep-nccl run -- scorep-nccl doctor",
+        How::RunBy("tests/doctor/main.rs"),
+    ),
     ("export SCOREP_ENABLE_TRACING=true SCOREP_ENABLE_PROFILING=false SCOREP_TOTAL_MEMORY=64M", How::Run(&[])),
     ("mpirun -n 4 scorep-nccl run -- ./program", How::Run(&["program.3.nccl_plugin.nccl"])),
     ("eval \"$(scorep-nccl env)\"", How::Run(&[])),

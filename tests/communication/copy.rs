@@ -3,6 +3,7 @@
 use crate::communication::experiment::{contents, experiment, rounds, trace};
 use crate::communication::records::{found, locations, printed};
 use crate::communication::skipped;
+use crate::support::tool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -53,8 +54,8 @@ fn a_copy_differs_in_the_added_records_alone() {
     });
     assert!(definitions[0].len() > 60 && definitions[0].is_subset(&definitions[1]));
     let added: Vec<_> = definitions[1].difference(&definitions[0]).collect();
-    // five strings, the paradigm, the group of all lanes, the communicator's, the communicator, a property of each lane
-    assert_eq!(added.len(), 9 + 4, "{added:#?}");
+    // four strings, the group of all lanes, the communicator's, the communicator, a property of each lane
+    assert_eq!(added.len(), 7 + 4, "{added:#?}");
     for file in ["profile.cubex", "nccl/summary.txt", "traces/0.evt", "traces/0.def"] {
         assert_eq!(fs::read(copy.join(file)).unwrap(), fs::read(experiment.join(file)).unwrap(), "{file}");
     }
