@@ -5,7 +5,7 @@ use crate::communication::records::{locations, printed};
 use crate::communication::{skipped, tool};
 use crate::support::edited::Edited;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
