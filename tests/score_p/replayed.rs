@@ -130,7 +130,9 @@ fn compare() -> Result<(), String> {
         longer.sort_unstable();
         let [least, middle] = [0, longer.len() / 2].map(|place| longer[place]);
         if least < -PLACED || middle > PLACED {
-            return Err(format!("{name}: queued longer in the replay by {longer:?} ns"));
+            return Err(format!(
+                "{name}: queued longer in the replay by {least} ns at least, {middle} ns in the middle"
+            ));
         }
         let (one, other) = (lengths(one, replayed.ticks_per_second), lengths(other, real.ticks_per_second));
         // both measure what a tick is worth, and place operations on clocks that they know to some microseconds
