@@ -43,6 +43,22 @@ fn pairs_are_sorted_and_counted_as_asked_for() {
     assert!(status == Some(2) && said.contains("--top"), "{said}");
 }
 
+/// The environment is that of a job in which Score-P writes a trace alone.
+#[test]
+fn score_ps_settings_change_no_replay() {
+    let traced = [("SCOREP_ENABLE_TRACING", "true"), ("SCOREP_ENABLE_PROFILING", "false")];
+    let [plain, traced] = [&[][..], &traced].map(|settings| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = replay("nodes4x1_pipeline");
+        command.envs(settings.iter().copied()).arg("--otf2").arg(directory.path());
+        (
+            rows(&tool::succeed(&mut command), "Transfers over the network"),
+            directory.path().join("traces.otf2").is_file(),
+        )
+    });
+    assert!(plain == traced && plain.1);
+}
+
 /// NCCL 2.26 reports neither stamps nor launches.
 #[test]
 fn operations_of_an_old_nccl_have_times() {
