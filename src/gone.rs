@@ -3,9 +3,10 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// Commands and options that are gone, each with its successor.
-const GONE: [(&str, &str); 3] = [
+const GONE: [(&str, &str); 4] = [
     ("bench", "`make bench PLUGIN=FILE` compares profiler plugins, in a checkout of the sources"),
     ("--relay", RELAYS),
+    ("--library", "this program plays recordings itself; `run`, `env` and `doctor` take the library of a job"),
     ("--captures", "`scorep-nccl replay DIR` and `scorep-nccl report DIR --html FILE` take other recordings"),
 ];
 
@@ -46,6 +47,10 @@ mod tests {
         assert!(bench.starts_with("bench is gone: `make bench PLUGIN=FILE`"), "{bench}");
         assert!(line(&["watch", "--relay", "DIR"]).starts_with("--relay is gone: `watch DIR`"));
         assert!(line(&["demo", "--captures=DIR"]).starts_with("--captures is gone: `scorep-nccl replay DIR`"));
+        for command in ["replay DIR", "table DIR --to DIR", "report DIR", "demo"] {
+            let words: Vec<&str> = command.split(' ').chain(["--library", "FILE"]).collect();
+            assert!(line(&words).starts_with("--library is gone: this program plays"), "{command}");
+        }
         assert!(line(&["watch", "-"]).contains("it is gone: `watch DIR`"));
         assert!(line(&["watch", "--rely"]).contains("unexpected argument '--rely'"));
     }

@@ -25,11 +25,10 @@ fn commands(place: &Path) -> Vec<Command> {
         command
     };
     let run = tool::run("nodes2x1_comms").display().to_string();
-    let library = tool::library().display().to_string();
     vec![
         command(&["replay", &run]),
         command(&["replay", &run, "--format", "json"]),
-        command(&["demo", "--library", &library]),
+        command(&["demo"]),
         command(&["env", "--all"]),
         command(&["doctor"]),
         command(&["doctor", "--json"]),

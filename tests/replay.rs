@@ -159,24 +159,6 @@ fn the_summary_may_be_printed_and_its_directory_is_made() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_said_before_anything_else() {
-    // which is built without OpenTelemetry
-    let Ok(library) = tool::shipped(tool::LIBRARY).inspect_err(|missing| tool::skip(missing)) else { return };
-    let (_, said, status) =
-        output(replay("nodes2x1_comms").arg("--library").arg(&library).env("NCCL_SCOREP_OTEL", "on"));
-    assert!(status == Some(0) && said.lines().count() == 1 && said.contains("nothing is exported"), "{said}");
-    let directory = tempfile::tempdir().unwrap();
-    let mut command = tool::tool();
-    command
-        .args(["replay", "/nowhere/at/all", "--otlp", "http://127.0.0.1:9", "--summary"])
-        .arg(directory.path().join("new/x.json"));
-    let (printed, said, status) = output(command.arg("--library").arg(library));
-    assert!(printed.is_empty() && status == Some(1), "{printed}");
-    assert!(said.contains("built without OpenTelemetry") && said.lines().count() == 1, "{said}");
-    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
-}
-
-#[test]
 fn the_demo_needs_no_repository() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = tool::tool();

@@ -57,14 +57,14 @@ fn directories_behind_links_of_another_user_are_refused() {
     let Some(place) = place(0o1777) else { return };
     place.other_does("ln -s ../home/results link");
     for arguments in [
-        "table --library ../library.so ../recordings --to link",
-        "replay --library ../library.so ../recordings --otf2 link",
-        "replay --library ../library.so ../recordings --summary link/summary.json",
-        "report --library ../library.so ../recordings --csv link",
-        "report --library ../library.so ../recordings --parquet link",
-        "report --library ../library.so ../recordings --html link/out",
-        "report --library ../library.so ../recordings --json link/out",
-        "report --library ../library.so ../recordings --perfetto link/out",
+        "table ../recordings --to link",
+        "replay ../recordings --otf2 link",
+        "replay ../recordings --summary link/summary.json",
+        "report ../recordings --csv link",
+        "report ../recordings --parquet link",
+        "report ../recordings --html link/out",
+        "report ../recordings --json link/out",
+        "report ../recordings --perfetto link/out",
     ] {
         let (succeeded, said) = run(&place, arguments);
         assert!(!succeeded && said.contains("a link of another user"), "{arguments}: {said}");
@@ -72,7 +72,7 @@ fn directories_behind_links_of_another_user_are_refused() {
     }
     // the same by a link of the user's own: a summary that the user names is replaced
     std::os::unix::fs::lchown(place.path("shared/link"), Some(OF_THE_JOB), None).unwrap();
-    let (succeeded, said) = run(&place, "report --library ../library.so ../recordings --json link/new");
+    let (succeeded, said) = run(&place, "report ../recordings --json link/new");
     assert!(succeeded && place.path("home/results/new").is_file(), "{said}");
 }
 
@@ -86,7 +86,7 @@ fn files_of_another_user_are_neither_followed_nor_waited_for() {
             for output in ["replay --summary", "report --html", "report --json", "report --perfetto"] {
                 let Some(place) = place(mode) else { return };
                 place.other_does(put);
-                let arguments = output.replace(' ', " --library ../library.so ../recordings ") + " out";
+                let arguments = output.replace(' ', " ../recordings ") + " out";
                 let (succeeded, said) = run(&place, &arguments);
                 check_untouched(&place, &format!("{put}, {mode:o}, {output}"));
                 assert!(succeeded || said.contains("out: "), "{put}, {mode:o}, {output}: {said}");
@@ -103,7 +103,7 @@ fn a_fifo_among_recordings_is_not_waited_for() {
     let Some(place) = place(0o1777) else { return };
     place.other_does("mkdir recordings; cp ../recordings/* recordings; mkfifo recordings/a.jsonl.gz");
     for arguments in ["table recordings --to table", "replay recordings", "report recordings"] {
-        let (succeeded, said) = run(&place, &arguments.replacen(' ', " --library ../library.so ", 1));
+        let (succeeded, said) = run(&place, arguments);
         assert!(succeeded, "{arguments}: {said}");
     }
 }
@@ -147,7 +147,7 @@ fn a_fifo_of_another_user_is_no_input() {
     let Some(place) = place(0o1777) else { return };
     place.other_does("mkfifo -m 666 z.json");
     for option in ["--kernels", "--nccl-log", "--findings", "--nsys", "--steps", "--baseline"] {
-        let arguments = format!("report --library ../library.so ../recordings {option} z.json");
+        let arguments = format!("report ../recordings {option} z.json");
         let (_, said) = run(&place, &arguments);
         assert!(said.contains("z.json: it is a pipe of another user"), "{option}: {said}");
     }

@@ -1,68 +1,136 @@
-//! The functions that a program calls which replays recorded callbacks, and one for programs that read the figures
-//! themselves. NCCL and Score-P never call them.
+//! NCCL's side of a replay, and a function for programs that read the figures themselves. NCCL and Score-P never call
+//! either.
 
-use crate::opening::release::{Release, learn_types};
+use crate::entry;
+use crate::interface::descriptor::{Descriptor, Payload};
+use crate::interface::introduction::Introduction;
+use crate::interface::payload::{network, numbered};
+use crate::interface::v1::V1;
+use crate::interface::v2::V2;
+use crate::interface::v3::V3;
+use crate::interface::v4::V4;
+use crate::interface::v5::V5;
+use crate::interface::v6::V6;
+use crate::interface::v7::V7;
+use crate::interface::version::Version;
+use crate::opening::logger::Logger;
 use common::guard::guard;
-use common::{callbacks, origin};
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
 
-/// Passes the recorded event times of the calling thread's next kernel launch. A program that replays recorded
-/// callbacks calls this right before the launch's callback.
-///
-/// - `first`, `last`: the events before and behind the launch, nanoseconds of the events' clock.
-/// - `learnt`: when the recording process learnt these times, ticks.
-/// - `begin`: when the kernel began, nanoseconds of the events' clock; 0 if the recording lacks it.
-/// - `at`: when the first event was recorded, ticks; 0 for the time of the launch's callback.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_kernel_events(first: u64, last: u64, learnt: u64, begin: u64, at: u64) {
-    guard("scorep_nccl_kernel_events", (), || {
-        let begin = Some(begin).filter(|&begin| begin != 0);
-        callbacks::replay_launch(common::launch::Recorded { first, begin, last, learnt, at, anchor: None });
-    });
+/// Number of the oldest version of the interface.
+pub const OLDEST: u32 = V1::NUMBER;
+/// Number of the newest version of the interface.
+pub const NEWEST: u32 = V7::NUMBER;
+
+/// The functions behind the table of a version, as a program calls them that replays recorded callbacks.
+#[derive(Debug, Clone, Copy)]
+pub struct PlayedVersion {
+    /// Number of the version.
+    pub number: u32,
+    init: fn(&Introduction<'_>) -> u64,
+    start: fn(u64, &Descriptor<'_>) -> u64,
+    state: fn(u64, c_int, Option<u64>),
 }
 
-/// Passes an anchor of the clock of CUDA's events from a recording, right before [`scorep_nccl_kernel_events`]: the moment
-/// `time`, nanoseconds of the events' clock, lies between `from` and `until`, ticks.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_kernel_anchor(time: u64, from: u64, until: u64) {
-    guard("scorep_nccl_kernel_anchor", (), || callbacks::replay_anchor(common::launch::Anchor { from, until, time }));
-}
-
-/// Says how many callbacks the recording lacks; they count as dropped. A program that replays recorded callbacks calls
-/// this.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_recording_lacks(callbacks: u64) {
-    guard("scorep_nccl_recording_lacks", (), || common::missing::lack(callbacks));
-}
-
-/// Names the recorded process: its process id, and the description that the first line of a recording has. A program
-/// that replays recorded callbacks calls this before the first init. A description that cannot be read is ignored.
-///
-/// # Safety
-/// `process` is NULL or a string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn scorep_nccl_recorded_process(pid: u32, process: *const c_char) {
-    guard("scorep_nccl_recorded_process", (), || {
-        // SAFETY: the caller upholds the condition.
-        let text = (!process.is_null()).then(|| unsafe { CStr::from_ptr(process) });
-        if let Some(text) = text {
-            origin::replay(pid, text.to_bytes());
-            learn_types(origin::of_figures().1.releases().map(Release));
+impl PlayedVersion {
+    /// Returns the version with this number, or the nearest one.
+    pub fn of(number: u32) -> Self {
+        match number {
+            ..=1 => Self { start: start_numbered, ..Self::new::<V1>(init_untold::<V1>) },
+            2 => Self::new::<V2>(init_untold::<V2>),
+            3 => Self::new::<V3>(init_untold::<V3>),
+            4 => Self::new::<V4>(init::<V4>),
+            5 => Self::new::<V5>(init::<V5>),
+            6 => Self::new::<V6>(init::<V6>),
+            7.. => Self::new::<V7>(init::<V7>),
         }
-    });
+    }
+
+    fn new<V: Version>(init: fn(&Introduction<'_>) -> u64) -> Self {
+        Self { number: V::NUMBER, init, start: start::<V>, state: state::<V> }
+    }
+
+    /// Introduces a communicator, without a logger, and returns its context.
+    pub fn init(&self, introduction: &Introduction<'_>) -> u64 {
+        (self.init)(introduction)
+    }
+
+    /// Starts an event and returns its handle; 0 if the version cannot say it.
+    pub fn start(&self, context: u64, descriptor: &Descriptor<'_>) -> u64 {
+        (self.start)(context, descriptor)
+    }
+
+    /// Changes an event's state.
+    pub fn state(&self, handle: u64, number: c_int, argument: Option<u64>) {
+        (self.state)(handle, number, argument);
+    }
+
+    /// Stops an event.
+    pub fn stop(&self, handle: u64) {
+        entry::stop_event(handle as *mut c_void);
+    }
+
+    /// Ends a communicator.
+    pub fn finalize(&self, context: u64) {
+        entry::finalize(context as *mut c_void);
+    }
 }
 
-/// Says that the recording ends before the recorded process did. A program that replays recorded callbacks calls this.
-#[unsafe(no_mangle)]
-pub extern "C" fn scorep_nccl_recording_is_cut() {
-    guard("scorep_nccl_recording_is_cut", (), common::missing::cut);
+fn init<V: Version>(introduction: &Introduction<'_>) -> u64 {
+    let Introduction { id, name, nodes, ranks, rank, .. } = *introduction;
+    let name = name.map_or(ptr::null(), CStr::as_ptr);
+    let (mut context, mut mask) = (ptr::null_mut(), 0);
+    // SAFETY: both pointers are of locals, the name is NULL or a string, and there is no logger.
+    unsafe {
+        entry::init::<V>(&raw mut context, &raw mut mask, id, name, [nodes, ranks, rank], Logger::new(ptr::null()))
+    };
+    context as u64
+}
+
+fn init_untold<V: Version>(_: &Introduction<'_>) -> u64 {
+    let (mut context, mut mask) = (ptr::null_mut(), 0);
+    // SAFETY: both pointers are of locals.
+    unsafe { entry::init_untold::<V>(&raw mut context, &raw mut mask) };
+    context as u64
+}
+
+fn start<V: Version>(context: u64, descriptor: &Descriptor<'_>) -> u64 {
+    let mut descriptor = *descriptor;
+    let contents = match descriptor.payload {
+        Payload::NetPlugin { event, .. } => network::Contents::of(event),
+        _ => None,
+    };
+    if let (Payload::NetPlugin { data, .. }, Some(contents)) = (&mut descriptor.payload, &contents) {
+        *data = ptr::from_ref(contents) as usize;
+    }
+    let Some(raw) = V::encode(&descriptor) else { return 0 };
+    // NCCL does not clear this variable, so it may hold an earlier event's handle
+    let mut handle = u64::MAX as *mut c_void;
+    // SAFETY: the descriptor is of the version. Its strings and the contents of a network's event live during the call,
+    // and the handle is a local.
+    unsafe { entry::start_event::<V>(context as *mut c_void, &raw mut handle, &raw const raw) };
+    handle as u64
+}
+
+/// Starts an event of v1 with the numbers that NCCL's wrapper passes.
+fn start_numbered(context: u64, descriptor: &Descriptor<'_>) -> u64 {
+    start::<V1>(context, &Descriptor { payload: numbered::wrapped(descriptor.payload), ..*descriptor })
+}
+
+fn state<V: Version>(handle: u64, number: c_int, argument: Option<u64>) {
+    // as large as the largest union
+    let argument = argument.map(|argument| [argument, 0]);
+    let union = argument.as_ref().map_or(ptr::null(), ptr::from_ref);
+    const { assert!(size_of::<V::Arguments>() <= size_of::<[u64; 2]>() && align_of::<V::Arguments>() <= 8) };
+    // SAFETY: the argument is NULL or as large as the version's union, whose members are integers and pointers.
+    unsafe { entry::record_event_state::<V>(handle as *mut c_void, number, union.cast()) };
 }
 
 /// Waits at most `milliseconds` until the figures include everything recorded before the call. Returns 1 if they do, 0
 /// otherwise.
 ///
-/// NCCL and Score-P never call this. Programs that read the figures themselves or replay recorded callbacks may call
-/// it.
+/// Programs that read the figures themselves may call it.
 #[unsafe(no_mangle)]
 pub extern "C" fn scorep_nccl_flush(milliseconds: u32) -> c_int {
     guard("scorep_nccl_flush", 0, || {

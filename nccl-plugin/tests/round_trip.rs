@@ -66,7 +66,8 @@ fn later_types_come_back_from_later_versions() {
     said_since(6, Payload::CeBatch { operations: 3, bytes: 1 << 40, intra_sync: true });
     said_since(6, Payload::CeColl(ce_coll()));
     said_since(7, Payload::KernelPhase { channel: 1, phase: 2, name: Some(c"final_sync".into()), ptimer: 77 });
-    said_since(8, Payload::Unknown { bits: 1 << 16 });
+    said_since(5, Payload::Unknown { bits: 1 << 16 });
+    said_since(1, Payload::Unknown { bits: 3 });
 }
 
 fn ce_coll<'a>() -> CeColl<'a> {

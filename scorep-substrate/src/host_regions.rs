@@ -4,7 +4,7 @@
 //! write into the main thread's. A thread is known once Score-P has called the plugin on it.
 
 use crate::lanes::kind;
-use crate::measurement::{Measurement, address};
+use crate::measurement::{LaneTarget, Measurement, address};
 use crate::sys::measurement::{EnterRegion, GetInMeasurement, MeasurementPhase, PHASE_WITHIN};
 use crate::sys::{REGION_FUNCTION, RegionHandle};
 use common::config::LaneChoice;

@@ -12,13 +12,12 @@ mod job;
 mod lanes;
 mod measurement;
 mod metrics;
+pub mod replayed;
 mod run;
 pub mod settings;
-mod stand_ins;
 pub mod substrate;
 pub mod sys;
 
-pub use job::replayed;
 pub use measurement::release;
 pub use measurement::{BUFFER_BYTES, LEFT_BYTES, NAMES as LANE_SYMBOLS, lacking};
 pub use metrics::{counters, series};

@@ -2,13 +2,14 @@
 //! report these moments, each in its own way; the work is done at the first report.
 
 use crate::lanes::spare;
-use crate::measurement::Measurement;
-use crate::{host_regions, lanes, stand_ins};
+use crate::measurement::{LaneTarget, Measurement};
+use crate::{host_regions, lanes};
 use common::arrivals::Arrivals;
 use common::clock::CLOCK;
 use common::missing::Missing;
 use common::timeline::{self, History, Timeline};
 use common::{config, control, log, notes, process};
+use once_cell::sync::OnceCell;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -18,6 +19,18 @@ static MAIN: AtomicI64 = AtomicI64::new(0);
 static ARRIVALS: Mutex<Option<Arrivals>> = Mutex::new(None);
 /// The timeline, if its operations went to a file, as a replay may ask; held from the measurement's end until it is taken.
 static SPOOLED: Mutex<Option<Timeline>> = Mutex::new(None);
+/// What a replay has lanes and series written into, in place of Score-P's measurement.
+static STAND_IN: OnceCell<&'static dyn LaneTarget> = OnceCell::new();
+
+/// Has lanes and series written into a stand-in for Score-P's measurement. The first one stays.
+pub(crate) fn write_into(stand_in: &'static dyn LaneTarget) {
+    let _ = STAND_IN.set(stand_in);
+}
+
+/// Returns whether a replay brings a stand-in for Score-P's measurement.
+pub(crate) fn is_replayed() -> bool {
+    STAND_IN.get().is_some()
+}
 
 fn this_thread() -> i64 {
     // SAFETY: gettid takes nothing.
@@ -54,8 +67,8 @@ pub(crate) fn begin() {
     ONCE.call_once(|| {
         CLOCK.mark();
         host_regions::begin();
-        match measurement_for_lanes() {
-            Ok(measurement) => spare::watch(&measurement),
+        match lanes_are_possible().and_then(|()| Measurement::find()) {
+            Ok(measurement) => spare::watch(measurement),
             Err(reason) if is_score_ps() => {
                 timeline::object(format!("no lanes and no series of NCCL in Score-P: {reason}"))
             }
@@ -64,31 +77,40 @@ pub(crate) fn begin() {
     });
 }
 
-/// Returns Score-P's library if lanes can be written through it, or else the reason.
-fn measurement_for_lanes() -> Result<Measurement, String> {
+/// Returns whether lanes are wanted, and times are Score-P's.
+///
+/// # Errors
+/// The reason why not, in words.
+fn lanes_are_possible() -> Result<(), String> {
     if !config::settings().lanes.are_wanted() {
         return Err("NCCL_SCOREP_LANES=off".into());
     }
     if !CLOCK.is_score_p() {
         return Err("its clock comes with SCOREP_METRIC_PLUGINS=nccl_plugin".into());
     }
-    Measurement::find()
+    Ok(())
+}
+
+/// Returns what lanes are written into, if they can be.
+fn target_for_lanes() -> Option<&'static dyn LaneTarget> {
+    lanes_are_possible().ok()?;
+    STAND_IN.get().copied().or_else(|| Some(Measurement::find().ok()?))
 }
 
 /// Ends the measurement when a metric plugin reports its end.
 pub(crate) fn measurement_ends() {
-    end(CLOCK.now(), measurement_for_lanes().ok(), true);
+    end(CLOCK.now(), target_for_lanes(), true);
 }
 
 /// Ends the measurement when the substrate plugin reports the program's end, unless a metric plugin has ended it. `end`
 /// is in ticks of Score-P's clock.
 pub(crate) fn program_ends(end: u64) {
     // Score-P has written its last time: recording stays as it is
-    self::end(end, measurement_for_lanes().ok(), false);
+    self::end(end, target_for_lanes(), false);
 }
 
 /// Collects everything recorded and writes the lanes, once.
-fn end(end: u64, measurement: Option<Measurement>, may_switch: bool) {
+fn end(end: u64, target: Option<&'static dyn LaneTarget>, may_switch: bool) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         spare::end();
@@ -100,7 +122,7 @@ fn end(end: u64, measurement: Option<Measurement>, may_switch: bool) {
         }
         // without Score-P's clock, operations have times of the library's own clock
         let end = if CLOCK.is_score_p() { end } else { CLOCK.now() };
-        let begin = measurement.map_or(0, |measurement| measurement.begin());
+        let begin = target.map_or(0, LaneTarget::begin);
         if config::settings().gather_bytes > 0 {
             let is_complete = Missing::of_threads().dropped == 0;
             if !is_complete {
@@ -111,7 +133,7 @@ fn end(end: u64, measurement: Option<Measurement>, may_switch: bool) {
             let arrivals = timeline.as_ref().map(|timeline| {
                 let mut arrivals = timeline.arrivals(is_complete);
                 // in a replay, the recorded operations are the only source of clock offsets
-                if stand_ins::are_there() {
+                if is_replayed() {
                     timeline.add_transfers(&mut arrivals, is_complete);
                 }
                 arrivals
@@ -119,15 +141,15 @@ fn end(end: u64, measurement: Option<Measurement>, may_switch: bool) {
             *ARRIVALS.lock().unwrap_or_else(PoisonError::into_inner) = arrivals;
         }
         let history = timeline.map(|timeline| timeline.into_history(begin, end));
-        if let Some(measurement) = measurement {
-            write_lanes(&measurement, history.as_ref(), [begin, end], may_switch);
+        if let Some(target) = target {
+            write_lanes(target, history.as_ref(), [begin, end], may_switch);
         }
     });
 }
 
-fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64; 2], may_switch: bool) {
+fn write_lanes(target: &dyn LaneTarget, history: Option<&History>, span: [u64; 2], may_switch: bool) {
     let history = history.filter(|history| !history.operations.is_empty() || !history.windows.is_empty());
-    let series = if measurement.is_tracing() { lanes::with_values() } else { Default::default() };
+    let series = if target.is_tracing() { lanes::with_values() } else { Default::default() };
     if history.is_none() && series.is_empty() {
         return;
     }
@@ -137,26 +159,26 @@ fn write_lanes(measurement: &Measurement, history: Option<&History>, span: [u64;
             "no lanes and no series of NCCL in Score-P: the program was ended by another thread than its first one",
         );
     }
-    let write = || {
+    let mut write = || {
         if let Some(history) = history {
-            lanes::write(measurement, history, config::settings().lane_pairs);
+            lanes::write(target, history, config::settings().lane_pairs);
         }
-        lanes::write_series(measurement, &series, span);
+        lanes::write_series(target, &series, span);
     };
-    if !(may_switch || measurement.is_recording()) || !measurement.while_recording(write) {
+    if !target.while_recording(may_switch, &mut write) {
         log::warn(
-            "no lanes and no series of NCCL in Score-P: recording is off, and Score-P does not switch it on while other threads run. Switch \
-             it on before the program ends (SCOREP_RECORDING_ON)",
+            "no lanes and no series of NCCL in Score-P: recording is off, and Score-P does not switch it on while other \
+             threads run. Switch it on before the program ends (SCOREP_RECORDING_ON)",
         );
     }
 }
 
 /// Takes the times at which ranks began their collectives; `None` after the first call.
-pub(crate) fn take_arrivals() -> Option<Arrivals> {
+pub fn take_arrivals() -> Option<Arrivals> {
     ARRIVALS.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Takes the timeline whose operations went to a file; `None` after the first call, or without such a timeline.
-pub(crate) fn take_spooled() -> Option<Timeline> {
+pub fn take_spooled() -> Option<Timeline> {
     SPOOLED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -1,5 +1,4 @@
-//! The recorded runs inside this program, 0.4 MB. So the demo needs only the program and the library, wherever they
-//! lie.
+//! The recorded runs inside this program, 0.4 MB. So the demo needs only the program, wherever it lies.
 
 use crate::output::scratch::Scratch;
 use std::{fs, io};

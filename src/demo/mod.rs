@@ -45,9 +45,6 @@ pub(crate) struct DemoArguments {
     /// Directory for the traces, summaries and the page.
     #[arg(long, default_value = "scorep-nccl-demo")]
     output: PathBuf,
-    /// The shipped library, where it is not beside this program.
-    #[arg(long)]
-    library: Option<PathBuf>,
 }
 
 /// Runs the demo.
@@ -56,8 +53,8 @@ pub(crate) struct DemoArguments {
 /// In words.
 pub(crate) fn run(arguments: &DemoArguments) -> Result<(), String> {
     output::write(
-        "This demo replays recorded callbacks of a real NCCL (2.28.9). Stand-ins play NCCL and Score-P, and load the\n\
-         library.\n\n",
+        "This demo replays recorded callbacks of a real NCCL (2.28.9). This program plays\n\
+         NCCL and Score-P.\n\n",
     )?;
     common::files::make(&arguments.output).map_err(|error| format!("{}: {error}", arguments.output.display()))?;
     let brought = brought::unpack()?;
@@ -70,7 +67,6 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), String> {
             sources: vec![brought.path().join(run.directory)],
             summary: Some(summary.clone()),
             otf2: Some(trace),
-            library: arguments.library.clone(),
             window_seconds: WINDOW_SECONDS,
             ..ReplayRequest::default()
         };
@@ -85,7 +81,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), String> {
     }
     output::write(format!("== {}: the report (without the sleep, a step of this job took 9.19 ms)\n\n", LATE.name))?;
     let page = arguments.output.join("report.html");
-    report_command::with_page(brought.path().join(LATE.directory), page.clone(), arguments.library.clone())?;
+    report_command::with_page(brought.path().join(LATE.directory), page.clone())?;
     output::text(&format!("\nreport:  {} (open it in a browser; docs/report.md explains it)\n", page.display()))
 }
 

@@ -1,17 +1,20 @@
 //! Plays a capture. Each recorded thread has a thread of its own; the calls keep the recorded order, and the clock
 //! shows their recorded times.
 
-use super::functions::{LibraryFunctions, OperationFiles};
-use super::kernels::CaptureKernels;
+use super::measurement::KeptMeasurement;
 use super::nccl::Nccl;
-use super::scorep::MetricPlugin;
-use super::stage::{Stage, Turn};
-use super::visits::{CounterReader, Visits};
-use super::{HostError, clock, measurement};
+use super::stage::{Listener, Stage, Turn};
+use super::visits::{self, Visits};
+use super::{HostError, clock, flush};
 use crate::capture::{CaptureSurvey, IntroducedCommunicator, KeptRecording};
-use crate::trace::{ProcessTrace, TraceMember};
+use crate::trace::{Metric, ProcessTrace, TraceMember};
 use common::metric::SERIES;
+use common::origin::{self, Origin};
 use common::series::{Of, SeriesName};
+use common::timeline::{self, Timeline};
+use common::{missing, process};
+use nccl_plugin::release::{Release, learn_types};
+use scorep_substrate::replayed;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,14 +28,12 @@ const PROGRAM: &str = "scorep-nccl replay";
 
 /// Options of a playing.
 pub(crate) struct PlayOptions<'a> {
-    /// The library, whatever its file is called: hosts load it under names of its own.
-    pub(crate) library: &'a Path,
     /// Whether to record the trace that Score-P would have written.
     pub(crate) trace: bool,
     /// File for the times at which ranks began their collectives.
     pub(crate) arrivals: Option<&'a Path>,
-    /// Files for the operations; then there are no arrivals.
-    pub(crate) operations: Option<&'a OperationFiles>,
+    /// File that keeps the operations meanwhile, where they are wanted; then there are no arrivals.
+    pub(crate) operations: Option<&'a Path>,
     /// Version of the interface to speak, where it is given.
     pub(crate) interface: Option<u32>,
     /// Called now and then with the number of calls made so far.
@@ -43,6 +44,8 @@ pub(crate) struct PlayOptions<'a> {
 pub(crate) struct PlayedCapture {
     /// Score-P's trace of the process. Without a trace in the plan, it has no events of threads and no series.
     pub(crate) trace: ProcessTrace,
+    /// The operations, where they are wanted and could be kept.
+    pub(crate) operations: Option<Timeline>,
     /// Whether figures were not exported as the settings ask.
     pub(crate) exports_failed: bool,
 }
@@ -54,10 +57,9 @@ const STACK: usize = 256 << 10;
 struct Player<'a> {
     survey: &'a CaptureSurvey,
     plan: &'a PlayOptions<'a>,
-    library: &'a LibraryFunctions,
     /// Present where a trace is wanted.
-    score_p: Option<CounterReader<'a>>,
-    stage: Mutex<Stage>,
+    counters: Option<&'a [Metric]>,
+    stage: Mutex<Stage<'a>>,
     /// By recorded thread.
     batons: BTreeMap<u32, Baton>,
 }
@@ -82,43 +84,38 @@ impl Baton {
     }
 }
 
-/// Plays the whole capture.
+/// Plays the whole capture, and gives `listen` its lines.
 ///
 /// # Errors
-/// When the library cannot be loaded, or gives an answer with which a host would not go on.
+/// When the capture has changed, a thread cannot be started, or a file cannot be written.
 pub(crate) fn play(
     recording: &mut KeptRecording,
     name: &str,
     plan: &PlayOptions<'_>,
+    listen: &mut Listener<'_>,
 ) -> Result<PlayedCapture, HostError> {
     let contents = recording.contents()?;
     let survey = &recording.survey;
     let [begin, end] = [survey.begin, survey.end].map(|t| survey.meta.mono0.saturating_add(t));
     clock::set(begin);
-    // as in a measurement
-    let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let asked = text("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|| "default".into());
-    let separator = text("SCOREP_METRIC_PLUGINS_SEP").unwrap_or_else(|| ",".into());
-    let counter_tokens: Vec<String> = asked.split(&separator).map(str::to_owned).collect();
-    let counters = MetricPlugin::load(plan.library, "nccl_plugin", &counter_tokens)?;
-    let tokens = if plan.trace { series_tokens(survey, plan.interface) } else { Vec::new() };
-    let series = MetricPlugin::load(plan.library, "nccl_series_plugin", &tokens)?;
-    let main_ids = counters.add_counters()?;
-    let library = LibraryFunctions::find(plan.library)?;
-    library.stand_in_for_score_p(begin);
-    plan.operations.map_or(Ok(()), |files| library.keep_operations(files))?;
-    counters.begin();
+    let measurement = KeptMeasurement::begun(begin);
+    replayed::prepare(clock::read, measurement);
+    let counters = shown_counters();
+    if plan.trace {
+        series_of(survey, plan.interface).into_iter().for_each(replayed::ask_for_series);
+    }
+    let main_ids = visits::numbers(&counters);
+    if let Some(spool) = plan.operations {
+        timeline::spool_into(spool.into());
+    }
+    replayed::begin();
 
-    library.tell_process(&recording.path, survey);
-    library.tell_missing(survey);
-    let kernels = CaptureKernels::of(survey, library.kernel_events, library.kernel_anchor);
-    let nccl = Nccl::new(plan.library, survey.meta.clone(), kernels, plan.interface);
+    describe_process(&recording.path, survey);
     let player = Player {
         survey,
         plan,
-        library: &library,
-        score_p: plan.trace.then_some(CounterReader { counters: &counters, library: &library }),
-        stage: Mutex::new(Stage::new(nccl, contents)),
+        counters: plan.trace.then_some(&counters),
+        stage: Mutex::new(Stage::new(Nccl::new(survey, plan.interface), contents, listen)),
         batons: survey.threads.iter().map(|&tid| (tid, Baton::default())).collect(),
     };
     has_room(survey.threads.len())?;
@@ -127,11 +124,11 @@ pub(crate) fn play(
         return Err(error);
     }
     clock::set(end);
-    counters.end();
-    if let Some(path) = plan.arrivals {
-        library.write_arrivals(path);
+    replayed::end();
+    if let Some((path, arrivals)) = plan.arrivals.zip(replayed::take_arrivals()) {
+        let written = std::fs::write(path, arrivals.encode());
+        written.map_err(|source| HostError::Unwritten { path: path.into(), source })?;
     }
-    plan.operations.map_or(Ok(()), |files| library.write_operations(files))?;
     if let Some(main) = visits.first_mut() {
         main.visit(end, false, PROGRAM);
     }
@@ -140,6 +137,7 @@ pub(crate) fn play(
     let members = members
         .map(|&IntroducedCommunicator { comm, nnodes, nranks, rank, .. }| TraceMember { comm, rank, nranks, nnodes })
         .collect();
+    drop(player);
     let trace = ProcessTrace {
         name: name.into(),
         job: String::new(),
@@ -148,14 +146,39 @@ pub(crate) fn play(
         ticks_per_second: clock::TICKS_PER_SECOND,
         begin,
         end,
-        counters: counters.metrics().to_vec(),
+        counters,
         threads,
-        lanes: measurement::take(),
+        lanes: measurement.take(),
     };
-    let exports_failed = library.exports_failed();
-    series.finalize();
-    counters.finalize();
-    Ok(PlayedCapture { trace, exports_failed })
+    Ok(PlayedCapture { trace, operations: replayed::take_spooled(), exports_failed: process::exports_failed() })
+}
+
+/// Returns the counters that a measurement would show, by Score-P's own variables.
+fn shown_counters() -> Vec<Metric> {
+    let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let asked = text("SCOREP_METRIC_NCCL_PLUGIN").unwrap_or_else(|| "default".into());
+    let separator = text("SCOREP_METRIC_PLUGINS_SEP").unwrap_or_else(|| ",".into());
+    let metric = |metric: replayed::Metric<'_>| Metric {
+        name: metric.name.into(),
+        description: metric.description.to_string_lossy().into(),
+        unit: metric.unit.to_string_lossy().into(),
+        mode: metric.mode,
+        value_type: metric.value_type,
+        base: metric.base,
+        exponent: metric.exponent,
+    };
+    asked.split(&separator).flat_map(replayed::show).map(metric).collect()
+}
+
+/// Names the recorded process to the library, and the part of it that the capture lacks.
+fn describe_process(path: &Path, survey: &CaptureSurvey) {
+    let process = Origin { file: Some(path.display().to_string()), ..survey.meta.origin.clone() };
+    origin::replay(survey.meta.pid.cast_unsigned(), process.known().as_bytes());
+    learn_types(origin::of_figures().1.releases().map(Release));
+    if !survey.is_complete {
+        missing::cut();
+    }
+    missing::lack(survey.meta.dropped);
 }
 
 /// Checks that the stacks of this many threads fit into the address space. The check comes before the first thread
@@ -168,24 +191,21 @@ fn has_room(threads: usize) -> Result<(), HostError> {
 
 /// Returns the series to ask for: those of each communicator, and the series by peer for each rank that proxy
 /// operations send to.
-fn series_tokens(survey: &CaptureSurvey, interface: Option<u32>) -> Vec<String> {
+fn series_of(survey: &CaptureSurvey, interface: Option<u32>) -> Vec<SeriesName> {
     // up to v3 of the interface NCCL does not give the number of ranks, so communicators of one rank count, too
     let is_told = interface.unwrap_or(survey.meta.api) > 3;
     let made = survey.communicators.iter().filter(|made| made.nranks > 1 || !is_told).map(|made| made.ctx);
-    let tokens_of = |(number, made): (u32, u32)| {
+    let names_of = |(number, made): (u32, u32)| {
         let own = Of::Communicator(number);
         let peers = survey.sends.range((made, i32::MIN)..=(made, i32::MAX));
         let of_peers = peers.map(move |&(_, peer)| Of::Peer(number, peer));
         std::iter::once(own).chain(of_peers).flat_map(|of| SERIES.iter().map(move |series| SeriesName { series, of }))
     };
-    let tokens = (0..).zip(made).flat_map(tokens_of);
-    tokens
-        .filter(|token| token.series.by_peer || !matches!(token.of, Of::Peer(..)))
-        .map(|token| token.to_string())
-        .collect()
+    let names = (0..).zip(made).flat_map(names_of);
+    names.filter(|name| name.series.by_peer || !matches!(name.of, Of::Peer(..))).collect()
 }
 
-impl Player<'_> {
+impl<'a> Player<'a> {
     /// Plays on as many threads as were recorded. The thread with the first call is the main thread, and its visits
     /// come first.
     fn run(&self, main_ids: Vec<i32>, begin: u64) -> Vec<Visits<'_>> {
@@ -202,7 +222,7 @@ impl Player<'_> {
                     }
                 }
             }
-            let mut own = Visits::new(self.score_p, main, Some(main_ids));
+            let mut own = Visits::new(self.counters, main, Some(main_ids));
             own.visit(begin, true, PROGRAM);
             self.take_turns(main, &mut own);
             own.leave_all();
@@ -212,7 +232,7 @@ impl Player<'_> {
     }
 
     fn play_thread(&self, tid: u32) -> Visits<'_> {
-        let mut visits = Visits::new(self.score_p, tid, None);
+        let mut visits = Visits::new(self.counters, tid, None);
         self.take_turns(tid, &mut visits);
         visits.leave_all();
         visits
@@ -239,14 +259,11 @@ impl Player<'_> {
                 let time = shown(call.t);
                 clock::set(time);
                 visits.before(&call.what, time);
-                if let Err(error) = stage.nccl.call(&call) {
-                    stage.failed = Some(error);
-                    break;
-                }
+                stage.nccl.call(&call);
                 visits.after(&call.what, time);
                 stage.advance();
                 if stage.made.is_multiple_of(CALLS_AT_A_TIME) {
-                    self.library.flush();
+                    flush();
                     (self.plan.progress)(stage.made);
                 }
             }
@@ -269,7 +286,7 @@ impl Player<'_> {
         self.batons.values().for_each(Baton::give);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Stage> {
+    fn lock(&self) -> MutexGuard<'_, Stage<'a>> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,10 +4,14 @@ use super::HostError;
 use super::nccl::Nccl;
 use crate::capture::{Callback, Content, Contents};
 
+/// Gets each line of the capture when it is read, before its call is made.
+pub(crate) type Listener<'a> = dyn FnMut(&Content) + Send + 'a;
+
 /// Everything that the playing threads share. The thread that has the turn holds its lock.
-pub(super) struct Stage {
-    pub(super) nccl: Nccl,
+pub(super) struct Stage<'a> {
+    pub(super) nccl: Nccl<'a>,
     contents: Contents,
+    listen: &'a mut Listener<'a>,
     next: Option<Turn>,
     /// Number of calls made.
     pub(super) made: usize,
@@ -22,10 +26,10 @@ pub(super) struct Turn {
     pub(super) passed: Option<u64>,
 }
 
-impl Stage {
+impl<'a> Stage<'a> {
     /// Begins before the first call.
-    pub(super) fn new(nccl: Nccl, contents: Contents) -> Self {
-        let mut stage = Self { nccl, contents, next: None, made: 0, failed: None };
+    pub(super) fn new(nccl: Nccl<'a>, contents: Contents, listen: &'a mut Listener<'a>) -> Self {
+        let mut stage = Self { nccl, contents, listen, next: None, made: 0, failed: None };
         stage.read();
         stage
     }
@@ -59,7 +63,11 @@ impl Stage {
     fn read(&mut self) {
         let mut passed = None;
         loop {
-            match self.contents.next() {
+            let content = self.contents.next();
+            if let Ok(Some(content)) = &content {
+                (self.listen)(content);
+            }
+            match content {
                 Ok(Some(Content::Call(call))) => self.next = Some(Turn { call, passed }),
                 Ok(Some(Content::Kernel(kernel))) => {
                     passed = Some(kernel.t);

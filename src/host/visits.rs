@@ -1,26 +1,23 @@
 //! The events that Score-P would record of one thread of an instrumented program.
 
-use super::functions::LibraryFunctions;
-use super::scorep::MetricPlugin;
 use crate::capture::{CallbackKind, CapturedEvent};
-use crate::trace::{ThreadTrace, TraceMoment};
+use crate::trace::{Metric, ThreadTrace, TraceMoment};
+use scorep_substrate::replayed;
 use std::collections::HashSet;
 
 /// Region of the end of a group, in which NCCL launches the group's operations.
 const GROUP_END: &str = "ncclGroupEnd";
 
-/// Access to the counters that Score-P reads.
-#[derive(Clone, Copy)]
-pub(super) struct CounterReader<'a> {
-    pub(super) counters: &'a MetricPlugin,
-    pub(super) library: &'a LibraryFunctions,
+/// Returns the numbers by which the calling thread reads counters.
+pub(super) fn numbers(counters: &[Metric]) -> Vec<i32> {
+    counters.iter().map(|counter| replayed::number(&counter.name)).collect()
 }
 
 /// The events that Score-P would record of one thread of an instrumented program: the calls of NCCL's API as regions,
 /// with the counters that Score-P reads.
 pub(super) struct Visits<'a> {
-    /// Source of the counters; `None` where no trace is wanted, and no event is kept.
-    score_p: Option<CounterReader<'a>>,
+    /// The counters that Score-P reads; `None` where no trace is wanted, and no event is kept.
+    counters: Option<&'a [Metric]>,
     tid: u32,
     /// Ids of the thread's counters; a thread has them from its first region on.
     ids: Option<Vec<i32>>,
@@ -35,9 +32,9 @@ pub(super) struct Visits<'a> {
 
 impl<'a> Visits<'a> {
     /// Begins with a thread that has made no call yet.
-    pub(super) fn new(score_p: Option<CounterReader<'a>>, tid: u32, ids: Option<Vec<i32>>) -> Self {
+    pub(super) fn new(counters: Option<&'a [Metric]>, tid: u32, ids: Option<Vec<i32>>) -> Self {
         Self {
-            score_p,
+            counters,
             tid,
             ids,
             open: Vec::new(),
@@ -54,7 +51,7 @@ impl<'a> Visits<'a> {
 
     /// Enters the regions that begin before the plugin gets the call.
     pub(super) fn before(&mut self, what: &CallbackKind, time: u64) {
-        if self.score_p.is_none() {
+        if self.counters.is_none() {
             return;
         }
         match what {
@@ -99,12 +96,12 @@ impl<'a> Visits<'a> {
 
     /// Records an enter or a leave. Score-P reads all counters of the thread right before it.
     pub(super) fn visit(&mut self, time: u64, enter: bool, region: &str) {
-        let Some(CounterReader { counters, library }) = self.score_p else { return };
-        let ids = self.ids.get_or_insert_with(|| counters.add_counters().unwrap_or_default());
+        let Some(counters) = self.counters else { return };
+        let ids = self.ids.get_or_insert_with(|| numbers(counters));
         // a replay needs no time for what took the program's: it gives the collector the time here
-        library.flush();
+        super::flush();
         let time = self.moments.last().map_or(time, |last| last.time.max(time));
-        let values = counters.read(ids);
+        let values = ids.iter().map(|&id| replayed::value(id)).collect();
         self.moments.push(TraceMoment { time, enter, region: region.into(), values });
     }
 

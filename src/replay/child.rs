@@ -18,7 +18,6 @@ pub(crate) const NOT_EXPORTED: u8 = 3;
 /// What a child is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayChildArguments {
-    library: PathBuf,
     capture: PathBuf,
     /// File for the trace, as JSON.
     trace: Option<PathBuf>,
@@ -46,7 +45,7 @@ pub(crate) fn run(arguments: &ReplayChildArguments) -> ExitCode {
 /// Sets NCCL's variable as the recorded process had it: the library reads it, and must not see this process' own value.
 pub(crate) fn play_as_recorded(survey: &CaptureSurvey) {
     let told = if survey.broadcasts { "0" } else { "1" };
-    // SAFETY: no other thread runs yet, and no library has been loaded that might read the environment.
+    // SAFETY: no other thread runs yet that might read the environment.
     unsafe { std::env::set_var("NCCL_ALLGATHERV_ENABLE", told) };
 }
 
@@ -73,7 +72,6 @@ fn replay_one(arguments: &ReplayChildArguments) -> Result<bool, ReplayFailure> {
     play_as_recorded(&recording.survey);
     tell(recording.survey.calls);
     let plan = PlayOptions {
-        library: &arguments.library,
         trace: arguments.trace.is_some(),
         arrivals: arguments.arrivals.as_deref(),
         operations: None,
@@ -81,8 +79,8 @@ fn replay_one(arguments: &ReplayChildArguments) -> Result<bool, ReplayFailure> {
         progress: &tell,
     };
     let name = capture::process_name(&arguments.capture);
-    let PlayedCapture { trace, exports_failed } =
-        play::play(&mut recording, &name, &plan).map_err(|error| ReplayFailure::of_play(&arguments.capture, error))?;
+    let PlayedCapture { trace, exports_failed, .. } = play::play(&mut recording, &name, &plan, &mut |_| {})
+        .map_err(|error| ReplayFailure::of_play(&arguments.capture, error))?;
     if let Some(path) = &arguments.trace {
         let text = serde_json::to_vec(&trace).map_err(|error| ReplayFailure::at(path, error))?;
         std::fs::write(path, text).map_err(|error| ReplayFailure::at(path, error))?;

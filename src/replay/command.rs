@@ -2,10 +2,10 @@
 
 use super::request::WINDOW_SECONDS;
 use super::{ReplayRequest, captures, replay, to_json};
-use crate::host::table::INTERFACES;
 use crate::output::{self, apart, format::Format, place};
 use crate::sequence::{self, WantedOperation};
 use common::report::{self, PairOrder, ROWS, View};
+use nccl_plugin::replayed::{NEWEST, OLDEST};
 use std::path::{Path, PathBuf};
 
 /// What a person may say.
@@ -20,7 +20,7 @@ pub(crate) struct ReplayArguments {
     /// Writes an OTF2 archive of all processes into this directory, which must be missing or empty.
     #[arg(long, value_name = "DIR")]
     otf2: Option<PathBuf>,
-    /// Sends the figures of each process to this OTLP endpoint, over HTTP; needs a library built with OpenTelemetry.
+    /// Sends the figures of each process to this OTLP endpoint, over HTTP.
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
     /// Adds how late ranks arrive at their collectives to the summary.
@@ -40,13 +40,10 @@ pub(crate) struct ReplayArguments {
     /// Length of a window in the capture's time, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = WINDOW_SECONDS, value_parser = seconds)]
     window: f64,
-    /// Version of NCCL's interface to speak, 1 to 7; what it cannot say is not told. Without it, the newest that the
-    /// library has, at most the captures' own.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(INTERFACES))]
+    /// Version of NCCL's interface to speak, 1 to 7; what it cannot say is not told. Without it, the captures'
+    /// own.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(i64::from(OLDEST)..=i64::from(NEWEST)))]
     interface: Option<u32>,
-    /// The shipped library, where it is not beside this program.
-    #[arg(long, value_name = "FILE")]
-    library: Option<PathBuf>,
     /// Replays nothing, and prints the callbacks of one operation as a sequence diagram, of one recording: a function
     /// and NCCL's sequence number (AllReduce:3), a send, receive or group and its place (Send:0, Group:2), or the h of a
     /// callback.
@@ -121,27 +118,15 @@ pub(crate) fn run(arguments: ReplayArguments) -> Result<(), String> {
     if let Some(wanted) = &arguments.sequence {
         return sequence_of(wanted, &arguments.sources, arguments.drawing.as_deref());
     }
-    let ReplayArguments {
-        sources,
-        summary,
-        otf2,
-        otlp,
-        lateness,
-        mut format,
-        top,
-        sort,
-        window,
-        interface,
-        library,
-        ..
-    } = arguments;
+    let ReplayArguments { sources, summary, otf2, otlp, lateness, mut format, top, sort, window, interface, .. } =
+        arguments;
     let printed = summary.as_deref() == Some(Path::new("-"));
     if printed {
         format = Format::Json;
     }
     let summary = summary.filter(|_| !printed);
     place::check_apart(&[("--summary", summary.as_deref()), ("--otf2", otf2.as_deref())])?;
-    let request = ReplayRequest { sources, summary, otf2, otlp, lateness, library, window_seconds: window, interface };
+    let request = ReplayRequest { sources, summary, otf2, otlp, lateness, window_seconds: window, interface };
     let outcome = replay(&request).map_err(|error| error.to_string())?;
     // before the tables, which are long
     outcome.left_out.iter().for_each(output::say);

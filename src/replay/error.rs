@@ -1,7 +1,6 @@
 //! Errors of a replay, in words.
 
 use crate::capture::ENDING;
-use crate::installed::library;
 use crate::otf2;
 use crate::output::place;
 use crate::replay::failure::ReplayFailure;
@@ -18,8 +17,6 @@ pub(crate) enum ReplayError {
     #[error("{0}: there is no capture (*{ENDING}) in this directory")]
     NoCapture(PathBuf),
     #[error(transparent)]
-    Library(#[from] library::NotFound),
-    #[error(transparent)]
     Recording(#[from] ReplayFailure),
     /// An output is an input; with both.
     #[error("{0}")]
@@ -27,10 +24,8 @@ pub(crate) enum ReplayError {
     /// No capture could be replayed; the errors of all captures.
     #[error("{}", lines(.0))]
     None(Vec<ReplayError>),
-    #[error(
-        "{0}: this library was built without OpenTelemetry: build it with -DSCOREP_NCCL_OTEL=ON, or leave --otlp out"
-    )]
-    CannotSend(PathBuf),
+    #[error("this program was built without OpenTelemetry (cargo's feature otel): leave --otlp out")]
+    CannotSend,
     #[error(transparent)]
     Place(#[from] place::Unfit),
     #[error(transparent)]

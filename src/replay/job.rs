@@ -29,7 +29,6 @@ const BESIDE_FIGURES: [&str; 4] =
 pub(super) struct ReplayJob<'a> {
     pub(super) capture: &'a Path,
     pub(super) request: &'a ReplayRequest,
-    pub(super) library: &'a Path,
     /// Directory of the job's files.
     pub(super) scratch: &'a Path,
     pub(super) number: usize,
@@ -75,7 +74,7 @@ impl ReplayJob<'_> {
 
     fn spawn(&self, summary: &Path, trace: Option<&Path>, stderr: File) -> Result<Child, ReplayError> {
         let mut command = offspring::of_own(child::COMMAND).map_err(|error| ReplayError::io(self.capture, error))?;
-        command.arg(self.library).arg(self.capture).args(trace);
+        command.arg(self.capture).args(trace);
         if self.request.needs_timeline() {
             command.arg("--arrivals").arg(self.arrivals());
         }

@@ -1,4 +1,5 @@
-//! `scorep-nccl replay`: plays recorded callbacks through the shipped library, each capture in a child process.
+//! `scorep-nccl replay`: plays recorded callbacks to the library that is part of this program, each capture in a child
+//! process.
 
 pub(crate) mod captures;
 pub(crate) mod child;
@@ -10,11 +11,9 @@ pub(crate) mod hosts;
 pub(crate) mod job;
 pub(crate) mod recordings;
 pub(crate) mod request;
-mod sending;
 
 use crate::communication;
 use crate::inherited::Inherited;
-use crate::installed::library;
 use crate::otf2;
 use crate::output::scratch::Scratch;
 use crate::output::{apart, leftovers, place};
@@ -57,13 +56,11 @@ pub(crate) struct ReplayOutcome {
 /// at all.
 ///
 /// # Errors
-/// When no capture can be replayed: the error of each capture. Otherwise the first problem with the library or with an
-/// output place.
+/// When no capture can be replayed: the error of each capture. Otherwise the first problem with an output place.
 pub(crate) fn replay(request: &ReplayRequest) -> Result<ReplayOutcome, ReplayError> {
-    let library = library::find(request.library.as_deref())?;
     // missing requirements are reported before the work, not after it
-    if request.otlp.is_some() {
-        sending::check(&library)?;
+    if request.otlp.is_some() && !cfg!(feature = "otel") {
+        return Err(ReplayError::CannotSend);
     }
     let (captures, mut left_out) = captures::of(&request.sources);
     apart::check(request.summary.iter().map(|path| apart::Output::File(path)), captures.iter().cloned())
@@ -91,7 +88,6 @@ pub(crate) fn replay(request: &ReplayRequest) -> Result<ReplayOutcome, ReplayErr
         .map(|(number, capture)| ReplayJob {
             capture,
             request,
-            library: &library,
             scratch: scratch.path(),
             number,
             is_alone: captures.len() == 1,

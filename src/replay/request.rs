@@ -16,8 +16,6 @@ pub(crate) struct ReplayRequest {
     pub(crate) otf2: Option<PathBuf>,
     /// OTLP endpoint for the figures.
     pub(crate) otlp: Option<String>,
-    /// The library, where it is not beside this program.
-    pub(crate) library: Option<PathBuf>,
     /// Whether the summary gets the lateness of ranks at their collectives.
     pub(crate) lateness: bool,
     /// Length of a window in the capture's time, seconds.

@@ -74,11 +74,10 @@ pub(crate) fn run(arguments: ReportArguments) -> Result<(), String> {
 ///
 /// # Errors
 /// In words.
-pub(crate) fn with_page(recordings: PathBuf, page: PathBuf, library: Option<PathBuf>) -> Result<(), String> {
-    let facts = facts::Given::none(library);
+pub(crate) fn with_page(recordings: PathBuf, page: PathBuf) -> Result<(), String> {
     run(ReportArguments {
         inputs: vec![recordings],
-        facts,
+        facts: facts::Given::default(),
         outputs: outputs::Forms::page(page),
         nccl_log: vec![],
         findings: vec![],

@@ -24,7 +24,7 @@ use crate::output::leftovers;
 use crate::output::progress::Progress;
 use crate::output::scratch::Scratch;
 use crate::replay::ReplayError;
-use crate::table::{self, TableOptions};
+use crate::table;
 use report::analysis::choices::choices;
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::onlooker::Onlooker;
@@ -159,7 +159,7 @@ fn of_operations(
     let mut archived = Archived::default();
     if let Some(scratch) = &scratch {
         if !recordings.is_empty() {
-            let (lacking, bad) = write_tables(request, &recordings, scratch.path())?;
+            let (lacking, bad) = write_tables(&recordings, scratch.path())?;
             notes.extend(lacking);
             left_out.extend(bad);
         }
@@ -250,13 +250,8 @@ fn scratch() -> Result<Scratch, String> {
 }
 
 /// Writes the tables of recordings. Returns a remark on recordings that lack callbacks, and those that are left out.
-fn write_tables(
-    request: &ReportRequest,
-    recordings: &[PathBuf],
-    directory: &Path,
-) -> Result<(Option<String>, Vec<Unreadable>), String> {
-    let how = TableOptions { jobs: None, library: request.facts.library.clone() };
-    let written = table::write(recordings, directory, &how).map_err(words)?;
+fn write_tables(recordings: &[PathBuf], directory: &Path) -> Result<(Option<String>, Vec<Unreadable>), String> {
+    let written = table::write(recordings, directory, None).map_err(words)?;
     Ok((written.lacking, written.left_out.iter().map(ReplayError::unreadable).collect()))
 }
 

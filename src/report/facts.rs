@@ -32,17 +32,9 @@ pub(crate) struct Given {
     /// JSON of an earlier report (--json): the rates of its operations are expected of these.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// The shipped library, where it is not beside this program; it reads recordings.
-    #[arg(long, value_name = "FILE")]
-    library: Option<PathBuf>,
 }
 
 impl Given {
-    /// No facts, and the library, where it is not beside this program.
-    pub(crate) fn none(library: Option<PathBuf>) -> Self {
-        Self { library, ..Self::default() }
-    }
-
     /// Returns the files of facts.
     pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
         let Self { kernels, nsys, steps, dimensions, link_gbps, baseline, .. } = self;
@@ -56,7 +48,7 @@ impl Given {
     /// # Errors
     /// File, place and cause, in words.
     pub(crate) fn read(self) -> Result<UserFacts, String> {
-        let Self { kernels, nsys, step, steps, dimensions, link_gbps, baseline, library } = self;
+        let Self { kernels, nsys, step, steps, dimensions, link_gbps, baseline } = self;
         let step = match (step, steps) {
             (Some(name), _) => StepChoice::Region(name),
             (None, Some(file)) => StepChoice::Times(StepTimes::read(&file).map_err(|error| error.to_string())?),
@@ -77,6 +69,6 @@ impl Given {
         };
         let baseline =
             baseline.as_ref().map(|file| text(file, text_file::REPORT)).transpose()?.map(named).transpose()?;
-        Ok(UserFacts { kernels, nsys, step, dimensions, links, link, baseline, library })
+        Ok(UserFacts { kernels, nsys, step, dimensions, links, link, baseline })
     }
 }

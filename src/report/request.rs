@@ -35,8 +35,6 @@ pub(crate) struct UserFacts {
     pub(crate) link: Option<String>,
     /// Name and rates of an earlier report.
     pub(crate) baseline: Option<(String, Baseline)>,
-    /// The shipped library.
-    pub(crate) library: Option<PathBuf>,
 }
 
 /// A report as it was asked for.

@@ -5,7 +5,6 @@ use super::join::JoinedOperations;
 use super::lines::OperationLines;
 use super::sorter::Sorter;
 use crate::capture::{self, Content, KeptRecording, Meta};
-use crate::host::OperationFiles;
 use crate::host::play::{self, PlayOptions};
 use crate::replay::child::{play_as_recorded, say_skipped, tell};
 use crate::replay::failure::ReplayFailure;
@@ -26,7 +25,6 @@ pub(crate) const COMMAND: &str = "table-one";
 /// What a child is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableChildArguments {
-    library: PathBuf,
     /// Where files may be made.
     scratch: PathBuf,
     capture: PathBuf,
@@ -52,48 +50,38 @@ pub(crate) fn run(arguments: &TableChildArguments) -> ExitCode {
 }
 
 fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
-    let TableChildArguments { library, scratch, capture, summary, dataset } = arguments;
+    let TableChildArguments { scratch, capture, summary, dataset } = arguments;
     let in_scratch = |error: io::Error| ReplayFailure::at(scratch, error);
     let mut recording = KeptRecording::open(capture)?;
     say_skipped(&recording);
     play_as_recorded(&recording.survey);
     tell(recording.survey.calls);
-    let beside = |ending: &str| {
-        let mut name = summary.clone().into_os_string();
-        name.push(ending);
-        PathBuf::from(name)
-    };
-    let files = OperationFiles { spool: beside(".spool"), settled: beside(".operations") };
-    let plan = PlayOptions {
-        library,
-        trace: false,
-        arrivals: None,
-        operations: Some(&files),
-        interface: None,
-        progress: &tell,
-    };
+    let mut spool = summary.clone().into_os_string();
+    spool.push(".spool");
+    let spool = PathBuf::from(spool);
+    let plan = PlayOptions { trace: false, arrivals: None, operations: Some(&spool), interface: None, progress: &tell };
     let name = capture::process_name(capture);
-    play::play(&mut recording, &name, &plan).map_err(|error| ReplayFailure::of_play(capture, error))?;
-
     let mut lines = OperationLines::new(&recording.survey);
     let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
     let mut conditions = ConditionSeries::new();
-    let mut contents = recording.contents()?;
-    while let Some(content) = contents.next()? {
-        let call = match content {
-            Content::Call(call) => call,
-            Content::Conditions(row) => {
-                conditions.add(&row, MOST_CONDITIONS);
-                continue;
+    let mut kept = Ok(());
+    let mut listen = |content: &Content| match content {
+        Content::Call(call) => {
+            if let Some(started) = lines.take(call).filter(|_| kept.is_ok()) {
+                kept = facts.push(started.facts.record(started.start, started.rank, started.order));
             }
-            _ => continue,
-        };
-        if let Some(started) = lines.take(&call) {
-            let record = started.facts.record(started.start, started.rank, started.order);
-            facts.push(record).map_err(in_scratch)?;
         }
-    }
-    let mut joined = JoinedOperations::of(&files.settled, facts, scratch).map_err(in_scratch)?;
+        Content::Conditions(row) => conditions.add(row, MOST_CONDITIONS),
+        _ => {}
+    };
+    let played = play::play(&mut recording, &name, &plan, &mut listen);
+    let played = played.map_err(|error| ReplayFailure::of_play(capture, error))?;
+    kept.map_err(in_scratch)?;
+    let timeline = played.operations.ok_or_else(|| ReplayFailure::at(&spool, "the operations were not kept"))?;
+
+    let mut joined = JoinedOperations::of(timeline, facts, scratch).map_err(in_scratch)?;
+    // it may be as large as the recording
+    let _ = std::fs::remove_file(&spool);
     let path = capture.display();
     if joined.left_out > 0 {
         let left_out = joined.left_out;

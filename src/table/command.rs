@@ -1,6 +1,6 @@
 //! `scorep-nccl table` on the command line: its arguments, and what it prints.
 
-use super::{MadeTables, TableOptions, raise_limit, write};
+use super::{MadeTables, raise_limit, write};
 use crate::output;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,9 +18,6 @@ pub(crate) struct TableArguments {
     /// Recordings that are read at a time. Without it, three for two processors.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// The shipped library, where it is not beside this program.
-    #[arg(long, value_name = "FILE")]
-    library: Option<PathBuf>,
 }
 
 /// Makes the tables and prints how many there are.
@@ -29,10 +26,9 @@ pub(crate) struct TableArguments {
 /// In words. An error also comes after the tables are made, where recordings were left out.
 pub(crate) fn run(arguments: &TableArguments) -> Result<(), String> {
     raise_limit();
-    let TableArguments { recordings, to, jobs, library } = arguments;
-    let how = TableOptions { jobs: jobs.map(NonZeroUsize::get), library: library.clone() };
+    let TableArguments { recordings, to, jobs } = arguments;
     let MadeTables { written, lacking, asked, left_out } =
-        write(recordings, to, &how).map_err(|error| error.to_string())?;
+        write(recordings, to, jobs.map(NonZeroUsize::get)).map_err(|error| error.to_string())?;
     left_out.iter().for_each(output::say);
     let tables = if written.len() == 1 { "table" } else { "tables" };
     output::text(&format!("{} {tables} in {}\n", written.len(), to.display()))?;

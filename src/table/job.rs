@@ -20,7 +20,6 @@ pub(super) struct TableJob<'a> {
     pub(super) dataset: &'a Directory,
     /// The dataset's path, for people.
     pub(super) to: &'a Path,
-    pub(super) library: &'a Path,
     /// Directory for the job's files.
     pub(super) scratch: &'a Path,
     pub(super) number: usize,
@@ -46,7 +45,7 @@ impl TableJob<'_> {
         let said = tempfile::tempfile_in(own).and_then(|file| Ok((file.try_clone()?, file)));
         let (mut said, stderr) = said.map_err(|error| ReplayError::io(own, error))?;
         let mut command = offspring::of_own(child::COMMAND).map_err(on_capture)?;
-        command.arg(self.library).arg(self.scratch).arg(self.capture).arg(&summary).arg(own);
+        command.arg(self.scratch).arg(self.capture).arg(&summary).arg(own);
         settings(&mut command, &summary, WINDOW_SECONDS, self.settings);
         // neither lanes nor arrivals: the operations themselves come out
         command.env("NCCL_SCOREP_LANES", "off").env("NCCL_SCOREP_GATHER_KB", "0");

@@ -3,10 +3,9 @@
 use super::facts::OperationFacts;
 use super::sorter::{Sorted, Sorter};
 use common::name::NcclName;
-use common::timeline::{Head, Settled};
+use common::timeline::{Settled, Timeline};
 use report::job::{RankOperation, Time};
-use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io;
 use std::path::Path;
 
 /// Bytes of the time that the joined operations are sorted by.
@@ -17,7 +16,6 @@ const JOINED: usize = TIME + Settled::BYTES + OperationFacts::BYTES;
 /// The operations of a process with their facts.
 pub(super) struct JoinedOperations {
     sorted: Sorted<JOINED>,
-    names: Vec<NcclName>,
     /// Operations that the library has left out.
     pub(super) left_out: u64,
     /// Operations that no line of the recording has started.
@@ -25,17 +23,17 @@ pub(super) struct JoinedOperations {
 }
 
 impl JoinedOperations {
-    /// Joins the operations in the file `settled` with facts.
+    /// Joins the operations of a timeline with facts.
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub(super) fn of(settled: &Path, facts: Sorter<{ OperationFacts::RECORD }>, scratch: &Path) -> io::Result<Self> {
-        let mut file = BufReader::new(File::open(settled)?);
-        let (head, names) = Head::read(&mut file)?;
+    pub(super) fn of(
+        mut timeline: Timeline,
+        facts: Sorter<{ OperationFacts::RECORD }>,
+        scratch: &Path,
+    ) -> io::Result<Self> {
         let mut operations = Sorter::<{ Settled::BYTES }>::new(scratch);
-        while let Some(record) = next(&mut file)? {
-            operations.push(record)?;
-        }
+        timeline.settle(|operation| operations.push(operation.encode()))?;
         let (mut operations, mut facts) = (operations.sorted()?, facts.sorted()?);
         let mut joined = Sorter::new(scratch);
         let mut unmatched = 0;
@@ -58,7 +56,7 @@ impl JoinedOperations {
             record[TIME + Settled::BYTES..].copy_from_slice(&of_line);
             joined.push(record)?;
         }
-        Ok(Self { sorted: joined.sorted()?, names, left_out: head.left_out, unmatched })
+        Ok(Self { sorted: joined.sorted()?, left_out: timeline.left_out(), unmatched })
     }
 
     /// Returns the next operation; `None` behind the last.
@@ -70,17 +68,7 @@ impl JoinedOperations {
         let (mut settled, mut facts) = ([0; Settled::BYTES], [0; OperationFacts::BYTES]);
         settled.copy_from_slice(&record[TIME..TIME + Settled::BYTES]);
         facts.copy_from_slice(&record[TIME + Settled::BYTES..]);
-        Ok(Some(operation(&Settled::decode(&settled, &self.names), &OperationFacts::decode(&facts))))
-    }
-}
-
-/// Reads the next record of a file; `None` at its end.
-fn next(file: &mut impl Read) -> io::Result<Option<[u8; Settled::BYTES]>> {
-    let mut record = [0; Settled::BYTES];
-    match file.read_exact(&mut record) {
-        Ok(()) => Ok(Some(record)),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
+        Ok(Some(operation(&Settled::decode(&settled), &OperationFacts::decode(&facts))))
     }
 }
 

@@ -1,11 +1,11 @@
 //! `scorep-nccl table`: makes the operations' table of recordings, a Parquet file for each process.
 //!
-//! The library replays a recording and gives its operations out with their times. The recording's own lines say what the
-//! operations were called with. A child process for each recording joins both. Whatever grows with the recording's length
+//! A replay gives a recording's operations out with their times. The recording's own lines say what the operations were
+//! called with. A child process for each recording joins both. Whatever grows with the recording's length
 //! lies in files.
 //!
 //! ```text
-//! recording ─► library: spool ─► settled operations ─► sorted ─┐
+//! recording ─► replay: spool ─► settled operations ─► sorted ──┐
 //!          └─► lines: facts ─────────────────────────► sorted ─┴► joined ─► sorted by enqueue ─► Parquet
 //! ```
 
@@ -21,7 +21,6 @@ mod replays;
 mod sorter;
 
 use crate::inherited::Inherited;
-use crate::installed::library;
 use crate::output::place;
 use crate::output::scratch::Scratch;
 use crate::replay::recordings::Recordings;
@@ -31,15 +30,6 @@ use job::TableJob;
 use std::path::{Path, PathBuf};
 
 pub(crate) use open_files::raise_limit;
-
-/// How tables are made.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct TableOptions {
-    /// Recordings that are read at a time; as many as there are processors without it.
-    pub(crate) jobs: Option<usize>,
-    /// The library, where it is not beside this program.
-    pub(crate) library: Option<PathBuf>,
-}
 
 /// The tables that were made.
 #[derive(Debug, Default)]
@@ -56,13 +46,13 @@ pub(crate) struct MadeTables {
 
 /// Writes the table of each recording into the dataset `to`, which is made where it is missing. `recordings` are files,
 /// and directories of files. A table of the same process is replaced; tables of other processes are left alone, so that
-/// several programs may write into one dataset.
+/// several programs may write into one dataset. `at_a_time` recordings are read at a time; without it, three for two
+/// processors.
 ///
 /// # Errors
-/// When no recording can be replayed: the error of each. Otherwise the first problem with the library, with the dataset
-/// or with recordings of one process.
-pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &TableOptions) -> Result<MadeTables, ReplayError> {
-    let library = library::find(how.library.as_deref())?;
+/// When no recording can be replayed: the error of each. Otherwise the first problem with the dataset or with
+/// recordings of one process.
+pub(crate) fn write(recordings: &[PathBuf], to: &Path, at_a_time: Option<usize>) -> Result<MadeTables, ReplayError> {
     let (captures, mut left_out) = captures::of(recordings);
     let asked = captures.len() + left_out.len();
     if captures.is_empty() {
@@ -81,14 +71,13 @@ pub(crate) fn write(recordings: &[PathBuf], to: &Path, how: &TableOptions) -> Re
         capture,
         dataset: &dataset,
         to,
-        library: &library,
         scratch: scratch.path(),
         number,
         bar: &bar,
         settings: &settings,
     });
     let jobs: Vec<TableJob<'_>> = jobs.collect();
-    let results = run_all(&jobs, how.jobs, TableJob::run);
+    let results = run_all(&jobs, at_a_time, TableJob::run);
     bar.finish_and_clear();
     let mut written = Vec::new();
     for (job, result) in jobs.iter().zip(results) {

@@ -41,7 +41,7 @@ fn compared(run: &Path, mode: &str) -> Vec<MatchedOperation> {
     let arrivals = tool::captures(run).into_iter().map(|capture| {
         let file = scratch.path().join("arrivals");
         let mut command = tool::tool();
-        command.arg("replay-one").arg(tool::library()).arg(capture).arg("--arrivals").arg(&file);
+        command.arg("replay-one").arg(capture).arg("--arrivals").arg(&file);
         let summary = scratch.path().join("summary.%p.json").into_os_string().into_string().unwrap();
         let settings =
             [("SUMMARY", &*summary), ("TICK_RATE", "1000000000"), ("SETTLE_SECONDS", "1e6"), ("LANES", "off")];

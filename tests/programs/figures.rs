@@ -14,6 +14,8 @@ mod determinism;
 mod figures;
 #[path = "../links.rs"]
 mod links;
+#[path = "../played.rs"]
+mod played;
 #[path = "../processes/main.rs"]
 mod processes;
 #[path = "../reference_checks.rs"]

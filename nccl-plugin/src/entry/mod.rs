@@ -48,21 +48,22 @@ impl<Init, V: Version> ProfilerTable<Init, V> {
     }
 }
 
-unsafe extern "C" fn start_event<V: Version>(
+/// # Safety
+/// `handle` is NULL or writable. `descriptor` is NULL or a descriptor of the version, valid during the call.
+pub(crate) unsafe extern "C" fn start_event<V: Version>(
     context: *mut c_void,
     handle: *mut *mut c_void,
     descriptor: *const V::Raw,
 ) -> c_int {
     if !handle.is_null() {
         // written always: NCCL does not clear it
-        // SAFETY: NCCL passes a place for the handle.
+        // SAFETY: the caller guarantees that it is writable.
         unsafe { *handle = std::ptr::null_mut() };
     }
     if switch::is_off() {
         return SUCCESS;
     }
-    // SAFETY: NCCL passes NULL or a descriptor of the table's version, valid during the call, and a place for the
-    // handle.
+    // SAFETY: the caller upholds the conditions.
     unsafe { start::<V>(context, handle, descriptor) }
 }
 
@@ -137,7 +138,7 @@ unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) 
     tap.start(context, &unsafe { V::decode(raw) })
 }
 
-unsafe extern "C" fn stop_event(handle: *mut c_void) -> c_int {
+pub(crate) extern "C" fn stop_event(handle: *mut c_void) -> c_int {
     if switch::is_off() { SUCCESS } else { stop_of(handle) }
 }
 
@@ -153,7 +154,9 @@ extern "C" fn stop_of(handle: *mut c_void) -> c_int {
     })
 }
 
-unsafe extern "C" fn record_event_state<V: Version>(
+/// # Safety
+/// `arguments` is NULL or the union of the version, with the member written that the state selects.
+pub(crate) unsafe extern "C" fn record_event_state<V: Version>(
     handle: *mut c_void,
     number: c_int,
     arguments: *const V::Arguments,
@@ -161,7 +164,7 @@ unsafe extern "C" fn record_event_state<V: Version>(
     if switch::is_off() {
         return SUCCESS;
     }
-    // SAFETY: NCCL passes NULL or the union of the table's version, with the member written that the state selects.
+    // SAFETY: the caller upholds the condition.
     unsafe { state_of::<V>(handle, number, arguments) }
 }
 
@@ -185,7 +188,7 @@ unsafe extern "C" fn state_of<V: Version>(handle: *mut c_void, number: c_int, ar
     })
 }
 
-unsafe extern "C" fn finalize(context: *mut c_void) -> c_int {
+pub(crate) extern "C" fn finalize(context: *mut c_void) -> c_int {
     let _within = process::within();
     guard("finalize", SUCCESS, || {
         match tap::get() {

@@ -59,7 +59,7 @@ impl Version for V1 {
     fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {
         let mut union = Union::zeroed();
         match descriptor.payload {
-            Payload::Group | Payload::ProxyCtrl => {}
+            Payload::Group | Payload::ProxyCtrl | Payload::Unknown { .. } => {}
             Payload::Coll(coll) => union.coll = NumberedColl::encode(&coll)?,
             Payload::P2p(p2p) => union.p2p = NumberedP2p::encode(&p2p)?,
             Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(&operation),

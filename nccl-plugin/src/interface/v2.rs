@@ -60,7 +60,7 @@ impl Version for V2 {
     fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {
         let mut union = Union::zeroed();
         match descriptor.payload {
-            Payload::Group | Payload::ProxyCtrl => {}
+            Payload::Group | Payload::ProxyCtrl | Payload::Unknown { .. } => {}
             Payload::Coll(coll) => union.coll = Named::encode(&coll, CollV2::encode(&coll)),
             Payload::P2p(p2p) => union.p2p = NamedP2p::encode(&p2p),
             Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(&operation),

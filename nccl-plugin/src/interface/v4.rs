@@ -65,7 +65,7 @@ impl Version for V4 {
     fn encode(descriptor: &Descriptor<'_>) -> Option<Raw> {
         let mut union = Union::zeroed();
         match descriptor.payload {
-            Payload::Group | Payload::ProxyCtrl => {}
+            Payload::Group | Payload::ProxyCtrl | Payload::Unknown { .. } => {}
             Payload::Coll(coll) => union.coll = Coll::encode(&coll),
             Payload::P2p(p2p) => union.p2p = P2p::encode(&p2p),
             Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(&operation),

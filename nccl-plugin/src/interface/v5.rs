@@ -70,7 +70,7 @@ pub(crate) unsafe fn payload<'a>(kind: u64, union: *const Union) -> Payload<'a> 
 pub(crate) fn union(payload: &Payload<'_>) -> Option<Union> {
     let mut union = Union::zeroed();
     match payload {
-        Payload::Group | Payload::ProxyCtrl => {}
+        Payload::Group | Payload::ProxyCtrl | Payload::Unknown { .. } => {}
         Payload::Coll(coll) => union.coll = Grouped::<Coll>::encode(coll),
         Payload::P2p(p2p) => union.p2p = Grouped::<P2p>::encode(p2p),
         Payload::ProxyOp(operation) => union.proxy_op = ProxyOperation::encode(operation),

@@ -24,6 +24,7 @@ pub trait Version {
 
     /// Writes a descriptor for a plugin of this version, without the fields that the version lacks. The strings are
     /// borrowed from `descriptor`.
-    /// Returns `None` if the version lacks the event's type, or requires a field whose value is unknown.
+    /// An event of an unknown type has its number alone. Returns `None` if the version lacks the event's type, or requires
+    /// a field whose value is unknown.
     fn encode(descriptor: &Descriptor<'_>) -> Option<Self::Raw>;
 }

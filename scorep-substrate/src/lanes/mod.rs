@@ -8,7 +8,7 @@ mod series;
 pub(crate) mod spare;
 mod writer;
 
-use crate::measurement::Measurement;
+use crate::measurement::LaneTarget;
 use common::timeline::History;
 use common::{log, notes};
 use plan::LanePlan;
@@ -19,7 +19,7 @@ pub(crate) use writer::kind;
 
 /// Writes series between `begin` and `end`, in ticks. Called on the thread that ends the measurement, behind
 /// [`write`], since lanes come first where memory is short.
-pub(crate) fn write_series(measurement: &Measurement, series: &SeriesByLocation, span: [u64; 2]) {
+pub(crate) fn write_series(measurement: &dyn LaneTarget, series: &SeriesByLocation, span: [u64; 2]) {
     let without = series::write(measurement, series, span);
     if without > 0 {
         let (total, each) = measurement.memory();
@@ -34,7 +34,7 @@ pub(crate) fn write_series(measurement: &Measurement, series: &SeriesByLocation,
 
 /// Writes all lanes, with at most `pairs` rank pairs. Called on the thread that ends the measurement. If some
 /// operations cannot be shown, one line says so.
-pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) {
+pub(crate) fn write(measurement: &dyn LaneTarget, history: &History, pairs: usize) {
     let room = spare::room(measurement);
     let plan = LanePlan::new(history, pairs, room);
     let can_make = measurement.can_make_locations();
@@ -70,7 +70,7 @@ pub(crate) fn write(measurement: &Measurement, history: &History, pairs: usize) 
     tell_what_is_missing(history);
 }
 
-fn tell_of_room(measurement: &Measurement, plan: &LanePlan, shown: usize, hidden: usize, can_make: bool) {
+fn tell_of_room(measurement: &dyn LaneTarget, plan: &LanePlan, shown: usize, hidden: usize, can_make: bool) {
     let (total, each) = measurement.memory();
     let why = if can_make {
         let missing = plan.wanted.saturating_sub(shown).max(1) as u64 * each;

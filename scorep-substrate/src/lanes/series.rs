@@ -2,7 +2,7 @@
 //! number, and one for the process.
 
 use super::writer::whole;
-use crate::measurement::{Measurement, OwnLocation};
+use crate::measurement::{LaneTarget, OwnLocation};
 use crate::sys::MODE_ABSOLUTE_LAST;
 use common::control;
 use common::series::{self, Of, Point, SeriesName};
@@ -54,7 +54,7 @@ fn location_of(of: Of, lane: Option<String>) -> String {
 
 /// Writes the series between `begin` and `end`, in ticks. Returns the number of locations for which Score-P has no
 /// memory.
-pub(super) fn write(measurement: &Measurement, series: &SeriesByLocation, [begin, end]: [u64; 2]) -> usize {
+pub(super) fn write(measurement: &dyn LaneTarget, series: &SeriesByLocation, [begin, end]: [u64; 2]) -> usize {
     let mut without = 0;
     for (name, lines) in series {
         if !measurement.can_make_locations() || measurement.room() == 0 {
@@ -67,7 +67,7 @@ pub(super) fn write(measurement: &Measurement, series: &SeriesByLocation, [begin
 }
 
 /// Writes the series of a location, all in the order of their times.
-fn write_location(measurement: &Measurement, location: OwnLocation, lines: &[Line], within: impl Fn(u64) -> u64) {
+fn write_location(measurement: &dyn LaneTarget, location: OwnLocation, lines: &[Line], within: impl Fn(u64) -> u64) {
     let mut values = Vec::new();
     for (series, points) in lines {
         let name = CString::new(series.to_string()).unwrap_or_default();

@@ -8,7 +8,7 @@
 //! The memory is looked at where Score-P reads a counter: on a thread that Score-P knows, which holds none of its locks.
 //! A thread of the library's could hold the memory's lock while the program forks, and a child would wait for it.
 
-use crate::measurement::{Measurement, OwnLocation};
+use crate::measurement::{LaneTarget, Measurement, OwnLocation};
 use crate::settings;
 use common::{log, recorder};
 use once_cell::sync::OnceCell;
@@ -29,15 +29,15 @@ const UNUSED: &str = "NCCL (unused)";
 
 static SPARE: Mutex<Vec<OwnLocation>> = Mutex::new(Vec::new());
 /// The measurement, if its memory is watched, and its process.
-static WATCHED: OnceCell<(Measurement, u32)> = OnceCell::new();
+static WATCHED: OnceCell<(&Measurement, u32)> = OnceCell::new();
 /// Whether the measurement ends: nothing more is needed then.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Watches the memory from now on, if Score-P writes a trace.
-pub(crate) fn watch(measurement: &Measurement) {
+pub(crate) fn watch(measurement: &'static Measurement) {
     // Score-P reads counters in the handlers of its samples, too, where no location can be made
     if measurement.is_tracing() && !settings::has_samples() {
-        let _ = WATCHED.set((*measurement, std::process::id()));
+        let _ = WATCHED.set((measurement, std::process::id()));
     }
 }
 
@@ -95,13 +95,13 @@ fn make(measurement: &Measurement) {
 }
 
 /// Returns how many more lanes can have a location.
-pub(crate) fn room(measurement: &Measurement) -> usize {
+pub(crate) fn room(measurement: &dyn LaneTarget) -> usize {
     let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).len();
     spare.saturating_add(if measurement.can_make_locations() { measurement.room() } else { 0 })
 }
 
 /// Takes a spare location, or else creates one, and names it; `None` if neither is possible.
-pub(crate) fn take(measurement: &Measurement, name: &str) -> Option<OwnLocation> {
+pub(crate) fn take(measurement: &dyn LaneTarget, name: &str) -> Option<OwnLocation> {
     let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
     match spare {
         Some(lane) => {

@@ -6,7 +6,7 @@
 
 use super::plan::{Lane, PairLane};
 use crate::lanes::spare;
-use crate::measurement::{Measurement, OwnLocation};
+use crate::measurement::{LaneTarget, OwnLocation};
 use crate::sys::measurement::{ATTRIBUTE_TYPE_STRING, ATTRIBUTE_TYPE_UINT64, AttributeHandle};
 use crate::sys::{
     MODE_ABSOLUTE_NEXT, MODE_ABSOLUTE_POINT, REGION_ARTIFICIAL, REGION_COLL_ALL2ALL, REGION_COLL_ALL2ONE,
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Score-P's handles of the lanes' definitions.
 pub(super) struct LaneWriter<'a> {
-    measurement: &'a Measurement,
+    measurement: &'a dyn LaneTarget,
     history: &'a History,
     regions: BTreeMap<RegionKey, RegionHandle>,
     strings: BTreeMap<&'static str, StringHandle>,
@@ -87,7 +87,7 @@ pub(super) fn whole(value: Option<f64>) -> Option<u64> {
 
 impl<'a> LaneWriter<'a> {
     /// Creates the definitions.
-    pub(super) fn new(measurement: &'a Measurement, history: &'a History) -> Self {
+    pub(super) fn new(measurement: &'a dyn LaneTarget, history: &'a History) -> Self {
         let string = |name, description| measurement.attribute(name, description, ATTRIBUTE_TYPE_STRING);
         let number = |name, description| measurement.attribute(name, description, ATTRIBUTE_TYPE_UINT64);
         Self {

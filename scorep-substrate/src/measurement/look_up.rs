@@ -3,7 +3,6 @@
 use super::release::MeasurementLibrary;
 use super::symbols::{Symbols, address};
 use super::{Measurement, trial};
-use crate::stand_ins;
 use common::config::{self, LaneChoice};
 use common::{log, notes};
 
@@ -13,11 +12,6 @@ impl Measurement {
     /// # Errors
     /// The reason why they are not used, in words.
     pub(super) fn look_up() -> Result<Self, String> {
-        if stand_ins::are_there() {
-            // SAFETY: the program that passed the stand-ins guarantees their types.
-            let symbols = unsafe { Symbols::find(stand_ins::find) };
-            return symbols.map(Self).map_err(|lacking| format!("nothing stands in for {lacking}"));
-        }
         let library = MeasurementLibrary::loaded()?;
         // SAFETY: in a release that was tried the symbols have these types; in another one they are called after a
         // trial, or because the user forces it (NCCL_SCOREP_LANES=always).

@@ -2,6 +2,7 @@
 //! the application.
 
 use super::Measurement;
+use super::target::LaneTarget;
 use crate::sys::measurement::{Allocator, MemoryUse};
 
 /// Bytes of a location's first buffer, if Score-P writes a trace.
@@ -17,15 +18,6 @@ const LEFT_PAGES: u64 = 32;
 const REGION_PAGES: u64 = 4;
 
 impl Measurement {
-    /// Returns `SCOREP_TOTAL_MEMORY` in bytes, and the bytes of it that a location takes.
-    pub(crate) fn memory(&self) -> (u64, u64) {
-        // SAFETY: the function takes nothing and reads a variable.
-        let total = unsafe { (self.0.total_memory)() };
-        let page = self.page();
-        let buffer = if self.is_tracing() { BUFFER_BYTES.next_multiple_of(page) + page } else { 0 };
-        (total, buffer + PROFILE_BYTES.max(PROFILE_PAGES * page))
-    }
-
     /// Returns the bytes of a page (`SCOREP_PAGE_SIZE`), never 0.
     pub(super) fn page(&self) -> u64 {
         // SAFETY: the function takes nothing and reads a variable.
@@ -82,9 +74,17 @@ impl Measurement {
         has
     }
 
-    /// Estimates how many more locations Score-P has memory for. Creating one without memory makes Score-P abort the
-    /// application.
-    pub(crate) fn room(&self) -> usize {
+    /// Implements [`LaneTarget::memory`].
+    pub(super) fn memory_and_share(&self) -> (u64, u64) {
+        // SAFETY: the function takes nothing and reads a variable.
+        let total = unsafe { (self.0.total_memory)() };
+        let page = self.page();
+        let buffer = if self.is_tracing() { BUFFER_BYTES.next_multiple_of(page) + page } else { 0 };
+        (total, buffer + PROFILE_BYTES.max(PROFILE_PAGES * page))
+    }
+
+    /// Implements [`LaneTarget::room`].
+    pub(super) fn locations_left(&self) -> usize {
         let (_, each) = self.memory();
         if self.has_flushed() {
             // now known for one location at a time only
@@ -93,15 +93,14 @@ impl Measurement {
         usize::try_from(self.free_memory().saturating_sub(self.left()) / each).unwrap_or(usize::MAX)
     }
 
-    /// Returns whether a location has memory for one more region.
-    pub(crate) fn has_room_for_region(&self) -> bool {
+    /// Implements [`LaneTarget::has_room_for_region`].
+    pub(super) fn has_region_left(&self) -> bool {
         let bytes = REGION_PAGES * self.page();
         if self.has_flushed() { self.has_pieces(&[bytes]) } else { self.free_memory() >= bytes }
     }
 
-    /// Returns whether it is safe to create locations. It is not once the trace has been written to its file while
-    /// Score-P makes a profile: the profile would begin in used memory, which Score-P 8.4 takes for fresh.
-    pub(crate) fn can_make_locations(&self) -> bool {
+    /// Implements [`LaneTarget::can_make_locations`].
+    pub(super) fn takes_locations(&self) -> bool {
         !(self.has_flushed() && self.is_profiling())
     }
 }

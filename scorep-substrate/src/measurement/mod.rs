@@ -8,9 +8,9 @@ mod look_up;
 mod memory;
 pub mod release;
 mod symbols;
+mod target;
 mod trial;
 
-use crate::stand_ins;
 use crate::sys::measurement::*;
 use crate::sys::*;
 use once_cell::sync::OnceCell;
@@ -22,17 +22,16 @@ use symbols::Symbols;
 pub use memory::{BUFFER_BYTES, LEFT_BYTES};
 pub(crate) use symbols::address;
 pub use symbols::{NAMES, lacking};
-
-/// A location of the library's.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OwnLocation(*mut Location);
-
-// SAFETY: Score-P lets one thread after another write to locations other than threads.
-unsafe impl Send for OwnLocation {}
+pub use target::{LaneTarget, OwnLocation};
 
 /// Score-P's measurement, as this library uses it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measurement(Symbols);
+
+/// Returns the address of a location that Score-P has given.
+fn location(lane: OwnLocation) -> *mut Location {
+    lane.0 as *mut Location
+}
 
 fn text(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
@@ -44,23 +43,17 @@ impl Measurement {
     ///
     /// # Errors
     /// The reason why they are not used, in words.
-    pub(crate) fn find() -> Result<Self, String> {
+    pub(crate) fn find() -> Result<&'static Self, String> {
         static FOUND: OnceCell<Result<Measurement, String>> = OnceCell::new();
-        FOUND.get_or_init(Self::look_up).clone()
+        FOUND.get_or_init(Self::look_up).as_ref().map_err(String::clone)
     }
 
     /// Returns the measurement of a release that was tried, at any time.
-    pub(crate) fn tried() -> Option<Self> {
-        if !stand_ins::are_there() && !MeasurementLibrary::loaded().is_ok_and(|library| library.was_tried()) {
+    pub(crate) fn tried() -> Option<&'static Self> {
+        if !MeasurementLibrary::loaded().is_ok_and(|library| library.was_tried()) {
             return None;
         }
         Self::find().ok()
-    }
-
-    /// Returns when the measurement began, in ticks.
-    pub(crate) fn begin(&self) -> u64 {
-        // SAFETY: the function takes nothing and reads a variable.
-        unsafe { (self.0.begin)() }
     }
 
     /// Returns whether Score-P records events that are written now.
@@ -68,18 +61,36 @@ impl Measurement {
         // SAFETY: the function takes nothing and reads a variable.
         unsafe { (self.0.is_recording)() }
     }
+}
 
-    /// Runs `act` while Score-P records; recording that is off is switched on for it. Returns whether Score-P did record.
-    /// Called on the thread that begins or ends the measurement.
-    pub(crate) fn while_recording(&self, act: impl FnOnce()) -> bool {
+impl LaneTarget for Measurement {
+    fn begin(&self) -> u64 {
+        // SAFETY: the function takes nothing and reads a variable.
+        unsafe { (self.0.begin)() }
+    }
+
+    fn is_profiling(&self) -> bool {
+        // SAFETY: the function takes nothing and reads a variable.
+        unsafe { (self.0.does_profiling)() }
+    }
+
+    fn is_tracing(&self) -> bool {
+        // SAFETY: the function takes nothing and reads a variable.
+        unsafe { (self.0.does_tracing)() }
+    }
+
+    fn while_recording(&self, may_switch: bool, write: &mut dyn FnMut()) -> bool {
         let was_off = !self.is_recording();
+        if was_off && !may_switch {
+            return false;
+        }
         if was_off {
             // SAFETY: the function takes nothing; the caller is on a thread that Score-P knows.
             unsafe { (self.0.record)() }
         }
         let is_on = self.is_recording();
         if is_on {
-            act();
+            write();
         }
         if was_off && is_on {
             // SAFETY: as above.
@@ -88,46 +99,47 @@ impl Measurement {
         is_on
     }
 
-    /// Returns whether Score-P makes a profile.
-    pub(crate) fn is_profiling(&self) -> bool {
-        // SAFETY: the function takes nothing and reads a variable.
-        unsafe { (self.0.does_profiling)() }
+    fn memory(&self) -> (u64, u64) {
+        self.memory_and_share()
     }
 
-    /// Returns whether Score-P writes a trace.
-    pub(crate) fn is_tracing(&self) -> bool {
-        // SAFETY: the function takes nothing and reads a variable.
-        unsafe { (self.0.does_tracing)() }
+    fn room(&self) -> usize {
+        self.locations_left()
     }
 
-    /// Creates a location of this process. The caller has checked [`Measurement::room`].
-    pub(crate) fn lane(&self, name: &str) -> OwnLocation {
+    fn has_room_for_region(&self) -> bool {
+        self.has_region_left()
+    }
+
+    fn can_make_locations(&self) -> bool {
+        self.takes_locations()
+    }
+
+    fn lane(&self, name: &str) -> OwnLocation {
         let name = text(name);
         // SAFETY: called on a thread that Score-P knows, between the begin of the measurement and its end; the name is
         // copied.
-        OwnLocation(unsafe {
+        let location = unsafe {
             let group = (self.0.process_group)();
             (self.0.new_location)(ptr::null_mut(), LOCATION_TYPE_GPU, PARADIGM_CUDA, name.as_ptr(), group)
-        })
+        };
+        OwnLocation(location as usize)
     }
 
-    /// Renames a location.
-    pub(crate) fn rename(&self, lane: OwnLocation, name: &str) {
+    fn rename(&self, lane: OwnLocation, name: &str) {
         let name = text(name);
         // SAFETY: the location is Score-P's own; the name is copied.
-        unsafe { (self.0.set_name)(lane.0, name.as_ptr()) }
+        unsafe { (self.0.set_name)(location(lane), name.as_ptr()) }
     }
 
-    /// Creates a region.
-    pub(crate) fn region(&self, name: &str, kind: RegionType) -> RegionHandle {
+    fn region(&self, name: &str, kind: RegionType) -> RegionHandle {
         let name = text(name);
         let line = INVALID_LINE_NO;
         // SAFETY: the name is copied.
         unsafe { (self.0.new_region)(name.as_ptr(), ptr::null(), INVALID_SOURCE_FILE, line, line, PARADIGM_CUDA, kind) }
     }
 
-    /// Creates a counter of whole numbers with its own sampling set.
-    pub(crate) fn counter(&self, name: &CStr, description: &CStr, mode: MetricMode, unit: &CStr) -> SamplingSetHandle {
+    fn counter(&self, name: &CStr, description: &CStr, mode: MetricMode, unit: &CStr) -> SamplingSetHandle {
         let (name, description, unit) = (name.as_ptr(), description.as_ptr(), unit.as_ptr());
         // SAFETY: the strings are copied; the metric was created just before.
         unsafe {
@@ -147,47 +159,39 @@ impl Measurement {
         }
     }
 
-    /// Creates an attribute.
-    pub(crate) fn attribute(&self, name: &CStr, description: &CStr, kind: AttributeType) -> AttributeHandle {
+    fn attribute(&self, name: &CStr, description: &CStr, kind: AttributeType) -> AttributeHandle {
         // SAFETY: the strings are copied.
         unsafe { (self.0.new_attribute)(name.as_ptr(), description.as_ptr(), kind) }
     }
 
-    /// Creates a string.
-    pub(crate) fn string(&self, string: &str) -> StringHandle {
+    fn string(&self, string: &str) -> StringHandle {
         let string = text(string);
         // SAFETY: the string is copied.
         unsafe { (self.0.new_string)(string.as_ptr()) }
     }
 
-    /// Enters a region. Times of a location must not fall, and regions must nest; otherwise Score-P aborts the
-    /// application.
-    pub(crate) fn enter(&self, lane: OwnLocation, time: u64, region: RegionHandle) {
+    fn enter(&self, lane: OwnLocation, time: u64, region: RegionHandle) {
         // SAFETY: location and region are Score-P's own; the caller keeps to times and nesting.
-        unsafe { (self.0.enter)(lane.0, time, region) }
+        unsafe { (self.0.enter)(location(lane), time, region) }
     }
 
-    /// Exits the region that was entered last.
-    pub(crate) fn exit(&self, lane: OwnLocation, time: u64, region: RegionHandle) {
+    fn exit(&self, lane: OwnLocation, time: u64, region: RegionHandle) {
         // SAFETY: as in `enter`.
-        unsafe { (self.0.exit)(lane.0, time, region) }
+        unsafe { (self.0.exit)(location(lane), time, region) }
     }
 
-    /// Writes a value of a counter.
-    pub(crate) fn count(&self, lane: OwnLocation, time: u64, counter: SamplingSetHandle, value: u64) {
+    fn count(&self, lane: OwnLocation, time: u64, counter: SamplingSetHandle, value: u64) {
         // SAFETY: as in `enter`; the sampling set has one metric.
-        unsafe { (self.0.counter)(lane.0, time, counter, value) }
+        unsafe { (self.0.counter)(location(lane), time, counter, value) }
     }
 
-    /// Adds a number to the location's next event.
-    pub(crate) fn say_number(&self, lane: OwnLocation, attribute: AttributeHandle, value: u64) {
+    fn say_number(&self, lane: OwnLocation, attribute: AttributeHandle, value: u64) {
         // SAFETY: as in `enter`; the attribute was made for numbers, and the value is copied.
-        unsafe { (self.0.attribute)(lane.0, attribute, (&raw const value).cast()) }
+        unsafe { (self.0.attribute)(location(lane), attribute, (&raw const value).cast()) }
     }
 
-    /// Adds a string to the location's next event.
-    pub(crate) fn say(&self, lane: OwnLocation, attribute: AttributeHandle, value: StringHandle) {
+    fn say(&self, lane: OwnLocation, attribute: AttributeHandle, value: StringHandle) {
         // SAFETY: as in `enter`; the attribute was made for strings, and the handle is copied.
-        unsafe { (self.0.attribute)(lane.0, attribute, (&raw const value).cast()) }
+        unsafe { (self.0.attribute)(location(lane), attribute, (&raw const value).cast()) }
     }
 }

@@ -5,7 +5,7 @@
 //! children does not see it, and no handler of a fork runs. It writes nothing: what Score-P keeps for trace and profile
 //! is the child's own memory.
 
-use super::Measurement;
+use super::{LaneTarget, Measurement, OwnLocation};
 use crate::sys::measurement::{ATTRIBUTE_TYPE_STRING, ATTRIBUTE_TYPE_UINT64};
 use crate::sys::{MODE_ABSOLUTE_POINT, REGION_COLL_OTHER};
 use common::clock::CLOCK;
@@ -154,7 +154,7 @@ fn attempt(measurement: &Measurement) -> Option<usize> {
         return Some(4);
     }
     let lane = measurement.lane("NCCL (trial)");
-    if lane.0.is_null() {
+    if lane == OwnLocation(0) {
         return Some(3);
     }
     measurement.rename(lane, "NCCL (tried)");

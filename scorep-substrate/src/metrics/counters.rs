@@ -8,7 +8,7 @@
 //! each thread.
 
 use crate::lanes::spare;
-use crate::measurement::Measurement;
+use crate::measurement::{LaneTarget, Measurement};
 use crate::metrics::ids::{self, CONSTANT};
 use crate::metrics::memory::{self, Metric};
 use crate::metrics::token;
@@ -16,7 +16,7 @@ use crate::sys::{
     BASE_DECIMAL, MODE_ACCUMULATED_START, MetricPluginInfo, MetricProperties, PER_THREAD, PLUGIN_VERSION,
     STRICTLY_SYNC, SYNC, SYNCHRONIZATION_MODE_END, SynchronizationMode, VALUE_UINT64,
 };
-use crate::{host_regions, run, settings, stand_ins};
+use crate::{host_regions, run, settings};
 use common::clock::CLOCK;
 use common::guard::{contain, guard};
 use common::log;
@@ -44,14 +44,13 @@ static FIRST: AtomicUsize = AtomicUsize::new(NOBODY);
 static WATCHING: AtomicI32 = AtomicI32::new(-1);
 
 /// Score-P's measurement if it writes a trace alone; decided when Score-P loads the plugin.
-static TRACE_ALONE: OnceCell<Option<Measurement>> = OnceCell::new();
+static TRACE_ALONE: OnceCell<Option<&'static Measurement>> = OnceCell::new();
 
 /// Returns the measurement if Score-P writes a trace and makes no profile, by its own word. Handlers of samples read
 /// counters at any time, and write no value.
 fn trace_alone() -> Option<&'static Measurement> {
     let decide = || Measurement::tried().filter(|it| it.is_tracing() && !it.is_profiling() && !settings::has_samples());
-    let is_replay = stand_ins::are_there();
-    TRACE_ALONE.get_or_init(|| if is_replay { None } else { decide() }).as_ref()
+    *TRACE_ALONE.get_or_init(|| if run::is_replayed() { None } else { decide() })
 }
 
 fn find(name: &str) -> Option<usize> {
@@ -108,10 +107,15 @@ fn warn_of_no_counters() {
     }
 }
 
+/// Begins without a counter that is shown.
+pub(crate) fn prepare() {
+    run::prepare();
+    SHOWN.iter().for_each(|shown| shown.store(false, Ordering::Relaxed));
+}
+
 unsafe extern "C" fn initialize() -> i32 {
     guard("initialize", (), || {
-        run::prepare();
-        SHOWN.iter().for_each(|shown| shown.store(false, Ordering::Relaxed));
+        prepare();
         warn_of_no_counters();
     });
     0
@@ -119,13 +123,17 @@ unsafe extern "C" fn initialize() -> i32 {
 
 unsafe extern "C" fn finalize() {}
 
+/// Returns the counters of a token that no earlier token has named.
+pub(crate) fn show(token: &str) -> Vec<Metric<'static>> {
+    let new = select(token).into_iter().filter(|&place| !SHOWN[place].swap(true, Ordering::Relaxed));
+    new.map(|place| describe(&counters()[place])).collect()
+}
+
 unsafe extern "C" fn get_event_info(token: *mut c_char) -> *mut MetricProperties {
     let list = guard("get_event_info", None, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let token = unsafe { token::text(token) };
-        let new = select(&token).into_iter().filter(|&place| !SHOWN[place].swap(true, Ordering::Relaxed));
-        let list: Vec<Metric<'_>> = new.map(|place| describe(&counters()[place])).collect();
-        Some(memory::properties(&list))
+        Some(memory::properties(&show(&token)))
     });
     // an empty list if that failed: Score-P aborts the application on NULL
     list.unwrap_or_else(|| memory::properties(&[]))
@@ -136,20 +144,25 @@ unsafe extern "C" fn add_counter(name: *mut c_char) -> i32 {
     guard("add_counter", CONSTANT, || {
         // SAFETY: Score-P passes a string that is alive during the call.
         let name = unsafe { token::text(name) };
-        host_regions::know_thread();
-        let (Some(counter), Some((cell, thread))) = (find(&name), ThreadCell::current()) else { return CONSTANT };
-        let first =
-            FIRST.compare_exchange(NOBODY, thread, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|first| first);
-        match counters()[counter].owner {
-            Owner::Thread => ids::of_thread(counter, cell, thread),
-            Owner::Process if first == NOBODY || first == thread => {
-                let id = ids::of_process(counter);
-                let _ = WATCHING.compare_exchange(-1, id, Ordering::Relaxed, Ordering::Relaxed);
-                id
-            }
-            Owner::Process => CONSTANT,
-        }
+        number(&name)
     })
+}
+
+/// Returns the number by which Score-P reads a counter on the calling thread; never negative.
+pub(crate) fn number(name: &str) -> i32 {
+    host_regions::know_thread();
+    let (Some(counter), Some((cell, thread))) = (find(name), ThreadCell::current()) else { return CONSTANT };
+    let first =
+        FIRST.compare_exchange(NOBODY, thread, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|first| first);
+    match counters()[counter].owner {
+        Owner::Thread => ids::of_thread(counter, cell, thread),
+        Owner::Process if first == NOBODY || first == thread => {
+            let id = ids::of_process(counter);
+            let _ = WATCHING.compare_exchange(-1, id, Ordering::Relaxed, Ordering::Relaxed);
+            id
+        }
+        Owner::Process => CONSTANT,
+    }
 }
 
 unsafe extern "C" fn get_current_value(id: i32) -> u64 {

@@ -16,21 +16,21 @@ type Allocate<'a> = &'a mut dyn FnMut(usize) -> *mut c_void;
 
 /// A metric in Rust's form.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Metric<'a> {
+pub struct Metric<'a> {
     /// Letters, digits and underscores: Score-P complains about other characters. The name ends at a NUL.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// One line for the user.
-    pub(crate) description: &'static CStr,
+    pub description: &'static CStr,
     /// What the values mean.
-    pub(crate) mode: MetricMode,
+    pub mode: MetricMode,
     /// How the bits of a value are read.
-    pub(crate) value_type: MetricValueType,
+    pub value_type: MetricValueType,
     /// Base of the scale.
-    pub(crate) base: MetricBase,
+    pub base: MetricBase,
     /// A value is in units of `base` to the power of `exponent`.
-    pub(crate) exponent: i64,
+    pub exponent: i64,
     /// Name of the unit.
-    pub(crate) unit: &'static CStr,
+    pub unit: &'static CStr,
 }
 
 /// Returns the metrics in the form of `get_event_info`: an array that ends with the end entry. It is never NULL.

@@ -34,7 +34,7 @@ pub use history::{History, RankHistory};
 #[cfg(feature = "otel")]
 pub(crate) use launch_counts::LaunchCounts;
 pub(crate) use launches::RankLaunches;
-pub use settled::{Begin, Head, Settled};
+pub use settled::{Begin, Settled};
 pub use spool::spool_into;
 pub use wanted::{is_wanted, object, obstacle, want};
 

@@ -1,9 +1,8 @@
-//! The operations of a replay as a file, with their times on the clock of the process: the way out of the library for
-//! a program that makes a table of them.
+//! The operations of a replay with their times on the clock of the process, for a program that makes a table of them,
+//! and as records of [`Settled::BYTES`] each.
 //!
-//! The file has a line of JSON ([`Head`]), and behind it records of [`Settled::BYTES`] each. Numbers are big-endian, and
-//! a record begins with its key, so records compare as their bytes do: by begin of the enqueue, communicator, rank and
-//! order of starts.
+//! Numbers are big-endian, and a record begins with its key, so records compare as their bytes do: by begin of the
+//! enqueue, communicator, rank and order of starts.
 
 use super::Timeline;
 use super::arrivals::arrival;
@@ -14,19 +13,7 @@ use crate::event::name::NcclName;
 use crate::figures::arrivals::KnownTime;
 use crate::operation::TimeSource;
 use crate::sums::run_sums::CommunicatorRank;
-use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, BufRead, BufWriter, Read, Write};
-use std::path::Path;
-
-/// The first line of the file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    /// Texts of the names by their numbers in the records.
-    pub names: Vec<String>,
-    /// Operations that are not in the file.
-    pub left_out: u64,
-}
+use std::io;
 
 /// When an operation ran on its GPU, nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,11 +109,11 @@ impl Settled {
         bytes
     }
 
-    /// Reads a record. `names` are the names of the head, as numbers of this process.
-    pub fn decode(bytes: &[u8; Self::BYTES], names: &[NcclName]) -> Self {
+    /// Reads a record of this process, which its names are numbers of.
+    pub fn decode(bytes: &[u8; Self::BYTES]) -> Self {
         let long = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let int = |at: usize| i32::from_be_bytes(std::array::from_fn(|byte| bytes[at + byte]));
-        let name = |at: usize| names.get(usize::from(bytes[at])).copied().unwrap_or_default();
+        let name = |at: usize| NcclName::from_bits(bytes[at]);
         let [sequence, kernel, of_bytes, duration, start, early, late, ahead, launched] =
             std::array::from_fn(|number| long(Self::KEY + number * 8));
         let flags = bytes[109];
@@ -152,39 +139,13 @@ impl Settled {
     }
 }
 
-impl Head {
-    /// Reads the first line of a file, and returns the names as numbers of this process beside it.
-    ///
-    /// # Errors
-    /// The file cannot be read, or has no such line.
-    pub fn read(file: &mut impl BufRead) -> io::Result<(Self, Vec<NcclName>)> {
-        let mut line = Vec::new();
-        file.take(1 << 20).read_until(b'\n', &mut line)?;
-        let head: Self = serde_json::from_slice(&line)?;
-        let number = |text: &String| {
-            let text = std::ffi::CString::new(text.as_str()).unwrap_or_default();
-            if text.as_bytes() == crate::event::name::UNKNOWN.as_bytes() {
-                NcclName::none()
-            } else {
-                NcclName::of(Some(text.as_c_str()))
-            }
-        };
-        let names = head.names.iter().map(number).collect();
-        Ok((head, names))
-    }
-}
-
 impl Timeline {
-    /// Writes the operations that were spooled to a file, with all that is known of the GPUs' clocks now.
+    /// Hands the operations that were spooled to `take`, with all that is known of the GPUs' clocks now.
     ///
     /// # Errors
-    /// There is no spool, it could not be kept, or the file cannot be written.
-    pub fn write_settled(&mut self, path: &Path) -> io::Result<()> {
+    /// There is no spool, it could not be kept, or `take` fails.
+    pub fn settle(&mut self, mut take: impl FnMut(&Settled) -> io::Result<()>) -> io::Result<()> {
         let spool = self.spool.take().ok_or_else(|| io::Error::other("operations were not kept"))?;
-        let mut file = BufWriter::new(File::create(path)?);
-        let names = (0..=u8::MAX).map(|number| NcclName::from_bits(number).text()).collect();
-        let head = Head { names, left_out: self.left_out };
-        writeln!(file, "{}", serde_json::to_string(&head)?)?;
         let mappings = mappings(&self.ranks, self.nanoseconds_per_tick);
         spool.read(|spooled| {
             let place = usize::from(spooled.entry.place);
@@ -197,9 +158,13 @@ impl Timeline {
                 ahead: self.nanoseconds(arrival.ahead),
             });
             let launched = launched(&spooled.entry, mappings, self.nanoseconds_per_tick);
-            file.write_all(&self.settled(spooled, line.rank, (on_gpu, begin, launched)).encode())
-        })?;
-        file.flush()
+            take(&self.settled(spooled, line.rank, (on_gpu, begin, launched)))
+        })
+    }
+
+    /// Returns the number of operations that are not among them.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     fn settled(
@@ -244,7 +209,6 @@ mod tests {
     #[test]
     fn records_come_back_and_compare_by_their_keys() {
         let [function, algorithm, protocol] = [c"AllReduce", c"RING", c"SIMPLE"].map(|name| NcclName::of(Some(name)));
-        let names: Vec<NcclName> = (0..=u8::MAX).map(NcclName::from_bits).collect();
         let settled = |enqueued, comm, rank, order, source| Settled {
             enqueued,
             rank: CommunicatorRank { comm, rank },
@@ -272,7 +236,7 @@ mod tests {
             settled(256, 1 << 60, 0, 0, TimeSource::Stamps),
         ];
         for record in sorted {
-            assert_eq!(Settled::decode(&record.encode(), &names), record);
+            assert_eq!(Settled::decode(&record.encode()), record);
         }
         assert!(sorted.is_sorted_by_key(Settled::encode));
     }

@@ -18,7 +18,6 @@ use crate::event::handle::{Handle, Shared};
 use crate::event::kind::EventKind;
 use crate::event::name::NcclName;
 use crate::event::{ApiCall, Event, StateChange};
-use crate::launch::Anchor;
 use crate::launch::Recorded;
 use crate::record::context::Context;
 use crate::record::host_region::{self, HostRegion};
@@ -81,13 +80,6 @@ pub fn replay_launch(recorded: Recorded) {
         recorder.launches.replay();
     }
     cell.launching.record_next(recorded);
-}
-
-/// Sets the anchor that comes with the times of this thread's next launch.
-pub fn replay_anchor(anchor: Anchor) {
-    if let (Some(_), Some(cell)) = (begun(), ThreadCell::of_callback(false)) {
-        cell.launching.anchor_next(anchor);
-    }
 }
 
 /// Counts a callback for an event without a handle, which is not recorded.

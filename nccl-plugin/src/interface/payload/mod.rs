@@ -10,8 +10,8 @@ mod coll;
 mod copy_engine;
 mod frame;
 mod kernel;
-mod network;
-mod numbered;
+pub(crate) mod network;
+pub(crate) mod numbered;
 mod p2p;
 
 pub use api::{CollApi, GroupApi, P2pApi};

@@ -133,6 +133,32 @@ pub struct SocketTransfer {
     pub length: usize,
 }
 
+/// What one of NCCL's own networks passes with an event, for a replay.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) union Contents {
+    infiniband: InfinibandEvent,
+    socket: SocketEvent,
+}
+
+impl Contents {
+    /// Returns the contents of an event; `None` where they are not known.
+    pub(crate) fn of(event: NetworkEvent) -> Option<Self> {
+        Some(match event {
+            NetworkEvent::QueuePair { device, number, bytes } => {
+                let request = WorkRequest { device, id: 0, opcode: 0, queue_pair: number, length: bytes as usize };
+                Self { infiniband: InfinibandEvent { kind: FIRST_TYPE, request } }
+            }
+            NetworkEvent::Socket { descriptor, sends, bytes } => {
+                let operation = if sends { SEND } else { SEND + 1 };
+                let transfer = SocketTransfer { descriptor, operation, length: bytes as usize };
+                Self { socket: SocketEvent { kind: FIRST_TYPE, transfer } }
+            }
+            NetworkEvent::Other => return None,
+        })
+    }
+}
+
 /// Reads the contents of an event, if its network is one of NCCL's own.
 ///
 /// # Safety

@@ -4,7 +4,7 @@
 //! newest interface is v1, and of the types that later releases added. NCCL has never renumbered an entry.
 
 use super::pointer;
-use crate::interface::descriptor;
+use crate::interface::descriptor::{self, Payload};
 use common::text::CText;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -37,6 +37,29 @@ fn number(names: &[&CStr], name: Option<CText<'_>>) -> Option<u8> {
     let name = name?.c_str();
     let place = names.iter().position(|&known| known == name)?;
     u8::try_from(place).ok()
+}
+
+/// Returns an operation with the names whose numbers NCCL's wrapper writes for those without a number: a send of 64-bit
+/// elements by PAT and SIMPLE.
+pub(crate) fn wrapped<'a>(payload: Payload<'a>) -> Payload<'a> {
+    let named = |names: &[&CStr], name: Option<CText<'a>>, other: &'static CStr| {
+        number(names, name).map_or(Some(other.into()), |_| name)
+    };
+    let function = |name| named(&FUNCTIONS, name, c"Send");
+    let datatype = |name| named(&DATATYPES, name, c"ncclFloat64");
+    match payload {
+        Payload::Coll(coll) => Payload::Coll(descriptor::Coll {
+            function: function(coll.function),
+            datatype: datatype(coll.datatype),
+            algorithm: named(&ALGORITHMS, coll.algorithm, c"PAT"),
+            protocol: named(&PROTOCOLS, coll.protocol, c"SIMPLE"),
+            ..coll
+        }),
+        Payload::P2p(p2p) => {
+            Payload::P2p(descriptor::P2p { function: function(p2p.function), datatype: datatype(p2p.datatype), ..p2p })
+        }
+        other => other,
+    }
 }
 
 /// A collective operation of v1.

@@ -231,21 +231,18 @@ impl Launching {
         self.around_silent.take()
     }
 
-    /// Stores a recording's times of the next launch's events.
-    pub(crate) fn record_next(&self, Recorded { first, begin, last, learnt, at, .. }: Recorded) {
+    /// Stores a recording's times of the next launch's events, and the anchor that comes with them.
+    pub(crate) fn record_next(&self, Recorded { first, begin, last, learnt, at, anchor }: Recorded) {
+        let anchored = anchor.map(|Anchor { from, until, time }| [time, from, until]);
+        for (place, value) in self.anchored.iter().zip(anchored.into_iter().flatten()) {
+            place.store(value, Ordering::Relaxed);
+        }
         for (place, value) in self.recorded.iter().zip([first, last, learnt, begin.unwrap_or(0), at]) {
             place.store(value, Ordering::Relaxed);
         }
     }
 
-    /// Stores the anchor that comes with these times.
-    pub(crate) fn anchor_next(&self, Anchor { from, until, time }: Anchor) {
-        for (place, value) in self.anchored.iter().zip([time, from, until]) {
-            place.store(value, Ordering::Relaxed);
-        }
-    }
-
-    /// Takes the anchor of [`Launching::anchor_next`].
+    /// Takes the anchor of [`Launching::record_next`].
     fn take_anchor(&self) -> Option<Anchor> {
         let [time, from, until] = self.anchored.each_ref().map(|place| place.swap(0, Ordering::Relaxed));
         (time != 0).then_some(Anchor { from, until, time })
