@@ -5,34 +5,56 @@ use crate::answer::{Communicators, Dimension, Part, ReportedCommunicator};
 use crate::job::{Communicator, Job};
 use crate::stream::{JudgedCall, Listener};
 
-/// Operations of a communicator.
+/// Sums of calls.
 #[derive(Debug, Clone, Copy, Default)]
-struct CommunicatorOperations {
-    operations: u64,
-    bytes: u64,
+pub struct CallSum {
+    /// Operations as NCCL counts them, and the sum of their bytes.
+    pub operations: u64,
+    /// See above.
+    pub bytes: u64,
+    /// Operations without a GPU time.
+    pub untimed: u64,
+    /// Operations with a duration on the GPU whose begin is not known.
+    pub without_begin: u64,
 }
 
-/// Listens for the operations of communicators.
+impl CallSum {
+    fn add(&mut self, other: Self) {
+        self.operations = self.operations.saturating_add(other.operations);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.untimed = self.untimed.saturating_add(other.untimed);
+        self.without_begin = self.without_begin.saturating_add(other.without_begin);
+    }
+}
+
+/// Sums of calls by communicator, for the rows of communicators and for what the report lacks.
 #[derive(Debug)]
-pub struct Usage {
-    sums: Vec<CommunicatorOperations>,
+pub struct CallSums {
+    /// By place of the communicator in the job.
+    of: Vec<CallSum>,
+    /// Of communicators that the job does not have.
+    others: CallSum,
 }
 
 /// Brings a time of a process' clock (its place, nanoseconds) to the common clock; `None` where that is unknown.
 pub type ToCommonClock<'a> = dyn Fn(usize, u64) -> Option<i64> + 'a;
 
-impl Usage {
+impl CallSums {
     /// Begins to listen.
     pub fn new(job: &Job) -> Self {
-        Self { sums: vec![CommunicatorOperations::default(); job.communicators.len()] }
+        Self { of: vec![CallSum::default(); job.communicators.len()], others: CallSum::default() }
     }
 
-    /// Adds operations of a communicator, by its place in the job.
-    pub fn add(&mut self, communicator: usize, operations: u64, bytes: u64) {
-        if let Some(sum) = self.sums.get_mut(communicator) {
-            sum.operations = sum.operations.saturating_add(operations);
-            sum.bytes = sum.bytes.saturating_add(bytes);
-        }
+    /// Adds calls of a communicator, by its place in the job.
+    pub fn add(&mut self, communicator: Option<usize>, calls: CallSum) {
+        communicator.and_then(|place| self.of.get_mut(place)).unwrap_or(&mut self.others).add(calls);
+    }
+
+    /// Returns the sum over all communicators.
+    pub fn whole(&self) -> CallSum {
+        let mut whole = self.others;
+        self.of.iter().for_each(|sum| whole.add(*sum));
+        whole
     }
 
     /// Returns the part of the answer. Dimensions are by place of the communicator; `begin` is the job's first call on
@@ -48,18 +70,17 @@ impl Usage {
             return Part::Absent("NCCL made no communicator.".into());
         }
         let ranks = job.ranks();
-        let row =
-            |((place, communicator), sum): ((usize, &Communicator), CommunicatorOperations)| ReportedCommunicator {
-                members: members(communicator, ranks.as_deref()),
-                dimension: dimensions
-                    .get(place)
-                    .cloned()
-                    .unwrap_or_else(|| Dimension { name: "unknown".into(), ..Dimension::default() }),
-                operations: sum.operations,
-                bytes: sum.bytes,
-                ..made(job, communicator, clock, begin)
-            };
-        Part::Known(Communicators { rows: job.communicators.iter().enumerate().zip(self.sums).map(row).collect() })
+        let row = |((place, communicator), sum): ((usize, &Communicator), CallSum)| ReportedCommunicator {
+            members: members(communicator, ranks.as_deref()),
+            dimension: dimensions
+                .get(place)
+                .cloned()
+                .unwrap_or_else(|| Dimension { name: "unknown".into(), ..Dimension::default() }),
+            operations: sum.operations,
+            bytes: sum.bytes,
+            ..made(job, communicator, clock, begin)
+        };
+        Part::Known(Communicators { rows: job.communicators.iter().enumerate().zip(self.of).map(row).collect() })
     }
 }
 
@@ -94,11 +115,14 @@ fn made(job: &Job, communicator: &Communicator, clock: &ToCommonClock<'_>, begin
     }
 }
 
-impl Listener for Usage {
+impl Listener for CallSums {
     fn call(&mut self, _job: &Job, judged: &JudgedCall) {
         let call = judged.call();
         let (operations, bytes) = call.operations();
-        self.add(call.communicator, operations, bytes);
+        let if_so = |is_so: bool| if is_so { operations } else { 0 };
+        let is_timed = call.source.is_gpu();
+        let (untimed, without_begin) = (if_so(!is_timed), if_so(is_timed && call.time.is_none()));
+        self.add(Some(call.communicator), CallSum { operations, bytes, untimed, without_begin });
     }
 }
 
@@ -117,7 +141,7 @@ mod tests {
             member.made = (member.gpu as u64 + 1) * HOUR + [5_000, 2_000, 9_000, 7_000][rank];
         }
         job.communicators[0].name = "dp".into();
-        let mut usage = Usage::new(&job);
+        let mut usage = CallSums::new(&job);
         let all = [
             collective(&job, 0, 0, "AllReduce", 100, &[0; 4], 10),
             occurrence(
@@ -158,13 +182,14 @@ mod tests {
         let mut job = job(&[0; 2], &[&[0, 1]]);
         job.communicators[0].members[0].made = 5;
         job.communicators[0].members[1].made = 6;
-        let part = Usage::new(&job).finish(&job, &[], &|process, time| (process == 0).then_some(time as i64), Some(0));
+        let part =
+            CallSums::new(&job).finish(&job, &[], &|process, time| (process == 0).then_some(time as i64), Some(0));
         assert_eq!(part.known().unwrap().rows[0].init_us, None);
         let clock = |_, time| Some(time as i64);
-        let init = |job: &Job| Usage::new(job).finish(job, &[], &clock, Some(0)).known().unwrap().rows[0].init_us;
+        let init = |job: &Job| CallSums::new(job).finish(job, &[], &clock, Some(0)).known().unwrap().rows[0].init_us;
         assert_eq!(init(&job), Some(0.001));
         job.communicators[0].nranks = 3;
         assert_eq!(init(&job), None);
-        assert!(Usage::new(&Job::default()).finish(&Job::default(), &[], &|_, _| None, None).absent().is_some());
+        assert!(CallSums::new(&Job::default()).finish(&Job::default(), &[], &|_, _| None, None).absent().is_some());
     }
 }

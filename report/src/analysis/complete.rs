@@ -1,10 +1,11 @@
 //! Whether all is there: ranks, operations, times.
 
+use super::communicators::CallSum;
 use super::ranges::{of_stretches, ranges};
 use super::sketch::TimeSketch;
 use crate::answer::{Complete, Input, MissingRanks};
 use crate::job::{Communicator, Job};
-use crate::stream::{JudgedCall, Listener, Occurrence};
+use crate::stream::{Listener, Occurrence};
 use common::ranks;
 use std::collections::BTreeSet;
 
@@ -17,12 +18,9 @@ pub struct MachineClocks {
     pub error: Option<u64>,
 }
 
-/// Listens for operations without a match, a time or a comparison.
+/// Listens for operations without a match or a comparison.
 #[derive(Default)]
 pub struct Incompleteness {
-    operations: u64,
-    untimed: u64,
-    without_begin: u64,
     matched: u64,
     unmatched: u64,
     compared: u64,
@@ -35,14 +33,8 @@ impl Incompleteness {
         Self::default()
     }
 
-    /// Adds operations that are not in the stream, with the number of those without a GPU time.
-    pub fn add(&mut self, operations: u64, untimed: u64) {
-        self.operations = self.operations.saturating_add(operations);
-        self.untimed = self.untimed.saturating_add(untimed);
-    }
-
-    /// Returns the part of the answer.
-    pub fn finish(self, job: &Job, inputs: Vec<Input>, clocks: &MachineClocks) -> Complete {
+    /// Returns the part of the answer. `calls` is the sum of all calls.
+    pub fn finish(self, job: &Job, inputs: Vec<Input>, clocks: &MachineClocks, calls: CallSum) -> Complete {
         let (ranks_here, ranks, lacking) = ranks(job);
         let communicators: Vec<MissingRanks> = job.communicators.iter().filter_map(missing).collect();
         let sum = |of: fn(&crate::job::Process) -> u64| job.processes.iter().map(of).fold(0, u64::saturating_add);
@@ -54,9 +46,9 @@ impl Incompleteness {
             missing: of_stretches(lacking),
             early: vec![],
             communicators,
-            operations: self.operations,
-            untimed: self.untimed,
-            without_begin: self.without_begin,
+            operations: calls.operations,
+            untimed: calls.untimed,
+            without_begin: calls.without_begin,
             matched: self.matched,
             unmatched: self.unmatched,
             compared: self.compared,
@@ -159,20 +151,12 @@ impl Listener for Incompleteness {
             self.errors.add(u64::try_from(error).unwrap_or(0));
         }
     }
-
-    fn call(&mut self, _job: &Job, judged: &JudgedCall) {
-        let operations = judged.call().messages.len().max(1) as u64;
-        let is_timed = judged.call().source.is_gpu();
-        self.add(operations, if is_timed { 0 } else { operations });
-        if is_timed && judged.call().time.is_none() {
-            self.without_begin = self.without_begin.saturating_add(operations);
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::communicators::CallSums;
     use crate::analysis::tests::occurrences::{collective, exchange, job, occurrence, play};
     use crate::job::TimedBy;
 
@@ -184,11 +168,14 @@ mod tests {
         lone.is_whole = false;
         lone.compared = None;
         lone.parts[0].call.source = TimedBy::Proxy;
-        let mut found = Incompleteness::new();
+        let (mut found, mut sums) = (Incompleteness::new(), CallSums::new(&job));
         let mut whole = collective(&job, 0, 0, "AllReduce", 8, &[0, 0], 5);
         whole.parts[1].likely = 4_000;
-        play(&mut found, &job, &[whole, lone]);
-        let complete = found.finish(&job, vec![], &MachineClocks { nodes: 2, error: Some(2_500) });
+        let all = [whole, lone];
+        play(&mut found, &job, &all);
+        play(&mut sums, &job, &all);
+        let clocks = MachineClocks { nodes: 2, error: Some(2_500) };
+        let complete = found.finish(&job, vec![], &clocks, sums.whole());
         assert_eq!((complete.operations, complete.untimed), (4, 2));
         assert_eq!((complete.matched, complete.unmatched, complete.compared), (1, 1, 1));
         assert_eq!((complete.ranks_here, complete.ranks, complete.nodes), (2, Some(2), 2));
@@ -203,7 +190,7 @@ mod tests {
         communicator.nranks = 9;
         communicator.members.remove(1);
         communicator.repeated = vec![3, 4];
-        let complete = Incompleteness::new().finish(&job, vec![], &MachineClocks::default());
+        let complete = Incompleteness::new().finish(&job, vec![], &MachineClocks::default(), CallSum::default());
         let [row] = complete.communicators.as_slice() else { panic!("one communicator") };
         assert_eq!((row.here, row.missing.as_str(), row.repeated.as_str()), (4, "1,5-8", "3-4"));
         assert_eq!((complete.ranks_here, complete.ranks), (4, Some(9)));
@@ -229,7 +216,7 @@ mod tests {
         job.processes[2].dropped = 1;
         job.processes[2].unfinished = 3;
         let bad = Input { path: "x".into(), problem: Some("x: no".into()), ..Input::default() };
-        let complete = Incompleteness::new().finish(&job, vec![bad], &MachineClocks::default());
+        let complete = Incompleteness::new().finish(&job, vec![bad], &MachineClocks::default(), CallSum::default());
         assert_eq!((complete.dropped, complete.unfinished, complete.invisible), (8, 3, 0));
         assert_eq!(complete.notes.len(), 3);
         assert!(complete.notes[2].starts_with("2 processes lack events"), "{:?}", complete.notes);

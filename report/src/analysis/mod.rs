@@ -25,6 +25,7 @@ pub mod swim;
 pub mod tags;
 pub mod transfers;
 pub mod unfinished;
+pub(crate) mod verdict;
 pub mod whole;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 
 use super::causes::{Explanation, StepBegins};
 use super::choices::choices;
-use super::communicators::Usage;
+use super::communicators::{CallSum, CallSums};
 use super::complete::{self, Incompleteness};
 use super::conditions::{self, Overview};
 use super::dimension::Dimensions;
@@ -81,14 +81,10 @@ pub fn report(
         None => StepPlan::of(job, survey, regions.as_ref(), &common),
     };
     let series = if plan.has_steps() { StepTransfers::of_steps() } else { StepTransfers::of_slices(job) };
-    let mut parts = ListeningParts {
-        found: Incompleteness::new(),
+    let (mut found, mut calls, mut tags) = (Incompleteness::new(), CallSums::new(job), TagSums::default());
+    let (mut speeds, mut messages, mut courses) = (Speeds::new(), Messages::new(), Courses::new(job));
+    let mut parts = PartsByStep {
         late: WaitListener::new(job, options.top),
-        speed: Speeds::new(),
-        pairs: Messages::new(),
-        usage: Usage::new(job),
-        tags: TagSums::default(),
-        courses: Courses::new(job),
         stepwise: Stepwise::new(job, plan, &dimensions, &options, kernels, &common),
         series,
         begins: StepBegins::default(),
@@ -96,19 +92,24 @@ pub fn report(
         onlookers,
     };
     watch(Pass::Stream);
-    let counts = stream::run(job, table, &clocks, &mut [&mut parts])?;
+    let counts = stream::run(
+        job,
+        table,
+        &clocks,
+        &mut [&mut found, &mut calls, &mut tags, &mut speeds, &mut messages, &mut courses, &mut parts],
+    )?;
     let named = dimensions.by_communicator();
     let clock = |process: usize, own: u64| clocks.error_of(process).map(|_| clocks.time(process, own));
     let begin = (0..job.processes.len()).filter_map(|process| clock(process, job.processes[process].span[0])).min();
     let compared = complete::MachineClocks { nodes: clocks.count() as u64, error: clocks.error() };
-    parts.found.add(counts.foreign, 0);
-    let mut complete = parts.found.finish(job, inputs, &compared);
-    complete.early = parts.courses.early(job);
+    calls.add(None, CallSum { operations: counts.foreign, ..CallSum::default() });
+    let mut complete = found.finish(job, inputs, &compared, calls.whole());
+    complete.early = courses.early(job);
     complete.early.iter_mut().for_each(|early| early.step = parts.stepwise.last_of(early.gpu));
     let mut by_step = parts.stepwise.finish(job);
     between_unknown.iter().for_each(|reason| by_step.withhold(reason));
     let late = by_step.stragglers.known().map(LateRanks::of).unwrap_or_default();
-    let mut pairs = parts.pairs.finish(job, &named, &transfers, &late);
+    let mut pairs = messages.finish(job, &named, &transfers, &late);
     if let (Part::Known(pairs), Some(of_network)) = (&mut pairs, by_step.of_network.take()) {
         let gains = of_network.of(&slow_rows(job, pairs), pairs.slow.len());
         pairs.slow.iter_mut().zip(gains).for_each(|(part, gain)| part.gain_us = gain);
@@ -123,13 +124,13 @@ pub fn report(
     let steps = by_step.steps.known().map(|steps| steps.count);
     let [lengths_us, waits_us] = by_step.lengths_and_waits;
     let series = Series { lengths_us, waits_us, outside_us: by_step.outside_us, ..parts.series.finish(job, &named) };
-    let mut speed = parts.speed.finish(job, &named, &options.links);
+    let mut speed = speeds.finish(job, &named, &options.links);
     if let Part::Known(speed) = &mut speed {
         speed.link = link.or(speed.link.take());
         let rows = pairs.known().map_or(&[][..], |pairs| &pairs.rows);
         speed.slow = shape::slow(job, &speed.rows, rows, complete.wait_error_us);
     }
-    let communicators = parts.usage.finish(job, &named, &clock, begin);
+    let communicators = calls.finish(job, &named, &clock, begin);
     let swim = match &between_unknown {
         Some(reason) => Part::Absent(reason.clone()),
         None => by_step.detail.answer(job, &dimensions, by_step.stragglers.known()),
@@ -154,8 +155,8 @@ pub fn report(
         pairs,
         transfers: by_state.finish(job),
         communicators,
-        tags: parts.tags.finish(),
-        unfinished: parts.courses.finish(job),
+        tags: tags.finish(),
+        unfinished: courses.finish(job),
         swim,
         series,
     })
@@ -213,15 +214,9 @@ pub enum Pass {
     Stream,
 }
 
-/// All parts that listen.
-struct ListeningParts<'a, 'b> {
-    found: Incompleteness,
+/// The parts that take the step of a call, too.
+struct PartsByStep<'a, 'b> {
     late: WaitListener,
-    speed: Speeds,
-    pairs: Messages,
-    usage: Usage,
-    tags: TagSums,
-    courses: Courses,
     stepwise: Stepwise<'a>,
     series: StepTransfers,
     begins: StepBegins,
@@ -229,25 +224,15 @@ struct ListeningParts<'a, 'b> {
     onlookers: &'a mut [&'b mut dyn Onlooker],
 }
 
-impl Listener for ListeningParts<'_, '_> {
+impl Listener for PartsByStep<'_, '_> {
     fn occurrence(&mut self, job: &Job, occurrence: &Occurrence) {
-        self.found.occurrence(job, occurrence);
         self.late.occurrence(job, occurrence);
-        self.speed.occurrence(job, occurrence);
-        self.pairs.occurrence(job, occurrence);
-        self.tags.occurrence(job, occurrence);
-        self.courses.occurrence(job, occurrence);
     }
 
     fn call(&mut self, job: &Job, judged: &JudgedCall) {
-        self.found.call(job, judged);
-        self.speed.call(job, judged);
-        self.pairs.call(job, judged);
-        self.usage.call(job, judged);
-        self.courses.call(job, judged);
         self.stepwise.call(job, judged);
-        self.late.add(judged, self.stepwise.step().is_some());
         let step = self.stepwise.step();
+        self.late.add(judged, step.is_some());
         self.series.call(job, judged, step);
         self.begins.call(judged.call(), step);
         if !self.onlookers.is_empty() {

@@ -98,6 +98,13 @@ impl Straggler {
     }
 }
 
+impl Stragglers {
+    /// Returns a time as a share of a step; 0 if no step has a length.
+    pub fn of_step(&self, us: f64) -> f64 {
+        if self.step_us > 0.0 { us / self.step_us } else { 0.0 }
+    }
+}
+
 /// Share of a gain from which on its bounds are far apart.
 const RANGE: f64 = 0.1;
 

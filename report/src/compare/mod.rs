@@ -18,6 +18,7 @@ pub use late::{NewlyLate, StandingOut};
 pub use ranks::{OwnTime, RankChanged, Ranks};
 pub use runs::ComparedRun;
 pub use transfers::{ComparedTransfers, Subject};
+pub(crate) use verdict::LEAST;
 pub use verdict::{ChangeVerdict, Changed};
 
 use crate::answer::{Part, Report};
@@ -170,7 +171,7 @@ fn besides(waits: Part<Changed>, step: Option<&Changed>) -> Part<Changed> {
     let (Part::Known(mut waits), Some(step)) = (waits, step) else {
         return Part::Absent("a report has no waits by step.".into());
     };
-    if waits.verdict != ChangeVerdict::NotJudged && waits.difference_us().abs() < verdict::LEAST * step.medians_us[0] {
+    if waits.verdict != ChangeVerdict::NotJudged && waits.difference_us().abs() < LEAST * step.medians_us[0] {
         waits.verdict = ChangeVerdict::Equal;
     } else if waits.verdict == ChangeVerdict::Worse && step.verdict != ChangeVerdict::Worse {
         waits.verdict = ChangeVerdict::Slower;

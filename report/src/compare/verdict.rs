@@ -4,7 +4,7 @@ use super::change::{Middle, MiddleChange, mean, median};
 use serde::{Deserialize, Serialize};
 
 /// A change below this share is none, unless the threshold is smaller still.
-pub(super) const LEAST: f64 = 0.01;
+pub(crate) const LEAST: f64 = 0.01;
 
 /// The verdict on a change. Its interval is the bootstrapped one of 95 %.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

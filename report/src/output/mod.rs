@@ -28,7 +28,6 @@ mod chapter;
 pub mod csv;
 pub mod json;
 pub mod names;
-mod pace;
 pub mod page;
 pub mod parquet;
 pub mod perfetto;

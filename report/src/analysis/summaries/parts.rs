@@ -3,7 +3,7 @@
 use super::job;
 use super::of_job::Dimensions;
 use super::sums::FunctionSums;
-use crate::analysis::communicators::Usage;
+use crate::analysis::communicators::{CallSum, CallSums};
 use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::pairs::{LateRanks, Messages};
 use crate::analysis::speed::{Forcing, MACHINES, Ran};
@@ -50,23 +50,18 @@ impl GatheredParts<'_> {
     pub(super) fn report(&self, dimensions: &Dimensions<'_>) -> Report {
         let job = job::of(self.summary, self.cut);
         let dimensions = dimensions(&job);
-        let mut usage = Usage::new(&job);
-        let mut found = Incompleteness::new();
-        for (comm, sums) in self.sums {
-            let (count, untimed, bytes) = sums.totals();
-            found.add(count, untimed);
-            let place = u64::from_str_radix(comm, 16).ok().and_then(|comm| job.places.get(&comm));
-            if let Some(&place) = place {
-                usage.add(place, count, bytes);
-            }
+        let mut calls = CallSums::new(&job);
+        let place = |comm: &String| job.places.get(&u64::from_str_radix(comm, 16).ok()?).copied();
+        let sums = self.sums.iter().map(|(comm, sums)| (place(comm), sums));
+        for (place, sums) in sums.chain(std::iter::once((None, self.others))) {
+            let (operations, untimed, bytes) = sums.totals();
+            calls.add(place, CallSum { operations, bytes, untimed, without_begin: 0 });
         }
-        let (count, untimed, _) = self.others.totals();
-        found.add(count, untimed);
         let clocks = self.summary.clocks.map_or_else(MachineClocks::default, |clocks| MachineClocks {
             nodes: clocks.nodes.into(),
             error: Some((clocks.error_us * 1e3).round() as u64),
         });
-        let mut complete = found.finish(&job, self.inputs.to_vec(), &clocks);
+        let mut complete = Incompleteness::new().finish(&job, self.inputs.to_vec(), &clocks, calls.whole());
         complete.notes.extend(self.notes());
         let mut messages = Messages::new();
         messages.leave_out(self.left_out);
@@ -87,7 +82,7 @@ impl GatheredParts<'_> {
             speed: self.speed(&job, &dimensions),
             pairs: messages.finish(&job, &dimensions, self.transfers, &LateRanks::default()),
             transfers: self.by_state.clone().finish(&job),
-            communicators: usage.finish(&job, &dimensions, &|_, _| None, None),
+            communicators: calls.finish(&job, &dimensions, &|_, _| None, None),
             tags: absent("Tags"),
             choices: Part::Absent(NcclChoices::NO_LOG.into()),
             unfinished: absent("Last operations"),

@@ -1,5 +1,6 @@
 //! Made jobs through the stream, with closed-form answers.
 
+use crate::analysis::communicators::CallSums;
 use crate::analysis::complete::{Incompleteness, MachineClocks};
 use crate::analysis::late::WaitListener;
 use crate::analysis::pairs::{LateRanks, Messages};
@@ -8,7 +9,7 @@ use crate::analysis::unfinished::Courses;
 use crate::answer::{Complete, Late, Part, RankPair, SpeedRow, Unfinished};
 use crate::job::Links;
 use crate::made::{self, MS, MadeJob, Maker, Start, US};
-use crate::stream::{CommonClock, run};
+use crate::stream::{CommonClock, Listener, run};
 
 struct Answers {
     late: Part<Late>,
@@ -22,8 +23,10 @@ fn answers(made: &MadeJob) -> Answers {
     let job = &made.job;
     let clocks = CommonClock::of(job, &made.table).unwrap();
     let (mut waits, mut messages, mut speeds) = (WaitListener::new(job, 3), Messages::new(), Speeds::new());
-    let (mut courses, mut found) = (Courses::new(job), Incompleteness::new());
-    run(job, &made.table, &clocks, &mut [&mut waits, &mut messages, &mut speeds, &mut courses, &mut found]).unwrap();
+    let (mut courses, mut found, mut calls) = (Courses::new(job), Incompleteness::new(), CallSums::new(job));
+    let listeners: &mut [&mut dyn Listener] =
+        &mut [&mut waits, &mut messages, &mut speeds, &mut courses, &mut found, &mut calls];
+    run(job, &made.table, &clocks, listeners).unwrap();
     let pairs = match messages.finish(job, &[], &[], &LateRanks::default()) {
         Part::Known(pairs) => pairs.rows,
         Part::Absent(_) => vec![],
@@ -34,7 +37,7 @@ fn answers(made: &MadeJob) -> Answers {
         rows: speeds.finish(job, &[], &Links::default()).known().unwrap().rows.clone(),
         pairs,
         unfinished: courses.finish(job).known().unwrap().clone(),
-        complete: found.finish(job, vec![], &errors),
+        complete: found.finish(job, vec![], &errors, calls.whole()),
     }
 }
 

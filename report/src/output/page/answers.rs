@@ -1,7 +1,6 @@
 //! The three answers: a card each with its verdict, and the picture that proves it.
 
 use super::super::names::ReportNames;
-use super::super::sentences;
 use super::super::units::{share, time};
 use super::proofs;
 use super::unbroken::unbroken;
@@ -10,24 +9,16 @@ use maud::{Markup, html};
 
 /// Writes the cards.
 pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
-    // a report of an earlier release has none
-    let made = sentences::answers(report);
     let answers = &report.answers;
-    let or = |kept: &Verdicted, made: Verdicted| if kept.text.is_empty() { made } else { kept.clone() };
     let cards = [
-        ("late", "Which rank is late?", or(&answers.late, made.late), proofs::late(report, names)),
-        ("cost", "What does communication cost a step?", or(&answers.cost, made.cost), proofs::cost(report, names)),
-        (
-            "network",
-            "Is the network as fast as it should be?",
-            or(&answers.network, made.network),
-            proofs::network(report, names),
-        ),
+        ("late", "Which rank is late?", &answers.late, proofs::late(report, names)),
+        ("cost", "What does communication cost a step?", &answers.cost, proofs::cost(report, names)),
+        ("network", "Is the network as fast as it should be?", &answers.network, proofs::network(report, names)),
     ];
     html! {
         section #answers aria-labelledby="answers-heading" {
             h2 #answers-heading .unseen { "Answers" }
-            @for (id, question, answer, proof) in cards { (card(id, question, &answer, proof)) }
+            @for (id, question, answer, proof) in cards { (card(id, question, answer, proof)) }
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Delay costs by GPU: the others' waits for it, because of its own delays or of those that it passed on.
 
 use super::super::names::ReportNames;
-use super::super::pace::Pace;
 use super::super::sentences::latest;
 use super::super::tables;
 use super::super::units::{TimeUnit, counted, share, time};
 use super::draw::{Area, Chart, LegendEntry, Mark, Px, Scale, across, bars_beside, margin};
 use super::table::PageTable;
+use crate::analysis::verdict::Pace;
 use crate::answer::{Late, RankLate, Report};
 use maud::{Markup, Render, html};
 

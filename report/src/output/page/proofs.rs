@@ -1,11 +1,11 @@
 //! The picture beside each answer.
 
 use super::super::names::ReportNames;
-use super::super::pace::Pace;
 use super::super::units::{TimeUnit, rate, share, sizes, time};
 use super::budget;
 use super::draw::{Area, Px, Scale, across, shortened};
 use super::strip::{SMALL, Strip};
+use crate::analysis::verdict::Pace;
 use crate::answer::{Report, SpeedRow};
 use maud::{Markup, html};
 

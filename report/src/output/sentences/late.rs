@@ -1,25 +1,15 @@
 //! Which rank is late, and what a step would gain without its extra time.
 
 use super::super::names::ReportNames;
-use super::super::units::{count, counted, part_of, share, time};
+use super::super::units::{count, counted, share, time};
 use super::causes;
-use super::sums;
+use super::lateness;
 use super::words::{absent, capital};
-use crate::analysis::stragglers::RESOLVED_US;
+use crate::analysis::verdict::{LateFinding, LateVerdict};
 use crate::answer::{
     AnswerVerdict, CostsWhen, LateCause, RankGroup, Report, Straggler, StragglerPause, Stragglers, Verdicted,
 };
 
-/// Share of a step from which on a gain is much.
-const MUCH: f64 = 0.05;
-/// Share of a step from which on random differences between ranks are worth a look.
-const JITTER: f64 = 0.1;
-/// Share of a step from which on random differences are spoken of.
-const NEXT_TO_NOTHING: f64 = 0.005;
-/// Share of a step that pauses cost from which on they are worth a look.
-const COSTLY: f64 = 0.01;
-/// Steps and ranks below which nobody can stand out.
-const FEW: u64 = 5;
 /// Most groups that the answer names.
 const NAMED: usize = 3;
 
@@ -28,15 +18,20 @@ pub(super) fn answer(report: &Report) -> Verdicted {
     let Some(stragglers) = report.stragglers.known() else {
         return without_own_times(report);
     };
-    match &stragglers.found[..] {
-        [] => nobody(report, stragglers),
-        found => somebody(report, stragglers, found),
-    }
+    let judged = LateVerdict::of(report, stragglers);
+    let LateVerdict { verdict, gain_us, gain, .. } = judged;
+    let said = match &judged.finding {
+        LateFinding::Slow(ranks, stages) => slow(report, stragglers, &judged, ranks, stages),
+        LateFinding::Uneven(stages) => uneven(report, stragglers, stages),
+        LateFinding::Once(event) => once(report, event),
+        finding => nobody(report, stragglers, finding, verdict),
+    };
+    Verdicted { verdict, gain_us, gain, ..said }
 }
 
 /// Of summaries, or of operations without GPU times.
 fn without_own_times(report: &Report) -> Verdicted {
-    let sums = report.late.known().and_then(|late| sums::late(late, &ReportNames::of(report)));
+    let sums = report.late.known().and_then(|late| lateness::late(late, &ReportNames::of(report)));
     let (verdict, text) = sums.unwrap_or_else(|| (AnswerVerdict::Unknown, absent(report.stragglers.absent())));
     Verdicted { verdict, text, ..Verdicted::default() }
 }
@@ -46,36 +41,35 @@ pub(super) fn period(stragglers: &Stragglers) -> &'static str {
     if stragglers.steps > 0 { "a step" } else { "the recording" }
 }
 
-fn somebody(report: &Report, stragglers: &Stragglers, all: &[Straggler]) -> Verdicted {
-    let (stages, found): (Vec<&Straggler>, Vec<&Straggler>) = all.iter().partition(|it| it.group == RankGroup::Stage);
-    if found.is_empty() {
-        return uneven(report, stragglers, &stages);
-    }
+fn slow(
+    report: &Report,
+    stragglers: &Stragglers,
+    judged: &LateVerdict<'_>,
+    found: &[&Straggler],
+    stages: &[&Straggler],
+) -> Verdicted {
+    let Some(first) = found.first() else { return Verdicted::default() };
     let names: Vec<String> = found.iter().take(NAMED).map(|it| subject(report, it)).collect();
     let rest = found.len().saturating_sub(NAMED);
     let who = list(&names, rest);
     let (are, their) = if found.len() > 1 { ("are", "their") } else { ("is", "its") };
-    let gain_us = if found.len() > 1 { stragglers.together_us } else { found[0].gain_us };
-    let gain_us = gain_us.map(|gain| gain.max(0.0));
-    let range = found[0].range_us().filter(|_| found.len() == 1);
-    let gain = gain_us.map(|gain| part_of(gain, stragglers.step_us));
     let mut text = format!("{} {are} slow: ", capital(&who));
-    text += &match (gain_us, range) {
+    text += &match (judged.gain_us, judged.range_us) {
         (Some(_), Some([least, most])) => format!(
             "without {their} extra time {} would take between {} and {} instead of {} ({} to {}).",
             period(stragglers),
             time(stragglers.step_us - most),
             time(stragglers.step_us - least),
             time(stragglers.step_us),
-            share(part_of(least, stragglers.step_us)),
-            share(part_of(most, stragglers.step_us))
+            share(stragglers.of_step(least)),
+            share(stragglers.of_step(most))
         ),
         (Some(gain_us), None) => format!(
             "without {their} extra time {} would take {} instead of {} ({}).",
             period(stragglers),
             time(stragglers.step_us - gain_us),
             time(stragglers.step_us),
-            share(part_of(gain_us, stragglers.step_us))
+            share(stragglers.of_step(gain_us))
         ),
         (None, _) => format!(
             "the gain without {their} extra time is not known, because {} cannot be played again to within 3 %.",
@@ -89,7 +83,6 @@ fn somebody(report: &Report, stragglers: &Stragglers, all: &[Straggler]) -> Verd
             text += &behind(&causes::causes(straggler));
         }
     }
-    let first = found[0];
     let when = when(first.when);
     let why = first.why.map_or("", why).to_owned();
     let why = if found.len() > 1 { why } else { format!("{why}{}", behind(&causes::causes(first))).trim().to_owned() };
@@ -104,10 +97,6 @@ fn somebody(report: &Report, stragglers: &Stragglers, all: &[Straggler]) -> Verd
         None if found.len() > 1 => next.replacen("its", "their", 2),
         None => next.to_owned(),
     };
-    // of several ranks, the one that is sure to gain most
-    let sure = found.iter().filter_map(|it| it.gain_least_us).reduce(f64::max);
-    let sure = sure.map(|least| part_of(least, stragglers.step_us)).or(gain);
-    let verdict = if sure.is_none_or(|gain| gain >= MUCH) { AnswerVerdict::Bad } else { AnswerVerdict::Look };
     if !why.is_empty() {
         text += &format!(" {why}");
     }
@@ -116,11 +105,8 @@ fn somebody(report: &Report, stragglers: &Stragglers, all: &[Straggler]) -> Verd
         text += &format!(" {}", more_work(report, stragglers, stage));
     }
     text += &pauses(report, stragglers, " ");
-    let [gain_least_us, gain_most_us] = match range {
-        Some(range) => range.map(Some),
-        None => [gain_us; 2],
-    };
-    Verdicted { verdict, text, gain_us, gain_least_us, gain_most_us, gain, when, why, next }
+    let [gain_least_us, gain_most_us] = judged.range_us.map_or([judged.gain_us; 2], |range| range.map(Some));
+    Verdicted { text, gain_least_us, gain_most_us, when, why, next, ..Verdicted::default() }
 }
 
 /// Says that a stage has more work than the others, and what a step would take if all had the same. Its extra time
@@ -142,10 +128,7 @@ fn uneven(report: &Report, stragglers: &Stragglers, stages: &[&Straggler]) -> Ve
     let next = "Divide the layers more evenly; a loss head counts as layers.".to_owned();
     let text = sentences.collect::<Vec<_>>().join(" ");
     let text = format!("{text} {next}{}", pauses(report, stragglers, " "));
-    let gain_us = stages[0].gain_us.map(|gain| gain.max(0.0));
-    let gain = gain_us.map(|gain| part_of(gain, stragglers.step_us));
-    let verdict = AnswerVerdict::Look;
-    Verdicted { verdict, text, gain_us, gain, next, ..Verdicted::default() }
+    Verdicted { text, next, ..Verdicted::default() }
 }
 
 /// Returns a sentence as it follows another one.
@@ -207,67 +190,46 @@ fn subject(report: &Report, it: &Straggler) -> String {
     }
 }
 
-fn nobody(report: &Report, stragglers: &Stragglers) -> Verdicted {
-    let missing = report.complete.ranks.map_or(0, |ranks| ranks.saturating_sub(report.complete.ranks_here));
-    if let ([event], 1, None) = (&stragglers.events[..], stragglers.event_count, stragglers.stalls) {
-        return once(report, stragglers, event);
-    }
-    let (steps, ranks) = (stragglers.steps, report.gpus.len() as u64);
-    if missing == 0 && steps < FEW && (2..FEW).contains(&ranks) {
-        let of = if steps > 0 { counted(steps, "step") } else { "one recording without steps".into() };
-        let text = format!(
-            "Not known: {of} of {} {} too few to tell a slow rank from chance.",
-            counted(ranks, "rank"),
-            if steps > 1 { "are" } else { "is" }
-        );
-        return Verdicted { text, next: "Record more steps.".into(), ..Verdicted::default() };
-    }
-    if missing == 0 && ranks > 1 && stragglers.compared == 0 {
-        let text = if stragglers.ranks.iter().all(|rank| rank.own_us == 0.0) {
-            "Not known: no rank has known own times in enough steps.".into()
-        } else {
-            "Not known: no two ranks run the same program, so that none can be compared with others.".into()
-        };
-        let next = "--part ranks has the own times of all ranks.".into();
-        return Verdicted { text, next, ..Verdicted::default() };
-    }
-    let mut text = if missing > 0 {
-        format!(
+fn nobody(report: &Report, stragglers: &Stragglers, finding: &LateFinding<'_>, verdict: AnswerVerdict) -> Verdicted {
+    let own_times = "--part ranks has the own times of all ranks.";
+    let said = |text: &str, next: &str| Verdicted { text: text.into(), next: next.into(), ..Verdicted::default() };
+    let mut text = match finding {
+        LateFinding::TooFew => {
+            let steps = stragglers.steps;
+            let of = if steps > 0 { counted(steps, "step") } else { "one recording without steps".into() };
+            let text = format!(
+                "Not known: {of} of {} {} too few to tell a slow rank from chance.",
+                counted(report.gpus.len() as u64, "rank"),
+                if steps > 1 { "are" } else { "is" }
+            );
+            return said(&text, "Record more steps.");
+        }
+        LateFinding::NoOwnTimes => {
+            return said("Not known: no rank has known own times in enough steps.", own_times);
+        }
+        LateFinding::NoPeers => {
+            let text = "Not known: no two ranks run the same program, so that none can be compared with others.";
+            return said(text, own_times);
+        }
+        LateFinding::NobodyOfSome(missing) => format!(
             "Not known of all: {} missing. Of the {} here, none stands out.",
-            if missing == 1 { "1 rank is".into() } else { format!("{} ranks are", count(missing)) },
+            if *missing == 1 { "1 rank is".into() } else { format!("{} ranks are", count(*missing)) },
             counted(report.complete.ranks_here, "rank"),
-        )
-    } else {
-        "No rank stands out".to_owned()
+        ),
+        LateFinding::Nobody(Some(us)) => format!(
+            "No rank stands out; their random differences cost {} {}, {} of it.",
+            time(*us),
+            period(stragglers),
+            share(stragglers.of_step(*us))
+        ),
+        _ => "No rank stands out.".into(),
     };
-    let (gain_us, jitter) = (stragglers.jitter_us, stragglers.jitter_us.map(|us| part_of(us, stragglers.step_us)));
-    let is_worth = jitter.is_some_and(|it| it >= NEXT_TO_NOTHING) && gain_us.is_some_and(|it| it >= RESOLVED_US);
-    if missing == 0 {
-        text += &match stragglers.jitter_us.filter(|_| is_worth) {
-            Some(us) => format!(
-                "; their random differences cost {} {}, {} of it.",
-                time(us),
-                period(stragglers),
-                share(part_of(us, stragglers.step_us))
-            ),
-            None => ".".into(),
-        };
-    }
     text += &pauses(report, stragglers, " ");
-    let stalls_us = stragglers.stalls.map_or(0.0, |it| it.length_us * it.steps as f64 / it.of.max(1) as f64);
-    let costly = [(stragglers.events_us, COSTLY), (stalls_us, MUCH)];
-    let costly = costly.iter().any(|(us, share)| part_of(*us, stragglers.step_us) >= *share);
-    let verdict = match jitter {
-        _ if missing > 0 => AnswerVerdict::Unknown,
-        Some(jitter) if jitter >= JITTER && is_worth || costly => AnswerVerdict::Look,
-        _ => AnswerVerdict::Fine,
-    };
-    let next = if verdict == AnswerVerdict::Look { "--part ranks has the own times of all ranks." } else { "" };
-    Verdicted { verdict, text, gain_us, gain: jitter, next: next.into(), ..Verdicted::default() }
+    said(&text, if verdict == AnswerVerdict::Look { own_times } else { "" })
 }
 
 /// Says that one rank paused once.
-fn once(report: &Report, stragglers: &Stragglers, event: &StragglerPause) -> Verdicted {
+fn once(report: &Report, event: &StragglerPause) -> Verdicted {
     let name = ReportNames::of(report).gpu(event.gpu);
     let text = format!(
         "{} paused once, for {}, in step {}. No rank stands out otherwise.",
@@ -275,10 +237,7 @@ fn once(report: &Report, stragglers: &Stragglers, event: &StragglerPause) -> Ver
         time(event.excess_us),
         event.step
     );
-    let gain = part_of(stragglers.events_us, stragglers.step_us);
-    let verdict = if gain >= COSTLY { AnswerVerdict::Look } else { AnswerVerdict::Fine };
-    let when = format!("once, in step {}", event.step);
-    Verdicted { verdict, text, when, ..Verdicted::default() }
+    Verdicted { text, when: format!("once, in step {}", event.step), ..Verdicted::default() }
 }
 
 /// Says how many pauses there were, of single ranks and of all at once.

@@ -7,6 +7,18 @@ use crate::answer::{
 };
 use crate::sample::sample;
 
+fn late(report: &Report) -> String {
+    answers(report).late.text
+}
+
+fn cost(report: &Report) -> String {
+    answers(report).cost.text
+}
+
+fn network(report: &Report) -> String {
+    answers(report).network.text
+}
+
 fn whole() -> Report {
     Report {
         complete: Complete {

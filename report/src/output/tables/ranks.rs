@@ -2,11 +2,11 @@
 
 use super::super::Chapter;
 use super::super::names::ReportNames;
-use super::super::pace::Pace;
 use super::super::resolved::{NOT_RESOLVED, is_resolved, resolved};
 use super::super::sentences::causes;
 use super::super::sheet::ReportTable;
 use super::super::units::{bytes, count, known, part_of, share, time};
+use crate::analysis::verdict::Pace;
 use crate::answer::{Late, RankLate, RankLaunches, RankOwn, Report, StragglerPause, Stragglers, WorstOperation};
 
 /// The own times of all ranks, the longest beyond those of the peers first.

@@ -1,7 +1,6 @@
 //! The tables of the chapters, each with the sentences above it.
 
 use super::super::names::ReportNames;
-use super::super::pace::Pace;
 use super::super::sentences::{
     about_breakdown, about_conditions, about_findings, about_log, about_tags, fallback, of_late_ranks,
     slow_communicator, slow_part, unplaced, without_kernel,
@@ -11,6 +10,7 @@ use super::super::{Chapter, tables};
 use super::cell;
 use super::fitted::{TableRoom, chapter, known, prose};
 use super::transfers;
+use crate::analysis::verdict::Pace;
 use crate::answer::{Behind, Report, StepSource, Steps, Stragglers};
 use std::slice::from_ref;
 

@@ -2,12 +2,12 @@
 
 use super::super::names::ReportNames;
 use super::super::resolved::{is_resolved, resolved};
-use super::super::sentences;
 use super::super::tables::{BudgetKind, kinds};
 use super::super::units::{UNKNOWN, counted, gb_s, known, part_of, share, sizes, time};
 use super::cell;
 use super::fitted::{TableRoom, fitted, prose};
 use super::grouped::groups;
+use crate::analysis::verdict::waits_are_known;
 use crate::answer::{Budget, CostsWhen, GpuBudget, RankGroup, Report, Straggler};
 use common::report::TextTable;
 
@@ -27,7 +27,7 @@ fn answered(question: &str, answer: &str, view: &TableRoom, table: impl Fn(&Tabl
 
 /// Answers which rank is late.
 pub(super) fn late(report: &Report, view: &TableRoom) -> String {
-    answered("Which rank is late?", &sentences::late(report), view, |view| found(report, view))
+    answered("Which rank is late?", &report.answers.late.text, view, |view| found(report, view))
 }
 
 /// Writes those that stand out, for the first answer.
@@ -79,7 +79,7 @@ pub(super) fn cost(report: &Report, view: &TableRoom) -> String {
         let rows = kinds.iter().map(|kind| entry(budget, &names, kind));
         fitted(TextTable::new(&heading, 1, &["least of", "least", "most of"]), rows, view, "")
     };
-    answered("What does communication cost a step?", &sentences::cost(report), view, table)
+    answered("What does communication cost a step?", &report.answers.cost.text, view, table)
 }
 
 fn entry(budget: &Budget, names: &ReportNames<'_>, BudgetKind { heading: name, of, .. }: &BudgetKind) -> [String; 7] {
@@ -93,7 +93,7 @@ fn entry(budget: &Budget, names: &ReportNames<'_>, BudgetKind { heading: name, o
         gpu.map_or_else(|| UNKNOWN.into(), |(place, _)| cell::name(&names.gpu(place)))
     };
     // waits that are unknown are in the time of transfers
-    if !sentences::waits_are_known(budget) && matches!(*name, "waiting" | "transferring") {
+    if !waits_are_known(budget) && matches!(*name, "waiting" | "transferring") {
         return [*name, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN].map(str::to_owned);
     }
     [
@@ -144,5 +144,5 @@ pub(super) fn network(report: &Report, view: &TableRoom) -> String {
         let of_no_use = ["dimension", "comms", "median", "ranks"];
         fitted(TextTable::new(&heading, 2, &of_no_use), rows, view, ": --part speed")
     };
-    answered("Is the network as fast as it should be?", &sentences::network(report), view, table)
+    answered("Is the network as fast as it should be?", &report.answers.network.text, view, table)
 }

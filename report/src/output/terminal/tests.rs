@@ -1,6 +1,6 @@
 //! Tests of whole texts: their first line, their length and width, and absent parts.
 
-use super::super::Chapter;
+use super::super::{Chapter, sentences};
 use super::{chapters, fitted::TableRoom, questions, tables};
 use crate::answer::{Part, Report};
 use crate::sample::sample;
@@ -29,6 +29,11 @@ fn without_parts(ranks: usize) -> Report {
     report
 }
 
+/// Returns a report with the answers that its parts give.
+fn answered(report: &Report) -> Report {
+    Report { answers: sentences::answers(report), ..report.clone() }
+}
+
 fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
@@ -43,7 +48,7 @@ fn each_question_has_at_most_15_lines_of_80_characters() {
     for ranks in [1, 2, 4, 1024, 4096] {
         let report = sample(ranks);
         for question in [questions::late, questions::cost, questions::network] {
-            let text = question(&report, &TableRoom { width: 80, top: 100 });
+            let text = question(&answered(&report), &TableRoom { width: 80, top: 100 });
             assert!(text.lines().count() <= questions::LINES && widest(&text) <= 80, "{ranks}:\n{text}");
             // a table, not the sentence alone
             assert!(ranks == 1 || text.contains('╞'), "{ranks}:\n{text}");
@@ -67,11 +72,11 @@ fn long_names_and_missing_facts_leave_room_for_the_answers() {
             speed.rows.iter_mut().for_each(|row| row.utilisation = None);
         }
         for question in [questions::late, questions::cost, questions::network] {
-            let text = question(&report, &TableRoom { width: 80, top: 100 });
+            let text = question(&answered(&report), &TableRoom { width: 80, top: 100 });
             assert!(text.lines().count() <= questions::LINES && widest(&text) <= 80, "{ranks}:\n{text}");
             assert!(text.contains('╞'), "{ranks}:\n{text}");
         }
-        let text = flat(&tables(&report, 80, 5));
+        let text = flat(&tables(&answered(&report), 80, 5));
         for said in ["known without kernels", "50 % of the operations have no begin"] {
             assert!(text.contains(said), "{said}: {text}");
         }
@@ -86,7 +91,7 @@ fn a_job_in_which_nobody_is_late_says_so() {
         stragglers.found.clear();
         (stragglers.events, stragglers.event_count) = (vec![], 0);
     }
-    let text = flat(&questions::late(&report, &TableRoom { width: 80, top: 5 }));
+    let text = flat(&questions::late(&answered(&report), &TableRoom { width: 80, top: 5 }));
     let none = "No rank stands out; their random differences cost 240 us a step, 1.2 % of it.";
     assert!(text.ends_with(none), "{text}");
 }
@@ -97,7 +102,7 @@ fn no_line_is_wider_than_the_screen() {
         let mut report = sample(ranks);
         report.gpus[0] = "rank 0 of a job whose name is much too long for any cell".into();
         for width in [80, 100, 120, 200] {
-            let text = tables(&report, width, 20) + &chapters(&report, width, 20, &Chapter::ALL);
+            let text = tables(&answered(&report), width, 20) + &chapters(&report, width, 20, &Chapter::ALL);
             assert!(
                 widest(&text) <= width,
                 "{width}: {}",
@@ -111,7 +116,7 @@ fn no_line_is_wider_than_the_screen() {
 fn whether_all_is_there_comes_first() {
     let mut report = sample(8);
     (report.complete.unmatched, report.complete.unfinished) = (0, 0);
-    let first = |report: &Report| tables(report, 200, 5).lines().next().unwrap().to_owned();
+    let first = |report: &Report| tables(&answered(report), 200, 5).lines().next().unwrap().to_owned();
     let clocks = "; all are on one clock, waits are known to 4.00 us. 1 remark: --part complete.";
     assert_eq!(first(&report), format!("Complete: all 8 ranks are here with 9,120 operations{clocks}"));
     report.complete.ranks_here = 7;
@@ -120,7 +125,7 @@ fn whether_all_is_there_comes_first() {
 
 #[test]
 fn the_answers_name_the_rank_the_cost_and_the_slow_pair() {
-    let text = flat(&tables(&sample(16), 80, 5));
+    let text = flat(&tables(&answered(&sample(16)), 80, 5));
     let late = "Rank 3 is slow: without its extra time a step would take 19.4 ms instead of 20.0 ms (3.2 %).";
     assert!(text.contains(late), "{text}");
     assert!(
@@ -138,7 +143,7 @@ fn the_answers_name_the_rank_the_cost_and_the_slow_pair() {
 #[test]
 fn an_absent_part_says_why() {
     let report = without_parts(4);
-    let text = flat(&tables(&report, 80, 5));
+    let text = flat(&tables(&answered(&report), 80, 5));
     // two parts for the last question
     assert_eq!(
         text.matches("Not known: the inputs are summaries, which have no single operations.").count(),
@@ -160,7 +165,7 @@ fn rows_beyond_the_top_are_counted() {
     if let Part::Known(stragglers) = &mut report.stragglers {
         stragglers.found = vec![stragglers.found[0].clone(); 20];
     }
-    let text = questions::late(&report, &TableRoom { width: 80, top: 100 });
+    let text = questions::late(&answered(&report), &TableRoom { width: 80, top: 100 });
     assert!(text.contains("more: --part ranks"), "{text}");
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::sentences::{
     capital,
-    two_runs::{answer, communicators, more, own_time, percent, range, text},
+    two_runs::{communicators, more, own_time, percent, range, text},
 };
 use super::super::units::{UNKNOWN, counted, sizes, time};
 use super::cell;
@@ -16,7 +16,7 @@ const NAMED: usize = 10;
 /// Writes a comparison. `width` is the width of the lines, `top` the largest number of rows of a table.
 pub fn two_runs(comparison: &Comparison, width: usize, top: usize) -> String {
     let view = TableRoom { width, top };
-    let mut written = prose(&answer(comparison), &view);
+    let mut written = prose(&comparison.answer, &view);
     let sentences = more(comparison);
     if !sentences.is_empty() {
         written.push('\n');

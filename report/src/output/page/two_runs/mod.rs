@@ -6,7 +6,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use super::super::sentences::two_runs::{self as sentences, communicators, more, percent, range};
+use super::super::sentences::two_runs::{communicators, more, percent, range};
 use super::super::units::{UNKNOWN, count, known, number, sizes, time};
 use super::section::{absent, section};
 use super::table::PageTable;
@@ -79,7 +79,7 @@ fn answer(comparison: &Comparison) -> Markup {
         section.questions aria-labelledby="answer" {
             div class=(class) {
                 h2 #answer { (verdict) }
-                p.answer { (unbroken(&sentences::answer(comparison))) }
+                p.answer { (unbroken(&comparison.answer)) }
                 ul { @for sentence in more(comparison) { li { (unbroken(&sentence)) } } }
             }
         }

@@ -3,11 +3,14 @@
 use super::two_runs;
 use crate::answer::{Part, Report, SeriesRow};
 use crate::compare::{Comparison, THRESHOLD};
+use crate::output::sentences;
 use crate::sample::sample;
 use roxmltree::{Document, ParsingOptions};
 
 fn page(before: &Report, after: &Report) -> String {
-    two_runs(&Comparison::of(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap())
+    let mut comparison = Comparison::of(["A".into(), "B".into()], [before, after], THRESHOLD).unwrap();
+    comparison.answer = sentences::two_runs::answer(&comparison);
+    two_runs(&comparison)
 }
 
 /// Two runs of this many ranks, in the second of which rank 5 takes half as long again.

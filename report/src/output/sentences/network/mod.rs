@@ -5,29 +5,17 @@ mod pairs;
 mod tests;
 
 use super::words::{absent, capital};
-use crate::analysis::speed::shape::{LARGE, bus_bytes, size};
-use crate::answer::{AnswerVerdict, PartKind, Report, SlowCommunicator, SlowPart, Speed, SpeedRow, Verdicted};
+use crate::analysis::speed::shape::{LARGE, size};
+use crate::analysis::verdict::{NetworkVerdict, heaviest, of_expected};
+use crate::answer::{AnswerVerdict, PartKind, Report, SlowCommunicator, Speed, SpeedRow, Verdicted};
 use crate::output::names::ReportNames;
 use crate::output::units::{count, counted, rate, share, sizes, time};
 use pairs::{NAMED, more, pairs, subject};
 pub(crate) use pairs::{of_late_ranks, slow_part};
 use std::collections::BTreeMap;
 
-/// Least part of the rows' time that forced ones have if they are worth a look.
-const FORCED: f64 = 0.1;
-/// Share of a step from which on what it would gain is much.
-const MUCH: f64 = 0.05;
-/// Factor from which on a slow part is bad, where its gain is not known.
-const BAD: f64 = 1.5;
-/// Share of the baseline's rate below which an operation is worth a look, and below which it is bad.
-const OF_BASELINE: [f64; 2] = [0.85, 0.5];
-/// Share of the link below which an operation is worth a look.
-const OF_LINK: f64 = 0.5;
-/// Least bytes of an operation that should reach a good share of its link: smaller ones are latency in part.
-const LONG: f64 = 16.0 * 1024.0 * 1024.0;
-
 /// Returns whether the network is as fast as it should be.
-pub fn network(report: &Report) -> String {
+fn network(report: &Report) -> String {
     let names = ReportNames::of(report);
     let mut text = match (report.speed.known(), report.speed.absent()) {
         (Some(speed), _) => reached(speed) + &few(speed),
@@ -47,74 +35,17 @@ pub fn network(report: &Report) -> String {
 }
 
 /// Returns the answer with its verdict.
-pub(super) fn verdicted(report: &Report) -> Verdicted {
-    let speed = report.speed.known();
-    let heavy = speed.and_then(|speed| heaviest(&speed.rows));
-    let parts = report.pairs.known().map_or(&[][..], |pairs| &pairs.slow);
-    let communicators = speed.map_or(&[][..], |speed| &speed.slow);
-    let gain_us =
-        parts.iter().filter_map(|part| part.gain_us.or_else(|| gain_us(report, part.excess_us))).reduce(f64::max);
-    let length = report.steps.known().map(|steps| steps.mean_us).filter(|us| *us > 0.0);
-    let gain = gain_us.zip(length).map(|(gain, length)| gain / length);
-    let factors = parts.iter().map(|part| part.factor).chain(communicators.iter().map(factor));
-    let of_baseline = speed.filter(|speed| speed.baseline.is_some()).and(heavy).and_then(of_expected);
-    let of_link = heavy.filter(|row| size(row) >= LONG).and_then(|row| row.utilisation);
-    let slow = factors.reduce(f64::max).map(|factor| match gain {
-        Some(gain) if gain >= MUCH => AnswerVerdict::Bad,
-        None if factor >= BAD => AnswerVerdict::Bad,
-        _ => AnswerVerdict::Look,
-    });
-    let below = of_baseline.map(|part| match part {
-        part if part < OF_BASELINE[1] => AnswerVerdict::Bad,
-        part if part < OF_BASELINE[0] => AnswerVerdict::Look,
-        _ => AnswerVerdict::Fine,
-    });
-    let share = of_link.map(|part| if part < OF_LINK { AnswerVerdict::Look } else { AnswerVerdict::Fine });
-    let compared = are_compared(report).then_some(AnswerVerdict::Fine);
-    let forced = speed.is_some_and(|speed| forced_part(speed) >= FORCED).then_some(AnswerVerdict::Look);
-    let worst = [slow, below, share, forced, compared].into_iter().flatten().max_by_key(|verdict| match verdict {
-        AnswerVerdict::Unknown => 0,
-        AnswerVerdict::Fine => 1,
-        AnswerVerdict::Look => 2,
-        AnswerVerdict::Bad => 3,
-    });
-    let verdict = worst.unwrap_or(AnswerVerdict::Unknown);
+pub(super) fn answer(report: &Report) -> Verdicted {
+    let judged = NetworkVerdict::of(report);
     let names = ReportNames::of(report);
-    let why =
-        parts.first().map(|part| subject(part, &names)).or_else(|| communicators.first().map(|slow| of(slow, &names)));
-    Verdicted {
-        verdict,
-        text: network(report),
-        gain_us,
-        gain,
-        when: String::new(),
-        why: why.unwrap_or_default(),
-        next: next(verdict, parts.first(), communicators.first(), [below, share, forced]),
-        ..Verdicted::default()
-    }
+    let why = judged.part.map(|part| subject(part, &names));
+    let why = why.or_else(|| judged.communicator.map(|slow| of(slow, &names))).unwrap_or_default();
+    let NetworkVerdict { verdict, gain_us, gain, .. } = judged;
+    Verdicted { verdict, text: network(report), gain_us, gain, why, next: next(&judged).into(), ..Verdicted::default() }
 }
 
-/// Returns what a step would gain at most, of the time that a part cost the whole job. Transfers are those of all
-/// steps.
-fn gain_us(report: &Report, excess_us: Option<f64>) -> Option<f64> {
-    let steps = report.steps.known()?;
-    let count = steps.count + steps.warm_up;
-    excess_us.filter(|_| count > 0).map(|us| us / count as f64)
-}
-
-/// Returns whether pairs or communicators were compared with others.
-fn are_compared(report: &Report) -> bool {
-    report.pairs.known().is_some_and(|pairs| pairs.rows.iter().any(|pair| pair.is_judged()))
-}
-
-fn next(
-    verdict: AnswerVerdict,
-    part: Option<&SlowPart>,
-    communicator: Option<&SlowCommunicator>,
-    [baseline, link, forced]: [Option<AnswerVerdict>; 3],
-) -> String {
-    let is_below = |verdict: Option<AnswerVerdict>| verdict.is_some_and(|verdict| verdict != AnswerVerdict::Fine);
-    let text = match (part.map(|part| (part.kind, part.inside)), communicator) {
+fn next(judged: &NetworkVerdict<'_>) -> &'static str {
+    match (judged.part.map(|part| (part.kind, part.inside)), judged.communicator) {
         (Some((_, true)), _) | (None, Some(_)) => {
             "Read state and errors of the NVLinks on that node (nvidia-smi nvlink -s and -e), and its GPUs' clocks."
         }
@@ -124,19 +55,20 @@ fn next(
         (Some((PartKind::Adapter | PartKind::Node, _)), _) => {
             "Read state, rate and errors of the adapters on that node (ibstat, ethtool), and look at their cables."
         }
-        _ if forced.is_some() => {
+        _ if judged.is_forced => {
             "If the setting that forces a way is not needed, run the job once without it, and compare (--baseline)."
         }
-        _ if is_below(baseline) => "Compare NCCL's release, its settings and the nodes with those of the baseline.",
-        _ if is_below(link) => {
+        _ if judged.is_below_baseline => {
+            "Compare NCCL's release, its settings and the nodes with those of the baseline."
+        }
+        _ if judged.is_below_link => {
             "Compare with nccl-tests at this size, and look at the network that NCCL has chosen (NCCL_DEBUG=INFO)."
         }
-        _ if verdict == AnswerVerdict::Unknown => {
+        _ if judged.verdict == AnswerVerdict::Unknown => {
             "Give the link's rate (--link-gbps) or an earlier report (--baseline)."
         }
         _ => "",
-    };
-    text.into()
+    }
 }
 
 /// Says what the operation reaches that moves most bytes.
@@ -180,20 +112,6 @@ fn forced(speed: &Speed) -> String {
     format!(" {} of {of} of --part speed ran as NCCL itself would not choose: {by}{others}.", count(all))
 }
 
-/// Returns the part of the rows' time that forced ones have; 0 where no time is known.
-fn forced_part(speed: &Speed) -> f64 {
-    let time = |row: &SpeedRow| row.median_us.or(row.mean_us).unwrap_or_default() * row.count as f64;
-    let all: f64 = speed.rows.iter().map(time).sum();
-    let forced: f64 = speed.rows.iter().filter(|row| row.forced.is_some()).map(time).sum();
-    if all > 0.0 { forced / all } else { 0.0 }
-}
-
-/// Returns the rate of a row over the expected one.
-fn of_expected(row: &SpeedRow) -> Option<f64> {
-    let expected = row.expected.filter(|expected| *expected > 0.0)?;
-    row.busbw.map(|busbw| busbw / expected)
-}
-
 /// Says that there is no rate of a large operation.
 fn no_large(rows: &[SpeedRow]) -> String {
     let are_large = rows.iter().any(|row| size(row) >= LARGE);
@@ -231,10 +149,6 @@ fn of(slow: &SlowCommunicator, names: &ReportNames<'_>) -> String {
     format!("communicator {} ({}{dots})", names.communicator(&slow.comm), ranks.join(", "))
 }
 
-fn factor(slow: &SlowCommunicator) -> f64 {
-    if slow.others_us > 0.0 { slow.median_us / slow.others_us } else { 1.0 }
-}
-
 /// Says how slow a communicator is.
 pub(crate) fn slow_communicator(slow: &SlowCommunicator, names: &ReportNames<'_>) -> String {
     format!(
@@ -246,28 +160,4 @@ pub(crate) fn slow_communicator(slow: &SlowCommunicator, names: &ReportNames<'_>
         counted(slow.shape, "communicator"),
         time(slow.others_us)
     )
-}
-
-/// Returns the row that the answer is about. Of operations of 1 MiB and more it is of the function, dimension, number
-/// of ranks and nodes that move most bytes, of their size with most bytes, of the slowest communicator. Rows without a
-/// rate do not count; where none has one, that of the durations with their waits is taken.
-pub(crate) fn heaviest(rows: &[SpeedRow]) -> Option<&SpeedRow> {
-    let large = |rate: fn(&SpeedRow) -> Option<f64>| -> Vec<&SpeedRow> {
-        rows.iter().filter(|row| size(row) >= LARGE && rate(row).is_some()).collect()
-    };
-    let (of_transfers, with_waits) = (large(|row| row.busbw.or(row.busiest)), large(|row| row.busbw_mean));
-    let kind = with_most(if of_transfers.is_empty() { with_waits } else { of_transfers }, |row| {
-        (&row.function, &row.dimension, row.nranks, row.nnodes)
-    });
-    let long = with_most(kind, |row| [row.from_bytes, row.to_bytes]);
-    let reached = |row: &SpeedRow| row.busbw.or(row.busiest).or(row.busbw_mean).unwrap_or_default();
-    long.into_iter().min_by(|one, other| reached(one).total_cmp(&reached(other)))
-}
-
-/// Returns the rows with the key whose rows move most bytes.
-fn with_most<'a, K: Ord>(rows: Vec<&'a SpeedRow>, key: impl Fn(&'a SpeedRow) -> K) -> Vec<&'a SpeedRow> {
-    let mut alike: BTreeMap<K, Vec<&SpeedRow>> = BTreeMap::new();
-    rows.into_iter().for_each(|row| alike.entry(key(row)).or_default().push(row));
-    let bytes = |rows: &Vec<&SpeedRow>| rows.iter().map(|row| bus_bytes(row)).sum::<f64>();
-    alike.into_values().max_by(|one, other| bytes(one).total_cmp(&bytes(other))).unwrap_or_default()
 }

@@ -2,9 +2,6 @@
 
 /// Most ranks, groups of ranks or operations that are named.
 pub(super) const NAMED: usize = 3;
-/// A change below this share is none.
-pub(super) const LEAST: f64 = 0.01;
-
 /// Returns a change as a percentage with its sign, without the unit.
 pub(crate) fn percent(change: f64) -> String {
     format!("{:+.1}", change * 100.0)

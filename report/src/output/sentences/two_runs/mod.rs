@@ -10,8 +10,7 @@ pub(crate) use ranks::own_time;
 
 use super::super::units::{counted, number, round, share, sizes, time};
 use crate::answer::Part;
-use crate::compare::{ChangeVerdict, Changed, ComparedRun, Comparison, Subject};
-use change::LEAST;
+use crate::compare::{ChangeVerdict, Changed, ComparedRun, Comparison, LEAST, Subject};
 
 /// Returns the answer, for [`Comparison::answer`]: in what the runs differ, the change of the step, and what is worse.
 pub fn answer(comparison: &Comparison) -> String {

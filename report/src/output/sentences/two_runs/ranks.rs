@@ -2,9 +2,9 @@
 
 use super::super::super::units::{count, share, time};
 use super::super::words::capital;
-use super::change::{LEAST, NAMED, percent};
+use super::change::{NAMED, percent};
 use crate::answer::Part;
-use crate::compare::{ChangeVerdict, Comparison, OwnTime, RankChanged, StandingOut};
+use crate::compare::{ChangeVerdict, Comparison, LEAST, OwnTime, RankChanged, StandingOut};
 use std::collections::BTreeSet;
 
 /// Returns the names of ranks and groups that are worse.
