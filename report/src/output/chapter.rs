@@ -1,130 +1,58 @@
 //! The tables of a report, by name: the same on the terminal, on the page, in CSV and in Parquet.
 
-/// A table of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Chapter {
-    /// Inputs and communicators that lack something.
-    Complete,
-    /// The steps of the job.
-    Steps,
-    /// Where the time goes, by rank.
-    Budget,
-    /// The time by computing, dimension of parallelism and neither.
-    Breakdown,
-    /// The operations of each dimension of parallelism.
-    Dimensions,
-    /// Windows between phases of communication.
-    Phases,
-    /// Own times by rank.
-    Ranks,
-    /// Pauses of ranks.
-    Events,
-    /// Conditions of the processes and their GPUs.
-    Conditions,
-    /// Findings of a watch.
-    Findings,
-    /// Waits and delay costs by rank.
-    Late,
-    /// The operations that others waited for longest.
-    Worst,
-    /// Times and rates by function, communicator and size.
-    Speed,
-    /// Transfers between pairs of ranks.
-    Pairs,
-    /// Transfers over the network by state.
-    States,
-    /// Transfers over the network of an operation.
-    Transfers,
-    /// The communicators.
-    Communicators,
-    /// The operations by the user's tags.
-    Tags,
-    /// NCCL's own choices, by its log.
-    Nccl,
-    /// Where ranks stand in communicators that are not over.
-    Unfinished,
+/// Makes the type of a list of tables in their order in the report, each with its name and its heading.
+macro_rules! chapters {
+    ($($chapter:ident $name:literal $title:literal,)*) => {
+        /// A table of the report.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Chapter {
+            $(#[doc = $title] $chapter,)*
+        }
+
+        impl Chapter {
+            /// All tables, in the order of the report.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$chapter),*];
+
+            /// Returns its name on the command line and in file names.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$chapter => $name,)* }
+            }
+
+            /// Returns its heading for people.
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$chapter => $title,)* }
+            }
+        }
+    };
+}
+
+chapters! {
+    Complete "complete" "Is all there?",
+    Steps "steps" "Steps",
+    Budget "budget" "Budget by rank",
+    Breakdown "breakdown" "Breakdown by dimension of parallelism",
+    Dimensions "dimensions" "Operations by dimension of parallelism",
+    Phases "phases" "Windows between phases",
+    Ranks "ranks" "Own time by rank",
+    Events "events" "Pauses",
+    Conditions "conditions" "Conditions by rank",
+    Findings "findings" "Findings of a watch",
+    Late "late" "Waits by rank",
+    Worst "worst" "Operations that others waited for longest",
+    Speed "speed" "Speed by function, communicator and size",
+    Pairs "pairs" "Pairs of ranks",
+    States "states" "Network transfers by state",
+    Transfers "transfers" "Network transfers of an operation",
+    Communicators "communicators" "Communicators",
+    Tags "tags" "Operations by tag",
+    Nccl "nccl" "NCCL's own choices",
+    Unfinished "unfinished" "Not over",
 }
 
 impl Chapter {
-    /// All tables, in the order of the report.
-    pub const ALL: [Self; 20] = [
-        Self::Complete,
-        Self::Steps,
-        Self::Budget,
-        Self::Breakdown,
-        Self::Dimensions,
-        Self::Phases,
-        Self::Ranks,
-        Self::Events,
-        Self::Conditions,
-        Self::Findings,
-        Self::Late,
-        Self::Worst,
-        Self::Speed,
-        Self::Pairs,
-        Self::States,
-        Self::Transfers,
-        Self::Communicators,
-        Self::Tags,
-        Self::Nccl,
-        Self::Unfinished,
-    ];
-
-    /// Returns its name on the command line and in file names.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Steps => "steps",
-            Self::Budget => "budget",
-            Self::Breakdown => "breakdown",
-            Self::Dimensions => "dimensions",
-            Self::Phases => "phases",
-            Self::Ranks => "ranks",
-            Self::Events => "events",
-            Self::Conditions => "conditions",
-            Self::Findings => "findings",
-            Self::Late => "late",
-            Self::Worst => "worst",
-            Self::Speed => "speed",
-            Self::Pairs => "pairs",
-            Self::States => "states",
-            Self::Transfers => "transfers",
-            Self::Communicators => "communicators",
-            Self::Tags => "tags",
-            Self::Nccl => "nccl",
-            Self::Unfinished => "unfinished",
-        }
-    }
-
     /// Returns the table of a name.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|chapter| chapter.name() == name)
-    }
-
-    /// Returns its heading for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Complete => "Is all there?",
-            Self::Steps => "Steps",
-            Self::Budget => "Budget by rank",
-            Self::Breakdown => "Breakdown by dimension of parallelism",
-            Self::Dimensions => "Operations by dimension of parallelism",
-            Self::Phases => "Windows between phases",
-            Self::Ranks => "Own time by rank",
-            Self::Events => "Pauses",
-            Self::Conditions => "Conditions by rank",
-            Self::Findings => "Findings of a watch",
-            Self::Late => "Waits by rank",
-            Self::Worst => "Operations that others waited for longest",
-            Self::Speed => "Speed by function, communicator and size",
-            Self::Pairs => "Pairs of ranks",
-            Self::States => "Network transfers by state",
-            Self::Transfers => "Network transfers of an operation",
-            Self::Communicators => "Communicators",
-            Self::Tags => "Operations by tag",
-            Self::Nccl => "NCCL's own choices",
-            Self::Unfinished => "Not over",
-        }
     }
 }
 
