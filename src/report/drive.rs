@@ -8,16 +8,13 @@
 //! ```
 
 use super::archives::{self, Archived};
-use super::findings;
 use super::inputs::InputKind;
 use super::jobs::{self, ToldJob};
-use super::nccl_logs;
-use super::reported_inputs::{inputs, problem};
-use super::request::{FinishedReport, ReportRequest, StepChoice};
-use super::tables_child;
+use super::request::{FinishedReport, ReportRequest, StepChoice, inputs, problem};
 use super::tagged::{self, TaggedTables};
 use super::traced::Traced;
 use super::watched::CountedTables;
+use super::{findings, nccl_logs, tables_child};
 use crate::kernels::{self, Profiled, Timed};
 use crate::otf2::SUMMARY;
 use crate::output::leftovers;
@@ -34,7 +31,10 @@ use report::analysis::whole::{self, JobFacts, Pass};
 use report::answer::{Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::nccl_log::NcclLog;
-use report::output::{csv, parquet, sentences};
+use report::output::csv::CsvFile;
+use report::output::parquet::ParquetFile;
+use report::output::sentences;
+use report::output::sheet::OperationSheet;
 use report::table::{OpenedTables, Tables, files_of};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -221,9 +221,12 @@ fn stream(
     left_out: &mut Vec<Unreadable>,
 ) -> Result<Report, String> {
     // a signal removes what is incomplete
-    let as_csv = request.csv.as_deref().map(|to| leftovers::make(|| csv::operations(to).map_err(io::Error::other)));
+    let as_csv = request
+        .csv
+        .as_deref()
+        .map(|to| leftovers::make(|| OperationSheet::<CsvFile>::create(to).map_err(io::Error::other)));
     let mut as_csv = as_csv.transpose().map_err(words)?;
-    let to_parquet = |to| leftovers::make(|| parquet::operations(to).map_err(io::Error::other));
+    let to_parquet = |to| leftovers::make(|| OperationSheet::<ParquetFile>::create(to).map_err(io::Error::other));
     let mut as_parquet = request.parquet.as_deref().map(to_parquet).transpose().map_err(words)?;
     let mut trace = request.perfetto.as_deref().map(Traced::begin).transpose()?;
     let mut onlookers: Vec<&mut dyn Onlooker> = Vec::new();

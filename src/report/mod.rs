@@ -13,9 +13,8 @@
 //! | `findings` | logs of a watch's findings |
 //! | `nccl_logs.rs` | logs of NCCL |
 //! | `outputs.rs` | the files of a report, and the tables |
-//! | `request.rs` | a report as it was asked for, and as it was made |
+//! | `request.rs` | a report as it was asked for, and as it was made of its inputs |
 //! | `drive.rs` | from inputs to a report |
-//! | `reported_inputs.rs` | the inputs as the report names them |
 //! | `archives.rs` | archives as tables |
 //! | `archive_child.rs` | the process that reads an archive |
 //! | `tables_child.rs` | the process that reads tables before the report does |
@@ -35,7 +34,6 @@ mod jobs;
 mod links;
 mod nccl_logs;
 mod outputs;
-mod reported_inputs;
 mod request;
 #[cfg(test)]
 #[path = "../../report/tests/sample/mod.rs"]

@@ -5,7 +5,9 @@ use crate::output::{self, leftovers, place};
 use common::files;
 use common::report::ROWS;
 use report::answer::Report;
-use report::output::{Chapter, csv, json, page, parquet, terminal};
+use report::output::csv::CsvFile;
+use report::output::parquet::ParquetFile;
+use report::output::{Chapter, json, page, terminal, write};
 use std::path::{Path, PathBuf};
 
 /// Width of the tables where standard output is no terminal, characters: that of this project's documents.
@@ -104,10 +106,10 @@ impl Forms {
             write_file(place, text(json::text(report))?.as_bytes())?;
         }
         if let Some(directory) = &self.csv {
-            leftovers::undisturbed(|| csv::write(report, directory)).map_err(|error| error.to_string())?;
+            leftovers::undisturbed(|| write::<CsvFile>(report, directory)).map_err(|error| error.to_string())?;
         }
         if let Some(directory) = &self.parquet {
-            leftovers::undisturbed(|| parquet::write(report, directory)).map_err(|error| error.to_string())?;
+            leftovers::undisturbed(|| write::<ParquetFile>(report, directory)).map_err(|error| error.to_string())?;
         }
         if self.json.is_some() && self.json_file().is_none() {
             return output::json(&text(json::text(report))?);

@@ -4,7 +4,6 @@
 //! inputs cannot give is absent, with the reason.
 
 mod budget;
-mod cause;
 mod communicators;
 mod complete;
 mod conditions;
@@ -12,39 +11,28 @@ mod findings;
 mod late;
 mod nccl;
 mod pairs;
-mod phases;
-mod series;
 mod speed;
 mod steps;
 mod stragglers;
-mod swim;
-mod tags;
 #[cfg(test)]
 mod tests;
-mod transfers;
-mod unfinished;
 mod verdict;
 
 pub use budget::{Breakdown, Budget, CallRates, DimensionShare, GpuBreakdown, GpuBudget, Spread};
-pub use cause::{CauseKind, SeenCause};
-pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator};
-pub use complete::{Complete, EarlyRank, Input, MissingRanks};
-pub use conditions::{ConditionMap, Conditions, ProcessConditions};
+pub use communicators::{Communicators, Dimension, Origin, ReportedCommunicator, TaggedOperations, Tags};
+pub use complete::{Behind, Complete, Difference, EarlyRank, Input, MissingRanks, Unfinished, Whereabouts};
+pub use conditions::{CauseKind, ConditionMap, Conditions, ProcessConditions, SeenCause};
 pub use findings::{LeftOutLines, ReportedFinding, WatchFindings};
 pub use late::{Late, RankLate, RankLateness, RankLaunches, WaitMap, WorstOperation};
 pub use nccl::{AdapterProof, LoggedChoices, LoggedRoute, LoggedSetting, NcclChoices, NcclFinding, SocketsCause};
-pub use pairs::{Measure, Pairs, PartKind, RankPair, SlowPart};
-pub use phases::{PhaseWindow, Phases};
-pub use series::{Series, SeriesRow};
+pub use pairs::{Measure, NetworkTransfers, OperationSends, PairStates, Pairs, PartKind, RankPair, SlowPart};
 pub use speed::{SlowCommunicator, Speed, SpeedRow};
-pub use steps::{LengthShift, SlowStep, StepSource, Steps};
+pub use steps::{
+    LengthShift, PhaseWindow, Phases, Series, SeriesRow, SlowStep, StepSource, Steps, Stretch, Swim, SwimBar, SwimLane,
+};
 pub use stragglers::{
     CostsWhen, ExcessMap, LateCause, RankGroup, RankOwn, Stalls, Straggler, StragglerPause, Stragglers,
 };
-pub use swim::{Stretch, Swim, SwimBar, SwimLane};
-pub use tags::{TaggedOperations, Tags};
-pub use transfers::{NetworkTransfers, OperationSends, PairStates};
-pub use unfinished::{Behind, Difference, Unfinished, Whereabouts};
 pub use verdict::{AnswerVerdict, Answers, Verdicted};
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What ranks cost a step: the steps played again with one rank, or a group of them, as its peers are.
 
-use super::cause::{CauseKind, SeenCause};
+use super::conditions::{CauseKind, SeenCause};
 use serde::{Deserialize, Serialize};
 
 /// The ranks that stand out, and what each costs. Times are microseconds a step, over the steps behind the warm-up.

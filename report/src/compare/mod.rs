@@ -4,8 +4,6 @@
 //! bootstrapped over steps, and that of the mean, in which pauses are that recur. Then come ranks, waits, and
 //! transfers, joined by dimension, function and size.
 
-mod change;
-mod join;
 mod late;
 mod ranks;
 mod runs;

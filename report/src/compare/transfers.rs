@@ -1,9 +1,9 @@
 //! Transfers of one function and size in both runs.
 
-use super::join;
 use super::verdict::{ChangeVerdict, Changed};
 use crate::answer::SeriesRow;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The operations that a row is of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub struct ComparedTransfers {
 /// Compares rows. Returns those that are in both, worst first, and those that are in one report alone. Transfers among
 /// different numbers of ranks are not judged.
 pub(super) fn of(rows: [&[SeriesRow]; 2], threshold: f64) -> (Vec<ComparedTransfers>, [Vec<Subject>; 2]) {
-    let joined = join::of(rows);
+    let joined = joined(rows);
     let compared = |[before, after]: [&SeriesRow; 2]| ComparedTransfers {
         subject: Subject::of(after),
         transfer: Changed::of([&before.medians_us, &after.medians_us], threshold, before.nranks == after.nranks),
@@ -63,4 +63,45 @@ pub(super) fn of(rows: [&[SeriesRow]; 2], threshold: f64) -> (Vec<ComparedTransf
         verdict.cmp(&other).then(change.total_cmp(&than))
     });
     (both, joined.only.map(|rows| rows.into_iter().map(Subject::of).collect()))
+}
+
+/// Rows of two reports.
+#[derive(Debug, Default)]
+pub(super) struct JoinedRows<'a> {
+    pub(super) both: Vec<[&'a SeriesRow; 2]>,
+    pub(super) only: [Vec<&'a SeriesRow>; 2],
+}
+
+/// What joins rows. Numbers of ranks and nodes are `None` where the dimension says enough.
+type JoinKey<'a> = (&'a str, Option<[i32; 2]>, &'a str, [u64; 2]);
+
+fn exact(row: &SeriesRow) -> JoinKey<'_> {
+    (&row.dimension, Some([row.nranks, row.nnodes]), &row.function, [row.from_bytes, row.to_bytes])
+}
+
+fn by_dimension(row: &SeriesRow) -> JoinKey<'_> {
+    let shape = (row.dimension == "unknown").then_some([row.nranks, row.nnodes]);
+    (&row.dimension, shape, &row.function, [row.from_bytes, row.to_bytes])
+}
+
+/// Joins rows whose communicators have the same dimension, ranks and nodes. Of the others, those of a known dimension
+/// are joined whatever their communicators' size, if there is one such row in each report.
+fn joined<'a>(reports: [&'a [SeriesRow]; 2]) -> JoinedRows<'a> {
+    let mut joined = JoinedRows { both: vec![], only: reports.map(|rows| rows.iter().collect()) };
+    join(&mut joined, exact);
+    join(&mut joined, by_dimension);
+    joined
+}
+
+fn join<'a>(joined: &mut JoinedRows<'a>, key: impl Fn(&'a SeriesRow) -> JoinKey<'a>) {
+    let mut found: BTreeMap<JoinKey<'a>, [Vec<&'a SeriesRow>; 2]> = BTreeMap::new();
+    let [first, second] = std::mem::take(&mut joined.only);
+    first.into_iter().for_each(|row| found.entry(key(row)).or_default()[0].push(row));
+    second.into_iter().for_each(|row| found.entry(key(row)).or_default()[1].push(row));
+    for rows in found.into_values() {
+        match rows.each_ref().map(Vec::as_slice) {
+            [[first], [second]] => joined.both.push([first, second]),
+            _ => joined.only.iter_mut().zip(rows).for_each(|(only, rows)| only.extend(rows)),
+        }
+    }
 }

@@ -1,25 +1,16 @@
 //! A job as its inputs describe it: processes, their GPUs, communicators, and the operations of each.
 
-mod communicator;
 mod gpu;
-mod kind;
 mod links;
 mod operation;
 mod options;
-mod ranks;
-mod spans;
 mod table;
-mod unreadable;
 
-pub use communicator::{Communicator, Member};
-pub use gpu::{Gpu, Process};
-pub use kind::CallKind;
+pub use gpu::{Communicator, Gpu, Member, Process};
 pub use links::{Links, OfMachine, reduces_in_network};
-pub use operation::{RankOperation, Time, TimedBy};
-pub use options::{DimensionRule, Options};
-pub use spans::{Kernels, StepRegions};
-pub use table::{OperationTables, ProcessOperations, RowListener, read_all};
-pub use unreadable::Unreadable;
+pub use operation::{CallKind, RankOperation, Time, TimedBy};
+pub use options::{DimensionRule, Kernels, Options, StepRegions};
+pub use table::{OperationTables, ProcessOperations, RowListener, Unreadable, read_all};
 
 use common::lateness::BootClocks;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,7 @@
 //! An operation of one rank: a row of the operations' table.
 
 use common::name::NcclName;
-use common::operation::Later;
-use common::operation::TimeSource;
+use common::operation::{Later, TimeSource};
 
 /// The source of an operation's time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,4 +149,15 @@ impl RankOperation {
     pub fn is_message(&self) -> bool {
         self.peer.is_some()
     }
+}
+
+/// The kind of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CallKind {
+    /// A collective that NCCL knows as one.
+    Collective,
+    /// Sends and receives of one group.
+    Exchange,
+    /// An exchange that sends to and receives from every other rank of its communicator.
+    AllToAll,
 }

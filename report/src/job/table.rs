@@ -1,7 +1,8 @@
-//! Where the operations of a process come from.
+//! Where the operations of a process come from, and the error of an input.
 
-use super::{RankOperation, Unreadable};
+use super::RankOperation;
 use common::conditions::ConditionRow;
+use thiserror::Error;
 
 /// Operations of one process, in the order in which its host enqueued them.
 pub type ProcessOperations<'a> = Box<dyn Iterator<Item = Result<RankOperation, Unreadable>> + 'a>;
@@ -54,4 +55,16 @@ pub fn read_all(
         listeners.iter_mut().for_each(|listener| listener.end());
     }
     Ok(())
+}
+
+/// An input that cannot be read, or not further.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{file}{}: {cause}", .place.as_ref().map(|place| format!(", {place}")).unwrap_or_default())]
+pub struct Unreadable {
+    /// The file.
+    pub file: String,
+    /// The place in it: a line, a row group, a column.
+    pub place: Option<String>,
+    /// The cause, in words.
+    pub cause: String,
 }

@@ -9,19 +9,15 @@
 //! and not with lines. A line of NCCL's that cannot be read is counted and otherwise passed over.
 
 mod connection;
-mod init;
-mod lines;
 mod log;
 mod message;
 mod prefix;
 mod process;
 mod reader;
 mod texts;
-mod warnings;
 
 pub use connection::{Side, Transport};
-pub use init::InitPhases;
 pub use log::{Connection, LineCounts, LoggedCommunicator, LoggedRank, NcclLog, Origin, Warning};
 pub use message::Channels;
-pub use process::LoggedProcess;
+pub use process::{InitPhases, LoggedProcess};
 pub use reader::LogReader;

@@ -5,13 +5,12 @@
 //! which the process has this rank on this GPU, if there is only one.
 
 use super::connection::{Route, Side};
-use super::lines;
-use super::log::{Connection, LoggedCommunicator, LoggedRank, NcclLog, Origin};
+use super::log::{Connection, LoggedCommunicator, LoggedRank, NcclLog, Origin, Warnings};
 use super::message::{InitLine, InitOrigin, Message, message};
+use super::prefix;
 use super::prefix::{Level, LogLine, Prefix, divided, may_be_nccl};
 use super::process::LoggedProcess;
 use super::texts::Texts;
-use super::warnings::Warnings;
 use rustc_hash::FxHashMap;
 use std::io::{self, BufRead};
 use std::rc::Rc;
@@ -63,7 +62,7 @@ impl LogReader {
     /// # Errors
     /// Those of the reader; what was read before is kept.
     pub fn read(&mut self, reader: impl BufRead) -> io::Result<()> {
-        let too_long = lines::each(reader, |line| self.line(line))?;
+        let too_long = prefix::each(reader, |line| self.line(line))?;
         self.log.lines.too_long += too_long;
         self.log.lines.all += too_long;
         // the threads of the next file are others, even where it is of the same process

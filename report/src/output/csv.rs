@@ -1,32 +1,10 @@
 //! Tables as CSV (RFC 4180, UTF-8): the first line has the names of the columns, an absent value is empty. A text that a
 //! spreadsheet would run as a formula has an apostrophe before it.
 
-use super::sheet::{OPERATIONS, OperationSheet, Sheet, SheetWriter, Values};
-use super::tables::sheets;
-use crate::answer::Report;
+use super::sheet::{Sheet, SheetWriter, Values};
 use crate::part_file::{PartFilePlace, Unwritten};
 use std::path::Path;
 use tempfile::NamedTempFile;
-
-/// Writes the tables of a report into a directory, each as `NAME.csv`.
-///
-/// # Errors
-/// The first file that cannot be written.
-pub fn write(report: &Report, directory: &Path) -> Result<(), Unwritten> {
-    sheets(report).iter().try_for_each(|sheet| {
-        let mut file = CsvFile::create(directory, sheet.name)?;
-        file.add(sheet)?;
-        file.close()
-    })
-}
-
-/// Returns a listener that writes the operations' table into a directory, as `operations.csv`.
-///
-/// # Errors
-/// The directory or the file cannot be made.
-pub fn operations(directory: &Path) -> Result<OperationSheet<CsvFile>, Unwritten> {
-    CsvFile::create(directory, OPERATIONS).map(OperationSheet::new)
-}
 
 /// A table that is being written as CSV.
 #[derive(Debug)]
@@ -37,17 +15,6 @@ pub struct CsvFile {
     has_names: bool,
 }
 
-impl CsvFile {
-    /// Begins `NAME.csv` in a directory, which is made where it is missing.
-    ///
-    /// # Errors
-    /// The directory or the file cannot be made.
-    pub fn create(directory: &Path, name: &str) -> Result<Self, Unwritten> {
-        let (place, part) = PartFilePlace::begin(directory, format!("{name}.csv"))?;
-        Ok(Self { place, file: csv::Writer::from_writer(part), has_names: false })
-    }
-}
-
 /// The path of the incomplete file.
 impl AsRef<Path> for CsvFile {
     fn as_ref(&self) -> &Path {
@@ -56,6 +23,11 @@ impl AsRef<Path> for CsvFile {
 }
 
 impl SheetWriter for CsvFile {
+    fn create(directory: &Path, name: &str) -> Result<Self, Unwritten> {
+        let (place, part) = PartFilePlace::begin(directory, format!("{name}.csv"))?;
+        Ok(Self { place, file: csv::Writer::from_writer(part), has_names: false })
+    }
+
     fn add(&mut self, sheet: &Sheet) -> Result<(), Unwritten> {
         let mut write = || -> csv::Result<()> {
             if !self.has_names {

@@ -6,20 +6,20 @@
 //!
 //! | chapter | `answer` | `analysis` | `tables` | `terminal` | `page` |
 //! |---|---|---|---|---|---|
-//! | complete | `Complete` | `complete.rs` | `members.rs` | `chapters.rs` | `completeness.rs` |
+//! | complete | `Complete` | `complete.rs` | `members.rs` | `chapters.rs` | `section.rs` |
 //! | steps | `Steps` | `steps` | `time.rs` | `chapters.rs` | `steps.rs` |
 //! | budget, dimensions | `Budget` | `budget` | `time.rs` | `chapters.rs` | `budget.rs` |
 //! | phases | `Phases` | `phases` | `time.rs` | `chapters.rs` | `phases.rs` |
 //! | ranks, events | `Stragglers` | `stragglers` | `ranks.rs` | `chapters.rs` | `excess.rs` |
-//! | findings | `WatchFindings` | the tool | `findings.rs` | `chapters.rs` | `findings.rs` |
-//! | late, worst | `Late` | `late` | `ranks.rs` | `chapters.rs` | `late.rs`, `delay_costs.rs` |
+//! | findings | `WatchFindings` | the tool | `choices.rs` | `chapters.rs` | `section.rs` |
+//! | late, worst | `Late` | `late` | `ranks.rs` | `chapters.rs` | `late.rs` |
 //! | speed | `Speed` | `speed` | `network.rs` | `chapters.rs` | `speed.rs` |
 //! | pairs | `Pairs` | `pairs` | `network.rs` | `chapters.rs` | `pairs.rs` |
-//! | states, transfers | `NetworkTransfers` | `transfers.rs` | `transfers.rs` | `transfers.rs` | `transfers.rs` |
-//! | communicators | `Communicators` | `communicators.rs` | `members.rs` | `chapters.rs` | `communicators.rs` |
-//! | tags | `Tags` | `tags.rs` | `tags.rs` | `chapters.rs` | `tags.rs` |
-//! | nccl | `NcclChoices` | `choices` | `choices.rs` | `chapters.rs` | `choices.rs` |
-//! | unfinished | `Unfinished` | `unfinished` | `members.rs` | `chapters.rs` | `unfinished.rs` |
+//! | states, transfers | `NetworkTransfers` | `transfers.rs` | `transfers.rs` | `chapters.rs` | `states.rs`, `section.rs` |
+//! | communicators | `Communicators` | `communicators.rs` | `members.rs` | `chapters.rs` | `section.rs` |
+//! | tags | `Tags` | `tags.rs` | `members.rs` | `chapters.rs` | `section.rs` |
+//! | nccl | `NcclChoices` | `choices` | `choices.rs` | `chapters.rs` | `section.rs` |
+//! | unfinished | `Unfinished` | `unfinished` | `members.rs` | `chapters.rs` | `section.rs` |
 //!
 //! The answers to the three questions are laid out apart: in `terminal/questions.rs`, and in `page/answers.rs` and
 //! `gains.rs`.
@@ -31,7 +31,6 @@ pub mod names;
 pub mod page;
 pub mod parquet;
 pub mod perfetto;
-mod resolved;
 pub mod sentences;
 pub mod sheet;
 mod tables;
@@ -39,3 +38,4 @@ pub mod terminal;
 mod units;
 
 pub use chapter::Chapter;
+pub use tables::write;

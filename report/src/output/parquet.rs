@@ -1,8 +1,6 @@
 //! Tables as Parquet: one file a table, all columns optional, compressed with Snappy.
 
-use super::sheet::{OPERATIONS, OperationSheet, Sheet, SheetColumn, SheetWriter, Values};
-use super::tables::sheets;
-use crate::answer::Report;
+use super::sheet::{Sheet, SheetColumn, SheetWriter, Values};
 use crate::part_file::{PartFilePlace, Unwritten};
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -14,26 +12,6 @@ use parquet::schema::types::Type;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::NamedTempFile;
-
-/// Writes the tables of a report into a directory, each as `NAME.parquet`.
-///
-/// # Errors
-/// The first file that cannot be written.
-pub fn write(report: &Report, directory: &Path) -> std::result::Result<(), Unwritten> {
-    sheets(report).iter().try_for_each(|sheet| {
-        let mut file = ParquetFile::create(directory, sheet.name)?;
-        file.add(sheet)?;
-        file.close()
-    })
-}
-
-/// Returns a listener that writes the operations' table into a directory, as `operations.parquet`.
-///
-/// # Errors
-/// The directory or the file cannot be made.
-pub fn operations(directory: &Path) -> std::result::Result<OperationSheet<ParquetFile>, Unwritten> {
-    ParquetFile::create(directory, OPERATIONS).map(OperationSheet::new)
-}
 
 /// A table that is being written as Parquet. Each part becomes a row group.
 pub struct ParquetFile {
@@ -50,15 +28,6 @@ enum ParquetState {
 }
 
 impl ParquetFile {
-    /// Begins `NAME.parquet` in a directory, which is made where it is missing.
-    ///
-    /// # Errors
-    /// The directory or the file cannot be made.
-    pub fn create(directory: &Path, name: &str) -> std::result::Result<Self, Unwritten> {
-        let (place, part) = PartFilePlace::begin(directory, format!("{name}.parquet"))?;
-        Ok(Self { place, state: ParquetState::Begun(part) })
-    }
-
     fn group(&mut self, sheet: &Sheet) -> Result<()> {
         let mut file = match std::mem::replace(&mut self.state, ParquetState::Failed) {
             ParquetState::Begun(part) => {
@@ -93,6 +62,11 @@ impl AsRef<Path> for ParquetFile {
 }
 
 impl SheetWriter for ParquetFile {
+    fn create(directory: &Path, name: &str) -> std::result::Result<Self, Unwritten> {
+        let (place, part) = PartFilePlace::begin(directory, format!("{name}.parquet"))?;
+        Ok(Self { place, state: ParquetState::Begun(part) })
+    }
+
     fn add(&mut self, sheet: &Sheet) -> std::result::Result<(), Unwritten> {
         self.group(sheet).map_err(|error| self.place.unwritten(error))
     }

@@ -1,5 +1,6 @@
-//! Numbers as text for people, with their units.
+//! Numbers as text for people, with their units; times below the clocks' error are not resolved.
 
+use crate::answer::Complete;
 pub(crate) use common::report::count;
 
 /// Stands for an unknown figure in a table.
@@ -126,6 +127,19 @@ pub(crate) fn known<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.into(), text)
 }
 
+/// Stands for a time that is smaller than the clocks' error.
+pub(super) const NOT_RESOLVED: &str = "not resolved";
+
+/// Writes a difference of two ranks' times, microseconds. One below the clocks' error is not resolved.
+pub(super) fn resolved(us: f64, complete: &Complete) -> String {
+    if is_resolved(us, complete) { time(us) } else { NOT_RESOLVED.into() }
+}
+
+/// Returns whether a difference of two ranks' times is at least as large as the clocks' error.
+pub(super) fn is_resolved(us: f64, complete: &Complete) -> bool {
+    us.abs() >= complete.wait_error_us.unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,5 +177,12 @@ mod tests {
     fn an_unknown_figure_is_no_number() {
         assert_eq!(known(None, time), "-");
         assert_eq!(known(Some(2.0), time), "2.00 us");
+    }
+
+    #[test]
+    fn a_time_below_the_error_is_not_resolved() {
+        let complete = Complete { wait_error_us: Some(4.0), ..Complete::default() };
+        assert_eq!([3.9, 4.0, -4.5].map(|us| resolved(us, &complete)), [NOT_RESOLVED, "4.00 us", "-4.50 us"]);
+        assert_eq!(resolved(0.1, &Complete::default()), "100 ns");
     }
 }

@@ -3,8 +3,7 @@
 use super::call::{Call, CallKind, arrival};
 use super::clocks::CommonClock;
 use super::exchange::ExchangeNames;
-use super::listener::JudgedCall;
-use super::occurrence::{ComparedRanks, Occurrence, RankPart};
+use super::occurrence::{ComparedRanks, JudgedCall, Occurrence, RankPart};
 use super::places::CommunicatorMembers;
 
 /// Makes an occurrence of the calls that belong together, and compares their times.

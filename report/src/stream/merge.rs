@@ -7,13 +7,11 @@
 
 use super::clocks::CommonClock;
 use super::collectives::Collectives;
-use super::counts::StreamCounts;
 use super::exchange::ExchangeNames;
 use super::exchanges::Exchanges;
 use super::held::{CallGroup, HeldCall, Next};
 use super::judge;
-use super::listener::Listener;
-use super::occurrence::Occurrence;
+use super::occurrence::{Listener, Occurrence, StreamCounts};
 use super::order::Order;
 use super::places::{MatchingPlace, Places};
 use super::reading::{TableReading, TableRow};

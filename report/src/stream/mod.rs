@@ -18,28 +18,23 @@
 mod call;
 mod clocks;
 mod collectives;
-mod counts;
 mod exchange;
 mod exchanges;
 mod held;
 mod judge;
-mod listener;
 mod merge;
 mod occurrence;
 mod order;
 mod places;
 mod reading;
 mod sample;
-mod together;
 
 pub use call::{Call, CallKind, CallTags, Message};
 pub use clocks::CommonClock;
-pub use counts::StreamCounts;
-pub use listener::{JudgedCall, Listener};
+pub(crate) use exchange::{MOST_BETWEEN, Together};
 pub use merge::run;
-pub use occurrence::{ComparedRanks, Occurrence, RankPart};
+pub use occurrence::{ComparedRanks, JudgedCall, Listener, Occurrence, RankPart, StreamCounts};
 pub use sample::ClockSampling;
-pub(crate) use together::{MOST_BETWEEN, Together};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
-//! An occurrence: one operation of a communicator with the calls of its ranks.
+//! An occurrence: one operation of a communicator with the calls of its ranks; its listeners, and counts of the stream.
 
 use super::call::Call;
+use crate::job::Job;
 
 /// One operation of a communicator, or one exchange of some of its ranks.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,4 +48,62 @@ impl ComparedRanks {
     pub fn transfer(&self) -> i64 {
         (self.latest_stop - self.latest_start).max(0)
     }
+}
+
+/// A call of a GPU, with the verdict of comparing it with the other ranks' calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedCall {
+    /// The rank's part.
+    pub part: RankPart,
+    /// Number of its occurrence.
+    pub occurrence: u64,
+    /// Latest begin and latest end of all ranks, where the occurrence was compared: the wait ends at the first, the
+    /// transfer at the second.
+    pub latest: Option<[i64; 2]>,
+    /// The sum of the other ranks' waits, if this rank came last by more than the error; `None` if it did not, or
+    /// nobody knows.
+    pub cost: Option<i64>,
+    /// Its part of the others' waits, if it is one of several ranks of which any may have come last within the error; 0
+    /// otherwise.
+    pub shared: i64,
+    /// How much later than the next-latest rank it began, if it came last by more than the error; 0 otherwise.
+    pub margin: i64,
+}
+
+impl JudgedCall {
+    /// Returns the call.
+    pub fn call(&self) -> &Call {
+        &self.part.call
+    }
+}
+
+/// A listener to the stream.
+pub trait Listener {
+    /// An occurrence was matched and compared. It comes before the calls that it judges.
+    fn occurrence(&mut self, job: &Job, occurrence: &Occurrence) {
+        let _ = (job, occurrence);
+    }
+
+    /// The next call of a GPU, in the order in which its host enqueued them.
+    fn call(&mut self, job: &Job, judged: &JudgedCall) {
+        let _ = (job, judged);
+    }
+}
+
+/// Counts of a pass over the operations of a job. Of operations, each rank's counts; of matched, unmatched and compared
+/// ones, each occurrence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StreamCounts {
+    /// Operations in the tables, of all ranks.
+    pub operations: u64,
+    /// Operations of communicators that the job does not know. They are in no call.
+    pub foreign: u64,
+    /// Occurrences with the calls of all their ranks.
+    pub matched: u64,
+    /// Occurrences that lack a rank's call.
+    pub unmatched: u64,
+    /// Occurrences whose ranks' times were compared.
+    pub compared: u64,
+    /// Largest number of calls that were in memory at once.
+    pub most_held: u64,
 }

@@ -1,6 +1,6 @@
 //! The calls of each GPU in the order in which its host enqueued them.
 
-use super::listener::JudgedCall;
+use super::occurrence::JudgedCall;
 use std::collections::VecDeque;
 
 /// Most calls of one process that wait.

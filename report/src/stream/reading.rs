@@ -2,11 +2,10 @@
 
 use super::call::{self, Call};
 use super::clocks::CommonClock;
-use super::exchange::{Exchange, ExchangeNames};
+use super::exchange::{Exchange, ExchangeNames, MOST_BETWEEN};
 use super::held::HeldCall;
 use super::order::Order;
 use super::places::{MatchingPlace, Places};
-use super::together::MOST_BETWEEN;
 use crate::job::{ProcessOperations, Unreadable};
 
 /// The operations of a process that were not read yet.

@@ -13,7 +13,6 @@
 mod about;
 mod assembly;
 mod column;
-mod contained;
 mod rows;
 mod source;
 mod tables;

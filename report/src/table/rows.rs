@@ -1,7 +1,6 @@
 //! Reads the rows of a file, one after the other.
 
-use super::contained::contained;
-use super::source::TableFile;
+use super::source::{TableFile, contained};
 use super::writer::physical;
 use super::{COLUMNS, Column, Form};
 use crate::job::{RankOperation, Unreadable};

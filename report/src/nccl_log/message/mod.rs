@@ -2,7 +2,7 @@
 //! `init.cc`, `debug.cc`, `graph/paths.cc`, `transport/*.cc` and `plugin/*.cc`), and as far as known of earlier ones.
 
 use super::connection::{Route, Side};
-use super::init::{self, InitPhases};
+use super::process::{self, InitPhases};
 
 /// Largest number of ranks that is believed.
 pub(super) const MOST_RANKS: u32 = 1 << 22;
@@ -125,7 +125,7 @@ fn known(text: &str) -> Option<Message<'_>> {
     }
     if text.starts_with("Init timings") {
         let (rank, nranks) = (number(text, "rank ")?, ranks(text, "nranks ")?);
-        return Some(Message::Timings { rank, nranks, phases: init::phases(text)? });
+        return Some(Message::Timings { rank, nranks, phases: process::phases(text)? });
     }
     if text.contains(" coll channels, ") {
         let before = |label: &str| channels(text.split(label).next()?.rsplit(' ').next()?);

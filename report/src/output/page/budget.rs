@@ -1,16 +1,16 @@
-//! The section on where the time goes: a bar or column for each GPU, and the dimensions' shares.
+//! The section on where the time goes: a bar or column for each GPU, the dimensions' shares, and the breakdown by
+//! computing, each dimension of parallelism, and neither.
 
 use super::super::names::ReportNames;
-use super::super::sentences::{unplaced, without_kernel};
-use super::super::tables::{self, BudgetKind, kinds};
+use super::super::sentences::{about_breakdown, unplaced, without_kernel};
+use super::super::tables::{self, BreakdownParts, BudgetKind, kinds};
 use super::super::units::{counted, part_of, share};
-use super::breakdown;
 use super::draw::{Area, Chart, LegendEntry, Mark, Path, Px, Scale, across, upright};
 use super::section::part;
 use super::stack::{StackedBar, StackedPart, stack, stacked};
 use super::table::PageTable;
 use crate::answer::{Budget, GpuBudget, Report};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 /// Largest number of GPUs that have a bar each; of more, each has a column.
 const BARS: usize = 32;
@@ -24,7 +24,7 @@ pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
         html! {
             @if !budget.of_steps { p { "There are no steps, so this is the whole recording." } }
             (chart(budget, &kinds, report, names))
-            (breakdown::chart(budget, report, names))
+            (breakdown(budget, report, names))
         }
     })
 }
@@ -166,4 +166,67 @@ fn sum(gpus: &[GpuBudget]) -> GpuBudget {
         idle_ns: sum.idle_ns.saturating_add(gpu.idle_ns),
         not_compared_ns: sum.not_compared_ns.saturating_add(gpu.not_compared_ns),
     })
+}
+
+/// Largest number of GPUs that have a bar each; of more, those with least and most of the first part have one.
+const BREAKDOWN_BARS: usize = 16;
+
+/// Makes the chart.
+fn breakdown<'a>(budget: &'a Budget, report: &Report, names: &'a ReportNames<'a>) -> Chart<'a> {
+    let breakdown = BreakdownParts::of(budget);
+    let key: Vec<_> = breakdown
+        .parts
+        .iter()
+        .map(|part| LegendEntry {
+            class: part.class,
+            mark: Mark::Box,
+            text: format!("{}, {}", part.name, share(breakdown.of_whole(part))),
+        })
+        .collect();
+    let texts: Vec<&str> = key.iter().map(|entry| entry.text.as_str()).collect();
+    let bars = breakdown_bars(&breakdown, names);
+    let row = if bars.len() <= 9 { 30.0 } else { 20.0 };
+    let axis = if budget.of_steps { "share of the steps, %" } else { "share of the recording, %" };
+    let (size, drawing) = stack(&bars, row, 866.0, axis);
+    let about = about_breakdown(report, budget, breakdown.counted.len());
+    Chart {
+        id: "breakdown-chart",
+        title: "Breakdown by dimension of parallelism",
+        look: "Look for the dimension that takes most of the time beside no computation: a faster one would shorten \
+               the step by that share at most.",
+        description: format!(
+            "Shares of the time of {}, stacked. As a whole: {}.",
+            counted(breakdown.counted.len() as u64, "GPU"),
+            texts.join("; ")
+        ),
+        size,
+        key: LegendEntry::draw(&key),
+        drawing,
+        notes: html! { p { (about) } },
+        below: PageTable::of("Breakdown by dimension of parallelism", &tables::breakdown(&breakdown, names)).render(),
+    }
+}
+
+/// Returns a bar of the whole, and of each GPU; of many GPUs, of those with least and most of the first part.
+fn breakdown_bars<'a>(breakdown: &BreakdownParts<'a>, names: &ReportNames<'_>) -> Vec<StackedBar<'a>> {
+    let bar = |name: String, of: &dyn Fn(usize) -> Option<f64>| StackedBar {
+        name,
+        parts: breakdown
+            .parts
+            .iter()
+            .enumerate()
+            .filter_map(|(place, part)| Some(StackedPart { name: part.name, class: part.class, share: of(place)? }))
+            .collect(),
+    };
+    let of_gpu = |gpu: usize| {
+        bar(names.gpu(gpu), &|place| breakdown.parts.get(place).and_then(|part| breakdown.share(part, gpu)))
+    };
+    let whole = bar("all".into(), &|place| breakdown.parts.get(place).map(|part| breakdown.of_whole(part)));
+    let shown: Vec<usize> = if breakdown.counted.len() <= BREAKDOWN_BARS {
+        breakdown.counted.clone()
+    } else {
+        let ends = breakdown.parts.first().and_then(|part| breakdown.ends(part));
+        ends.into_iter().flatten().map(|(gpu, _)| gpu).collect()
+    };
+    std::iter::once(whole).chain(shown.into_iter().map(of_gpu)).collect()
 }

@@ -5,7 +5,7 @@ use super::super::tables;
 use super::super::units::{TimeUnit, count, counted, part_of, round, share, time};
 use super::draw::{Cells, Chart, LegendEntry, Mark, Px};
 use super::gains;
-use super::heat::{HeatFigures, HeatMap};
+use super::heat::{HeatFigures, HeatMap, heat_rows};
 use super::section::{absent, part};
 use super::table::PageTable;
 use crate::answer::{Report, Stragglers};
@@ -111,12 +111,13 @@ fn map(stragglers: &Stragglers, names: &ReportNames<'_>) -> Markup {
 }
 
 fn table(rows: &[Vec<f32>], steps: u64, gpus: usize, names: &ReportNames<'_>) -> PageTable {
-    let rows = rows.iter().enumerate().map(|(row, bins)| {
-        let mean = bins.iter().map(|us| f64::from(*us)).sum::<f64>() / bins.len().max(1) as f64;
-        let most = bins.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
-        let least = bins.iter().copied().fold(f32::INFINITY, f32::min);
-        let (at, most) = most.map_or((0, 0.0), |(bin, us)| (bin as u64 * steps, f64::from(*us)));
-        vec![names.gpus(row * gpus, gpus), time(mean), time(most), count(at), time(f64::from(least))]
+    let least = |row: usize| rows.get(row).into_iter().flatten().copied().fold(f32::INFINITY, f32::min);
+    let cells = heat_rows(rows, gpus, names, |row, mean, (bin, most)| {
+        vec![row, time(mean), time(most), count(bin as u64 * steps)]
+    });
+    let rows = cells.enumerate().map(|(row, mut cells)| {
+        cells.push(time(f64::from(least(row))));
+        cells
     });
     PageTable::new("Own time beyond peers", &["GPU", "mean", "largest", "in step", "least"], 1, rows)
 }

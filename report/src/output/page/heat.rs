@@ -104,3 +104,18 @@ impl HeatMap<'_> {
         }
     }
 }
+
+/// Returns the cells of a table of the map: by each row's name, mean, and largest figure with its column.
+pub(super) fn heat_rows<'a>(
+    rows: &'a [Vec<f32>],
+    gpus: usize,
+    names: &'a ReportNames<'a>,
+    cells: impl Fn(String, f64, (usize, f64)) -> Vec<String> + 'a,
+) -> impl Iterator<Item = Vec<String>> + 'a {
+    rows.iter().enumerate().map(move |(row, bins)| {
+        let mean = bins.iter().map(|figure| f64::from(*figure)).sum::<f64>() / bins.len().max(1) as f64;
+        let most = bins.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let most = most.map_or((0, 0.0), |(bin, figure)| (bin, f64::from(*figure)));
+        cells(names.gpus(row * gpus, gpus), mean, most)
+    })
+}

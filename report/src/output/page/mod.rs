@@ -6,36 +6,27 @@
 //!
 //! | file | task |
 //! |---|---|
-//! | `choices.rs` | the section on NCCL's own choices |
 //! | `opening.rs` | the first line, and the filters |
 //! | `answers.rs`, `proofs.rs` | the three answers, and the picture beside each |
 //! | `timeline.rs`, `lanes.rs` | two steps in detail with the critical path |
 //! | `excess.rs`, `gains.rs` | what ranks cost a step |
 //! | `conditions.rs` | the conditions of processes and GPUs over time |
-//! | `findings.rs` | the findings of a watch |
 //! | `heat.rs` | a heat map of GPUs |
 //! | `steps.rs`, `budget.rs`, `speed.rs`, `pairs.rs` | further pictures |
-//! | `transfers.rs` | tables of transfers over the network, in the section on pairs |
-//! | `phases.rs`, `late.rs`, `communicators.rs`, `tags.rs`, `unfinished.rs`, `completeness.rs` | other sections |
-//! | `delay_costs.rs` | delay costs by GPU, in the section on waits |
+//! | `phases.rs`, `late.rs`, `states.rs` | other charts |
 //! | `strip.rs` | a column for each GPU or node |
-//! | `section.rs`, `table.rs` | the frames of a section and of a table |
+//! | `section.rs` | the frame of a section, and all sections without a chart |
+//! | `table.rs` | the frame of a table |
 //! | `unbroken.rs` | keeps a number and its unit on one line |
 //! | `two_runs` | the page of a comparison |
 //! | `draw` | scales, axes, and the frame of a chart |
 //! | `style.css`, `script.js` | all colours and sizes; hover, zoom and filters |
 
 mod answers;
-mod breakdown;
 mod budget;
-mod choices;
-mod communicators;
-mod completeness;
 mod conditions;
-mod delay_costs;
 mod draw;
 mod excess;
-mod findings;
 mod gains;
 mod heat;
 mod lanes;
@@ -51,14 +42,11 @@ mod states;
 mod steps;
 mod strip;
 mod table;
-mod tags;
 #[cfg(test)]
 mod tests;
 mod timeline;
-mod transfers;
 mod two_runs;
 mod unbroken;
-mod unfinished;
 
 pub use two_runs::two_runs;
 
@@ -139,18 +127,18 @@ fn whole(report: &Report) -> String {
                     (timeline::of(report, &names))
                     (excess::of(report, &names))
                     (conditions::of(report, &names))
-                    (findings::of(&report.findings))
+                    (section::findings(&report.findings))
                     (steps::of(report, &names))
                     (budget::of(report, &names))
                     (speed::of(report, &names))
                     (pairs::of(report, &names))
                     (late::of(report, &names))
                     (phases::of(&report.phases))
-                    (communicators::of(&report.communicators, &names))
-                    (tags::of(&report.tags))
-                    (choices::of(report, &names))
-                    (unfinished::of(&report.unfinished, &names))
-                    (completeness::of(&report.complete, &names))
+                    (section::communicators(&report.communicators, &names))
+                    (section::tags(&report.tags))
+                    (section::choices(report, &names))
+                    (section::unfinished(&report.unfinished, &names))
+                    (section::completeness(&report.complete, &names))
                 }
                 footer {
                     p {

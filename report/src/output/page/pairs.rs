@@ -2,13 +2,11 @@
 //! marked.
 
 use super::super::names::ReportNames;
-use super::super::sentences;
-use super::super::tables;
 use super::super::units::{bytes, count, counted, number, rate};
+use super::super::{sentences, tables};
 use super::draw::{Area, Cells, Chart, Px, Scale, across, bars_beside, margin, shortened};
-use super::section::{absent, part};
+use super::section::{self, absent, part};
 use super::table::PageTable;
-use super::transfers;
 use crate::answer::{Pairs, RankPair, Report};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -102,7 +100,7 @@ pub(super) fn of(report: &Report, names: &ReportNames<'_>) -> Markup {
                 Some(measure) => (chart(pairs, measure, names, &report.nodes, &table)),
                 None => { (absent("no pair has a rate or bytes.")) (table) }
             }
-            (transfers::of(report, names))
+            (section::transfers(report, names))
         }
     })
 }

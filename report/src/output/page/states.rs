@@ -31,8 +31,8 @@ const OF_RECEIVER: [State; 3] = [NETWORK, FLUSH, GPU];
 
 /// Writes the chart; nothing where NCCL reported no states.
 pub(super) fn of(transfers: &NetworkTransfers, names: &ReportNames<'_>) -> Markup {
-    let mut pairs: Vec<&PairStates> = transfers.states.iter().filter(|pair| pair.whole_us() > 0.0).collect();
-    pairs.sort_by(|one, other| other.whole_us().total_cmp(&one.whole_us()));
+    let mut pairs = transfers.longest();
+    pairs.retain(|pair| pair.whole_us() > 0.0);
     if pairs.is_empty() {
         return html! {};
     }

@@ -1,8 +1,8 @@
 //! What communication costs a step.
 
 use super::super::units::{counted, part_of, share, time};
+use super::early::absent;
 use super::late;
-use super::words::absent;
 use crate::analysis::verdict::{communication_ns, of_cost, shares_hold, unknown_waits, waits_are_known};
 use crate::answer::{AnswerVerdict, Budget, Report, Verdicted};
 

@@ -2,7 +2,6 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{count, counted};
-use super::words::capital;
 use crate::answer::{EarlyRank, Report};
 
 /// Returns which ranks others wait for, or whose data end early; `None` if there are none.
@@ -34,6 +33,17 @@ fn wait(early: &EarlyRank, names: &ReportNames<'_>) -> String {
         1 => format!("another rank waits for it{operation}"),
         more => format!("{} other ranks wait for it{operation}", count(more)),
     }
+}
+
+/// Says that an answer is absent.
+pub(super) fn absent(reason: Option<&str>) -> String {
+    format!("Not known: {}", reason.unwrap_or("the report does not have this part."))
+}
+
+/// Returns the text with a capital first letter.
+pub(in crate::output) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

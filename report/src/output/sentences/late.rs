@@ -2,9 +2,8 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{count, counted, share, time};
-use super::causes;
-use super::lateness;
-use super::words::{absent, capital};
+use super::early::{absent, capital};
+use super::{causes, lateness};
 use crate::analysis::verdict::{LateFinding, LateVerdict};
 use crate::answer::{
     AnswerVerdict, CostsWhen, LateCause, RankGroup, Report, Straggler, StragglerPause, Stragglers, Verdicted,

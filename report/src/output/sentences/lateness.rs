@@ -2,7 +2,7 @@
 
 use super::super::names::ReportNames;
 use super::super::units::{count, counted, time};
-use super::words::capital;
+use super::early::capital;
 use crate::analysis::verdict::{FEWEST_RANKS, LatenessFinding, RankBesideOthers};
 use crate::answer::{AnswerVerdict, Late, RankLateness};
 

@@ -1,34 +1,26 @@
 //! The sentences that answer the report's questions. All forms of output use these.
 
-mod breakdown;
+mod about;
 pub(super) mod causes;
 mod choices;
-mod conditions;
 mod cost;
 mod early;
-mod findings;
 mod late;
 mod lateness;
 mod network;
-mod states;
-mod tags;
 pub mod two_runs;
-mod words;
 
 use super::names::ReportNames;
 use super::units::{count, counted, time};
 use crate::answer::{Answers, Complete, Late, RankLate, RankPair, Report};
-pub(super) use breakdown::about_breakdown;
+pub use about::left_out_lines;
+pub(super) use about::{about_breakdown, about_conditions, about_findings, about_tags};
+pub(crate) use about::{pair_states, sender_and_receiver};
 pub use choices::choices;
 pub(crate) use choices::{about_log, fallback};
-pub(super) use conditions::about_conditions;
 pub(crate) use cost::{unplaced, without_kernel};
-pub(super) use findings::about_findings;
-pub use findings::left_out_lines;
+pub(super) use early::capital;
 pub(crate) use network::{of_late_ranks, slow_communicator, slow_part};
-pub(crate) use states::{pair_states, sender_and_receiver};
-pub(super) use tags::about_tags;
-pub(super) use words::capital;
 
 /// Returns the answers to the three questions, for [`Report::answers`]. Each is judged here, once.
 pub fn answers(report: &Report) -> Answers {

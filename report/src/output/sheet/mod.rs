@@ -4,8 +4,9 @@ mod operations;
 mod report_table;
 
 use crate::part_file::Unwritten;
+use std::path::Path;
 
-pub use operations::{NAME as OPERATIONS, OperationSheet};
+pub use operations::OperationSheet;
 pub(in crate::output) use report_table::{Heading, ReportTable};
 
 /// A table, or some rows of it.
@@ -69,7 +70,13 @@ impl Values {
 }
 
 /// A file that takes a table in one or more parts.
-pub trait SheetWriter {
+pub trait SheetWriter: Sized {
+    /// Begins the file of a table in a directory, which is made where it is missing.
+    ///
+    /// # Errors
+    /// The directory or the file cannot be made.
+    fn create(directory: &Path, name: &str) -> Result<Self, Unwritten>;
+
     /// Writes rows. All parts have the same columns.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use common::operation::Later;
 use std::path::Path;
 
 /// Name of the operations' table.
-pub const NAME: &str = "operations";
+const NAME: &str = "operations";
 /// Rows that are kept before they are written.
 const ROWS: usize = 1 << 16;
 
@@ -43,9 +43,13 @@ pub struct OperationSheet<W> {
 }
 
 impl<W: SheetWriter> OperationSheet<W> {
-    /// Makes an onlooker that writes into a file.
-    pub fn new(writer: W) -> Self {
-        Self { rows: Vec::new(), writer, gpus: None, failed: None }
+    /// Begins `operations.csv` or `operations.parquet` in a directory.
+    ///
+    /// # Errors
+    /// The directory or the file cannot be made.
+    pub fn create(directory: &Path) -> Result<Self, Unwritten> {
+        let writer = W::create(directory, NAME)?;
+        Ok(Self { rows: Vec::new(), writer, gpus: None, failed: None })
     }
 
     /// Writes the last rows and completes the file.
@@ -165,7 +169,8 @@ fn kind(kind: CallKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{csv, parquet};
+    use super::super::super::csv::CsvFile;
+    use super::super::super::parquet::ParquetFile;
     use super::*;
     use crate::analysis::tests::calls::blank;
     use crate::job::{Communicator, Gpu, Process, Time, TimedBy};
@@ -209,7 +214,10 @@ mod tests {
     fn all_rows_come_back_in_parts_of_bounded_length() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("new");
-        let (mut text, mut binary) = (csv::operations(&place).unwrap(), parquet::operations(&place).unwrap());
+        let (mut text, mut binary) = (
+            OperationSheet::<CsvFile>::create(&place).unwrap(),
+            OperationSheet::<ParquetFile>::create(&place).unwrap(),
+        );
         let all = ROWS as u64 + 7;
         for number in 0..all {
             // the first one lies in the warm-up
@@ -241,7 +249,7 @@ mod tests {
     #[test]
     fn a_stream_without_calls_gives_a_table_without_rows() {
         let directory = tempfile::tempdir().unwrap();
-        parquet::operations(directory.path()).unwrap().finish().unwrap();
+        OperationSheet::<ParquetFile>::create(directory.path()).unwrap().finish().unwrap();
         let file = File::open(directory.path().join("operations.parquet")).unwrap();
         let meta = SerializedFileReader::new(file).unwrap();
         let meta = meta.metadata().file_metadata();

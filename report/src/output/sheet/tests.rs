@@ -1,6 +1,8 @@
 //! Tests of the report's tables: their columns, and that CSV and Parquet give them back.
 
-use super::super::{Chapter, csv, json, parquet};
+use super::super::csv::CsvFile;
+use super::super::parquet::ParquetFile;
+use super::super::{Chapter, json, write};
 use super::{Sheet, Values};
 use crate::answer::{Part, Report};
 use crate::output::tables::sheets;
@@ -61,8 +63,8 @@ fn csv_and_parquet_give_all_rows_back() {
     let report = sample(16);
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().join("a/b");
-    csv::write(&report, &place).unwrap();
-    parquet::write(&report, &place).unwrap();
+    write::<CsvFile>(&report, &place).unwrap();
+    write::<ParquetFile>(&report, &place).unwrap();
     for sheet in sheets(&report) {
         let mut text = ::csv::Reader::from_path(place.join(format!("{}.csv", sheet.name))).unwrap();
         let names: Vec<&str> = sheet.columns.iter().map(|column| column.name).collect();
@@ -87,7 +89,7 @@ fn a_place_that_cannot_be_written_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let error = csv::write(&sample(4), &file.join("below")).unwrap_err().to_string();
+    let error = write::<CsvFile>(&sample(4), &file.join("below")).unwrap_err().to_string();
     assert!(error.starts_with(&format!("{}/below/complete.csv: ", file.display())), "{error}");
 }
 

@@ -1,10 +1,12 @@
-//! Tables about inputs, communicators and where their ranks stand.
+//! Tables about inputs, communicators, where their ranks stand, and the operations by tag.
 
 use super::super::Chapter;
 use super::super::names::{ReportNames, origin};
 use super::super::sheet::ReportTable;
 use super::super::units::{bytes, count, time};
-use crate::answer::{Behind, Communicators, Complete, Input, MissingRanks, ReportedCommunicator, Whereabouts};
+use crate::answer::{
+    Behind, Communicators, Complete, Input, MissingRanks, ReportedCommunicator, TaggedOperations, Tags, Whereabouts,
+};
 
 /// The inputs.
 pub(in crate::output) fn inputs(complete: &Complete) -> ReportTable<'_, &Input> {
@@ -100,4 +102,16 @@ pub(in crate::output) fn whereabouts<'a>(
         .value("last_ended_sequence", move |(_, row)| sequence(&row.last_ended))
         .value("last_ended_bytes", move |(_, row)| size(&row.last_ended))
         .without(["GPU", "ended"])
+}
+
+/// The operations by tag.
+pub(in crate::output) fn tags(tags: &Tags) -> ReportTable<'_, &TaggedOperations> {
+    ReportTable::new(Chapter::Tags.name(), &tags.rows)
+        .column("tag", "tag", |row| row.tag.as_str(), str::to_owned)
+        .column("functions", "functions", |row| row.functions.join(", "), |functions| functions)
+        .column("operations", "operations", |row| row.operations, count)
+        .column("bytes", "bytes", |row| row.bytes, |it| bytes(it as f64))
+        .column("timed", "timed", |row| row.timed, count)
+        .column("time", "time_us", |row| row.time_us, time)
+        .without(["functions", "timed"])
 }

@@ -7,39 +7,47 @@
 //! | `breakdown.rs` | the breakdown of the time |
 //! | `ranks.rs` | own times, pauses, waits, operations that others waited for |
 //! | `conditions.rs` | conditions of processes and GPUs |
-//! | `findings.rs` | findings of a watch |
 //! | `network.rs` | speed, pairs |
 //! | `transfers.rs` | transfers over the network by state, and of operations |
-//! | `tags.rs` | operations by tag |
-//! | `choices.rs` | NCCL's own choices |
-//! | `members.rs` | inputs, communicators, where their ranks stand |
+//! | `choices.rs` | NCCL's own choices, findings of a watch |
+//! | `members.rs` | inputs, communicators, where their ranks stand, operations by tag |
 
 mod breakdown;
 mod choices;
 mod conditions;
-mod findings;
 mod members;
 mod network;
 mod ranks;
-mod tags;
 mod time;
 mod transfers;
 
 pub(super) use breakdown::{BreakdownParts, breakdown};
-pub(super) use choices::{choices, fallbacks};
+pub(super) use choices::{choices, fallbacks, findings};
 pub(super) use conditions::conditions;
-pub(super) use findings::findings;
-pub(super) use members::{communicators, inputs, lacking, whereabouts};
+pub(super) use members::{communicators, inputs, lacking, tags, whereabouts};
 pub(super) use network::{pairs, speed};
 pub(super) use ranks::{events, own_times, waits, worst};
-pub(super) use tags::tags;
 pub(super) use time::{BudgetKind, by_gpu, dimensions, kinds, lengths, slowest, steps_in_length, windows};
 pub(super) use transfers::{states, transfers};
 
 use super::Chapter;
 use super::names::ReportNames;
-use super::sheet::{ReportTable, Sheet};
+use super::sheet::{ReportTable, Sheet, SheetWriter};
 use crate::answer::Report;
+use crate::part_file::Unwritten;
+use std::path::Path;
+
+/// Writes the tables of a report for programs into a directory, a file each.
+///
+/// # Errors
+/// The first file that cannot be written.
+pub fn write<W: SheetWriter>(report: &Report, directory: &Path) -> Result<(), Unwritten> {
+    sheets(report).iter().try_for_each(|sheet| {
+        let mut file = W::create(directory, sheet.name)?;
+        file.add(sheet)?;
+        file.close()
+    })
+}
 
 /// Makes the tables of a report for programs. An absent part has none; the table `absent` says why.
 pub(super) fn sheets(report: &Report) -> Vec<Sheet> {

@@ -2,10 +2,9 @@
 
 use super::super::Chapter;
 use super::super::names::ReportNames;
-use super::super::resolved::{is_resolved, resolved};
 use super::super::sentences::pair;
 use super::super::sheet::ReportTable;
-use super::super::units::{UNKNOWN, bytes, count, gb_s, number, share, sizes, time};
+use super::super::units::{UNKNOWN, bytes, count, gb_s, is_resolved, number, resolved, share, sizes, time};
 use crate::answer::{Pairs, RankPair, Report, Speed, SpeedRow};
 
 /// Times and rates by function, communicator and size.

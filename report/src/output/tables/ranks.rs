@@ -2,10 +2,9 @@
 
 use super::super::Chapter;
 use super::super::names::ReportNames;
-use super::super::resolved::{NOT_RESOLVED, is_resolved, resolved};
 use super::super::sentences::causes;
 use super::super::sheet::ReportTable;
-use super::super::units::{bytes, count, known, part_of, share, time};
+use super::super::units::{NOT_RESOLVED, bytes, count, is_resolved, known, part_of, resolved, share, time};
 use crate::analysis::verdict::Pace;
 use crate::answer::{Late, RankLate, RankLaunches, RankOwn, Report, StragglerPause, Stragglers, WorstOperation};
 

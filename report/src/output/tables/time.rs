@@ -2,9 +2,8 @@
 
 use super::super::Chapter;
 use super::super::names::{ReportNames, origin};
-use super::super::resolved::resolved;
 use super::super::sheet::ReportTable;
-use super::super::units::{bytes, count, gb_s, number, part_of, share, time};
+use super::super::units::{bytes, count, gb_s, number, part_of, resolved, share, time};
 use crate::answer::{Budget, DimensionShare, GpuBudget, PhaseWindow, Report, SlowStep, Spread, Steps};
 
 /// Returns the number of steps that each of the kept lengths stands for.

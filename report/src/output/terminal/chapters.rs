@@ -2,48 +2,149 @@
 
 use super::super::names::ReportNames;
 use super::super::sentences::{
-    about_breakdown, about_conditions, about_findings, about_log, about_tags, fallback, of_late_ranks,
+    about_breakdown, about_conditions, about_findings, about_log, about_tags, fallback, of_late_ranks, pair_states,
     slow_communicator, slow_part, unplaced, without_kernel,
 };
 use super::super::units::{count, counted, part_of, share, time};
 use super::super::{Chapter, tables};
-use super::cell;
-use super::fitted::{TableRoom, chapter, known, prose};
-use super::transfers;
+use super::fitted::{TableRoom, cell_name, chapter, known, prose};
 use crate::analysis::verdict::Pace;
-use crate::answer::{Behind, Report, StepSource, Steps, Stragglers};
+use crate::answer::{Behind, Budget, Late, Part, Report, StepSource, Steps, Stragglers};
 use std::slice::from_ref;
 
 /// Largest number of steps that are named in a line.
 const NAMED: usize = 10;
+/// Largest number of pairs whose states are described in words.
+const IN_WORDS: usize = 3;
 
 /// Writes tables of the report, each with a heading. Of a table with more than `top` rows, the line below says how many
 /// more there are.
 pub fn chapters(report: &Report, width: usize, top: usize, chapters: &[Chapter]) -> String {
-    let (names, view) = (&ReportNames::of(report), TableRoom { width, top });
-    let table = |chapter: &Chapter| match chapter {
-        Chapter::Complete => complete(report, names, &view),
-        Chapter::Steps => steps(report, names, &view),
-        Chapter::Budget => budget(report, names, &view),
-        Chapter::Breakdown => breakdown(report, names, &view),
-        Chapter::Dimensions => dimensions(report, &view),
-        Chapter::Phases => phases(report, &view),
-        Chapter::Ranks => ranks(report, names, &view),
-        Chapter::Events => events(report, names, &view),
-        Chapter::Conditions => conditions(report, names, &view),
-        Chapter::Findings => findings(report, &view),
-        Chapter::Late => late(report, names, &view),
-        Chapter::Worst => worst(report, names, &view),
-        Chapter::Speed => speed(report, names, &view),
-        Chapter::Pairs => pairs(report, names, &view),
-        Chapter::States => transfers::states(report, names, &view),
-        Chapter::Transfers => transfers::of_operations(report, names, &view),
-        Chapter::Communicators => communicators(report, names, &view),
-        Chapter::Tags => tags(report, &view),
-        Chapter::Nccl => choices(report, names, &view),
-        Chapter::Unfinished => unfinished(report, names, &view),
+    let (names, view) = (&ReportNames::of(report), &TableRoom { width, top });
+    let table = |of: &Chapter| match of {
+        Chapter::Complete => complete(report, names, view),
+        Chapter::Steps => known(&report.steps, view, |steps| {
+            prose(&about_steps(steps), view)
+                + &chapter(&tables::slowest(steps, report, names), view, ": --json has all that are kept")
+        }),
+        Chapter::Budget => known(&report.budget, view, |budget| {
+            prose(&about_budget(budget), view) + &chapter(&tables::by_gpu(budget, names, false), view, "")
+        }),
+        Chapter::Breakdown => known(&report.budget, view, |budget| {
+            let parts = tables::BreakdownParts::of(budget);
+            prose(&about_breakdown(report, budget, parts.counted.len()), view)
+                + &chapter(&tables::breakdown(&parts, names), view, "")
+        }),
+        Chapter::Dimensions => rows(
+            &report.budget,
+            |budget| budget.dimensions.is_empty(),
+            view,
+            |budget| {
+                let period = if budget.of_steps { "Means of a rank and step." } else { "Means of a rank." };
+                prose(period, view) + &chapter(&tables::dimensions(budget, report), view, "")
+            },
+            "No dimension has operations.",
+        ),
+        Chapter::Phases => rows(
+            &report.phases,
+            |phases| phases.windows.is_empty(),
+            view,
+            |phases| chapter(&tables::windows(&phases.windows), view, ""),
+            "No phase follows one of another dimension.",
+        ),
+        Chapter::Ranks => known(&report.stragglers, view, |stragglers| {
+            prose(&about_own_times(stragglers), view) + &chapter(&tables::own_times(stragglers, names), view, "")
+        }),
+        Chapter::Events => rows(
+            &report.stragglers,
+            |stragglers| stragglers.events.is_empty(),
+            view,
+            |stragglers| {
+                prose(&about_events(stragglers), view) + &chapter(&tables::events(stragglers, names), view, "")
+            },
+            "No rank paused by itself.",
+        ),
+        Chapter::Conditions => known(&report.conditions, view, |conditions| {
+            let table = tables::conditions(conditions, report, names);
+            prose(&about_conditions(conditions), view) + &chapter(&table, view, "")
+        }),
+        Chapter::Findings => findings(report, view),
+        Chapter::Late => known(&report.late, view, |late| {
+            prose(&about_waits(report, late), view) + &chapter(&tables::waits(late, report, names), view, "")
+        }),
+        Chapter::Worst => rows(
+            &report.late,
+            |late| late.worst.is_empty(),
+            view,
+            |late| chapter(&tables::worst(late, report, names), view, ": --json has all that are kept"),
+            "In no operation did others wait for a last rank.",
+        ),
+        Chapter::Speed => rows(
+            &report.speed,
+            |speed| speed.rows.is_empty(),
+            view,
+            |speed| {
+                let text = match &speed.link {
+                    Some(link) => format!("The link's rate is from {link}."),
+                    None => "The link's rate is not known (--link-gbps).".into(),
+                };
+                let slow = speed.slow.iter().take(top).map(|slow| prose(&slow_communicator(slow, names), view));
+                prose(&text, view)
+                    + &slow.collect::<String>()
+                    + &chapter(&tables::speed(speed, report, names), view, "")
+            },
+            "No operation was matched over its ranks.",
+        ),
+        Chapter::Pairs => rows(
+            &report.pairs,
+            |pairs| pairs.rows.is_empty(),
+            view,
+            |pairs| {
+                let slow = pairs.slow.iter().take(top).map(|part| prose(&slow_part(part, names), view));
+                let of_late = of_late_ranks(pairs, names).map(|of_late| prose(&of_late, view));
+                slow.chain(of_late).collect::<String>() + &chapter(&tables::pairs(pairs, report, names), view, "")
+            },
+            "No pair of ranks has transfers or messages.",
+        ),
+        Chapter::States => rows(
+            &report.transfers,
+            |transfers| transfers.states.is_empty(),
+            view,
+            |transfers| {
+                let longest = transfers.longest().into_iter().take(IN_WORDS.min(top));
+                let text = longest.map(|pair| prose(&pair_states(pair, names), view));
+                text.collect::<String>() + &chapter(&tables::states(transfers, names), view, "")
+            },
+            "NCCL reported no transfer with all of its states.",
+        ),
+        Chapter::Transfers => rows(
+            &report.transfers,
+            |transfers| transfers.operations.is_empty(),
+            view,
+            |transfers| chapter(&tables::transfers(transfers, names), view, ""),
+            "No operation sent over the network.",
+        ),
+        Chapter::Communicators => known(&report.communicators, view, |communicators| {
+            chapter(&tables::communicators(communicators, names), view, "")
+        }),
+        Chapter::Tags => known(&report.tags, view, |tags| {
+            prose(&about_tags(tags), view) + &chapter(&tables::tags(tags), view, ": --json has all")
+        }),
+        Chapter::Nccl => choices(report, names, view),
+        Chapter::Unfinished => unfinished(report, names, view),
     };
-    chapters.iter().map(|chapter| format!("\n{}\n{}", chapter.title(), table(chapter))).collect()
+    chapters.iter().map(|of| format!("\n{}\n{}", of.title(), table(of))).collect()
+}
+
+/// Writes a part, or says that it has no rows.
+fn rows<T>(
+    part: &Part<T>,
+    is_empty: fn(&T) -> bool,
+    view: &TableRoom,
+    text: impl Fn(&T) -> String,
+    none: &str,
+) -> String {
+    known(part, view, |part| if is_empty(part) { prose(none, view) } else { text(part) })
 }
 
 /// Writes inputs that were left out, communicators that lack ranks, and remarks.
@@ -76,18 +177,9 @@ fn complete(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> Strin
     text
 }
 
-/// Writes the steps: how they were found, their lengths, the slowest, outliers and shifts.
-fn steps(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.steps, view, |steps| {
-        let mut text = prose(&about_steps(steps), view);
-        text += &chapter(&tables::slowest(steps, report, names), view, ": --json has all that are kept");
-        text
-    })
-}
-
 fn about_steps(steps: &Steps) -> String {
     let source = match &steps.source {
-        StepSource::Region(name) => format!("from the regions {}", cell::name(name)),
+        StepSource::Region(name) => format!("from the regions {}", cell_name(name)),
         StepSource::File(name) => format!("from the times in {name}"),
         StepSource::Repetition => "from the exact repetition of operations".into(),
         StepSource::RepetitionWithoutCounts => "from the repetition of operations of varying counts".into(),
@@ -120,54 +212,12 @@ fn about_steps(steps: &Steps) -> String {
     text
 }
 
-/// Writes the budget of each rank.
-fn budget(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.budget, view, |budget| {
-        let mut text = match budget.overlap {
-            Some(overlap) => format!("Computation runs beside NCCL for {} of NCCL's time.", share(overlap)),
-            None => "Kernels of the computation are not known (--kernels).".into(),
-        };
-        text += &without_kernel(budget);
-        text += &unplaced(budget);
-        prose(&text, view) + &chapter(&tables::by_gpu(budget, names, false), view, "")
-    })
-}
-
-/// Writes the breakdown of the time.
-fn breakdown(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.budget, view, |budget| {
-        let parts = tables::BreakdownParts::of(budget);
-        prose(&about_breakdown(report, budget, parts.counted.len()), view)
-            + &chapter(&tables::breakdown(&parts, names), view, "")
-    })
-}
-
-/// Writes the operations of each dimension of parallelism.
-fn dimensions(report: &Report, view: &TableRoom) -> String {
-    known(&report.budget, view, |budget| {
-        if budget.dimensions.is_empty() {
-            return prose("No dimension has operations.", view);
-        }
-        let period = if budget.of_steps { "Means of a rank and step." } else { "Means of a rank." };
-        prose(period, view) + &chapter(&tables::dimensions(budget, report), view, "")
-    })
-}
-
-/// Writes the windows between phases.
-fn phases(report: &Report, view: &TableRoom) -> String {
-    known(&report.phases, view, |phases| {
-        if phases.windows.is_empty() {
-            return prose("No phase follows one of another dimension.", view);
-        }
-        chapter(&tables::windows(&phases.windows), view, "")
-    })
-}
-
-/// Writes the own times of all ranks.
-fn ranks(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.stragglers, view, |stragglers| {
-        prose(&about_own_times(stragglers), view) + &chapter(&tables::own_times(stragglers, names), view, "")
-    })
+fn about_budget(budget: &Budget) -> String {
+    let text = match budget.overlap {
+        Some(overlap) => format!("Computation runs beside NCCL for {} of NCCL's time.", share(overlap)),
+        None => "Kernels of the computation are not known (--kernels).".into(),
+    };
+    text + &without_kernel(budget) + &unplaced(budget)
 }
 
 fn about_own_times(stragglers: &Stragglers) -> String {
@@ -188,32 +238,22 @@ fn about_own_times(stragglers: &Stragglers) -> String {
     text
 }
 
-/// Writes the pauses.
-fn events(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.stragglers, view, |stragglers| {
-        if stragglers.events.is_empty() {
-            return prose("No rank paused by itself.", view);
-        }
-        let shown = stragglers.events.len() as u64;
-        let rest = stragglers.event_count.saturating_sub(shown);
-        let about = match rest {
-            0 => format!("{} on {}.", counted(shown, "pause"), counted(stragglers.event_ranks, "rank")),
-            _ => format!(
-                "{} on {}; the {} longest are here.",
-                counted(stragglers.event_count, "pause"),
-                counted(stragglers.event_ranks, "rank"),
-                count(shown)
-            ),
-        };
-        prose(&about, view) + &chapter(&tables::events(stragglers, names), view, "")
-    })
+fn about_events(stragglers: &Stragglers) -> String {
+    let [all, shown] = [stragglers.event_count, stragglers.events.len() as u64];
+    let ranks = counted(stragglers.event_ranks, "rank");
+    match all > shown {
+        false => format!("{} on {ranks}.", counted(shown, "pause")),
+        true => format!("{} on {ranks}; the {} longest are here.", counted(all, "pause"), count(shown)),
+    }
 }
 
-/// Writes the conditions of each rank.
-fn conditions(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.conditions, view, |conditions| {
-        prose(&about_conditions(conditions), view) + &chapter(&tables::conditions(conditions, report, names), view, "")
-    })
+fn about_waits(report: &Report, late: &Late) -> String {
+    format!(
+        "{}; a delay cost is the sum of the others' waits. {} of {} have a last rank.",
+        if Pace::of(report).of_steps { "Times of a step" } else { "Times in all" },
+        count(late.resolved),
+        counted(late.compared, "compared operation")
+    )
 }
 
 /// Writes the findings of a watch.
@@ -226,68 +266,6 @@ fn findings(report: &Report, view: &TableRoom) -> String {
             text += &chapter(&tables::findings(findings), view, "");
         }
         text
-    })
-}
-
-/// Writes waits and delay costs of each rank.
-fn late(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.late, view, |late| {
-        let period = if Pace::of(report).of_steps { "Times of a step" } else { "Times in all" };
-        let about = format!(
-            "{period}; a delay cost is the sum of the others' waits. {} of {} have a last rank.",
-            count(late.resolved),
-            counted(late.compared, "compared operation")
-        );
-        prose(&about, view) + &chapter(&tables::waits(late, report, names), view, "")
-    })
-}
-
-/// Writes the operations that others waited for longest.
-fn worst(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.late, view, |late| {
-        if late.worst.is_empty() {
-            return prose("In no operation did others wait for a last rank.", view);
-        }
-        chapter(&tables::worst(late, report, names), view, ": --json has all that are kept")
-    })
-}
-
-/// Writes times and rates by function, communicator and size.
-fn speed(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.speed, view, |speed| {
-        if speed.rows.is_empty() {
-            return prose("No operation was matched over its ranks.", view);
-        }
-        let text = match &speed.link {
-            Some(link) => format!("The link's rate is from {link}."),
-            None => "The link's rate is not known (--link-gbps).".into(),
-        };
-        let slow = speed.slow.iter().take(view.top).map(|slow| prose(&slow_communicator(slow, names), view));
-        prose(&text, view) + &slow.collect::<String>() + &chapter(&tables::speed(speed, report, names), view, "")
-    })
-}
-
-/// Writes the pairs.
-fn pairs(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.pairs, view, |pairs| {
-        if pairs.rows.is_empty() {
-            return prose("No pair of ranks has transfers or messages.", view);
-        }
-        let slow = pairs.slow.iter().take(view.top).map(|part| prose(&slow_part(part, names), view));
-        let of_late = of_late_ranks(pairs, names).map(|of_late| prose(&of_late, view));
-        slow.chain(of_late).collect::<String>() + &chapter(&tables::pairs(pairs, report, names), view, "")
-    })
-}
-
-/// Writes the communicators.
-fn communicators(report: &Report, names: &ReportNames<'_>, view: &TableRoom) -> String {
-    known(&report.communicators, view, |part| chapter(&tables::communicators(part, names), view, ""))
-}
-
-/// Writes the operations by tag.
-fn tags(report: &Report, view: &TableRoom) -> String {
-    known(&report.tags, view, |tags| {
-        prose(&about_tags(tags), view) + &chapter(&tables::tags(tags), view, ": --json has all")
     })
 }
 

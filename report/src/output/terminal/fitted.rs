@@ -1,8 +1,7 @@
-//! A table of the report, with what its width and its number of rows leave out.
+//! A table of the report, with what its width and its number of rows leave out, and foreign texts that fit a cell.
 
 use super::super::sheet::{Heading, ReportTable};
 use super::super::units::count;
-use super::cell;
 use crate::answer::Part;
 use common::report::TextTable;
 use common::visible::visible;
@@ -56,7 +55,7 @@ fn firm(line: &str) -> String {
 /// Lays out the first rows of a report's table.
 pub(super) fn chapter<'a, T: Copy + 'a>(table: &ReportTable<'a, T>, view: &TableRoom, more: &str) -> String {
     let columns = table.headings().map(|heading| (heading.text, heading.is_name));
-    let fit = |(text, heading): (String, Heading)| if heading.is_name { cell::name(&text) } else { visible(&text) };
+    let fit = |(text, heading): (String, Heading)| if heading.is_name { cell_name(&text) } else { visible(&text) };
     let rows = table.rows().map(|row| row.into_iter().zip(table.headings()).map(fit).collect::<Vec<_>>());
     fitted(TextTable::of(columns, table.dispensable()), rows, view, more)
 }
@@ -86,6 +85,18 @@ pub(super) fn fitted(
     text
 }
 
+/// Largest number of characters of a foreign text in a cell.
+const LONGEST: usize = 24;
+
+/// Writes a foreign text on one line, without control characters, cut to the room of a cell.
+pub(super) fn cell_name(text: &str) -> String {
+    let text = visible(text);
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST - 1).chain(['…']).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +117,12 @@ mod tests {
         assert!(text.ends_with("\n2 more: --top 7\n") && text.lines().count() == 10, "{text}");
         let text = fitted(table(), rows(), &TableRoom { width: 12, top: 7 }, "");
         assert!(text.ends_with("left out at\nthis width:\nletters\n"), "{text}");
+    }
+
+    #[test]
+    fn a_foreign_text_neither_steers_the_terminal_nor_widens_the_table() {
+        assert_eq!(cell_name("a\u{1b}[2J"), "a\\u{1b}[2J");
+        assert_eq!(cell_name(&"é".repeat(25)), format!("{}…", "é".repeat(23)));
+        assert_eq!(cell_name(&"é".repeat(24)), "é".repeat(24));
     }
 }

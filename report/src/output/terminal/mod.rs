@@ -2,20 +2,14 @@
 //!
 //! | file | task |
 //! |---|---|
-//! | `questions.rs` | the three questions, each in at most 15 lines |
-//! | `grouped.rs` | rows of speed put together over communicators, for the third question |
+//! | `questions.rs` | the three questions, each in at most 15 lines; rows of speed put together over communicators |
 //! | `chapters.rs` | the tables of the chapters, with the sentences above them |
-//! | `transfers.rs` | those of transfers over the network |
-//! | `fitted.rs` | a table in the room for it, with a line about the rest |
+//! | `fitted.rs` | a table in the room for it, with a line about the rest; foreign texts that fit a cell |
 //! | `two_runs.rs` | a comparison of two runs |
-//! | `cell.rs` | foreign texts that fit a cell |
 
-mod cell;
 mod chapters;
 mod fitted;
-mod grouped;
 mod questions;
-mod transfers;
 mod two_runs;
 
 pub use chapters::chapters;

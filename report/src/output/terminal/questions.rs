@@ -1,15 +1,14 @@
-//! The three questions, each answered in at most 15 lines of 80 characters, whatever the number of ranks.
+//! The three questions, each answered in at most 15 lines of 80 characters, whatever the number of ranks. The table of
+//! speeds has one row for each function, dimension, number of ranks and size.
 
 use super::super::names::ReportNames;
-use super::super::resolved::{is_resolved, resolved};
 use super::super::tables::{BudgetKind, kinds};
-use super::super::units::{UNKNOWN, counted, gb_s, known, part_of, share, sizes, time};
-use super::cell;
-use super::fitted::{TableRoom, fitted, prose};
-use super::grouped::groups;
+use super::super::units::{UNKNOWN, counted, gb_s, is_resolved, known, part_of, resolved, share, sizes, time};
+use super::fitted::{TableRoom, cell_name, fitted, prose};
 use crate::analysis::verdict::waits_are_known;
-use crate::answer::{Budget, CostsWhen, GpuBudget, RankGroup, Report, Straggler};
+use crate::answer::{Budget, CostsWhen, GpuBudget, RankGroup, Report, SpeedRow, Straggler};
 use common::report::TextTable;
+use std::collections::BTreeMap;
 
 /// Largest number of lines of an answer.
 pub(super) const LINES: usize = 15;
@@ -38,7 +37,7 @@ fn found(report: &Report, view: &TableRoom) -> String {
     let names = ReportNames::of(report);
     let rows = stragglers.found.iter().map(|it| {
         [
-            cell::name(&name(&names, it)),
+            cell_name(&name(&names, it)),
             time(it.own_us),
             time(it.excess_us),
             known(it.gain_us, time),
@@ -90,7 +89,7 @@ fn entry(budget: &Budget, names: &ReportNames<'_>, BudgetKind { heading: name, o
     let most = budget.gpus.iter().enumerate().rev().max_by_key(|(_, gpu)| of(gpu));
     let time_of = |gpu: Option<(usize, &GpuBudget)>| gpu.map_or_else(|| UNKNOWN.into(), |(_, gpu)| text(of(gpu), 1));
     let name_of = |gpu: Option<(usize, &GpuBudget)>| {
-        gpu.map_or_else(|| UNKNOWN.into(), |(place, _)| cell::name(&names.gpu(place)))
+        gpu.map_or_else(|| UNKNOWN.into(), |(place, _)| cell_name(&names.gpu(place)))
     };
     // waits that are unknown are in the time of transfers
     if !waits_are_known(budget) && matches!(*name, "waiting" | "transferring") {
@@ -119,8 +118,8 @@ pub(super) fn network(report: &Report, view: &TableRoom) -> String {
             let [least, most] = group.busbw.filter(|_| is_resolved).map_or([None, None], |range| range.map(Some));
             let median = |[_, most]: [f64; 2]| resolved(most, &report.complete);
             [
-                cell::name(&group.function),
-                cell::name(&group.dimension),
+                cell_name(&group.function),
+                cell_name(&group.dimension),
                 group.nranks.to_string(),
                 sizes(group.bytes[0], group.bytes[1]),
                 group.communicators.to_string(),
@@ -145,4 +144,90 @@ pub(super) fn network(report: &Report, view: &TableRoom) -> String {
         fitted(TextTable::new(&heading, 2, &of_no_use), rows, view, ": --part speed")
     };
     answered("Is the network as fast as it should be?", &report.answers.network.text, view, table)
+}
+
+/// Rows of one function, dimension, number of ranks and size.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct RowGroup {
+    /// Function.
+    pub(super) function: String,
+    /// Dimension.
+    pub(super) dimension: String,
+    /// Number of ranks.
+    pub(super) nranks: i32,
+    /// Smallest and largest bytes.
+    pub(super) bytes: [u64; 2],
+    /// Communicators.
+    pub(super) communicators: usize,
+    /// Least and largest median time of the transfer among the rows, microseconds.
+    pub(super) median_us: Option<[f64; 2]>,
+    /// Least and largest bus bandwidth among the rows, GB/s.
+    pub(super) busbw: Option<[f64; 2]>,
+    /// Least share of the link among the rows.
+    pub(super) utilisation: Option<f64>,
+    /// Sum over rows of the median times the operations that were compared, microseconds.
+    pub(super) time_us: f64,
+}
+
+/// Puts rows together; the group with most time comes first.
+pub(super) fn groups(rows: &[SpeedRow]) -> Vec<RowGroup> {
+    let mut groups: BTreeMap<_, Vec<&SpeedRow>> = BTreeMap::new();
+    for row in rows {
+        let key = (&row.function, &row.dimension, row.nranks, row.from_bytes, row.to_bytes);
+        groups.entry(key).or_default().push(row);
+    }
+    let group =
+        |((function, dimension, nranks, from, to), rows): ((&String, &String, i32, u64, u64), Vec<&SpeedRow>)| {
+            let mut communicators: Vec<&str> = rows.iter().map(|row| row.comm.as_str()).collect();
+            communicators.sort_unstable();
+            communicators.dedup();
+            RowGroup {
+                function: function.clone(),
+                dimension: dimension.clone(),
+                nranks,
+                bytes: [from, to],
+                communicators: communicators.len(),
+                median_us: range(rows.iter().filter_map(|row| row.median_us)),
+                busbw: range(rows.iter().filter_map(|row| row.busbw)),
+                utilisation: range(rows.iter().filter_map(|row| row.utilisation)).map(|[least, _]| least),
+                time_us: rows.iter().map(|row| row.median_us.unwrap_or_default() * row.compared as f64).sum(),
+            }
+        };
+    let mut groups: Vec<RowGroup> = groups.into_iter().map(group).collect();
+    groups.sort_by(|one, other| other.time_us.total_cmp(&one.time_us));
+    groups
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
+    values.fold(None, |range, value| {
+        let [least, most] = range.unwrap_or([value, value]);
+        Some([value.min(least), value.max(most)])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn communicators_of_one_kind_are_one_row() {
+        let row = |comm: &str, busbw| SpeedRow {
+            function: "AllReduce".into(),
+            comm: comm.into(),
+            dimension: "DP".into(),
+            nranks: 8,
+            from_bytes: 64,
+            to_bytes: 64,
+            compared: 10,
+            median_us: Some(100.0 / busbw),
+            busbw: Some(busbw),
+            ..SpeedRow::default()
+        };
+        let other = SpeedRow { from_bytes: 128, to_bytes: 128, ..row("a", 4.0) };
+        let groups = groups(&[row("a", 5.0), row("b", 2.0), row("b", 4.0), other]);
+        assert_eq!(groups.len(), 2);
+        assert_eq!((groups[0].communicators, groups[0].busbw), (2, Some([2.0, 5.0])));
+        assert_eq!((groups[0].median_us, groups[0].utilisation), (Some([20.0, 50.0]), None));
+        assert_eq!(groups[0].time_us, 10.0 * (20.0 + 50.0 + 25.0));
+    }
 }

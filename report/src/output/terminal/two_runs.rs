@@ -5,8 +5,7 @@ use super::super::sentences::{
     two_runs::{communicators, more, own_time, percent, range, text},
 };
 use super::super::units::{UNKNOWN, counted, sizes, time};
-use super::cell;
-use super::fitted::{TableRoom, fitted, prose};
+use super::fitted::{TableRoom, cell_name, fitted, prose};
 use crate::compare::{ChangeVerdict, ComparedTransfers, Comparison, RankChanged, Ranks};
 use common::report::TextTable;
 
@@ -47,7 +46,7 @@ fn of_ranks(ranks: &Ranks, view: &TableRoom) -> String {
         let [before, now] = row.own_us.map(time);
         let percents = [row.change, row.others].map(percent);
         let [change, others] = percents;
-        [cell::name(&row.name), cell::name(&row.node), row.verdict.text().into(), before, now, change, others]
+        [cell_name(&row.name), cell_name(&row.node), row.verdict.text().into(), before, now, change, others]
     });
     let heading = ["rank", "node", "verdict", "before", "now", "change %", "others' %"];
     let all = counted(ranks.rows.len() as u64, "rank");
@@ -68,8 +67,8 @@ fn cells(row: &ComparedTransfers) -> [String; 8] {
     let (subject, transfer) = (&row.subject, &row.transfer);
     let [before, now] = transfer.medians_us.map(time);
     [
-        cell::name(&communicators(subject)),
-        cell::name(&subject.function),
+        cell_name(&communicators(subject)),
+        cell_name(&subject.function),
         transfer.verdict.text().to_owned(),
         sizes(subject.from_bytes, subject.to_bytes),
         before,

@@ -4,7 +4,7 @@ mod pairs;
 #[cfg(test)]
 mod tests;
 
-use super::words::{absent, capital};
+use super::early::{absent, capital};
 use crate::analysis::speed::shape::{LARGE, size};
 use crate::analysis::verdict::{NetworkVerdict, heaviest, of_expected};
 use crate::answer::{AnswerVerdict, PartKind, Report, SlowCommunicator, Speed, SpeedRow, Verdicted};

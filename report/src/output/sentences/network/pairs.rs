@@ -2,7 +2,7 @@
 
 use crate::answer::{Pairs, PartKind, RankPair, Report, SlowPart};
 use crate::output::names::ReportNames;
-use crate::output::sentences::words::capital;
+use crate::output::sentences::early::capital;
 use crate::output::units::{count, counted, rate, share, time};
 use std::collections::BTreeSet;
 

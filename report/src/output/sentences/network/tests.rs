@@ -1,7 +1,7 @@
 //! What is said of the network.
 
 use super::*;
-use crate::answer::{Measure, Pairs, Part, RankPair};
+use crate::answer::{Measure, Pairs, Part, RankPair, SlowPart};
 use crate::sample::sample;
 
 fn row(function: &str, bytes: u64, count: u64, busbw: f64) -> SpeedRow {
@@ -73,7 +73,7 @@ fn what_is_expected_stands_beside_what_is_measured() {
         let rows = vec![SpeedRow { expected, utilisation, ..row("AllReduce", 64 << 20, 10, 45.0) }];
         let speed = Speed { rows, baseline: baseline.map(str::to_owned), ..Speed::default() };
         let report = Report { speed: Part::Known(speed), pairs: Part::Absent("none.".into()), ..sample(8) };
-        let answer = answer(&report);
+        let answer = super::answer(&report);
         (answer.text.split_once(". ").unwrap().0.to_owned(), answer.verdict)
     };
     let begin = "AllReduce of 64 MiB (DP, 8 ranks) reaches 45.0 GB/s bus bandwidth";
@@ -149,7 +149,7 @@ fn a_slow_part_is_as_bad_as_what_a_step_would_gain() {
     let part = made(PartKind::Link, "a and b", &["a", "b"], [2, 2]);
     let verdict = |excess_us| {
         let pairs = Pairs { slow: vec![SlowPart { excess_us, ..part.clone() }], ..Pairs::default() };
-        let answer = answer(&report(vec![], Part::Known(pairs)));
+        let answer = super::answer(&report(vec![], Part::Known(pairs)));
         assert!(answer.why == "the link between a and b" && answer.next.contains("sendrecv_perf"), "{answer:?}");
         (answer.verdict, answer.gain_us)
     };
@@ -176,7 +176,7 @@ fn a_slow_communicator_is_named_with_its_ranks() {
     if let Part::Known(speed) = &mut report.speed {
         speed.slow = vec![slow];
     }
-    let answer = answer(&report);
+    let answer = super::answer(&report);
     let expected = "Communicator 00000000 (rank 4, rank 5, rank 6, rank 7) takes 200 us for AllReduce of 16 MiB, the \
                     median of 16 communicators of its shape 100 us.";
     assert!(answer.text.contains(expected) && answer.verdict == AnswerVerdict::Bad, "{}", answer.text);
@@ -209,11 +209,11 @@ fn settings_that_force_a_way_are_named_and_worth_a_look() {
     assert!(others > 0.0);
     // 11 %, and 9 %
     with_times(&mut report, [11.0 / 3.0, 89.0 / others]);
-    let answer = answer(&report);
+    let answer = super::answer(&report);
     assert_eq!(answer.verdict, AnswerVerdict::Look);
     assert!(answer.next.contains("run the job once without it"), "{}", answer.next);
     with_times(&mut report, [9.0 / 3.0, 91.0 / others]);
-    let answer = answer(&report);
+    let answer = super::answer(&report);
     assert!(!answer.next.contains("without it") && answer.text.contains(&said), "{}", answer.next);
 }
 

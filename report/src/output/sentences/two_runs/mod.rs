@@ -1,12 +1,10 @@
 //! The sentences of a comparison of two runs.
 
-mod change;
 mod ranks;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use change::{percent, range};
-pub(crate) use ranks::own_time;
+pub(crate) use ranks::{own_time, percent, range};
 
 use super::super::units::{counted, number, round, share, sizes, time};
 use crate::answer::Part;

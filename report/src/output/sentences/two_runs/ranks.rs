@@ -1,8 +1,7 @@
-//! The sentences on ranks: whose own time has changed, who became late.
+//! The sentences on ranks: whose own time has changed, who became late; and changes in words.
 
 use super::super::super::units::{count, share, time};
-use super::super::words::capital;
-use super::change::{NAMED, percent};
+use super::super::early::capital;
 use crate::answer::Part;
 use crate::compare::{ChangeVerdict, Comparison, LEAST, OwnTime, RankChanged, StandingOut};
 use std::collections::BTreeSet;
@@ -143,4 +142,16 @@ fn became(standing: &StandingOut) -> String {
         time(standing.excess_us),
         share(standing.excess)
     )
+}
+
+/// Most ranks, groups of ranks or operations that are named.
+pub(super) const NAMED: usize = 3;
+/// Returns a change as a percentage with its sign, without the unit.
+pub(crate) fn percent(change: f64) -> String {
+    format!("{:+.1}", change * 100.0)
+}
+
+/// Returns an interval as percentages.
+pub(crate) fn range([low, high]: [f64; 2]) -> String {
+    format!("{}..{} %", percent(low), percent(high))
 }
