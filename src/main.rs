@@ -7,7 +7,6 @@
 
 mod archive;
 mod ask;
-mod capture;
 mod communication;
 mod demo;
 mod diagnosis;

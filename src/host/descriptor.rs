@@ -1,7 +1,7 @@
 //! Recorded events as descriptors of NCCL's, and the conversions by which NCCL's wrappers serve plugins of older versions.
 
-use crate::capture::CapturedEvent;
 use nccl_plugin::descriptor::{CeColl, Coll, CollApi, Descriptor, P2p, P2pApi, Payload, ProxyOp};
+use recording::CapturedEvent;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Times of kernels by CUDA events. A replay has no CUDA, so it passes the recorded times to the library.
 
-use crate::capture::{CaptureSurvey, CapturedAnchor, Kernel};
 use common::launch::{Anchor, Recorded};
+use recording::{CaptureSurvey, CapturedAnchor, Kernel};
 
 /// Returns the recorded times around the launch that the event with this handle reports, on the clock that the player
 /// shows.
@@ -23,7 +23,7 @@ pub(super) fn recorded(survey: &CaptureSurvey, h: u64) -> Option<Recorded> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::{Content, Meta};
+    use recording::{Content, Meta};
 
     #[test]
     fn times_are_of_the_event_that_reports_the_launch_and_of_no_other() {

@@ -10,7 +10,7 @@ pub(crate) mod play;
 mod stage;
 mod visits;
 
-use crate::capture::CaptureError;
+use recording::CaptureError;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;

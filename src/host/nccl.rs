@@ -2,10 +2,10 @@
 
 use super::descriptor::{self, CNames, RunHandles};
 use super::kernels;
-use crate::capture::{Callback, CallbackKind, CaptureSurvey, CapturedEvent, Handles};
 use common::callbacks;
 use nccl_plugin::introduction::Introduction;
 use nccl_plugin::replayed::PlayedVersion;
+use recording::{Callback, CallbackKind, CaptureSurvey, CapturedEvent, Handles};
 use std::collections::HashMap;
 use std::ptr;
 

@@ -2,7 +2,7 @@
 
 use super::HostError;
 use super::nccl::Nccl;
-use crate::capture::{Callback, Content, Contents};
+use recording::{Callback, Content, Contents};
 
 /// Gets each line of the capture when it is read, before its call is made.
 pub(crate) type Listener<'a> = dyn FnMut(&Content) + Send + 'a;

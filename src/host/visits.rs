@@ -1,7 +1,7 @@
 //! The events that Score-P would record of one thread of an instrumented program.
 
-use crate::capture::{CallbackKind, CapturedEvent};
 use crate::trace::{Metric, ThreadTrace, TraceMoment};
+use recording::{CallbackKind, CapturedEvent};
 use scorep_substrate::replayed;
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! The captures that the command line names: files, and the captures in directories.
 
 use super::error::ReplayError;
-use crate::capture::ENDING;
 use crate::natural::natural;
+use recording::ENDING;
 use std::io;
 use std::path::{Path, PathBuf};
 

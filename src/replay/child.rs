@@ -1,10 +1,10 @@
 //! The child process of a replay: reads one capture, plays it, and writes the trace to the file that the parent names.
 //! The library itself writes the summary, to the file that the environment names.
 
-use crate::capture::{self, CaptureSurvey, KeptRecording};
 use crate::host::play::{self, PlayOptions, PlayedCapture};
 use crate::replay::failure::ReplayFailure;
 use crate::{offspring, output};
+use recording::{CaptureSurvey, KeptRecording};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -78,7 +78,7 @@ fn replay_one(arguments: &ReplayChildArguments) -> Result<bool, ReplayFailure> {
         interface: arguments.interface,
         progress: &tell,
     };
-    let name = capture::process_name(&arguments.capture);
+    let name = recording::process_name(&arguments.capture);
     let PlayedCapture { trace, exports_failed, .. } = play::play(&mut recording, &name, &plan, &mut |_| {})
         .map_err(|error| ReplayFailure::of_play(&arguments.capture, error))?;
     if let Some(path) = &arguments.trace {

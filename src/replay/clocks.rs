@@ -4,13 +4,13 @@
 //! start of each recording, and then more closely by the operations that their processes share. The library's own
 //! functions do the latter.
 
-use crate::capture::{self, Meta};
 use crate::replay::hosts::{self, RecordingMachine};
 use crate::trace::ProcessTrace;
 use common::arrivals::{self, Arrivals};
 use common::clock_tree::ClockTree;
 use common::lateness::{Boot, BootClocks};
 use common::summary::{self, Summary};
+use recording::Meta;
 use std::path::PathBuf;
 
 /// Number of evenly spaced moments of a recording at which the clock's error is read.
@@ -59,7 +59,8 @@ struct RecordingClocks {
 impl RecordingClocks {
     /// Relates the clocks of recordings by the time of day alone.
     fn of(recordings: &[PathBuf]) -> Self {
-        let metas: Vec<Option<Meta>> = recordings.iter().map(|recording| capture::read_meta(recording).ok()).collect();
+        let metas: Vec<Option<Meta>> =
+            recordings.iter().map(|recording| recording::read_meta(recording).ok()).collect();
         let host = |(recording, meta): (&PathBuf, &Option<Meta>)| hosts::of_recording(recording, meta.as_ref()?);
         let hosts: Vec<Option<String>> = recordings.iter().zip(&metas).map(host).collect();
         let boots: Vec<Boot<'_>> = metas.iter().zip(&hosts).map(|(meta, host)| boot(meta.as_ref(), host)).collect();

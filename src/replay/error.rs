@@ -1,10 +1,10 @@
 //! Errors of a replay, in words.
 
-use crate::capture::ENDING;
 use crate::otf2;
 use crate::output::place;
 use crate::replay::failure::ReplayFailure;
 use crate::replay::recordings::RepeatedRecording;
+use recording::ENDING;
 use report::job::Unreadable;
 use std::io;
 use std::path::{Path, PathBuf};

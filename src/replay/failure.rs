@@ -1,9 +1,9 @@
 //! Why a recording was not replayed. It travels as fields, never as text: from the child process to its parent as a line
 //! of JSON, and from there to the report.
 
-use crate::capture::CaptureError;
 use crate::host::HostError;
 use common::visible::visible;
+use recording::CaptureError;
 use report::Unwritten;
 use report::job::Unreadable;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn in_words_it_is_as_the_error_of_the_recording() {
-        let problem = || crate::capture::Problem::Empty;
+        let problem = || recording::Problem::Empty;
         let error = || CaptureError::Line { path: "a.gz".into(), line: 3, problem: problem() };
         assert_eq!(ReplayFailure::from(error()).to_string(), error().to_string());
         let absent = || CaptureError::Unreadable { path: "a.gz".into(), error: std::io::ErrorKind::NotFound.into() };

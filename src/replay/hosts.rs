@@ -1,8 +1,8 @@
 //! The machines of recorded processes, for the archive's system tree.
 
-use crate::capture::Meta;
-use crate::capture::process_name;
 use crate::trace::{ProcessTrace, TraceMember};
+use recording::Meta;
+use recording::process_name;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -3,9 +3,9 @@
 //! The checks use the first lines, which are known before the replay. A recording that cannot be read is passed over
 //! here; its replay reports the error.
 
-use crate::capture::{self, Meta};
 use common::summary::Summary;
 use common::visible::visible;
+use recording::Meta;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +71,7 @@ impl NamedRecording {
 
 impl Recordings {
     pub(crate) fn of(captures: &[PathBuf]) -> Self {
-        let recording = |path: &PathBuf| NamedRecording { path: path.clone(), meta: capture::read_meta(path).ok() };
+        let recording = |path: &PathBuf| NamedRecording { path: path.clone(), meta: recording::read_meta(path).ok() };
         Self(captures.iter().map(recording).collect())
     }
 
@@ -89,7 +89,7 @@ impl Recordings {
                 continue;
             };
             // a file without a first line may be a pipe, which can be read only once
-            let is_good = |path: &Path| recording.meta.is_none() || capture::KeptRecording::open(path).is_ok();
+            let is_good = |path: &Path| recording.meta.is_none() || recording::KeptRecording::open(path).is_ok();
             if !is_good(one) {
                 seen.insert(process, path);
             } else if is_good(path) {

@@ -2,8 +2,8 @@
 
 use super::threads::ThreadRoles;
 use super::wanted::{GROUP, WantedOperation};
-use crate::capture::{CallbackKind, CaptureError, CapturedEvent, Content, Contents};
 use common::run_sums::CommunicatorRank;
+use recording::{CallbackKind, CaptureError, CapturedEvent, Content, Contents};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most events from an event up to its outermost ancestor. NCCL nests 6: of a group, a call, an operation, a proxy

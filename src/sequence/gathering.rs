@@ -3,7 +3,7 @@
 use super::arrow::{ArrowKey, ArrowKind, SequenceArrow};
 use super::chosen::{ChosenEvent, DEEPEST};
 use super::kinds;
-use crate::capture::{Callback, CallbackKind, CaptureError, CapturedEvent, Content, Contents};
+use recording::{Callback, CallbackKind, CaptureError, CapturedEvent, Content, Contents};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most events that are followed. The callbacks of further ones are left out.

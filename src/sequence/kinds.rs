@@ -1,6 +1,6 @@
 //! The names of events and of their states, as NCCL has them in `ncclProfilerEventState_t`.
 
-use crate::capture::CapturedEvent;
+use recording::CapturedEvent;
 
 /// States by their numbers. NCCL has numbers from 25 on for events with one state at their end.
 const STATES: [(u32, &str); 32] = [

@@ -20,7 +20,6 @@ mod text;
 mod threads;
 mod wanted;
 
-use crate::capture;
 use crate::output::leftovers;
 use diagram::SequenceDiagram;
 use std::fs;
@@ -33,14 +32,14 @@ pub(crate) use wanted::WantedOperation;
 /// # Errors
 /// In words: when the recording cannot be read or has no such operation, and when the file cannot be written.
 pub(crate) fn draw(recording: &Path, wanted: &WantedOperation, drawing: Option<&Path>) -> Result<String, String> {
-    let said = |error: capture::CaptureError| error.to_string();
-    let (meta, contents) = capture::checked_contents(recording).map_err(said)?;
+    let said = |error: recording::CaptureError| error.to_string();
+    let (meta, contents) = recording::checked_contents(recording).map_err(said)?;
     let pid = meta.pid;
     let found = chosen::find(wanted, contents).map_err(said)?;
     let chosen = found.chosen.ok_or_else(|| {
         format!("{}: it has no {wanted}; {}: name one of these", recording.display(), found.operations.text())
     })?;
-    let (_, contents) = capture::contents(recording).map_err(said)?;
+    let (_, contents) = recording::contents(recording).map_err(said)?;
     let arrows = gathering::arrows(&chosen, pid, contents).map_err(said)?;
     let diagram = SequenceDiagram::new(&chosen, arrows, &found.threads);
     if let Some(path) = drawing {

@@ -1,6 +1,6 @@
 //! The threads of a process, and what each is, by the callbacks that it makes.
 
-use crate::capture::{CallbackKind, CapturedEvent};
+use recording::{CallbackKind, CapturedEvent};
 use std::collections::BTreeMap;
 
 /// What a thread is. The first that holds, in this order, holds for a thread.

@@ -6,11 +6,11 @@
 use super::api_calls::{ApiCall, ApiCalls};
 use super::facts::OperationFacts;
 use super::replays::Replays;
-use crate::capture::{Callback, CallbackKind, CaptureSurvey, CapturedEvent};
 use common::event::datatype::type_name;
 use common::name::NcclName;
 use common::run_sums::CommunicatorRank;
 use nccl_plugin::release::{Release, learn_types};
+use recording::{Callback, CallbackKind, CaptureSurvey, CapturedEvent};
 use report::table::MadeCommunicator;
 use std::collections::HashMap;
 
@@ -210,7 +210,7 @@ impl OperationLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::Meta;
+    use recording::Meta;
 
     fn lines(api: u32) -> OperationLines {
         let origin = Default::default();

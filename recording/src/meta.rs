@@ -3,27 +3,27 @@
 use common::origin::{Origin, wall_clock};
 
 /// The format of captures that this tool reads, as the meta line gives it.
-pub(crate) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// What the first line says of the recorded process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Meta {
+pub struct Meta {
     /// Version of the profiler interface that NCCL spoke (5 for `ncclProfiler_v5`).
-    pub(crate) api: u32,
+    pub api: u32,
     /// Event types that the recording plugin asked for, one bit each.
-    pub(crate) mask: u64,
+    pub mask: u64,
     /// Process id of the recorded process; its own proxy operations carry the same id.
-    pub(crate) pid: i32,
+    pub pid: i32,
     /// `CLOCK_REALTIME` in nanoseconds, read at the same moment as `mono0`; 0 where the recorder did not know it.
-    pub(crate) real0: u64,
+    pub real0: u64,
     /// `CLOCK_MONOTONIC` in nanoseconds; every [`super::Callback::t`] counts from this time.
-    pub(crate) mono0: u64,
+    pub mono0: u64,
     /// Number of callbacks that the recorder lost. If it is not 0, figures from this capture are lower bounds.
-    pub(crate) dropped: u64,
+    pub dropped: u64,
     /// When the recorder's memory became full, in nanoseconds since `mono0`.
-    pub(crate) full: Option<u64>,
+    pub full: Option<u64>,
     /// The recorded process, as far as the recorder described it.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
 }
 
 impl Meta {

@@ -10,54 +10,54 @@ use super::{Meta, Skipped};
 
 /// What the first reading of a capture finds.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CaptureSurvey {
+pub struct CaptureSurvey {
     /// The recorded process and the circumstances of the recording.
-    pub(crate) meta: Meta,
+    pub meta: Meta,
     /// Number of calls.
-    pub(crate) calls: usize,
+    pub calls: usize,
     /// The calling threads.
-    pub(crate) threads: BTreeSet<u32>,
+    pub threads: BTreeSet<u32>,
     /// The thread that makes the first call.
-    pub(crate) main: u32,
+    pub main: u32,
     /// Earliest time of a line, nanoseconds since [`Meta::mono0`].
-    pub(crate) begin: u64,
+    pub begin: u64,
     /// Latest time of a line, nanoseconds since [`Meta::mono0`].
-    pub(crate) end: u64,
+    pub end: u64,
     /// Times of kernels by the handle of their event; the first time counts where an event has several.
-    pub(crate) kernels: HashMap<u64, Kernel>,
+    pub kernels: HashMap<u64, Kernel>,
     /// Anchors by the handle of their launch's event.
-    pub(crate) anchors: HashMap<u64, CapturedAnchor>,
+    pub anchors: HashMap<u64, CapturedAnchor>,
     /// Communicators in the order of their creation.
-    pub(crate) communicators: Vec<IntroducedCommunicator>,
+    pub communicators: Vec<IntroducedCommunicator>,
     /// Context and peer of each rank that proxy operations send to.
-    pub(crate) sends: BTreeSet<(u32, i32)>,
+    pub sends: BTreeSet<(u32, i32)>,
     /// Whether NCCL reported a broadcast as a `Coll` event. Releases from 2.29 on do so only with
     /// `NCCL_ALLGATHERV_ENABLE=0`.
-    pub(crate) broadcasts: bool,
+    pub broadcasts: bool,
     /// Lines of kinds that this tool does not know.
-    pub(crate) skipped: Skipped,
+    pub skipped: Skipped,
     /// Whether the capture goes to the end of its process.
-    pub(crate) is_complete: bool,
+    pub is_complete: bool,
 }
 
 /// A communicator as NCCL introduced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct IntroducedCommunicator {
+pub struct IntroducedCommunicator {
     /// Its context.
-    pub(crate) ctx: u32,
+    pub ctx: u32,
     /// Its id.
-    pub(crate) comm: u64,
+    pub comm: u64,
     /// Number of nodes.
-    pub(crate) nnodes: i32,
+    pub nnodes: i32,
     /// Number of ranks.
-    pub(crate) nranks: i32,
+    pub nranks: i32,
     /// Rank of this process.
-    pub(crate) rank: i32,
+    pub rank: i32,
 }
 
 impl CaptureSurvey {
     /// Returns the survey of a capture of which only the first line was read.
-    pub(crate) fn new(meta: Meta) -> Self {
+    pub fn new(meta: Meta) -> Self {
         Self {
             meta,
             calls: 0,
@@ -76,7 +76,7 @@ impl CaptureSurvey {
     }
 
     /// Adds a line.
-    pub(crate) fn note(&mut self, content: &Content) -> Result<(), Problem> {
+    pub fn note(&mut self, content: &Content) -> Result<(), Problem> {
         let t = match content {
             Content::Call(call) => self.call(call)?,
             Content::Kernel(kernel) => {

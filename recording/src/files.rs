@@ -3,10 +3,10 @@
 use std::path::Path;
 
 /// File name ending of captures.
-pub(crate) const ENDING: &str = ".jsonl.gz";
+pub const ENDING: &str = ".jsonl.gz";
 
 /// Returns the name of a capture's process: the file name without the ending.
-pub(crate) fn process_name(capture: &Path) -> String {
+pub fn process_name(capture: &Path) -> String {
     let name = capture.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.strip_suffix(ENDING).unwrap_or(&name).to_owned()
 }

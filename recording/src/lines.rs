@@ -10,7 +10,7 @@ use super::strings::Strings;
 use super::text::CaptureText;
 
 /// The lines of a capture after the first. Only the different strings stay in memory.
-pub(crate) struct Lines {
+pub struct Lines {
     path: PathBuf,
     text: CaptureText,
     strings: Strings,
@@ -35,7 +35,7 @@ impl Lines {
     ///
     /// # Errors
     /// When the line is wrong, or the file cannot be read.
-    pub(crate) fn next(&mut self) -> Result<Option<Content>, CaptureError> {
+    pub fn next(&mut self) -> Result<Option<Content>, CaptureError> {
         let content = self.read();
         content.map_err(|problem| self.wrong(problem))
     }

@@ -10,7 +10,7 @@ use super::{FORMAT, bounds};
 
 /// Why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CaptureError {
+pub enum CaptureError {
     /// The file cannot be opened or read: it is absent, a directory or forbidden, or the disk fails.
     #[error("{}: cannot be read: {error}", path.display())]
     Unreadable {
@@ -50,8 +50,9 @@ fn shown(text: &str) -> Cow<'_, str> {
 }
 
 /// What is wrong with a line, or with the file up to that line.
+#[expect(missing_docs, reason = "each has its message")]
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Problem {
+pub enum Problem {
     #[error("the file is empty: a capture begins with a meta line")]
     Empty,
     #[error("not a gzip file: captures are gzipped JSON lines{}", if *.plain { "; this one seems to be plain text, so gzip it first" } else { "" })]

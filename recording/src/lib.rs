@@ -1,5 +1,6 @@
-//! The strict reader of captures. A capture holds every callback that NCCL made to a profiler plugin in one process, as
-//! a gzipped file of JSON lines.
+//! The format of recordings, which the library writes and the tool reads: every callback that NCCL made to a profiler
+//! plugin in one process, as a gzipped file of JSON lines. This crate knows nothing of threads, of replays or of tables.
+//! Data comes in from a file, checked line by line, and goes out as calls.
 //!
 //! A replay hands the calls of a capture to a plugin that trusts its host. So the reader finds everything that no host
 //! would do before the first call is made: a handle that was never given out, a context that was never initialised, a
@@ -54,15 +55,15 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-pub(crate) use call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
-pub(crate) use error::{CaptureError, Problem};
-pub(crate) use files::{ENDING, process_name};
-pub(crate) use handles::Handles;
-pub(crate) use line::Content;
-pub(crate) use meta::{FORMAT, Meta};
-pub(crate) use recording::{Contents, KeptRecording};
-pub(crate) use skipped::Skipped;
-pub(crate) use survey::{CaptureSurvey, IntroducedCommunicator};
+pub use call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
+pub use error::{CaptureError, Problem};
+pub use files::{ENDING, process_name};
+pub use handles::Handles;
+pub use line::Content;
+pub use meta::{FORMAT, Meta};
+pub use recording::{Contents, KeptRecording};
+pub use skipped::Skipped;
+pub use survey::{CaptureSurvey, IntroducedCommunicator};
 
 use lines::Lines;
 use seen::HandleLines;
@@ -71,7 +72,7 @@ use seen::HandleLines;
 ///
 /// # Errors
 /// The first problem of the line.
-pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
+pub fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
     let is_read_once = path.metadata().is_ok_and(|data| data.file_type().is_fifo());
     if is_read_once {
         return Err(CaptureError::Unreadable { path: path.into(), error: io::ErrorKind::NotSeekable.into() });
@@ -84,7 +85,7 @@ pub(crate) fn read_meta(path: &Path) -> Result<Meta, CaptureError> {
 ///
 /// # Errors
 /// The first problem of the line.
-pub(crate) fn contents(path: &Path) -> Result<(Meta, Contents), CaptureError> {
+pub fn contents(path: &Path) -> Result<(Meta, Contents), CaptureError> {
     open(path).map(|(meta, lines)| (meta, Contents::Again(lines.into())))
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn contents(path: &Path) -> Result<(Meta, Contents), CaptureError> {
 ///
 /// # Errors
 /// The first problem of the line.
-pub(crate) fn checked_contents(path: &Path) -> Result<(Meta, Contents), CaptureError> {
+pub fn checked_contents(path: &Path) -> Result<(Meta, Contents), CaptureError> {
     open(path).map(|(meta, lines)| (meta, Contents::Checked(lines.into(), HandleLines::default())))
 }
 

@@ -13,7 +13,7 @@ use super::line::{Content, UnknownCallback};
 
 /// Handles and contexts given out so far, each with its line. Lines count from 1, so 0 stands for no line.
 #[derive(Default)]
-pub(crate) struct HandleLines {
+pub struct HandleLines {
     handles: Handles<u32>,
     contexts: HashMap<u32, u32>,
 }

@@ -94,7 +94,7 @@ pub(super) struct LineFields<'a> {
 }
 
 /// Content of a line after the first.
-pub(crate) enum Content {
+pub enum Content {
     /// A callback.
     Call(Callback),
     /// The time of a kernel.
@@ -110,7 +110,7 @@ pub(crate) enum Content {
 }
 
 /// The known parts of a line whose `cb` is not known.
-pub(crate) struct UnknownCallback {
+pub struct UnknownCallback {
     pub(super) cb: String,
     pub(super) line: u32,
     pub(super) h: Option<u64>,

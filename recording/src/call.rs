@@ -8,58 +8,60 @@ use std::sync::Arc;
 
 /// One recorded callback.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Callback {
+pub struct Callback {
     /// When the callback began, nanoseconds since [`mono0`](super::Meta::mono0).
-    pub(crate) t: u64,
+    pub t: u64,
     /// Calling thread: 1, 2, ... in order of appearance.
-    pub(crate) tid: u32,
+    pub tid: u32,
     /// Line of the capture, from 1; for messages.
-    pub(crate) line: u32,
+    pub line: u32,
     /// Kind of the callback, with its arguments.
-    pub(crate) what: CallbackKind,
+    pub what: CallbackKind,
 }
 
 /// The time of a kernel by two CUDA events around its launch. The recording plugin measured it; NCCL makes no such
 /// callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kernel {
+pub struct Kernel {
     /// When the recording plugin learnt the time, nanoseconds since [`mono0`](super::Meta::mono0).
-    pub(crate) t: u64,
+    pub t: u64,
     /// Line of the capture, from 1.
-    pub(crate) line: u32,
+    pub line: u32,
     /// Handle of the `KernelLaunch`, `CeColl` or `CollApi` event whose launch the two CUDA events enclose; of a CUDA
     /// graph's replay, which has no launch, the handle of an operation (`Coll`, `P2p`) of the kernel.
-    pub(crate) h: u64,
+    pub h: u64,
     /// Time of the CUDA event before the launch, nanoseconds on the CUDA events' clock, which has an epoch of its own.
-    pub(crate) first: u64,
+    pub first: u64,
     /// Time of the CUDA event after the launch, on the same clock.
-    pub(crate) last: u64,
+    pub last: u64,
     /// When the kernel began, on the same clock; `None` where the recording plugin did not know.
-    pub(crate) begin: Option<u64>,
+    pub begin: Option<u64>,
     /// When the first CUDA event was recorded, nanoseconds since [`mono0`](super::Meta::mono0). Without it, the `t` of
     /// the start counts.
-    pub(crate) at: Option<u64>,
+    pub at: Option<u64>,
 }
 
 /// A moment on the host's clock and on that of CUDA's events, which the recording plugin made in the context of a
 /// launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CapturedAnchor {
+pub struct CapturedAnchor {
     /// When the recording plugin handed it on, nanoseconds since [`mono0`](super::Meta::mono0).
-    pub(crate) t: u64,
+    pub t: u64,
     /// Handle of the launch's event, as of [`Kernel`].
-    pub(crate) h: u64,
+    pub h: u64,
     /// The moment, nanoseconds on the CUDA events' clock.
-    pub(crate) time: u64,
+    pub time: u64,
     /// Two times with the moment between them, nanoseconds since [`mono0`](super::Meta::mono0).
-    pub(crate) from: u64,
-    pub(crate) until: u64,
+    pub from: u64,
+    /// See [`from`](Self::from).
+    pub until: u64,
 }
 
 /// Kind and arguments of a callback. Contexts and handles are those of the recorded plugin; a replay replaces them by
 /// its own.
+#[expect(missing_docs, reason = "the fields of NCCL's structures, by the names that they have in a line")]
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum CallbackKind {
+pub enum CallbackKind {
     /// A communicator was created. `ctx` is the context that the plugin returned for it; `name` may be NULL.
     Init { ctx: u32, comm: u64, name: Option<Arc<str>>, nnodes: i32, nranks: i32, rank: i32 },
     /// An event started. `h` is the handle that the plugin returned for it, `parent` the handle of its parent event (0
@@ -74,8 +76,9 @@ pub(crate) enum CallbackKind {
 }
 
 /// The descriptor of an event. A NULL string is `None`; a CUDA stream is its address; a tag of 0 is none.
+#[expect(missing_docs, reason = "the fields of NCCL's structures, by the names that they have in a line")]
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum CapturedEvent {
+pub enum CapturedEvent {
     Group,
     Coll {
         seq: u64,
@@ -192,7 +195,7 @@ pub(super) const NAMES: [&str; 16] = [
 impl CapturedEvent {
     /// Returns the type as in NCCL's `descr.type`: one bit of `ncclProfileGroup`, `ncclProfileColl` and so on.
     #[must_use]
-    pub(crate) fn bits(&self) -> u64 {
+    pub fn bits(&self) -> u64 {
         match self {
             Self::Group => 1 << 0,
             Self::Coll { .. } => 1 << 1,

@@ -1,9 +1,10 @@
 //! A capture that is played. The first reading checks and surveys it. A long capture is read a second time, line by
 //! line, as it is played. So no capture takes more memory than its first [`bounds::KEPT`] lines.
 
-use common::files::input;
-use std::fs::File;
+use common::files::{self, input};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::bounds;
@@ -15,19 +16,19 @@ use super::survey::CaptureSurvey;
 use super::{Problem, text};
 
 /// A capture that was read once and has no errors.
-pub(crate) struct KeptRecording {
+pub struct KeptRecording {
     /// Path of the capture.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The open file, so that both readings see the same file even if the path changes in between.
     file: File,
     /// What the first reading found.
-    pub(crate) survey: CaptureSurvey,
+    pub survey: CaptureSurvey,
     /// All lines, if there are at most [`bounds::KEPT`].
     kept: Option<Vec<Content>>,
 }
 
 /// The lines of a recording, one after the other.
-pub(crate) enum Contents {
+pub enum Contents {
     /// Lines that the first reading kept.
     Kept(std::vec::IntoIter<Content>),
     /// Lines that are read a second time.
@@ -41,7 +42,7 @@ impl Contents {
     ///
     /// # Errors
     /// When the line is wrong (one that was checked before, because the file has changed since), or cannot be read.
-    pub(crate) fn next(&mut self) -> Result<Option<Content>, CaptureError> {
+    pub fn next(&mut self) -> Result<Option<Content>, CaptureError> {
         match self {
             Self::Kept(contents) => Ok(contents.next()),
             Self::Again(lines) => lines.next(),
@@ -59,7 +60,7 @@ impl KeptRecording {
     ///
     /// # Errors
     /// The first problem, with its line (from 1, of the decompressed text).
-    pub(crate) fn open(path: &Path) -> Result<Self, CaptureError> {
+    pub fn open(path: &Path) -> Result<Self, CaptureError> {
         let file = input(path).and_then(|file| Ok((file.metadata()?.is_file(), file)));
         let (is_file, file) = file.map_err(|error| CaptureError::Unreadable { path: path.into(), error })?;
         let file = if is_file { file } else { copy(file).map_err(|problem| CaptureError::of(path, 1, problem))? };
@@ -72,7 +73,7 @@ impl KeptRecording {
     ///
     /// # Errors
     /// When the file cannot be read again.
-    pub(crate) fn contents(&mut self) -> Result<Contents, CaptureError> {
+    pub fn contents(&mut self) -> Result<Contents, CaptureError> {
         match self.kept.take() {
             Some(kept) => Ok(Contents::Kept(kept.into_iter())),
             None => Ok(Contents::Again(Lines::begin(&self.path, reopened(&self.path, &self.file)?)?.1.into())),
@@ -90,8 +91,16 @@ fn reopened(path: &Path, file: &File) -> Result<File, CaptureError> {
 fn copy(file: File) -> Result<File, Problem> {
     let mut source = BufReader::new(file);
     text::check(source.fill_buf().map_err(Problem::Read)?)?;
-    let copied = tempfile::tempfile().and_then(|mut copy| io::copy(&mut source, &mut copy).map(|_| copy));
+    let copied = nameless().and_then(|mut copy| io::copy(&mut source, &mut copy).map(|_| copy));
     copied.map_err(Problem::Read)
+}
+
+/// Makes a file of which no other program knows the name.
+fn nameless() -> io::Result<File> {
+    let path = std::env::temp_dir().join(format!("scorep-nccl-{:016x}", files::random()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    std::fs::remove_file(path)?;
+    Ok(file)
 }
 
 fn survey(path: &Path, file: File) -> Result<(CaptureSurvey, Option<Vec<Content>>), CaptureError> {

@@ -17,7 +17,7 @@ fn event(kind: &str, fields: &str) -> CapturedEvent {
 
 #[test]
 fn every_recorded_capture_is_read() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
     let list =
         |folder: &Path| -> Vec<PathBuf> { fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect() };
     let mut files = 0;

@@ -4,11 +4,11 @@ use super::line::UnknownCallback;
 
 /// Lines that were skipped because their kind is not known to this version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Skipped {
+pub struct Skipped {
     /// Number of skipped lines.
-    pub(crate) count: usize,
+    pub count: usize,
     /// `cb` and line number of the first skipped line.
-    pub(crate) first: Option<(String, u32)>,
+    pub first: Option<(String, u32)>,
 }
 
 impl Skipped {

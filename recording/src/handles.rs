@@ -11,7 +11,7 @@ const CHUNK: usize = 4096;
 /// Values by handle. Recorders give out 1, 2, 3 and so on, so nearly all values lie in a list, in as much memory as they
 /// have bytes. A handle without a value has the default one.
 #[derive(Debug, Default)]
-pub(crate) struct Handles<T> {
+pub struct Handles<T> {
     /// The handle of the list's first value.
     first: u64,
     /// The list.
@@ -22,7 +22,7 @@ pub(crate) struct Handles<T> {
 
 impl<T: Copy + Default> Handles<T> {
     /// Returns the value of a handle.
-    pub(crate) fn get(&self, h: u64) -> T {
+    pub fn get(&self, h: u64) -> T {
         match self.place(h) {
             Some((chunk, place)) => self.chunks.get(chunk).and_then(|chunk| chunk.get(place)).copied(),
             None => self.others.get(&h).copied(),
@@ -31,7 +31,7 @@ impl<T: Copy + Default> Handles<T> {
     }
 
     /// Sets the value of a handle.
-    pub(crate) fn set(&mut self, h: u64, value: T) {
+    pub fn set(&mut self, h: u64, value: T) {
         if self.length == 0 {
             self.first = h;
         }
