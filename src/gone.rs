@@ -1,6 +1,7 @@
 //! Commands and options of earlier versions: each is answered in one line that names its successor.
 
 use clap::error::{ContextKind, ContextValue};
+use live::watch::command::RELAYS;
 
 /// Commands and options that are gone, each with its successor.
 const GONE: [(&str, &str); 4] = [
@@ -9,17 +10,6 @@ const GONE: [(&str, &str); 4] = [
     ("--library", "this program plays recordings itself; `run`, `env` and `doctor` take the library of a job"),
     ("--captures", "`scorep-nccl replay DIR` and `scorep-nccl report DIR --html FILE` take other recordings"),
 ];
-
-/// The successor of a watch that reads lines of relays.
-const RELAYS: &str = "`watch DIR` reads a shared directory; without one, OpenTelemetry brings the figures together";
-
-/// Takes a directory to watch; `-` was the standard input, with the lines of relays.
-///
-/// # Errors
-/// For `-`, in words.
-pub(crate) fn no_relay(directory: &str) -> Result<std::path::PathBuf, String> {
-    if directory == "-" { Err(format!("it is gone: {RELAYS}")) } else { Ok(directory.into()) }
-}
 
 /// Returns the answer to an error in the command line whose cause is a name that is gone.
 pub(crate) fn answer(usage: &clap::Error) -> Option<String> {

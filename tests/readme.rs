@@ -9,7 +9,7 @@ const METRICS: &str = include_str!("../docs/metrics.md");
 const SETTINGS_PAGE: &str = include_str!("../docs/settings.md");
 const LANES: &str = include_str!("../scorep-substrate/src/lanes/writer.rs");
 const REPORT: &str = include_str!("../docs/report.md");
-const CALLS: &str = include_str!("../report/src/output/sheet/operations.rs");
+const CALLS: &str = include_str!("../tools/present/src/sheet/operations.rs");
 
 #[test]
 fn every_general_counter_is_among_the_metrics_as_the_code_tells_it() {

@@ -1,6 +1,6 @@
 //! The recorded runs inside this program, 0.4 MB. So the demo needs only the program, wherever it lies.
 
-use crate::output::scratch::Scratch;
+use present::output::scratch::Scratch;
 use std::{fs, io};
 
 macro_rules! files {

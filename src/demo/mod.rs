@@ -3,12 +3,12 @@
 
 mod brought;
 
-use crate::output;
-use crate::replay::request::WINDOW_SECONDS;
-use crate::replay::{self, ReplayError, ReplayRequest};
 use crate::report::command as report_command;
 use common::report::{View, operations, transfers};
 use common::summary::Summary;
+use input::replay::request::WINDOW_SECONDS;
+use input::replay::{self, ReplayError, ReplayRequest};
+use present::output;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -67,9 +67,9 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<ExitCode, String> {
     };
     if arguments.json {
         let report = DoctorReport { version: env!("CARGO_PKG_VERSION"), status, findings };
-        crate::output::json(&(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n"))?;
+        present::output::json(&(serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n"))?;
     } else {
-        crate::output::text(&text(&findings, status))?;
+        present::output::text(&text(&findings, status))?;
     }
     Ok(ExitCode::from(status))
 }

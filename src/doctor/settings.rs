@@ -4,9 +4,9 @@ use super::finding::{Code, DoctorFinding};
 use super::surroundings::Surroundings;
 use crate::installed::loader::{self, Features, Loaded};
 use crate::launch::ranks;
-use crate::output::place::{self, Unfit};
 use common::config::{Settings, instead, is_unknown, nearest};
 use common::files;
+use present::output::place::{self, Unfit};
 use std::path::Path;
 
 /// Returns all findings on the settings.

@@ -1,8 +1,8 @@
 //! Finds out which library the loader loads for a name, by loading it: that is right whatever paths and caches say.
 
 use crate::installed::probe;
-use crate::output;
 use libloading::os::unix::Library;
+use present::output;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -4,8 +4,8 @@
 //! process loads each library to ask for its release, so that no foreign code runs in this process.
 
 use crate::installed::probe;
-use crate::output;
 use nccl_plugin::release::Release;
+use present::output;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

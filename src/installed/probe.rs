@@ -1,7 +1,7 @@
 //! Questions to another program or to a foreign library. A child process asks them, because the answerer may crash or
 //! hang.
 
-use crate::offspring;
+use input::offspring;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek};

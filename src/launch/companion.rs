@@ -1,8 +1,8 @@
 //! The watch beside a job: a program of its own, which is no child of the job's, has nothing of the job's open and ends
 //! with it. Whatever fails here, the job begins.
 
-use crate::watch::{self, JobProcess};
 use common::files;
+use live::watch::{self, JobProcess};
 use std::ffi::OsStr;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsRawFd;
@@ -62,7 +62,7 @@ pub(super) fn start(choice: &CompanionChoice, status: &OsStr) -> Result<(), Stri
     let (output, said) = files::append(&lines).map_err(|error| of_place(&lines, error))?;
     if said != lines {
         let [asked, said] = [&lines, &said].map(|path| path.display());
-        crate::output::say(format_args!("--watch: {asked} belongs to another user; the watch writes to {said}"));
+        present::output::say(format_args!("--watch: {asked} belongs to another user; the watch writes to {said}"));
     }
     let errors = output.try_clone().map_err(|error| of_place(&said, error))?;
     let program = std::env::current_exe().map_err(|error| format!("this program's file: {error}"))?;
@@ -109,7 +109,7 @@ impl CompanionChoice {
         match watch::check_webhook(url) {
             Ok(()) => Some(url),
             Err(why) => {
-                crate::output::say(format_args!("{why}; the watch begins without it"));
+                present::output::say(format_args!("{why}; the watch begins without it"));
                 None
             }
         }

@@ -2,9 +2,9 @@
 
 use super::environment::{self, LaunchChoice};
 use super::shell::Shell;
-use crate::output;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use common::config::SETTINGS;
+use present::output;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]

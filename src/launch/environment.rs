@@ -2,11 +2,11 @@
 
 use crate::installed::{library, nccl_files, program};
 use crate::launch::ranks;
-use crate::output::place;
 use common::config::{self, GivenSettings, Preset, Settings, SettingsFile};
 use common::files;
 use nccl_plugin::asked;
 use nccl_plugin::release::{TROUBLES, Trouble};
+use present::output::place;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

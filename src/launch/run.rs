@@ -3,8 +3,8 @@
 use super::child_signal::ChildSignal;
 use super::companion::{self, CompanionChoice};
 use super::environment::{self, LaunchChoice};
-use crate::output;
 use common::rank;
+use present::output;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The child process that makes tables of an archive.
 
 use super::archives::one;
-use crate::offspring::apart;
+use input::offspring::apart;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

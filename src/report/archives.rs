@@ -1,7 +1,7 @@
 //! Archives as tables: the operations of each process, with kernels and regions beside them.
 
-use crate::archive::{self, Archive};
-use crate::otf2::{SUMMARY, apart};
+use input::archive::{self, Archive};
+use input::otf2::{SUMMARY, apart};
 use report::job::Unreadable;
 use report::table::TableWriter;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ fn entries(directory: &Path) -> BTreeSet<OsString> {
 /// In words.
 pub(super) fn one(anchor: &Path, to: &Path, region: Option<&str>) -> Result<Archived, String> {
     let mut archived = Archived::default();
-    let words = |error: crate::otf2::Otf2Error| error.to_string();
+    let words = |error: input::otf2::Otf2Error| error.to_string();
     let archive = Archive::open(anchor).map_err(words)?;
     let file = anchor.display().to_string();
     let kernels = archive.kernels().map_err(words)?;

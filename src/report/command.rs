@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use super::request::ReportRequest;
 use super::{drive, facts, outputs};
-use crate::output::{self, apart};
+use present::output::{self, apart};
 use std::path::PathBuf;
 
 /// What a person may say.

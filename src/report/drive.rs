@@ -1,7 +1,7 @@
 //! From inputs to a report.
 //!
 //! ```text
-//! recordings ──► crate::table::write ──────► tables ──┐
+//! recordings ──► input::table::write ──────► tables ──┐
 //! archives ────► archives::write ──────────► tables ──┼──► Tables::open ──► analysis::whole ──► Report
 //! tables ─────────────────────────────────────────────┘
 //! summaries alone ──────────────────────────────────────► analysis::summaries ────────────────► Report
@@ -15,13 +15,17 @@ use super::tagged::{self, TaggedTables};
 use super::traced::Traced;
 use super::watched::CountedTables;
 use super::{findings, nccl_logs, tables_child};
-use crate::kernels::{self, Profiled, Timed};
-use crate::otf2::SUMMARY;
-use crate::output::leftovers;
-use crate::output::progress::Progress;
-use crate::output::scratch::Scratch;
-use crate::replay::ReplayError;
-use crate::table;
+use input::kernels::{self, Profiled, Timed};
+use input::otf2::SUMMARY;
+use input::replay::ReplayError;
+use input::table;
+use present::csv::CsvFile;
+use present::output::leftovers;
+use present::output::progress::Progress;
+use present::output::scratch::Scratch;
+use present::parquet::ParquetFile;
+use present::sentences;
+use present::sheet::OperationSheet;
 use report::analysis::choices::choices;
 use report::analysis::dimension::{Dimensions, rules};
 use report::analysis::onlooker::Onlooker;
@@ -31,10 +35,6 @@ use report::analysis::whole::{self, JobFacts, Pass};
 use report::answer::{Part, Report};
 use report::job::{Job, Kernels, Options, StepRegions, Unreadable};
 use report::nccl_log::NcclLog;
-use report::output::csv::CsvFile;
-use report::output::parquet::ParquetFile;
-use report::output::sentences;
-use report::output::sheet::OperationSheet;
 use report::table::{OpenedTables, Tables, files_of};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -294,7 +294,7 @@ fn all_kernels(mut kernels: Kernels, job: &Job, mut archived: Archived) -> Optio
     for (process, own) in job.processes.iter().zip(&mut kernels.by_process) {
         if let Some(more) = archived.kernels.remove(&process.id) {
             own.extend(more);
-            crate::archive::spans::unite(own);
+            input::archive::spans::unite(own);
         }
     }
     kernels.by_process.iter().any(|own| !own.is_empty()).then_some(kernels)

@@ -4,10 +4,10 @@
 //! taken, whose operations say more, or without a trace the summaries in it. Of a place of files, the recordings and
 //! summaries are taken, and what is in directories below is not.
 
-use crate::natural::natural;
-use crate::otf2::{ANCHOR, SUMMARY};
 use common::files;
 use flate2::bufread::MultiGzDecoder;
+use input::natural::natural;
+use input::otf2::{ANCHOR, SUMMARY};
 use report::job::Unreadable;
 use report::table;
 use std::io::{self, BufRead, BufReader, Read};

@@ -36,7 +36,7 @@ mod nccl_logs;
 mod outputs;
 mod request;
 #[cfg(test)]
-#[path = "../../report/tests/sample/mod.rs"]
+#[path = "../../tools/report/tests/sample/mod.rs"]
 mod sample;
 mod step_times;
 pub(crate) mod tables_child;

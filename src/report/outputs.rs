@@ -1,13 +1,13 @@
 //! The files of a report, and the tables on the terminal.
 
-use crate::output::apart::Output;
-use crate::output::{self, leftovers, place};
 use common::files;
 use common::report::ROWS;
+use present::csv::CsvFile;
+use present::output::apart::Output;
+use present::output::{self, leftovers, place};
+use present::parquet::ParquetFile;
+use present::{Chapter, json, page, terminal, write};
 use report::answer::Report;
-use report::output::csv::CsvFile;
-use report::output::parquet::ParquetFile;
-use report::output::{Chapter, json, page, terminal, write};
 use std::path::{Path, PathBuf};
 
 /// Width of the tables where standard output is no terminal, characters: that of this project's documents.

@@ -1,8 +1,8 @@
 //! Tables that anybody may have made: a child process reads them to their ends before the report does. Where a damaged
 //! table has Parquet's decoders take all memory, the child ends, and the report goes on without the table.
 
-use crate::offspring::apart;
-use crate::replay::run_all;
+use input::offspring::apart;
+use input::replay::run_all;
 use report::table::FileRows;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Perfetto's trace as a file that takes its name once it is whole, or as a device or pipe.
 
-use crate::output::leftovers;
 use common::files::{self, Directory};
-use report::output::perfetto::Trace;
+use present::output::leftovers;
+use present::perfetto::Trace;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;

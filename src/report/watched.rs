@@ -1,7 +1,7 @@
 //! The tables as the analysis reads them: with a progress bar, and as far as they can be read.
 
-use crate::output::progress::Progress;
 use common::conditions::ConditionRow;
+use present::output::progress::Progress;
 use report::analysis::whole::Pass;
 use report::job::{OperationTables, ProcessOperations, Unreadable};
 use std::cell::RefCell;

@@ -3,7 +3,7 @@
 
 mod files;
 mod numbers;
-#[path = "../../report/tests/sample/mod.rs"]
+#[path = "../../tools/report/tests/sample/mod.rs"]
 mod sample;
 mod statuses;
 mod tables;

@@ -58,7 +58,7 @@ CLOCK, SLOW, MORE = 1980, 1485, 4 / 3
 GPU = "0000:0A:00.0"
 # bytes of the data that ranks read, and of the memory of one that is short of it
 DATA, MEMORY = 64 << 20, 40 << 20
-# part of a rank's extra time from which on something is its cause (GOOD_PART in report/src/analysis/causes)
+# part of a rank's extra time from which on something is its cause (GOOD_PART in tools/report/src/analysis/causes)
 GOOD_PART = 0.3
 CGROUP = pathlib.Path("/sys/fs/cgroup")
 

@@ -1,8 +1,6 @@
 //! Findings of a log as rows: a begin and its end are one, and so are those of several watchers.
 
-use crate::watch::{
-    FindingChange, FindingExcess, FindingSince, FindingSubject, WatchFinding, WatchedProcess, cause_of,
-};
+use live::watch::{FindingChange, FindingExcess, FindingSince, FindingSubject, WatchFinding, WatchedProcess, cause_of};
 use report::analysis::ranges::ranges;
 use report::answer::ReportedFinding;
 use std::collections::{BTreeSet, HashMap};

@@ -1,8 +1,8 @@
 //! Reads logs of findings, line by line. A line that is none, or of another job, costs no other line.
 
 use super::joined::{JoinedFindings, LoggedFinding};
-use crate::watch::{FINDING_SCHEMA, LONGEST_LOG, WatchFinding};
 use common::files;
+use live::watch::{FINDING_SCHEMA, LONGEST_LOG, WatchFinding};
 use report::answer::{LeftOutLines, Part, WatchFindings};
 use report::job::Unreadable;
 use serde::Deserialize;

@@ -3,9 +3,9 @@
 mod joined;
 mod log;
 
+use present::sentences;
 use report::answer::{Input, Report};
 use report::job::{Job, Unreadable};
-use report::output::sentences;
 use report::table::Tables;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,0 +1,17 @@
+//! The inputs of a report: recordings that are played, Score-P's archives, and traces of GPU profilers.
+//!
+//! Files come in, each read or played in a child process; rows of operations ([`report::table`]), summaries and archives
+//! go out. It knows no answer and no step.
+
+pub mod archive;
+pub mod communication;
+pub mod host;
+pub mod inherited;
+pub mod kernels;
+pub mod natural;
+pub mod offspring;
+pub mod otf2;
+pub mod replay;
+pub mod sequence;
+pub mod table;
+pub mod trace;

@@ -1,0 +1,160 @@
+//! The child process of `scorep-nccl table`: plays one recording, and writes the operations' table of its process.
+
+use super::facts::OperationFacts;
+use super::join::JoinedOperations;
+use super::lines::OperationLines;
+use super::sorter::Sorter;
+use crate::host::play::{self, PlayOptions};
+use crate::offspring;
+use crate::replay::child::{play_as_recorded, say_skipped, tell};
+use crate::replay::failure::ReplayFailure;
+use crate::replay::hosts;
+use common::conditions::{ConditionRow, ConditionSeries};
+use common::summary::Summary;
+use present::output;
+use recording::{Content, KeptRecording, Meta};
+use report::job::Process;
+use report::table::{About, MadeCommunicator, TableWriter};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Name of the hidden subcommand that starts a child.
+pub const COMMAND: &str = "table-one";
+
+/// What a child is told.
+#[derive(Debug, clap::Args)]
+pub struct TableChildArguments {
+    /// Where files may be made.
+    scratch: PathBuf,
+    capture: PathBuf,
+    /// File of the library's summary.
+    summary: PathBuf,
+    /// Dataset that the table is written into.
+    dataset: PathBuf,
+}
+
+/// Most rows of conditions in a table: half an hour of seconds.
+const MOST_CONDITIONS: usize = 2048;
+
+/// Plays one recording. The numbers of calls go to standard output, and the failure behind them.
+pub fn run(arguments: &TableChildArguments) -> ExitCode {
+    offspring::leave_signals_to_parent();
+    match table_one(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.pass_on();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
+    let TableChildArguments { scratch, capture, summary, dataset } = arguments;
+    let in_scratch = |error: io::Error| ReplayFailure::at(scratch, error);
+    let mut recording = KeptRecording::open(capture)?;
+    say_skipped(&recording);
+    play_as_recorded(&recording.survey);
+    tell(recording.survey.calls);
+    let mut spool = summary.clone().into_os_string();
+    spool.push(".spool");
+    let spool = PathBuf::from(spool);
+    let plan = PlayOptions { trace: false, arrivals: None, operations: Some(&spool), interface: None, progress: &tell };
+    let name = recording::process_name(capture);
+    let mut lines = OperationLines::new(&recording.survey);
+    let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
+    let mut conditions = ConditionSeries::new();
+    let mut kept = Ok(());
+    let mut listen = |content: &Content| match content {
+        Content::Call(call) => {
+            if let Some(started) = lines.take(call).filter(|_| kept.is_ok()) {
+                kept = facts.push(started.facts.record(started.start, started.rank, started.order));
+            }
+        }
+        Content::Conditions(row) => conditions.add(row, MOST_CONDITIONS),
+        _ => {}
+    };
+    let played = play::play(&mut recording, &name, &plan, &mut listen);
+    let played = played.map_err(|error| ReplayFailure::of_play(capture, error))?;
+    kept.map_err(in_scratch)?;
+    let timeline = played.operations.ok_or_else(|| ReplayFailure::at(&spool, "the operations were not kept"))?;
+
+    let mut joined = JoinedOperations::of(timeline, facts, scratch).map_err(in_scratch)?;
+    // it may be as large as the recording
+    let _ = std::fs::remove_file(&spool);
+    let path = capture.display();
+    if joined.left_out > 0 {
+        let left_out = joined.left_out;
+        output::line(format_args!(
+            "{path}: {left_out} operations are not in the table, since the process has too many communicators"
+        ));
+    }
+    if joined.unmatched > 0 {
+        let unmatched = joined.unmatched;
+        output::line(format_args!(
+            "{path}: {unmatched} operations have neither count, type, root nor group in the table: the recording has no \
+             line of them"
+        ));
+    }
+    let about = about(&recording, lines.into_made(), conditions, summary, joined.left_out)
+        .map_err(|cause| ReplayFailure::at(capture, cause))?;
+    let mut writer = TableWriter::create(dataset, &about.process.id)?;
+    while let Some(operation) = joined.next().map_err(in_scratch)? {
+        writer.push(&operation)?;
+    }
+    writer.finish(&about)?;
+    Ok(())
+}
+
+/// Returns what the table says of the process, of whose operations `left_out` are not in the table.
+fn about(
+    recording: &KeptRecording,
+    communicators: Vec<MadeCommunicator>,
+    conditions: ConditionSeries,
+    summary: &Path,
+    left_out: u64,
+) -> Result<About, String> {
+    let read = std::fs::read(summary).map_err(|_| "the library wrote no summary".to_owned())?;
+    let summary: Summary = serde_json::from_slice(&read).map_err(|error| error.to_string())?;
+    let survey = &recording.survey;
+    let Meta { real0, mono0, dropped, origin, .. } = &survey.meta;
+    let of_process = summary.processes.first();
+    let process = Process {
+        id: id(&recording.path, &survey.meta),
+        file: recording.path.display().to_string(),
+        host: hosts::of_recording(&recording.path, &survey.meta),
+        boot: origin.boot.clone(),
+        pid: u32::try_from(survey.meta.pid).ok(),
+        rank: origin.rank,
+        ranks: origin.ranks,
+        nccl: origin.nccl.clone(),
+        real0: *real0,
+        mono0: *mono0,
+        span: [survey.begin, survey.end].map(|t| mono0.saturating_add(t)),
+        // the summary's includes the recording's
+        dropped: of_process.map_or(*dropped, |process| process.dropped).saturating_add(left_out),
+        unfinished: of_process.map_or(0, |process| process.unfinished),
+        invisible: of_process.map_or(0, |process| process.invisible),
+        complete: survey.is_complete,
+        links: origin.links.clone(),
+        nccl_settings: origin.nccl_settings.clone(),
+    };
+    let on_the_clock = |row: ConditionRow| ConditionRow { until: mono0.saturating_add(row.until), ..row };
+    let conditions = conditions.into_rows().into_iter().map(on_the_clock).collect();
+    Ok(About { process, communicators, summary: Some(summary), conditions })
+}
+
+/// Returns the process' own number. For older recorders, which give none: its id and the time of day at its begin; for
+/// the oldest, a number of the file's path.
+fn id(path: &Path, meta: &Meta) -> String {
+    if let Some(id) = &meta.origin.id {
+        return id.clone();
+    }
+    if meta.real0 > 0 {
+        return format!("{}-{}-{}", meta.pid, meta.real0, meta.mono0);
+    }
+    let mut number = DefaultHasher::new();
+    path.canonicalize().unwrap_or_else(|_| path.into()).hash(&mut number);
+    format!("{}-file-{:016x}", meta.pid, number.finish())
+}

@@ -1,0 +1,12 @@
+//! A job that runs, by the status files of its processes: the cause that blocks it, ranks that begin to stand out,
+//! requests to processes; and this node's GPUs.
+//!
+//! Status files and NVML's figures come in; lines, files and requests go out. It knows no recording and no report's
+//! table.
+
+pub mod ask;
+pub mod diagnosis;
+pub mod gpus;
+pub mod hang;
+pub mod statuses;
+pub mod watch;
