@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::call::NAMES;
-use super::{FORMAT, bounds};
+use super::bounds::{self, FORMAT};
 
 /// Why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum CaptureError {
+pub enum RecordingError {
     /// The file cannot be opened or read: it is absent, a directory or forbidden, or the disk fails.
     #[error("{}: cannot be read: {error}", path.display())]
     Unreadable {
@@ -31,9 +30,9 @@ pub enum CaptureError {
     },
 }
 
-impl CaptureError {
+impl RecordingError {
     /// Returns the error for a problem at a line. An error of the operating system is one of the whole file.
-    pub(super) fn of(path: &Path, line: u32, problem: Problem) -> Self {
+    pub(crate) fn new(path: &Path, line: u32, problem: Problem) -> Self {
         match problem {
             Problem::Read(error) => Self::Unreadable { path: path.into(), error },
             problem => Self::Line { path: path.into(), line: line.max(1), problem },
@@ -101,8 +100,8 @@ pub enum Problem {
     NoCall,
     #[error("callback \"{}\" is not known (known: init, start, state, stop, finalize, kernel)", shown(.0))]
     Callback(String),
-    #[error("event type \"{}\" is not known (known: {known}; a newer type can be given by its number)", shown(.0), known = NAMES.join(", "))]
-    EventName(String),
+    #[error("event type \"{}\" is not known (known: {}; a newer type can be given by its number)", shown(name), known.join(", "))]
+    EventName { name: String, known: &'static [&'static str] },
     #[error("field \"{0}\" is missing")]
     Missing(&'static str),
     #[error("field \"{field}\" is {value}, which is not within {range}")]

@@ -6,25 +6,24 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::call::{Callback, CallbackKind, CapturedAnchor, Kernel};
+use super::callback::{Callback, CallbackKind, Content, Kernel, RecordedAnchor, UnknownCallback};
 use super::error::Problem;
 use super::handles::Handles;
-use super::line::{Content, UnknownCallback};
 
 /// Handles and contexts given out so far, each with its line. Lines count from 1, so 0 stands for no line.
 #[derive(Default)]
-pub struct HandleLines {
+pub(crate) struct HandleLines {
     handles: Handles<u32>,
     contexts: HashMap<u32, u32>,
 }
 
 impl HandleLines {
     /// Checks the handles and contexts that the next line uses, and notes those that it gives out.
-    pub(super) fn check(&mut self, content: &Content) -> Result<(), Problem> {
+    pub(crate) fn check(&mut self, content: &Content) -> Result<(), Problem> {
         match content {
             Content::Call(call) => self.call(call),
-            Content::Kernel(Kernel { h, .. }) | Content::Anchor(CapturedAnchor { h, .. }) => self.handle("h", *h),
-            Content::Conditions(_) | Content::End => Ok(()),
+            Content::Kernel(Kernel { h, .. }) | Content::Anchor(RecordedAnchor { h, .. }) => self.handle("h", *h),
+            Content::Conditions(_) | Content::End(_) => Ok(()),
             Content::Unknown(unknown) => self.unknown(unknown),
         }
     }

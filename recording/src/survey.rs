@@ -3,14 +3,16 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::bounds;
-use super::call::{Callback, CallbackKind, CapturedAnchor, CapturedEvent, Kernel};
+use super::callback::{
+    Callback, CallbackKind, Content, IntroducedCommunicator, Kernel, RecordedAnchor, UnknownCallback,
+};
 use super::error::Problem;
-use super::line::Content;
-use super::{Meta, Skipped};
+use super::event::RecordedEvent;
+use super::meta::Meta;
 
 /// What the first reading of a capture finds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CaptureSurvey {
+pub struct RecordingSurvey {
     /// The recorded process and the circumstances of the recording.
     pub meta: Meta,
     /// Number of calls.
@@ -26,9 +28,9 @@ pub struct CaptureSurvey {
     /// Times of kernels by the handle of their event; the first time counts where an event has several.
     pub kernels: HashMap<u64, Kernel>,
     /// Anchors by the handle of their launch's event.
-    pub anchors: HashMap<u64, CapturedAnchor>,
-    /// Communicators in the order of their creation.
-    pub communicators: Vec<IntroducedCommunicator>,
+    pub anchors: HashMap<u64, RecordedAnchor>,
+    /// Communicators with their contexts, in the order of their creation.
+    pub communicators: Vec<(u32, IntroducedCommunicator)>,
     /// Context and peer of each rank that proxy operations send to.
     pub sends: BTreeSet<(u32, i32)>,
     /// Whether NCCL reported a broadcast as a `Coll` event. Releases from 2.29 on do so only with
@@ -40,22 +42,23 @@ pub struct CaptureSurvey {
     pub is_complete: bool,
 }
 
-/// A communicator as NCCL introduced it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IntroducedCommunicator {
-    /// Its context.
-    pub ctx: u32,
-    /// Its id.
-    pub comm: u64,
-    /// Number of nodes.
-    pub nnodes: i32,
-    /// Number of ranks.
-    pub nranks: i32,
-    /// Rank of this process.
-    pub rank: i32,
+/// Lines that were skipped because their kind is not known to this version.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Number of skipped lines.
+    pub count: usize,
+    /// `cb` and line number of the first skipped line.
+    pub first: Option<(String, u32)>,
 }
 
-impl CaptureSurvey {
+impl Skipped {
+    pub(crate) fn note(&mut self, unknown: &UnknownCallback) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (unknown.cb.clone(), unknown.line));
+    }
+}
+
+impl RecordingSurvey {
     /// Returns the survey of a capture of which only the first line was read.
     pub fn new(meta: Meta) -> Self {
         Self {
@@ -87,7 +90,7 @@ impl CaptureSurvey {
                 self.anchors.entry(anchor.h).or_insert(*anchor);
                 anchor.t
             }
-            Content::End | Content::Conditions(_) => return Ok(()),
+            Content::End(_) | Content::Conditions(_) => return Ok(()),
             Content::Unknown(unknown) => {
                 self.skipped.note(unknown);
                 return Ok(());
@@ -108,14 +111,12 @@ impl CaptureSurvey {
             return Err(Problem::Threads);
         }
         match &call.what {
-            &CallbackKind::Init { ctx, comm, nnodes, nranks, rank, .. } => {
-                self.communicators.push(IntroducedCommunicator { ctx, comm, nnodes, nranks, rank });
+            CallbackKind::Init { ctx, communicator } => self.communicators.push((*ctx, communicator.clone())),
+            CallbackKind::Start { ctx, event: RecordedEvent::ProxyOp { peer, send, .. }, .. } if *send != 0 => {
+                self.sends.insert((*ctx, *peer));
             }
-            &CallbackKind::Start { ctx, event: CapturedEvent::ProxyOp { peer, send: true, .. }, .. } => {
-                self.sends.insert((ctx, peer));
-            }
-            CallbackKind::Start { event: CapturedEvent::Coll { func, .. }, .. } => {
-                self.broadcasts |= func.as_deref() == Some("Broadcast")
+            CallbackKind::Start { event: RecordedEvent::Coll { function, .. }, .. } => {
+                self.broadcasts |= function.as_deref() == Some("Broadcast")
             }
             _ => {}
         }

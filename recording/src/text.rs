@@ -1,15 +1,32 @@
-//! Gzip, and the text cut into lines.
+//! The text of a recording: gzip members, written whole, and read as lines.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 
+use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
 
 use super::bounds;
 use super::error::Problem;
 
+/// Bytes of text that are compressed at once.
+const BLOCK: usize = 1 << 16;
+
+/// Writes lines as a gzip member. Speed matters more than size, since the job waits for the library at its end. Text is
+/// compressed in whole blocks, since each write costs.
+///
+/// # Errors
+/// Those of `lines` and of `out`.
+pub fn write_member<T>(out: &mut dyn Write, lines: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    let mut member = BufWriter::with_capacity(BLOCK, GzEncoder::new(out, Compression::fast()));
+    let written = lines(&mut member)?;
+    member.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
+    Ok(written)
+}
+
 /// Checks that a file with these first bytes is a gzip file.
-pub(super) fn check(first: &[u8]) -> Result<(), Problem> {
+pub(crate) fn check(first: &[u8]) -> Result<(), Problem> {
     match first {
         [] => Err(Problem::Empty),
         [0x1f] | [0x1f, 0x8b, ..] => Ok(()),
@@ -18,16 +35,16 @@ pub(super) fn check(first: &[u8]) -> Result<(), Problem> {
 }
 
 /// The decompressed text of a capture, line by line. The file may consist of several gzip members.
-pub(super) struct CaptureText {
+pub(crate) struct RecordingText {
     reader: BufReader<MultiGzDecoder<BufReader<File>>>,
     buffer: Vec<u8>,
     line: u32,
 }
 
-impl CaptureText {
+impl RecordingText {
     /// Checks the first bytes before the decoder reads them, because the decoder's own error for a file of another kind
     /// is of no help.
-    pub(super) fn new(file: File) -> Result<Self, Problem> {
+    pub(crate) fn new(file: File) -> Result<Self, Problem> {
         let mut file = BufReader::new(file);
         check(file.fill_buf().map_err(Problem::Read)?)?;
         let reader = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file));
@@ -35,12 +52,12 @@ impl CaptureText {
     }
 
     /// Number of the line that [`next`](Self::next) returned last, from 1; 0 before the first line.
-    pub(super) fn line(&self) -> u32 {
+    pub(crate) fn line(&self) -> u32 {
         self.line
     }
 
     /// Reads the next line without its end, or returns `None` after the last.
-    pub(super) fn next(&mut self) -> Result<Option<&[u8]>, Problem> {
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Problem> {
         self.buffer.clear();
         // One byte more than the longest line, for the line end.
         let limit = bounds::LINE as u64 + 1;

@@ -6,7 +6,7 @@ use super::*;
 use common::origin::Origin;
 
 /// Reads a capture whose fourth line starts handle 2 as this type with these fields, and returns that event.
-fn event(kind: &str, fields: &str) -> CapturedEvent {
+fn event(kind: &str, fields: &str) -> RecordedEvent {
     let line = start(kind, fields);
     let capture = read_lines(&[META, INIT, GROUP, &line]).unwrap();
     match &capture.lines.last().unwrap().what {
@@ -25,7 +25,7 @@ fn every_recorded_capture_is_read() {
         for path in list(run).iter().filter(|path| path.extension().is_some_and(|end| end == "gz")) {
             let capture = read(path).unwrap();
             let unknown = |call: &&Callback| {
-                matches!(&call.what, CallbackKind::Start { event: CapturedEvent::Unknown { .. }, .. })
+                matches!(&call.what, CallbackKind::Start { event: RecordedEvent::Unknown { .. }, .. })
             };
             assert_eq!(capture.lines.iter().find(unknown), None, "{}", path.display());
             assert_eq!(capture.skipped, Skipped::default(), "{}", path.display());
@@ -49,10 +49,10 @@ fn a_capture_is_read_as_it_stands() {
     let origin = Origin { interface: Some(5), ended: started.clone(), started, ..Origin::default() };
     let meta = Meta { api: 5, mask: 4095, pid: 7, real0: 100, mono0: 50, dropped: 3, full: None, origin };
     assert_eq!(capture.meta, meta);
-    let name = Some("".into());
+    let communicator = IntroducedCommunicator { comm: 255, name: Some("".into()), nnodes: 1, nranks: 2, rank: 0 };
     let expected = [
-        (1, 1, CallbackKind::Init { ctx: 1, comm: 255, name, nnodes: 1, nranks: 2, rank: 0 }),
-        (2, 1, CallbackKind::Start { ctx: 1, h: 1, parent: 0, rank: 0, event: CapturedEvent::Group }),
+        (1, 1, CallbackKind::Init { ctx: 1, communicator }),
+        (2, 1, CallbackKind::Start { ctx: 1, h: 1, parent: 0, rank: 0, event: RecordedEvent::Group }),
         (4, 1, CallbackKind::State { h: 1, state: 23, arg: None }),
         (5, 1, CallbackKind::State { h: 1, state: 99, arg: Some(4096) }),
         (6, 3, CallbackKind::Stop { h: 1 }),
@@ -70,7 +70,7 @@ fn times_of_kernels_are_no_calls() {
     let again = r#"{"t":9,"tid":3,"cb":"kernel","h":2,"first":1,"last":3,"begin":3,"at":4}"#;
     let stop = r#"{"t":10,"tid":2,"cb":"stop","h":2}"#;
     let capture = read_lines(&[META, INIT, GROUP, &launch, kernel, again, stop]).unwrap();
-    let of_launch = Kernel { t: 9, line: 5, h: 2, first: u64::MAX - 1, last: u64::MAX, begin: None, at: None };
+    let of_launch = Kernel { t: 9, tid: 3, line: 5, h: 2, first: u64::MAX - 1, last: u64::MAX, begin: None, at: None };
     assert_eq!(
         capture.kernels,
         [of_launch, Kernel { line: 6, first: 1, last: 3, begin: Some(3), at: Some(4), ..of_launch }]
@@ -94,7 +94,7 @@ fn lines_of_other_recorders_are_skipped_and_counted() {
 #[test]
 fn types_are_known_by_name_and_by_number() {
     let fields = r#","seq":9,"func":"Fun\u0063","count":10,"dtype":null,"root":-1,"peer":-2,"nch":255,"nwarps":3,"algo":"RING","proto":"LL","pid":-7,"ch":31,"nsteps":4,"chunk":5,"send":1,"step":6,"ptimer":18446744073709551615,"phase":2,"depth":1,"graph":1,"stream":"55bed7860030""#;
-    for (bit, name) in call::NAMES.iter().enumerate() {
+    for (bit, name) in event::NAMES.iter().enumerate() {
         let by_name = event(&format!("\"{name}\""), fields);
         assert_eq!(by_name.bits(), 1 << bit, "{name}");
         assert!(format!("{by_name:?}").starts_with(name), "{by_name:?}");
@@ -102,14 +102,14 @@ fn types_are_known_by_name_and_by_number() {
             assert_eq!(event(&kind, fields), by_name, "{kind}");
         }
     }
-    let func = Some("Func".into());
+    let function = Some("Func".into());
     assert_eq!(
         event("\"P2p\"", fields),
-        CapturedEvent::P2p { func, count: 10, dtype: None, peer: -2, nch: 255, tag: 0 }
+        RecordedEvent::P2p { function, count: 10, datatype: None, peer: -2, channels: 255, tag: 0 }
     );
-    let op = CapturedEvent::ProxyOp { pid: -7, ch: 31, peer: -2, nsteps: 4, chunk: 5, send: true };
+    let op = RecordedEvent::ProxyOp { pid: -7, channel: 31, peer: -2, steps: 4, chunk: 5, send: 1 };
     assert_eq!(event("8", fields), op);
-    assert_eq!(event("2048", fields), CapturedEvent::KernelLaunch { stream: 0x55be_d786_0030 });
+    assert_eq!(event("2048", fields), RecordedEvent::KernelLaunch { stream: 0x55be_d786_0030 });
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_number_that_is_no_known_type_is_passed_on() {
     for (kind, bits) in
         [("65536", 1 << 16), ("\"65536\"", 1 << 16), ("\"0x8000000000000000\"", 1 << 63), ("3", 3), ("0", 0)]
     {
-        assert_eq!(event(kind, ""), CapturedEvent::Unknown { bits });
+        assert_eq!(event(kind, ""), RecordedEvent::Unknown { bits });
     }
 }
 

@@ -1,8 +1,9 @@
-//! Tests of the reader with every recorded capture, and with every error that a capture can have. This file makes the
-//! small captures.
+//! Tests of the reader with every recorded capture, and with every error that a capture can have, and of the writer.
+//! This file makes the small captures.
 
 mod accepted;
 mod refused;
+mod written;
 
 use std::fs;
 use std::io::Write;
@@ -31,7 +32,7 @@ struct Capture {
     skipped: Skipped,
 }
 
-fn read(path: &Path) -> Result<Capture, CaptureError> {
+fn read(path: &Path) -> Result<Capture, RecordingError> {
     let mut recording = KeptRecording::open(path)?;
     let (mut lines, mut kernels, mut contents) = (Vec::new(), Vec::new(), recording.contents()?);
     while let Some(content) = contents.next()? {

@@ -1,8 +1,8 @@
 //! A recorded callback in memory: the content of its line, in few bytes.
 
 use super::strings::{RecordedStrings, StringNumber};
-use crate::interface::descriptor::{self, Payload};
-use common::event::network::NetworkEvent;
+use crate::interface::descriptor::{Payload, ProxyOp};
+use recording::RecordedEvent;
 
 /// A callback. Contexts and handles are the numbers that NCCL held at the time; 0 is none.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub(super) enum CallbackFields {
         context: u64,
         handle: u64,
         parent: u64,
-        event: EventFields,
+        event: RecordedEvent<StringNumber>,
     },
     State {
         handle: u64,
@@ -64,164 +64,71 @@ pub(super) enum CallbackFields {
     },
 }
 
-/// Type and fields of an event, as captures have them.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum EventFields {
-    Group,
-    Coll {
-        sequence: u64,
-        count: u64,
-        root: i32,
-        function: StringNumber,
-        datatype: StringNumber,
-        algorithm: StringNumber,
-        protocol: StringNumber,
-        variant: StringNumber,
-        channels: u8,
-        warps: u8,
-        symmetric: bool,
-        tag: u64,
-    },
-    P2p {
-        count: u64,
-        peer: i32,
-        function: StringNumber,
-        datatype: StringNumber,
-        channels: u8,
-        tag: u64,
-    },
-    ProxyOp {
-        pid: i32,
-        peer: i32,
-        steps: i32,
-        chunk: i32,
-        send: i32,
-        channel: u8,
-    },
-    ProxyStep {
-        step: i32,
-    },
-    ProxyCtrl,
-    KernelCh {
-        ptimer: u64,
-        channel: u8,
-    },
-    NetPlugin {
-        /// NCCL's id of the network plugin.
-        plugin: i64,
-        event: NetworkEvent,
-    },
-    GroupApi {
-        depth: i32,
-        captured: bool,
-    },
-    CollApi {
-        count: u64,
-        stream: u64,
-        root: i32,
-        function: StringNumber,
-        datatype: StringNumber,
-        captured: bool,
-        tag: u64,
-    },
-    P2pApi {
-        count: u64,
-        stream: u64,
-        function: StringNumber,
-        datatype: StringNumber,
-        captured: bool,
-        tag: u64,
-    },
-    KernelLaunch {
-        stream: u64,
-    },
-    CeColl {
-        sequence: u64,
-        count: u64,
-        stream: u64,
-        root: i32,
-        function: StringNumber,
-        datatype: StringNumber,
-        tag: u64,
-    },
-    CeSync,
-    CeBatch,
-    KernelPhase {
-        ptimer: u64,
-        channel: u8,
-        phase: u8,
-    },
-    Unknown {
-        bits: u64,
-    },
-}
-
-impl EventFields {
-    pub(super) fn new(payload: &Payload<'_>, strings: &RecordedStrings) -> Self {
-        match *payload {
-            Payload::Group => Self::Group,
-            Payload::Coll(coll) => Self::Coll {
-                sequence: coll.sequence,
-                count: coll.count,
-                root: coll.root,
-                function: strings.number(coll.function),
-                datatype: strings.number(coll.datatype),
-                algorithm: strings.number(coll.algorithm),
-                protocol: strings.number(coll.protocol),
-                variant: strings.number(coll.variant),
-                channels: coll.channels,
-                warps: coll.warps,
-                symmetric: coll.symmetric,
-                tag: coll.tag,
-            },
-            Payload::P2p(p2p) => Self::P2p {
-                count: p2p.count,
-                peer: p2p.peer,
-                function: strings.number(p2p.function),
-                datatype: strings.number(p2p.datatype),
-                channels: p2p.channels,
-                tag: p2p.tag,
-            },
-            Payload::ProxyOp(descriptor::ProxyOp { pid, channel, peer, steps, chunk, send }) => {
-                Self::ProxyOp { pid, peer, steps, chunk, send, channel }
-            }
-            Payload::ProxyStep { step } => Self::ProxyStep { step },
-            Payload::ProxyCtrl => Self::ProxyCtrl,
-            Payload::KernelCh { channel, ptimer } => Self::KernelCh { ptimer: ptimer.unwrap_or(0), channel },
-            Payload::NetPlugin { id, event, .. } => Self::NetPlugin { plugin: id, event },
-            Payload::GroupApi { captured, depth } => Self::GroupApi { depth, captured },
-            Payload::CollApi(call) => Self::CollApi {
-                count: call.count,
-                stream: call.stream as u64,
-                root: call.root,
-                function: strings.number(call.function),
-                datatype: strings.number(call.datatype),
-                captured: call.captured,
-                tag: call.tag,
-            },
-            Payload::P2pApi(call) => Self::P2pApi {
-                count: call.count,
-                stream: call.stream as u64,
-                function: strings.number(call.function),
-                datatype: strings.number(call.datatype),
-                captured: call.captured,
-                tag: call.tag,
-            },
-            Payload::KernelLaunch { stream } => Self::KernelLaunch { stream: stream as u64 },
-            Payload::CeColl(coll) => Self::CeColl {
-                sequence: coll.sequence,
-                count: coll.count,
-                stream: coll.stream as u64,
-                root: coll.root,
-                function: strings.number(coll.function),
-                datatype: strings.number(coll.datatype),
-                tag: coll.tag,
-            },
-            Payload::CeSync { .. } => Self::CeSync,
-            Payload::CeBatch { .. } => Self::CeBatch,
-            Payload::KernelPhase { channel, phase, ptimer, .. } => Self::KernelPhase { ptimer, channel, phase },
-            Payload::Unknown { bits } => Self::Unknown { bits },
+/// Returns an event as recordings have it.
+pub(super) fn recorded(payload: &Payload<'_>, strings: &RecordedStrings) -> RecordedEvent<StringNumber> {
+    let number = |text| strings.number(text);
+    match *payload {
+        Payload::Group => RecordedEvent::Group,
+        Payload::Coll(coll) => RecordedEvent::Coll {
+            sequence: coll.sequence,
+            function: number(coll.function),
+            count: coll.count,
+            datatype: number(coll.datatype),
+            root: coll.root,
+            channels: coll.channels,
+            warps: coll.warps,
+            algorithm: number(coll.algorithm),
+            protocol: number(coll.protocol),
+            symmetric: coll.symmetric.then(|| number(coll.variant)),
+            tag: coll.tag,
+        },
+        Payload::P2p(p2p) => RecordedEvent::P2p {
+            function: number(p2p.function),
+            count: p2p.count,
+            datatype: number(p2p.datatype),
+            peer: p2p.peer,
+            channels: p2p.channels,
+            tag: p2p.tag,
+        },
+        Payload::ProxyOp(ProxyOp { pid, channel, peer, steps, chunk, send }) => {
+            RecordedEvent::ProxyOp { pid, channel, peer, steps, chunk, send }
         }
+        Payload::ProxyStep { step } => RecordedEvent::ProxyStep { step },
+        Payload::ProxyCtrl => RecordedEvent::ProxyCtrl,
+        Payload::KernelCh { channel, ptimer } => RecordedEvent::KernelCh { channel, ptimer: ptimer.unwrap_or(0) },
+        Payload::NetPlugin { id, event, .. } => RecordedEvent::NetPlugin { plugin: id, event },
+        Payload::GroupApi { captured, depth } => RecordedEvent::GroupApi { depth, captured },
+        Payload::CollApi(call) => RecordedEvent::CollApi {
+            function: number(call.function),
+            count: call.count,
+            datatype: number(call.datatype),
+            root: call.root,
+            stream: call.stream as u64,
+            captured: call.captured,
+            tag: call.tag,
+        },
+        Payload::P2pApi(call) => RecordedEvent::P2pApi {
+            function: number(call.function),
+            count: call.count,
+            datatype: number(call.datatype),
+            stream: call.stream as u64,
+            captured: call.captured,
+            tag: call.tag,
+        },
+        Payload::KernelLaunch { stream } => RecordedEvent::KernelLaunch { stream: stream as u64 },
+        Payload::CeColl(coll) => RecordedEvent::CeColl {
+            sequence: coll.sequence,
+            function: number(coll.function),
+            count: coll.count,
+            datatype: number(coll.datatype),
+            root: coll.root,
+            stream: coll.stream as u64,
+            tag: coll.tag,
+        },
+        Payload::CeSync { .. } => RecordedEvent::CeSync,
+        Payload::CeBatch { .. } => RecordedEvent::CeBatch,
+        Payload::KernelPhase { channel, phase, ptimer, .. } => RecordedEvent::KernelPhase { channel, phase, ptimer },
+        Payload::Unknown { bits } => RecordedEvent::Unknown { bits },
     }
 }
 

@@ -15,10 +15,9 @@ mod end;
 mod event;
 mod file;
 mod grace;
-mod line;
 mod memory;
+mod numbers;
 mod order;
-mod seen;
 mod strings;
 mod thread;
 mod writer;
@@ -32,10 +31,10 @@ use common::origin::{self, Origin};
 use common::signal::Blocked;
 use common::{control, log, missing, patience, shortage};
 use end::{LAST, RecordingEnd};
-use event::{CallbackFields, EventFields, Record};
-use file::{FileParts, Head, complain};
-use line::RecordedInit;
+use event::{CallbackFields, Record, recorded};
+use file::{FileParts, complain};
 use memory::{InsideCallback, Memory};
+use recording::{IntroducedCommunicator, Meta, PROCESS};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -65,7 +64,7 @@ pub struct Recording {
     memory: Memory,
     strings: RecordedStrings,
     /// Number of the first communicator that is not written yet, and all communicators from there on.
-    communicators: Mutex<(u32, Vec<RecordedInit>)>,
+    communicators: Mutex<(u32, Vec<IntroducedCommunicator>)>,
     /// Number of callbacks so far, without the missed ones.
     sequence: AtomicU64,
     /// Number of callbacks of threads without a cell.
@@ -128,13 +127,13 @@ impl Recording {
             return;
         }
         self.mask.store(mask, Ordering::Relaxed);
-        let Introduction { id, name, nodes, ranks, rank, .. } = *introduction;
-        let name = name.map(|name| name.to_string_lossy().into_owned());
+        let Introduction { id: comm, name, nodes: nnodes, ranks: nranks, rank, .. } = *introduction;
+        let name = name.map(|name| name.to_string_lossy().into());
         let introduction = {
             let _whole = Blocked::all();
             let mut communicators = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
             let (first, communicators) = &mut *communicators;
-            communicators.push(RecordedInit { id, name, nodes, ranks, rank });
+            communicators.push(IntroducedCommunicator { comm, name, nnodes, nranks, rank });
             first.wrapping_add(communicators.len() as u32 - 1)
         };
         self.keep(moment, 0, CallbackFields::Init { context, introduction });
@@ -145,7 +144,7 @@ impl Recording {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
-        let event = EventFields::new(&start.payload, &self.strings);
+        let event = recorded(&start.payload, &self.strings);
         self.keep(moment, start.rank, CallbackFields::Start { context, handle, parent, event });
     }
 
@@ -247,11 +246,11 @@ impl Recording {
             origin.ended = None;
         }
         let [mask, full] = [&self.mask, &self.full].map(|number| number.load(Ordering::Relaxed));
-        let head =
-            Head { version, mask, pid, real0, mono0, dropped: 0, full, process: origin.known_within(file::PROCESS) };
+        let (full, origin) = (Some(full).filter(|&full| full > 0), origin.known_within(PROCESS));
+        let meta = Meta { api: version, mask, pid: pid.cast_signed(), real0, mono0, dropped: 0, full, origin };
         let span = Span { callbacks, missed: self.missed.load(Ordering::Relaxed), end };
         let was_elsewhere = writer.parts.is_elsewhere();
-        let written = writer.write(&self.memory, &self.strings, head, span);
+        let written = writer.write(&self.memory, &self.strings, meta, span);
         let place = writer.parts.place().display();
         if writer.parts.is_elsewhere() && !was_elsewhere {
             log::warn(&format!(

@@ -3,13 +3,15 @@
 
 use common::mapping::{Mapping, Zeroed};
 use common::text;
+use recording::{Quoted, QuotedStrings};
+use std::cell::OnceCell;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-/// Number of different strings; NCCL has a few dozen.
-const MOST: usize = 4096;
+/// Largest number of different strings; NCCL has a few dozen.
+const MAX_STRINGS: usize = 4096;
 /// Bytes kept of a string; NCCL's have some twenty.
-const LONGEST: usize = 120;
+const MAX_BYTES: usize = 120;
 /// Places that are searched for one string.
 const PROBES: usize = 64;
 
@@ -21,21 +23,12 @@ const READY: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StringNumber(u16);
 
-impl StringNumber {
-    /// All numbers are below this.
-    pub(super) const NUMBERS: usize = MOST + 1;
-
-    pub(super) fn number(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
 /// A place for one string; all zero is empty.
 #[derive(Debug)]
 struct StringEntry {
     state: AtomicU32,
     length: AtomicU32,
-    bytes: [AtomicU8; LONGEST],
+    bytes: [AtomicU8; MAX_BYTES],
 }
 
 // SAFETY: the entry consists of atomic integers, which are valid as zeros and need no drop.
@@ -54,7 +47,7 @@ pub(super) struct RecordedStrings(Mapping<StringEntry>);
 
 impl RecordedStrings {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self(Mapping::new(MOST)?))
+        Ok(Self(Mapping::new(MAX_STRINGS)?))
     }
 
     /// Returns the number of a string. It neither allocates nor waits: if another thread is just writing the same
@@ -62,14 +55,14 @@ impl RecordedStrings {
     pub(super) fn number(&self, text: Option<text::CText<'_>>) -> StringNumber {
         let Some(text) = text else { return StringNumber(0) };
         let text = text.c_str().to_bytes();
-        let text = text.get(..LONGEST).unwrap_or(text);
+        let text = text.get(..MAX_BYTES).unwrap_or(text);
         // FNV-1a
         let hash = text
             .iter()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
         let first = (hash ^ hash >> 32) as usize;
         for probe in 0..PROBES {
-            let place = first.wrapping_add(probe) % MOST;
+            let place = first.wrapping_add(probe) % MAX_STRINGS;
             let entry = &self.0[place];
             let state = entry.state.load(Ordering::Acquire);
             let ours = state == EMPTY
@@ -88,13 +81,32 @@ impl RecordedStrings {
 
     /// Returns the string with that number.
     pub(super) fn text(&self, text: StringNumber) -> Option<String> {
-        let entry = self.0.get(text.number().checked_sub(1)?)?;
+        let entry = self.0.get(usize::from(text.0).checked_sub(1)?)?;
         if entry.state.load(Ordering::Acquire) != READY {
             return None;
         }
-        let length = (entry.length.load(Ordering::Relaxed) as usize).min(LONGEST);
+        let length = (entry.length.load(Ordering::Relaxed) as usize).min(MAX_BYTES);
         let bytes: Vec<u8> = entry.bytes[..length].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
         Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// The strings of a part, in quotation marks; each is made when first used.
+pub(super) struct StringsOfPart<'a> {
+    strings: &'a RecordedStrings,
+    quoted: Vec<OnceCell<String>>,
+}
+
+impl<'a> StringsOfPart<'a> {
+    pub(super) fn new(strings: &'a RecordedStrings) -> Self {
+        Self { strings, quoted: vec![OnceCell::new(); MAX_STRINGS + 1] }
+    }
+}
+
+impl QuotedStrings<StringNumber> for StringsOfPart<'_> {
+    fn quoted(&self, text: StringNumber) -> &str {
+        let quote = || Quoted(self.strings.text(text).as_deref()).to_string();
+        self.quoted.get(usize::from(text.0)).map_or("null", |place| place.get_or_init(quote))
     }
 }
 
@@ -118,8 +130,8 @@ mod tests {
     fn too_long_ones_are_cut_off_and_too_many_are_null() {
         let strings = RecordedStrings::new().unwrap();
         let long = std::ffi::CString::new("x".repeat(500)).unwrap();
-        assert_eq!(strings.text(strings.number(Some(long.as_c_str().into()))), Some("x".repeat(LONGEST)));
-        for number in 0..2 * MOST {
+        assert_eq!(strings.text(strings.number(Some(long.as_c_str().into()))), Some("x".repeat(MAX_BYTES)));
+        for number in 0..2 * MAX_STRINGS {
             let text = std::ffi::CString::new(number.to_string()).unwrap();
             let kept = strings.text(strings.number(Some(text.as_c_str().into())));
             assert!(kept.is_none_or(|kept| kept == number.to_string()));

@@ -2,13 +2,13 @@
 //! reader would refuse.
 
 use super::event::{CallbackFields, Record};
-use super::file::{FileParts, Head};
-use super::line::{CallbackLine, LineWords, RecordedInit};
+use super::file::FileParts;
 use super::memory::Memory;
+use super::numbers::FileNumbers;
 use super::order::ReadOrder;
-use super::seen::FileNumbers;
-use super::strings::RecordedStrings;
+use super::strings::{RecordedStrings, StringNumber, StringsOfPart};
 use common::conditions::{self, ConditionRow};
+use recording::{Content, IntroducedCommunicator, Meta};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -18,11 +18,9 @@ use std::io::{self, Write};
 pub(super) struct RecordWriter {
     pub(super) parts: FileParts,
     order: ReadOrder,
-    seen: FileNumbers,
-    /// Numbers of threads in the file, by the threads' numbers.
-    tids: FxHashMap<u32, u32>,
+    numbers: FileNumbers,
     /// Communicators whose end is not written yet, by number.
-    pub(super) communicators: FxHashMap<u32, RecordedInit>,
+    pub(super) communicators: FxHashMap<u32, IntroducedCommunicator>,
     /// The inits of communicators whose end is not written yet: a file that replaces a removed one begins with them.
     open: Vec<Record>,
     /// Number of lines for callbacks.
@@ -47,8 +45,7 @@ impl RecordWriter {
         Self {
             parts,
             order: ReadOrder::default(),
-            seen: FileNumbers::default(),
-            tids: FxHashMap::default(),
+            numbers: FileNumbers::default(),
             communicators: FxHashMap::default(),
             open: Vec::new(),
             lines: 0,
@@ -65,10 +62,10 @@ impl RecordWriter {
         &mut self,
         memory: &Memory,
         strings: &RecordedStrings,
-        head: Head,
+        meta: Meta<String>,
         span: Span,
     ) -> io::Result<u64> {
-        let Self { parts, order, seen, tids, communicators, open, lines, is_over } = self;
+        let Self { parts, order, numbers, communicators, open, lines, is_over } = self;
         let dropped = |lines: u64| span.callbacks.saturating_sub(lines).saturating_add(span.missed);
         if *is_over {
             return Ok(dropped(*lines));
@@ -76,64 +73,56 @@ impl RecordWriter {
         if span.end.is_none() && !order.has(memory, span.callbacks) {
             // the head stays current: when the memory is full, callbacks go on, and the process may be killed at any
             // time
-            let head = Head { dropped: dropped(*lines), ..head };
-            let dropped = head.dropped;
-            let renewed = parts.renew_head(head);
+            let dropped = dropped(*lines);
+            let renewed = parts.renew_meta(Meta { dropped, ..meta });
             *is_over = renewed.is_err();
             return renewed.map(|()| dropped);
         }
-        let mono0 = head.mono0;
+        let mono0 = meta.mono0;
         let mut again = Vec::new();
         if parts.begins_again() {
-            (*seen, *lines) = (FileNumbers::default(), 0);
-            tids.clear();
+            (*numbers, *lines) = (FileNumbers::default(), 0);
             again = std::mem::take(open);
         }
         let introductions = &*communicators;
-        let words = LineWords::new(strings, introductions);
+        let strings = StringsOfPart::new(strings);
         let mut ended = Vec::new();
         let count = Cell::new(*lines);
-        let mut add = |out: &mut dyn Write, mut record: Record, is_late: bool| {
-            let held = record;
-            let mut is_lost = is_late;
-            if let CallbackFields::Init { introduction, .. } = held.what {
-                // an init that took so long that the grace period gave it up: its description came after this part's
-                is_lost |= !introductions.contains_key(&introduction);
+        let mut add = |out: &mut dyn Write, record: Record, is_late: bool| {
+            let line = if is_late {
+                numbers.lose(&record.what);
+                None
+            } else {
+                numbers.line(&record, introductions)?
+            };
+            let Some(line) = line else {
+                ended.extend(introduction(&record));
+                return Ok(());
+            };
+            match record.what {
+                CallbackFields::Init { .. } => open.push(record),
+                CallbackFields::Finalize { context } => ended
+                    .extend(open.extract_if(.., |init| is_of(init, context)).filter_map(|init| introduction(&init))),
+                _ => {}
             }
-            if is_lost {
-                seen.lose(&held.what);
-                ended.extend(introduction(&held));
-            } else if seen.take(&mut record.what)? {
-                match held.what {
-                    CallbackFields::Init { .. } => open.push(held),
-                    CallbackFields::Finalize { context } => {
-                        ended.extend(
-                            open.extract_if(.., |init| is_of(init, context)).filter_map(|init| introduction(&init)),
-                        );
-                    }
-                    _ => {}
-                }
-                let known = tids.len() as u32;
-                let tid = *tids.entry(record.thread).or_insert(known + 1);
-                count.set(count.get() + 1);
-                write_line(out, &CallbackLine { record: &record, tid, words: &words })?;
-            }
-            Ok(())
+            count.set(count.get() + 1);
+            line.write(out, &strings)
         };
         let part = |out: &mut dyn Write| {
             again.into_iter().try_for_each(|init| add(out, init, false))?;
             order.take(memory, span.callbacks, |record, is_late| add(out, record, is_late))?;
-            // behind the callbacks: readers need neither in the order of the other
+            // after the callbacks: readers need neither in the order of the other
+            let of_recorder = |line: Content<StringNumber>, out: &mut dyn Write| line.write(out, &strings);
             for row in conditions::take_new() {
                 let row = ConditionRow { until: row.until.saturating_sub(mono0), ..row };
-                writeln!(out, r#"{{"t":{},"tid":1,"cb":"conditions","row":{}}}"#, row.until, row.json())?;
+                of_recorder(Content::Conditions(row.into()), out)?;
             }
             if let Some(time) = span.end {
-                writeln!(out, r#"{{"t":{time},"tid":1,"cb":"end"}}"#)?;
+                of_recorder(Content::End(time), out)?;
             }
             Ok(count.get())
         };
-        let written = parts.add(head, span.end.is_some(), part, |&count| dropped(count));
+        let written = parts.add(meta, span.end.is_some(), part, |&count| dropped(count));
         ended.iter().for_each(|number| _ = communicators.remove(number));
         *is_over = span.end.is_some() || written.is_err();
         *lines = written?;
@@ -154,24 +143,24 @@ fn is_of(record: &Record, communicator: u64) -> bool {
     matches!(record.what, CallbackFields::Init { context, .. } if context == communicator)
 }
 
-fn write_line(out: &mut dyn Write, line: &CallbackLine<'_>) -> io::Result<()> {
-    writeln!(out, "{line}")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::event::EventFields;
     use super::*;
     use flate2::bufread::MultiGzDecoder;
+    use recording::RecordedEvent;
     use std::fs;
     use std::io::Read;
 
-    const EVENT: EventFields = EventFields::Group;
+    const EVENT: RecordedEvent<StringNumber> = RecordedEvent::Group;
     const INIT: CallbackFields = CallbackFields::Init { context: 1, introduction: 0 };
 
-    fn head() -> Head {
-        let process = r#"{"host":"a"}"#.to_owned();
-        Head { version: 6, mask: 1, pid: 2, real0: 3, mono0: 4, dropped: 0, full: 0, process }
+    fn meta() -> Meta<String> {
+        let origin = r#"{"host":"a"}"#.to_owned();
+        Meta { api: 6, mask: 1, pid: 2, real0: 3, mono0: 4, dropped: 0, full: None, origin }
+    }
+
+    fn introduced(comm: u64) -> IntroducedCommunicator {
+        IntroducedCommunicator { comm, name: None, nnodes: 1, nranks: 2, rank: 0 }
     }
 
     /// A writer with a directory of its own.
@@ -186,7 +175,7 @@ mod tests {
         fn new() -> Self {
             let directory = std::env::temp_dir().join(format!("scorep-nccl-writer-{:016x}", common::files::random()));
             let mut writer = RecordWriter::new(FileParts::new(&directory).unwrap());
-            writer.communicators.insert(0, RecordedInit { id: 1, name: None, nodes: 1, ranks: 2, rank: 0 });
+            writer.communicators.insert(0, introduced(1));
             Self { directory, writer, memory: Memory::new(1 << 20).unwrap(), strings: RecordedStrings::new().unwrap() }
         }
 
@@ -199,7 +188,7 @@ mod tests {
         }
 
         fn write(&mut self, callbacks: u64, end: Option<u64>) -> u64 {
-            self.writer.write(&self.memory, &self.strings, head(), Span { callbacks, missed: 0, end }).unwrap()
+            self.writer.write(&self.memory, &self.strings, meta(), Span { callbacks, missed: 0, end }).unwrap()
         }
 
         fn text(&self) -> String {
@@ -307,7 +296,7 @@ mod tests {
         let start = |context, handle| CallbackFields::Start { context, handle, parent: 0, event: EVENT };
         let ended = [CallbackFields::Init { context: 2, introduction: 1 }, CallbackFields::Finalize { context: 2 }];
         let mut trial = Trial::new();
-        trial.writer.communicators.insert(1, RecordedInit { id: 2, name: None, nodes: 1, ranks: 2, rank: 0 });
+        trial.writer.communicators.insert(1, introduced(2));
         trial.push(&[(0, INIT), (1, ended[0]), (2, start(1, 5)), (3, ended[1])]);
         assert_eq!(trial.write(4, None), 0);
         assert_eq!(trial.writer.communicators.len(), 1, "of the one that lives");

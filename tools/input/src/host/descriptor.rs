@@ -1,7 +1,8 @@
 //! Recorded events as descriptors of NCCL's, and the conversions by which NCCL's wrappers serve plugins of older versions.
 
 use nccl_plugin::descriptor::{CeColl, Coll, CollApi, Descriptor, P2p, P2pApi, Payload, ProxyOp};
-use recording::CapturedEvent;
+use nccl_plugin::kind::event;
+use recording::{RecordedEvent, Text};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -34,27 +35,25 @@ pub(super) struct RunHandles {
 }
 
 /// Returns the oldest version of the interface that has such events.
-pub(super) fn since(event: &CapturedEvent) -> u32 {
+pub(super) fn since(event: &RecordedEvent) -> u32 {
     match event {
-        CapturedEvent::Group | CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. } => 1,
-        CapturedEvent::ProxyOp { .. } | CapturedEvent::ProxyStep { .. } | CapturedEvent::ProxyCtrl => 1,
-        CapturedEvent::KernelCh { .. } | CapturedEvent::NetPlugin { .. } => 3,
-        CapturedEvent::GroupApi { .. }
-        | CapturedEvent::CollApi { .. }
-        | CapturedEvent::P2pApi { .. }
-        | CapturedEvent::KernelLaunch { .. } => 5,
-        CapturedEvent::CeColl { .. } | CapturedEvent::CeSync | CapturedEvent::CeBatch => 6,
-        CapturedEvent::KernelPhase { .. } => 7,
         // older versions do not have the event; nothing else is known of it
-        CapturedEvent::Unknown { .. } => u32::MAX,
+        RecordedEvent::Unknown { .. } => u32::MAX,
+        known => match known.bits() {
+            ..=event::PROXY_CTRL => 1,
+            ..=event::NET_PLUGIN => 3,
+            ..=event::KERNEL_LAUNCH => 5,
+            ..=event::CE_BATCH => 6,
+            _ => 7,
+        },
     }
 }
 
 /// Returns the descriptor of an event as version `api` of the interface passes it.
-pub(super) fn of(api: u32, event: &CapturedEvent, place: RunHandles, names: &mut CNames) -> Descriptor<'static> {
+pub(super) fn of(api: u32, event: &RecordedEvent, place: RunHandles, names: &mut CNames) -> Descriptor<'static> {
     let payload = if api < since(event) { unknown(api, event.bits()) } else { payload(event, place, names) };
     // up to v4, the parent of an operation is its group
-    let is_operation = matches!(event, CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. });
+    let is_operation = matches!(event, RecordedEvent::Coll { .. } | RecordedEvent::P2p { .. });
     let parent = if api <= 4 && is_operation { place.group } else { place.parent };
     Descriptor { parent, rank: place.rank, payload }
 }
@@ -65,82 +64,95 @@ fn unknown(api: u32, bits: u64) -> Payload<'static> {
     Payload::Unknown { bits: if api <= 4 { narrow.into() } else { bits } }
 }
 
-fn payload(event: &CapturedEvent, place: RunHandles, names: &mut CNames) -> Payload<'static> {
+fn payload(event: &RecordedEvent, place: RunHandles, names: &mut CNames) -> Payload<'static> {
     let group = place.group;
-    let mut text = |name: &Option<Arc<str>>| Some(names.text(name.as_ref()?).into());
+    let mut text = |name: &Text| Some(names.text(name.as_ref()?).into());
     match event {
-        CapturedEvent::Group => Payload::Group,
-        CapturedEvent::Coll { seq, func, count, dtype, root, nch, nwarps, algo, proto, symmetric, tag } => {
-            Payload::Coll(Coll {
-                sequence: *seq,
-                function: text(func),
-                count: *count,
-                root: *root,
-                datatype: text(dtype),
-                channels: *nch,
-                warps: *nwarps,
-                algorithm: text(algo),
-                protocol: text(proto),
-                group,
-                variant: symmetric.as_ref().and_then(text),
-                symmetric: symmetric.is_some(),
-                tag: *tag,
-                ..Coll::default()
-            })
-        }
-        CapturedEvent::P2p { func, count, dtype, peer, nch, tag } => Payload::P2p(P2p {
-            function: text(func),
-            datatype: text(dtype),
+        RecordedEvent::Group => Payload::Group,
+        RecordedEvent::Coll {
+            sequence,
+            function,
+            count,
+            datatype,
+            root,
+            channels,
+            warps,
+            algorithm,
+            protocol,
+            symmetric,
+            tag,
+        } => Payload::Coll(Coll {
+            sequence: *sequence,
+            function: text(function),
+            count: *count,
+            root: *root,
+            datatype: text(datatype),
+            channels: *channels,
+            warps: *warps,
+            algorithm: text(algorithm),
+            protocol: text(protocol),
+            group,
+            variant: symmetric.as_ref().and_then(text),
+            symmetric: symmetric.is_some(),
+            tag: *tag,
+            ..Coll::default()
+        }),
+        RecordedEvent::P2p { function, count, datatype, peer, channels, tag } => Payload::P2p(P2p {
+            function: text(function),
+            datatype: text(datatype),
             count: *count,
             peer: *peer,
-            channels: *nch,
+            channels: *channels,
             group,
             tag: *tag,
             ..P2p::default()
         }),
-        &CapturedEvent::ProxyOp { ch, peer, nsteps, chunk, send, .. } => {
-            Payload::ProxyOp(ProxyOp { pid: place.pid, channel: ch, peer, steps: nsteps, chunk, send: send.into() })
+        &RecordedEvent::ProxyOp { channel, peer, steps, chunk, send, .. } => {
+            let send = i32::from(send != 0);
+            Payload::ProxyOp(ProxyOp { pid: place.pid, channel, peer, steps, chunk, send })
         }
-        &CapturedEvent::ProxyStep { step } => Payload::ProxyStep { step },
-        CapturedEvent::ProxyCtrl => Payload::ProxyCtrl,
-        &CapturedEvent::KernelCh { ch, ptimer } => Payload::KernelCh { channel: ch, ptimer: Some(ptimer) },
-        &CapturedEvent::NetPlugin { plugin, event } => Payload::NetPlugin { id: plugin, data: 0, event },
-        &CapturedEvent::GroupApi { depth, graph } => Payload::GroupApi { captured: graph, depth },
-        CapturedEvent::CollApi { func, count, dtype, root, stream, graph, tag } => Payload::CollApi(CollApi {
-            function: text(func),
+        &RecordedEvent::ProxyStep { step } => Payload::ProxyStep { step },
+        RecordedEvent::ProxyCtrl => Payload::ProxyCtrl,
+        &RecordedEvent::KernelCh { channel, ptimer } => Payload::KernelCh { channel, ptimer: Some(ptimer) },
+        &RecordedEvent::NetPlugin { plugin, event } => Payload::NetPlugin { id: plugin, data: 0, event },
+        &RecordedEvent::GroupApi { depth, captured } => Payload::GroupApi { captured, depth },
+        RecordedEvent::CollApi { function, count, datatype, root, stream, captured, tag } => {
+            Payload::CollApi(CollApi {
+                function: text(function),
+                count: *count,
+                datatype: text(datatype),
+                root: *root,
+                stream: *stream as usize,
+                captured: *captured,
+                tag: *tag,
+            })
+        }
+        RecordedEvent::P2pApi { function, count, datatype, stream, captured, tag } => Payload::P2pApi(P2pApi {
+            function: text(function),
             count: *count,
-            datatype: text(dtype),
-            root: *root,
+            datatype: text(datatype),
             stream: *stream as usize,
-            captured: *graph,
+            captured: *captured,
             tag: *tag,
         }),
-        CapturedEvent::P2pApi { func, count, dtype, stream, graph, tag } => Payload::P2pApi(P2pApi {
-            function: text(func),
-            count: *count,
-            datatype: text(dtype),
-            stream: *stream as usize,
-            captured: *graph,
-            tag: *tag,
-        }),
-        &CapturedEvent::KernelLaunch { stream } => Payload::KernelLaunch { stream: stream as usize },
-        CapturedEvent::CeColl { seq, func, count, dtype, root, stream, tag } => Payload::CeColl(CeColl {
-            sequence: *seq,
-            function: text(func),
+        &RecordedEvent::KernelLaunch { stream } => Payload::KernelLaunch { stream: stream as usize },
+        RecordedEvent::CeColl { sequence, function, count, datatype, root, stream, tag } => Payload::CeColl(CeColl {
+            sequence: *sequence,
+            function: text(function),
             count: *count,
             root: *root,
-            datatype: text(dtype),
+            datatype: text(datatype),
             stream: *stream as usize,
             tag: *tag,
             ..CeColl::default()
         }),
         // recordings have no fields of these two
-        CapturedEvent::CeSync => Payload::CeSync { complete: false, ranks: 0 },
-        CapturedEvent::CeBatch => Payload::CeBatch { operations: 0, bytes: 0, intra_sync: false },
-        &CapturedEvent::KernelPhase { ch, phase, ptimer } => {
-            Payload::KernelPhase { channel: ch, phase, name: None, ptimer }
+        RecordedEvent::CeSync => Payload::CeSync { complete: false, ranks: 0 },
+        RecordedEvent::CeBatch => Payload::CeBatch { operations: 0, bytes: 0, intra_sync: false },
+        &RecordedEvent::KernelPhase { channel, phase, ptimer } => {
+            Payload::KernelPhase { channel, phase, name: None, ptimer }
         }
-        CapturedEvent::Unknown { bits } => Payload::Unknown { bits: *bits },
+        RecordedEvent::Unknown { bits } => Payload::Unknown { bits: *bits },
     }
 }
 
@@ -179,9 +191,9 @@ mod tests {
     fn the_parent_of_an_operation_is_its_group_up_to_v4() {
         let place = RunHandles { parent: 1, group: 2, rank: 3, pid: 4 };
         let names = &mut CNames::default();
-        let send = CapturedEvent::P2p { func: None, count: 5, dtype: None, peer: 6, nch: 7, tag: 0 };
+        let send = RecordedEvent::P2p { function: None, count: 5, datatype: None, peer: 6, channels: 7, tag: 0 };
         for api in 1..=7 {
-            let parents = [&send, &CapturedEvent::Group].map(|event| of(api, event, place, names).parent);
+            let parents = [&send, &RecordedEvent::Group].map(|event| of(api, event, place, names).parent);
             assert_eq!(parents, [if api <= 4 { 2 } else { 1 }, 1], "v{api}");
         }
     }
@@ -189,10 +201,10 @@ mod tests {
     #[test]
     fn a_type_that_the_version_lacks_has_its_number_alone() {
         let place = RunHandles { parent: 1, group: 2, rank: 3, pid: 4 };
-        let payload = |api| of(api, &CapturedEvent::KernelLaunch { stream: 5 }, place, &mut CNames::default()).payload;
+        let payload = |api| of(api, &RecordedEvent::KernelLaunch { stream: 5 }, place, &mut CNames::default()).payload;
         assert_eq!(payload(5), Payload::KernelLaunch { stream: 5 });
         assert_eq!(payload(4), Payload::Unknown { bits: 0 });
-        let phase = CapturedEvent::KernelPhase { ch: 1, phase: 2, ptimer: 3 };
+        let phase = RecordedEvent::KernelPhase { channel: 1, phase: 2, ptimer: 3 };
         assert_eq!(of(6, &phase, place, &mut CNames::default()).payload, Payload::Unknown { bits: 1 << 15 });
     }
 

@@ -1,15 +1,15 @@
 //! Times of kernels by CUDA events. A replay has no CUDA, so it passes the recorded times to the library.
 
 use common::launch::{Anchor, Recorded};
-use recording::{CaptureSurvey, CapturedAnchor, Kernel};
+use recording::{Kernel, RecordedAnchor, RecordingSurvey};
 
 /// Returns the recorded times around the launch that the event with this handle reports, on the clock that the player
 /// shows.
-pub(super) fn recorded(survey: &CaptureSurvey, h: u64) -> Option<Recorded> {
+pub(super) fn recorded(survey: &RecordingSurvey, h: u64) -> Option<Recorded> {
     let &Kernel { t, first, last, at, begin, .. } = survey.kernels.get(&h)?;
     let shown = |t| survey.meta.mono0.saturating_add(t);
     let anchor =
-        |anchor: &CapturedAnchor| Anchor { from: shown(anchor.from), until: shown(anchor.until), time: anchor.time };
+        |anchor: &RecordedAnchor| Anchor { from: shown(anchor.from), until: shown(anchor.until), time: anchor.time };
     Some(Recorded {
         first,
         begin,
@@ -29,6 +29,7 @@ mod tests {
     fn times_are_of_the_event_that_reports_the_launch_and_of_no_other() {
         let kernel = |t, h, first| Kernel {
             t,
+            tid: 1,
             line: 9,
             h,
             first,
@@ -38,7 +39,7 @@ mod tests {
         };
         let origin = Default::default();
         let meta = Meta { api: 5, mask: 0, pid: 1, real0: 0, mono0: 1_000, dropped: 0, full: None, origin };
-        let mut survey = CaptureSurvey::new(meta);
+        let mut survey = RecordingSurvey::new(meta);
         for kernel in [kernel(5, 1, 100), kernel(6, 3, 200), kernel(7, 3, 300)] {
             survey.note(&Content::Kernel(kernel)).unwrap();
         }

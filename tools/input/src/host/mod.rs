@@ -10,7 +10,7 @@ pub(crate) mod play;
 mod stage;
 mod visits;
 
-use recording::CaptureError;
+use recording::RecordingError;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use std::time::Duration;
 pub(crate) enum HostError {
     /// The capture is wrong now, though it was right when it was checked.
     #[error(transparent)]
-    Capture(#[from] CaptureError),
+    Capture(#[from] RecordingError),
     /// The system refused to start a thread.
     #[error(
         "a thread of the recorded process could not be started ({0}): raise the limit of processes or of address space"

@@ -5,13 +5,13 @@ use super::kernels;
 use common::callbacks;
 use nccl_plugin::introduction::Introduction;
 use nccl_plugin::replayed::PlayedVersion;
-use recording::{Callback, CallbackKind, CaptureSurvey, CapturedEvent, Handles};
+use recording::{Callback, CallbackKind, Handles, IntroducedCommunicator, RecordedEvent, RecordingSurvey};
 use std::collections::HashMap;
 use std::ptr;
 
 /// The stand-in for NCCL in one process.
 pub(super) struct Nccl<'a> {
-    survey: &'a CaptureSurvey,
+    survey: &'a RecordingSurvey,
     own_pid: i32,
     version: PlayedVersion,
     names: CNames,
@@ -27,7 +27,7 @@ pub(super) struct Nccl<'a> {
 
 impl<'a> Nccl<'a> {
     /// Prepares the stand-in for one capture. Without `interface`, it speaks the capture's version.
-    pub(super) fn new(survey: &'a CaptureSurvey, interface: Option<u32>) -> Self {
+    pub(super) fn new(survey: &'a RecordingSurvey, interface: Option<u32>) -> Self {
         Self {
             survey,
             own_pid: i32::try_from(std::process::id()).unwrap_or(0),
@@ -42,7 +42,8 @@ impl<'a> Nccl<'a> {
 
     /// Makes one recorded call, with handles, contexts and the process id of this run.
     pub(super) fn call(&mut self, call: &Callback) {
-        if let CallbackKind::Init { ctx, comm, name, nnodes, nranks, rank } = &call.what {
+        if let CallbackKind::Init { ctx, communicator } = &call.what {
+            let IntroducedCommunicator { comm, name, nnodes, nranks, rank } = communicator;
             let name = name.as_ref().map(|name| self.names.text(name));
             let (nodes, ranks, logger) = (*nnodes, *nranks, ptr::null());
             let introduction = Introduction { id: *comm, name, nodes, ranks, rank: *rank, logger };
@@ -80,8 +81,8 @@ impl<'a> Nccl<'a> {
 
     /// Starts an event in a context on a recorded thread and returns its handle. Returns 0 if the version has no such
     /// events.
-    fn start(&mut self, at: (u32, u32), (h, parent): (u64, u64), rank: i32, event: &CapturedEvent) -> u64 {
-        if matches!(event, CapturedEvent::Group) {
+    fn start(&mut self, at: (u32, u32), (h, parent): (u64, u64), rank: i32, event: &RecordedEvent) -> u64 {
+        if matches!(event, RecordedEvent::Group) {
             if let Some(earlier) = self.groups.insert(at, h) {
                 self.places.remove(&earlier);
             }
@@ -95,7 +96,7 @@ impl<'a> Nccl<'a> {
         }
         let pid = match event {
             // the operation of another process must not get this process' id
-            CapturedEvent::ProxyOp { pid, .. } if *pid != meta.pid => self.own_pid ^ 1,
+            RecordedEvent::ProxyOp { pid, .. } if *pid != meta.pid => self.own_pid ^ 1,
             _ => self.own_pid,
         };
         // up to v4, a capture names the group as the parent

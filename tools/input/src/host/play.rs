@@ -13,7 +13,7 @@ use common::series::{Of, SeriesName};
 use common::timeline::{self, Timeline};
 use common::{missing, process};
 use nccl_plugin::release::{Release, learn_types};
-use recording::{CaptureSurvey, IntroducedCommunicator, KeptRecording};
+use recording::{KeptRecording, RecordingSurvey};
 use scorep_substrate::replayed;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,7 +55,7 @@ pub(crate) struct PlayedCapture {
 const STACK: usize = 256 << 10;
 
 struct Player<'a> {
-    survey: &'a CaptureSurvey,
+    survey: &'a RecordingSurvey,
     plan: &'a PlayOptions<'a>,
     /// Present where a trace is wanted.
     counters: Option<&'a [Metric]>,
@@ -135,7 +135,7 @@ pub(crate) fn play(
     let threads = visits.into_iter().filter(|visits| visits.is_known()).map(Visits::into_trace).collect();
     let members = survey.communicators.iter();
     let members = members
-        .map(|&IntroducedCommunicator { comm, nnodes, nranks, rank, .. }| TraceMember { comm, rank, nranks, nnodes })
+        .map(|(_, it)| TraceMember { comm: it.comm, rank: it.rank, nranks: it.nranks, nnodes: it.nnodes })
         .collect();
     drop(player);
     let trace = ProcessTrace {
@@ -171,7 +171,7 @@ fn shown_counters() -> Vec<Metric> {
 }
 
 /// Names the recorded process to the library, and the part of it that the capture lacks.
-fn describe_process(path: &Path, survey: &CaptureSurvey) {
+fn describe_process(path: &Path, survey: &RecordingSurvey) {
     let process = Origin { file: Some(path.display().to_string()), ..survey.meta.origin.clone() };
     origin::replay(survey.meta.pid.cast_unsigned(), process.known().as_bytes());
     learn_types(origin::of_figures().1.releases().map(Release));
@@ -191,10 +191,10 @@ fn has_room(threads: usize) -> Result<(), HostError> {
 
 /// Returns the series to ask for: those of each communicator, and the series by peer for each rank that proxy
 /// operations send to.
-fn series_of(survey: &CaptureSurvey, interface: Option<u32>) -> Vec<SeriesName> {
+fn series_of(survey: &RecordingSurvey, interface: Option<u32>) -> Vec<SeriesName> {
     // up to v3 of the interface NCCL does not give the number of ranks, so communicators of one rank count, too
     let is_told = interface.unwrap_or(survey.meta.api) > 3;
-    let made = survey.communicators.iter().filter(|made| made.nranks > 1 || !is_told).map(|made| made.ctx);
+    let made = survey.communicators.iter().filter(|(_, made)| made.nranks > 1 || !is_told).map(|(ctx, _)| *ctx);
     let names_of = |(number, made): (u32, u32)| {
         let own = Of::Communicator(number);
         let peers = survey.sends.range((made, i32::MIN)..=(made, i32::MAX));

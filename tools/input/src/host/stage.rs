@@ -73,7 +73,9 @@ impl<'a> Stage<'a> {
                     passed = Some(kernel.t);
                     continue;
                 }
-                Ok(Some(Content::Anchor(_) | Content::Conditions(_) | Content::End | Content::Unknown(_))) => continue,
+                Ok(Some(Content::Anchor(_) | Content::Conditions(_) | Content::End(_) | Content::Unknown(_))) => {
+                    continue;
+                }
                 Ok(None) => self.next = None,
                 Err(error) => self.failed = Some(error.into()),
             }

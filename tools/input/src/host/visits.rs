@@ -1,7 +1,7 @@
 //! The events that Score-P would record of one thread of an instrumented program.
 
 use crate::trace::{Metric, ThreadTrace, TraceMoment};
-use recording::{CallbackKind, CapturedEvent};
+use recording::{CallbackKind, RecordedEvent};
 use scorep_substrate::replayed;
 use std::collections::HashSet;
 
@@ -57,14 +57,14 @@ impl<'a> Visits<'a> {
         match what {
             CallbackKind::Start { h, event, .. } => {
                 let region = match event {
-                    CapturedEvent::GroupApi { .. } => {
+                    RecordedEvent::GroupApi { .. } => {
                         self.groups.insert(*h);
                         "ncclGroupStart".into()
                     }
-                    CapturedEvent::CollApi { func, .. } | CapturedEvent::P2pApi { func, .. } => {
-                        format!("nccl{}", func.as_deref().unwrap_or(common::name::UNKNOWN))
+                    RecordedEvent::CollApi { function, .. } | RecordedEvent::P2pApi { function, .. } => {
+                        format!("nccl{}", function.as_deref().unwrap_or(common::name::UNKNOWN))
                     }
-                    CapturedEvent::KernelLaunch { .. } | CapturedEvent::Group
+                    RecordedEvent::KernelLaunch { .. } | RecordedEvent::Group
                         if self.open.is_empty() && self.has_ended_group =>
                     {
                         GROUP_END.into()

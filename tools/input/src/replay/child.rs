@@ -5,7 +5,7 @@ use crate::host::play::{self, PlayOptions, PlayedCapture};
 use crate::offspring;
 use crate::replay::failure::ReplayFailure;
 use present::output;
-use recording::{CaptureSurvey, KeptRecording};
+use recording::{KeptRecording, RecordingSurvey};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,7 +44,7 @@ pub fn run(arguments: &ReplayChildArguments) -> ExitCode {
 }
 
 /// Sets NCCL's variable as the recorded process had it: the library reads it, and must not see this process' own value.
-pub(crate) fn play_as_recorded(survey: &CaptureSurvey) {
+pub(crate) fn play_as_recorded(survey: &RecordingSurvey) {
     let told = if survey.broadcasts { "0" } else { "1" };
     // SAFETY: no other thread runs yet that might read the environment.
     unsafe { std::env::set_var("NCCL_ALLGATHERV_ENABLE", told) };

@@ -3,7 +3,7 @@
 
 use crate::host::HostError;
 use common::visible::visible;
-use recording::CaptureError;
+use recording::RecordingError;
 use report::Unwritten;
 use report::job::Unreadable;
 use serde::{Deserialize, Serialize};
@@ -57,11 +57,11 @@ impl ReplayFailure {
     }
 }
 
-impl From<CaptureError> for ReplayFailure {
-    fn from(error: CaptureError) -> Self {
+impl From<RecordingError> for ReplayFailure {
+    fn from(error: RecordingError) -> Self {
         match error {
-            CaptureError::Unreadable { path, error } => Self::at(&path, format_args!("cannot be read: {error}")),
-            CaptureError::Line { path, line, problem } => {
+            RecordingError::Unreadable { path, error } => Self::at(&path, format_args!("cannot be read: {error}")),
+            RecordingError::Line { path, line, problem } => {
                 Self { line: Some(line), ..Self::at(&path, visible(&problem.to_string())) }
             }
         }
@@ -94,9 +94,9 @@ mod tests {
     #[test]
     fn in_words_it_is_as_the_error_of_the_recording() {
         let problem = || recording::Problem::Empty;
-        let error = || CaptureError::Line { path: "a.gz".into(), line: 3, problem: problem() };
+        let error = || RecordingError::Line { path: "a.gz".into(), line: 3, problem: problem() };
         assert_eq!(ReplayFailure::from(error()).to_string(), error().to_string());
-        let absent = || CaptureError::Unreadable { path: "a.gz".into(), error: std::io::ErrorKind::NotFound.into() };
+        let absent = || RecordingError::Unreadable { path: "a.gz".into(), error: std::io::ErrorKind::NotFound.into() };
         assert_eq!(ReplayFailure::from(absent()).to_string(), absent().to_string());
     }
 }

@@ -3,7 +3,7 @@
 use super::threads::ThreadRoles;
 use super::wanted::{GROUP, WantedOperation};
 use common::run_sums::CommunicatorRank;
-use recording::{CallbackKind, CaptureError, CapturedEvent, Content, Contents};
+use recording::{CallbackKind, Content, Contents, RecordedEvent, RecordingError, Text};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most events from an event up to its outermost ancestor. NCCL nests 6: of a group, a call, an operation, a proxy
@@ -44,13 +44,13 @@ pub(super) struct NumberedOperations(BTreeMap<String, (u64, u64)>);
 
 impl NumberedOperations {
     /// Returns the function and the number of an event that has them.
-    fn number<'a>(&mut self, event: &'a CapturedEvent) -> Option<(&'a str, u64)> {
+    fn number<'a>(&mut self, event: &'a RecordedEvent) -> Option<(&'a str, u64)> {
         let (name, sequence) = match event {
-            CapturedEvent::Coll { func, seq, .. } | CapturedEvent::CeColl { func, seq, .. } => {
-                (func.as_deref()?, Some(*seq))
+            RecordedEvent::Coll { function, sequence, .. } | RecordedEvent::CeColl { function, sequence, .. } => {
+                (function.as_deref()?, Some(*sequence))
             }
-            CapturedEvent::P2p { func, .. } => (func.as_deref()?, None),
-            CapturedEvent::GroupApi { .. } => (GROUP, None),
+            RecordedEvent::P2p { function, .. } => (function.as_deref()?, None),
+            RecordedEvent::GroupApi { .. } => (GROUP, None),
             _ => return None,
         };
         let number = sequence.or_else(|| Some(self.0.get(name)?.1.saturating_add(1))).unwrap_or(0);
@@ -75,7 +75,7 @@ impl NumberedOperations {
 ///
 /// # Errors
 /// The recording cannot be read.
-pub(super) fn find(wanted: &WantedOperation, mut contents: Contents) -> Result<FirstReading, CaptureError> {
+pub(super) fn find(wanted: &WantedOperation, mut contents: Contents) -> Result<FirstReading, RecordingError> {
     let mut reading = FirstReading::default();
     let mut ranks: HashMap<u32, CommunicatorRank> = HashMap::new();
     // parents of API calls, which operations follow long after
@@ -84,11 +84,11 @@ pub(super) fn find(wanted: &WantedOperation, mut contents: Contents) -> Result<F
         let Content::Call(call) = content else { continue };
         reading.threads.take(call.tid, &call.what);
         match &call.what {
-            CallbackKind::Init { ctx, comm, rank, .. } => {
-                ranks.insert(*ctx, CommunicatorRank { comm: *comm, rank: *rank });
+            CallbackKind::Init { ctx, communicator } => {
+                ranks.insert(*ctx, CommunicatorRank { comm: communicator.comm, rank: communicator.rank });
             }
             CallbackKind::Start { ctx, h, parent, event, .. } => {
-                if matches!(event, CapturedEvent::CollApi { .. } | CapturedEvent::P2pApi { .. }) {
+                if matches!(event, RecordedEvent::CollApi { .. } | RecordedEvent::P2pApi { .. }) {
                     parents.insert(*h, *parent);
                 }
                 let number = reading.operations.number(event);
@@ -119,7 +119,7 @@ impl ChosenEvent {
     fn new(
         handle: u64,
         parent: u64,
-        event: &CapturedEvent,
+        event: &RecordedEvent,
         of: Option<CommunicatorRank>,
         parents: &HashMap<u64, u64>,
     ) -> Self {
@@ -137,17 +137,22 @@ impl ChosenEvent {
     }
 }
 
-fn arguments(event: &CapturedEvent) -> String {
-    let said = |text: &Option<std::sync::Arc<str>>| text.as_deref().unwrap_or("?").to_owned();
+fn arguments(event: &RecordedEvent) -> String {
+    let said = |text: &Text| text.as_deref().unwrap_or("?").to_owned();
     match event {
-        CapturedEvent::Coll { seq, count, dtype, nch, algo, proto, .. } => {
-            format!("sequence number {seq}, {count} {}, {} {}, channels: {nch}", said(dtype), said(algo), said(proto))
+        RecordedEvent::Coll { sequence, count, datatype, channels, algorithm, protocol, .. } => {
+            let [datatype, algorithm, protocol] = [datatype, algorithm, protocol].map(said);
+            format!("sequence number {sequence}, {count} {datatype}, {algorithm} {protocol}, channels: {channels}")
         }
-        CapturedEvent::P2p { count, dtype, peer, nch, .. } => {
-            format!("peer {peer}, {count} {}, channels: {nch}", said(dtype))
+        RecordedEvent::P2p { count, datatype, peer, channels, .. } => {
+            format!("peer {peer}, {count} {}, channels: {channels}", said(datatype))
         }
-        CapturedEvent::CeColl { seq, count, dtype, .. } => format!("sequence number {seq}, {count} {}", said(dtype)),
-        CapturedEvent::ProxyOp { peer, ch, nsteps, .. } => format!("peer {peer}, channel {ch}, steps: {nsteps}"),
+        RecordedEvent::CeColl { sequence, count, datatype, .. } => {
+            format!("sequence number {sequence}, {count} {}", said(datatype))
+        }
+        RecordedEvent::ProxyOp { peer, channel, steps, .. } => {
+            format!("peer {peer}, channel {channel}, steps: {steps}")
+        }
         _ => String::new(),
     }
 }

@@ -3,7 +3,7 @@
 use super::arrow::{ArrowKey, ArrowKind, SequenceArrow};
 use super::chosen::{ChosenEvent, DEEPEST};
 use super::kinds;
-use recording::{Callback, CallbackKind, CaptureError, CapturedEvent, Content, Contents};
+use recording::{Callback, CallbackKind, Content, Contents, RecordedEvent, RecordingError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most events that are followed. The callbacks of further ones are left out.
@@ -49,7 +49,7 @@ pub(super) fn arrows(
     chosen: &ChosenEvent,
     pid: i32,
     mut contents: Contents,
-) -> Result<Vec<SequenceArrow>, CaptureError> {
+) -> Result<Vec<SequenceArrow>, RecordingError> {
     let (events, groups, arrows) = Default::default();
     let mut gathering = Gathering { chosen, pid, events, groups, arrows, order: 0 };
     while let Some(content) = contents.next()? {
@@ -81,20 +81,20 @@ impl Gathering<'_> {
         }
     }
 
-    fn start(&mut self, h: u64, parent: u64, event: &CapturedEvent, call: &Callback) {
-        if matches!(event, CapturedEvent::Group) {
+    fn start(&mut self, h: u64, parent: u64, event: &RecordedEvent, call: &Callback) {
+        if matches!(event, RecordedEvent::Group) {
             self.groups.insert(call.tid, OpenGroup { handle: h, start: call.t, order: self.order });
         }
         // the parent of another process' operation is a handle of that process
         let other = match event {
-            CapturedEvent::ProxyOp { pid, .. } if *pid != self.pid => Some(*pid),
+            RecordedEvent::ProxyOp { pid, .. } if *pid != self.pid => Some(*pid),
             _ => None,
         };
         let parent = if other.is_some() { None } else { self.events.get(&parent) };
         let is_chosen = h == self.chosen.handle;
         let is_followed = is_chosen || parent.is_some_and(|parent| parent.is_followed);
         // the launch is a child of the API group, beside the operation
-        let is_launch = matches!(event, CapturedEvent::KernelLaunch { .. }) && parent.is_some();
+        let is_launch = matches!(event, RecordedEvent::KernelLaunch { .. }) && parent.is_some();
         if !(is_followed || is_launch || self.chosen.ancestors.contains(&h)) || self.events.len() >= MOST_EVENTS {
             return;
         }
@@ -104,14 +104,16 @@ impl Gathering<'_> {
         let mut path = parent.map(|parent| parent.path.clone()).unwrap_or_default();
         let (mut channel, mut peer) = parent.map_or((None, None), |parent| (parent.channel, parent.peer));
         match event {
-            CapturedEvent::ProxyOp { ch, peer: to, .. } => (channel, peer) = (Some(*ch), Some(*to)),
-            CapturedEvent::P2p { peer: to, .. } => peer = Some(*to),
-            CapturedEvent::KernelCh { ch, .. } | CapturedEvent::KernelPhase { ch, .. } => channel = Some(*ch),
+            RecordedEvent::ProxyOp { channel: of, peer: to, .. } => (channel, peer) = (Some(*of), Some(*to)),
+            RecordedEvent::P2p { peer: to, .. } => peer = Some(*to),
+            RecordedEvent::KernelCh { channel: of, .. } | RecordedEvent::KernelPhase { channel: of, .. } => {
+                channel = Some(*of)
+            }
             _ => {}
         }
         path.push(kinds::event(event));
         let is_operation =
-            matches!(event, CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. } | CapturedEvent::CeColl { .. });
+            matches!(event, RecordedEvent::Coll { .. } | RecordedEvent::P2p { .. } | RecordedEvent::CeColl { .. });
         if is_operation {
             self.group(call);
         }
@@ -125,7 +127,7 @@ impl Gathering<'_> {
         if self.events.contains_key(&group.handle) {
             return;
         }
-        let path = vec![kinds::event(&CapturedEvent::Group)];
+        let path = vec![kinds::event(&RecordedEvent::Group)];
         let event = SequenceEvent { path, channel: None, peer: None, other: None, is_followed: false };
         self.events.insert(group.handle, event);
         let order = std::mem::replace(&mut self.order, group.order);

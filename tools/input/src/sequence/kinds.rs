@@ -1,6 +1,6 @@
 //! The names of events and of their states, as NCCL has them in `ncclProfilerEventState_t`.
 
-use recording::CapturedEvent;
+use recording::RecordedEvent;
 
 /// States by their numbers. NCCL has numbers from 25 on for events with one state at their end.
 const STATES: [(u32, &str); 32] = [
@@ -45,34 +45,24 @@ pub(super) fn state(number: u32) -> String {
 }
 
 /// Returns an event's type, with its function or direction.
-pub(super) fn event(event: &CapturedEvent) -> String {
-    let with = |kind: &str, function: &Option<std::sync::Arc<str>>| match function {
-        Some(function) => format!("{kind} {function}"),
-        None => kind.to_owned(),
+pub(super) fn event(event: &RecordedEvent) -> String {
+    let Some(name) = event.name() else { return format!("type {:#x}", event.bits()) };
+    let (function, is_captured) = match event {
+        RecordedEvent::Coll { function, .. }
+        | RecordedEvent::P2p { function, .. }
+        | RecordedEvent::CeColl { function, .. } => (function.as_deref(), false),
+        RecordedEvent::ProxyOp { send, .. } => (Some(if *send != 0 { "send" } else { "receive" }), false),
+        RecordedEvent::GroupApi { captured, .. } => (None, *captured),
+        RecordedEvent::CollApi { function, captured, .. } | RecordedEvent::P2pApi { function, captured, .. } => {
+            (function.as_deref(), *captured)
+        }
+        _ => (None, false),
     };
-    match event {
-        CapturedEvent::Group => "Group".into(),
-        CapturedEvent::Coll { func, .. } => with("Coll", func),
-        CapturedEvent::P2p { func, .. } => with("P2p", func),
-        CapturedEvent::ProxyOp { send, .. } => format!("ProxyOp {}", if *send { "send" } else { "receive" }),
-        CapturedEvent::ProxyStep { .. } => "ProxyStep".into(),
-        CapturedEvent::ProxyCtrl => "ProxyCtrl".into(),
-        CapturedEvent::KernelCh { .. } => "KernelCh".into(),
-        CapturedEvent::NetPlugin { .. } => "NetPlugin".into(),
-        CapturedEvent::GroupApi { graph, .. } => format!("GroupApi{}", captured(*graph)),
-        CapturedEvent::CollApi { func, graph, .. } => with("CollApi", func) + captured(*graph),
-        CapturedEvent::P2pApi { func, graph, .. } => with("P2pApi", func) + captured(*graph),
-        CapturedEvent::KernelLaunch { .. } => "KernelLaunch".into(),
-        CapturedEvent::CeColl { func, .. } => with("CeColl", func),
-        CapturedEvent::CeSync => "CeSync".into(),
-        CapturedEvent::CeBatch => "CeBatch".into(),
-        CapturedEvent::KernelPhase { .. } => "KernelPhase".into(),
-        CapturedEvent::Unknown { bits } => format!("type {bits:#x}"),
+    let captured = if is_captured { " (captured)" } else { "" };
+    match function {
+        Some(function) => format!("{name} {function}{captured}"),
+        None => format!("{name}{captured}"),
     }
-}
-
-fn captured(is_in_graph: bool) -> &'static str {
-    if is_in_graph { " (captured)" } else { "" }
 }
 
 #[cfg(test)]

@@ -32,8 +32,8 @@ pub(crate) use wanted::WantedOperation;
 /// # Errors
 /// In words: when the recording cannot be read or has no such operation, and when the file cannot be written.
 pub(crate) fn draw(recording: &Path, wanted: &WantedOperation, drawing: Option<&Path>) -> Result<String, String> {
-    let said = |error: recording::CaptureError| error.to_string();
-    let (meta, contents) = recording::checked_contents(recording).map_err(said)?;
+    let said = |error: recording::RecordingError| error.to_string();
+    let (meta, contents) = recording::contents(recording).map_err(said)?;
     let pid = meta.pid;
     let found = chosen::find(wanted, contents).map_err(said)?;
     let chosen = found.chosen.ok_or_else(|| {

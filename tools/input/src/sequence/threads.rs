@@ -1,6 +1,6 @@
 //! The threads of a process, and what each is, by the callbacks that it makes.
 
-use recording::{CallbackKind, CapturedEvent};
+use recording::{CallbackKind, RecordedEvent};
 use std::collections::BTreeMap;
 
 /// What a thread is. The first that holds, in this order, holds for a thread.
@@ -29,14 +29,14 @@ impl ThreadRole {
         }
     }
 
-    fn of(event: &CapturedEvent) -> Self {
+    fn of(event: &RecordedEvent) -> Self {
         match event {
-            CapturedEvent::GroupApi { .. } | CapturedEvent::CollApi { .. } | CapturedEvent::P2pApi { .. } => {
+            RecordedEvent::GroupApi { .. } | RecordedEvent::CollApi { .. } | RecordedEvent::P2pApi { .. } => {
                 Self::Application
             }
-            CapturedEvent::ProxyOp { .. } | CapturedEvent::ProxyStep { .. } | CapturedEvent::ProxyCtrl => Self::Proxy,
-            CapturedEvent::Group | CapturedEvent::Coll { .. } | CapturedEvent::P2p { .. } => Self::Launch,
-            CapturedEvent::KernelCh { .. } | CapturedEvent::KernelPhase { .. } => Self::Timestamps,
+            RecordedEvent::ProxyOp { .. } | RecordedEvent::ProxyStep { .. } | RecordedEvent::ProxyCtrl => Self::Proxy,
+            RecordedEvent::Group | RecordedEvent::Coll { .. } | RecordedEvent::P2p { .. } => Self::Launch,
+            RecordedEvent::KernelCh { .. } | RecordedEvent::KernelPhase { .. } => Self::Timestamps,
             _ => Self::Other,
         }
     }
@@ -73,12 +73,12 @@ mod tests {
     fn without_calls_the_thread_of_operations_is_the_application() {
         let start = |event| CallbackKind::Start { ctx: 1, h: 1, parent: 0, rank: 0, event };
         let mut roles = ThreadRoles::default();
-        roles.take(1, &start(CapturedEvent::Group));
-        roles.take(2, &start(CapturedEvent::ProxyCtrl));
+        roles.take(1, &start(RecordedEvent::Group));
+        roles.take(2, &start(RecordedEvent::ProxyCtrl));
         assert_eq!([1, 2, 3].map(|thread| roles.of(thread)), {
             [ThreadRole::Application, ThreadRole::Proxy, ThreadRole::Other]
         });
-        roles.take(3, &start(CapturedEvent::GroupApi { depth: 1, graph: false }));
+        roles.take(3, &start(RecordedEvent::GroupApi { depth: 1, captured: false }));
         assert_eq!([1, 3].map(|thread| roles.of(thread)), [ThreadRole::Launch, ThreadRole::Application]);
     }
 }

@@ -10,7 +10,7 @@ use common::event::datatype::type_name;
 use common::name::NcclName;
 use common::run_sums::CommunicatorRank;
 use nccl_plugin::release::{Release, learn_types};
-use recording::{Callback, CallbackKind, CaptureSurvey, CapturedEvent};
+use recording::{Callback, CallbackKind, IntroducedCommunicator, RecordedEvent, RecordingSurvey};
 use report::table::MadeCommunicator;
 use std::collections::HashMap;
 
@@ -59,7 +59,7 @@ struct CallArguments<'a> {
 }
 
 impl OperationLines {
-    pub(super) fn new(survey: &CaptureSurvey) -> Self {
+    pub(super) fn new(survey: &RecordingSurvey) -> Self {
         learn_types(survey.meta.origin.releases().map(Release));
         Self {
             mono0: survey.meta.mono0,
@@ -82,7 +82,7 @@ impl OperationLines {
     pub(super) fn take(&mut self, call: &Callback) -> Option<LineOperation> {
         let time = self.mono0.saturating_add(call.t);
         match &call.what {
-            CallbackKind::Init { ctx, comm, name, nnodes, nranks, rank } => {
+            CallbackKind::Init { ctx, communicator: IntroducedCommunicator { comm, name, nnodes, nranks, rank } } => {
                 self.contexts
                     .insert(*ctx, LivingCommunicator { rank: CommunicatorRank { comm: *comm, rank: *rank }, next: 0 });
                 let (comm, name) = (format!("{comm:016x}"), name.as_deref().unwrap_or_default().to_owned());
@@ -116,46 +116,46 @@ impl OperationLines {
         (ctx, tid, time): (u32, u32, u64),
         (h, parent): (u64, u64),
         rank: i32,
-        event: &CapturedEvent,
+        event: &RecordedEvent,
     ) -> Option<LineOperation> {
         let (arguments, stream) = match event {
-            CapturedEvent::Group => {
+            RecordedEvent::Group => {
                 self.groups.insert((ctx, tid), h);
                 return None;
             }
-            CapturedEvent::GroupApi { graph, .. } => {
-                self.calls.add_group(h, time, *graph);
+            RecordedEvent::GroupApi { captured, .. } => {
+                self.calls.add_group(h, time, *captured);
                 return None;
             }
-            CapturedEvent::CollApi { func, count, dtype, root, stream, graph, tag } => {
-                let stream = self.calls.add_call(h, parent, (*stream, time, *graph));
-                let (function, datatype) = (func.as_deref(), dtype.as_deref());
+            RecordedEvent::CollApi { function, count, datatype, root, stream, captured, tag } => {
+                let stream = self.calls.add_call(h, parent, (*stream, time, *captured));
+                let (function, datatype) = (function.as_deref(), datatype.as_deref());
                 // NCCL may report a broadcast no further, so the call itself is the library's operation
                 let arguments =
                     CallArguments { function, count: *count, datatype, root: Some(*root), sequence: None, tag: *tag };
                 (arguments, Some(stream))
             }
-            CapturedEvent::P2pApi { stream, graph, .. } => {
-                self.calls.add_call(h, parent, (*stream, time, *graph));
+            RecordedEvent::P2pApi { stream, captured, .. } => {
+                self.calls.add_call(h, parent, (*stream, time, *captured));
                 self.contexts.get_mut(&ctx)?.next += 1;
                 return None;
             }
-            CapturedEvent::Coll { seq, func, count, dtype, root, tag, .. } => {
-                let (function, datatype) = (func.as_deref(), dtype.as_deref());
-                let sequence = Some(*seq);
+            RecordedEvent::Coll { sequence, function, count, datatype, root, tag, .. } => {
+                let (function, datatype) = (function.as_deref(), datatype.as_deref());
+                let sequence = Some(*sequence);
                 (CallArguments { function, count: *count, datatype, root: Some(*root), sequence, tag: *tag }, None)
             }
-            CapturedEvent::CeColl { seq, func, count, dtype, root, stream, tag } => {
-                let (function, datatype) = (func.as_deref(), dtype.as_deref());
+            RecordedEvent::CeColl { sequence, function, count, datatype, root, stream, tag } => {
+                let (function, datatype) = (function.as_deref(), datatype.as_deref());
                 let stream = self.calls.stream(*stream);
-                let sequence = Some(*seq);
+                let sequence = Some(*sequence);
                 (
                     CallArguments { function, count: *count, datatype, root: Some(*root), sequence, tag: *tag },
                     Some(stream),
                 )
             }
-            CapturedEvent::P2p { func, count, dtype, tag, .. } => {
-                let (function, datatype) = (func.as_deref(), dtype.as_deref());
+            RecordedEvent::P2p { function, count, datatype, tag, .. } => {
+                let (function, datatype) = (function.as_deref(), datatype.as_deref());
                 (CallArguments { function, count: *count, datatype, root: None, sequence: None, tag: *tag }, None)
             }
             _ => return None,
@@ -165,7 +165,7 @@ impl OperationLines {
         context.next += 1;
         // up to v3, NCCL gives the rank with the operations alone
         let rank = if self.api > 3 { context.rank } else { CommunicatorRank { rank, ..context.rank } };
-        let is_call = matches!(event, CapturedEvent::CollApi { .. });
+        let is_call = matches!(event, RecordedEvent::CollApi { .. });
         let called = self.calls.called(if is_call { h } else { parent });
         let facts = self.facts(&arguments, rank, called, (ctx, tid, time), stream);
         Some(LineOperation { start: time, rank, order, facts })
@@ -214,7 +214,7 @@ mod tests {
 
     fn lines(api: u32) -> OperationLines {
         let origin = Default::default();
-        OperationLines::new(&CaptureSurvey::new(Meta {
+        OperationLines::new(&RecordingSurvey::new(Meta {
             api,
             mask: 0,
             pid: 1,
@@ -231,44 +231,46 @@ mod tests {
         lines: &mut OperationLines,
         t: u64,
         (h, parent): (u64, u64),
-        event: CapturedEvent,
+        event: RecordedEvent,
     ) -> Option<LineOperation> {
         lines.take(&Callback { t, tid: 1, line: 1, what: CallbackKind::Start { ctx: 1, h, parent, rank: 6, event } })
     }
 
     fn init(lines: &mut OperationLines) {
-        let what = CallbackKind::Init { ctx: 1, comm: 7, name: Some("dp".into()), nnodes: 1, nranks: 8, rank: 5 };
+        let communicator = IntroducedCommunicator { comm: 7, name: Some("dp".into()), nnodes: 1, nranks: 8, rank: 5 };
+        let what = CallbackKind::Init { ctx: 1, communicator };
         assert!(lines.take(&Callback { t: 1, tid: 1, line: 1, what }).is_none());
     }
 
-    fn coll(seq: u64) -> CapturedEvent {
-        let (func, dtype) = (Some("Reduce".into()), Some("ncclFloat32".into()));
-        CapturedEvent::Coll {
-            seq,
-            func,
+    fn coll(sequence: u64) -> RecordedEvent {
+        let (function, datatype) = (Some("Reduce".into()), Some("ncclFloat32".into()));
+        RecordedEvent::Coll {
+            sequence,
+            function,
             count: 10,
-            dtype,
+            datatype,
             root: 3,
-            nch: 1,
-            nwarps: 1,
-            algo: None,
-            proto: None,
+            channels: 1,
+            warps: 1,
+            algorithm: None,
+            protocol: None,
             symmetric: None,
             tag: 77,
         }
     }
 
-    fn api(stream: u64, graph: bool) -> CapturedEvent {
-        CapturedEvent::CollApi { func: Some("Reduce".into()), count: 10, dtype: None, root: 3, stream, graph, tag: 77 }
+    fn api(stream: u64, captured: bool) -> RecordedEvent {
+        let function = Some("Reduce".into());
+        RecordedEvent::CollApi { function, count: 10, datatype: None, root: 3, stream, captured, tag: 77 }
     }
 
-    fn p2p() -> CapturedEvent {
-        CapturedEvent::P2p {
-            func: Some("Send".into()),
+    fn p2p() -> RecordedEvent {
+        RecordedEvent::P2p {
+            function: Some("Send".into()),
             count: 4,
-            dtype: Some("ncclInt8".into()),
+            datatype: Some("ncclInt8".into()),
             peer: 2,
-            nch: 1,
+            channels: 1,
             tag: 0,
         }
     }
@@ -277,13 +279,13 @@ mod tests {
     fn an_operation_has_the_facts_of_its_call() {
         let mut lines = lines(5);
         init(&mut lines);
-        start(&mut lines, 10, (1, 0), CapturedEvent::GroupApi { depth: 1, graph: false });
+        start(&mut lines, 10, (1, 0), RecordedEvent::GroupApi { depth: 1, captured: false });
         start(&mut lines, 20, (2, 1), api(0xabc, false));
         start(
             &mut lines,
             30,
             (3, 1),
-            CapturedEvent::P2pApi { func: None, count: 4, dtype: None, stream: 0xdef, graph: false, tag: 0 },
+            RecordedEvent::P2pApi { function: None, count: 4, datatype: None, stream: 0xdef, captured: false, tag: 0 },
         );
         let reduce = start(&mut lines, 40, (4, 2), coll(0)).unwrap();
         let send = start(&mut lines, 50, (5, 3), p2p()).unwrap();
@@ -304,11 +306,11 @@ mod tests {
     fn replays_of_a_captured_call_have_their_own_groups_and_no_stream() {
         let mut lines = lines(5);
         init(&mut lines);
-        start(&mut lines, 10, (1, 0), CapturedEvent::GroupApi { depth: 1, graph: true });
+        start(&mut lines, 10, (1, 0), RecordedEvent::GroupApi { depth: 1, captured: true });
         start(&mut lines, 20, (2, 1), api(0xabc, false));
         let mut replays = Vec::new();
         for (t, h) in [(100, 10), (200, 20)] {
-            start(&mut lines, t, (h, 0), CapturedEvent::Group);
+            start(&mut lines, t, (h, 0), RecordedEvent::Group);
             let facts = start(&mut lines, t + 1, (h + 1, 2), coll(9)).unwrap().facts;
             replays.push((facts.enqueued, facts.group, facts.stream, facts.replay));
             lines.take(&Callback { t: t + 2, tid: 1, line: 1, what: CallbackKind::Stop { h } });
@@ -323,7 +325,7 @@ mod tests {
     fn older_interfaces_tell_of_groups_alone() {
         let mut lines = lines(3);
         init(&mut lines);
-        start(&mut lines, 10, (1, 0), CapturedEvent::Group);
+        start(&mut lines, 10, (1, 0), RecordedEvent::Group);
         let send = start(&mut lines, 20, (2, 1), p2p()).unwrap();
         assert_eq!((send.rank.rank, send.order, send.facts.group, send.facts.enqueued), (6, 0, Some(1), 1020));
     }
