@@ -7,7 +7,7 @@ use common::series::SeriesName;
 
 pub use crate::measurement::{LaneTarget, OwnLocation};
 pub use crate::metrics::memory::Metric;
-pub use crate::run::{take_arrivals, take_spooled};
+pub use crate::run::{take_arrivals, take_timeline};
 
 /// Prepares the measurement: its clock, and what lanes and series are written into.
 pub fn prepare(clock: unsafe extern "C" fn() -> u64, target: &'static dyn LaneTarget) {

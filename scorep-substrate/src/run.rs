@@ -17,8 +17,8 @@ use std::sync::{Mutex, Once, PoisonError};
 static MAIN: AtomicI64 = AtomicI64::new(0);
 /// When ranks began their collectives; held from the measurement's end until the job summary is gathered.
 static ARRIVALS: Mutex<Option<Arrivals>> = Mutex::new(None);
-/// The timeline, if its operations went to a file, as a replay may ask; held from the measurement's end until it is taken.
-static SPOOLED: Mutex<Option<Timeline>> = Mutex::new(None);
+/// The timeline of a replay that keeps the operations; held from the measurement's end until it is taken.
+static TIMELINE: Mutex<Option<Timeline>> = Mutex::new(None);
 /// What a replay has lanes and series written into, in place of Score-P's measurement.
 static STAND_IN: OnceCell<&'static dyn LaneTarget> = OnceCell::new();
 
@@ -116,8 +116,8 @@ fn end(end: u64, target: Option<&'static dyn LaneTarget>, may_switch: bool) {
         spare::end();
         process::finish();
         let timeline = control::timeline();
-        if timeline.as_ref().is_some_and(Timeline::is_spooled) {
-            *SPOOLED.lock().unwrap_or_else(PoisonError::into_inner) = timeline;
+        if timeline.as_ref().is_some_and(Timeline::is_kept_elsewhere) {
+            *TIMELINE.lock().unwrap_or_else(PoisonError::into_inner) = timeline;
             return;
         }
         // without Score-P's clock, operations have times of the library's own clock
@@ -178,7 +178,7 @@ pub fn take_arrivals() -> Option<Arrivals> {
     ARRIVALS.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Takes the timeline whose operations went to a file; `None` after the first call, or without such a timeline.
-pub fn take_spooled() -> Option<Timeline> {
-    SPOOLED.lock().unwrap_or_else(PoisonError::into_inner).take()
+/// Takes the timeline whose operations a replay keeps; `None` after the first call, or without such a timeline.
+pub fn take_timeline() -> Option<Timeline> {
+    TIMELINE.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -20,7 +20,7 @@ use crate::figures::metric::{Fixed, PerFunction};
 use crate::figures::missing::Missing;
 use crate::figures::progress::ProcessProgress;
 use crate::figures::series::SeriesStore;
-use crate::figures::timeline::Timeline;
+use crate::figures::timeline::{OperationKey, Timeline};
 use crate::launch::lag::Lag;
 use crate::nvlink;
 use crate::operation::kernels::CountedKernels;
@@ -202,6 +202,9 @@ impl Figures {
             if let Some(cause) = operation.untimed(judged.kernel, judged.unheard).filter(|_| self.wants_gpu_times) {
                 self.totals.untimed[cause as usize - 1] += 1;
             }
+        }
+        if let (None, Some(keeper)) = (place, timeline::keeper()) {
+            keeper.leave_out(OperationKey::new(rank, operation));
         }
         if let Some(timeline) = &mut self.timeline {
             timeline.operation(place, operation, timing, !judged.kernel.shared, self.nanoseconds_per_tick);

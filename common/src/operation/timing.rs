@@ -19,16 +19,6 @@ impl TimeSource {
     /// All sources, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Stamps, Self::Events, Self::Proxy, Self::Enqueue];
 
-    /// Returns its number in files.
-    pub(crate) fn number(self) -> u8 {
-        self as u8
-    }
-
-    /// Returns the source of a number.
-    pub(crate) fn of_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number)).copied()
-    }
-
     /// Returns the name of the source for attributes and labels.
     pub fn name(self) -> &'static str {
         match self {

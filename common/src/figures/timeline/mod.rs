@@ -7,14 +7,13 @@ mod entry;
 mod gpus;
 mod history;
 mod in_turn;
+mod kept;
 mod kernel_begin;
 #[cfg(feature = "otel")]
 mod launch_counts;
 mod launches;
 mod left_out;
 mod sample;
-mod settled;
-mod spool;
 mod wanted;
 
 use crate::clock::gpu_clocks::GpuClocks;
@@ -26,16 +25,16 @@ use crate::sums::run_sums::{CommunicatorRank, PairSum};
 use entry::NO_PLACE;
 use left_out::LeftOut;
 use sample::TimelineSample;
-use spool::{Spool, Spooled};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use entry::{NO_ROOT, TimelineEntry};
 pub use history::{History, RankHistory};
+pub(crate) use kept::keeper;
+pub use kept::{Begin, KeptOperation, OperationKeeper, OperationKey, OperationTimes, SettledTimes, keep_with};
 #[cfg(feature = "otel")]
 pub(crate) use launch_counts::LaunchCounts;
 pub(crate) use launches::RankLaunches;
-pub use settled::{Begin, Settled};
-pub use spool::spool_into;
 pub use wanted::{is_wanted, object, obstacle, want};
 
 /// Transfers of a window between two ranks.
@@ -91,8 +90,8 @@ pub struct Timeline {
     pub windows_left_out: u64,
     /// Nanoseconds of a tick.
     pub nanoseconds_per_tick: f64,
-    /// The file that operations go to in place of memory, if a replay has asked for one.
-    spool: Option<Spool>,
+    /// Who keeps the operations in place of memory, if a replay does.
+    keeper: Option<Arc<dyn OperationKeeper>>,
     /// Whether operations and windows are kept, and not the sample alone.
     is_whole: bool,
     /// Collectives for the process' summary, if it has a file.
@@ -111,16 +110,12 @@ impl Timeline {
     /// Makes the timeline that these settings and its readers ask for; `None` if nobody does.
     pub(crate) fn wanted(settings: &Settings) -> Option<Self> {
         let sample = settings.summary.as_ref().and_then(|_| TimelineSample::of_bytes(settings.summary_arrivals()));
-        let timeline = if is_wanted() { Self::new(settings.lane_bytes).spooled() } else { Self::default() };
+        let timeline =
+            if is_wanted() { Self { keeper: keeper(), ..Self::new(settings.lane_bytes) } } else { Self::default() };
         let timeline = Self { sample, ..timeline };
         #[cfg(feature = "otel")]
         let timeline = timeline.with_launch_counts(settings);
         (timeline.is_whole || timeline.sample.is_some() || timeline.counts_launches()).then_some(timeline)
-    }
-
-    /// Has operations leave memory for a file, if a replay has asked for it ([`spool_into`]).
-    pub fn spooled(self) -> Self {
-        Self { spool: Spool::wanted(), ..self }
     }
 
     /// Returns whether launches are counted for exporters.
@@ -147,9 +142,9 @@ impl Timeline {
         std::mem::replace(self, left)
     }
 
-    /// Returns whether operations leave memory for a file.
-    pub fn is_spooled(&self) -> bool {
-        self.spool.is_some()
+    /// Returns whether a replay keeps the operations ([`keep_with`]).
+    pub fn is_kept_elsewhere(&self) -> bool {
+        self.keeper.is_some()
     }
 
     /// Adds a rank of a communicator. Returns its place; `None` if there are too many ranks.
@@ -173,7 +168,7 @@ impl Timeline {
         nanoseconds_per_tick: f64,
     ) {
         let wants_sample = self.sample.as_ref().is_some_and(|sample| sample.may_take(place, operation));
-        let has_room = self.is_whole && place.is_some() && (self.count < self.most || self.is_spooled());
+        let has_room = self.is_whole && place.is_some() && (self.count < self.most || self.is_kept_elsewhere());
         if self.is_whole && !has_room {
             self.left_out += 1;
             if operation.is_collective() {
@@ -214,8 +209,8 @@ impl Timeline {
         if !has_room {
             return;
         }
-        if let Some(spool) = &mut self.spool {
-            return spool.add(&Spooled::new(entry, operation));
+        if let (Some(keeper), Some(line)) = (&self.keeper, self.ranks.get(usize::from(place))) {
+            return keeper.keep(KeptOperation::new(line.rank, entry, operation));
         }
         match self.chunks.last_mut().filter(|chunk| chunk.len() < CHUNK) {
             Some(chunk) => chunk.push(entry),

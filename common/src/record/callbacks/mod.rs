@@ -22,7 +22,7 @@ use crate::launch::Recorded;
 use crate::record::context::Context;
 use crate::record::host_region::{self, HostRegion};
 use crate::record::network_events;
-use crate::record::payload::Payload;
+use crate::record::payload::{OfCall, OfOperation, Payload};
 use crate::record::pool::Pool;
 use crate::record::recorder::{Recorder, begun};
 use crate::record::slot::Slot;
@@ -80,6 +80,18 @@ pub fn replay_launch(recorded: Recorded) {
         recorder.launches.replay();
     }
     cell.launching.record_next(recorded);
+}
+
+/// Returns the place of an operation under way in its communicator's order of starts, for a replay; `None` of other
+/// events, and of calls whose operations NCCL reports.
+pub fn order(handle: u64) -> Option<u64> {
+    let (slot, kind, generation) = begun()?.under_way(handle)?;
+    let payload = slot.read(generation)?.payload();
+    match kind {
+        EventKind::Coll | EventKind::P2p | EventKind::CeColl => Some(OfOperation::unpack(payload).place.order),
+        EventKind::CollApi => Some(OfCall::unpack(payload)).filter(|call| call.silent).map(|call| call.place.order),
+        _ => None,
+    }
 }
 
 /// Counts a callback for an event without a handle, which is not recorded.

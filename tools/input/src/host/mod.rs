@@ -10,6 +10,8 @@ pub(crate) mod play;
 mod stage;
 mod visits;
 
+pub(crate) use stage::Played;
+
 use recording::RecordingError;
 use std::io;
 use std::path::PathBuf;

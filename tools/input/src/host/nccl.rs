@@ -40,25 +40,27 @@ impl<'a> Nccl<'a> {
         }
     }
 
-    /// Makes one recorded call, with handles, contexts and the process id of this run.
-    pub(super) fn call(&mut self, call: &Callback) {
+    /// Makes one recorded call, with handles, contexts and the process id of this run. Returns the handle of the event
+    /// that it starts; 0 for none.
+    pub(super) fn call(&mut self, call: &Callback) -> u64 {
         if let CallbackKind::Init { ctx, communicator } = &call.what {
             let IntroducedCommunicator { comm, name, nnodes, nranks, rank } = communicator;
             let name = name.as_ref().map(|name| self.names.text(name));
             let (nodes, ranks, logger) = (*nnodes, *nranks, ptr::null());
             let introduction = Introduction { id: *comm, name, nodes, ranks, rank: *rank, logger };
             self.contexts.insert(*ctx, self.version.init(&introduction));
-            return;
+            return 0;
         }
         // before the first communicator NCCL has no plugin to call
         if self.contexts.is_empty() {
-            return;
+            return 0;
         }
         match &call.what {
             CallbackKind::Init { .. } => {}
             CallbackKind::Start { ctx, h, parent, rank, event } => {
                 let handle = self.start((*ctx, call.tid), (*h, *parent), *rank, event);
                 self.handles.set(*h, handle);
+                return handle;
             }
             CallbackKind::State { h, state, arg } => {
                 let handle = self.handles.get(*h);
@@ -77,6 +79,7 @@ impl<'a> Nccl<'a> {
                 self.version.finalize(self.contexts.get(ctx).copied().unwrap_or(0));
             }
         }
+        0
     }
 
     /// Starts an event in a context on a recorded thread and returns its handle. Returns 0 if the version has no such

@@ -10,14 +10,14 @@ use crate::trace::{Metric, ProcessTrace, TraceMember};
 use common::metric::SERIES;
 use common::origin::{self, Origin};
 use common::series::{Of, SeriesName};
-use common::timeline::{self, Timeline};
+use common::timeline::{self, OperationKeeper, Timeline};
 use common::{missing, process};
 use nccl_plugin::release::{Release, learn_types};
 use recording::{KeptRecording, RecordingSurvey};
 use scorep_substrate::replayed;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Number of calls between two waits for the collector, so that the recording memory suffices on the slowest machine.
 const CALLS_AT_A_TIME: usize = 4096;
@@ -32,8 +32,8 @@ pub(crate) struct PlayOptions<'a> {
     pub(crate) trace: bool,
     /// File for the times at which ranks began their collectives.
     pub(crate) arrivals: Option<&'a Path>,
-    /// File that keeps the operations meanwhile, where they are wanted; then there are no arrivals.
-    pub(crate) operations: Option<&'a Path>,
+    /// Who keeps the operations, where they are wanted; then there are no arrivals.
+    pub(crate) operations: Option<Arc<dyn OperationKeeper>>,
     /// Version of the interface to speak, where it is given.
     pub(crate) interface: Option<u32>,
     /// Called now and then with the number of calls made so far.
@@ -44,8 +44,8 @@ pub(crate) struct PlayOptions<'a> {
 pub(crate) struct PlayedCapture {
     /// Score-P's trace of the process. Without a trace in the plan, it has no events of threads and no series.
     pub(crate) trace: ProcessTrace,
-    /// The operations, where they are wanted and could be kept.
-    pub(crate) operations: Option<Timeline>,
+    /// What the times of the operations follow from, where operations are wanted.
+    pub(crate) timeline: Option<Timeline>,
     /// Whether figures were not exported as the settings ask.
     pub(crate) exports_failed: bool,
 }
@@ -84,7 +84,7 @@ impl Baton {
     }
 }
 
-/// Plays the whole capture, and gives `listen` its lines.
+/// Plays the whole capture, and gives `listen` its contents.
 ///
 /// # Errors
 /// When the capture has changed, a thread cannot be started, or a file cannot be written.
@@ -105,8 +105,8 @@ pub(crate) fn play(
         series_of(survey, plan.interface).into_iter().for_each(replayed::ask_for_series);
     }
     let main_ids = visits::numbers(&counters);
-    if let Some(spool) = plan.operations {
-        timeline::spool_into(spool.into());
+    if let Some(keeper) = &plan.operations {
+        timeline::keep_with(keeper.clone());
     }
     replayed::begin();
 
@@ -150,7 +150,7 @@ pub(crate) fn play(
         threads,
         lanes: measurement.take(),
     };
-    Ok(PlayedCapture { trace, operations: replayed::take_spooled(), exports_failed: process::exports_failed() })
+    Ok(PlayedCapture { trace, timeline: replayed::take_timeline(), exports_failed: process::exports_failed() })
 }
 
 /// Returns the counters that a measurement would show, by Score-P's own variables.
@@ -259,7 +259,7 @@ impl<'a> Player<'a> {
                 let time = shown(call.t);
                 clock::set(time);
                 visits.before(&call.what, time);
-                stage.nccl.call(&call);
+                stage.make(&call);
                 visits.after(&call.what, time);
                 stage.advance();
                 if stage.made.is_multiple_of(CALLS_AT_A_TIME) {

@@ -2,14 +2,23 @@
 
 use super::HostError;
 use super::nccl::Nccl;
+use common::conditions::ConditionRow;
 use recording::{Callback, Content, Contents};
 
-/// Gets each line of the capture when it is read, before its call is made.
-pub(crate) type Listener<'a> = dyn FnMut(&Content) + Send + 'a;
+/// What a listener of a playing gets.
+pub(crate) enum Played<'a> {
+    /// A call that was made, and the handle of the library for the event that the call has started; 0 for none.
+    Call(&'a Callback, u64),
+    /// What the process had of its host.
+    Conditions(&'a ConditionRow),
+}
+
+/// Gets the contents of the recording as they are played.
+pub(crate) type Listener<'a> = dyn FnMut(Played<'_>) + Send + 'a;
 
 /// Everything that the playing threads share. The thread that has the turn holds its lock.
 pub(super) struct Stage<'a> {
-    pub(super) nccl: Nccl<'a>,
+    nccl: Nccl<'a>,
     contents: Contents,
     listen: &'a mut Listener<'a>,
     next: Option<Turn>,
@@ -54,6 +63,12 @@ impl<'a> Stage<'a> {
         if self.next_thread() == Some(tid) { self.next.take() } else { None }
     }
 
+    /// Makes the call that was taken.
+    pub(super) fn make(&mut self, call: &Callback) {
+        let handle = self.nccl.call(call);
+        (self.listen)(Played::Call(call, handle));
+    }
+
     /// Counts the call that was taken as made, and reads the next one.
     pub(super) fn advance(&mut self) {
         self.made += 1;
@@ -63,19 +78,17 @@ impl<'a> Stage<'a> {
     fn read(&mut self) {
         let mut passed = None;
         loop {
-            let content = self.contents.next();
-            if let Ok(Some(content)) = &content {
-                (self.listen)(content);
-            }
-            match content {
+            match self.contents.next() {
                 Ok(Some(Content::Call(call))) => self.next = Some(Turn { call, passed }),
                 Ok(Some(Content::Kernel(kernel))) => {
                     passed = Some(kernel.t);
                     continue;
                 }
-                Ok(Some(Content::Anchor(_) | Content::Conditions(_) | Content::End(_) | Content::Unknown(_))) => {
+                Ok(Some(Content::Conditions(row))) => {
+                    (self.listen)(Played::Conditions(&row));
                     continue;
                 }
+                Ok(Some(Content::Anchor(_) | Content::End(_) | Content::Unknown(_))) => continue,
                 Ok(None) => self.next = None,
                 Err(error) => self.failed = Some(error.into()),
             }

@@ -1,24 +1,26 @@
 //! The child process of `scorep-nccl table`: plays one recording, and writes the operations' table of its process.
 
-use super::facts::OperationFacts;
-use super::join::JoinedOperations;
 use super::lines::OperationLines;
-use super::sorter::Sorter;
+use super::rows::OperationRows;
+use crate::host::Played;
 use crate::host::play::{self, PlayOptions};
 use crate::offspring;
 use crate::replay::child::{play_as_recorded, say_skipped, tell};
 use crate::replay::failure::ReplayFailure;
 use crate::replay::hosts;
+use common::callbacks;
 use common::conditions::{ConditionRow, ConditionSeries};
 use common::summary::Summary;
+use common::timeline::{OperationKeeper, OperationKey};
 use present::output;
-use recording::{Content, KeptRecording, Meta};
+use recording::{KeptRecording, Meta};
 use report::job::Process;
 use report::table::{About, MadeCommunicator, TableWriter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Name of the hidden subcommand that starts a child.
 pub const COMMAND: &str = "table-one";
@@ -35,8 +37,8 @@ pub struct TableChildArguments {
     dataset: PathBuf,
 }
 
-/// Most rows of conditions in a table: half an hour of seconds.
-const MOST_CONDITIONS: usize = 2048;
+/// Largest number of rows of conditions in a table: half an hour of seconds.
+const MAX_CONDITIONS: usize = 2048;
 
 /// Plays one recording. The numbers of calls go to standard output, and the failure behind them.
 pub fn run(arguments: &TableChildArguments) -> ExitCode {
@@ -57,51 +59,47 @@ fn table_one(arguments: &TableChildArguments) -> Result<(), ReplayFailure> {
     say_skipped(&recording);
     play_as_recorded(&recording.survey);
     tell(recording.survey.calls);
-    let mut spool = summary.clone().into_os_string();
-    spool.push(".spool");
-    let spool = PathBuf::from(spool);
-    let plan = PlayOptions { trace: false, arrivals: None, operations: Some(&spool), interface: None, progress: &tell };
+    let rows = Arc::new(OperationRows::new(scratch));
+    let operations: Arc<dyn OperationKeeper> = rows.clone();
+    let plan =
+        PlayOptions { trace: false, arrivals: None, operations: Some(operations), interface: None, progress: &tell };
     let name = recording::process_name(capture);
     let mut lines = OperationLines::new(&recording.survey);
-    let mut facts = Sorter::<{ OperationFacts::RECORD }>::new(scratch);
     let mut conditions = ConditionSeries::new();
-    let mut kept = Ok(());
-    let mut listen = |content: &Content| match content {
-        Content::Call(call) => {
-            if let Some(started) = lines.take(call).filter(|_| kept.is_ok()) {
-                kept = facts.push(started.facts.record(started.start, started.rank, started.order));
+    let mut listen = |played: Played<'_>| match played {
+        Played::Call(call, handle) => {
+            if let Some(((enqueued, rank, facts), order)) = lines.take(call).zip(callbacks::order(handle)) {
+                rows.start(OperationKey { enqueued, rank, order }, facts);
             }
         }
-        Content::Conditions(row) => conditions.add(row, MOST_CONDITIONS),
-        _ => {}
+        Played::Conditions(row) => conditions.add(row, MAX_CONDITIONS),
     };
     let played = play::play(&mut recording, &name, &plan, &mut listen);
     let played = played.map_err(|error| ReplayFailure::of_play(capture, error))?;
-    kept.map_err(in_scratch)?;
-    let timeline = played.operations.ok_or_else(|| ReplayFailure::at(&spool, "the operations were not kept"))?;
+    let timeline = played.timeline.ok_or_else(|| ReplayFailure::at(scratch, "the operations were not kept"))?;
 
-    let mut joined = JoinedOperations::of(timeline, facts, scratch).map_err(in_scratch)?;
-    // it may be as large as the recording
-    let _ = std::fs::remove_file(&spool);
+    let (mut rows, unmatched) = rows.take(scratch).map_err(in_scratch)?;
+    let left_out = timeline.left_out;
     let path = capture.display();
-    if joined.left_out > 0 {
-        let left_out = joined.left_out;
+    if left_out > 0 {
         output::line(format_args!(
             "{path}: {left_out} operations are not in the table, since the process has too many communicators"
         ));
     }
-    if joined.unmatched > 0 {
-        let unmatched = joined.unmatched;
+    if unmatched > 0 {
         output::line(format_args!(
             "{path}: {unmatched} operations have neither count, type, root nor group in the table: the recording has no \
              line of them"
         ));
     }
-    let about = about(&recording, lines.into_made(), conditions, summary, joined.left_out)
+    let about = about(&recording, lines.into_made(), conditions, summary, left_out)
         .map_err(|cause| ReplayFailure::at(capture, cause))?;
     let mut writer = TableWriter::create(dataset, &about.process.id)?;
-    while let Some(operation) = joined.next().map_err(in_scratch)? {
-        writer.push(&operation)?;
+    let times = timeline.times();
+    while let Some(row) = rows.next().map_err(in_scratch)? {
+        if let Some(times) = times.of(&row.kept) {
+            writer.push(&row.with_times(times))?;
+        }
     }
     writer.finish(&about)?;
     Ok(())

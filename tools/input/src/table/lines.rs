@@ -1,11 +1,8 @@
 //! Reads the recording's own lines: what each operation was called with, by which API call, in which group.
-//!
-//! The library numbers the operations and API calls of a communicator in the order of their starts. The same is counted
-//! here, so that an operation of the library is found again among the lines, also if the library leaves others out.
 
 use super::api_calls::{ApiCall, ApiCalls};
-use super::facts::OperationFacts;
 use super::replays::Replays;
+use super::row::OperationFacts;
 use common::event::datatype::type_name;
 use common::name::NcclName;
 use common::run_sums::CommunicatorRank;
@@ -14,19 +11,12 @@ use recording::{Callback, CallbackKind, IntroducedCommunicator, RecordedEvent, R
 use report::table::MadeCommunicator;
 use std::collections::HashMap;
 
-/// A living communicator of the recording.
-#[derive(Debug, Clone, Copy)]
-struct LivingCommunicator {
-    rank: CommunicatorRank,
-    /// Number of operations and API calls so far.
-    next: u64,
-}
-
 /// The lines so far.
 pub(super) struct OperationLines {
     mono0: u64,
     api: u32,
-    contexts: HashMap<u32, LivingCommunicator>,
+    /// The living communicators, by context.
+    contexts: HashMap<u32, CommunicatorRank>,
     made: Vec<MadeCommunicator>,
     calls: ApiCalls,
     /// The group that a thread has started and not stopped, by context and thread.
@@ -35,16 +25,9 @@ pub(super) struct OperationLines {
     names: HashMap<String, NcclName>,
 }
 
-/// An operation of the lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LineOperation {
-    /// When it started, nanoseconds of the process' clock.
-    pub(super) start: u64,
-    pub(super) rank: CommunicatorRank,
-    /// Place in the communicator's order of starts.
-    pub(super) order: u64,
-    pub(super) facts: OperationFacts,
-}
+/// An operation of the lines: when it started, in nanoseconds of the process' clock, its communicator and rank, and its
+/// facts.
+pub(super) type LineOperation = (u64, CommunicatorRank, OperationFacts);
 
 /// What an operation was called with.
 struct CallArguments<'a> {
@@ -83,8 +66,7 @@ impl OperationLines {
         let time = self.mono0.saturating_add(call.t);
         match &call.what {
             CallbackKind::Init { ctx, communicator: IntroducedCommunicator { comm, name, nnodes, nranks, rank } } => {
-                self.contexts
-                    .insert(*ctx, LivingCommunicator { rank: CommunicatorRank { comm: *comm, rank: *rank }, next: 0 });
+                self.contexts.insert(*ctx, CommunicatorRank { comm: *comm, rank: *rank });
                 let (comm, name) = (format!("{comm:016x}"), name.as_deref().unwrap_or_default().to_owned());
                 self.made.push(MadeCommunicator {
                     comm,
@@ -137,7 +119,6 @@ impl OperationLines {
             }
             RecordedEvent::P2pApi { stream, captured, .. } => {
                 self.calls.add_call(h, parent, (*stream, time, *captured));
-                self.contexts.get_mut(&ctx)?.next += 1;
                 return None;
             }
             RecordedEvent::Coll { sequence, function, count, datatype, root, tag, .. } => {
@@ -160,15 +141,13 @@ impl OperationLines {
             }
             _ => return None,
         };
-        let context = self.contexts.get_mut(&ctx)?;
-        let order = context.next;
-        context.next += 1;
+        let of_context = *self.contexts.get(&ctx)?;
         // up to v3, NCCL gives the rank with the operations alone
-        let rank = if self.api > 3 { context.rank } else { CommunicatorRank { rank, ..context.rank } };
+        let rank = if self.api > 3 { of_context } else { CommunicatorRank { rank, ..of_context } };
         let is_call = matches!(event, RecordedEvent::CollApi { .. });
         let called = self.calls.called(if is_call { h } else { parent });
         let facts = self.facts(&arguments, rank, called, (ctx, tid, time), stream);
-        Some(LineOperation { start: time, rank, order, facts })
+        Some((time, rank, facts))
     }
 
     fn facts(
@@ -287,15 +266,15 @@ mod tests {
             (3, 1),
             RecordedEvent::P2pApi { function: None, count: 4, datatype: None, stream: 0xdef, captured: false, tag: 0 },
         );
-        let reduce = start(&mut lines, 40, (4, 2), coll(0)).unwrap();
-        let send = start(&mut lines, 50, (5, 3), p2p()).unwrap();
-        assert_eq!((reduce.start, reduce.rank, reduce.order), (1040, CommunicatorRank { comm: 7, rank: 5 }, 2));
+        let (begin, rank, reduce) = start(&mut lines, 40, (4, 2), coll(0)).unwrap();
+        let (_, _, send) = start(&mut lines, 50, (5, 3), p2p()).unwrap();
+        assert_eq!((begin, rank), (1040, CommunicatorRank { comm: 7, rank: 5 }));
         let facts =
             |facts: OperationFacts| (facts.enqueued, facts.count, facts.root, facts.group, facts.stream, facts.replay);
-        assert_eq!(facts(reduce.facts), (1020, 10, Some(3), Some(1), 1, 0));
-        assert_eq!((send.order, facts(send.facts)), (3, (1030, 4, None, Some(1), 2, 0)));
-        assert_eq!([reduce, send].map(|it| it.facts.tag), [77, 0]);
-        assert_eq!([reduce, send].map(|it| it.facts.datatype.text()), ["ncclFloat32", "ncclInt8"]);
+        assert_eq!(facts(reduce), (1020, 10, Some(3), Some(1), 1, 0));
+        assert_eq!(facts(send), (1030, 4, None, Some(1), 2, 0));
+        assert_eq!([reduce, send].map(|facts| facts.tag), [77, 0]);
+        assert_eq!([reduce, send].map(|facts| facts.datatype.text()), ["ncclFloat32", "ncclInt8"]);
         let made = lines.into_made();
         let expected = ("0000000000000007", "dp", 8, 1, 5, 1001);
         let made = (&*made[0].comm, &*made[0].name, made[0].nranks, made[0].nnodes, made[0].rank, made[0].made);
@@ -311,13 +290,13 @@ mod tests {
         let mut replays = Vec::new();
         for (t, h) in [(100, 10), (200, 20)] {
             start(&mut lines, t, (h, 0), RecordedEvent::Group);
-            let facts = start(&mut lines, t + 1, (h + 1, 2), coll(9)).unwrap().facts;
+            let facts = start(&mut lines, t + 1, (h + 1, 2), coll(9)).unwrap().2;
             replays.push((facts.enqueued, facts.group, facts.stream, facts.replay));
             lines.take(&Callback { t: t + 2, tid: 1, line: 1, what: CallbackKind::Stop { h } });
         }
         assert_eq!(replays, [(1101, Some(10), 0, 0), (1201, Some(20), 0, 1)]);
         // the group has stopped
-        assert_eq!(start(&mut lines, 300, (30, 2), coll(9)).unwrap().facts.group, None);
+        assert_eq!(start(&mut lines, 300, (30, 2), coll(9)).unwrap().2.group, None);
     }
 
     /// Up to v4 there are no API calls, up to v3 the rank is known from operations alone.
@@ -326,8 +305,8 @@ mod tests {
         let mut lines = lines(3);
         init(&mut lines);
         start(&mut lines, 10, (1, 0), RecordedEvent::Group);
-        let send = start(&mut lines, 20, (2, 1), p2p()).unwrap();
-        assert_eq!((send.rank.rank, send.order, send.facts.group, send.facts.enqueued), (6, 0, Some(1), 1020));
+        let (_, rank, send) = start(&mut lines, 20, (2, 1), p2p()).unwrap();
+        assert_eq!((rank.rank, send.group, send.enqueued), (6, Some(1), 1020));
     }
 
     #[test]

@@ -1,23 +1,24 @@
 //! `scorep-nccl table`: makes the operations' table of recordings, a Parquet file for each process.
 //!
-//! A replay gives a recording's operations out with their times. The recording's own lines say what the operations were
-//! called with. A child process for each recording joins both. Whatever grows with the recording's length
-//! lies in files.
+//! A child process for each recording replays it. When an operation starts, the recording's own lines say what it was
+//! called with; when nothing more will come of it, the library gives it out, and its row is complete but for its times.
+//! These follow from the GPUs' clocks at the end. Whatever grows with the recording's length lies in files.
 //!
 //! ```text
-//! recording ─► replay: spool ─► settled operations ─► sorted ──┐
-//!          └─► lines: facts ─────────────────────────► sorted ─┴► joined ─► sorted by enqueue ─► Parquet
+//! recording ─┬► lines: facts of operations under way ─┐
+//!            └► replay: operations that are over ─────┴► rows ─► sorted by enqueue ─► with times ─► Parquet
 //! ```
 
 mod api_calls;
 pub mod child;
 pub mod command;
-mod facts;
 mod job;
-mod join;
 mod lines;
 mod open_files;
+mod packed;
 mod replays;
+mod row;
+mod rows;
 mod sorter;
 
 use crate::inherited::Inherited;
