@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 macro_rules! fields {
     (numbers: $($number:ident)*; texts: $($text:ident)*) => {
@@ -60,46 +61,8 @@ impl<'a> LineFields<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct WholeNumber(pub(crate) i128);
 
-impl<'de> Deserialize<'de> for WholeNumber {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct WholeVisitor;
-        impl Visitor<'_> for WholeVisitor {
-            type Value = WholeNumber;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number of at most 64 bits")
-            }
-            fn visit_u64<E: Error>(self, value: u64) -> Result<WholeNumber, E> {
-                Ok(WholeNumber(value.into()))
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<WholeNumber, E> {
-                Ok(WholeNumber(value.into()))
-            }
-        }
-        source.deserialize_any(WholeVisitor)
-    }
-}
-
 /// A string, borrowed from the line unless it has escapes.
 pub(crate) struct TextValue<'a>(pub(crate) Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for TextValue<'a> {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Letters;
-        impl<'de> Visitor<'de> for Letters {
-            type Value = TextValue<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<TextValue<'de>, E> {
-                Ok(TextValue(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<TextValue<'de>, E> {
-                Ok(TextValue(Cow::Owned(text.to_owned())))
-            }
-        }
-        source.deserialize_str(Letters)
-    }
-}
 
 /// The type of an event, by its name or by the number in NCCL's `descr.type`.
 pub(crate) enum TypeName<'a> {
@@ -107,24 +70,40 @@ pub(crate) enum TypeName<'a> {
     Number(u64),
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for TypeName<'a> {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Type;
-        impl<'de> Visitor<'de> for Type {
-            type Value = TypeName<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name or the number of an event type")
+/// Makes the values of each kind from JSON's numbers and strings.
+macro_rules! values {
+    ($($value:ty, $expected:literal: { $($visit:ident $of:ty => $made:expr;)* })*) => {
+        $(impl<'de: 'a, 'a> Deserialize<'de> for $value {
+            fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                struct ValueVisitor<'a>(PhantomData<&'a ()>);
+                impl<'de: 'a, 'a> Visitor<'de> for ValueVisitor<'a> {
+                    type Value = $value;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    $(fn $visit<E: Error>(self, value: $of) -> Result<$value, E> {
+                        let made: fn($of) -> $value = $made;
+                        Ok(made(value))
+                    })*
+                }
+                source.deserialize_any(ValueVisitor(PhantomData))
             }
-            fn visit_u64<E: Error>(self, bits: u64) -> Result<TypeName<'de>, E> {
-                Ok(TypeName::Number(bits))
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<TypeName<'de>, E> {
-                Ok(TypeName::Name(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<TypeName<'de>, E> {
-                Ok(TypeName::Name(Cow::Owned(text.to_owned())))
-            }
-        }
-        source.deserialize_any(Type)
+        })*
+    };
+}
+
+values! {
+    WholeNumber, "a whole number of at most 64 bits": {
+        visit_u64 u64 => |number| WholeNumber(number.into());
+        visit_i64 i64 => |number| WholeNumber(number.into());
+    }
+    TextValue<'a>, "a string": {
+        visit_borrowed_str &'de str => |text| TextValue(Cow::Borrowed(text));
+        visit_str &str => |text| TextValue(Cow::Owned(text.to_owned()));
+    }
+    TypeName<'a>, "the name or the number of an event type": {
+        visit_u64 u64 => TypeName::Number;
+        visit_borrowed_str &'de str => |text| TypeName::Name(Cow::Borrowed(text));
+        visit_str &str => |text| TypeName::Name(Cow::Owned(text.to_owned()));
     }
 }

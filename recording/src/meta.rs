@@ -7,7 +7,9 @@ use super::line::LineFields;
 use common::origin::{Origin, wall_clock};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// What the first line says of the recorded process. `O` describes the process: read, an [`Origin`]; written, its JSON of
 /// at most [`bounds::PROCESS`] bytes.
@@ -54,6 +56,20 @@ impl Meta<String> {
 }
 
 impl Meta {
+    /// Returns the process' own number. For older recorders, which give none: its id and the time of day at its begin;
+    /// for the oldest, a number of the file's path.
+    pub fn process(&self, path: &Path) -> String {
+        if let Some(id) = &self.origin.id {
+            return id.clone();
+        }
+        if self.real0 > 0 {
+            return format!("{}-{}-{}", self.pid, self.real0, self.mono0);
+        }
+        let mut number = DefaultHasher::new();
+        path.canonicalize().unwrap_or_else(|_| path.into()).hash(&mut number);
+        format!("{}-file-{:016x}", self.pid, number.finish())
+    }
+
     /// Sets the end of the recording to the time of its last line, in nanoseconds since `mono0`, unless the recorder
     /// has written the end itself.
     pub(crate) fn ends(&mut self, last: u64) {

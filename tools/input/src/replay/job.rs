@@ -51,20 +51,12 @@ impl ReplayJob<'_> {
     pub(super) fn run(&self) -> Result<ReplayResult, ReplayError> {
         let summary = self.scratch.join(format!("{}.summary.json", self.number));
         let trace = self.request.otf2.is_some().then(|| self.scratch.join(format!("{}.trace.json", self.number)));
-        // standard error goes to a file: a pipe that is not read meanwhile could fill up and block the child
-        let said = tempfile::tempfile_in(self.scratch).and_then(|file| Ok((file.try_clone()?, file)));
-        let (mut said, stderr) = said.map_err(|error| ReplayError::io(self.scratch, error))?;
-        let mut child = self.spawn(&summary, trace.as_deref(), stderr)?;
-        let failure = follow(&mut child, self.bar);
-        let status = child.wait().map_err(|error| ReplayError::io(self.capture, error))?;
-        let message = message(&mut said).map_err(|error| ReplayError::io(self.scratch, error))?;
-        match status.code() {
-            Some(0) => {}
-            Some(code) if code == i32::from(child::NOT_EXPORTED) => self.unsent.store(true, Ordering::Relaxed),
-            _ => return Err(failed(self.capture, failure, &message, status)),
-        }
-        // all children may say the same
-        message.lines().for_each(output::once);
+        let command = self.command(&summary, trace.as_deref())?;
+        let message = play(command, self.capture, self.scratch, self.bar, |status| {
+            let is_unsent = status.code() == Some(child::NOT_EXPORTED.into());
+            self.unsent.fetch_or(is_unsent, Ordering::Relaxed);
+            is_unsent || status.success()
+        })?;
         if !summary.exists() {
             let cause = format!("the library wrote no summary\n{message}");
             return Err(ReplayFailure::at(self.capture, cause).into());
@@ -73,7 +65,7 @@ impl ReplayJob<'_> {
         Ok((read(&summary)?, trace))
     }
 
-    fn spawn(&self, summary: &Path, trace: Option<&Path>, stderr: File) -> Result<Child, ReplayError> {
+    fn command(&self, summary: &Path, trace: Option<&Path>) -> Result<Command, ReplayError> {
         let mut command = offspring::of_own(child::COMMAND).map_err(|error| ReplayError::io(self.capture, error))?;
         command.arg(self.capture).args(trace);
         if self.request.needs_timeline() {
@@ -107,9 +99,33 @@ impl ReplayJob<'_> {
             let asks = self.request.otlp.is_some() || BESIDE_FIGURES.iter().any(|name| self.settings.has(name));
             command.env("NCCL_SCOREP_LOG", if asks { "warn" } else { "off" });
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
-        command.spawn().map_err(|error| ReplayError::io(self.capture, error))
+        Ok(command)
     }
+}
+
+/// Runs a child that plays a recording, and returns what it said; others may say the same. `is_good` tells whether it has
+/// played the recording to its end.
+pub(crate) fn play(
+    mut command: Command,
+    capture: &Path,
+    scratch: &Path,
+    bar: &ProgressBar,
+    is_good: impl FnOnce(ExitStatus) -> bool,
+) -> Result<String, ReplayError> {
+    let (on_capture, in_scratch) = (|error| ReplayError::io(capture, error), |error| ReplayError::io(scratch, error));
+    // standard error goes to a file: a pipe that is not read meanwhile could fill up and block the child
+    let said = tempfile::tempfile_in(scratch).and_then(|file| Ok((file.try_clone()?, file)));
+    let (mut said, stderr) = said.map_err(in_scratch)?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
+    let mut child = command.spawn().map_err(on_capture)?;
+    let failure = follow(&mut child, bar);
+    let status = child.wait().map_err(on_capture)?;
+    let message = message(&mut said).map_err(in_scratch)?;
+    if !is_good(status) {
+        return Err(failed(capture, failure, &message, status));
+    }
+    message.lines().for_each(output::once);
+    Ok(message)
 }
 
 /// Sets what the library reads in every child that plays a recording.
@@ -131,7 +147,7 @@ pub(crate) fn settings(command: &mut Command, summary: &Path, window_seconds: f6
 
 /// Moves the progress bar by the child's output: first its number of calls, then how many calls are made. Returns the
 /// failure, if the child passes one on.
-pub(crate) fn follow(child: &mut Child, bar: &ProgressBar) -> Option<ReplayFailure> {
+fn follow(child: &mut Child, bar: &ProgressBar) -> Option<ReplayFailure> {
     let (mut before, mut failure) = (None, None);
     for line in BufReader::new(child.stdout.take()?).lines().map_while(Result::ok) {
         match (line.parse::<u64>(), before) {
@@ -150,7 +166,7 @@ pub(crate) fn follow(child: &mut Child, bar: &ProgressBar) -> Option<ReplayFailu
 }
 
 /// Returns the error for a failed child: the failure that it has passed on, or how it ended, with what it said.
-pub(crate) fn failed(capture: &Path, failure: Option<ReplayFailure>, message: &str, status: ExitStatus) -> ReplayError {
+fn failed(capture: &Path, failure: Option<ReplayFailure>, message: &str, status: ExitStatus) -> ReplayError {
     let message = message.trim_end();
     match failure {
         Some(failure) if status.code() == Some(1) => {
@@ -162,7 +178,7 @@ pub(crate) fn failed(capture: &Path, failure: Option<ReplayFailure>, message: &s
 }
 
 /// Reads the beginning of a child's standard error.
-pub(crate) fn message(said: &mut File) -> io::Result<String> {
+fn message(said: &mut File) -> io::Result<String> {
     said.rewind()?;
     let mut bytes = Vec::new();
     said.take(MOST_SAID).read_to_end(&mut bytes)?;

@@ -38,26 +38,11 @@ struct NamedRecording {
 #[derive(Debug)]
 pub(crate) struct Recordings(Vec<NamedRecording>);
 
-/// Identity of a process.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum RecordedProcess {
-    /// The process' own id, from the recorder.
-    Number(String),
-    /// Process id and both clocks at the start, for older recorders, which give no id.
-    Begin(i32, u64, u64),
-    /// The file itself, where its first line has neither.
-    File(PathBuf),
-}
-
 impl NamedRecording {
-    fn process(&self) -> RecordedProcess {
-        let file = || RecordedProcess::File(self.path.canonicalize().unwrap_or_else(|_| self.path.clone()));
-        let Some(meta) = &self.meta else { return file() };
-        match &meta.origin.id {
-            Some(id) => RecordedProcess::Number(id.clone()),
-            None if meta.real0 > 0 => RecordedProcess::Begin(meta.pid, meta.real0, meta.mono0),
-            None => file(),
-        }
+    /// Returns what tells the process from others: the file itself, if its first line cannot be read.
+    fn process(&self) -> String {
+        let file = || self.path.canonicalize().unwrap_or_else(|_| self.path.clone()).display().to_string();
+        self.meta.as_ref().map_or_else(file, |meta| meta.process(&self.path))
     }
 
     /// Returns the process in words for messages.
@@ -81,7 +66,7 @@ impl Recordings {
     /// # Errors
     /// When two files are of one process.
     pub(crate) fn check_processes(&self) -> Result<(), RepeatedRecording> {
-        let mut seen: HashMap<RecordedProcess, &Path> = HashMap::new();
+        let mut seen: HashMap<String, &Path> = HashMap::new();
         for recording in &self.0 {
             let (process, path) = (recording.process(), recording.path.as_path());
             let Some(&one) = seen.get(&process) else {

@@ -16,7 +16,6 @@ use present::output;
 use recording::{KeptRecording, Meta};
 use report::job::Process;
 use report::table::{About, MadeCommunicator, TableWriter};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -119,7 +118,7 @@ fn about(
     let Meta { real0, mono0, dropped, origin, .. } = &survey.meta;
     let of_process = summary.processes.first();
     let process = Process {
-        id: id(&recording.path, &survey.meta),
+        id: survey.meta.process(&recording.path),
         file: recording.path.display().to_string(),
         host: hosts::of_recording(&recording.path, &survey.meta),
         boot: origin.boot.clone(),
@@ -141,18 +140,4 @@ fn about(
     let on_the_clock = |row: ConditionRow| ConditionRow { until: mono0.saturating_add(row.until), ..row };
     let conditions = conditions.into_rows().into_iter().map(on_the_clock).collect();
     Ok(About { process, communicators, summary: Some(summary), conditions })
-}
-
-/// Returns the process' own number. For older recorders, which give none: its id and the time of day at its begin; for
-/// the oldest, a number of the file's path.
-fn id(path: &Path, meta: &Meta) -> String {
-    if let Some(id) = &meta.origin.id {
-        return id.clone();
-    }
-    if meta.real0 > 0 {
-        return format!("{}-{}-{}", meta.pid, meta.real0, meta.mono0);
-    }
-    let mut number = DefaultHasher::new();
-    path.canonicalize().unwrap_or_else(|_| path.into()).hash(&mut number);
-    format!("{}-file-{:016x}", meta.pid, number.finish())
 }

@@ -3,7 +3,7 @@
 use super::child;
 use crate::inherited::Inherited;
 use crate::offspring;
-use crate::replay::job::{failed, follow, message, settings};
+use crate::replay::job::{play, settings};
 use crate::replay::{ReplayError, request::WINDOW_SECONDS};
 use common::files::Directory;
 use indicatif::ProgressBar;
@@ -13,7 +13,6 @@ use report::table::FILE;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 /// The table of one recording.
 pub(super) struct TableJob<'a> {
@@ -41,11 +40,8 @@ impl TableJob<'_> {
     }
 
     fn child(&self, own: &Path) -> Result<(), ReplayError> {
-        let on_capture = |error| ReplayError::io(self.capture, error);
         let summary = own.join("summary.json");
-        let said = tempfile::tempfile_in(own).and_then(|file| Ok((file.try_clone()?, file)));
-        let (mut said, stderr) = said.map_err(|error| ReplayError::io(own, error))?;
-        let mut command = offspring::of_own(child::COMMAND).map_err(on_capture)?;
+        let mut command = offspring::of_own(child::COMMAND).map_err(|error| ReplayError::io(self.capture, error))?;
         command.arg(self.scratch).arg(self.capture).arg(&summary).arg(own);
         settings(&mut command, &summary, WINDOW_SECONDS, self.settings);
         // neither lanes nor arrivals: the operations themselves come out
@@ -54,17 +50,7 @@ impl TableJob<'_> {
             // the summary has all remarks on a replay
             command.env("NCCL_SCOREP_LOG", "off");
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
-        let mut child = command.spawn().map_err(on_capture)?;
-        let failure = follow(&mut child, self.bar);
-        let status = child.wait().map_err(on_capture)?;
-        let message = message(&mut said).map_err(|error| ReplayError::io(own, error))?;
-        if !status.success() {
-            return Err(failed(self.capture, failure, &message, status));
-        }
-        // all children may say the same
-        message.lines().for_each(output::once);
-        Ok(())
+        play(command, self.capture, own, self.bar, |status| status.success()).map(drop)
     }
 
     /// Moves the child's table, the only one in its directory, to its place.

@@ -1,6 +1,6 @@
 //! Reads the recording's own lines: what each operation was called with, by which API call, in which group.
 
-use super::api_calls::{ApiCall, ApiCalls};
+use super::api_calls::ApiCalls;
 use super::replays::Replays;
 use super::row::OperationFacts;
 use common::event::datatype::type_name;
@@ -28,18 +28,6 @@ pub(super) struct OperationLines {
 /// An operation of the lines: when it started, in nanoseconds of the process' clock, its communicator and rank, and its
 /// facts.
 pub(super) type LineOperation = (u64, CommunicatorRank, OperationFacts);
-
-/// What an operation was called with.
-struct CallArguments<'a> {
-    function: Option<&'a str>,
-    count: u64,
-    datatype: Option<&'a str>,
-    root: Option<i32>,
-    /// Sequence number of a collective.
-    sequence: Option<u64>,
-    /// The user's tag; 0 for none.
-    tag: u64,
-}
 
 impl OperationLines {
     pub(super) fn new(survey: &RecordingSurvey) -> Self {
@@ -100,7 +88,7 @@ impl OperationLines {
         rank: i32,
         event: &RecordedEvent,
     ) -> Option<LineOperation> {
-        let (arguments, stream) = match event {
+        let (own_call, stream) = match event {
             RecordedEvent::Group => {
                 self.groups.insert((ctx, tid), h);
                 return None;
@@ -109,70 +97,43 @@ impl OperationLines {
                 self.calls.add_group(h, time, *captured);
                 return None;
             }
-            RecordedEvent::CollApi { function, count, datatype, root, stream, captured, tag } => {
-                let stream = self.calls.add_call(h, parent, (*stream, time, *captured));
-                let (function, datatype) = (function.as_deref(), datatype.as_deref());
-                // NCCL may report a broadcast no further, so the call itself is the library's operation
-                let arguments =
-                    CallArguments { function, count: *count, datatype, root: Some(*root), sequence: None, tag: *tag };
-                (arguments, Some(stream))
+            RecordedEvent::CollApi { stream, captured, .. } | RecordedEvent::P2pApi { stream, captured, .. } => {
+                (Some(h), Some(self.calls.add_call(h, parent, (*stream, time, *captured))))
             }
-            RecordedEvent::P2pApi { stream, captured, .. } => {
-                self.calls.add_call(h, parent, (*stream, time, *captured));
-                return None;
+            RecordedEvent::CeColl { stream, .. } => (None, Some(self.calls.stream(*stream))),
+            _ => (None, None),
+        };
+        let (function, &count, datatype, root, sequence, &tag) = match event {
+            // NCCL may report a broadcast no further, so the call itself is the library's operation
+            RecordedEvent::CollApi { function, count, datatype, root, tag, .. } => {
+                (function.as_deref(), count, datatype, Some(*root), None, tag)
             }
-            RecordedEvent::Coll { sequence, function, count, datatype, root, tag, .. } => {
-                let (function, datatype) = (function.as_deref(), datatype.as_deref());
-                let sequence = Some(*sequence);
-                (CallArguments { function, count: *count, datatype, root: Some(*root), sequence, tag: *tag }, None)
-            }
-            RecordedEvent::CeColl { sequence, function, count, datatype, root, stream, tag } => {
-                let (function, datatype) = (function.as_deref(), datatype.as_deref());
-                let stream = self.calls.stream(*stream);
-                let sequence = Some(*sequence);
-                (
-                    CallArguments { function, count: *count, datatype, root: Some(*root), sequence, tag: *tag },
-                    Some(stream),
-                )
+            RecordedEvent::Coll { sequence, function, count, datatype, root, tag, .. }
+            | RecordedEvent::CeColl { sequence, function, count, datatype, root, tag, .. } => {
+                (function.as_deref(), count, datatype, Some(*root), Some(*sequence), tag)
             }
             RecordedEvent::P2p { function, count, datatype, tag, .. } => {
-                let (function, datatype) = (function.as_deref(), datatype.as_deref());
-                (CallArguments { function, count: *count, datatype, root: None, sequence: None, tag: *tag }, None)
+                (function.as_deref(), count, datatype, None, None, tag)
             }
             _ => return None,
         };
         let of_context = *self.contexts.get(&ctx)?;
         // up to v3, NCCL gives the rank with the operations alone
         let rank = if self.api > 3 { of_context } else { CommunicatorRank { rank, ..of_context } };
-        let is_call = matches!(event, RecordedEvent::CollApi { .. });
-        let called = self.calls.called(if is_call { h } else { parent });
-        let facts = self.facts(&arguments, rank, called, (ctx, tid, time), stream);
-        Some((time, rank, facts))
-    }
-
-    fn facts(
-        &mut self,
-        arguments: &CallArguments<'_>,
-        rank: CommunicatorRank,
-        called: Option<ApiCall>,
-        (ctx, tid, time): (u32, u32, u64),
-        stream: Option<u32>,
-    ) -> OperationFacts {
         // a captured call says nothing of the graph's replays: neither when nor where nor in which group they run
-        let called = called.filter(|called| !called.is_captured);
-        let function = self.name(arguments.function);
-        let has_root = matches!(arguments.function, Some("Broadcast" | "Reduce" | "Gather" | "Scatter"));
-        let replay = arguments.sequence.map_or(0, |sequence| self.replays.next(rank, function, sequence));
-        OperationFacts {
+        let called = self.calls.called(own_call.unwrap_or(parent)).filter(|called| !called.is_captured);
+        let named = self.name(function);
+        let facts = OperationFacts {
             enqueued: called.map_or(time, |called| called.time),
-            count: arguments.count,
-            root: arguments.root.filter(|_| has_root),
-            datatype: self.name(arguments.datatype.map(type_name)),
+            count,
+            root: root.filter(|_| matches!(function, Some("Broadcast" | "Reduce" | "Gather" | "Scatter"))),
+            datatype: self.name(datatype.as_deref().map(type_name)),
             group: called.and_then(|called| called.group).or_else(|| self.groups.get(&(ctx, tid)).copied()),
             stream: called.map(|called| called.stream).or(stream).unwrap_or_default(),
-            replay,
-            tag: arguments.tag,
-        }
+            replay: sequence.map_or(0, |sequence| self.replays.next(rank, named, sequence)),
+            tag,
+        };
+        Some((time, rank, facts))
     }
 
     fn name(&mut self, text: Option<&str>) -> NcclName {
