@@ -1,5 +1,5 @@
-//! The lines of a recording after the first: callbacks, and what the recorder adds to them. What writes a line stands
-//! before what reads it.
+//! The lines of a recording after the first: callbacks, and the recorder's own lines. Their writer comes before their
+//! reader.
 
 use super::error::Problem;
 use super::event::RecordedEvent;
@@ -25,7 +25,7 @@ pub struct Callback<S = Text> {
     pub what: CallbackKind<S>,
 }
 
-/// Kind and arguments of a callback. Contexts and handles are those of the recording; a replay replaces them by its own.
+/// Kind and arguments of a callback. Contexts and handles are those of the recording; a replay has its own.
 #[expect(missing_docs, reason = "arguments of NCCL's callbacks")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallbackKind<S = Text> {
@@ -148,15 +148,20 @@ impl<S: Copy> Content<S> {
                 write!(out, ",\"last\":{last}")?;
                 at.map_or(Ok(()), |at| write!(out, ",\"at\":{at}"))?;
             }
-            Self::Conditions(row) => {
-                begin(row.until, RECORDER, "conditions")?;
-                write!(out, ",\"row\":{}", row.json())?;
-            }
+            Self::Conditions(row) => return write_conditions(out, row),
             Self::End(t) => begin(*t, RECORDER, "end")?,
             Self::Unknown(_) => return Ok(()),
         }
         out.write_all(b"}\n")
     }
+}
+
+/// Writes the line of a row of conditions, with its end.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_conditions(out: &mut dyn Write, row: &ConditionRow) -> io::Result<()> {
+    writeln!(out, "{{\"t\":{},\"tid\":{RECORDER},\"cb\":\"conditions\",\"row\":{}}}", row.until, row.json())
 }
 
 impl<S: Copy> Callback<S> {

@@ -1,4 +1,4 @@
-//! Errors of a capture, in words that name the place and, where possible, the cure.
+//! Errors of a recording, in words that name the place and, where possible, the cure.
 
 use common::visible::visible;
 use std::borrow::Cow;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::bounds::{self, FORMAT};
 
-/// Why a capture cannot be read.
+/// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be opened or read: it is absent, a directory or forbidden, or the disk fails.
     #[error("{}: cannot be read: {error}", path.display())]
     Unreadable {
-        /// The capture.
+        /// The recording.
         path: PathBuf,
         /// The operating system's error.
         error: io::Error,
@@ -21,7 +21,7 @@ pub enum RecordingError {
     /// The contents of the file are wrong.
     #[error("{}:{line}: {}", path.display(), visible(&problem.to_string()))]
     Line {
-        /// The capture.
+        /// The recording.
         path: PathBuf,
         /// Line of the decompressed text, from 1.
         line: u32,

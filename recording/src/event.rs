@@ -1,5 +1,5 @@
-//! The events of NCCL: their types, and the fields of each with the keys that they have in a line. What writes lines and
-//! what reads them follows from the one list here.
+//! The events of NCCL: their types, and the fields of each with the keys that they have in a line. The writer and the
+//! reader of lines follow from the one list here.
 
 use super::error::Problem;
 use super::field::{hexadecimal, int, int_if_any};
@@ -60,7 +60,8 @@ macro_rules! read_field {
 }
 
 /// Makes types, names, writer and reader of a list of events. The place of an event in the list is the number of its
-/// type's bit. Fields are in the order of their keys in a line: name, type, and what the key's value is (`write_field`, `read_field`).
+/// type's bit. Fields are in the order of their keys in a line: name, type, and the kind of the key's value
+/// (`write_field`, `read_field`).
 macro_rules! events {
     ($(
         $(#[$about:meta])*

@@ -8,8 +8,8 @@ const GAP: u64 = 8;
 /// Values that memory is taken for at a time.
 const CHUNK: usize = 4096;
 
-/// Values by handle. Recorders give out 1, 2, 3 and so on, so nearly all values lie in a list, in as much memory as they
-/// have bytes. A handle without a value has the default one.
+/// Values by handle. Recorders give out 1, 2, 3 and so on, so nearly all values lie in a list, in as much memory as
+/// they have bytes. A handle without a value has the default one.
 #[derive(Debug, Default)]
 pub struct Handles<T> {
     /// The handle of the list's first value.

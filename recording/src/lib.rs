@@ -3,9 +3,9 @@
 //! tables. Callbacks come in and go out as lines ([`Content`]), and lines of a file come in, checked, and go out as
 //! callbacks.
 //!
-//! A replay hands the calls of a recording to a plugin that trusts its host. So the reader finds everything that no host
-//! would do before the first call is made: a handle that was never given out, a context that was never initialised, a
-//! number out of its field's range. It reports the file and the line.
+//! A replay hands the calls of a recording to a plugin that trusts its host. So the reader finds everything that no
+//! host would do before the first call is made: a handle that was never given out, a context that was never
+//! initialised, a number out of its field's range. It reports the file and the line.
 //!
 //! The reader accepts what a newer NCCL or a recorder of another version may write. An event of an unknown type passes.
 //! A line of an unknown kind is skipped and counted, if its `cb` is a word, if it has a time and a thread, and if its
@@ -34,7 +34,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 pub use bounds::PROCESS;
-pub use callback::{Callback, CallbackKind, Content, IntroducedCommunicator, Kernel, RecordedAnchor};
+pub use callback::{Callback, CallbackKind, Content, IntroducedCommunicator, Kernel, RecordedAnchor, write_conditions};
 pub use error::{Problem, RecordingError};
 pub use event::RecordedEvent;
 pub use handles::Handles;

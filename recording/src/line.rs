@@ -1,7 +1,7 @@
 //! One line of JSON as fields, each of which borrows from the line.
 //!
-//! A line is first read into one flat struct, and then converted by its callback and event type. A tagged enum would make
-//! serde copy every line into a tree first. Unknown fields are skipped, so a newer recorder may write more of them.
+//! A line is first read into one flat struct, and then converted by its callback and event type. A tagged enum would
+//! make serde copy every line into a tree first. Unknown fields are skipped: a newer recorder may write more of them.
 //!
 //! Each kind of value has its own `Deserialize`. serde's own implementations would not name what they expect and would
 //! not borrow inside an `Option`; an untagged enum would copy first and give unclear errors.
@@ -33,7 +33,8 @@ macro_rules! fields {
 fields! {
     numbers:
         t tid ctx h parent rank state arg nnodes nranks
-        seq count root peer nch nwarps pid ch nsteps chunk send step tag sym plugin dev qp fd bytes ptimer phase depth graph
+        seq count root peer nch nwarps pid ch nsteps chunk send step tag sym plugin dev qp fd bytes ptimer phase depth
+        graph
         format api mask real0 mono0 dropped ends full
         first last begin at time from until;
     texts: cb comm name func dtype algo proto variant stream
@@ -49,7 +50,7 @@ impl<'a> LineFields<'a> {
         serde_json::from_slice(bytes).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             let message = error.to_string();
-            // serde_json restarts its line numbers with each line of the capture, so only the column is of use.
+            // serde_json restarts its line numbers with each line of the recording, so only the column is of use.
             let place = format!(" at line {line} column {column}");
             let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
             Problem::Json { message, column }

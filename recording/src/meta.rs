@@ -11,8 +11,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What the first line says of the recorded process. `O` describes the process: read, an [`Origin`]; written, its JSON of
-/// at most [`bounds::PROCESS`] bytes.
+/// The facts of the first line. `O` describes the recorded process: to the reader an [`Origin`], to the writer its JSON
+/// of at most [`bounds::PROCESS`] bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta<O = Origin> {
     /// Version of the profiler interface that NCCL spoke (5 for `ncclProfiler_v5`).
@@ -35,8 +35,8 @@ pub struct Meta<O = Origin> {
 
 impl Meta<String> {
     /// Returns the line as a gzip member, whose length does not depend on the content: it is not compressed, so that it
-    /// can be overwritten when the number of dropped callbacks is known. It announces that the last line will be the end
-    /// of the process.
+    /// can be overwritten when the number of dropped callbacks is known. It announces that the last line will be the
+    /// end of the process.
     ///
     /// # Errors
     /// The line has more than [`bounds::META`] bytes.

@@ -1,4 +1,4 @@
-//! What the player of a capture must know before the first call.
+//! What the player of a recording must know before the first call.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use super::error::Problem;
 use super::event::RecordedEvent;
 use super::meta::Meta;
 
-/// What the first reading of a capture finds.
+/// What the first reading of a recording finds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordingSurvey {
     /// The recorded process and the circumstances of the recording.
@@ -38,7 +38,7 @@ pub struct RecordingSurvey {
     pub broadcasts: bool,
     /// Lines of kinds that this tool does not know.
     pub skipped: Skipped,
-    /// Whether the capture goes to the end of its process.
+    /// Whether the recording goes to the end of its process.
     pub is_complete: bool,
 }
 
@@ -59,7 +59,7 @@ impl Skipped {
 }
 
 impl RecordingSurvey {
-    /// Returns the survey of a capture of which only the first line was read.
+    /// Returns the survey of a recording of which only the first line was read.
     pub fn new(meta: Meta) -> Self {
         Self {
             meta,

@@ -34,7 +34,7 @@ pub(crate) fn check(first: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// The decompressed text of a capture, line by line. The file may consist of several gzip members.
+/// The decompressed text of a recording, line by line. The file may consist of several gzip members.
 pub(crate) struct RecordingText {
     reader: BufReader<MultiGzDecoder<BufReader<File>>>,
     buffer: Vec<u8>,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 static KEEPER: OnceCell<Arc<dyn OperationKeeper>> = OnceCell::new();
 
-/// Who keeps the operations of a replay. Runs on the collector's thread.
+/// The keeper of a replay's operations. It runs on the collector's thread.
 pub trait OperationKeeper: Debug + Send + Sync {
     /// Takes an operation of which nothing more will come.
     fn keep(&self, operation: KeptOperation);
@@ -31,12 +31,12 @@ pub fn keep_with(keeper: Arc<dyn OperationKeeper>) {
     super::wanted::want();
 }
 
-/// Returns who keeps the operations, if anybody does.
+/// Returns the keeper of the operations, if there is one.
 pub(crate) fn keeper() -> Option<Arc<dyn OperationKeeper>> {
     KEEPER.get().cloned()
 }
 
-/// What tells an operation from all others of the process.
+/// The identity of an operation in its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OperationKey {
     /// Begin of the enqueue, ticks.
@@ -93,11 +93,11 @@ pub struct SettledTimes {
     pub duration: u64,
     /// When it ran on the GPU, where that is known.
     pub begin: Option<Begin>,
-    /// When the host had launched its kernel, on the clock of the process; where the GPU has timed it, and that is known.
+    /// When the host had launched its kernel, on the clock of the process, if the GPU has timed it and that is known.
     pub launched: Option<u64>,
 }
 
-/// What the times of kept operations follow from, once all that is known of the GPUs' clocks has come.
+/// The clocks from which the times of kept operations follow, when all data about the GPUs has come.
 #[derive(Debug)]
 pub struct OperationTimes<'a> {
     timeline: &'a Timeline,
@@ -105,7 +105,7 @@ pub struct OperationTimes<'a> {
 }
 
 impl Timeline {
-    /// Returns what the times of its operations follow from now.
+    /// Returns the clocks for the times of its operations, as they are known now.
     pub fn times(&self) -> OperationTimes<'_> {
         OperationTimes { timeline: self, mappings: mappings(&self.ranks, self.nanoseconds_per_tick) }
     }

@@ -90,7 +90,7 @@ pub struct Timeline {
     pub windows_left_out: u64,
     /// Nanoseconds of a tick.
     pub nanoseconds_per_tick: f64,
-    /// Who keeps the operations in place of memory, if a replay does.
+    /// The keeper of a replay's operations, which then take no memory here.
     keeper: Option<Arc<dyn OperationKeeper>>,
     /// Whether operations and windows are kept, and not the sample alone.
     is_whole: bool,

@@ -6,9 +6,9 @@ use super::file::FileParts;
 use super::memory::Memory;
 use super::numbers::FileNumbers;
 use super::order::ReadOrder;
-use super::strings::{RecordedStrings, StringNumber, StringsOfPart};
+use super::strings::{RecordedStrings, StringsOfPart};
 use common::conditions::{self, ConditionRow};
-use recording::{Content, IntroducedCommunicator, Meta};
+use recording::{Content, IntroducedCommunicator, Meta, write_conditions};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -112,13 +112,11 @@ impl RecordWriter {
             again.into_iter().try_for_each(|init| add(out, init, false))?;
             order.take(memory, span.callbacks, |record, is_late| add(out, record, is_late))?;
             // after the callbacks: readers need neither in the order of the other
-            let of_recorder = |line: Content<StringNumber>, out: &mut dyn Write| line.write(out, &strings);
             for row in conditions::take_new() {
-                let row = ConditionRow { until: row.until.saturating_sub(mono0), ..row };
-                of_recorder(Content::Conditions(row.into()), out)?;
+                write_conditions(out, &ConditionRow { until: row.until.saturating_sub(mono0), ..row })?;
             }
             if let Some(time) = span.end {
-                of_recorder(Content::End(time), out)?;
+                Content::End(time).write(out, &strings)?;
             }
             Ok(count.get())
         };
@@ -145,6 +143,7 @@ fn is_of(record: &Record, communicator: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::strings::StringNumber;
     use super::*;
     use flate2::bufread::MultiGzDecoder;
     use recording::RecordedEvent;

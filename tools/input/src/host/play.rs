@@ -32,7 +32,7 @@ pub(crate) struct PlayOptions<'a> {
     pub(crate) trace: bool,
     /// File for the times at which ranks began their collectives.
     pub(crate) arrivals: Option<&'a Path>,
-    /// Who keeps the operations, where they are wanted; then there are no arrivals.
+    /// The keeper of the operations, where they are wanted; then there are no arrivals.
     pub(crate) operations: Option<Arc<dyn OperationKeeper>>,
     /// Version of the interface to speak, where it is given.
     pub(crate) interface: Option<u32>,
@@ -44,7 +44,7 @@ pub(crate) struct PlayOptions<'a> {
 pub(crate) struct PlayedCapture {
     /// Score-P's trace of the process. Without a trace in the plan, it has no events of threads and no series.
     pub(crate) trace: ProcessTrace,
-    /// What the times of the operations follow from, where operations are wanted.
+    /// The timeline with the clocks for the operations' times, where operations are wanted.
     pub(crate) timeline: Option<Timeline>,
     /// Whether figures were not exported as the settings ask.
     pub(crate) exports_failed: bool,

@@ -5,11 +5,11 @@ use super::nccl::Nccl;
 use common::conditions::ConditionRow;
 use recording::{Callback, Content, Contents};
 
-/// What a listener of a playing gets.
+/// A part of a playing, for a listener.
 pub(crate) enum Played<'a> {
     /// A call that was made, and the handle of the library for the event that the call has started; 0 for none.
     Call(&'a Callback, u64),
-    /// What the process had of its host.
+    /// The conditions of the process on its host.
     Conditions(&'a ConditionRow),
 }
 

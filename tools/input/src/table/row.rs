@@ -1,5 +1,5 @@
-//! A row of the operations' table before its times are certain: what the library knows of an operation, and what the
-//! recording's lines say of it.
+//! A row of the operations' table before its times are certain: an operation as the library gives it, and the facts from
+//! the recording's lines.
 
 use super::packed::{Packed, packed};
 use common::name::NcclName;
