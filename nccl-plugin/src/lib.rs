@@ -1,7 +1,8 @@
 //! NCCL's side of scorep-nccl: the profiler interface, version by version.
 //!
-//! Each version is one small file with its descriptor. [`tables`] holds one table per version, of which NCCL takes the
-//! newest that it knows. [`entry`] holds the functions behind all tables: they decode the arguments and call the core.
+//! [`version`] lists the versions with the structures of their descriptors. [`tables`] holds one table per version, of
+//! which NCCL takes the newest that it knows. [`entry`] holds the functions behind all tables: they decode the arguments
+//! and call the core.
 
 pub mod about;
 pub mod entry;
@@ -11,5 +12,5 @@ pub mod replayed;
 pub mod tables;
 pub mod tap;
 
-pub use interface::{descriptor, introduction, kind, payload, v1, v2, v3, v4, v5, v6, v7, version};
+pub use interface::{descriptor, introduction, kind, payload, version};
 pub use opening::{asked, release, shared_memory, unasked};

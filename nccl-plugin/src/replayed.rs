@@ -4,15 +4,8 @@
 use crate::entry;
 use crate::interface::descriptor::{Descriptor, Payload};
 use crate::interface::introduction::Introduction;
-use crate::interface::payload::{network, numbered};
-use crate::interface::v1::V1;
-use crate::interface::v2::V2;
-use crate::interface::v3::V3;
-use crate::interface::v4::V4;
-use crate::interface::v5::V5;
-use crate::interface::v6::V6;
-use crate::interface::v7::V7;
-use crate::interface::version::Version;
+use crate::interface::payload::{network, number};
+use crate::interface::version::{V1, V2, V3, V4, V5, V6, V7, Version};
 use crate::opening::logger::Logger;
 use common::guard::guard;
 use std::ffi::{CStr, c_int, c_void};
@@ -98,7 +91,7 @@ fn init_untold<V: Version>(_: &Introduction<'_>) -> u64 {
 fn start<V: Version>(context: u64, descriptor: &Descriptor<'_>) -> u64 {
     let mut descriptor = *descriptor;
     let contents = match descriptor.payload {
-        Payload::NetPlugin { event, .. } => network::Contents::of(event),
+        Payload::NetPlugin { event, .. } => network::Contents::new(event),
         _ => None,
     };
     if let (Payload::NetPlugin { data, .. }, Some(contents)) = (&mut descriptor.payload, &contents) {
@@ -115,7 +108,7 @@ fn start<V: Version>(context: u64, descriptor: &Descriptor<'_>) -> u64 {
 
 /// Starts an event of v1 with the numbers that NCCL's wrapper passes.
 fn start_numbered(context: u64, descriptor: &Descriptor<'_>) -> u64 {
-    start::<V1>(context, &Descriptor { payload: numbered::wrapped(descriptor.payload), ..*descriptor })
+    start::<V1>(context, &Descriptor { payload: number::wrapped(descriptor.payload), ..*descriptor })
 }
 
 fn state<V: Version>(handle: u64, number: c_int, argument: Option<u64>) {

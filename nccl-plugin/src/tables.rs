@@ -1,14 +1,7 @@
 //! The tables that NCCL looks up by name, one for each version. NCCL takes the newest that it knows.
 
 use crate::entry::{self, ProfilerTable};
-use crate::interface::v1::V1;
-use crate::interface::v2::V2;
-use crate::interface::v3::V3;
-use crate::interface::v4::V4;
-use crate::interface::v5::V5;
-use crate::interface::v6::V6;
-use crate::interface::v7::V7;
-use crate::interface::version::Version;
+use crate::interface::version::{V1, V2, V3, V4, V5, V6, V7, Version};
 use crate::opening::logger::Logger;
 use std::ffi::{c_char, c_int, c_void};
 

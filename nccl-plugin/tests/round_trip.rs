@@ -2,14 +2,7 @@
 
 use common::event::network::NetworkEvent;
 use nccl_profiler::descriptor::{CeColl, Coll, CollApi, Descriptor, P2p, P2pApi, Payload, ProxyOp};
-use nccl_profiler::v1::V1;
-use nccl_profiler::v2::V2;
-use nccl_profiler::v3::V3;
-use nccl_profiler::v4::V4;
-use nccl_profiler::v5::V5;
-use nccl_profiler::v6::V6;
-use nccl_profiler::v7::V7;
-use nccl_profiler::version::Version;
+use nccl_profiler::version::{V1, V2, V3, V4, V5, V6, V7, Version};
 
 /// Through the version and back.
 fn again<'a, V: Version>(descriptor: &Descriptor<'a>) -> Option<Descriptor<'a>> {
@@ -93,6 +86,7 @@ fn ce_coll<'a>() -> CeColl<'a> {
 fn coll<'a>() -> Coll<'a> {
     Coll {
         communicator: None,
+        name: None,
         sequence: u64::MAX,
         function: Some(c"ReduceScatter".into()),
         send: 0x10,
@@ -114,6 +108,7 @@ fn coll<'a>() -> Coll<'a> {
 fn p2p<'a>() -> P2p<'a> {
     P2p {
         communicator: None,
+        name: None,
         function: Some(c"Recv".into()),
         buffer: 0x30,
         datatype: Some(c"ncclUint64".into()),
@@ -127,16 +122,16 @@ fn p2p<'a>() -> P2p<'a> {
 
 #[test]
 fn operations_come_back_with_what_each_version_says_of_them() {
-    let communicator = Some((0xAB, Some(c"pairs".into())));
+    let (communicator, name) = (Some(0xAB), Some(c"pairs".into()));
     let coll = coll();
     let p2p = p2p();
-    for (version, back) in (1..).zip(through_all(&with(Payload::Coll(Coll { communicator, ..coll })))) {
-        let told = if version <= 3 { communicator } else { None };
-        assert_eq!(back, Some(with(Payload::Coll(Coll { communicator: told, ..coll }))), "v{version}");
+    for (version, back) in (1..).zip(through_all(&with(Payload::Coll(Coll { communicator, name, ..coll })))) {
+        let told = if version <= 3 { Coll { communicator, name, ..coll } } else { coll };
+        assert_eq!(back, Some(with(Payload::Coll(told))), "v{version}");
     }
-    for (version, back) in (1..).zip(through_all(&with(Payload::P2p(P2p { communicator, ..p2p })))) {
-        let (told, channels) = if version <= 3 { (communicator, 0) } else { (None, 2) };
-        assert_eq!(back, Some(with(Payload::P2p(P2p { communicator: told, channels, ..p2p }))), "v{version}");
+    for (version, back) in (1..).zip(through_all(&with(Payload::P2p(P2p { communicator, name, ..p2p })))) {
+        let told = if version <= 3 { P2p { communicator, name, channels: 0, ..p2p } } else { p2p };
+        assert_eq!(back, Some(with(Payload::P2p(told))), "v{version}");
     }
 }
 
@@ -145,7 +140,7 @@ fn operations_come_back_with_what_each_version_says_of_them() {
 #[test]
 fn an_unknown_communicator_is_said_as_nccls_wrappers_say_it() {
     for back in &through_all(&with(Payload::Coll(coll())))[..3] {
-        assert_eq!(*back, Some(with(Payload::Coll(Coll { communicator: Some((0, None)), ..coll() }))));
+        assert_eq!(*back, Some(with(Payload::Coll(Coll { communicator: Some(0), ..coll() }))));
     }
 }
 

@@ -6,8 +6,8 @@
 mod init;
 
 use crate::interface::kind::event;
-use crate::interface::payload::{Frame, StateUnion};
-use crate::interface::version::Version;
+use crate::interface::payload::StateUnion;
+use crate::interface::version::{RawDescriptor, Version};
 use crate::tap::{self, Tap};
 use common::callbacks;
 use common::guard::{guard, guard_event};
@@ -29,7 +29,7 @@ pub struct ProfilerTable<Init, V: Version> {
     /// Called when NCCL has created a communicator.
     pub init: Init,
     /// Called when an event starts.
-    pub start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const V::Raw) -> c_int,
+    pub start_event: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *const RawDescriptor<V>) -> c_int,
     /// Called when an event stops.
     pub stop_event: unsafe extern "C" fn(*mut c_void) -> c_int,
     /// Called when an event's state changes.
@@ -53,7 +53,7 @@ impl<Init, V: Version> ProfilerTable<Init, V> {
 pub(crate) unsafe extern "C" fn start_event<V: Version>(
     context: *mut c_void,
     handle: *mut *mut c_void,
-    descriptor: *const V::Raw,
+    descriptor: *const RawDescriptor<V>,
 ) -> c_int {
     if !handle.is_null() {
         // written always: NCCL does not clear it
@@ -73,10 +73,14 @@ pub(crate) unsafe extern "C" fn start_event<V: Version>(
 /// # Safety
 /// `handle` is NULL or writable. `descriptor` is NULL or NCCL's descriptor of the version, valid during the call.
 #[inline(always)]
-unsafe fn start<V: Version>(context: *mut c_void, handle: *mut *mut c_void, descriptor: *const V::Raw) -> c_int {
+unsafe fn start<V: Version>(
+    context: *mut c_void,
+    handle: *mut *mut c_void,
+    descriptor: *const RawDescriptor<V>,
+) -> c_int {
     // SAFETY: the caller upholds the conditions.
     unsafe {
-        match descriptor.as_ref().map(Frame::kind) {
+        match descriptor.as_ref().map(RawDescriptor::kind) {
             Some(event::PROXY_STEP) => start_of::<V, { event::PROXY_STEP }>(context, handle, descriptor),
             Some(event::KERNEL_CH) => start_of::<V, { event::KERNEL_CH }>(context, handle, descriptor),
             Some(event::PROXY_OP) => start_of::<V, { event::PROXY_OP }>(context, handle, descriptor),
@@ -107,7 +111,7 @@ const ANY: u64 = 0;
 unsafe extern "C" fn start_of<V: Version, const KIND: u64>(
     context: *mut c_void,
     handle: *mut *mut c_void,
-    raw: *const V::Raw,
+    raw: *const RawDescriptor<V>,
 ) -> c_int {
     guard_event("start_event", SUCCESS, || {
         // SAFETY: the caller upholds the conditions.
@@ -133,7 +137,7 @@ unsafe extern "C" fn start_of<V: Version, const KIND: u64>(
 /// # Safety
 /// `raw` is NCCL's descriptor of the version, valid during the call.
 #[cold]
-unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const V::Raw) -> u64 {
+unsafe fn start_tapped<V: Version>(tap: &Tap, context: u64, raw: *const RawDescriptor<V>) -> u64 {
     // SAFETY: the caller upholds the condition.
     tap.start(context, &unsafe { V::decode(raw) })
 }

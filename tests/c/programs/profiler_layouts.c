@@ -12,11 +12,11 @@
 #define COMMUNICATOR(M) M(const char *, name) M(uint64_t, communicator)
 
 #define COLL_V1(M)                                                                                                               \
-  COMMUNICATOR(M) M(uint64_t, sequence) M(uint8_t, function) M(const void *, send_buffer) M(void *, receive_buffer)               \
+  COMMUNICATOR(M) M(uint64_t, sequence) M(uint8_t, function) M(const void *, send) M(void *, receive)                             \
   M(size_t, count) M(int, root) M(uint8_t, datatype) M(uint32_t, reduction) M(size_t, traffic) M(uint8_t, channels)              \
   M(uint8_t, warps) M(uint8_t, algorithm) M(uint8_t, protocol) M(int, collnet) M(int, nvls)
 #define COLL_HEAD(M)                                                                                                             \
-  M(uint64_t, sequence) M(const char *, function) M(const void *, send_buffer) M(void *, receive_buffer) M(size_t, count)        \
+  M(uint64_t, sequence) M(const char *, function) M(const void *, send) M(void *, receive) M(size_t, count)                      \
   M(int, root) M(const char *, datatype)
 #define COLL_TAIL(M) M(uint8_t, channels) M(uint8_t, warps) M(const char *, algorithm) M(const char *, protocol)
 #define COLL_V2(M) COMMUNICATOR(M) COLL_HEAD(M) M(size_t, traffic) COLL_TAIL(M)

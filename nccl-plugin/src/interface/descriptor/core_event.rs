@@ -6,8 +6,8 @@ use common::text::CText;
 
 impl<'a> Descriptor<'a> {
     #[inline(always)]
-    fn identity(&self, communicator: Option<(u64, Option<CText<'a>>)>) -> Option<CommunicatorIdentity<'a>> {
-        communicator.map(|(id, name)| CommunicatorIdentity { id, name, rank: self.rank })
+    fn identity(&self, communicator: Option<u64>, name: Option<CText<'a>>) -> Option<CommunicatorIdentity<'a>> {
+        communicator.map(|id| CommunicatorIdentity { id, name, rank: self.rank })
     }
 
     /// Returns the event as the core records it.
@@ -26,7 +26,7 @@ impl<'a> Descriptor<'a> {
                 // variant takes its place
                 algorithm: if coll.symmetric { coll.variant } else { coll.algorithm },
                 protocol: coll.protocol,
-                identity: self.identity(coll.communicator),
+                identity: self.identity(coll.communicator, coll.name),
                 stream: 0,
             }),
             Payload::CeColl(coll) => Event::CeColl(StartedOperation {
@@ -52,7 +52,7 @@ impl<'a> Descriptor<'a> {
                 channels: p2p.channels,
                 algorithm: None,
                 protocol: None,
-                identity: self.identity(p2p.communicator),
+                identity: self.identity(p2p.communicator, p2p.name),
                 stream: 0,
             }),
             Payload::CollApi(CollApi { function, count, datatype, root, stream, captured, .. }) => {

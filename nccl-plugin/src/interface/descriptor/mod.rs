@@ -134,8 +134,10 @@ impl Payload<'_> {
 /// A collective operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Coll<'a> {
-    /// Communicator id and name. Only v1 to v3 have them here; the v1 to v3 wrappers of newer NCCL pass 0 and no name.
-    pub communicator: Option<(u64, Option<CText<'a>>)>,
+    /// Communicator id. Only v1 to v3 have it here; the v1 to v3 wrappers of newer NCCL pass 0.
+    pub communicator: Option<u64>,
+    /// Name of the communicator. Only v1 to v3 have it here; the v1 to v3 wrappers of newer NCCL pass none.
+    pub name: Option<CText<'a>>,
     /// Sequence number among the communicator's operations of this function.
     pub sequence: u64,
     /// Name of the function.
@@ -172,7 +174,9 @@ pub struct Coll<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct P2p<'a> {
     /// As in [`Coll`].
-    pub communicator: Option<(u64, Option<CText<'a>>)>,
+    pub communicator: Option<u64>,
+    /// As in [`Coll`].
+    pub name: Option<CText<'a>>,
     /// Name of the function.
     pub function: Option<CText<'a>>,
     /// Address of the buffer.
@@ -192,7 +196,7 @@ pub struct P2p<'a> {
 }
 
 /// A proxy operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProxyOp {
     /// Id of the process that the operation belongs to; with PXN, another process.
     pub pid: i32,

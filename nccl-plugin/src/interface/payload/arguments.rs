@@ -1,12 +1,16 @@
 //! The arguments of a state change: NCCL's union for `recordEventState`.
 
+use super::structure::{CMember, members};
 use crate::interface::kind::state;
 use common::event::StateChange;
 use common::event::progress::ProgressChange;
 use std::ffi::{c_int, c_void};
 
 /// A version's union of arguments of a state change.
-pub trait StateUnion {
+pub trait StateUnion: Copy {
+    /// Names and members of the structures in the union.
+    const STRUCTURES: &'static [(&'static str, &'static [CMember])];
+
     /// Reads a change of state; `arguments` may be NULL.
     ///
     /// # Safety
@@ -14,21 +18,51 @@ pub trait StateUnion {
     unsafe fn state(number: c_int, arguments: *const Self) -> StateChange;
 }
 
-/// The union of v4 and later.
+/// Declares structures of a union.
+macro_rules! structures {
+    ($($(#[$doc:meta])* $name:ident { $($member:ident: $type:ty),* })*) => { $(
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Debug, Clone, Copy)]
+        struct $name { $($member: $type),* }
+
+        impl $name {
+            const MEMBERS: &'static [CMember] = members!(Self: $($member),*);
+        }
+    )* };
+}
+
+structures! {
+    /// Of a proxy step: its bytes.
+    ProxyStepArguments { size: usize }
+    /// Of a proxy operation, up to v3: bytes and steps so far.
+    ProxyOpArguments { size: usize, steps: c_int }
+    /// Of the proxy thread: the number of proxy operations that it has taken over.
+    ProxyCtrlArguments { operations: c_int }
+    /// Of a network plugin's event: data that only the network plugin understands.
+    NetPluginArguments { data: *mut c_void }
+    /// Of a kernel channel, and of a phase within one (v7): the GPU clock at the stop.
+    KernelChArguments { ptimer: u64 }
+}
+
+/// The union of v4 and later; the state selects the member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union StateArguments {
-    /// A proxy step.
-    pub proxy_step: ProxyStepArguments,
-    /// The proxy thread.
-    pub proxy_ctrl: Appended,
-    /// A network plugin.
-    pub net_plugin: NetUpdate,
-    /// A kernel channel, or a phase within one (v7).
-    pub kernel_ch: KernelStop,
+    proxy_step: ProxyStepArguments,
+    proxy_ctrl: ProxyCtrlArguments,
+    net_plugin: NetPluginArguments,
+    kernel_ch: KernelChArguments,
 }
 
 impl StateUnion for StateArguments {
+    const STRUCTURES: &'static [(&'static str, &'static [CMember])] = &[
+        ("proxy_step", ProxyStepArguments::MEMBERS),
+        ("proxy_ctrl", ProxyCtrlArguments::MEMBERS),
+        ("net_plugin", NetPluginArguments::MEMBERS),
+        ("kernel_ch", KernelChArguments::MEMBERS),
+    ];
+
     #[inline(always)]
     unsafe fn state(number: c_int, arguments: *const Self) -> StateChange {
         // SAFETY: the caller passes NULL or the version's union; NCCL writes the member that the state selects.
@@ -37,16 +71,16 @@ impl StateUnion for StateArguments {
                 (state::GROUP_END_API_START, _) => StateChange::GroupEndBegins,
                 (state::PROXY_STEP_SEND_GPU_WAIT, _) => StateChange::SendGpuWait,
                 (state::PROXY_STEP_SEND_PEER_WAIT, _) => StateChange::SendPeerWait,
-                (state::PROXY_STEP_SEND_WAIT, Some(told)) => {
-                    StateChange::SendWait { bytes: told.proxy_step.size as u64 }
+                (state::PROXY_STEP_SEND_WAIT, Some(union)) => {
+                    StateChange::SendWait { bytes: union.proxy_step.size as u64 }
                 }
                 (state::PROXY_STEP_RECEIVE_WAIT, _) => StateChange::ReceiveWait,
-                (state::PROXY_STEP_RECEIVE_FLUSH_WAIT, Some(told)) => {
-                    StateChange::ReceiveFlush { bytes: told.proxy_step.size as u64 }
+                (state::PROXY_STEP_RECEIVE_FLUSH_WAIT, Some(union)) => {
+                    StateChange::ReceiveFlush { bytes: union.proxy_step.size as u64 }
                 }
                 (state::PROXY_STEP_RECEIVE_GPU_WAIT, _) => StateChange::ReceiveGpuWait,
-                (state::KERNEL_CH_STOP, Some(told)) => StateChange::KernelChStop { ptimer: told.kernel_ch.ptimer },
-                (state::PROXY_CTRL_APPEND_END, Some(told)) => told.proxy_ctrl.change(),
+                (state::KERNEL_CH_STOP, Some(union)) => StateChange::KernelChStop { ptimer: union.kernel_ch.ptimer },
+                (state::PROXY_CTRL_APPEND_END, Some(union)) => union.proxy_ctrl.change(),
                 (number, _) => progress(number),
             }
         }
@@ -58,23 +92,32 @@ impl StateUnion for StateArguments {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union OldArguments {
-    /// A proxy operation.
-    pub proxy_op: OperationProgress,
-    /// The proxy thread.
-    pub proxy_ctrl: Appended,
+    proxy_op: ProxyOpArguments,
+    proxy_ctrl: ProxyCtrlArguments,
 }
 
 impl StateUnion for OldArguments {
+    const STRUCTURES: &'static [(&'static str, &'static [CMember])] =
+        &[("proxy_op", ProxyOpArguments::MEMBERS), ("proxy_ctrl", ProxyCtrlArguments::MEMBERS)];
+
     /// Returns [`StateChange::Other`] for the states of a proxy step: they lack the wait for the receiver, which would
     /// count as a wait for the GPU.
     unsafe fn state(number: c_int, arguments: *const Self) -> StateChange {
         // SAFETY: the caller passes NULL or the version's union; NCCL writes the member that the state selects.
         unsafe {
             match (number, arguments.as_ref()) {
-                (state::PROXY_CTRL_APPEND_END, Some(told)) => told.proxy_ctrl.change(),
+                (state::PROXY_CTRL_APPEND_END, Some(union)) => union.proxy_ctrl.change(),
                 (number, _) => progress(number),
             }
         }
+    }
+}
+
+impl ProxyCtrlArguments {
+    #[inline(always)]
+    fn change(self) -> StateChange {
+        // NCCL never takes over a negative number
+        StateChange::Progress(ProgressChange::AppendEnd { operations: self.operations.max(0).cast_unsigned() })
     }
 }
 
@@ -92,56 +135,6 @@ fn progress(number: c_int) -> StateChange {
     })
 }
 
-/// Arguments of a proxy step.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct ProxyStepArguments {
-    /// Bytes of the step.
-    pub size: usize,
-}
-
-/// Arguments of a proxy operation, up to v3.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct OperationProgress {
-    /// Bytes transferred so far.
-    pub size: usize,
-    /// Steps done so far.
-    pub steps: c_int,
-}
-
-/// Arguments of the proxy thread.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct Appended {
-    /// Number of proxy operations appended.
-    pub operations: c_int,
-}
-
-impl Appended {
-    #[inline(always)]
-    fn change(self) -> StateChange {
-        // NCCL never takes over a negative number
-        StateChange::Progress(ProgressChange::AppendEnd { operations: self.operations.max(0).cast_unsigned() })
-    }
-}
-
-/// Arguments of a network plugin's event.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct NetUpdate {
-    /// Data that only the network plugin understands.
-    pub data: *mut c_void,
-}
-
-/// Arguments of a kernel channel, and of a phase within one (v7).
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct KernelStop {
-    /// GPU clock at the stop.
-    pub ptimer: u64,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +147,7 @@ mod tests {
     #[test]
     fn sizes_and_stamps_are_read_since_v4() {
         let size = StateArguments { proxy_step: ProxyStepArguments { size: 4096 } };
-        let stamp = StateArguments { kernel_ch: KernelStop { ptimer: 77 } };
+        let stamp = StateArguments { kernel_ch: KernelChArguments { ptimer: 77 } };
         assert_eq!(read(9, &raw const size), StateChange::SendWait { bytes: 4096 });
         assert_eq!(read(22, &raw const stamp), StateChange::KernelChStop { ptimer: 77 });
         // the stop of a phase (state 31) does not stop a kernel channel
@@ -184,21 +177,21 @@ mod tests {
             ProgressChange::Append,
             ProgressChange::AppendEnd { operations: 5 },
         ];
-        let told = StateArguments { proxy_ctrl: Appended { operations: 5 } };
-        let old = OldArguments { proxy_ctrl: Appended { operations: 5 } };
+        let told = StateArguments { proxy_ctrl: ProxyCtrlArguments { operations: 5 } };
+        let old = OldArguments { proxy_ctrl: ProxyCtrlArguments { operations: 5 } };
         for (number, change) in (13..).zip(changes) {
             let expected = StateChange::Progress(change);
             assert_eq!((read(number, &raw const told), read(number, &raw const old)), (expected, expected));
         }
         let none = StateChange::Progress(ProgressChange::AppendEnd { operations: 0 });
         assert_eq!(read::<StateArguments>(18, std::ptr::null()), none);
-        let negative = StateArguments { proxy_ctrl: Appended { operations: -1 } };
+        let negative = StateArguments { proxy_ctrl: ProxyCtrlArguments { operations: -1 } };
         assert_eq!(read(18, &raw const negative), none);
     }
 
     #[test]
     fn up_to_v3_an_argument_is_never_a_size_or_a_stamp() {
-        let progress = OldArguments { proxy_op: OperationProgress { size: 1 << 20, steps: 4 } };
+        let progress = OldArguments { proxy_op: ProxyOpArguments { size: 1 << 20, steps: 4 } };
         for number in (-1..40).filter(|number| !(13..=18).contains(number)) {
             assert_eq!(read(number, &raw const progress), StateChange::Other, "{number}");
             assert_eq!(read::<OldArguments>(number, std::ptr::null()), StateChange::Other, "{number}");

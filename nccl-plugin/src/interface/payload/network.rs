@@ -1,80 +1,46 @@
-//! Events on the network: proxy operations, their steps, and events of a network plugin with the contents of NCCL's own
-//! networks.
+//! Events of a network plugin, with the contents of NCCL's own networks.
 
-use crate::interface::descriptor::{self, Payload};
+use super::structure::{CMember, Structure, members};
+use crate::interface::descriptor::Payload;
+use crate::interface::kind::event;
 use common::event::network::NetworkEvent;
 use std::ffi::{c_int, c_void};
-
-/// A proxy operation.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct ProxyOperation {
-    /// Id of the process that the operation belongs to; with PXN, another process.
-    pub pid: libc::pid_t,
-    /// Channel id.
-    pub channel: u8,
-    /// Rank of the peer.
-    pub peer: c_int,
-    /// Number of steps of the operation.
-    pub steps: c_int,
-    /// Bytes per chunk.
-    pub chunk: c_int,
-    /// Not 0 for a send.
-    pub send: c_int,
-}
-
-impl ProxyOperation {
-    #[inline(always)]
-    pub(crate) fn decode<'a>(&self) -> Payload<'a> {
-        let Self { pid, channel, peer, steps, chunk, send } = *self;
-        Payload::ProxyOp(descriptor::ProxyOp { pid, channel, peer, steps, chunk, send })
-    }
-
-    pub(crate) fn encode(operation: &descriptor::ProxyOp) -> Self {
-        let descriptor::ProxyOp { pid, channel, peer, steps, chunk, send } = *operation;
-        Self { pid, channel, peer, steps, chunk, send }
-    }
-}
-
-/// A step of a proxy operation.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct ProxyStep {
-    /// Number of the step.
-    pub step: c_int,
-}
-
-impl ProxyStep {
-    #[inline(always)]
-    pub(crate) fn decode<'a>(&self) -> Payload<'a> {
-        Payload::ProxyStep { step: self.step }
-    }
-}
+use std::mem::offset_of;
 
 /// An event of a network plugin (v3 and later).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct NetPlugin {
+pub(crate) struct NetPlugin {
     /// NCCL's id of the network plugin.
-    pub id: i64,
+    id: i64,
     /// Data that only the network plugin understands.
-    pub data: *mut c_void,
+    data: *mut c_void,
 }
 
-impl NetPlugin {
-    /// # Safety
-    /// The data are NULL, or what the network with that id passes, readable until the callback returns.
+impl Structure for NetPlugin {
+    const KIND: u64 = event::NET_PLUGIN;
+    const MEMBERS: &'static [CMember] = members!(Self: id, data);
+
     #[inline(always)]
-    pub(crate) unsafe fn decode<'a>(&self) -> Payload<'a> {
-        // SAFETY: the caller upholds the condition.
+    unsafe fn decode<'a>(&self) -> Payload<'a> {
+        // SAFETY: NCCL passes NULL, or the data of the network with that id, readable until the callback returns.
         let event = unsafe { network_event(self.id, self.data) };
         Payload::NetPlugin { id: self.id, data: self.data as usize, event }
     }
 
-    pub(crate) fn encode(id: i64, data: usize) -> Self {
-        Self { id, data: data as *mut c_void }
+    fn encode(payload: &Payload<'_>) -> Option<Self> {
+        let Payload::NetPlugin { id, data, .. } = *payload else { return None };
+        Some(Self { id, data: data as *mut c_void })
     }
 }
+
+/// The structures of the contents: the network, offset, and members by their offset in it.
+pub const CONTENTS: [(&str, usize, &[CMember]); 4] = [
+    ("infiniband", 0, members!(InfinibandEvent: kind)),
+    ("infiniband", offset_of!(InfinibandEvent, request), members!(WorkRequest: device, id, opcode, queue_pair, length)),
+    ("sockets", 0, members!(SocketEvent: kind)),
+    ("sockets", offset_of!(SocketEvent, transfer), members!(SocketTransfer: descriptor, operation, length)),
+];
 
 /// NCCL's id of its InfiniBand network: the network in the upper half, the version of its contents in the lower half.
 const INFINIBAND: i64 = 1 << 16 | 1;
@@ -88,52 +54,52 @@ const SEND: c_int = 0;
 /// Contents of an event of NCCL's InfiniBand network, version 1.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct InfinibandEvent {
+struct InfinibandEvent {
     /// Type of the event: 1 for a queue pair's work request.
-    pub kind: u8,
+    kind: u8,
     /// The work request.
-    pub request: WorkRequest,
+    request: WorkRequest,
 }
 
 /// A work request of a queue pair.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct WorkRequest {
+struct WorkRequest {
     /// Place of the device among those that NCCL has merged into one, else 0.
-    pub device: c_int,
+    device: c_int,
     /// Id of the work request.
-    pub id: u64,
+    id: u64,
     /// Verb's opcode; of no meaning for a receive.
-    pub opcode: c_int,
+    opcode: c_int,
     /// Number of the queue pair.
-    pub queue_pair: c_int,
+    queue_pair: c_int,
     /// Bytes; 0 for a receive.
-    pub length: usize,
+    length: usize,
 }
 
 /// Contents of an event of NCCL's socket network, version 1.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct SocketEvent {
+struct SocketEvent {
     /// Type of the event: 1 for a transfer.
-    pub kind: u8,
+    kind: u8,
     /// The transfer.
-    pub transfer: SocketTransfer,
+    transfer: SocketTransfer,
 }
 
 /// A transfer over a socket.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct SocketTransfer {
+struct SocketTransfer {
     /// File descriptor.
-    pub descriptor: c_int,
+    descriptor: c_int,
     /// 0 for a send, 1 for a receive.
-    pub operation: c_int,
+    operation: c_int,
     /// Bytes.
-    pub length: usize,
+    length: usize,
 }
 
-/// What one of NCCL's own networks passes with an event, for a replay.
+/// The contents of an event of one of NCCL's own networks, for a replay.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) union Contents {
@@ -143,7 +109,7 @@ pub(crate) union Contents {
 
 impl Contents {
     /// Returns the contents of an event; `None` where they are not known.
-    pub(crate) fn of(event: NetworkEvent) -> Option<Self> {
+    pub(crate) fn new(event: NetworkEvent) -> Option<Self> {
         Some(match event {
             NetworkEvent::QueuePair { device, number, bytes } => {
                 let request = WorkRequest { device, id: 0, opcode: 0, queue_pair: number, length: bytes as usize };

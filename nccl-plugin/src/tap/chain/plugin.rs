@@ -3,11 +3,7 @@
 use super::library::LoadedLibrary;
 use crate::interface::descriptor::Descriptor;
 use crate::interface::introduction::Introduction;
-use crate::interface::v4::V4;
-use crate::interface::v5::V5;
-use crate::interface::v6::V6;
-use crate::interface::v7::V7;
-use crate::interface::version::Version;
+use crate::interface::version::{V4, V5, V6, V7, Version};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
