@@ -1,9 +1,8 @@
 //! Finds Score-P's headers and, where they are, lets bindgen read the plugin interfaces from them.
 //!
-//! `SCOREP_PREFIX` names an installation; otherwise a `scorep-config` on `PATH` is asked. With
-//! headers and libclang at hand the declarations land in `OUT_DIR/scorep.rs` and
-//! `cfg(scorep_headers)` is set. Without them the crate uses the declarations in
-//! `src/sys/plain`, which say the same: no build needs Score-P.
+//! `SCOREP_PREFIX` names an installation; otherwise a `scorep-config` on `PATH` is asked. With headers and libclang,
+//! the declarations are written to `OUT_DIR/scorep.rs`, and `cfg(scorep_headers)` is set. Without them the crate uses
+//! the plain form, `src/sys/plain.rs`, which has the same declarations: no build needs Score-P.
 
 use std::any::Any;
 use std::env;
@@ -16,11 +15,11 @@ use std::process::Command;
 use bindgen::callbacks::{EnumVariantValue, ItemInfo, ParseCallbacks};
 use bindgen::{EnumVariation, Formatter, RustEdition};
 
-/// What an include directory must hold to be Score-P's.
+/// The headers that Score-P's include directories have.
 const HEADERS: [&str; 2] = ["scorep/SCOREP_MetricPlugins.h", "scorep/SCOREP_SubstratePlugins.h"];
 
-/// The types that are read and named otherwise than by [`PREFIXES`]; whatever they mention comes along.
-const TYPES: [(&str, &str); 12] = [
+/// The types whose names [`PREFIXES`] do not give, with their names here. bindgen adds the types that they mention.
+const TYPES: [(&str, &str); 10] = [
     ("SCOREP_Metric_Plugin_Info", "MetricPluginInfo"),
     ("SCOREP_Metric_Plugin_MetricProperties", "MetricProperties"),
     ("SCOREP_MetricTimeValuePair", "TimeValuePair"),
@@ -30,18 +29,15 @@ const TYPES: [(&str, &str); 12] = [
     ("SCOREP_Substrates_EventType", "SubstrateEvent"),
     ("SCOREP_Substrates_Callback", "SubstrateEventFunction"),
     ("SCOREP_Substrates_ProgramEndCb", "ProgramEndFunction"),
-    ("SCOREP_Substrates_WriteMetricsCb", "WriteMetricsFunction"),
     ("SCOREP_Ipc_Datatype", "IpcDatatype"),
-    ("SCOREP_Ipc_Operation", "IpcOperation"),
 ];
 
-/// The types that are read and have Score-P's name, less the prefix.
+/// The types that have Score-P's name without the prefix.
 const SAME_NAME: &str =
     "SCOREP_(Metric|Location|Region|Paradigm|SamplingSet)[A-Za-z]*|SCOREP_SubstratePlugin(Info|Callbacks)";
 
 /// The constants that are macros.
-const MACROS: &str =
-    "SCOREP_(METRIC|SUBSTRATE)_PLUGIN_VERSION|SCOREP_INVALID_(METRIC|REGION|SAMPLING_SET|SOURCE_FILE|LINE_NO)";
+const MACROS: &str = "SCOREP_(METRIC|SUBSTRATE)_PLUGIN_VERSION|SCOREP_INVALID_(METRIC|SOURCE_FILE|LINE_NO)";
 
 /// Constants and types lose the first of these that they begin with.
 const PREFIXES: [&str; 3] = ["SCOREP_METRIC_", "SCOREP_SUBSTRATES_", "SCOREP_"];
@@ -75,11 +71,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The include directories of Score-P; `None` where there is no Score-P.
+/// Returns the include directories of Score-P; `None` where there is no Score-P.
 ///
 /// # Errors
 ///
-/// A message for the user, when `SCOREP_PREFIX` names a directory without the headers.
+/// A message for the user, if `SCOREP_PREFIX` names a directory without the headers.
 fn include_directories() -> Result<Option<Vec<PathBuf>>, String> {
     println!("cargo::rerun-if-env-changed=SCOREP_PREFIX");
     if let Some(prefix) = env::var_os("SCOREP_PREFIX").filter(|prefix| !prefix.is_empty()) {
@@ -94,8 +90,8 @@ fn include_directories() -> Result<Option<Vec<PathBuf>>, String> {
         ));
     }
 
-    // PATH is not heeded: rustup's cargo changes it, and every crate behind this one would be built anew for
-    // declarations that say the same.
+    // A change of PATH does not run this again: rustup's cargo changes it, and all crates that depend on this one would
+    // be built anew for the same declarations.
     let flags = match Command::new("scorep-config").arg("--cppflags").output() {
         Ok(output) if output.status.success() => output.stdout,
         Ok(output) => {
@@ -128,20 +124,18 @@ fn include_directories() -> Result<Option<Vec<PathBuf>>, String> {
     Ok(None)
 }
 
-/// The directories of all `-I` flags. The flags come unquoted, so a directory has no blanks in its
-/// name.
+/// Returns the directories of all `-I` flags. The flags have no quotes, so a directory has no blanks in its name.
 fn include_flags(flags: &str) -> Vec<PathBuf> {
     let directories = flags.split_whitespace().filter_map(|flag| flag.strip_prefix("-I"));
     directories.filter(|directory| !directory.is_empty()).map(PathBuf::from).collect()
 }
 
-/// What bindgen makes of the headers: types and constants, no functions, none of the headers'
-/// comments. C's `FILE` is libc's.
+/// Generates the declarations from the headers: types and constants, no functions, none of the headers' comments. C's
+/// `FILE` is libc's.
 ///
 /// # Errors
 ///
-/// What went wrong, in words. bindgen panics where libclang cannot be loaded; that comes as an
-/// error too.
+/// The reason, in words. bindgen panics where libclang cannot be loaded; that is an error, too.
 fn declarations(include: &[PathBuf]) -> Result<String, String> {
     let types = TYPES.map(|(theirs, _)| theirs).join("|");
     let builder = bindgen::builder()
@@ -170,7 +164,7 @@ fn declarations(include: &[PathBuf]) -> Result<String, String> {
     }
 }
 
-/// Gives the declarations the names that `src/sys/plain` has.
+/// Gives the declarations the names that the plain form has.
 #[derive(Debug)]
 struct Names;
 
@@ -191,7 +185,7 @@ impl ParseCallbacks for Names {
     }
 }
 
-/// The headers are there but cannot be read: says so, and looks again once libclang may have come.
+/// Warns that the headers cannot be read, and has cargo run this again after an installation of libraries.
 fn go_on_without(reason: &str) {
     warn(&format!(
         "Score-P's headers were found, but bindgen could not read them: {}. Built with the \

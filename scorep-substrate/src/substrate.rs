@@ -186,10 +186,10 @@ struct EventFunctions([SubstrateEventFunction; NUM_EVENTS as usize]);
 
 static EVENTS: EventFunctions = EventFunctions({
     let mut functions: [SubstrateEventFunction; NUM_EVENTS as usize] = [None; NUM_EVENTS as usize];
-    type End = unsafe extern "C" fn(*mut Location, u64, ExitStatus, RegionHandle);
-    // SAFETY: Score-P calls the function at this place with the arguments of `End`.
+    let program_end: ProgramEndFunction = Some(program_end);
+    // SAFETY: Score-P calls the function at this place with the arguments of a `ProgramEndFunction`.
     functions[EVENT_PROGRAM_END as usize] =
-        Some(unsafe { std::mem::transmute::<End, unsafe extern "C" fn()>(program_end) });
+        unsafe { std::mem::transmute::<ProgramEndFunction, SubstrateEventFunction>(program_end) };
     functions
 });
 

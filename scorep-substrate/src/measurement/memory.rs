@@ -48,11 +48,11 @@ impl Measurement {
     pub(super) fn free_memory(&self) -> u64 {
         let (mut pages, mut maintenance) = (MemoryUse::default(), MemoryUse::default());
         // SAFETY: the allocator is Score-P's own; both structures are zero and of the type that it fills in.
-        let most = unsafe {
+        let page_count = unsafe {
             (self.0.memory_use)(self.allocator(), &raw mut pages, &raw mut maintenance);
-            (self.0.most_pages)(self.allocator())
+            (self.0.page_count)(self.allocator())
         };
-        u64::from(most.saturating_sub(pages.pages_used)) * self.page()
+        u64::from(page_count.saturating_sub(pages.pages_used)) * self.page()
     }
 
     /// Returns the bytes that are free now, and those of all memory; `None` once they cannot be known any more.
@@ -68,7 +68,7 @@ impl Measurement {
             return false;
         }
         // SAFETY: as above; the memory is never written to.
-        let has = pieces.iter().all(|&bytes| !unsafe { (self.0.take)(pages, bytes as usize) }.is_null());
+        let has = pieces.iter().all(|&bytes| !unsafe { (self.0.allocate)(pages, bytes as usize) }.is_null());
         // SAFETY: as above; nothing points into the memory.
         unsafe { (self.0.delete_pages)(pages) };
         has

@@ -86,7 +86,7 @@ impl LaneTarget for Measurement {
         }
         if was_off {
             // SAFETY: the function takes nothing; the caller is on a thread that Score-P knows.
-            unsafe { (self.0.record)() }
+            unsafe { (self.0.enable_recording)() }
         }
         let is_on = self.is_recording();
         if is_on {
@@ -94,7 +94,7 @@ impl LaneTarget for Measurement {
         }
         if was_off && is_on {
             // SAFETY: as above.
-            unsafe { (self.0.record_no_more)() }
+            unsafe { (self.0.disable_recording)() }
         }
         is_on
     }

@@ -166,8 +166,8 @@ fn attempt(measurement: &Measurement) -> Option<usize> {
     // SAFETY: the functions take nothing; the child is a copy of the thread that begins the measurement. Score-P may
     // refuse, which is no flaw.
     unsafe {
-        (measurement.0.record_no_more)();
-        (measurement.0.record)();
+        (measurement.0.disable_recording)();
+        (measurement.0.enable_recording)();
     }
     None
 }
