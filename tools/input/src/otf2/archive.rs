@@ -37,7 +37,7 @@ impl Archive {
     /// Opens an archive in an empty directory, for writing by this process only. `event_chunk` comes from
     /// [`super::chunk`].
     pub(super) fn create(library: &'static Otf2Library, directory: &Path, event_chunk: u64) -> Result<Self, Otf2Error> {
-        Self::create_with(library, directory, event_chunk, abi::CHUNK_SIZE_DEFINITIONS)
+        Self::create_with(library, directory, event_chunk, abi::CHUNK_SIZE_DEFINITIONS_DEFAULT)
     }
 
     /// The same, with a size of the definitions' chunks.
@@ -54,7 +54,7 @@ impl Archive {
             library.create_archive(
                 path.as_ptr(),
                 NAME.as_ptr(),
-                abi::FILE_MODE_WRITE,
+                abi::FILEMODE_WRITE,
                 event_chunk,
                 definition_chunk,
                 abi::SUBSTRATE_POSIX,

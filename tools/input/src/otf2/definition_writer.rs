@@ -68,7 +68,7 @@ impl<'a> DefinitionWriter<'a> {
         domain: u8,
     ) -> Result<(), Otf2Error> {
         let (name, class) = (self.string(name)?, self.string(class)?);
-        let parent = parent.unwrap_or(abi::UNDEFINED);
+        let parent = parent.unwrap_or(abi::UNDEFINED_UINT32);
         // SAFETY: the writer is open.
         unsafe {
             self.archive.library.define_node(self.handle, number, name, class, parent)?;
@@ -79,9 +79,18 @@ impl<'a> DefinitionWriter<'a> {
     /// Defines a process on a node.
     pub(super) fn group(&mut self, number: u32, name: &str, node: u32) -> Result<(), Otf2Error> {
         let name = self.string(name)?;
-        let creator = abi::UNDEFINED;
+        let creator = abi::UNDEFINED_UINT32;
         // SAFETY: the writer is open.
-        unsafe { self.archive.library.define_group(self.handle, number, name, abi::GROUP_PROCESS, node, creator) }
+        unsafe {
+            self.archive.library.define_group(
+                self.handle,
+                number,
+                name,
+                abi::LOCATION_GROUP_TYPE_PROCESS,
+                node,
+                creator,
+            )
+        }
     }
 
     /// Defines a location of a process, with the number of its events.
@@ -95,8 +104,8 @@ impl<'a> DefinitionWriter<'a> {
     ) -> Result<(), Otf2Error> {
         let name = self.string(name)?;
         let kind = match records {
-            PlannedRecords::Moments { .. } => abi::LOCATION_CPU_THREAD,
-            PlannedRecords::Lane { .. } => abi::LOCATION_ACCELERATOR_STREAM,
+            PlannedRecords::Moments { .. } => abi::LOCATION_TYPE_CPU_THREAD,
+            PlannedRecords::Lane { .. } => abi::LOCATION_TYPE_ACCELERATOR_STREAM,
         };
         // SAFETY: the writer is open.
         unsafe { self.archive.library.define_location(self.handle, number, name, kind, events, group) }
@@ -106,7 +115,7 @@ impl<'a> DefinitionWriter<'a> {
     pub(super) fn region(&mut self, number: u32, region: &ArchiveRegion<'_>) -> Result<(), Otf2Error> {
         let &ArchiveRegion { name, role, paradigm } = region;
         let (name, none) = (self.string(name)?, self.string("")?);
-        let (flags, file) = (abi::REGION_FLAG_NONE, abi::UNDEFINED);
+        let (flags, file) = (abi::REGION_FLAG_NONE, abi::UNDEFINED_UINT32);
         // SAFETY: the writer is open.
         unsafe {
             self.archive.library.define_region(self.handle, number, name, name, none, role, paradigm, flags, file, 0, 0)
@@ -133,7 +142,7 @@ impl<'a> DefinitionWriter<'a> {
                 number,
                 name,
                 description,
-                abi::METRIC_OTHER,
+                abi::METRIC_TYPE_OTHER,
                 mode,
                 value_type,
                 base,
@@ -145,12 +154,12 @@ impl<'a> DefinitionWriter<'a> {
 
     /// Defines a class of metrics (by number) that threads record with each event.
     pub(super) fn strict_class(&self, number: u32, members: &[u32]) -> Result<(), Otf2Error> {
-        self.class(number, members, abi::OCCURRENCE_STRICT, abi::RECORDER_CPU)
+        self.class(number, members, abi::METRIC_SYNCHRONOUS_STRICT, abi::RECORDER_KIND_CPU)
     }
 
     /// Defines a class of one metric (by number) that lanes record.
     pub(super) fn gpu_class(&self, number: u32, member: u32) -> Result<(), Otf2Error> {
-        self.class(number, &[member], abi::OCCURRENCE_ASYNCHRONOUS, abi::RECORDER_GPU)
+        self.class(number, &[member], abi::METRIC_ASYNCHRONOUS, abi::RECORDER_KIND_GPU)
     }
 
     fn class(&self, number: u32, members: &[u32], occurrence: u8, recorder: u8) -> Result<(), Otf2Error> {

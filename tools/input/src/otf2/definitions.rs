@@ -17,15 +17,15 @@ pub(super) fn write(archive: &Archive, plan: &ArchivePlan<'_>, counts: &[u64]) -
     let mut writer = DefinitionWriter::open(archive)?;
     writer.strings(&plan.strings)?;
     writer.clock(&plan.clock)?;
-    writer.node(MACHINE, "replay", "machine", None, abi::DOMAIN_MACHINE)?;
+    writer.node(MACHINE, "replay", "machine", None, abi::SYSTEM_TREE_DOMAIN_MACHINE)?;
     for (number, name) in plan.jobs.iter() {
-        writer.node(JOB + number, name, "job", Some(MACHINE), abi::DOMAIN_MACHINE)?;
+        writer.node(JOB + number, name, "job", Some(MACHINE), abi::SYSTEM_TREE_DOMAIN_MACHINE)?;
     }
     // the nodes' numbers follow the jobs'
     let first = JOB + plan.jobs.iter().count() as u32;
     for (number, (job, name)) in plan.nodes.iter() {
         let parent = job.map_or(MACHINE, |job| JOB + job);
-        writer.node(first + number, name, "node", Some(parent), abi::DOMAIN_SHARED_MEMORY)?;
+        writer.node(first + number, name, "node", Some(parent), abi::SYSTEM_TREE_DOMAIN_SHARED_MEMORY)?;
     }
     for (number, (name, node)) in (0..).zip(&plan.groups) {
         writer.group(number, name, first + node)?;

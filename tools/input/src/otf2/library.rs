@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::LazyLock;
 
-use super::abi;
+use super::abi::*;
 use super::error::{LibraryError, Otf2Error};
 use super::functions::functions;
 
@@ -12,16 +12,16 @@ use super::functions::functions;
 /// archive is created.
 const NAMES: [&str; 4] = ["libotf2.so.10", "libopen-trace-format2.so.10", "libotf2.so", "libopen-trace-format2.so"];
 
-/// Declares the functions to resolve. Functions that return an error code or a handle become methods that return a
-/// `Result`.
+/// Declares the functions to resolve, and a method for each. Methods of functions that return an error code or a handle
+/// return a `Result`.
 macro_rules! declare {
     (
         coded { $($coded:ident = $coded_symbol:literal ($($coded_argument:ident: $coded_type:ty),* $(,)?);)* }
         handed { $($handed:ident = $handed_symbol:literal ($($handed_argument:ident: $handed_type:ty),* $(,)?) -> $handle:ty;)* }
-        other { $($other:ident = $other_symbol:literal ($($other_type:ty),* $(,)?) -> $answer:ty;)* }
+        other { $($other:ident = $other_symbol:literal ($($other_argument:ident: $other_type:ty),* $(,)?) -> $answer:ty;)* }
     ) => {
         struct Functions {
-            $($coded: unsafe extern "C" fn($($coded_type),*) -> abi::ErrorCode,)*
+            $($coded: unsafe extern "C" fn($($coded_type),*) -> ErrorCode,)*
             $($handed: unsafe extern "C" fn($($handed_type),*) -> *mut $handle,)*
             $($other: unsafe extern "C" fn($($other_type),*) -> $answer,)*
         }
@@ -66,8 +66,19 @@ macro_rules! declare {
                 pub(super) unsafe fn $handed(&self, $($handed_argument: $handed_type),*) -> Result<*mut $handle, Otf2Error> {
                     // SAFETY: the caller guarantees the arguments, `resolve`'s caller the type.
                     let handle = unsafe { (self.functions.$handed)($($handed_argument),*) };
-                    let code = if handle.is_null() { abi::ERROR } else { abi::SUCCESS };
+                    let code = if handle.is_null() { ERROR_INVALID } else { SUCCESS };
                     self.outcome($handed_symbol, code, handle)
+                }
+            )*
+            $(
+                #[doc = concat!("Calls `", $other_symbol, "`.")]
+                ///
+                /// # Safety
+                ///
+                /// Handles must be OTF2's, and are not used again once they are deleted.
+                pub(super) unsafe fn $other(&self, $($other_argument: $other_type),*) -> $answer {
+                    // SAFETY: the caller guarantees the arguments, `resolve`'s caller the type.
+                    unsafe { (self.functions.$other)($($other_argument),*) }
                 }
             )*
         }
@@ -109,9 +120,10 @@ impl Otf2Library {
         // SAFETY: the types are those of OTF2 3. `Archive::create` refuses other versions before it calls functions
         // that differ in them.
         let functions = unsafe { Functions::resolve(name, &object) }?;
+        let opened = Self { functions, object };
         // SAFETY: `note_error` has the handler's type and lives as long as the process.
-        unsafe { (functions.set_error_callback)(note_error, std::ptr::null_mut()) };
-        Ok(Self { functions, object })
+        unsafe { opened.set_error_callback(note_error, std::ptr::null_mut()) };
+        Ok(opened)
     }
 
     /// Looks up a function that not every release has.
@@ -126,60 +138,20 @@ impl Otf2Library {
 
     /// Returns `value`, or an error if the call returned a failure or OTF2 reported an error that the call's result
     /// hides.
-    pub(super) fn outcome<T>(&self, function: &'static str, code: abi::ErrorCode, value: T) -> Result<T, Otf2Error> {
+    pub(super) fn outcome<T>(&self, function: &'static str, code: ErrorCode, value: T) -> Result<T, Otf2Error> {
         // The first reported error is nearest to the cause; the call's result often says only that something failed.
-        let reported = REPORTED.replace(abi::SUCCESS);
-        let code = if reported == abi::SUCCESS { code } else { reported };
-        if code == abi::SUCCESS {
+        let reported = REPORTED.replace(SUCCESS);
+        let code = if reported == SUCCESS { code } else { reported };
+        if code == SUCCESS {
             return Ok(value);
         }
         Err(Otf2Error::Call { function, reason: self.description(code) })
     }
 
-    /// Returns whether a list has an attribute.
-    ///
-    /// # Safety
-    ///
-    /// The list must be OTF2's.
-    pub(super) unsafe fn has(&self, attributes: *const abi::AttributeList, attribute: u32) -> bool {
-        // SAFETY: the caller guarantees the list.
-        unsafe { (self.functions.has_attribute)(attributes, attribute) }
-    }
-
-    /// Frees the callbacks of definitions, which OTF2 has copied.
-    ///
-    /// # Safety
-    ///
-    /// The callbacks must be OTF2's, and are not used again.
-    pub(super) unsafe fn free_definition_callbacks(&self, callbacks: *mut abi::GlobalDefinitionCallbacks) {
-        // SAFETY: the caller guarantees the callbacks.
-        unsafe { (self.functions.delete_definition_callbacks)(callbacks) }
-    }
-
-    /// Frees the callbacks of a location's definitions, which OTF2 has copied.
-    ///
-    /// # Safety
-    ///
-    /// The callbacks must be OTF2's, and are not used again.
-    pub(super) unsafe fn free_local_definition_callbacks(&self, callbacks: *mut abi::LocalDefinitionCallbacks) {
-        // SAFETY: the caller guarantees the callbacks.
-        unsafe { (self.functions.delete_local_definition_callbacks)(callbacks) }
-    }
-
-    /// Frees the callbacks of events, which OTF2 has copied.
-    ///
-    /// # Safety
-    ///
-    /// The callbacks must be OTF2's, and are not used again.
-    pub(super) unsafe fn free_event_callbacks(&self, callbacks: *mut abi::EventCallbacks) {
-        // SAFETY: the caller guarantees the callbacks.
-        unsafe { (self.functions.delete_event_callbacks)(callbacks) }
-    }
-
-    fn description(&self, code: abi::ErrorCode) -> String {
+    fn description(&self, code: ErrorCode) -> String {
         // SAFETY: OTF2 accepts every number, and returns a static text of its own, or null.
         unsafe {
-            let text = (self.functions.describe)(code);
+            let text = self.describe(code);
             if text.is_null() {
                 return format!("error {code}");
             }
@@ -190,7 +162,7 @@ impl Otf2Library {
 
 thread_local! {
     /// The first error that OTF2 has reported on this thread since the end of the last call.
-    static REPORTED: Cell<abi::ErrorCode> = const { Cell::new(abi::SUCCESS) };
+    static REPORTED: Cell<ErrorCode> = const { Cell::new(SUCCESS) };
 }
 
 /// OTF2's error handler. It notes the code for [`Otf2Library::outcome`] instead of printing it.
@@ -199,14 +171,14 @@ extern "C" fn note_error(
     _file: *const c_char,
     _line: u64,
     _function: *const c_char,
-    code: abi::ErrorCode,
+    code: ErrorCode,
     _format: *const c_char,
     _arguments: *mut c_void,
-) -> abi::ErrorCode {
+) -> ErrorCode {
     // Negative codes are warnings. `try_with` fails at the end of a thread, when no call will read the code.
-    if code > abi::SUCCESS {
+    if code > SUCCESS {
         let _ = REPORTED.try_with(|reported| {
-            if reported.get() == abi::SUCCESS {
+            if reported.get() == SUCCESS {
                 reported.set(code);
             }
         });

@@ -3,6 +3,7 @@
 use super::abi;
 use super::error::Otf2Error;
 use crate::trace::Metric;
+use scorep_substrate::sys;
 
 /// OTF2's numbers for the properties of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,27 +21,27 @@ impl Properties {
     pub(super) fn of(metric: &Metric) -> Result<Self, Otf2Error> {
         let unknown = |what, number| Otf2Error::MetricNumber { metric: metric.name.clone(), what, number };
         let mode = match metric.mode {
-            0 => abi::VALUE_ACCUMULATED | abi::TIMING_START,
-            1 => abi::VALUE_ACCUMULATED | abi::TIMING_POINT,
-            2 => abi::VALUE_ACCUMULATED | abi::TIMING_LAST,
-            3 => abi::VALUE_ACCUMULATED | abi::TIMING_NEXT,
-            4 => abi::VALUE_ABSOLUTE | abi::TIMING_POINT,
-            5 => abi::VALUE_ABSOLUTE | abi::TIMING_LAST,
-            6 => abi::VALUE_ABSOLUTE | abi::TIMING_NEXT,
-            7 => abi::VALUE_RELATIVE | abi::TIMING_POINT,
-            8 => abi::VALUE_RELATIVE | abi::TIMING_LAST,
-            9 => abi::VALUE_RELATIVE | abi::TIMING_NEXT,
+            sys::MODE_ACCUMULATED_START => abi::METRIC_VALUE_ACCUMULATED | abi::METRIC_TIMING_START,
+            sys::MODE_ACCUMULATED_POINT => abi::METRIC_VALUE_ACCUMULATED | abi::METRIC_TIMING_POINT,
+            sys::MODE_ACCUMULATED_LAST => abi::METRIC_VALUE_ACCUMULATED | abi::METRIC_TIMING_LAST,
+            sys::MODE_ACCUMULATED_NEXT => abi::METRIC_VALUE_ACCUMULATED | abi::METRIC_TIMING_NEXT,
+            sys::MODE_ABSOLUTE_POINT => abi::METRIC_VALUE_ABSOLUTE | abi::METRIC_TIMING_POINT,
+            sys::MODE_ABSOLUTE_LAST => abi::METRIC_VALUE_ABSOLUTE | abi::METRIC_TIMING_LAST,
+            sys::MODE_ABSOLUTE_NEXT => abi::METRIC_VALUE_ABSOLUTE | abi::METRIC_TIMING_NEXT,
+            sys::MODE_RELATIVE_POINT => abi::METRIC_VALUE_RELATIVE | abi::METRIC_TIMING_POINT,
+            sys::MODE_RELATIVE_LAST => abi::METRIC_VALUE_RELATIVE | abi::METRIC_TIMING_LAST,
+            sys::MODE_RELATIVE_NEXT => abi::METRIC_VALUE_RELATIVE | abi::METRIC_TIMING_NEXT,
             number => return Err(unknown("metric mode", number)),
         };
         let value_type = match metric.value_type {
-            0 => abi::TYPE_INT64,
-            1 => abi::TYPE_UINT64,
-            2 => abi::TYPE_DOUBLE,
+            sys::VALUE_INT64 => abi::TYPE_INT64,
+            sys::VALUE_UINT64 => abi::TYPE_UINT64,
+            sys::VALUE_DOUBLE => abi::TYPE_DOUBLE,
             number => return Err(unknown("value type", number)),
         };
         let base = match metric.base {
-            0 => abi::BASE_BINARY,
-            1 => abi::BASE_DECIMAL,
+            sys::BASE_BINARY => abi::BASE_BINARY,
+            sys::BASE_DECIMAL => abi::BASE_DECIMAL,
             number => return Err(unknown("metric base", number)),
         };
         Ok(Self { mode, value_type, base })

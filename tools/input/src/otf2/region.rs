@@ -2,6 +2,7 @@
 
 use super::abi;
 use crate::trace::LaneRegion;
+use scorep_substrate::sys;
 
 /// A region of the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,22 +18,22 @@ impl<'a> ArchiveRegion<'a> {
     /// Returns the region of an NCCL function that a thread calls. Role and paradigm are those that Score-P gives to
     /// functions of a wrapped library.
     pub(super) fn of_thread(name: &'a str) -> Self {
-        Self { name, role: abi::ROLE_WRAPPER, paradigm: abi::PARADIGM_NONE }
+        Self { name, role: abi::REGION_ROLE_WRAPPER, paradigm: abi::PARADIGM_NONE }
     }
 
     /// Returns the region of a lane; translates the values of `SCOREP_RegionType` and `SCOREP_ParadigmType` that lanes
     /// have.
     pub(super) fn of_lane(region: &'a LaneRegion) -> Self {
         let role = match region.kind {
-            11 => abi::ROLE_ONE_TO_ALL,
-            12 => abi::ROLE_ALL_TO_ONE,
-            13 => abi::ROLE_ALL_TO_ALL,
-            14 => abi::ROLE_COLLECTIVE,
-            15 => abi::ROLE_POINT_TO_POINT,
-            36 => abi::ROLE_ARTIFICIAL,
-            _ => abi::ROLE_UNKNOWN,
+            sys::REGION_COLL_ONE2ALL => abi::REGION_ROLE_COLL_ONE2ALL,
+            sys::REGION_COLL_ALL2ONE => abi::REGION_ROLE_COLL_ALL2ONE,
+            sys::REGION_COLL_ALL2ALL => abi::REGION_ROLE_COLL_ALL2ALL,
+            sys::REGION_COLL_OTHER => abi::REGION_ROLE_COLL_OTHER,
+            sys::REGION_POINT2POINT => abi::REGION_ROLE_POINT2POINT,
+            sys::REGION_ARTIFICIAL => abi::REGION_ROLE_ARTIFICIAL,
+            _ => abi::REGION_ROLE_UNKNOWN,
         };
-        let paradigm = if region.paradigm == 11 { abi::PARADIGM_CUDA } else { abi::PARADIGM_UNKNOWN };
+        let paradigm = if region.paradigm == sys::PARADIGM_CUDA { abi::PARADIGM_CUDA } else { abi::PARADIGM_UNKNOWN };
         Self { name: &region.name, role, paradigm }
     }
 }

@@ -125,7 +125,7 @@ macro_rules! kinds {
                         };
                         copying.failed = copying.failed.take().or(written.err());
                     }
-                    abi::GO_ON
+                    abi::CALLBACK_SUCCESS
                 }
             )*
         }
@@ -138,7 +138,7 @@ kinds! {
     Paradigm(paradigm: u8, name: u32, class: u8) => |copying| copying.numbers.defined.insert(paradigm);
     ParadigmProperty(paradigm: u8, property: u8, kind: u8, value: u64) => |copying| {
         // a boolean's value is its first byte
-        if property == abi::PROPERTY_RMA_ONLY && value.to_ne_bytes()[0] != 0 {
+        if property == abi::PARADIGM_PROPERTY_RMA_ONLY && value.to_ne_bytes()[0] != 0 {
             copying.numbers.taken.insert(paradigm);
         }
     };
@@ -161,7 +161,7 @@ kinds! {
     Callpath(number: u32, parent: u32, region: u32);
     Group(number: u32, name: u32, kind: u8, paradigm: u8, flags: u32, count: u32, members: *const u64) => |copying| {
         copying.numbers.groups = behind(number, copying.numbers.groups);
-        if kind == abi::GROUP_COMM_LOCATIONS {
+        if kind == abi::GROUP_TYPE_COMM_LOCATIONS {
             copying.numbers.taken.insert(paradigm);
         }
     };
@@ -209,7 +209,7 @@ fn read(reader: &ArchiveReader, copying: &mut Copying<'_>) -> Result<(), Otf2Err
             let data = (&raw mut *copying).cast::<c_void>();
             library.register_definition_callbacks(handle, definitions, callbacks, data)
         });
-        library.free_definition_callbacks(callbacks);
+        library.delete_definition_callbacks(callbacks);
         registered?;
         library.read_definitions(handle, definitions, &raw mut read)?;
         library.close_definition_reader(handle, definitions)?;
@@ -283,21 +283,22 @@ impl DefinitionNumbers {
         };
         if paradigm == abi::PARADIGM_CUDA && !defined.contains(&paradigm) {
             // SAFETY: the writer is open.
-            unsafe { library.define_paradigm(writer, paradigm, string(PARADIGM)?, abi::CLASS_ACCELERATOR) }?;
+            unsafe { library.define_paradigm(writer, paradigm, string(PARADIGM)?, abi::PARADIGM_CLASS_ACCELERATOR) }?;
         }
         let all: BTreeSet<u64> = communicators.iter().flat_map(|it| it.locations.iter().copied()).collect();
         let all: Vec<u64> = all.into_iter().collect();
-        group(string(LANES)?, abi::GROUP_COMM_LOCATIONS, &all)?;
+        group(string(LANES)?, abi::GROUP_TYPE_COMM_LOCATIONS, &all)?;
         let property = string(ID)?;
         for communicator in communicators {
             let place = |location| all.binary_search(location).map_or(u64::MAX, |place| place as u64);
             let members: Vec<u64> = communicator.locations.iter().map(place).collect();
             let (name, id) = (string(&communicator.name)?, string(&format!("{:016x}", communicator.id))?);
-            let (group, number) = (group(name, abi::GROUP_COMM_RANKS, &members)?, next(&mut numbers, "communicators")?);
+            let (group, number) =
+                (group(name, abi::GROUP_TYPE_COMM_GROUP, &members)?, next(&mut numbers, "communicators")?);
             // NCCL does not report from which communicator one was split. A world of OTF2's would have all members, and
             // a rank's locations differ by communicator.
             // SAFETY: the writer is open.
-            unsafe { library.define_communicator(writer, number, name, group, abi::UNDEFINED, 0) }?;
+            unsafe { library.define_communicator(writer, number, name, group, abi::UNDEFINED_UINT32, 0) }?;
             for &lane in &communicator.lanes {
                 // SAFETY: the writer is open, and a string's value is its number.
                 unsafe { library.define_location_property(writer, lane, property, abi::TYPE_STRING, id.into()) }?;

@@ -83,7 +83,7 @@ pub(super) fn copy(
                 library.on_buffer_flush(callbacks, buffer_flush)?;
                 library.register_event_callbacks(reader.handle(), events, callbacks, data)
             })();
-            library.free_event_callbacks(callbacks);
+            library.delete_event_callbacks(callbacks);
             registered?;
             let mut all = 0;
             loop {
@@ -135,7 +135,7 @@ impl CopyingEvents<'_> {
                 }
                 Message::Begin => library.collective_begins(writer, none, time),
                 Message::End { communicator, operation, root, sent, received } => {
-                    let root = root.unwrap_or(abi::ROOT_NONE);
+                    let root = root.unwrap_or(abi::COLLECTIVE_ROOT_NONE);
                     library.collective_ends(writer, none, time, operation, communicator, root, sent, received)
                 }
             }
@@ -158,7 +158,7 @@ unsafe fn pass(
         copying.copied += 1;
         copying.failed = copying.add_due(time).and_then(|()| write(copying.library, copying.writer)).err();
     }
-    abi::GO_ON
+    abi::CALLBACK_SUCCESS
 }
 
 /// # Safety

@@ -71,7 +71,7 @@ pub(super) unsafe extern "C" fn offset(
 ) -> abi::CallbackCode {
     // SAFETY: the caller, OTF2, passes the registered data.
     unsafe { &mut *data.cast::<ClockOffsets>() }.0.push((time, offset));
-    abi::GO_ON
+    abi::CALLBACK_SUCCESS
 }
 
 #[cfg(test)]

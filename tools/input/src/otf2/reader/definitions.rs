@@ -104,7 +104,7 @@ impl Unresolved {
         let locations = self.locations.iter().map(|(number, name, kind, events, group)| ArchiveLocation {
             number: *number,
             name: text(name),
-            is_stream: *kind == abi::LOCATION_ACCELERATOR_STREAM,
+            is_stream: *kind == abi::LOCATION_TYPE_ACCELERATOR_STREAM,
             group: *group,
             events: *events,
         });
@@ -142,7 +142,7 @@ macro_rules! notes {
             // SAFETY: OTF2 passes the data that `ArchiveReader::definitions` registered, while that function waits.
             let $definitions = unsafe { of(data) };
             $body
-            abi::GO_ON
+            abi::CALLBACK_SUCCESS
         }
     )*};
 }
@@ -185,7 +185,7 @@ pub(super) unsafe extern "C" fn string(data: *mut c_void, number: u32, text: *co
         let (definitions, text) = unsafe { (of(data), CStr::from_ptr(text)) };
         definitions.strings.insert(number, text.to_string_lossy().into_owned());
     }
-    abi::GO_ON
+    abi::CALLBACK_SUCCESS
 }
 
 /// # Safety
@@ -203,5 +203,5 @@ pub(super) unsafe extern "C" fn class(
         let (definitions, first) = unsafe { (of(data), *members) };
         definitions.classes.insert(number, first);
     }
-    abi::GO_ON
+    abi::CALLBACK_SUCCESS
 }

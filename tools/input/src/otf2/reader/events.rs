@@ -35,7 +35,7 @@ impl std::fmt::Debug for Attributes<'_> {
 impl Attributes<'_> {
     fn has(&self, attribute: u32) -> bool {
         // SAFETY: OTF2 keeps the list for the time of the callback, which this value does not outlive.
-        unsafe { self.library.has(self.list, attribute) }
+        unsafe { self.library.has_attribute(self.list, attribute) }
     }
 
     /// Returns the number that an attribute has.
@@ -106,7 +106,7 @@ impl<'a> LocationEvents<'a> {
                 library.on_metric(callbacks, metric)?;
                 library.register_event_callbacks(self.reader.handle, self.handle, callbacks, data)
             })();
-            library.free_event_callbacks(callbacks);
+            library.delete_event_callbacks(callbacks);
             registered?;
             library.read_events(self.reader.handle, self.handle, most, &raw mut read)?;
         }
@@ -141,7 +141,7 @@ unsafe fn pass(
     let time = passing.offsets.map_or(time, |offsets| offsets.corrected(time));
     passing.latest = passing.latest.max(time);
     (passing.each)(time, event(passing.library));
-    abi::GO_ON
+    abi::CALLBACK_SUCCESS
 }
 
 /// # Safety
@@ -186,7 +186,7 @@ unsafe extern "C" fn metric(
     values: *const u64,
 ) -> abi::CallbackCode {
     if count == 0 || ptr::eq(values, ptr::null()) {
-        return abi::GO_ON;
+        return abi::CALLBACK_SUCCESS;
     }
     // SAFETY: the caller, OTF2, passes the registered data and at least one value.
     unsafe {

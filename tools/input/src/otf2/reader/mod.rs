@@ -79,7 +79,7 @@ impl ArchiveReader {
                 let data = (&raw mut found).cast::<c_void>();
                 library.register_definition_callbacks(handle, reader, callbacks, data)
             })();
-            library.free_definition_callbacks(callbacks);
+            library.delete_definition_callbacks(callbacks);
             registered?;
             library.read_definitions(handle, reader, &raw mut read)?;
             library.close_definition_reader(handle, reader)?;
@@ -111,7 +111,7 @@ impl ArchiveReader {
                         let data = (&raw mut offsets).cast::<c_void>();
                         library.register_local_definition_callbacks(handle, definitions, callbacks, data)
                     });
-                    library.free_local_definition_callbacks(callbacks);
+                    library.delete_local_definition_callbacks(callbacks);
                     registered?;
                     library.read_local_definitions(handle, definitions, &raw mut read)?;
                     library.close_local_definition_reader(handle, definitions)?;
