@@ -16,7 +16,7 @@ pub const OLDEST: u32 = V1::NUMBER;
 /// Number of the newest version of the interface.
 pub const NEWEST: u32 = V7::NUMBER;
 
-/// The functions behind the table of a version, as a program calls them that replays recorded callbacks.
+/// The functions of a version's table, for a program that replays recorded callbacks.
 #[derive(Debug, Clone, Copy)]
 pub struct PlayedVersion {
     /// Number of the version.
@@ -28,11 +28,11 @@ pub struct PlayedVersion {
 
 impl PlayedVersion {
     /// Returns the version with this number, or the nearest one.
-    pub fn of(number: u32) -> Self {
+    pub fn nearest(number: u32) -> Self {
         match number {
-            ..=1 => Self { start: start_numbered, ..Self::new::<V1>(init_untold::<V1>) },
-            2 => Self::new::<V2>(init_untold::<V2>),
-            3 => Self::new::<V3>(init_untold::<V3>),
+            ..=1 => Self { start: start_numbered, ..Self::new::<V1>(init_unintroduced::<V1>) },
+            2 => Self::new::<V2>(init_unintroduced::<V2>),
+            3 => Self::new::<V3>(init_unintroduced::<V3>),
             4 => Self::new::<V4>(init::<V4>),
             5 => Self::new::<V5>(init::<V5>),
             6 => Self::new::<V6>(init::<V6>),
@@ -49,7 +49,7 @@ impl PlayedVersion {
         (self.init)(introduction)
     }
 
-    /// Starts an event and returns its handle; 0 if the version cannot say it.
+    /// Starts an event and returns its handle; 0 if the version lacks its type.
     pub fn start(&self, context: u64, descriptor: &Descriptor<'_>) -> u64 {
         (self.start)(context, descriptor)
     }
@@ -81,10 +81,10 @@ fn init<V: Version>(introduction: &Introduction<'_>) -> u64 {
     context as u64
 }
 
-fn init_untold<V: Version>(_: &Introduction<'_>) -> u64 {
+fn init_unintroduced<V: Version>(_: &Introduction<'_>) -> u64 {
     let (mut context, mut mask) = (ptr::null_mut(), 0);
     // SAFETY: both pointers are of locals.
-    unsafe { entry::init_untold::<V>(&raw mut context, &raw mut mask) };
+    unsafe { entry::init_unintroduced::<V>(&raw mut context, &raw mut mask) };
     context as u64
 }
 

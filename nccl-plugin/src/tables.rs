@@ -6,7 +6,7 @@ use crate::opening::logger::Logger;
 use std::ffi::{c_char, c_int, c_void};
 
 /// Type of init up to v3.
-type UntoldInit = unsafe extern "C-unwind" fn(context: *mut *mut c_void, mask: *mut c_int) -> c_int;
+type UnintroducedInit = unsafe extern "C-unwind" fn(context: *mut *mut c_void, mask: *mut c_int) -> c_int;
 
 /// Type of init in v4.
 type MaskFirstInit = unsafe extern "C-unwind" fn(
@@ -34,9 +34,9 @@ type Init = unsafe extern "C-unwind" fn(
 
 /// # Safety
 /// The pointers are NCCL's and valid during the call.
-unsafe extern "C-unwind" fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
+unsafe extern "C-unwind" fn init_unintroduced<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
     // SAFETY: the caller upholds the condition.
-    unsafe { entry::init_untold::<V>(context, mask) }
+    unsafe { entry::init_unintroduced::<V>(context, mask) }
 }
 
 /// # Safety
@@ -74,17 +74,17 @@ unsafe extern "C-unwind" fn init<V: Version>(
 /// The table that NCCL 2.23 looks up.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v1: ProfilerTable<UntoldInit, V1> = ProfilerTable::new(init_untold::<V1>);
+pub static ncclProfiler_v1: ProfilerTable<UnintroducedInit, V1> = ProfilerTable::new(init_unintroduced::<V1>);
 
 /// The table that NCCL 2.24 and 2.25 look up.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v2: ProfilerTable<UntoldInit, V2> = ProfilerTable::new(init_untold::<V2>);
+pub static ncclProfiler_v2: ProfilerTable<UnintroducedInit, V2> = ProfilerTable::new(init_unintroduced::<V2>);
 
 /// The table that NCCL 2.26 looks up.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "the name is NCCL's")]
-pub static ncclProfiler_v3: ProfilerTable<UntoldInit, V3> = ProfilerTable::new(init_untold::<V3>);
+pub static ncclProfiler_v3: ProfilerTable<UnintroducedInit, V3> = ProfilerTable::new(init_unintroduced::<V3>);
 
 /// The table that NCCL 2.27 looks up.
 #[unsafe(no_mangle)]

@@ -2,7 +2,7 @@
 //! declarations of our own, and that of NCCL's headers where `NCCL_PROFILER_HEADERS` names a directory of them
 //! (profiler_v1.h and so on).
 //!
-//! No member can be forgotten: the lists of this side do not compile without it, the C program prints what it declares,
+//! No member can be forgotten: the lists of this side declare the structures, the C program prints what it declares,
 //! and NCCL's headers are read whole.
 
 mod headers;

@@ -56,7 +56,7 @@ pub(crate) unsafe fn init<V: Version>(
 ///
 /// # Safety
 /// As for [`init`].
-pub(crate) unsafe fn init_untold<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
+pub(crate) unsafe fn init_unintroduced<V: Version>(context: *mut *mut c_void, mask: *mut c_int) -> c_int {
     // SAFETY: NULL is allowed.
     let logger = unsafe { Logger::new(std::ptr::null()) };
     let introduction = Introduction { id: 0, name: None, nodes: 0, ranks: 0, rank: -1, logger: logger.address() };

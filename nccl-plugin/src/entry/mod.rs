@@ -14,7 +14,7 @@ use common::guard::{guard, guard_event};
 use common::{process, switch};
 use std::ffi::{c_char, c_int, c_void};
 
-pub(crate) use init::{init, init_untold};
+pub(crate) use init::{init, init_unintroduced};
 
 /// ncclSuccess.
 const SUCCESS: c_int = 0;

@@ -37,9 +37,9 @@ pub trait Version: Sized {
     }
 
     /// Writes a descriptor for a plugin of this version, without the fields that the version lacks. The strings are
-    /// borrowed from `descriptor`.
-    /// An event of an unknown type has its number alone. Returns `None` if the version lacks the event's type, or requires
-    /// a field whose value is unknown.
+    /// borrowed from `descriptor`. An event of an unknown type has its number alone.
+    ///
+    /// Returns `None` if the version lacks the event's type, or requires a field whose value is unknown.
     fn encode(descriptor: &Descriptor<'_>) -> Option<RawDescriptor<Self>> {
         let Descriptor { parent, rank, payload } = descriptor;
         let group = match payload {
@@ -95,7 +95,7 @@ pub trait PayloadUnion: Copy {
     fn encode(payload: &Payload<'_>) -> Option<Self>;
 }
 
-/// Declares the versions: `VERSION = NUMBER (type of an event's type, arguments of a state change) UNION { structures }`.
+/// Declares the versions: `VERSION = NUMBER (type of kinds, arguments of states) UNION { structures }`.
 macro_rules! versions {
     ($(
         $(#[$doc:meta])*

@@ -30,15 +30,16 @@ macro_rules! symbols {
             /// The name of the first one that is missing.
             ///
             /// # Safety
-            /// For each name, `find` returns Score-P's symbol of that name. Where another release may have changed a type,
-            /// [`super::trial`] calls the function first, or the user forces it.
+            /// For each name, `find` returns Score-P's symbol of that name. Where another release may have changed a
+            /// type, [`super::trial`] calls the function first, or the user forces it.
             pub(super) unsafe fn find(find: impl Fn(&CStr) -> Option<*mut c_void>) -> Result<Self, String> {
                 let wanted = |name: &CStr| find(name).ok_or_else(|| name.to_string_lossy().into_owned());
                 Ok(Self {
                     $($field: {
+                        type Function = unsafe extern "C" fn($($type),*) $(-> $result)?;
                         let symbol = wanted($name)?;
                         // SAFETY: the caller guarantees the type.
-                        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) $(-> $result)?>(symbol) }
+                        unsafe { std::mem::transmute::<*mut c_void, Function>(symbol) }
                     },)*
                     // SAFETY: as above.
                     pages: unsafe { DefinitionPages::find(wanted)? },

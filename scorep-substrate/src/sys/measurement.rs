@@ -3,8 +3,8 @@
 //!
 //! This library finds them by name at run time. No header that is installed confirms their types: they follow from the
 //! behaviour of Score-P 8.4 and 9.0 (`libscorep_measurement.so.11` and `.so.13`), and another release is tried first.
-//! Their parameters have public types, which are compared with the headers like the rest of [`sys`](super), or the types
-//! of this file.
+//! Their parameters have public types, which are compared with the headers like the rest of [`sys`](super), or the
+//! types of this file.
 
 use super::{AnyHandle, RegionHandle};
 use std::ffi::c_int;

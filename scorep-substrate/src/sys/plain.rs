@@ -1,6 +1,6 @@
 //! The plain form of the interfaces, for builds without Score-P's headers: the metric plugin interface, version 1, and
-//! the substrate plugin interface, version 3, written by hand from their behaviour. It has what the library and the tool
-//! use. Names of fields are Score-P's, as in the generated form.
+//! the substrate plugin interface, version 3, written by hand from their behaviour. It declares the types and constants
+//! that the library and the tool use. Names of fields are Score-P's, as in the generated form.
 
 use libc::FILE;
 use std::ffi::{c_char, c_int, c_void};
@@ -31,10 +31,10 @@ types {
     SamplingSetClass = u32;
     /// Meaning of a metric's values, and the period that a value describes.
     ///
-    /// The first part of a name is the meaning: `ACCUMULATED` counts from the start of the run, `ABSOLUTE` stands by
-    /// itself, `RELATIVE` is the change since the previous value. The second part is the period: `START` from the start
-    /// of the run, `POINT` the instant only, `LAST` since the previous value, `NEXT` until the next value. A trace keeps
-    /// the mode; a profile ignores it.
+    /// The first part of a name is the meaning: `ACCUMULATED` counts from the start of the run, `ABSOLUTE` is a value
+    /// at a time, `RELATIVE` is the change since the previous value. The second part is the period: `START` from the
+    /// start of the run, `POINT` the instant only, `LAST` since the previous value, `NEXT` until the next value. A trace
+    /// keeps the mode; a profile ignores it.
     MetricMode = u32;
     /// Type of the 64 bits of a value.
     MetricValueType = u32;
@@ -175,7 +175,7 @@ structs {
         initialize: Option<unsafe extern "C" fn() -> i32>,
         /// Called once, last, just before the library is closed.
         finalize: Option<unsafe extern "C" fn()>,
-        /// Called once for each token of the user's. Returns the metrics that it stands for, never NULL: Score-P aborts
+        /// Called once for each token. Returns the metrics that it stands for, never NULL: Score-P aborts
         /// on NULL. Score-P owns the array from then on.
         get_event_info: Option<unsafe extern "C" fn(token: *mut c_char) -> *mut MetricProperties>,
         /// Called for each metric on each thread that is asked for values. Returns the metric's number from then on, or
@@ -197,8 +197,8 @@ structs {
 
     /// The table of a substrate plugin, returned by value from `SCOREP_SubstratePlugin_<name>_get_info`.
     ///
-    /// Score-P copies it. Functions that are not set are not called, and none may unwind. Score-P calls them on the main
-    /// thread unless a field says otherwise.
+    /// Score-P copies it. Functions that are not set are not called, and none may unwind. Score-P calls them on the
+    /// main thread unless a field says otherwise.
     SubstratePluginInfo {
         plugin_version: u32,
         /// Called once, first. On a result other than 0, Score-P closes the plugin and does not use it.
@@ -227,8 +227,8 @@ structs {
         /// Passes Score-P's functions right after `init`, and their size in bytes. If the size is smaller than declared
         /// here, the last functions are missing.
         set_callbacks: Option<unsafe extern "C" fn(callbacks: *const SubstratePluginCallbacks, size: usize)>,
-        /// Returns whether the plugin has a requirement: the same answer each time, and false for an unknown one. Called
-        /// at any time, on any thread.
+        /// Returns whether the plugin has a requirement: the same answer each time, and false for an unknown one.
+        /// Called at any time, on any thread.
         get_requirement: Option<unsafe extern "C" fn(flag: SubstrateRequirement) -> bool>,
         /// Called once on rank 0, before `init_mpp`, to add entries to MANIFEST.md.
         dump_manifest: Option<unsafe extern "C" fn(

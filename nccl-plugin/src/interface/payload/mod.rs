@@ -1,6 +1,6 @@
 //! The structures that NCCL's event descriptors consist of (`structures`), their conversion (`structure`, `number`,
-//! `network`), and the arguments of a state change. tests/layouts of the workspace proves that the members lie where a C
-//! compiler lays them.
+//! `network`), and the arguments of a state change. tests/layouts of the workspace proves that the members lie where a
+//! C compiler lays them.
 
 mod arguments;
 pub(crate) mod network;

@@ -61,18 +61,21 @@ pub(super) trait CType<Field>: Copy {
     fn write(field: Field) -> Option<Self>;
 }
 
+/// Declares conversions: `C TYPE, FIELD'S TYPE: reading, writing`.
 macro_rules! conversions {
-    ($($type:ty, $field:ty: |$value:ident| $read:expr, |$given:ident| $write:expr;)*) => { $(impl CType<$field> for $type {
-        #[inline(always)]
-        unsafe fn read(self) -> $field {
-            let $value = self;
-            $read
-        }
+    ($($type:ty, $field:ty: |$value:ident| $read:expr, |$given:ident| $write:expr;)*) => { $(
+        impl CType<$field> for $type {
+            #[inline(always)]
+            unsafe fn read(self) -> $field {
+                let $value = self;
+                $read
+            }
 
-        fn write($given: $field) -> Option<Self> {
-            $write
+            fn write($given: $field) -> Option<Self> {
+                $write
+            }
         }
-    })* };
+    )* };
 }
 
 conversions! {

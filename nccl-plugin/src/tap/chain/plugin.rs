@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
 /// Supported versions, newest first, as NCCL looks them up.
-const SPOKEN: [(u32, &CStr); 4] =
+const SUPPORTED_VERSIONS: [(u32, &CStr); 4] =
     [(7, c"ncclProfiler_v7"), (6, c"ncclProfiler_v6"), (5, c"ncclProfiler_v5"), (4, c"ncclProfiler_v4")];
 /// Versions that are too old: their init does not describe the communicator.
 const TOO_OLD: [&CStr; 3] = [c"ncclProfiler_v3", c"ncclProfiler_v2", c"ncclProfiler_v1"];
@@ -54,7 +54,7 @@ impl Plugin {
     /// # Errors
     /// The reason, in words, if there is none.
     pub(super) fn find(library: &LoadedLibrary) -> Result<Self, String> {
-        let found = SPOKEN.iter().find_map(|(version, symbol)| Some((*version, library.symbol(symbol)?)));
+        let found = SUPPORTED_VERSIONS.iter().find_map(|(version, symbol)| Some((*version, library.symbol(symbol)?)));
         let Some((version, table)) = found else {
             let is_old = TOO_OLD.iter().any(|symbol| library.symbol(symbol).is_some());
             return Err(if is_old {

@@ -31,7 +31,7 @@ impl<'a> Nccl<'a> {
         Self {
             survey,
             own_pid: i32::try_from(std::process::id()).unwrap_or(0),
-            version: PlayedVersion::of(interface.unwrap_or(survey.meta.api)),
+            version: PlayedVersion::nearest(interface.unwrap_or(survey.meta.api)),
             names: CNames::default(),
             contexts: HashMap::new(),
             handles: Handles::default(),

@@ -45,12 +45,14 @@ pub(super) type NodeCallback = extern "C" fn(*mut c_void, u32, u32, u32, u32) ->
 pub(super) type GroupCallback = extern "C" fn(*mut c_void, u32, u32, u8, u32, u32) -> CallbackCode;
 /// `OTF2_GlobalDefReaderCallback_Location`: number, name, type, events, group.
 pub(super) type LocationCallback = extern "C" fn(*mut c_void, u64, u32, u8, u64, u32) -> CallbackCode;
-/// `OTF2_GlobalDefReaderCallback_Region`: number, name, canonical name, description, role, paradigm, flags, file, lines.
+/// `OTF2_GlobalDefReaderCallback_Region`: number, name, canonical name, description, role, paradigm, flags, file,
+/// lines.
 pub(super) type RegionCallback =
     extern "C" fn(*mut c_void, u32, u32, u32, u32, u8, u8, u32, u32, u32, u32) -> CallbackCode;
 /// `OTF2_GlobalDefReaderCallback_Attribute`: number, name, description, type.
 pub(super) type AttributeCallback = extern "C" fn(*mut c_void, u32, u32, u32, u8) -> CallbackCode;
-/// `OTF2_GlobalDefReaderCallback_MetricMember`: number, name, description, type, mode, value type, base, exponent, unit.
+/// `OTF2_GlobalDefReaderCallback_MetricMember`: number, name, description, type, mode, value type, base, exponent,
+/// unit.
 pub(super) type MemberCallback = extern "C" fn(*mut c_void, u32, u32, u32, u8, u8, u8, u8, i64, u32) -> CallbackCode;
 /// `OTF2_GlobalDefReaderCallback_MetricClass`: number, count, members, occurrence, recorder kind.
 pub(super) type ClassCallback = unsafe extern "C" fn(*mut c_void, u32, u8, *const u32, u8, u8) -> CallbackCode;

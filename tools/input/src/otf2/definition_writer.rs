@@ -132,7 +132,7 @@ impl<'a> DefinitionWriter<'a> {
 
     /// Defines a metric.
     pub(super) fn member(&mut self, number: u32, metric: &Metric) -> Result<(), Otf2Error> {
-        let Properties { mode, value_type, base } = Properties::of(metric)?;
+        let Properties { mode, value_type, base } = Properties::from_score_p(metric)?;
         let (name, description, unit) =
             (self.string(&metric.name)?, self.string(&metric.description)?, self.string(&metric.unit)?);
         // SAFETY: the writer is open.

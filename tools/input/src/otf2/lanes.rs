@@ -16,7 +16,7 @@ impl<'a> ArchivePlan<'a> {
         let lanes = &process.lanes;
         let mut counters = Vec::new();
         for counter in &lanes.counters {
-            let types = vec![Properties::of(counter)?.value_type];
+            let types = vec![Properties::from_score_p(counter)?.value_type];
             let (member, _) = self.members.number(counter)?;
             counters.push(MetricLayout { set: self.sets.number(MetricSet::Gpu(member))?.0, types });
         }

@@ -16,9 +16,15 @@ const NAMES: [&str; 4] = ["libotf2.so.10", "libopen-trace-format2.so.10", "libot
 /// return a `Result`.
 macro_rules! declare {
     (
-        coded { $($coded:ident = $coded_symbol:literal ($($coded_argument:ident: $coded_type:ty),* $(,)?);)* }
-        handed { $($handed:ident = $handed_symbol:literal ($($handed_argument:ident: $handed_type:ty),* $(,)?) -> $handle:ty;)* }
-        other { $($other:ident = $other_symbol:literal ($($other_argument:ident: $other_type:ty),* $(,)?) -> $answer:ty;)* }
+        coded { $(
+            $coded:ident = $coded_symbol:literal ($($coded_argument:ident: $coded_type:ty),* $(,)?);
+        )* }
+        handed { $(
+            $handed:ident = $handed_symbol:literal ($($handed_argument:ident: $handed_type:ty),* $(,)?) -> $handle:ty;
+        )* }
+        other { $(
+            $other:ident = $other_symbol:literal ($($other_argument:ident: $other_type:ty),* $(,)?) -> $answer:ty;
+        )* }
     ) => {
         struct Functions {
             $($coded: unsafe extern "C" fn($($coded_type),*) -> ErrorCode,)*
@@ -63,7 +69,9 @@ macro_rules! declare {
                 /// # Safety
                 ///
                 /// Handles must be open and pointers must be valid for what OTF2 reads there.
-                pub(super) unsafe fn $handed(&self, $($handed_argument: $handed_type),*) -> Result<*mut $handle, Otf2Error> {
+                pub(super) unsafe fn $handed(
+                    &self, $($handed_argument: $handed_type),*
+                ) -> Result<*mut $handle, Otf2Error> {
                     // SAFETY: the caller guarantees the arguments, `resolve`'s caller the type.
                     let handle = unsafe { (self.functions.$handed)($($handed_argument),*) };
                     let code = if handle.is_null() { ERROR_INVALID } else { SUCCESS };

@@ -18,7 +18,7 @@ pub(super) struct Properties {
 
 impl Properties {
     /// Translates `SCOREP_MetricMode`, `SCOREP_MetricValueType` and `SCOREP_MetricBase`.
-    pub(super) fn of(metric: &Metric) -> Result<Self, Otf2Error> {
+    pub(super) fn from_score_p(metric: &Metric) -> Result<Self, Otf2Error> {
         let unknown = |what, number| Otf2Error::MetricNumber { metric: metric.name.clone(), what, number };
         let mode = match metric.mode {
             sys::MODE_ACCUMULATED_START => abi::METRIC_VALUE_ACCUMULATED | abi::METRIC_TIMING_START,
@@ -67,13 +67,13 @@ mod tests {
     /// The expected numbers are `OTF2_METRIC_ACCUMULATED_START` to `OTF2_METRIC_RELATIVE_NEXT`.
     #[test]
     fn every_mode_is_known() {
-        let modes: Vec<u8> = (0..10).map(|mode| Properties::of(&metric(mode, 0, 0)).unwrap().mode).collect();
+        let modes: Vec<u8> = (0..10).map(|mode| Properties::from_score_p(&metric(mode, 0, 0)).unwrap().mode).collect();
         assert_eq!(modes, [0, 16, 32, 48, 17, 33, 49, 18, 34, 50]);
     }
 
     #[test]
     fn types_and_bases() {
-        let double = Properties::of(&metric(5, 2, 1)).unwrap();
+        let double = Properties::from_score_p(&metric(5, 2, 1)).unwrap();
         assert_eq!((double.value_type, double.base), (10, 1));
         assert_eq!(Properties::of(&metric(0, 0, 0)).unwrap().value_type, 8);
         assert_eq!(Properties::of(&metric(0, 1, 0)).unwrap().value_type, 4);
@@ -84,7 +84,7 @@ mod tests {
         for (wrong, what) in
             [(metric(10, 0, 0), "metric mode"), (metric(0, 3, 0), "value type"), (metric(0, 0, 2), "metric base")]
         {
-            let text = Properties::of(&wrong).unwrap_err().to_string();
+            let text = Properties::from_score_p(&wrong).unwrap_err().to_string();
             assert!(text.contains(what) && text.starts_with("metric m:"), "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! OTF2 archives, written through the real OTF2 library.
 //!
 //! The library is loaded when an archive is written, so that neither the build nor any other use of the tool needs
-//! OTF2. [`abi`] declares the part of it that is used, [`functions`] lists its functions, and [`library`] resolves them. All
+//! OTF2. [`abi`] declares the types in use, [`functions`] lists the functions, and [`library`] resolves them. All
 //! calls pass through [`archive`], [`definition_writer`] and [`event_writer`], which are safe to use. The modules above
 //! these three use no C:
 //!

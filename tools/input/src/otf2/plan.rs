@@ -77,7 +77,7 @@ impl<'a> ArchivePlan<'a> {
     /// Numbers everything. Returns an error for traces that one archive cannot hold.
     pub(super) fn new(processes: &'a [ProcessTrace]) -> Result<Self, Otf2Error> {
         let mut plan = Self {
-            clock: ClockProperties::of(processes)?,
+            clock: ClockProperties::covering(processes)?,
             jobs: Numbered::new("jobs"),
             nodes: Numbered::new("machines"),
             groups: Vec::new(),
@@ -125,7 +125,7 @@ impl<'a> ArchivePlan<'a> {
         let mut types = Vec::new();
         for metric in &process.counters {
             members.push(self.members.number(metric)?.0);
-            types.push(Properties::of(metric)?.value_type);
+            types.push(Properties::from_score_p(metric)?.value_type);
         }
         let (set, _) = self.sets.number(MetricSet::Strict(members))?;
         Ok(Some(MetricLayout { set, types }))
@@ -155,7 +155,7 @@ impl<'a> ArchivePlan<'a> {
 impl ClockProperties {
     /// Returns the clock of all processes. It spans their measurements, and every event even if it lies outside of
     /// them.
-    fn of(processes: &[ProcessTrace]) -> Result<Self, Otf2Error> {
+    fn covering(processes: &[ProcessTrace]) -> Result<Self, Otf2Error> {
         let first = processes.first().ok_or(Otf2Error::NoProcess)?;
         let (mut begin, mut end) = (u64::MAX, 0);
         for process in processes {

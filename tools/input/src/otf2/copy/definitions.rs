@@ -59,8 +59,8 @@ fn next(free: &mut u32, of: &'static str) -> Result<u32, Otf2Error> {
     Ok(number)
 }
 
-/// Returns the first number that is free behind a used one.
-fn behind(number: u32, free: u32) -> u32 {
+/// Returns the first free number after a used one.
+fn first_free(number: u32, free: u32) -> u32 {
     free.max(number.saturating_add(1))
 }
 
@@ -147,7 +147,7 @@ kinds! {
         types: *const u8, values: *const u64
     );
     String(number: u32, text: *const c_char)
-        => |copying| copying.numbers.strings = behind(number, copying.numbers.strings);
+        => |copying| copying.numbers.strings = first_free(number, copying.numbers.strings);
     Attribute(number: u32, name: u32, description: u32, kind: u8);
     SystemTreeNode(number: u32, name: u32, class: u32, parent: u32);
     LocationGroup(number: u32, name: u32, kind: u8, node: u32, creator: u32);
@@ -160,7 +160,7 @@ kinds! {
     Callsite(number: u32, file: u32, line: u32, entered: u32, left: u32);
     Callpath(number: u32, parent: u32, region: u32);
     Group(number: u32, name: u32, kind: u8, paradigm: u8, flags: u32, count: u32, members: *const u64) => |copying| {
-        copying.numbers.groups = behind(number, copying.numbers.groups);
+        copying.numbers.groups = first_free(number, copying.numbers.groups);
         if kind == abi::GROUP_TYPE_COMM_LOCATIONS {
             copying.numbers.taken.insert(paradigm);
         }
@@ -171,7 +171,7 @@ kinds! {
     MetricClass(number: u32, count: u8, members: *const u32, occurrence: u8, recorder: u8);
     MetricInstance(number: u32, class: u32, recorder: u64, scope_kind: u8, scope: u64);
     Comm(number: u32, name: u32, group: u32, parent: u32, flags: u32)
-        => |copying| copying.numbers.communicators = behind(number, copying.numbers.communicators);
+        => |copying| copying.numbers.communicators = first_free(number, copying.numbers.communicators);
     Parameter(number: u32, name: u32, kind: u8);
     RmaWin(number: u32, name: u32, communicator: u32, flags: u32);
     MetricClassRecorder(class: u32, recorder: u64);
@@ -193,7 +193,7 @@ kinds! {
     IoPreCreatedHandleState(handle: u32, mode: u8, status: u32);
     CallpathParameter(path: u32, parameter: u32, kind: u8, value: u64);
     InterComm(number: u32, name: u32, first: u32, second: u32, common: u32, flags: u32)
-        => |copying| copying.numbers.communicators = behind(number, copying.numbers.communicators);
+        => |copying| copying.numbers.communicators = first_free(number, copying.numbers.communicators);
 }
 
 /// Reads all definitions with the callbacks; `copying` takes them.
@@ -222,8 +222,8 @@ fn read(reader: &ArchiveReader, copying: &mut Copying<'_>) -> Result<(), Otf2Err
 }
 
 impl DefinitionNumbers {
-    /// Looks at the definitions of an archive.
-    pub(super) fn of(reader: &ArchiveReader) -> Result<Self, Otf2Error> {
+    /// Reads the numbers that the definitions of an archive leave free.
+    pub(super) fn read(reader: &ArchiveReader) -> Result<Self, Otf2Error> {
         let (library, added) = (reader.library(), &BTreeMap::new());
         let numbers = Self::default();
         let mut copying = Copying { numbers, to: None, added, library, passed: 0, failed: None };
@@ -236,7 +236,7 @@ impl DefinitionNumbers {
         u32::try_from(place).unwrap_or(u32::MAX).saturating_add(self.communicators)
     }
 
-    /// Writes the definitions of an archive, with the new ones behind them. `added` is the number of new records of
+    /// Writes the definitions of an archive, then the new ones. `added` is the number of new records of
     /// each location.
     pub(super) fn write(
         &self,

@@ -25,8 +25,8 @@ pub(crate) enum Message<C = usize> {
 }
 
 impl<C> Message<C> {
-    /// Names the communicator in another way.
-    fn of<D>(self, name: impl Fn(C) -> D) -> Message<D> {
+    /// Returns the message with another name of its communicator.
+    fn renamed<D>(self, name: impl Fn(C) -> D) -> Message<D> {
         match self {
             Self::Send { communicator, to, bytes } => Message::Send { communicator: name(communicator), to, bytes },
             Self::Receive { communicator, from, bytes } => {
@@ -122,7 +122,7 @@ impl CopyingEvents<'_> {
 
     /// Writes a record of communication.
     fn add(&self, time: u64, message: Message) -> Result<(), Otf2Error> {
-        let message = message.of(self.number);
+        let message = message.renamed(self.number);
         let (library, writer, none) = (self.library, self.writer, std::ptr::null_mut());
         // SAFETY: the writer is open; a record needs no attributes.
         unsafe {
@@ -143,7 +143,7 @@ impl CopyingEvents<'_> {
     }
 }
 
-/// Copies an event, behind the records that are due.
+/// Copies an event, after the records that are due.
 ///
 /// # Safety
 /// `data` is the pointer to a [`CopyingEvents`] that was registered, and nothing else uses it.

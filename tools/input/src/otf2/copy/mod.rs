@@ -57,7 +57,7 @@ pub(crate) fn with(
     let (event_chunk, definition_chunk) = reader.chunks()?;
     let archive = Archive::create_with(library, directory, event_chunk, definition_chunk)?;
     reader.describe(&archive)?;
-    let numbers = DefinitionNumbers::of(&reader)?;
+    let numbers = DefinitionNumbers::read(&reader)?;
     archive.open_event_files()?;
     let mut added = BTreeMap::new();
     for &lane in lanes {

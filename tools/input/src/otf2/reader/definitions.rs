@@ -124,11 +124,11 @@ impl Unresolved {
     }
 }
 
-/// Returns the definitions behind a callback's data.
+/// Returns the definitions that a callback's data point to.
 ///
 /// # Safety
 /// `data` is the pointer to an [`Unresolved`] that was registered with the callbacks, and nothing else uses it.
-unsafe fn of<'a>(data: *mut c_void) -> &'a mut Unresolved {
+unsafe fn unresolved<'a>(data: *mut c_void) -> &'a mut Unresolved {
     // SAFETY: the caller guarantees the pointer.
     unsafe { &mut *data.cast::<Unresolved>() }
 }
@@ -140,7 +140,7 @@ macro_rules! notes {
         $(#[$doc])*
         pub(super) extern "C" fn $name(data: *mut c_void $(, $argument: $type)*) -> abi::CallbackCode {
             // SAFETY: OTF2 passes the data that `ArchiveReader::definitions` registered, while that function waits.
-            let $definitions = unsafe { of(data) };
+            let $definitions = unsafe { unresolved(data) };
             $body
             abi::CALLBACK_SUCCESS
         }
@@ -182,7 +182,7 @@ notes! {
 pub(super) unsafe extern "C" fn string(data: *mut c_void, number: u32, text: *const c_char) -> abi::CallbackCode {
     if !text.is_null() {
         // SAFETY: the caller, OTF2, passes the registered data and a C string.
-        let (definitions, text) = unsafe { (of(data), CStr::from_ptr(text)) };
+        let (definitions, text) = unsafe { (unresolved(data), CStr::from_ptr(text)) };
         definitions.strings.insert(number, text.to_string_lossy().into_owned());
     }
     abi::CALLBACK_SUCCESS
@@ -200,7 +200,7 @@ pub(super) unsafe extern "C" fn class(
 ) -> abi::CallbackCode {
     if count > 0 && !members.is_null() {
         // SAFETY: the caller, OTF2, passes the registered data and a list of `count` numbers.
-        let (definitions, first) = unsafe { (of(data), *members) };
+        let (definitions, first) = unsafe { (unresolved(data), *members) };
         definitions.classes.insert(number, first);
     }
     abi::CALLBACK_SUCCESS
