@@ -2,10 +2,10 @@
 //! hang.
 
 use input::offspring;
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::fd::FromRawFd;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -71,9 +71,8 @@ fn answer(child: &mut Command) -> Result<String, NoAnswer> {
 
 /// Returns a file without a name, in memory where the system supports that.
 fn unnamed() -> io::Result<File> {
-    // SAFETY: the name is a C string. The descriptor is new, and the file owns it from here on.
-    unsafe {
-        let descriptor = libc::memfd_create(c"scorep-nccl".as_ptr(), libc::MFD_CLOEXEC);
-        if descriptor >= 0 { Ok(File::from_raw_fd(descriptor)) } else { tempfile::tempfile() }
+    match memfd_create("scorep-nccl", MemfdFlags::CLOEXEC) {
+        Ok(file) => Ok(file.into()),
+        Err(_) => tempfile::tempfile(),
     }
 }

@@ -3,9 +3,10 @@
 
 use common::files;
 use live::watch::{self, JobProcess};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, getrlimit};
 use std::ffi::OsStr;
 use std::io::{self, PipeReader, Read};
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -30,14 +31,14 @@ pub(super) struct CompanionChoice {
 const LINES: &str = "watch.log";
 /// Its findings as JSON.
 const FINDINGS: &str = "findings.jsonl";
-/// Longest wait for the begin of the watch, milliseconds: it takes some tens.
-const PATIENCE_MS: libc::c_int = 1000;
+/// Longest wait for the begin of the watch, which takes some tens of milliseconds.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// Variables that have libraries loaded into every program.
 const LOADERS: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
 /// Signals that schedulers send to all processes of a job, so that it saves its state, or when a terminal closes.
 const OF_THE_JOB: [libc::c_int; 4] = [libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGXCPU];
 /// Descriptors up to this one are looked at, where the system does not close them all at once.
-const MOST_DESCRIPTORS: libc::rlim_t = 1 << 16;
+const MAX_DESCRIPTORS: u64 = 1 << 16;
 
 /// Starts the watch of a job that this process becomes, and waits for a child that ends at once, as
 /// [`super::child_signal`] has it. `status` is the job's directory of status files, or a pattern of its name.
@@ -96,9 +97,7 @@ pub(super) fn start(choice: &CompanionChoice, status: &OsStr) -> Result<(), Stri
 
 /// Returns whether the watch has ended before it began to look (`say_begun` of the watch's command). Waits a little: the job begins.
 fn ends_at_once(begins: PipeReader) -> bool {
-    let mut asked = libc::pollfd { fd: begins.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: poll gets one entry, which lives as long as the call.
-    let is_said = unsafe { libc::poll(&raw mut asked, 1, PATIENCE_MS) } > 0;
+    let is_said = poll(&mut [PollFd::new(&begins, PollFlags::IN)], Some(&PATIENCE)).is_ok_and(|said| said > 0);
     is_said && (&begins).read(&mut [0]).is_ok_and(|read| read == 0)
 }
 
@@ -168,12 +167,9 @@ fn leave_descriptors() {
         return;
     }
     // before Linux 5.11
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is ours, for the system to write to; fcntl has no memory of ours.
-    unsafe {
-        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        for descriptor in 3..limit.rlim_cur.min(MOST_DESCRIPTORS) {
-            libc::fcntl(descriptor as libc::c_int, libc::F_SETFD, libc::FD_CLOEXEC);
-        }
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS);
+    for descriptor in 3..limit {
+        // SAFETY: fcntl has no memory of ours.
+        unsafe { libc::fcntl(descriptor as libc::c_int, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }

@@ -26,6 +26,7 @@ pub(crate) mod reserve;
 pub mod shortage;
 pub mod signal;
 pub mod switch;
+pub(crate) mod symbols;
 pub(crate) mod sync;
 pub(crate) mod system_file;
 pub(crate) mod unseen;

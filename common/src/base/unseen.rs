@@ -1,7 +1,8 @@
 //! Calls of the library that Score-P does not record. Score-P wraps functions of the system and of CUDA for all
 //! threads, and does not record calls of a thread that is already inside Score-P's measurement.
 
-use std::ffi::{c_int, c_void};
+use super::symbols::of_any;
+use std::ffi::c_int;
 use std::sync::OnceLock;
 
 /// Score-P's function that returns the address of the calling thread's measurement depth.
@@ -17,10 +18,8 @@ impl Unseen {
     pub(crate) fn look_up() -> Self {
         static FOUND: OnceLock<Unseen> = OnceLock::new();
         *FOUND.get_or_init(|| {
-            // SAFETY: dlsym with the default handle searches the loaded libraries.
-            let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"scorep_get_in_measurement".as_ptr()) };
             // SAFETY: Score-P's function of that name has this type.
-            Self((!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, InMeasurement>(function) }))
+            Self(unsafe { of_any(c"scorep_get_in_measurement") })
         })
     }
 

@@ -5,11 +5,9 @@
 //! and what is read is bounded. A link is followed, since Kubernetes mounts files as links; the file behind it counts.
 
 use crate::base::files::{attempted, is_own_user};
-use std::ffi::CString;
+use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -25,12 +23,8 @@ const OTHERS_WRITE: u32 = 0o002;
 /// The system's; and where the file is no regular one, is longer than [`LONGEST`], or where others may write to it. The
 /// error then has the way out.
 pub(super) fn read(path: &Path, library: Option<&Path>) -> io::Result<Vec<u8>> {
-    let name = CString::new(path.as_os_str().as_bytes())?;
-    let flags = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-    // SAFETY: the path is a C string that lives as long as the call.
-    let descriptor = attempted(|| unsafe { libc::open(name.as_ptr(), flags) })?;
-    // SAFETY: the descriptor is new, so nobody else owns it.
-    let file = unsafe { File::from_raw_fd(descriptor) };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(attempted(|| rustix::fs::open(path, flags, Mode::empty()))?);
     let found = file.metadata()?;
     let refused = |why: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     if !found.is_file() {
@@ -62,11 +56,9 @@ fn content(file: &File) -> io::Result<Vec<u8>> {
     let mut content = vec![0; LONGEST + 1];
     let mut length = 0;
     while length < content.len() {
-        let free = &mut content[length..];
-        // SAFETY: the buffer is as long as said.
-        match attempted(|| unsafe { libc::read(file.as_raw_fd(), free.as_mut_ptr().cast(), free.len()) })? {
+        match attempted(|| rustix::io::read(file, &mut content[length..]))? {
             0 => break,
-            more => length += more.unsigned_abs(),
+            more => length += more,
         }
     }
     content.truncate(length);

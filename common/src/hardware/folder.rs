@@ -1,6 +1,7 @@
 //! The names in a folder of the kernel's.
 
-use std::ffi::{CStr, CString, OsStr, OsString};
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -9,28 +10,11 @@ use std::path::Path;
 /// The standard library's reader of folders panics where a sandbox refuses `close`. Here that is no matter: the folder
 /// stays open then.
 pub(crate) fn names(folder: &Path) -> Vec<OsString> {
-    let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return vec![] };
-    // SAFETY: `path` ends with a NUL and lives until the call is over.
-    let stream = unsafe { libc::opendir(path.as_ptr()) };
-    if stream.is_null() {
-        return vec![];
-    }
-    let mut names = vec![];
-    loop {
-        // SAFETY: `opendir` has returned the stream, which nobody else has and which is closed below.
-        let entry = unsafe { libc::readdir(stream) };
-        if entry.is_null() {
-            break;
-        }
-        // SAFETY: `readdir` has returned an entry, whose name ends with a NUL and stays until the stream's next call.
-        let name = unsafe { CStr::from_ptr((*entry).d_name.as_ptr()) };
-        if name != c"." && name != c".." {
-            names.push(OsStr::from_bytes(name.to_bytes()).to_os_string());
-        }
-    }
-    // SAFETY: the stream is `opendir`'s and is not used again.
-    unsafe { libc::closedir(stream) };
-    names
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let entries = openat(CWD, folder, flags, Mode::empty()).and_then(Dir::new);
+    let names = entries.into_iter().flat_map(|entries| entries.map_while(Result::ok));
+    let names = names.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_os_string());
+    names.filter(|name| name != "." && name != "..").collect()
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@
 //! only those in CUDA_VISIBLE_DEVICES; the place on the PCI bus is the same for everybody.
 
 use crate::base::lock;
+use crate::base::symbols::SharedLibrary;
 use crate::base::unseen::Unseen;
 use crate::hardware::nvml::place;
 use crate::sums::run_sums::CommunicatorRank;
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Mutex, OnceLock};
 
 /// Most ranks whose GPU is kept at a time.
@@ -37,25 +38,9 @@ struct Driver {
 impl Driver {
     /// Returns the loaded driver. `None` where there is none.
     fn look_up() -> Option<Self> {
-        // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised.
-        let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-        if library.is_null() {
-            return None;
-        }
-        // SAFETY: the handle is valid, and is kept.
-        let found =
-            [c"cuCtxGetDevice", c"cuDeviceGetPCIBusId"].map(|name| unsafe { libc::dlsym(library, name.as_ptr()) });
-        if found.iter().any(|function| function.is_null()) {
-            return None;
-        }
-        let [device, bus] = found;
+        let library = SharedLibrary::find(c"libcuda.so.1")?;
         // SAFETY: CUDA's functions of these names have these types.
-        let (device, bus) = unsafe {
-            (
-                std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int) -> c_int>(device),
-                std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int>(bus),
-            )
-        };
+        let (device, bus) = unsafe { (library.symbol(c"cuCtxGetDevice")?, library.symbol(c"cuDeviceGetPCIBusId")?) };
         Some(Self { device, bus, unseen: Unseen::look_up() })
     }
 

@@ -66,7 +66,7 @@ impl WatchedGpu {
     /// Reads the counters of NVLink.
     pub(super) fn read(&mut self, nvml: &Nvml) {
         let Ok(gpu) = &self.found else { return };
-        if self.refused.as_ref().is_some_and(|refusal| refusal.is_final) {
+        if self.refused.as_ref().is_some_and(|refusal| refusal.is_final()) {
             return;
         }
         match nvml.nvlink(gpu) {
@@ -92,7 +92,7 @@ impl WatchedGpu {
         }
         match nvml.pcie(gpu) {
             Ok(rate) => self.pcie.add(rate),
-            Err(refusal) => self.no_pcie = refusal.is_final,
+            Err(refusal) => self.no_pcie = refusal.is_final(),
         }
     }
 

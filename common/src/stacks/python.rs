@@ -6,9 +6,10 @@
 
 use super::child::{self, ChildEnd};
 use crate::base::image;
+use crate::base::symbols::of_any;
 use crate::base::visible::visible;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::{io, mem, ptr};
+use std::{io, ptr};
 
 /// Longest text of the interpreter, bytes.
 const MOST: usize = 256 << 10;
@@ -38,21 +39,20 @@ impl Python {
     /// Looks the interpreter up in the libraries that are loaded by now; loads nothing. Waits for a library that
     /// another thread is loading: so the first init calls it, and no thread of the library.
     pub(crate) fn look_up() -> Option<Self> {
-        pin(symbol(c"Py_IsInitialized")?);
         // SAFETY: CPython's functions of these names have these types since 3.7 (`Py_IsFinalizing` since 3.13, with
         // another name before); `stacks` calls the dump of known versions alone. Its last argument, the calling
         // thread's state, may be null.
-        unsafe {
-            Some(Self {
-                is_initialised: mem::transmute::<*mut c_void, Asked>(symbol(c"Py_IsInitialized")?),
-                is_finalising: mem::transmute::<*mut c_void, Asked>(
-                    symbol(c"Py_IsFinalizing").or_else(|| symbol(c"_Py_IsFinalizing"))?,
-                ),
-                version: mem::transmute::<*mut c_void, Version>(symbol(c"Py_GetVersion")?),
-                main: mem::transmute::<*mut c_void, Main>(symbol(c"PyInterpreterState_Main")?),
-                dump: symbol(c"_Py_DumpTracebackThreads").map(|dump| mem::transmute::<*mut c_void, Dump>(dump)),
-            })
-        }
+        let found = unsafe {
+            Self {
+                is_initialised: of_any(c"Py_IsInitialized")?,
+                is_finalising: of_any(c"Py_IsFinalizing").or_else(|| of_any(c"_Py_IsFinalizing"))?,
+                version: of_any(c"Py_GetVersion")?,
+                main: of_any(c"PyInterpreterState_Main")?,
+                dump: of_any(c"_Py_DumpTracebackThreads"),
+            }
+        };
+        pin(found.is_initialised as *mut c_void);
+        Some(found)
     }
 
     /// Returns the interpreter's version.
@@ -121,11 +121,6 @@ fn pin(function: *mut c_void) {
     unsafe {
         libc::dlopen(found.dli_fname, libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE);
     }
-}
-
-fn symbol(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: dlsym with the default handle searches the loaded libraries.
-    Some(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }).filter(|found| !found.is_null())
 }
 
 /// The task of the child, and its result.

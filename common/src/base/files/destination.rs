@@ -4,10 +4,12 @@ use super::opened::lifted;
 use super::{FileName, NewFile, is_own_user, make};
 use crate::base::moments;
 use crate::base::signal::HeldSignal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
 use serde::Serialize;
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{BorrowedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -106,9 +108,8 @@ pub fn begin(place: &Path) -> io::Result<File> {
         Target::Stream => {
             let file = stream(place)?;
             // a reader may take its time
-            // SAFETY: fcntl gets an open descriptor, and touches no memory.
-            let waits = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) } == 0;
-            if waits { Ok(file) } else { Err(io::Error::last_os_error()) }
+            fcntl_setfl(&file, OFlags::empty())?;
+            Ok(file)
         }
         Target::Directory => Err(io::ErrorKind::IsADirectory.into()),
         Target::Refused => Err(refused()),
@@ -253,11 +254,8 @@ fn write_all(file: &mut File, text: &[u8]) -> io::Result<()> {
 }
 
 fn wait_for_room(file: &File, deadline: Instant) -> io::Result<()> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let mut asked = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-    // SAFETY: poll gets one entry, which lives as long as the call.
-    let ready = unsafe { libc::poll(&raw mut asked, 1, left.as_millis() as libc::c_int) };
-    if ready == 0 {
+    let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).map_err(io::Error::other)?;
+    if poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&left)) == Ok(0) {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it"));
     }
     Ok(())

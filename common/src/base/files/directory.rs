@@ -1,26 +1,25 @@
 //! A directory that is opened once. All that is done in it is done there, wherever its name leads later.
 
-use super::opened::{Opened, again, lifted};
+use super::opened::{Opened, attempted, lifted};
 use super::random;
-use std::ffi::{CStr, CString, OsStr, OsString};
+use rustix::fs::{self, AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW};
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Links that one name may lead through.
-const MOST_LINKS: usize = 16;
+const MAX_LINKS: usize = 16;
 /// Where the descriptors of this process are.
 const DESCRIPTORS: &str = "/proc/self/fd";
-/// Longest target of a link, bytes.
-const LONGEST_TARGET: usize = libc::PATH_MAX as usize;
 /// Mode of a new file, less the umask.
-const NEW_FILE: libc::c_uint = 0o666;
+const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 /// Mode of a new file that processes add to, less the umask: no other user's.
-const ADDED_FILE: libc::c_uint = 0o644;
+const ADDED_FILE: Mode = Mode::from_raw_mode(0o644);
 
 /// An open directory. It needs no permission to read it, only to reach what is in it.
 #[derive(Debug)]
@@ -37,18 +36,17 @@ impl Directory {
         check_root(path)?;
         if path.parent() == Some(Path::new(DESCRIPTORS)) {
             // the path goes through a descriptor, and not by a name
-            let flags = libc::O_PATH | libc::O_DIRECTORY;
-            return Self::new(opened_by_name(path, flags)?);
+            return Self::new(opened(CWD, path, OFlags::PATH | OFlags::DIRECTORY, NEW_FILE)?);
         }
         let mut path = named(path);
-        for _ in 0..MOST_LINKS {
-            let open = |flags| opened_by_name(&path, libc::O_PATH | libc::O_NOFOLLOW | flags);
+        for _ in 0..MAX_LINKS {
+            let open = |flags| opened(CWD, &path, OFlags::PATH | OFlags::NOFOLLOW | flags, NEW_FILE);
             // of a link, the system says that it is no directory
-            match open(libc::O_DIRECTORY) {
+            match open(OFlags::DIRECTORY) {
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
                 directory => return Self::new(directory?),
             }
-            let part = open(0)?;
+            let part = open(OFlags::empty())?;
             let found = part.metadata()?;
             if !found.is_symlink() {
                 return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
@@ -57,7 +55,8 @@ impl Directory {
                 let words = format!("{} is a link of another user, which is not followed", path.display());
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
             }
-            let target = target(&part)?;
+            // the empty name stands for the descriptor's own link
+            let target = OsString::from_vec(fs::readlinkat(&part, "", Vec::new())?.into_bytes());
             path = named(&path.parent().unwrap_or(Path::new("/")).join(target));
         }
         Err(io::Error::from_raw_os_error(libc::ELOOP))
@@ -84,8 +83,7 @@ impl Directory {
     /// # Errors
     /// The system's.
     pub fn inherit(&self) -> io::Result<()> {
-        // SAFETY: fcntl gets an open descriptor, and touches no memory.
-        done(unsafe { libc::fcntl(self.descriptor()?, libc::F_SETFD, 0) })
+        Ok(rustix::io::fcntl_setfd(self.0.file()?, rustix::io::FdFlags::empty())?)
     }
 
     fn new(file: File) -> io::Result<Self> {
@@ -95,11 +93,6 @@ impl Directory {
     /// Returns whether this is the directory that the other one was when it was opened.
     pub(super) fn is_as_opened(&self, other: &Self) -> bool {
         self.0.is_as_opened(&other.0)
-    }
-
-    /// Returns the directory's descriptor, if it still is this directory's.
-    fn descriptor(&self) -> io::Result<RawFd> {
-        self.0.file().map(File::as_raw_fd)
     }
 
     /// Returns what the directory is.
@@ -120,73 +113,50 @@ impl Directory {
 
     /// Makes a file for writing, with the mode of any new file. Nothing that has the name is opened or followed.
     pub(super) fn create(&self, name: &OsStr) -> io::Result<File> {
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let (directory, name) = (self.descriptor()?, text(name)?);
-        // SAFETY: the name is a C string, which lives as long as the call.
-        opened(again(|| unsafe { libc::openat(directory, name.as_ptr(), flags, NEW_FILE) }))
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        opened(self.0.file()?, name, flags, NEW_FILE)
     }
 
     /// Opens a file to be added to, or makes it; nothing that has the name is followed or waited for. The caller looks at
     /// the owner and the kind.
     pub(super) fn append(&self, name: &OsStr) -> io::Result<File> {
-        let flags =
-            libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-        let (directory, name) = (self.descriptor()?, text(name)?);
-        // SAFETY: the name is a C string, which lives as long as the call.
-        let open = || unsafe { libc::openat(directory, name.as_ptr(), flags | libc::O_CLOEXEC, ADDED_FILE) };
-        lifted(opened(again(open))?)
+        let never = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        lifted(opened(self.0.file()?, name, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | never, ADDED_FILE)?)
     }
 
     /// Returns what has a name; of a link, the link itself.
     pub(super) fn look(&self, name: &OsStr) -> io::Result<Metadata> {
-        let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let (directory, name) = (self.descriptor()?, text(name)?);
-        // SAFETY: the name is a C string, which lives as long as the call.
-        opened(again(|| unsafe { libc::openat(directory, name.as_ptr(), flags) }))?.metadata()
+        opened(self.0.file()?, name, OFlags::PATH | OFlags::NOFOLLOW, NEW_FILE)?.metadata()
     }
 
     /// Sets the time of a file's last change to the file system's present time.
     pub(super) fn touch(&self, name: &OsStr) -> io::Result<()> {
-        let now = libc::timespec { tv_sec: 0, tv_nsec: libc::UTIME_NOW };
-        let (directory, name, times) = (self.descriptor()?, text(name)?, [now; 2]);
-        // SAFETY: the name is a C string, and it and the two times live as long as the call.
-        let call = || unsafe { libc::utimensat(directory, name.as_ptr(), times.as_ptr(), libc::AT_SYMLINK_NOFOLLOW) };
-        again(call).map(drop)
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let (directory, times) = (self.0.file()?, Timestamps { last_access: now, last_modification: now });
+        attempted(|| fs::utimensat(directory, name, &times, AtFlags::SYMLINK_NOFOLLOW))
     }
 
     /// Gives a file another name. What has that name is replaced.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.both(from, to, |directory, from, to| {
-            // SAFETY: both names are C strings, which live as long as the call.
-            unsafe { libc::renameat(directory, from.as_ptr(), directory, to.as_ptr()) }
-        })
+        let directory = self.0.file()?;
+        Ok(fs::renameat(directory, from, directory, to)?)
     }
 
     /// Gives a file another name, if nothing has that name.
     pub(super) fn rename_where_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.both(from, to, |directory, from, to| {
-            // SAFETY: both names are C strings, which live as long as the call.
-            unsafe { libc::renameat2(directory, from.as_ptr(), directory, to.as_ptr(), libc::RENAME_NOREPLACE) }
-        })
+        let directory = self.0.file()?;
+        Ok(fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE)?)
     }
 
     /// Gives a file a second name, if nothing has that name.
     pub(super) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.both(from, to, |directory, from, to| {
-            // SAFETY: both names are C strings, which live as long as the call.
-            unsafe { libc::linkat(directory, from.as_ptr(), directory, to.as_ptr(), 0) }
-        })
+        let directory = self.0.file()?;
+        Ok(fs::linkat(directory, from, directory, to, AtFlags::empty())?)
     }
 
     /// Removes a file.
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
-        let name = text(name)?;
-        // SAFETY: the name is a C string, which lives as long as the call.
-        done(unsafe { libc::unlinkat(self.descriptor()?, name.as_ptr(), 0) })
-    }
-
-    fn both(&self, from: &OsStr, to: &OsStr, act: impl FnOnce(RawFd, &CStr, &CStr) -> libc::c_int) -> io::Result<()> {
-        done(act(self.descriptor()?, &text(from)?, &text(to)?))
+        Ok(fs::unlinkat(self.0.file()?, name, AtFlags::empty())?)
     }
 }
 
@@ -217,34 +187,10 @@ fn named(path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() }
 }
 
-/// Returns where an open link leads.
-fn target(link: &File) -> io::Result<PathBuf> {
-    let mut target = vec![0_u8; LONGEST_TARGET];
-    // SAFETY: the empty name stands for the descriptor's own link, and the system writes no more than the length.
-    let length = unsafe { libc::readlinkat(link.as_raw_fd(), c"".as_ptr(), target.as_mut_ptr().cast(), target.len()) };
-    target.truncate(usize::try_from(length).map_err(|_| io::Error::last_os_error())?);
-    Ok(OsString::from_vec(target).into())
-}
-
-fn text(name: &OsStr) -> io::Result<CString> {
-    Ok(CString::new(name.as_bytes())?)
-}
-
-/// Opens what has a path, with these flags.
-fn opened_by_name(path: &Path, flags: libc::c_int) -> io::Result<File> {
-    let path = text(path.as_os_str())?;
-    // SAFETY: the path is a C string, which lives as long as the call.
-    opened(again(|| unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC) }))
-}
-
-/// Takes a descriptor that a call has just returned to this caller alone.
-fn opened(descriptor: io::Result<RawFd>) -> io::Result<File> {
-    // SAFETY: the descriptor is new, so nobody else owns it.
-    descriptor.map(|descriptor| unsafe { File::from_raw_fd(descriptor) })
-}
-
-fn done(result: libc::c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+/// Opens a name in a directory, with these flags, and this mode where that makes a file.
+fn opened(directory: impl AsFd, name: impl AsRef<Path>, flags: OFlags, mode: Mode) -> io::Result<File> {
+    let (directory, name) = (directory.as_fd(), name.as_ref());
+    attempted(|| fs::openat(directory, name, flags | OFlags::CLOEXEC, mode)).map(File::from)
 }
 
 /// Returns whether a file or directory at `place` with the owner `owner` belongs to the calling user. A network file
@@ -256,8 +202,7 @@ pub fn is_own(place: &Path, owner: u32) -> bool {
 
 /// Returns whether `user` is the calling user's id.
 pub fn is_own_user(user: u32) -> bool {
-    // SAFETY: geteuid has no preconditions.
-    user == unsafe { libc::geteuid() }
+    user == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use super::directory::is_own_user;
 use super::opened::attempted;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -20,12 +21,9 @@ pub fn input(path: &Path) -> io::Result<File> {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a pipe of another user"));
         }
         // until a writer has written or has gone: opened a second time, the pipe would wait for another writer
-        let mut written = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: poll gets one entry, which lives in this function until it returns.
-        attempted(|| unsafe { libc::poll(&raw mut written, 1, -1) })?;
+        attempted(|| poll(&mut [PollFd::new(&file, PollFlags::IN)], None))?;
     }
-    // SAFETY: fcntl gets an open descriptor, and touches no memory.
-    attempted(|| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) })?;
+    attempted(|| fcntl_setfl(&file, OFlags::empty()))?;
     Ok(file)
 }
 

@@ -3,10 +3,11 @@
 //! The program may close all descriptors, as daemons do, and open files of its own under the same numbers. Nothing is
 //! written into these, and none of them is closed: device and inode are compared before each call.
 
+use rustix::io::Errno;
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, RawFd};
+use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 
 /// Lowest number of a descriptor that lives longer than a call. A program that has closed its standard streams would
@@ -89,9 +90,8 @@ impl Opened {
 
     /// Cuts the file.
     pub(super) fn set_len(&self, length: u64) -> io::Result<()> {
-        let (file, length) = (self.file()?.as_raw_fd(), libc::off64_t::try_from(length).unwrap_or(libc::off64_t::MAX));
-        // SAFETY: ftruncate touches no memory.
-        again(|| unsafe { libc::ftruncate64(file, length) }).map(drop)
+        let file = self.file()?;
+        attempted(|| rustix::fs::ftruncate(file, length))
     }
 
     fn is_ours(&self) -> bool {
@@ -111,10 +111,7 @@ pub(super) fn lifted(file: File) -> io::Result<File> {
     if file.as_raw_fd() >= LOWEST {
         return Ok(file);
     }
-    // SAFETY: fcntl touches no memory.
-    let above = attempted(|| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, LOWEST) })?;
-    // SAFETY: the descriptor is new, so nobody else owns it.
-    Ok(unsafe { File::from_raw_fd(above) })
+    attempted(|| rustix::io::fcntl_dupfd_cloexec(&file, LOWEST)).map(File::from)
 }
 
 fn identity(file: &Metadata) -> [u64; 2] {
@@ -162,27 +159,15 @@ impl Seek for Opened {
     }
 }
 
-/// Makes a system call that returns a negative number when it fails, and again as long as signals interrupt it.
+/// Makes a system call, and again as long as signals interrupt it.
 ///
 /// # Errors
 /// The system's; of another kind than `Interrupted`, upon which the standard library would try for ever.
-pub(super) fn again(call: impl FnMut() -> libc::c_int) -> io::Result<libc::c_int> {
-    attempted(call)
-}
-
-/// As [`again`], also for calls that return a length.
-///
-/// # Errors
-/// As [`again`].
-pub(crate) fn attempted<T: Default + PartialOrd>(mut call: impl FnMut() -> T) -> io::Result<T> {
+pub(crate) fn attempted<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
     for _ in 0..TRIES {
-        let result = call();
-        if result >= T::default() {
-            return Ok(result);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
+        match call() {
+            Err(Errno::INTR) => {}
+            done => return Ok(done?),
         }
     }
     Err(interrupted())
@@ -197,6 +182,7 @@ mod tests {
     use super::super::random;
     use super::*;
     use std::fs;
+    use std::os::fd::FromRawFd;
 
     #[test]
     fn a_number_that_became_somebody_elses_is_neither_written_to_nor_closed() {
@@ -227,13 +213,11 @@ mod tests {
     #[test]
     fn a_call_that_is_always_interrupted_fails_in_the_end() {
         let mut calls = 0;
-        let failed = again(|| {
+        let failed = attempted(|| {
             calls += 1;
-            // SAFETY: the place of errno is the thread's own.
-            unsafe { *libc::__errno_location() = libc::EINTR };
-            -1
+            Err::<(), _>(Errno::INTR)
         });
         assert!(failed.unwrap_err().kind() != io::ErrorKind::Interrupted && calls == TRIES);
-        assert_eq!(again(|| 7).unwrap(), 7);
+        assert_eq!(attempted(|| Ok(7)).unwrap(), 7);
     }
 }

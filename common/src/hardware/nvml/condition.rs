@@ -1,16 +1,15 @@
 //! The condition of a GPU: clocks, power, temperature, use, and errors.
 
-use super::function::Handle;
+use super::functions::Handle;
 use super::layout::{
     CLOCK_MEMORY, CLOCK_SM, ECC_CORRECTED, ECC_UNCORRECTED, ENERGY, FieldValue, NVLINK_COUNT, NVLINK_CRC,
     NVLINK_RECOVERIES, NVLINK_RECOVERIES_OF_BLACKWELL, NVLINK_REPLAYS, PCIE_REPLAYS, POWER_AVERAGE, POWER_INSTANT,
     POWER_LIMIT, REMAP_FAILURE, REMAP_PENDING, REMAPPED_CORRECTABLE, REMAPPED_UNCORRECTABLE, SENSOR_GPU, Utilization,
     answered,
 };
-use super::sensors::{Constants, Number, NumberOf, ask};
 use super::throttle::{self, ThrottleTimes};
-use super::{MOST_LINKS, Nvml, NvmlGpu};
-use std::ffi::{c_int, c_uint};
+use super::{MAX_LINKS, Nvml, NvmlGpu, written};
+use std::ffi::c_uint;
 
 /// The condition of a GPU at a moment. A figure is absent where NVML refuses it. Counters count since the driver was
 /// loaded, for all processes; others may reset them.
@@ -107,14 +106,14 @@ const OF_POWER: [c_uint; 4] = [ENERGY, POWER_AVERAGE, POWER_INSTANT, POWER_LIMIT
 const OF_LINK: [c_uint; 4] = [NVLINK_REPLAYS, NVLINK_RECOVERIES, NVLINK_CRC, NVLINK_RECOVERIES_OF_BLACKWELL];
 
 impl Nvml {
-    /// Reads the figures of a GPU that do not change.
-    pub(super) fn constants(&self, handle: Handle) -> Constants {
-        // SAFETY: the handle is NVML's; the function writes one number.
-        let max = ask(self.sensors.max_clock, |of, to| unsafe { of(handle, CLOCK_SM, to) });
+    /// Returns the GPU of a handle, with its figures that do not change.
+    pub(super) fn gpu(&self, handle: Handle, bus: &str) -> NvmlGpu {
+        let max_clock = written(|to| self.functions.max_clock(handle, CLOCK_SM, to)).ok();
         let mut count = [FieldValue::of(NVLINK_COUNT, 0)];
-        self.fill(handle, &mut count);
+        let _ = self.functions.fields(handle, &mut count);
         let nvlinks = answered(&count, NVLINK_COUNT).and_then(|count| c_uint::try_from(count).ok());
-        Constants { sm_clock_max_mhz: max, nvlinks: nvlinks.unwrap_or(0).min(MOST_LINKS) }
+        let (uuid, nvlinks) = (self.functions.uuid(handle), nvlinks.unwrap_or(0).min(MAX_LINKS));
+        NvmlGpu { handle, bus: bus.to_owned(), uuid, max_clock, nvlinks }
     }
 
     /// Reads the figures that are cheap: in 6 calls of NVML's, 0.24 ms of a processor on an H200 with driver 580.
@@ -125,61 +124,52 @@ impl Nvml {
 
     /// Reads clock, temperature, use and throttle reasons.
     fn gauges(&self, gpu: &NvmlGpu) -> GpuCondition {
-        let (of, handle) = (&self.sensors, gpu.handle);
-        // SAFETY: the handle is NVML's; each function writes one number.
-        let number_of = |function: Option<NumberOf>, kind| ask(function, |of, to| unsafe { of(handle, kind, to) });
-        // SAFETY: the handle is NVML's; the function fills the structure in, whose layout is tested.
-        let used: Option<Utilization> = ask(of.utilization, |of, to| unsafe { of(handle, to) });
+        let (of, handle) = (&self.functions, gpu.handle);
+        let used = written(|to: &mut Utilization| of.utilization(handle, to)).ok();
         GpuCondition {
-            sm_clock_mhz: number_of(of.clock, CLOCK_SM),
-            sm_clock_max_mhz: gpu.constants.sm_clock_max_mhz,
-            temperature_c: number_of(of.temperature, SENSOR_GPU),
+            sm_clock_mhz: written(|to| of.clock(handle, CLOCK_SM, to)).ok(),
+            sm_clock_max_mhz: gpu.max_clock,
+            temperature_c: written(|to| of.temperature(handle, SENSOR_GPU, to)).ok(),
             gpu_use_percent: used.map(|used| used.gpu),
             memory_use_percent: used.map(|used| used.memory),
-            // SAFETY: the handle is NVML's; the function writes one number.
-            throttle: ask(of.reasons, |of, to| unsafe { of(handle, to) }),
+            throttle: written(|to| of.reasons(handle, to)).ok(),
             ..GpuCondition::default()
         }
     }
 
     /// Reads the power and its limit by their functions, mW.
     fn power(&self, handle: Handle) -> [Option<u32>; 2] {
-        // SAFETY: the handle is NVML's; each function writes one number.
-        let number = |function: Option<Number>| ask(function, |of, to| unsafe { of(handle, to) });
-        [number(self.sensors.power), number(self.sensors.power_limit)]
+        let of = &self.functions;
+        [written(|to| of.power(handle, to)).ok(), written(|to| of.power_limit(handle, to)).ok()]
     }
 
     /// Reads the numbers of errors alone, in 2 calls of NVML's: 1.2 ms of a processor on an H200, half of it for PCIe's.
     pub fn errors(&self, gpu: &NvmlGpu) -> GpuCondition {
         let mut values: Vec<FieldValue> = OF_ERRORS.iter().map(|&id| FieldValue::of(id, 0)).collect();
-        self.fill(gpu.handle, &mut values);
+        let _ = self.functions.fields(gpu.handle, &mut values);
         self.with_errors(gpu, &values, GpuCondition::default())
     }
 
     /// Reads the whole condition of a GPU: in 9 calls of NVML's where the driver has all figures, 8 without NVLinks. On an
     /// H200 with driver 580 that takes 23 ms of a processor.
     pub fn condition(&self, gpu: &NvmlGpu) -> GpuCondition {
-        let (of, handle) = (&self.sensors, gpu.handle);
-        let ids = OF_ERRORS.iter().chain(&OF_POWER).chain(&throttle::TIMES).chain(of.hardware_times.iter().flatten());
+        let (of, handle) = (&self.functions, gpu.handle);
+        let ids = OF_ERRORS.iter().chain(&OF_POWER).chain(&throttle::TIMES).chain(self.hardware_times.iter().flatten());
         let mut values: Vec<FieldValue> = ids.map(|&id| FieldValue::of(id, 0)).collect();
-        self.fill(handle, &mut values);
+        let _ = of.fields(handle, &mut values);
         let field = |id| answered(&values, id);
         let short = |id| field(id).and_then(|value| u32::try_from(value).ok());
-        // SAFETY: the handle is NVML's; each function writes one number.
-        let number = |function: Option<Number>| ask(function, |of, to| unsafe { of(handle, to) });
-        // SAFETY: the same.
-        let memory_clock_mhz = ask(of.clock, |of, to| unsafe { of(handle, CLOCK_MEMORY, to) });
         let by_field = [short(POWER_AVERAGE).or_else(|| short(POWER_INSTANT)), short(POWER_LIMIT)];
         let by_function = if by_field.contains(&None) { self.power(handle) } else { by_field };
         let [power_mw, power_limit_mw] = [0, 1].map(|which| by_field[which].or(by_function[which]));
         let condition = GpuCondition {
-            memory_clock_mhz,
+            memory_clock_mhz: written(|to| of.clock(handle, CLOCK_MEMORY, to)).ok(),
             power_mw,
             power_limit_mw,
             energy_mj: field(ENERGY),
-            throttled: ThrottleTimes::of(&values, of.hardware_times),
-            pcie_generation: number(of.pcie_generation),
-            pcie_width: number(of.pcie_width),
+            throttled: ThrottleTimes::of(&values, self.hardware_times),
+            pcie_generation: written(|to| of.pcie_generation(handle, to)).ok(),
+            pcie_width: written(|to| of.pcie_width(handle, to)).ok(),
             ..self.gauges(gpu)
         };
         self.with_errors(gpu, &values, condition)
@@ -207,11 +197,11 @@ impl Nvml {
     /// Returns the replays, recoveries and checksum errors of all NVLinks together.
     fn link_errors(&self, gpu: &NvmlGpu) -> [Option<u64>; 3] {
         let of_link = |link| OF_LINK.map(|id| FieldValue::of(id, link));
-        let mut values: Vec<FieldValue> = (0..gpu.constants.nvlinks).flat_map(of_link).collect();
+        let mut values: Vec<FieldValue> = (0..gpu.nvlinks).flat_map(of_link).collect();
         if values.is_empty() {
             return [None; 3];
         }
-        self.fill(gpu.handle, &mut values);
+        let _ = self.functions.fields(gpu.handle, &mut values);
         // a link that is down may refuse
         let sum = |id| {
             let of_links = values.iter().filter(|value| value.field == id).filter_map(FieldValue::answer);
@@ -219,13 +209,5 @@ impl Nvml {
         };
         let [replays, recoveries, crc, of_blackwell] = OF_LINK.map(sum);
         [replays, recoveries.or(of_blackwell), crc]
-    }
-
-    /// Asks for fields. A field that NVML does not fill in has no value.
-    fn fill(&self, handle: Handle, values: &mut [FieldValue]) {
-        let count = c_int::try_from(values.len()).unwrap_or(c_int::MAX);
-        // SAFETY: the handle is NVML's; the function fills in so many structures, whose layout is tested. Where it
-        // refuses all, they stay without a type, and thus without a value.
-        let _ = unsafe { (self.fields)(handle, count, values.as_mut_ptr()) };
     }
 }

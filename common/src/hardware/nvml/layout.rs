@@ -10,8 +10,6 @@ pub(super) const NOT_SUPPORTED: c_int = 3;
 pub(super) const UNKNOWN: c_int = 999;
 /// All links of a GPU together, as the scope of a field.
 pub(super) const ALL_LINKS: c_uint = c_uint::MAX;
-/// NVML_DEVICE_UUID_V2_BUFFER_SIZE.
-pub(super) const UUID_BYTES: usize = 96;
 
 /// NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, _DATA_RX, _RAW_TX, _RAW_RX: KiB since the driver was loaded.
 pub(super) const NVLINK_DATA: [c_uint; 2] = [138, 139];
@@ -58,8 +56,6 @@ pub(super) const CLOCK_SM: c_int = 1;
 pub(super) const CLOCK_MEMORY: c_int = 2;
 /// NVML_TEMPERATURE_GPU: degrees Celsius.
 pub(super) const SENSOR_GPU: c_int = 0;
-/// NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE.
-pub(super) const DRIVER_VERSION_BYTES: usize = 80;
 
 /// NVML_PCIE_UTIL_TX_BYTES, _RX_BYTES: kB/s.
 pub(super) const PCIE: [c_uint; 2] = [0, 1];
@@ -116,6 +112,15 @@ pub(super) fn text(buffer: &[c_char]) -> String {
     // C's characters have a sign on x86-64 and none on aarch64
     let bytes: Vec<u8> = buffer.iter().flat_map(|letter| letter.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Returns a place on the PCI bus as NVML reads it.
+pub(super) fn bus_id(bus: &str) -> BusId {
+    let mut id = BusId::default();
+    // the last byte stays zero
+    let places = id.iter_mut().rev().skip(1).rev();
+    places.zip(bus.bytes()).for_each(|(place, byte)| *place = byte as c_char);
+    id
 }
 
 /// NVML_GPM_METRICS_GET_VERSION and NVML_GPM_SUPPORT_VERSION.
@@ -183,24 +188,17 @@ pub(super) struct EventData {
     pub(super) compute_instance: c_uint,
 }
 
+/// A place on the PCI bus, which ends with a zero.
+pub(super) type BusId = [c_char; 32];
+
 /// nvmlPciInfo_t, version 3.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PciInfo {
     pub(super) bus_legacy: [c_char; 16],
-    pub(super) domain: c_uint,
-    pub(super) bus: c_uint,
-    pub(super) device: c_uint,
-    pub(super) device_id: c_uint,
-    pub(super) subsystem_id: c_uint,
-    pub(super) bus_id: [c_char; 32],
-}
-
-impl Default for PciInfo {
-    fn default() -> Self {
-        let [domain, bus, device, device_id, subsystem_id] = [0; 5];
-        Self { bus_legacy: [0; 16], domain, bus, device, device_id, subsystem_id, bus_id: [0; 32] }
-    }
+    /// Domain, bus, device, and ids of device and subsystem.
+    pub(super) numbers: [c_uint; 5],
+    pub(super) bus_id: BusId,
 }
 
 #[cfg(test)]
@@ -224,7 +222,7 @@ mod tests {
         let event = [offset_of!(EventData, kind), offset_of!(EventData, data), offset_of!(EventData, gpu_instance)];
         assert_eq!((size_of::<EventData>(), event), (32, [8, 16, 24]));
         assert_eq!((size_of::<Utilization>(), offset_of!(Utilization, memory)), (8, 4));
-        assert_eq!((offset_of!(PciInfo, domain), offset_of!(PciInfo, bus_id)), (16, 36));
+        assert_eq!((offset_of!(PciInfo, numbers), offset_of!(PciInfo, bus_id)), (16, 36));
         // as driver 580 filled them in on an H200
         assert_eq!((size_of::<GpmMetric>(), size_of::<GpmSupport>()), (40, 8));
         let metric = [offset_of!(GpmMetric, result), offset_of!(GpmMetric, value), offset_of!(GpmMetric, names)];

@@ -5,61 +5,61 @@
 //! for which nobody waits without a deadline.
 
 pub mod condition;
-mod events;
-mod function;
+mod functions;
 pub mod gpm;
 mod layout;
-mod library;
-mod rates;
-mod sensors;
 pub mod throttle;
 pub mod xids;
 
-use events::Events;
-use function::Handle;
-use gpm::Gpm;
+use super::Ways;
+pub use functions::NvmlLibrary;
+use functions::{Functions, Handle};
 use layout::{
     ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_COUNT, NVLINK_DATA, NVLINK_RAW, NVLINK_SPEED, NVLINK_STATE, PCIE,
-    PciInfo, SUCCESS, UUID_BYTES, text,
+    SUCCESS, bus_id, text,
 };
-pub use library::NvmlLibrary;
-use sensors::{Constants, Sensors};
-use std::ffi::{CStr, CString, c_char, c_int, c_uint};
-
-use super::Ways;
+use std::ffi::{c_int, c_uint};
 
 /// Bytes in NVML's unit of the NVLink counters.
 const KIB: u64 = 1024;
-/// Most GPUs of a machine: a larger number is not believed.
-const MOST_GPUS: c_uint = 1024;
-/// Most links that a GPU has. Larger numbers are not asked for.
-const MOST_LINKS: c_uint = 36;
+/// GPUs of a machine: a larger number is not believed.
+const MAX_GPUS: c_uint = 1024;
+/// Links of a GPU. Larger numbers are not asked for.
+const MAX_LINKS: c_uint = 36;
 
 /// Why NVML does not tell something, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The words.
     pub why: String,
-    /// Whether the GPU, or this driver, never has it.
-    pub is_final: bool,
+    /// NVML's number.
+    result: c_int,
 }
 
-/// NVML's functions, declared as its documentation has them.
+impl Refusal {
+    /// Of a thing that the GPU, or this driver, never has.
+    fn never(why: impl Into<String>) -> Self {
+        Self { why: why.into(), result: NOT_SUPPORTED }
+    }
+
+    /// Returns whether the GPU, or this driver, never has it.
+    pub fn is_final(&self) -> bool {
+        self.result == NOT_SUPPORTED
+    }
+}
+
+/// NVML, initialised.
 #[derive(Debug)]
 pub struct Nvml {
-    error: unsafe extern "C" fn(c_int) -> *const c_char,
-    count: unsafe extern "C" fn(*mut c_uint) -> c_int,
-    by_index: unsafe extern "C" fn(c_uint, *mut Handle) -> c_int,
-    by_bus: unsafe extern "C" fn(*const c_char, *mut Handle) -> c_int,
-    pci: unsafe extern "C" fn(Handle, *mut PciInfo) -> c_int,
-    uuid: unsafe extern "C" fn(Handle, *mut c_char, c_uint) -> c_int,
-    fields: unsafe extern "C" fn(Handle, c_int, *mut FieldValue) -> c_int,
-    pcie: unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_int,
-    /// GPM's functions, or why this driver has none.
-    gpm: Result<Gpm, String>,
-    sensors: Sensors,
-    /// The functions of events, or why this driver has none.
-    events: Result<Events, String>,
+    functions: Functions,
+    /// Fields of the hardware's throttle times in this driver.
+    hardware_times: Option<[c_uint; 2]>,
+}
+
+/// Returns what a call of NVML writes.
+fn written<T: Default>(call: impl FnOnce(&mut T) -> Result<(), Refusal>) -> Result<T, Refusal> {
+    let mut value = T::default();
+    call(&mut value).map(|()| value)
 }
 
 /// A GPU as NVML knows it.
@@ -70,7 +70,10 @@ pub struct NvmlGpu {
     pub bus: String,
     /// Its UUID, if NVML tells it.
     pub uuid: Option<String>,
-    constants: Constants,
+    /// Its maximum clock, MHz.
+    max_clock: Option<u32>,
+    /// Number of its NVLinks.
+    nvlinks: c_uint,
 }
 
 /// Bytes over NVLink since the driver was loaded, over all links of a GPU: those of everybody who uses the GPU.
@@ -88,22 +91,14 @@ impl Nvml {
     /// # Errors
     /// Says which call failed. GPUs that NVML cannot open are left out.
     pub fn gpus(&self) -> Result<Vec<NvmlGpu>, Refusal> {
-        let mut count = 0;
-        // SAFETY: the function writes one number.
-        self.check("nvmlDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
-        if count > MOST_GPUS {
-            return Err(Refusal {
-                why: format!("nvmlDeviceGetCount says {count} GPUs, more than any machine has"),
-                is_final: true,
-            });
+        let count = written(|to| self.functions.count(to))?;
+        if count > MAX_GPUS {
+            let why = format!("nvmlDeviceGetCount says {count} GPUs, more than any machine has");
+            return Err(Refusal::never(why));
         }
         let handle = |index| {
-            let mut handle = 0;
-            // SAFETY: the function writes one handle.
-            self.check("nvmlDeviceGetHandleByIndex", unsafe { (self.by_index)(index, &raw mut handle) }).ok()?;
-            let mut info = PciInfo::default();
-            // SAFETY: the handle is NVML's; the function fills the structure in, whose layout is tested.
-            self.check("nvmlDeviceGetPciInfo", unsafe { (self.pci)(handle, &raw mut info) }).ok()?;
+            let handle = written(|to| self.functions.by_index(index, to)).ok()?;
+            let info = written(|to| self.functions.pci(handle, to)).ok()?;
             Some(self.gpu(handle, &place(&text(&info.bus_id))))
         };
         Ok((0..count).filter_map(handle).collect())
@@ -114,20 +109,8 @@ impl Nvml {
     /// # Errors
     /// Says why NVML does not know it.
     pub fn at(&self, bus: &str) -> Result<NvmlGpu, Refusal> {
-        let name = CString::new(bus).unwrap_or_default();
-        let mut handle = 0;
-        // SAFETY: the string ends with 0; the function writes one handle.
-        let result = unsafe { (self.by_bus)(name.as_ptr(), &raw mut handle) };
-        self.check("nvmlDeviceGetHandleByPciBusId", result)?;
+        let handle = written(|to| self.functions.by_bus(&bus_id(bus), to))?;
         Ok(self.gpu(handle, bus))
-    }
-
-    fn gpu(&self, handle: Handle, bus: &str) -> NvmlGpu {
-        let mut uuid = [0; UUID_BYTES];
-        // SAFETY: the handle is NVML's; the function writes at most so many characters.
-        let result = unsafe { (self.uuid)(handle, uuid.as_mut_ptr(), UUID_BYTES as c_uint) };
-        let uuid = (result == SUCCESS).then(|| text(&uuid)).filter(|uuid| !uuid.is_empty());
-        NvmlGpu { handle, bus: bus.to_owned(), uuid, constants: self.constants(handle) }
     }
 
     /// Reads the bytes over all NVLinks of a GPU.
@@ -138,7 +121,7 @@ impl Nvml {
         let [sent, received] = NVLINK_DATA;
         let [raw_sent, raw_received] = NVLINK_RAW;
         let mut values = [sent, received, raw_sent, raw_received].map(|field| FieldValue::of(field, ALL_LINKS));
-        self.read(gpu, &mut values)?;
+        self.functions.fields(gpu.handle, &mut values)?;
         let [sent, received, raw_sent, raw_received] = values.map(|value| self.bytes(&value));
         let raw = raw_sent.ok().zip(raw_received.ok()).map(|(sent, received)| Ways { sent, received });
         Ok(NvLink { data: Ways { sent: sent?, received: received? }, raw })
@@ -148,8 +131,8 @@ impl Nvml {
     pub fn links(&self, gpu: &NvmlGpu) -> Vec<(u32, Ways<u64>)> {
         let [sent, received] = NVLINK_DATA;
         let asked = |link| [FieldValue::of(sent, link), FieldValue::of(received, link)];
-        let mut values: Vec<FieldValue> = (0..MOST_LINKS).flat_map(asked).collect();
-        if self.read(gpu, &mut values).is_err() {
+        let mut values: Vec<FieldValue> = (0..MAX_LINKS).flat_map(asked).collect();
+        if self.functions.fields(gpu.handle, &mut values).is_err() {
             return vec![];
         }
         let link = |pair: &[FieldValue]| match pair {
@@ -166,8 +149,8 @@ impl Nvml {
     pub fn nvlinks_up(&self, gpu: &NvmlGpu) -> Option<(u32, u64)> {
         let asked = |link| [FieldValue::of(NVLINK_STATE, link), FieldValue::of(NVLINK_SPEED, link)];
         let mut values = vec![FieldValue::of(NVLINK_COUNT, 0)];
-        values.extend((0..MOST_LINKS).flat_map(asked));
-        self.read(gpu, &mut values).ok()?;
+        values.extend((0..MAX_LINKS).flat_map(asked));
+        self.functions.fields(gpu.handle, &mut values).ok()?;
         let (count, links) = values.split_first()?;
         sum_of_links(count, links)
     }
@@ -181,40 +164,19 @@ impl Nvml {
     /// Says why NVML does not measure them.
     pub fn pcie(&self, gpu: &NvmlGpu) -> Result<Ways<u64>, Refusal> {
         let rate = |direction| {
-            let mut kilobytes = 0;
-            // SAFETY: the handle is NVML's; the function writes one number.
-            let result = unsafe { (self.pcie)(gpu.handle, direction, &raw mut kilobytes) };
-            self.check("nvmlDeviceGetPcieThroughput", result).map(|()| u64::from(kilobytes) * 1000)
+            let kilobytes = written(|to| self.functions.pcie(gpu.handle, direction, to))?;
+            Ok(u64::from(kilobytes) * 1000)
         };
         let [sent, received] = PCIE.map(rate);
         Ok(Ways { sent: sent?, received: received? })
     }
 
-    fn read(&self, gpu: &NvmlGpu, values: &mut [FieldValue]) -> Result<(), Refusal> {
-        let count = c_int::try_from(values.len()).unwrap_or(c_int::MAX);
-        // SAFETY: the handle is NVML's; the function fills in so many structures, whose layout is tested.
-        let result = unsafe { (self.fields)(gpu.handle, count, values.as_mut_ptr()) };
-        self.check("nvmlDeviceGetFieldValues", result)
-    }
-
     /// Returns the bytes of a field that counts KiB.
     fn bytes(&self, value: &FieldValue) -> Result<u64, Refusal> {
         let what = format!("NVML's field {}", value.field);
-        self.check(&what, value.result)?;
+        self.functions.check(&what, value.result)?;
         let whole = value.whole().and_then(|kib| kib.checked_mul(KIB));
-        whole.ok_or_else(|| Refusal { why: format!("{what} is no number of KiB"), is_final: true })
-    }
-
-    fn check(&self, what: &str, result: c_int) -> Result<(), Refusal> {
-        if result == SUCCESS {
-            return Ok(());
-        }
-        // SAFETY: the function returns a constant string for every number, or NULL.
-        let words = unsafe { (self.error)(result) };
-        // SAFETY: the pointer is not NULL, so it is such a string.
-        let words = if words.is_null() { "".into() } else { unsafe { CStr::from_ptr(words) }.to_string_lossy() };
-        let words = if words.is_empty() { "unknown error".into() } else { words };
-        Err(Refusal { why: format!("{what} answered {words} ({result})"), is_final: result == NOT_SUPPORTED })
+        whole.ok_or_else(|| Refusal::never(format!("{what} is no number of KiB")))
     }
 }
 

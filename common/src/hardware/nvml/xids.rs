@@ -1,12 +1,14 @@
 //! Xids: errors of GPUs that the driver reports, by number.
 
-use super::events::EventSet;
-use super::function::Handle;
-use super::layout::{NOT_SUPPORTED, SUCCESS, UNKNOWN, XID_EVENT};
-use super::{Nvml, NvmlGpu, Refusal};
+use super::functions::{Functions, Handle};
+use super::layout::{EventData, NOT_SUPPORTED, UNKNOWN, XID_EVENT};
+use super::{Nvml, NvmlGpu, Refusal, written};
+use std::ffi::c_uint;
 
-/// Most events of a question, since a failing GPU may report without end.
-const MOST: usize = 1000;
+/// Events of a question, since a failing GPU may report without end.
+const MAX_EVENTS: usize = 1000;
+/// Milliseconds for which a question waits for an event. NVML's documentation says nothing about 0.
+const WAIT: c_uint = 1;
 
 /// An error of a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +19,11 @@ pub struct Xid {
     pub number: u64,
 }
 
-/// GPUs whose Xids are awaited.
+/// GPUs whose Xids are awaited, in a set of NVML's events.
 #[derive(Debug)]
 pub struct XidWatch {
-    set: EventSet,
+    set: Handle,
+    functions: Functions,
     gpus: Vec<(Handle, String)>,
 }
 
@@ -30,22 +33,19 @@ impl Nvml {
     /// # Errors
     /// Says why there are no events of any GPU.
     pub fn watch_xids(&self, gpus: &[NvmlGpu]) -> Result<XidWatch, Refusal> {
-        let events = *self.events.as_ref().map_err(|why| Refusal { why: why.clone(), is_final: true })?;
-        let mut handle = 0;
-        // SAFETY: the function writes one handle.
-        self.check("nvmlEventSetCreate", unsafe { (events.create)(&raw mut handle) })?;
-        let mut watch = XidWatch { set: EventSet { handle, events }, gpus: vec![] };
+        let functions = self.functions;
+        let set = written(|to| functions.event_set(to))?;
+        let mut watch = XidWatch { set, functions, gpus: vec![] };
         for gpu in gpus {
-            // SAFETY: both handles are NVML's.
-            match unsafe { (events.register)(gpu.handle, XID_EVENT, handle) } {
-                SUCCESS => watch.gpus.push((gpu.handle, gpu.bus.clone())),
+            match functions.register(gpu.handle, XID_EVENT, set) {
+                Ok(()) => watch.gpus.push((gpu.handle, gpu.bus.clone())),
                 // then the set is of no use, and otherwise it is as before
-                UNKNOWN => self.check("nvmlDeviceRegisterEvents", UNKNOWN)?,
-                _ => {}
+                Err(refusal) if refusal.result == UNKNOWN => return Err(refusal),
+                Err(_) => {}
             }
         }
         if watch.gpus.is_empty() {
-            self.check("nvmlDeviceRegisterEvents", NOT_SUPPORTED)?;
+            functions.check("nvmlDeviceRegisterEvents", NOT_SUPPORTED)?;
         }
         Ok(watch)
     }
@@ -60,7 +60,16 @@ impl XidWatch {
     /// Returns the Xids since the last question. Waits for a millisecond.
     pub fn take(&self) -> Vec<Xid> {
         let place = |gpu| self.gpus.iter().find(|(handle, _)| *handle == gpu).map(|(_, bus)| bus.clone());
-        let next = std::iter::from_fn(|| self.set.next_xid()).take(MOST);
+        let next = || written(|to: &mut EventData| self.functions.next_event(self.set, to, WAIT)).ok();
+        let xid = || next().filter(|event| event.kind == XID_EVENT).map(|event| (event.device, event.data));
+        let next = std::iter::from_fn(xid).take(MAX_EVENTS);
         next.filter_map(|(gpu, number)| Some(Xid { bus: place(gpu)?, number })).collect()
+    }
+}
+
+impl Drop for XidWatch {
+    fn drop(&mut self) {
+        // a failure leaves the set to the process
+        let _ = self.functions.free_events(self.set);
     }
 }

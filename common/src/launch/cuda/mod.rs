@@ -15,9 +15,10 @@ mod calls;
 pub(crate) use calls::{CudaCalls, Look, Relaxed};
 
 use crate::base::cancel::Uncancelled;
+use crate::base::symbols::SharedLibrary;
 use crate::base::unseen::Unseen;
 use crate::launch::gate::Gate;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -127,45 +128,29 @@ pub struct Driver {
     failure: AtomicU64,
 }
 
-/// Returns the function of that name in a loaded library.
-///
-/// # Safety
-/// `T` is the type of a pointer to that function.
-unsafe fn function<T: Copy>(library: *mut c_void, name: &CStr) -> Option<T> {
-    const { assert!(size_of::<T>() == size_of::<*mut c_void>()) };
-    // SAFETY: `Driver::look_up`, the only caller, holds a valid handle.
-    let found = unsafe { libc::dlsym(library, name.as_ptr()) };
-    // SAFETY: the pointer is a function of the type that the caller guarantees.
-    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy::<*mut c_void, T>(&found) })
-}
-
 impl Driver {
     /// Returns the loaded driver. `None` where there is none, and for a driver without these functions (before CUDA
     /// 10.1).
     pub fn look_up() -> Option<Self> {
-        // SAFETY: with RTLD_NOLOAD nothing is loaded or initialised.
-        let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-        if library.is_null() {
-            return None;
-        }
+        let library = SharedLibrary::find(c"libcuda.so.1")?;
         // the handle is kept, so that the functions stay where they are
         // SAFETY: the types are those of CUDA's driver interface, whose functions keep their types.
         unsafe {
             Some(Self {
-                context: function(library, c"cuCtxGetCurrent")?,
-                create: function(library, c"cuEventCreate")?,
-                record: function(library, c"cuEventRecord")?,
-                elapsed: function(library, c"cuEventElapsedTime")?,
-                capturing: function(library, c"cuStreamIsCapturing")?,
-                exchange: function(library, c"cuThreadExchangeStreamCaptureMode")?,
-                error_name: function(library, c"cuGetErrorName")?,
-                destroy: function(library, c"cuEventDestroy_v2")?,
-                id: function(library, c"cuCtxGetId"),
-                record_with_flags: function(library, c"cuEventRecordWithFlags"),
-                create_stream: function(library, c"cuStreamCreate"),
-                destroy_stream: function(library, c"cuStreamDestroy_v2"),
-                push: function(library, c"cuCtxPushCurrent_v2"),
-                pop: function(library, c"cuCtxPopCurrent_v2"),
+                context: library.symbol(c"cuCtxGetCurrent")?,
+                create: library.symbol(c"cuEventCreate")?,
+                record: library.symbol(c"cuEventRecord")?,
+                elapsed: library.symbol(c"cuEventElapsedTime")?,
+                capturing: library.symbol(c"cuStreamIsCapturing")?,
+                exchange: library.symbol(c"cuThreadExchangeStreamCaptureMode")?,
+                error_name: library.symbol(c"cuGetErrorName")?,
+                destroy: library.symbol(c"cuEventDestroy_v2")?,
+                id: library.symbol(c"cuCtxGetId"),
+                record_with_flags: library.symbol(c"cuEventRecordWithFlags"),
+                create_stream: library.symbol(c"cuStreamCreate"),
+                destroy_stream: library.symbol(c"cuStreamDestroy_v2"),
+                push: library.symbol(c"cuCtxPushCurrent_v2"),
+                pop: library.symbol(c"cuCtxPopCurrent_v2"),
                 unseen: Unseen::look_up(),
                 gate: Gate::default(),
                 failure: AtomicU64::new(0),

@@ -4,6 +4,7 @@
 //! The child prints a number for each piece of its work, and at its end its result as JSON, each in a line.
 
 use crate::offspring;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
@@ -30,9 +31,9 @@ pub fn run<T: DeserializeOwned>(
     // a path may begin with a dash
     child.arg("--").args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
     let bound = move || {
-        bound(libc::RLIMIT_AS, memory)?;
-        bound(libc::RLIMIT_CPU, SECONDS)?;
-        bound(libc::RLIMIT_CORE, 0)
+        bound(Resource::As, memory)?;
+        bound(Resource::Cpu, SECONDS)?;
+        bound(Resource::Core, 0)
     };
     // SAFETY: the closure runs between fork and exec; it makes system calls alone and allocates nothing.
     unsafe { child.pre_exec(bound) };
@@ -63,16 +64,9 @@ fn ended(status: ExitStatus, memory: u64) -> String {
 }
 
 /// Lowers a limit of this process for good.
-fn bound(limit: libc::__rlimit_resource_t, most: u64) -> std::io::Result<()> {
-    let mut old = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the system fills in the structure, and then reads another one.
-    let done = unsafe {
-        libc::getrlimit(limit, &raw mut old) == 0 && {
-            let most = most.min(old.rlim_cur);
-            libc::setrlimit(limit, &libc::rlimit { rlim_cur: most, rlim_max: most }) == 0
-        }
-    };
-    if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+fn bound(limit: Resource, most: u64) -> std::io::Result<()> {
+    let most = Some(getrlimit(limit).current.map_or(most, |old| old.min(most)));
+    Ok(setrlimit(limit, Rlimit { current: most, maximum: most })?)
 }
 
 /// Does the work of a child, and gives its parent the result.

@@ -2,6 +2,7 @@
 
 pub mod apart;
 
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -19,19 +20,11 @@ pub fn of_own(command: &str) -> io::Result<Command> {
 
 /// Has the system kill the child when the thread that starts it ends.
 pub fn end_with_parent(child: &mut Command) {
-    let parent = std::process::id();
+    let parent = getpid();
     let tie = move || {
-        // SAFETY: prctl and getppid are system calls, which are allowed between fork and exec.
-        unsafe {
-            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // the parent may have ended before prctl took effect
-            if libc::getppid().unsigned_abs() != parent {
-                return Err(io::Error::from_raw_os_error(libc::ESRCH));
-            }
-        }
-        Ok(())
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // the parent may have ended before that took effect
+        if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
     };
     // SAFETY: the closure runs between fork and exec; it makes two system calls and allocates nothing.
     unsafe { child.pre_exec(tie) };

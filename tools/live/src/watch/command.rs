@@ -16,7 +16,6 @@ use present::output;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
-use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -145,8 +144,7 @@ fn say_begun() {
     // nobody may have wanted to know
     drop(said);
     if let Ok(nothing) = std::fs::File::open("/dev/null") {
-        // SAFETY: dup2 touches no memory, and standard input stays open.
-        unsafe { libc::dup2(nothing.as_raw_fd(), libc::STDIN_FILENO) };
+        let _ = rustix::stdio::dup2_stdin(nothing);
     }
 }
 

@@ -1,9 +1,9 @@
 //! The log of findings: one line of JSON each. Several watchers may add to one file.
 
 use common::files;
+use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -42,19 +42,16 @@ impl FindingLog {
     /// # Errors
     /// In words: it cannot be written, or is too long.
     pub(super) fn add(&self, line: &str) -> Result<(), String> {
-        let file = self.file.as_raw_fd();
         // a watcher that was stopped while it had the lock does not hold this one up
         let has_lock = (0..TRIES).any(|_| {
-            // SAFETY: `self.file` keeps the descriptor open, and flock has no memory of ours.
-            let is_locked = unsafe { libc::flock(file, libc::LOCK_EX | libc::LOCK_NB) } == 0;
+            let is_locked = flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok();
             if !is_locked {
                 thread::sleep(TRY);
             }
             is_locked
         });
         let added = self.add_locked(line, has_lock);
-        // SAFETY: as above.
-        unsafe { libc::flock(file, libc::LOCK_UN) };
+        let _ = flock(&self.file, FlockOperation::Unlock);
         added.map_err(|error| format!("--log {}: {error}", self.path.display()))
     }
 

@@ -1,5 +1,7 @@
 //! The priority of a watch beside a job, on a node where the job has all processors: the job comes first.
 
+use rustix::process::setpriority_process;
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs;
 
 /// Lowest priority.
@@ -16,13 +18,9 @@ pub(super) fn give_way() {
     let ordinary = libc::sched_param { sched_priority: 0 };
     // SAFETY: `ordinary` lives through the call, which reads it. A rank may have real-time priority; this has not.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const ordinary) };
-    // SAFETY: the call has no memory of ours.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST) };
-    // SAFETY: `cpu_set_t` is an array of bits, all of which may be set. The call reads as many bytes as it is told.
-    // The system takes those processors away that the control group does not have.
-    unsafe {
-        let mut all: libc::cpu_set_t = std::mem::zeroed();
-        (&raw mut all).cast::<u8>().write_bytes(0xff, size_of::<libc::cpu_set_t>());
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const all);
-    }
+    let _ = setpriority_process(None, LOWEST);
+    // the system takes those processors away that the control group does not have
+    let mut all = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|processor| all.set(processor));
+    let _ = sched_setaffinity(None, &all);
 }
