@@ -49,8 +49,8 @@ pub mod process;
 
 // for the hosts: the plugin, the substrate, the tool, and their tests
 pub use base::{
-    birth, files, guard, host_name, image, last_work, log, mapping, moments, notes, own_thread, patience, pause, rank,
-    ranks, shortage, signal, switch, visible,
+    birth, files, guard, host_name, image, last_work, log, mapping, moments, notes, own_thread, patience, pause,
+    prometheus, rank, ranks, shortage, signal, switch, visible,
 };
 pub use collect::{communicator, course, round};
 pub use event::{handle, kind, name, text};

@@ -7,7 +7,7 @@ use crate::launch::ranks;
 use common::config::{Settings, instead, is_unknown, nearest};
 use common::files;
 use present::output::place::{self, Unfit};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Returns all findings on the settings.
 pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<DoctorFinding> {
@@ -23,31 +23,23 @@ pub(crate) fn check(around: &Surroundings, features: Option<&Features>) -> Vec<D
         let cure = cure.unwrap_or_else(|| "`scorep-nccl env --all` lists the settings".into());
         DoctorFinding::new(Code::SettingUnknown, format!("{name} is no setting"), cure)
     }));
-    let summary = settings.summary.as_deref().map(files::expand);
-    let summary = summary.as_deref().and_then(|place| unfit("NCCL_SCOREP_SUMMARY", place::check(place)));
-    let record = settings.record.as_deref().map(files::expand);
-    let record = record
-        .as_deref()
-        .and_then(|directory| unfit("NCCL_SCOREP_RECORD", place::check_directory(directory, directory)));
-    let status = settings.status.as_deref().map(files::expand);
-    let status = status
-        .as_deref()
-        .and_then(|directory| unfit("NCCL_SCOREP_STATUS", place::check_directory(directory, directory)));
-    let prom_dir = settings.prom_dir.as_deref().map(files::expand);
-    let prom_dir =
-        prom_dir.as_deref().and_then(|directory| unfit("NCCL_SCOREP_PROM_DIR", place::check_existing(directory)));
-    findings.extend([summary, record, status, prom_dir].into_iter().flatten());
+    let in_it = |directory: &Path| place::check_directory(directory, directory);
+    type Check<'a> = &'a dyn Fn(&Path) -> Result<(), Unfit>;
+    let places: [(&str, &Option<PathBuf>, Check<'_>); 4] = [
+        ("NCCL_SCOREP_SUMMARY", &settings.summary, &place::check),
+        ("NCCL_SCOREP_RECORD", &settings.record, &in_it),
+        ("NCCL_SCOREP_STATUS", &settings.status, &in_it),
+        ("NCCL_SCOREP_PROM_DIR", &settings.prom_dir, &place::check_existing),
+    ];
+    findings.extend(places.into_iter().filter_map(|(name, place, check)| {
+        let what = format!("{name}: {}", check(&files::expand(place.as_deref()?)).err()?);
+        Some(DoctorFinding::new(Code::SettingPath, what, "name another place, on all nodes"))
+    }));
     findings.extend(chain(&settings));
     findings.extend(features.and_then(|features| otel(around, &settings, features)));
     let shared = settings.summary.as_deref().and_then(|summary| ranks::shared_name(summary, |name| around.text(name)));
     findings.extend(shared.map(|what| DoctorFinding::new(Code::SummaryShared, what, ranks::CURE)));
     findings
-}
-
-/// Returns a finding if no files can be created at the setting's place.
-fn unfit(name: &str, place: Result<(), Unfit>) -> Option<DoctorFinding> {
-    let what = format!("{name}: {}", place.err()?);
-    Some(DoctorFinding::new(Code::SettingPath, what, "name another place, on all nodes"))
 }
 
 /// Checks whether the second plugin is found under the names that NCCL would try.

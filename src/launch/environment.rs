@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LaunchChoice {
     /// Event types asked for: light, network, full or api.
-    #[arg(long, value_name = "PRESET", value_parser = preset)]
+    #[arg(long, value_name = "PRESET")]
     preset: Option<Preset>,
     /// The series, too: one value a window, in the trace, which this switches on.
     #[arg(long)]
@@ -31,10 +31,6 @@ pub(crate) struct LaunchChoice {
     /// The installed library, where it is not beside this program.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-}
-
-fn preset(text: &str) -> Result<Preset, String> {
-    Preset::named(text).ok_or_else(|| format!("it is one of {}", Preset::ALL.map(Preset::name).join(", ")))
 }
 
 /// Variables to set, and remarks on them for a person.

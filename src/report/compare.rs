@@ -106,19 +106,8 @@ fn outcome(path: PathBuf, facts: &UserFacts, top: usize) -> Result<FinishedRepor
         let report = report_of(&path)?;
         return Ok(FinishedReport { report, asked: 1, left_out: vec![] });
     }
-    drive::make(&ReportRequest {
-        inputs: inputs_of(&[path])?,
-        facts: facts.clone(),
-        logs: vec![],
-        findings: vec![],
-        job: None,
-        tag: None,
-        top,
-        shown_step: None,
-        csv: None,
-        parquet: None,
-        perfetto: None,
-    })
+    let (inputs, facts) = (inputs_of(&[path])?, facts.clone());
+    drive::make(&ReportRequest { inputs, facts, top, ..ReportRequest::default() })
 }
 
 /// Returns whether a file is a report as JSON, by its first bytes.

@@ -74,7 +74,7 @@ impl Inputs {
                 match kind_of(path) {
                     Ok(Some(kind)) => inputs.found.push(ReportInput { path: path.clone(), kind }),
                     Ok(None) => inputs.left_out.push(unknown(path)),
-                    Err(error) => inputs.left_out.push(unreadable(path, &error.to_string())),
+                    Err(error) => inputs.left_out.push(Unreadable::whole(path, error)),
                 }
             }
         }
@@ -114,7 +114,7 @@ fn of_directory(directory: &Path) -> Result<Vec<ReportInput>, Unreadable> {
     } else {
         found.extend(of_experiment(directory));
     }
-    let wrong = |error: io::Error| unreadable(directory, &error.to_string());
+    let wrong = |error: io::Error| Unreadable::whole(directory, error);
     let mut entries = entries(directory).map_err(wrong)?;
     let is_table = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -137,7 +137,7 @@ fn of_directory(directory: &Path) -> Result<Vec<ReportInput>, Unreadable> {
     if found.is_empty() {
         let cause = "there is no recording (*.jsonl.gz), table (process=*/operations.parquet), archive (traces.otf2) \
                      or summary (*.json) in this directory";
-        return Err(unreadable(directory, cause));
+        return Err(Unreadable::whole(directory, cause));
     }
     Ok(found)
 }
@@ -210,11 +210,7 @@ fn unknown(path: &Path) -> Unreadable {
     } else {
         "it is no recording, table, archive or summary by its first bytes"
     };
-    unreadable(path, cause)
-}
-
-fn unreadable(path: &Path, cause: &str) -> Unreadable {
-    Unreadable { file: path.display().to_string(), place: None, cause: cause.into() }
+    Unreadable::whole(path, cause)
 }
 
 #[cfg(test)]

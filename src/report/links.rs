@@ -5,7 +5,7 @@ use report::job::{Links, Unreadable};
 use std::path::Path;
 
 /// Largest rate that a link may have, Gbit/s.
-const MOST: f64 = 1e6;
+const MAX_GBIT_S: f64 = 1e6;
 
 /// Returns the rates that `--link-gbps` gives: a number of Gbit/s, or a file with lines `<communicator> <Gbit/s>`. The
 /// communicator is an id of 16 hexadecimal digits, or `*` for all others. Empty lines and `#` comments are passed
@@ -15,7 +15,7 @@ const MOST: f64 = 1e6;
 /// The file, the line and the cause.
 pub(super) fn parse(text: &str) -> Result<Links, Unreadable> {
     if let Ok(rate) = text.parse() {
-        let others = Some(checked(rate).map_err(|cause| wrong("--link-gbps", None, cause))?);
+        let others = Some(checked(rate).map_err(|cause| Unreadable::whole("--link-gbps", cause))?);
         return Ok(Links { others, ..Links::default() });
     }
     let content = text_file::read(Path::new(text), text_file::LINES).map_err(|error| {
@@ -27,14 +27,10 @@ pub(super) fn parse(text: &str) -> Result<Links, Unreadable> {
 
 fn of_file(file: &str, content: &str) -> Result<Links, Unreadable> {
     let mut links = Links::default();
-    for (number, line) in content.lines().enumerate() {
-        let wrong = |cause: String| wrong(file, Some(number + 1), cause);
-        let line = line.split('#').next().unwrap_or_default();
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let (comm, rate) = match words[..] {
-            [] => continue,
-            [comm, rate] => (comm, rate),
-            _ => return Err(wrong("it needs a communicator and a rate in Gbit/s".into())),
+    for (place, words) in text_file::lines(content) {
+        let wrong = |cause: String| Unreadable::whole(file, cause).at(&*place);
+        let [comm, rate] = words[..] else {
+            return Err(wrong("it needs a communicator and a rate in Gbit/s".into()));
         };
         let rate = rate.parse().map_err(|_| format!("{rate} is no number of Gbit/s"));
         let rate = rate.and_then(checked).map_err(&wrong)?;
@@ -50,17 +46,13 @@ fn of_file(file: &str, content: &str) -> Result<Links, Unreadable> {
         }
     }
     if links == Links::default() {
-        return Err(wrong(file, None, "it has no rates: give lines of a communicator and a rate in Gbit/s".into()));
+        return Err(Unreadable::whole(file, "it has no rates: give lines of a communicator and a rate in Gbit/s"));
     }
     Ok(links)
 }
 
 fn checked(rate: f64) -> Result<f64, String> {
-    if rate > 0.0 && rate <= MOST { Ok(rate) } else { Err(format!("{rate} is no rate of a link, Gbit/s")) }
-}
-
-fn wrong(file: &str, line: Option<usize>, cause: String) -> Unreadable {
-    Unreadable { file: file.into(), place: line.map(|line| format!("line {line}")), cause }
+    if rate > 0.0 && rate <= MAX_GBIT_S { Ok(rate) } else { Err(format!("{rate} is no rate of a link, Gbit/s")) }
 }
 
 #[cfg(test)]

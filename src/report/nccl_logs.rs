@@ -19,15 +19,10 @@ pub(super) fn read(paths: &[PathBuf]) -> (NcclLog, Vec<Unreadable>) {
     let (mut reader, mut left_out) = (LogReader::default(), Vec::new());
     for path in paths {
         let files = if path.is_dir() { files(path) } else { Ok(vec![path.clone()]) };
-        let wrong = |file: &Path, error: &io::Error| Unreadable {
-            file: file.display().to_string(),
-            place: None,
-            cause: error.to_string(),
-        };
         match files {
-            Err(error) => left_out.push(wrong(path, &error)),
+            Err(error) => left_out.push(Unreadable::whole(path, error)),
             Ok(files) => {
-                let bad = files.iter().filter_map(|file| Some(wrong(file, &one(&mut reader, file).err()?)));
+                let bad = files.iter().filter_map(|file| Some(Unreadable::whole(file, one(&mut reader, file).err()?)));
                 left_out.extend(bad);
             }
         }

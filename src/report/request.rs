@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Where the steps are from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum StepChoice {
     /// From repetition.
+    #[default]
     Found,
     /// From regions of this name.
     Region(String),
@@ -20,7 +21,7 @@ pub(crate) enum StepChoice {
 }
 
 /// Facts that the user adds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct UserFacts {
     /// Traces of PyTorch's profiler.
     pub(crate) kernels: Vec<PathBuf>,
@@ -39,7 +40,7 @@ pub(crate) struct UserFacts {
 }
 
 /// A report as it was asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ReportRequest {
     /// The inputs.
     pub(crate) inputs: Inputs,

@@ -8,9 +8,9 @@ use std::path::Path;
 const SECOND: i128 = 1_000_000_000;
 
 /// Most steps of a file.
-const MOST: usize = 1 << 20;
+const MAX_STEPS: usize = 1 << 20;
 /// Most steps of all processes: 256 MiB of them. A line without a rank is a step of each process.
-const MOST_OF_ALL: usize = 1 << 24;
+const MAX_STEPS_OF_ALL: usize = 1 << 24;
 
 /// A step of one rank, or of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,15 +40,12 @@ impl StepTimes {
 
     fn parse(file: &str, text: &str) -> Result<Self, Unreadable> {
         let mut steps = Vec::new();
-        for (number, line) in text.lines().enumerate() {
-            let wrong = |cause: String| wrong(file, Some(number + 1), cause);
-            if steps.len() == MOST {
-                return Err(wrong(format!("it has more than {MOST} steps")));
+        for (place, words) in text_file::lines(text) {
+            let wrong = |cause: String| Unreadable::whole(file, cause).at(&*place);
+            if steps.len() == MAX_STEPS {
+                return Err(wrong(format!("it has more than {MAX_STEPS} steps")));
             }
-            let line = line.split('#').next().unwrap_or_default();
-            let words: Vec<&str> = line.split_whitespace().collect();
             let (rank, times) = match words[..] {
-                [] => continue,
                 [begin, end] => (None, [begin, end]),
                 [rank, begin, end] => {
                     let rank = rank.parse().map_err(|_| wrong(format!("{rank} is no rank")))?;
@@ -69,11 +66,8 @@ impl StepTimes {
             steps.push(StepTime { rank, times });
         }
         if steps.is_empty() {
-            return Err(wrong(
-                file,
-                None,
-                "it has no steps: give lines of a begin and an end in seconds since 1970".into(),
-            ));
+            let cause = "it has no steps: give lines of a begin and an end in seconds since 1970";
+            return Err(Unreadable::whole(file, cause));
         }
         Ok(Self { file: file.into(), steps })
     }
@@ -83,7 +77,7 @@ impl StepTimes {
     /// # Errors
     /// There are too many of them; with the file.
     pub(crate) fn regions(&self, processes: &[Process]) -> Result<StepRegions, Unreadable> {
-        let mut left = MOST_OF_ALL;
+        let mut left = MAX_STEPS_OF_ALL;
         let of_process = |process: &Process| {
             let own = |time: i128| u64::try_from(time - i128::from(process.real0) + i128::from(process.mono0)).ok();
             let is_its = |step: &&StepTime| step.rank.is_none_or(|rank| process.rank == Some(rank));
@@ -91,8 +85,8 @@ impl StepTimes {
             let mut regions: Vec<[u64; 2]> =
                 steps.filter_map(|step| Some([own(step.times[0])?, own(step.times[1])?])).collect();
             left = left.checked_sub(regions.len()).ok_or_else(|| {
-                let cause = format!("its steps of {} processes are more than {MOST_OF_ALL}", processes.len());
-                wrong(&self.file, None, cause)
+                let cause = format!("its steps of {} processes are more than {MAX_STEPS_OF_ALL}", processes.len());
+                Unreadable::whole(&self.file, cause)
             })?;
             regions.sort_unstable();
             Ok(regions)
@@ -113,10 +107,6 @@ fn nanoseconds(text: &str) -> Option<i128> {
     Some(whole.parse::<i128>().ok()? * SECOND + digits.parse::<i128>().ok()?)
 }
 
-fn wrong(file: &str, line: Option<usize>, cause: String) -> Unreadable {
-    Unreadable { file: file.into(), place: line.map(|line| format!("line {line}")), cause }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,9 +125,9 @@ mod tests {
     #[test]
     fn steps_are_bounded_in_a_file_and_over_all_processes() {
         let lines = |count: usize| StepTimes::parse("steps", &"1 2\n".repeat(count));
-        let refused = lines(MOST + 1).unwrap_err().to_string();
+        let refused = lines(MAX_STEPS + 1).unwrap_err().to_string();
         assert_eq!(refused, "steps, line 1048577: it has more than 1048576 steps");
-        let times = lines(MOST).unwrap();
+        let times = lines(MAX_STEPS).unwrap();
         let process = Process { real0: 1, ..Process::default() };
         let refused = times.regions(&vec![process.clone(); 17]).unwrap_err().to_string();
         assert_eq!(refused, "steps: its steps of 17 processes are more than 16777216");

@@ -15,13 +15,22 @@ pub(super) const REPORT: u64 = 256 << 20;
 /// # Errors
 /// The file and the cause.
 pub(super) fn read(file: &Path, most: u64) -> Result<String, Unreadable> {
-    let wrong = |cause: String| Unreadable { file: file.display().to_string(), place: None, cause };
+    let wrong = |cause: String| Unreadable::whole(file, cause);
     let mut text = String::new();
     let read = files::input(file).and_then(|file| file.take(most + 1).read_to_string(&mut text));
     match read.map_err(|error| wrong(error.to_string()))? as u64 {
         length if length > most => Err(wrong(format!("it has more than {} MiB, which no such file has", most >> 20))),
         _ => Ok(text),
     }
+}
+
+/// Returns the lines of facts, each with its place and its words. Empty lines and `#` comments are passed over.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (String, Vec<&str>)> {
+    let lines = text.lines().zip(1..).map(|(line, number): (&str, usize)| {
+        let words = line.split('#').next().unwrap_or_default().split_whitespace();
+        (format!("line {number}"), words.collect::<Vec<&str>>())
+    });
+    lines.filter(|(_, words)| !words.is_empty())
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 const LONGEST: usize = libc::PIPE_BUF;
 
 /// Which lines are written to standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verbosity {
     /// No lines.
     Off,

@@ -19,6 +19,7 @@ pub mod notes;
 pub mod own_thread;
 pub mod patience;
 pub mod pause;
+pub mod prometheus;
 pub(crate) mod random;
 pub mod rank;
 pub mod ranks;

@@ -1,27 +1,22 @@
-//! Choices that settings offer.
+//! Choices that settings offer, by the words of their values.
+
+use serde::Deserialize;
+use std::str::FromStr;
 
 /// The service time of each size that the fit goes through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Regression {
     /// The median.
     #[default]
+    #[serde(alias = "MEDIAN")]
     Median,
     /// The minimum.
+    #[serde(alias = "MIN")]
     Min,
     /// The mean.
+    #[serde(alias = "AVG")]
     Avg,
-}
-
-impl Regression {
-    /// Returns the choice with that name in the setting.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "median" | "MEDIAN" => Some(Self::Median),
-            "min" | "MIN" => Some(Self::Min),
-            "avg" | "AVG" => Some(Self::Avg),
-            _ => None,
-        }
-    }
 }
 
 /// Event types that NCCL is asked for.
@@ -42,11 +37,6 @@ impl Preset {
     /// All presets, from the fewest to the most event types.
     pub const ALL: [Self; 4] = [Self::Api, Self::Light, Self::Network, Self::Full];
 
-    /// Returns the preset with that name in the setting.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|preset| preset.name() == name)
-    }
-
     /// Returns the preset's name in the setting.
     pub fn name(self) -> &'static str {
         match self {
@@ -58,8 +48,18 @@ impl Preset {
     }
 }
 
+impl FromStr for Preset {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|preset| preset.name() == name);
+        named.ok_or_else(|| format!("it is one of {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
 /// Whether operations get lanes in Score-P's trace and profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LaneChoice {
     /// In every release of Score-P. One that was not tried is tried in a child process first.
     #[default]
@@ -73,17 +73,6 @@ pub enum LaneChoice {
 }
 
 impl LaneChoice {
-    /// Returns the value with that name in the setting.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "on" => Some(Self::On),
-            "tried" => Some(Self::Tried),
-            "always" => Some(Self::Always),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
-    }
-
     /// Returns whether any are wanted.
     pub fn are_wanted(self) -> bool {
         self != Self::Off
@@ -91,7 +80,8 @@ impl LaneChoice {
 }
 
 /// Conditions of the process that are read while it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ConditionChoice {
     /// Those of its host.
     #[default]
@@ -102,20 +92,9 @@ pub enum ConditionChoice {
     Off,
 }
 
-impl ConditionChoice {
-    /// Returns the value with that name in the setting.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "host" => Some(Self::Host),
-            "all" => Some(Self::All),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
-    }
-}
-
 /// Source of the GPU's time of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GpuTime {
     /// NCCL's stamps where they are trusted, CUDA events elsewhere.
     #[default]
@@ -129,14 +108,6 @@ pub enum GpuTime {
 }
 
 impl GpuTime {
-    const NAMES: [(&str, Self); 4] =
-        [("auto", Self::Auto), ("stamps", Self::Stamps), ("events", Self::Events), ("off", Self::Off)];
-
-    /// Returns the source with that name in the setting.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
-    }
-
     /// Returns whether stamps are used.
     pub fn has_stamps(self) -> bool {
         matches!(self, Self::Auto | Self::Stamps)

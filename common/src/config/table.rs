@@ -3,7 +3,7 @@
 
 use super::choices::{ConditionChoice, GpuTime, LaneChoice, Preset, Regression};
 use super::value::{
-    KIB, MIB, bytes, is_set, mask, name, named, not_negative, path, positive, shown, some, switch, verbosity, whole,
+    KIB, MIB, bytes, is_set, mask, name, not_negative, parsed, path, positive, shown, some, switch, whole, word,
 };
 use crate::base::log::Verbosity;
 use std::ffi::{OsStr, OsString};
@@ -74,13 +74,13 @@ settings! {
         "Seconds between summaries while the process runs; 0: one at its end alone.";
     status: Option<PathBuf> = "NCCL_SCOREP_STATUS", "(none)", path, "a path",
         "Directory for a file of the process' state each second; takes requests, too.";
-    preset: Preset = "NCCL_SCOREP_PRESET", "network", named(Preset::named), "light, network, full or api",
+    preset: Preset = "NCCL_SCOREP_PRESET", "network", parsed, "light, network, full or api",
         "Event types: api (operations), light (+ GPU times), network (+ transfers) or full.";
     mask: Option<u64> = "NCCL_SCOREP_MASK", "(of the preset)", mask, "a number from 0 to 4294967295, decimal or 0x",
         "Event types as the sum of NCCL's bits; replaces the preset.";
     min_bytes: u64 = "NCCL_SCOREP_MIN_BYTES", "0", whole(0..=u64::MAX), "a number of bytes",
         "Operations of fewer bytes are skipped and counted, except those to self.";
-    gpu_time: GpuTime = "NCCL_SCOREP_GPU_TIME", "auto", named(GpuTime::named), "auto, stamps, events or off",
+    gpu_time: GpuTime = "NCCL_SCOREP_GPU_TIME", "auto", word, "auto, stamps, events or off",
         "Source of GPU times: stamps (of NCCL's kernels), events (CUDA's), auto or off.";
     graph_events: u32 = "NCCL_SCOREP_GRAPH_EVENTS", "0", whole(0..=1_000_000), "a number of launches from 0 to 1000000",
         "CUDA events time one launch in N of those in CUDA graphs, 10 us each; 0: none.";
@@ -94,7 +94,7 @@ settings! {
         "Memory in MiB for callbacks not yet written; when it is full, the recording ends.";
     record_seconds: f64 = "NCCL_SCOREP_RECORD_SECONDS", "10", not_negative, "a number of seconds, 0 for the end alone",
         "Seconds between parts of the recording, which survive a kill; 0: all at the end.";
-    regression: Regression = "NCCL_SCOREP_REGRESSION", "median", named(Regression::named), "median, min or avg",
+    regression: Regression = "NCCL_SCOREP_REGRESSION", "median", word, "median, min or avg",
         "Service time of each size that rate and latency are fitted to: median, min, avg.";
     window_events: u32 = "NCCL_SCOREP_WINDOW_EVENTS", "50000", whole(64..=100_000_000), "a number of events from 64 to 100000000",
         "Events after which a communicator's window closes.";
@@ -110,7 +110,7 @@ settings! {
         "Ticks per second of Score-P's clock.";
     gpu_tick: Option<u64> = "NCCL_SCOREP_GPU_TICK", "(by the library)", some(whole(1..=1000)), "a number of nanoseconds from 1 to 1000",
         "Nanoseconds per tick of GPU stamps; unset: 10 for AMD's RCCL, else 1.";
-    lanes: LaneChoice = "NCCL_SCOREP_LANES", "on", named(LaneChoice::named), "on, tried, always or off",
+    lanes: LaneChoice = "NCCL_SCOREP_LANES", "on", word, "on, tried, always or off",
         "Locations in Score-P: on (tries a new release), tried (known ones), always or off.";
     lane_bytes: usize = "NCCL_SCOREP_LANE_MB", "64", bytes(MIB, 1..=65_536), "a number of MiB from 1 to 65536",
         "Memory in MiB for operations on lanes and in the job summary, 56 bytes each.";
@@ -130,8 +130,8 @@ settings! {
         "on: count bytes over NVLink (NVML's), PCIe and network adapters, each second.";
     links: bool = "NCCL_SCOREP_LINKS", "on", switch, "on or off",
         "off: the rates of NVLinks, PCIe and network adapters are not read at the start.";
-    conditions: ConditionChoice = "NCCL_SCOREP_CONDITIONS", "host", named(ConditionChoice::named), "host, all or off",
+    conditions: ConditionChoice = "NCCL_SCOREP_CONDITIONS", "host", word, "host, all or off",
         "For causes of late ranks, each second: host (its time), all (GPUs, too) or off.";
-    verbosity: Verbosity = "NCCL_SCOREP_LOG", "warn", named(verbosity), "off, warn or info",
+    verbosity: Verbosity = "NCCL_SCOREP_LOG", "warn", word, "off, warn or info",
         "Messages on standard error: off, warn or info.";
 }

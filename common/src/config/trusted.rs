@@ -4,8 +4,8 @@
 //! A name may lead to anything: a FIFO, a device, another user's file, a file without an end. So nothing here waits,
 //! and what is read is bounded. A link is followed, since Kubernetes mounts files as links; the file behind it counts.
 
-use crate::base::files::{attempted, is_own_user};
-use rustix::fs::{Mode, OFlags};
+use crate::base::files::{attempted, is_own_user, open_with};
+use rustix::fs::OFlags;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -23,8 +23,7 @@ const OTHERS_WRITE: u32 = 0o002;
 /// The system's; and where the file is no regular one, is longer than [`LONGEST`], or where others may write to it. The
 /// error then has the way out.
 pub(super) fn read(path: &Path, library: Option<&Path>) -> io::Result<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(attempted(|| rustix::fs::open(path, flags, Mode::empty()))?);
+    let file = open_with(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
     let found = file.metadata()?;
     let refused = |why: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     if !found.is_file() {

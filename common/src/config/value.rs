@@ -1,6 +1,7 @@
 //! Parsers of a setting's value, one for each kind of value. They return `None` for a value that is not of that kind.
 
-use crate::base::log::Verbosity;
+use serde::Deserialize;
+use serde::de::value::{self, StrDeserializer};
 use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -25,9 +26,14 @@ pub(super) fn name(value: &OsStr) -> Option<Option<String>> {
     Some(Some(value.to_string_lossy().trim().to_owned()))
 }
 
-/// Makes a parser for one of several words.
-pub(super) fn named<T>(parse: impl Fn(&str) -> Option<T>) -> impl Fn(&OsStr) -> Option<T> {
-    move |value| parse(text(value)?)
+/// Parses one of the words of a choice.
+pub(super) fn word<T: for<'de> Deserialize<'de>>(value: &OsStr) -> Option<T> {
+    T::deserialize(StrDeserializer::<value::Error>::new(text(value)?)).ok()
+}
+
+/// Parses any text that has a meaning.
+pub(super) fn parsed<T: FromStr>(value: &OsStr) -> Option<T> {
+    text(value)?.parse().ok()
 }
 
 /// Makes a parser for a value that may also be absent.
@@ -73,16 +79,6 @@ pub(super) fn not_negative(value: &OsStr) -> Option<f64> {
 /// Parses a positive number.
 pub(super) fn positive(value: &OsStr) -> Option<f64> {
     not_negative(value).filter(|&number| number > 0.0)
-}
-
-/// Returns the verbosity of that name.
-pub(super) fn verbosity(name: &str) -> Option<Verbosity> {
-    match name {
-        "off" => Some(Verbosity::Off),
-        "warn" => Some(Verbosity::Warn),
-        "info" => Some(Verbosity::Info),
-        _ => None,
-    }
 }
 
 /// Returns whether the value of a setting counts as set. An empty or blank value does not.

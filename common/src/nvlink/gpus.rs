@@ -14,7 +14,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Mutex, OnceLock};
 
 /// Most ranks whose GPU is kept at a time.
-const MOST: usize = 4096;
+const MAX_RANKS: usize = 4096;
 /// Longest name of a place on the PCI bus, with its zero; CUDA's documentation asks for 13.
 const LONGEST: usize = 32;
 
@@ -72,7 +72,7 @@ pub(super) fn note(rank: Option<CommunicatorRank>) -> bool {
     if met.is_none() {
         known.gpus.push(gpu);
     }
-    if let Some(rank) = rank.filter(|_| known.ranks.len() < MOST) {
+    if let Some(rank) = rank.filter(|_| known.ranks.len() < MAX_RANKS) {
         known.ranks.insert(rank, index);
     }
     met.is_none()

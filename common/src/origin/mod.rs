@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -215,9 +215,19 @@ fn of_circumstances() -> u64 {
     mixed.finish()
 }
 
-fn now() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    wall_clock(since.as_nanos() as i128).unwrap_or_default()
+/// Returns the time since the Epoch.
+pub fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+/// Returns the time, UTC, to the microsecond.
+pub fn now() -> String {
+    wall_clock(since_epoch().as_nanos() as i128).unwrap_or_default()
+}
+
+/// Returns the time, UTC, in seconds.
+pub fn now_in_seconds() -> String {
+    wall_clock(i128::from(since_epoch().as_secs()) * 1_000_000_000).unwrap_or_default()
 }
 
 /// Formats nanoseconds of CLOCK_REALTIME as UTC, to the microsecond.

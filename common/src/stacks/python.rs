@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::{io, ptr};
 
 /// Longest text of the interpreter, bytes.
-const MOST: usize = 256 << 10;
+const MAX_TEXT: usize = 256 << 10;
 /// Versions whose function is known to have the type below and the properties above. 3.9, 3.10 and 3.13 do not export
 /// it, and free-threaded builds begin with 3.13.
 const VERSIONS: [&str; 2] = ["3.11.", "3.12."];
@@ -77,7 +77,7 @@ impl Python {
         let mut last = String::new();
         for _ in 0..TRIES {
             self.check_runs()?;
-            let mut text = vec![0; MOST];
+            let mut text = vec![0; MAX_TEXT];
             let mut reading =
                 Reading { dump, main: self.main, text: &mut text, length: 0, refused: ptr::null(), error: 0 };
             // SAFETY: `read` is sound in a child, except for faults in the interpreter's memory, which end the child.
@@ -144,7 +144,7 @@ unsafe extern "C" fn read(reading: *mut c_void) {
         let reading = &mut *reading.cast::<Reading<'_>>();
         let file = libc::memfd_create(c"scorep-nccl".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         if file < 0
-            || libc::ftruncate64(file, MOST as i64) != 0
+            || libc::ftruncate64(file, MAX_TEXT as i64) != 0
             || libc::fcntl(file, libc::F_ADD_SEALS, libc::F_SEAL_GROW) != 0
         {
             reading.error = *libc::__errno_location();

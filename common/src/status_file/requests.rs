@@ -193,7 +193,7 @@ pub(super) fn is_waiting() -> bool {
 
 /// Returns the preset of that name, and the part of it that NCCL cannot be asked for while the process runs.
 fn preset_of(name: &str, settings: &Settings) -> Result<(Preset, Option<String>), String> {
-    let preset = Preset::named(name).ok_or_else(|| format!("there is no preset {name:?}"))?;
+    let preset = name.parse().map_err(|_| format!("there is no preset {name:?}"))?;
     if !settings.may_switch() {
         return Err("the process makes a recording (NCCL_SCOREP_RECORD), which has the event types of its begin".into());
     }

@@ -33,7 +33,7 @@ pub use transfer_rows::{Channel, OperationTransfers, TransferStates, Transfers};
 pub const SCHEMA: &str = "scorep-nccl-summary-1";
 
 /// Figures of one or more processes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,

@@ -19,23 +19,7 @@ pub struct Merging(Summary);
 
 impl Default for Merging {
     fn default() -> Self {
-        Self(Summary {
-            schema: SCHEMA.into(),
-            complete: true,
-            jobs: vec![],
-            processes: vec![],
-            communicators: vec![],
-            operations: vec![],
-            transfers: vec![],
-            channels: vec![],
-            states: vec![],
-            operation_transfers: vec![],
-            clocks: None,
-            lateness: vec![],
-            launches: vec![],
-            bandwidth: vec![],
-            notes: vec![],
-        })
+        Self(Summary { schema: SCHEMA.into(), complete: true, ..Summary::default() })
     }
 }
 

@@ -81,7 +81,6 @@ impl Summary {
         let mut summary = Self {
             schema: SCHEMA.into(),
             complete: !missing::is_cut(),
-            jobs: vec![],
             processes: vec![SummaryProcess {
                 series: figures.series.names(),
                 progress_threads: ProgressThreads::of_process(figures.nanoseconds_per_tick),
@@ -94,11 +93,8 @@ impl Summary {
             channels: channels.collect(),
             states: transfer_states::states(totals),
             operation_transfers: transfer_states::of_operations(totals, scale),
-            clocks: None,
-            lateness: vec![],
             launches: launches.unwrap_or_default(),
-            bandwidth: vec![],
-            notes: vec![],
+            ..Self::default()
         };
         summary.sort();
         summary

@@ -32,10 +32,7 @@ pub(super) fn read(paths: &[PathBuf], names: &BTreeSet<String>) -> (Part<WatchFi
         return (Part::Absent(WatchFindings::NO_LOG.into()), vec![]);
     }
     let mut reader = LogReader { names, found: vec![], findings: WatchFindings::default() };
-    let wrong = |path: &PathBuf| {
-        let cause = reader.file(path).err()?.to_string();
-        Some(Unreadable { file: path.display().to_string(), place: None, cause })
-    };
+    let wrong = |path: &PathBuf| Some(Unreadable::whole(path, reader.file(path).err()?));
     let left_out: Vec<Unreadable> = paths.iter().filter_map(wrong).collect();
     let LogReader { mut found, mut findings, .. } = reader;
     if left_out.len() == paths.len() && findings.lines == 0 {

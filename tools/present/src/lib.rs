@@ -42,6 +42,7 @@ mod units;
 
 pub use chapter::Chapter;
 pub use tables::write;
+pub use units::bytes;
 
 #[cfg(test)]
 #[path = "../../report/tests/blank/mod.rs"]

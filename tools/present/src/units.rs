@@ -100,7 +100,7 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
 }
 
 /// Writes bytes in the largest binary unit that does not exceed them, with three significant digits at most.
-pub(crate) fn bytes(bytes: f64) -> String {
+pub fn bytes(bytes: f64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut value = bytes;
     let mut units = UNITS.iter();

@@ -1,6 +1,7 @@
 //! Files that several processes of a user add to.
 
 use super::name::with_random_part;
+use super::own::check;
 use super::{Directory, is_own};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -29,11 +30,5 @@ pub fn append(place: &Path) -> io::Result<(File, PathBuf)> {
 
 fn own(directory: &Directory, name: &OsStr, place: &Path) -> io::Result<File> {
     let file = directory.append(name)?;
-    let found = file.metadata()?;
-    let wrong = match found.is_file() {
-        true if is_own(place, found.uid()) => return Ok(file),
-        true => "it belongs to another user",
-        false => "it is no regular file",
-    };
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
+    check(place, &file.metadata()?).map(|()| file)
 }

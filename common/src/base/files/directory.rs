@@ -2,12 +2,13 @@
 
 use super::opened::{Opened, attempted, lifted};
 use super::random;
-use rustix::fs::{self, AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW};
-use std::ffi::{OsStr, OsString};
+use rustix::fs::{self, AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStringExt;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -36,11 +37,11 @@ impl Directory {
         check_root(path)?;
         if path.parent() == Some(Path::new(DESCRIPTORS)) {
             // the path goes through a descriptor, and not by a name
-            return Self::new(opened(CWD, path, OFlags::PATH | OFlags::DIRECTORY, NEW_FILE)?);
+            return Self::new(open_with(path, OFlags::PATH | OFlags::DIRECTORY)?);
         }
         let mut path = named(path);
         for _ in 0..MAX_LINKS {
-            let open = |flags| opened(CWD, &path, OFlags::PATH | OFlags::NOFOLLOW | flags, NEW_FILE);
+            let open = |flags| open_with(&path, OFlags::PATH | OFlags::NOFOLLOW | flags);
             // of a link, the system says that it is no directory
             match open(OFlags::DIRECTORY) {
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
@@ -68,8 +69,7 @@ impl Directory {
     /// As [`Directory::open`], and where the path names no file.
     pub fn around(file: &Path) -> io::Result<(Self, OsString)> {
         let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let directory = file.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-        Ok((Self::open(directory)?, name.to_owned()))
+        Ok((Self::open(parent(file).unwrap_or(Path::new(".")))?, name.to_owned()))
     }
 
     /// Returns a path that leads to this directory, and to no other, in this process, while it is open.
@@ -138,14 +138,23 @@ impl Directory {
 
     /// Gives a file another name. What has that name is replaced.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        let directory = self.0.file()?;
-        Ok(fs::renameat(directory, from, directory, to)?)
+        self.both(from, to, |directory, from, to| {
+            // SAFETY: both names are C strings, which live as long as the call.
+            unsafe { libc::renameat(directory, from.as_ptr(), directory, to.as_ptr()) }
+        })
     }
 
     /// Gives a file another name, if nothing has that name.
     pub(super) fn rename_where_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        let directory = self.0.file()?;
-        Ok(fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE)?)
+        self.both(from, to, |directory, from, to| {
+            // SAFETY: both names are C strings, which live as long as the call.
+            unsafe { libc::renameat2(directory, from.as_ptr(), directory, to.as_ptr(), libc::RENAME_NOREPLACE) }
+        })
+    }
+
+    fn both(&self, from: &OsStr, to: &OsStr, call: impl FnOnce(RawFd, &CStr, &CStr) -> libc::c_int) -> io::Result<()> {
+        let [from, to] = [CString::new(from.as_bytes())?, CString::new(to.as_bytes())?];
+        Ok(called(call(self.0.file()?.as_raw_fd(), &from, &to)).map(drop)?)
     }
 
     /// Gives a file a second name, if nothing has that name.
@@ -181,16 +190,40 @@ fn check_root(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the path of the directory that a path lies in; `None` for a root.
+pub fn parent(path: &Path) -> Option<&Path> {
+    path.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent })
+}
+
 /// Returns a path whose end is a name: a slash at the end would have a link followed.
 fn named(path: &Path) -> PathBuf {
     let path = path.components().as_path();
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() }
 }
 
-/// Opens a name in a directory, with these flags, and this mode where that makes a file.
+/// Opens a path with these flags.
+///
+/// # Errors
+/// The system's, and after too many signals.
+pub(crate) fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
+    opened(CWD, path, flags, NEW_FILE)
+}
+
+/// Opens a name in a directory, with these flags, and this mode where that makes a file. Files are opened and renamed by
+/// the C library, whose functions tests put others before.
 fn opened(directory: impl AsFd, name: impl AsRef<Path>, flags: OFlags, mode: Mode) -> io::Result<File> {
-    let (directory, name) = (directory.as_fd(), name.as_ref());
-    attempted(|| fs::openat(directory, name, flags | OFlags::CLOEXEC, mode)).map(File::from)
+    let (directory, name) = (directory.as_fd().as_raw_fd(), CString::new(name.as_ref().as_os_str().as_bytes())?);
+    let flags = (flags | OFlags::CLOEXEC).bits() as libc::c_int;
+    // SAFETY: the name is a C string, which lives as long as the call.
+    let open = || called(unsafe { libc::openat(directory, name.as_ptr(), flags, mode.bits()) });
+    // SAFETY: the descriptor is new, so nobody else owns it.
+    attempted(open).map(|descriptor| unsafe { File::from_raw_fd(descriptor) })
+}
+
+/// Returns the result of a call of the C library.
+fn called(result: libc::c_int) -> rustix::io::Result<libc::c_int> {
+    let error = || Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO);
+    if result < 0 { Err(error()) } else { Ok(result) }
 }
 
 /// Returns whether a file or directory at `place` with the owner `owner` belongs to the calling user. A network file

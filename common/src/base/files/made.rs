@@ -1,7 +1,7 @@
 //! Directories that are made where they are missing.
 
 use super::Directory;
-use super::directory::is_own;
+use super::directory::{is_own, parent};
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -21,11 +21,7 @@ pub fn make(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        Some(_) => Path::new("."),
-        None => return Err(io::ErrorKind::NotFound.into()),
-    };
+    let parent = parent(path).ok_or(io::ErrorKind::NotFound)?;
     make(parent)?;
     let around = fs::metadata(parent)?.mode();
     // the owner's bits of the parent do not apply, because its owner may be another user

@@ -13,10 +13,16 @@ use std::path::Path;
 /// Fails where there is no file, or something else than a regular file of the user.
 pub fn open(path: &Path, writes: bool) -> io::Result<File> {
     let (file, found) = opened(path, writes)?;
-    if found.is_file() && is_own(path, found.uid()) {
-        return Ok(file);
-    }
-    let wrong = if found.is_file() { "it belongs to another user" } else { "it is no regular file" };
+    check(path, &found).map(|()| file)
+}
+
+/// Checks that what was opened at a path is a regular file of the calling user.
+pub(super) fn check(path: &Path, found: &Metadata) -> io::Result<()> {
+    let wrong = match found.is_file() {
+        true if is_own(path, found.uid()) => return Ok(()),
+        true => "it belongs to another user",
+        false => "it is no regular file",
+    };
     Err(io::Error::new(io::ErrorKind::PermissionDenied, wrong))
 }
 

@@ -1,9 +1,9 @@
 //! The file of this process in the directory, and files that other processes of this machine have left there.
 
 use crate::base::files::{Earlier, FileName, NewFile};
-use std::fs::{self, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use crate::base::prometheus;
+use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -28,9 +28,7 @@ pub(super) struct TextfilePlace {
 
 impl TextfilePlace {
     pub(super) fn new(directory: PathBuf, host: &str, process: &str) -> Self {
-        // a host name may have characters that a file name must not have
-        let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
-        let start = format!("scorep-nccl_{}_", host.chars().map(plain).collect::<String>());
+        let start = format!("scorep-nccl_{}_", prometheus::plain(host));
         let name = FileName::new(&directory.join(format!("{start}{process}{ENDING}")), Earlier::Replaced);
         Self { directory, start, name }
     }
@@ -40,7 +38,13 @@ impl TextfilePlace {
     /// # Errors
     /// The directory, and what is wrong with it.
     pub(super) fn write(&mut self, text: &str) -> Result<SystemTime, String> {
-        write_readable(&mut self.name, text).map_err(|error| format!("{}: {error}", self.directory.display()))
+        let write = |name: &mut FileName| {
+            let mut file = prometheus::begun(name.place(), text)?;
+            let modified = file.modified()?;
+            file.appear_as(name)?;
+            Ok(modified)
+        };
+        write(&mut self.name).map_err(|error: io::Error| format!("{}: {error}", self.directory.display()))
     }
 
     /// Removes files of this machine that were written long before this process' present file. Both times are by the
@@ -75,17 +79,6 @@ impl TextfilePlace {
                 && random.is_none_or(|random| random.len() == 8 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
         })
     }
-}
-
-/// Writes a file that all users may read, and returns its time.
-fn write_readable(name: &mut FileName, text: &str) -> io::Result<SystemTime> {
-    let mut file = NewFile::beside(name.place())?;
-    // node_exporter runs as another user, and the job's umask may forbid others to read
-    file.set_permissions(Permissions::from_mode(0o644))?;
-    file.write_all(text.as_bytes())?;
-    let modified = file.modified()?;
-    file.appear_as(name)?;
-    Ok(modified)
 }
 
 #[cfg(test)]

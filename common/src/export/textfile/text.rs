@@ -1,8 +1,8 @@
 //! Prometheus' text format, in base units, as its conventions and `promtool check metrics` demand.
 
+use crate::base::prometheus;
 use crate::export::{Family, Histogram, ProcessIdentity, Value};
 use std::collections::BTreeMap;
-use std::fmt::{Display, Write};
 
 /// Writes all families. Each series has the process among its labels.
 pub(super) fn of(families: &[Family], process: &str) -> String {
@@ -27,8 +27,8 @@ pub(super) fn info(identity: &ProcessIdentity, process: &str, others: &BTreeMap<
     all.extend([("hostname", identity.host.as_str())].into_iter().chain(told));
     let labels = labels(all.into_iter(), process);
     let mut text = String::new();
-    write_head(&mut text, "nccl_process_info", "gauge", "What the environment tells of the process, always 1");
-    write_line(&mut text, "nccl_process_info", &labels, 1);
+    prometheus::head(&mut text, "nccl_process_info", "gauge", "What the environment tells of the process, always 1");
+    prometheus::line(&mut text, "nccl_process_info", &labels, 1);
     text
 }
 
@@ -40,12 +40,12 @@ fn write_family(text: &mut String, family: &Family, process: &str) {
         Some(Value::Histogram(_)) => "histogram",
         None => return,
     };
-    write_head(text, &name, kind, &family.meaning);
+    prometheus::head(text, &name, kind, &family.meaning);
     for point in &family.points {
         let labels = labels(point.labels.iter().map(|(name, value)| (*name, value.as_str())), process);
         match &point.value {
-            Value::Sum(sum) if unit == family.unit => write_line(text, &name, &labels, sum),
-            Value::Sum(sum) => write_line(text, &name, &labels, in_base_units(*sum as f64)),
+            Value::Sum(sum) if unit == family.unit => prometheus::line(text, &name, &labels, sum),
+            Value::Sum(sum) => prometheus::line(text, &name, &labels, in_base_units(*sum as f64)),
             Value::Histogram(histogram) => write_histogram(text, &name, &labels, histogram, in_base_units),
         }
     }
@@ -58,28 +58,14 @@ fn write_histogram(text: &mut String, name: &str, labels: &str, histogram: &Hist
     let mut count = 0;
     for (bound, more) in bounds.zip(&histogram.counts) {
         count += more;
-        write_line(text, &bucket, &format!("{labels},le=\"{bound}\""), count);
+        prometheus::line(text, &bucket, &format!("{labels},le=\"{bound}\""), count);
     }
-    write_line(text, &format!("{name}_sum"), labels, in_base_units(histogram.sum));
-    write_line(text, &format!("{name}_count"), labels, count);
+    prometheus::line(text, &format!("{name}_sum"), labels, in_base_units(histogram.sum));
+    prometheus::line(text, &format!("{name}_count"), labels, count);
 }
 
-fn write_head(text: &mut String, name: &str, kind: &str, meaning: &str) {
-    let meaning = meaning.replace('\\', r"\\").replace('\n', r"\n");
-    // writing to a string does not fail
-    let _ = write!(text, "# HELP {name} {meaning}\n# TYPE {name} {kind}\n");
-}
-
-fn write_line(text: &mut String, name: &str, labels: &str, value: impl Display) {
-    let _ = writeln!(text, "{name}{{{labels}}} {value}");
-}
-
-fn labels<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>, process: &'a str) -> String {
-    let label = |(name, value): (&str, &str)| {
-        let value = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-        format!("{name}=\"{value}\"")
-    };
-    labels.chain([("process", process)]).map(label).collect::<Vec<_>>().join(",")
+fn labels<'a>(of_series: impl Iterator<Item = (&'a str, &'a str)>, process: &'a str) -> String {
+    prometheus::labels(of_series.chain([("process", process)]))
 }
 
 /// Returns the base unit and the conversion to it.

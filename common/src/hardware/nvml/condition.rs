@@ -109,7 +109,7 @@ impl Nvml {
     /// Returns the GPU of a handle, with its figures that do not change.
     pub(super) fn gpu(&self, handle: Handle, bus: &str) -> NvmlGpu {
         let max_clock = written(|to| self.functions.max_clock(handle, CLOCK_SM, to)).ok();
-        let mut count = [FieldValue::of(NVLINK_COUNT, 0)];
+        let mut count = [FieldValue::request(NVLINK_COUNT, 0)];
         let _ = self.functions.fields(handle, &mut count);
         let nvlinks = answered(&count, NVLINK_COUNT).and_then(|count| c_uint::try_from(count).ok());
         let (uuid, nvlinks) = (self.functions.uuid(handle), nvlinks.unwrap_or(0).min(MAX_LINKS));
@@ -145,7 +145,7 @@ impl Nvml {
 
     /// Reads the numbers of errors alone, in 2 calls of NVML's: 1.2 ms of a processor on an H200, half of it for PCIe's.
     pub fn errors(&self, gpu: &NvmlGpu) -> GpuCondition {
-        let mut values: Vec<FieldValue> = OF_ERRORS.iter().map(|&id| FieldValue::of(id, 0)).collect();
+        let mut values: Vec<FieldValue> = OF_ERRORS.iter().map(|&id| FieldValue::request(id, 0)).collect();
         let _ = self.functions.fields(gpu.handle, &mut values);
         self.with_errors(gpu, &values, GpuCondition::default())
     }
@@ -155,7 +155,7 @@ impl Nvml {
     pub fn condition(&self, gpu: &NvmlGpu) -> GpuCondition {
         let (of, handle) = (&self.functions, gpu.handle);
         let ids = OF_ERRORS.iter().chain(&OF_POWER).chain(&throttle::TIMES).chain(self.hardware_times.iter().flatten());
-        let mut values: Vec<FieldValue> = ids.map(|&id| FieldValue::of(id, 0)).collect();
+        let mut values: Vec<FieldValue> = ids.map(|&id| FieldValue::request(id, 0)).collect();
         let _ = of.fields(handle, &mut values);
         let field = |id| answered(&values, id);
         let short = |id| field(id).and_then(|value| u32::try_from(value).ok());
@@ -167,7 +167,7 @@ impl Nvml {
             power_mw,
             power_limit_mw,
             energy_mj: field(ENERGY),
-            throttled: ThrottleTimes::of(&values, self.hardware_times),
+            throttled: ThrottleTimes::among(&values, self.hardware_times),
             pcie_generation: written(|to| of.pcie_generation(handle, to)).ok(),
             pcie_width: written(|to| of.pcie_width(handle, to)).ok(),
             ..self.gauges(gpu)
@@ -196,7 +196,7 @@ impl Nvml {
 
     /// Returns the replays, recoveries and checksum errors of all NVLinks together.
     fn link_errors(&self, gpu: &NvmlGpu) -> [Option<u64>; 3] {
-        let of_link = |link| OF_LINK.map(|id| FieldValue::of(id, link));
+        let of_link = |link| OF_LINK.map(|id| FieldValue::request(id, link));
         let mut values: Vec<FieldValue> = (0..gpu.nvlinks).flat_map(of_link).collect();
         if values.is_empty() {
             return [None; 3];

@@ -25,7 +25,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            fn of(library: SharedLibrary) -> Self {
+            fn look_up(library: SharedLibrary) -> Self {
                 // SAFETY: the types are those of NVML's interface, whose functions keep their types within a name.
                 unsafe {
                     Self {
@@ -128,12 +128,12 @@ impl NvmlLibrary {
         // SAFETY: the driver's library runs no code of the application's when it is loaded.
         let library = unsafe { SharedLibrary::open(LIBRARY, libc::RTLD_LOCAL) };
         let library = library.ok_or("NVML (libnvidia-ml.so.1, of NVIDIA's driver) is not there")?;
-        Ok(Self(Functions::of(library)))
+        Ok(Self(Functions::look_up(library)))
     }
 
     /// Looks NVML up if the process has loaded it already, as NCCL does.
     pub fn loaded() -> Option<Self> {
-        SharedLibrary::find(LIBRARY).map(|library| Self(Functions::of(library)))
+        SharedLibrary::find(LIBRARY).map(|library| Self(Functions::look_up(library)))
     }
 
     /// Initialises NVML.

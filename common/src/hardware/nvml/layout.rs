@@ -80,7 +80,7 @@ pub(super) struct FieldValue {
 
 impl FieldValue {
     /// Returns a request for a field.
-    pub(super) fn of(field: c_uint, scope: c_uint) -> Self {
+    pub(super) fn request(field: c_uint, scope: c_uint) -> Self {
         Self { field, scope, ..Self::default() }
     }
 
@@ -247,7 +247,7 @@ mod tests {
         let value =
             |field, kind, result| FieldValue { field, kind, result, value: 7_u64.to_ne_bytes(), ..Default::default() };
         // filled in, refused, and left as it was asked
-        let values = [value(3, 3, SUCCESS), value(4, 3, NOT_SUPPORTED), FieldValue::of(94, 0)];
+        let values = [value(3, 3, SUCCESS), value(4, 3, NOT_SUPPORTED), FieldValue::request(94, 0)];
         assert_eq!([3, 4, 94, 83].map(|field| answered(&values, field)), [Some(7), None, None, None]);
     }
 }

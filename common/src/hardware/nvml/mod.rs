@@ -120,7 +120,7 @@ impl Nvml {
     pub fn nvlink(&self, gpu: &NvmlGpu) -> Result<NvLink, Refusal> {
         let [sent, received] = NVLINK_DATA;
         let [raw_sent, raw_received] = NVLINK_RAW;
-        let mut values = [sent, received, raw_sent, raw_received].map(|field| FieldValue::of(field, ALL_LINKS));
+        let mut values = [sent, received, raw_sent, raw_received].map(|field| FieldValue::request(field, ALL_LINKS));
         self.functions.fields(gpu.handle, &mut values)?;
         let [sent, received, raw_sent, raw_received] = values.map(|value| self.bytes(&value));
         let raw = raw_sent.ok().zip(raw_received.ok()).map(|(sent, received)| Ways { sent, received });
@@ -130,7 +130,7 @@ impl Nvml {
     /// Reads the bytes over each NVLink of a GPU, by the link's number. Empty where NVML does not count by link.
     pub fn links(&self, gpu: &NvmlGpu) -> Vec<(u32, Ways<u64>)> {
         let [sent, received] = NVLINK_DATA;
-        let asked = |link| [FieldValue::of(sent, link), FieldValue::of(received, link)];
+        let asked = |link| [FieldValue::request(sent, link), FieldValue::request(received, link)];
         let mut values: Vec<FieldValue> = (0..MAX_LINKS).flat_map(asked).collect();
         if self.functions.fields(gpu.handle, &mut values).is_err() {
             return vec![];
@@ -147,8 +147,8 @@ impl Nvml {
     /// Returns the number of a GPU's NVLinks that are up, and the sum of their rates in Mbit/s in one direction. `None`
     /// where NVML does not tell it.
     pub fn nvlinks_up(&self, gpu: &NvmlGpu) -> Option<(u32, u64)> {
-        let asked = |link| [FieldValue::of(NVLINK_STATE, link), FieldValue::of(NVLINK_SPEED, link)];
-        let mut values = vec![FieldValue::of(NVLINK_COUNT, 0)];
+        let asked = |link| [FieldValue::request(NVLINK_STATE, link), FieldValue::request(NVLINK_SPEED, link)];
+        let mut values = vec![FieldValue::request(NVLINK_COUNT, 0)];
         values.extend((0..MAX_LINKS).flat_map(asked));
         self.functions.fields(gpu.handle, &mut values).ok()?;
         let (count, links) = values.split_first()?;

@@ -111,7 +111,7 @@ impl ThrottleTimes {
     }
 
     /// Finds the times among values that NVML has filled in.
-    pub(super) fn of(values: &[FieldValue], hardware: Option<[c_uint; 2]>) -> Self {
+    pub(super) fn among(values: &[FieldValue], hardware: Option<[c_uint; 2]>) -> Self {
         let [power_cap_ns, thermal_ns, sync_boost_ns, board_limit_ns] = TIMES.map(|field| answered(values, field));
         let hardware = hardware.map(|fields| fields.map(|field| answered(values, field)));
         let [hardware_thermal_ns, power_brake_ns] = hardware.unwrap_or_default();

@@ -28,6 +28,19 @@ fn is_known(row: &&Lateness) -> bool {
     speaks_for_all(row.operations, row.count)
 }
 
+const COLUMNS: [(&str, fn(&Lateness) -> String); 10] = [
+    ("communicator", |row| row.comm.clone()),
+    ("rank", |row| row.rank.to_string()),
+    ("mean us", |row| number(row.mean_us, 1)),
+    ("p99 us", |row| number(row.p99_us, 1)),
+    ("last", |row| count(row.last)),
+    ("resolved", |row| count(row.resolved)),
+    ("of", |row| count(row.operations)),
+    ("known %", |row| share(row.operations, row.count)),
+    ("uncertain us", |row| number(Some(row.estimated_error_us), 1)),
+    ("at most us", |row| number(Some(row.error_us), 1)),
+];
+
 fn lateness(summary: &Summary, view: &View) -> String {
     let (rows, ranks) = (&summary.lateness, summary.ranks());
     // ranks with too few known operations come last
@@ -49,34 +62,9 @@ fn lateness(summary: &Summary, view: &View) -> String {
             number(bound, 1)
         );
     } else {
-        let header = [
-            "communicator",
-            "rank",
-            "mean us",
-            "p99 us",
-            "last",
-            "resolved",
-            "of",
-            "known %",
-            "uncertain us",
-            "at most us",
-        ];
         let dispensable = ["at most us", "resolved", "of", "p99 us", "known %", "last"];
-        let mut table = TextTable::new(&header, 1, &dispensable).by_communicator(summary);
-        for row in late.iter().take(view.rows) {
-            table.add_row([
-                row.comm.clone(),
-                row.rank.to_string(),
-                number(row.mean_us, 1),
-                number(row.p99_us, 1),
-                count(row.last),
-                count(row.resolved),
-                count(row.operations),
-                share(row.operations, row.count),
-                number(Some(row.estimated_error_us), 1),
-                number(Some(row.error_us), 1),
-            ]);
-        }
+        let table = TextTable::by(&COLUMNS, 1, &dispensable, late.iter().copied().take(view.rows));
+        let table = table.by_communicator(summary);
         let _ = writeln!(
             text,
             "Arrival at collectives, after the first rank; who is latest first; {ranks}\n{}",

@@ -1,10 +1,21 @@
 //! The table of bus bandwidths, by the rank that waits for nobody.
 
 use super::figure::{bytes, count, number, share};
-use super::table::{TextTable, View, looked_at};
+use super::table::{TextTable, View, looked_at, others};
 use crate::summary::{Bandwidth, Summary};
 use crate::sums::enough::ENOUGH_TIMED;
 use std::fmt::Write;
+
+const COLUMNS: [(&str, fn(&Bandwidth) -> String); 8] = [
+    ("communicator", |row| row.comm.clone()),
+    ("function", |row| row.func.clone()),
+    ("from", |row| bytes(row.from_bytes)),
+    ("operations", |row| count(row.count)),
+    ("GPU-timed %", |row| share(row.timed, row.count)),
+    ("alone", |row| count(row.operations)),
+    ("least us", |row| number(row.busbw_gb_s.map(|_| row.least_us / row.operations as f64), 1)),
+    ("busbw GB/s", |row| number(row.busbw_gb_s, 2)),
+];
 
 /// Writes the rows with most bytes. Empty if processes were not gathered.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
@@ -15,30 +26,14 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     if rows.len() > view.rows {
         rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
     }
-    let header = ["communicator", "function", "from", "operations", "GPU-timed %", "alone", "least us", "busbw GB/s"];
     let dispensable = ["alone", "operations", "GPU-timed %", "least us"];
-    let mut table = TextTable::new(&header, 2, &dispensable).by_communicator(summary);
-    for row in rows.iter().take(view.rows) {
-        let least_us = |row: &Bandwidth| row.least_us / row.operations as f64;
-        table.add_row([
-            row.comm.clone(),
-            row.func.clone(),
-            bytes(row.from_bytes),
-            count(row.count),
-            share(row.timed, row.count),
-            count(row.operations),
-            number(row.busbw_gb_s.map(|_| least_us(row)), 1),
-            number(row.busbw_gb_s, 2),
-        ]);
-    }
+    let table = TextTable::by(&COLUMNS, 2, &dispensable, rows.iter().copied().take(view.rows)).by_communicator(summary);
     let mut text = format!(
         "\nBus bandwidth of collectives by size, by the least time over the ranks: without their waits; {}\n{}",
         summary.ranks(),
         table.shown(view.width)
     );
-    if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
-        let _ = writeln!(text, "and {} more with fewer bytes", count(others as u64));
-    }
+    text += &others(rows.len(), view, " with fewer bytes");
     if rows.iter().any(|row| row.busbw_gb_s.is_none()) {
         let _ = writeln!(text, "no bandwidth where the GPU has timed less than {ENOUGH_TIMED} % on all ranks");
     }

@@ -1,10 +1,9 @@
 //! The table of communicators by bytes.
 
 use super::figure::{bytes, count, number};
-use super::table::{TextTable, View};
+use super::table::{TextTable, View, others};
 use crate::summary::Summary;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// Sums over the ranks of a communicator that are here.
 #[derive(Debug, Default, Clone, Copy)]
@@ -48,9 +47,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     }
     let head = format!("Communicators; {}. Times are those of kernels, summed up\n", summary.ranks());
     let mut text = head + &table.shown(view.width);
-    if let Some(others) = communicators.len().checked_sub(view.rows).filter(|&others| others > 0) {
-        let _ = writeln!(text, "and {} more", count(others as u64));
-    }
+    text += &others(communicators.len(), view, "");
     text.push('\n');
     text
 }

@@ -1,9 +1,8 @@
 //! The tables of the threads that progress proxy operations, and of the events of network plugins.
 
 use super::figure::{bytes, count, number};
-use super::table::{TextTable, View};
+use super::table::{TextTable, View, others};
 use crate::summary::{NetworkEvents, ProgressThreads, Summary, SummaryProcess};
-use std::fmt::Write;
 
 /// Writes both tables. Empty where NCCL reported no such events: only on request.
 pub(super) fn tables(summary: &Summary, view: &View) -> String {
@@ -44,9 +43,7 @@ fn threads(summary: &Summary, view: &View) -> String {
     }
     let head = "\nThreads that progress proxy operations, by state: shares of the time whose state is known\n";
     let mut text = head.to_owned() + &table.shown(view.width);
-    if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
-        let _ = writeln!(text, "and {} more that were active for less time", count(others as u64));
-    }
+    text += &others(rows.len(), view, " that were active for less time");
     text + "active: a pass moves proxy operations on. idle: it moves none on, and the thread polls\n\
             asleep: no proxy operation, no processor time. appending: taking over proxy operations\n"
 }
@@ -76,9 +73,7 @@ fn events(summary: &Summary, view: &View) -> String {
         ]);
     }
     let mut text = "\nEvents of network plugins\n".to_owned() + &table.shown(view.width);
-    if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
-        let _ = writeln!(text, "and {} more with fewer bytes", count(others as u64));
-    }
+    text += &others(rows.len(), view, " with fewer bytes");
     text + "ends: queue pairs or sockets. a receive of a queue pair has no bytes\n"
 }
 

@@ -1,7 +1,7 @@
 //! Tables of the bytes over NVLink, beside those of NCCL's operations, and of network adapters.
 
 use super::figure::{bytes, count, number};
-use super::table::{TextTable, View};
+use super::table::{TextTable, View, others};
 use crate::base::visible::visible;
 use crate::summary::{NvLinkGpu, Summary, SummaryProcess};
 use std::collections::BTreeMap;
@@ -46,9 +46,7 @@ fn nvlink(processes: &[&SummaryProcess], view: &View) -> String {
              NCCL's operations of the process should have moved\n{}",
             table.shown(view.width).trim_end()
         );
-        if let Some(others) = gpus.len().checked_sub(view.rows).filter(|&others| others > 0) {
-            let _ = writeln!(text, "and {} more", count(others as u64));
-        }
+        text += &others(gpus.len(), view, "");
     }
     text + &remarks(processes, &gpus)
 }
@@ -117,9 +115,7 @@ fn adapters(processes: &[&SummaryProcess], view: &View) -> String {
     }
     let mut text =
         format!("\nBytes over the nodes' network adapters, of all processes\n{}\n", table.shown(view.width).trim_end());
-    if let Some(others) = all.len().checked_sub(view.rows).filter(|&others| others > 0) {
-        let _ = writeln!(text, "and {} more", count(others as u64));
-    }
+    text += &others(all.len(), view, "");
     text
 }
 

@@ -1,10 +1,9 @@
 //! The tables of transfers by state, and of the transfers of operations.
 
 use super::figure::{bytes, count, number};
-use super::table::{TextTable, View};
+use super::table::{TextTable, View, others};
 use crate::summary::{OperationTransfers, Summary, TransferStates};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 impl TransferStates {
     /// Returns the sum over all states without the queue, microseconds.
@@ -18,51 +17,44 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     by_state(summary, view) + &of_operations(summary, view)
 }
 
+const COLUMNS: [(&str, fn(&TransferStates) -> String); 10] = [
+    ("communicator", |row| row.comm.clone()),
+    ("ranks", |row| {
+        let [from, to] = if row.direction == "send" { [row.rank, row.peer] } else { [row.peer, row.rank] };
+        format!("{from} > {to}")
+    }),
+    ("rank", |row| row.rank.to_string()),
+    ("transfers", |row| count(row.transfers)),
+    ("queued us", |row| mean(row, row.queued_us)),
+    ("mean us", |row| mean(row, row.whole_us())),
+    ("GPU wait %", |row| percent(row, Some(row.gpu_us))),
+    ("peer wait %", |row| percent(row, row.peer_us)),
+    ("network %", |row| percent(row, Some(row.network_us))),
+    ("flush %", |row| percent(row, row.flush_us)),
+];
+
+fn mean(row: &TransferStates, us: f64) -> String {
+    number((row.transfers > 0).then(|| us / row.transfers as f64), 1)
+}
+
+fn percent(row: &TransferStates, part: Option<f64>) -> String {
+    let whole = row.whole_us();
+    number(part.filter(|_| whole > 0.0).map(|us| 100.0 * us / whole), 1)
+}
+
 fn by_state(summary: &Summary, view: &View) -> String {
     if summary.states.is_empty() {
         return String::new();
     }
-    let header = [
-        "communicator",
-        "ranks",
-        "rank",
-        "transfers",
-        "queued us",
-        "mean us",
-        "GPU wait %",
-        "peer wait %",
-        "network %",
-        "flush %",
-    ];
     let droppable = ["flush %", "transfers", "queued us", "mean us"];
-    let mut table = TextTable::new(&header, 2, &droppable).by_communicator(summary);
     let mut rows: Vec<&TransferStates> = summary.states.iter().collect();
     if rows.len() > view.rows {
         rows.sort_by(|one, other| other.whole_us().total_cmp(&one.whole_us()));
     }
-    for row in rows.iter().take(view.rows) {
-        let whole = row.whole_us();
-        let percent = |part: Option<f64>| number(part.filter(|_| whole > 0.0).map(|us| 100.0 * us / whole), 1);
-        let mean = |us: f64| number((row.transfers > 0).then(|| us / row.transfers as f64), 1);
-        let [from, to] = if row.direction == "send" { [row.rank, row.peer] } else { [row.peer, row.rank] };
-        table.add_row([
-            row.comm.clone(),
-            format!("{from} > {to}"),
-            row.rank.to_string(),
-            count(row.transfers),
-            mean(row.queued_us),
-            mean(whole),
-            percent(Some(row.gpu_us)),
-            percent(row.peer_us),
-            percent(Some(row.network_us)),
-            percent(row.flush_us),
-        ]);
-    }
+    let table = TextTable::by(&COLUMNS, 2, &droppable, rows.iter().copied().take(view.rows)).by_communicator(summary);
     let head = "\nTransfers by state, as the sender and the receiver see them: shares of the mean time\n";
     let mut text = head.to_owned() + &table.shown(view.width);
-    if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
-        let _ = writeln!(text, "and {} more that took less time", count(others as u64));
-    }
+    text += &others(rows.len(), view, " that took less time");
     text + "rank: the one that sees them. queued: mean wait behind earlier transfers, outside the mean time\n\
             GPU wait: for its GPU. peer wait: the sender's, until the receiver has room\n\
             network: of a receive, with the wait for the sender\n"
@@ -98,9 +90,7 @@ fn of_operations(summary: &Summary, view: &View) -> String {
     }
     let mut text =
         format!("\nTransfers of an operation that sends over the network, by size\n{}", table.shown(view.width));
-    if let Some(others) = rows.len().checked_sub(view.rows).filter(|&others| others > 0) {
-        let _ = writeln!(text, "and {} more with fewer bytes", count(others as u64));
-    }
+    text += &others(rows.len(), view, " with fewer bytes");
     text
 }
 

@@ -65,6 +65,19 @@ impl TextTable {
         Self { columns: columns.collect(), dispensable: dispensable.to_vec(), is_shortened: false, rows: vec![] }
     }
 
+    /// Makes a table of rows, by columns of a heading and a cell each. The first `texts` columns are texts.
+    pub(super) fn by<'a, R: 'a>(
+        columns: &[(&'static str, fn(&R) -> String)],
+        texts: usize,
+        dispensable: &[&'static str],
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Self {
+        let header: Vec<&'static str> = columns.iter().map(|(heading, _)| *heading).collect();
+        let mut table = Self::new(&header, texts, dispensable);
+        rows.into_iter().for_each(|row| table.add_row(columns.iter().map(|(_, cell)| cell(row)).collect::<Vec<_>>()));
+        table
+    }
+
     /// Declares the first column as a communicator's id.
     pub(super) fn by_communicator(self, summary: &Summary) -> Self {
         let all: BTreeSet<&str> = summary.communicators.iter().map(|row| row.comm.as_str()).collect();
@@ -162,6 +175,14 @@ fn broken(heading: &str, cells: usize) -> String {
         line = if line > 0 && fits { line + 1 + word.len() } else { word.len() };
     }
     text
+}
+
+/// Writes how many rows of these a table leaves out, and what they are. Empty if it has all.
+pub(super) fn others(all: usize, view: &View, what: &str) -> String {
+    match all.saturating_sub(view.rows) {
+        0 => String::new(),
+        others => format!("and {} more{what}\n", count(others as u64)),
+    }
 }
 
 /// Writes how many operations were looked at. Empty if all were.

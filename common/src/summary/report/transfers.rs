@@ -4,7 +4,7 @@ use super::figure::{bytes, count, number, with_error};
 use super::order::PairOrder;
 use super::table::{TextTable, View};
 use super::unlike_channels;
-use crate::summary::Summary;
+use crate::summary::{Summary, Transfers};
 use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
 use std::fmt::Write;
 
@@ -40,46 +40,33 @@ pub fn tables(summary: &Summary, view: &View) -> String {
 const DISPENSABLE: [&str; 9] =
     ["R2", "sizes", "transfers", "in flight", "channels", "bytes", "sustained MB/s", "latency us", "typical MB/s"];
 
+const COLUMNS: [(&str, fn(&Transfers) -> String); 12] = [
+    ("communicator", |row| row.comm.clone()),
+    ("ranks", |row| format!("{} > {}", row.rank, row.peer)),
+    ("transfers", |row| count(row.transfers)),
+    ("bytes", |row| bytes(row.bytes)),
+    ("sizes", |row| count(row.sizes)),
+    ("channels", |row| count(row.channels)),
+    ("sustained MB/s", |row| number(row.sustained_rate_mb_s, 1)),
+    ("typical MB/s", |row| number(row.typical_rate_mb_s, 1)),
+    ("in flight", |row| {
+        let in_flight = row.mean_in_flight.zip(row.max_in_flight);
+        in_flight.map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}"))
+    }),
+    ("fit MB/s", |row| with_error(row.fit.map(|fit| (fit.rate_mb_s, fit.rate_error_mb_s)), 0)),
+    ("latency us", |row| with_error(row.fit.and_then(|fit| Some((fit.latency_us?, fit.latency_error_us))), 2)),
+    ("R2", |row| number(row.fit.map(|fit| fit.r2), 3)),
+];
+
 fn pairs(summary: &Summary, view: &View) -> TextTable {
-    let header = [
-        "communicator",
-        "ranks",
-        "transfers",
-        "bytes",
-        "sizes",
-        "channels",
-        "sustained MB/s",
-        "typical MB/s",
-        "in flight",
-        "fit MB/s",
-        "latency us",
-        "R2",
-    ];
     let sorted_by = view.order.and_then(PairOrder::heading);
-    let mut table = TextTable::new(&header, 2, &DISPENSABLE).by_communicator(summary).keeping(sorted_by);
     let mut rows: Vec<_> = summary.transfers.iter().collect();
     if let Some(order) = view.order.or((rows.len() > view.rows).then_some(PairOrder::Bytes)) {
         rows.sort_by(|one, other| order.compare(one, other));
     }
-    for row in rows.into_iter().take(view.rows) {
-        table.add_row([
-            row.comm.clone(),
-            format!("{} > {}", row.rank, row.peer),
-            count(row.transfers),
-            bytes(row.bytes),
-            count(row.sizes),
-            count(row.channels),
-            number(row.sustained_rate_mb_s, 1),
-            number(row.typical_rate_mb_s, 1),
-            row.mean_in_flight
-                .zip(row.max_in_flight)
-                .map_or_else(|| "-".into(), |(mean, max)| format!("{mean:.1}, {max}")),
-            with_error(row.fit.map(|fit| (fit.rate_mb_s, fit.rate_error_mb_s)), 0),
-            with_error(row.fit.and_then(|fit| Some((fit.latency_us?, fit.latency_error_us))), 2),
-            number(row.fit.map(|fit| fit.r2), 3),
-        ]);
-    }
-    table
+    TextTable::by(&COLUMNS, 2, &DISPENSABLE, rows.into_iter().take(view.rows))
+        .by_communicator(summary)
+        .keeping(sorted_by)
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub fn read(files: &[PathBuf], processes: &[Process]) -> (Profiled, Vec<Unreadab
             unite(&mut spans);
             profiled.add(place, spans, own).map_err(|()| {
                 let cause = format!("with this trace, there are more than {MOST_OF_ALL} kernels: give fewer traces");
-                Unreadable { file: file.display().to_string(), place: None, cause }
+                Unreadable::whole(file, cause)
             })
         });
         problems.extend(read.err());
@@ -87,7 +87,7 @@ type ProcessKernels = (usize, Vec<[u64; 2]>, Vec<OwnKernel>);
 
 /// Reads one trace. Returns its kernels on the clock of their process.
 fn one(file: &Path, number: usize, traces: usize, processes: &[Process]) -> Result<ProcessKernels, Unreadable> {
-    let wrong = |cause: String| Unreadable { file: file.display().to_string(), place: None, cause };
+    let wrong = |cause: String| Unreadable::whole(file, cause);
     let trace = kineto::read(file).map_err(wrong)?;
     let place = match trace.rank {
         Some(rank) => processes

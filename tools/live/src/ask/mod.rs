@@ -27,7 +27,7 @@ const TROUBLE: u8 = 2;
 /// Exit status where all have taken it, and some have left a part out.
 const IN_PART: u8 = 3;
 /// Most processes that are named.
-const MOST: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,7 @@ pub struct AskArguments {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Event types that NCCL is asked for from now on: light, network, full or api.
-    #[arg(long, value_name = "PRESET", value_parser = preset, conflicts_with = "back")]
+    #[arg(long, value_name = "PRESET", conflicts_with = "back")]
     preset: Option<Preset>,
     /// Goes back to the job's own setting after this time, such as 30s, 5m or 2h. Without it, at the next request.
     #[arg(long = "for", value_name = "TIME", requires = "preset", value_parser = duration)]
@@ -66,12 +66,8 @@ pub struct AskArguments {
     #[arg(long, value_name = "HOST", requires = "pid")]
     host: Option<String>,
     /// Waits at most so many seconds for the answers.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = |text: &str| output::seconds(text, [0.0, 1e6]))]
     wait: f64,
-}
-
-fn preset(text: &str) -> Result<Preset, String> {
-    Preset::named(text).ok_or_else(|| format!("it is one of {}", Preset::ALL.map(Preset::name).join(", ")))
 }
 
 /// Parses a time with its unit, and returns seconds.
@@ -82,11 +78,6 @@ fn duration(text: &str) -> Result<f64, String> {
     let seconds = number.trim().parse().ok().map(|number: f64| number * unit);
     let seconds = seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
     seconds.ok_or_else(|| "not a time such as 30s, 5m or 2h".into())
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|seconds: &f64| (0.0..=1e6).contains(seconds));
-    seconds.ok_or_else(|| "not a number of seconds".into())
 }
 
 /// Writes a request and waits for the answers of the running processes.
@@ -107,7 +98,7 @@ fn asked(arguments: &AskArguments) -> Result<ExitCode, String> {
     let directory = Directory::open(named).map_err(in_words)?;
     let place = directory.reach();
     let statuses = statuses::read(&place).map_err(in_words)?;
-    statuses.left_out.iter().take(MOST).chain(&statuses.foreign).for_each(output::say);
+    statuses.left_out.iter().take(MAX_NAMED).chain(&statuses.foreign).for_each(output::say);
     let asked = statuses.found.into_iter().filter(|(_, status)| arguments.is_for(status));
     let mut answers = Answers::awaited(asked.collect(), Instant::now());
     let to = match (arguments.pid, answers.only()) {
@@ -135,7 +126,7 @@ fn asked(arguments: &AskArguments) -> Result<ExitCode, String> {
     if arguments.stacks {
         answers.want_stacks();
     }
-    output::text(&answers.text(MOST))?;
+    output::text(&answers.text(MAX_NAMED))?;
     if arguments.stacks {
         output::text(&stacks::text(&answers, &place, named, &request.ticket, arguments.all))?;
     }

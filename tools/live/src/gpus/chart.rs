@@ -3,7 +3,7 @@
 use super::condition::ConditionStep;
 use super::lines::{GIGABYTE, NO_FIGURES, called, further, watts};
 use super::sampler::{Device, Interval};
-use console::Term;
+use crate::output::screen::Screen;
 use std::fmt::Write;
 
 /// Columns of a bar at most, and at least.
@@ -15,15 +15,14 @@ const EIGHTHS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉",
 
 /// The bars.
 pub(super) struct Chart {
-    terminal: Term,
+    screen: Screen,
     /// Largest rates so far, by kind of device: a bar of full length.
     largest: [f64; 3],
-    drawn: usize,
 }
 
 impl Chart {
     pub(super) fn new() -> Self {
-        Self { terminal: Term::stdout(), largest: [0.0; 3], drawn: 0 }
+        Self { screen: Screen::new(), largest: [0.0; 3] }
     }
 
     /// Draws an interval over the one before.
@@ -32,13 +31,9 @@ impl Chart {
     /// When the terminal takes nothing more; in words.
     pub(super) fn draw(&mut self, time: &str, interval: &Interval) -> Result<(), String> {
         let [most, least] = BAR;
-        let (height, width) = self.terminal.size();
-        let text = self.text(time, interval, usize::from(width).saturating_sub(TEXT).clamp(least, most));
-        let lines = fitting(text.lines().map(str::to_owned).collect(), usize::from(height).saturating_sub(1));
-        let drawn =
-            self.terminal.clear_last_lines(self.drawn).and_then(|()| self.terminal.write_line(&lines.join("\n")));
-        self.drawn = lines.len();
-        drawn.map_err(|error| format!("the terminal: {error}"))
+        let [height, width] = self.screen.room();
+        let text = self.text(time, interval, width.saturating_sub(TEXT).clamp(least, most));
+        self.screen.draw(&fitting(text.lines().map(str::to_owned).collect(), height))
     }
 
     fn text(&mut self, time: &str, interval: &Interval, columns: usize) -> String {

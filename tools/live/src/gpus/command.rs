@@ -7,19 +7,19 @@ use super::reader::{GpuReader, GpuReading};
 use super::sampler::Sampler;
 use super::textfile::GpusTextfile;
 use common::hardware::nics::SYSFS;
-use common::origin::wall_clock;
+use common::origin::now_in_seconds;
 use present::output::{self, place};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "NVML counts all processes of a GPU. docs/gpus.md describes the figures.")]
 pub struct GpusArguments {
     /// Seconds between two readings.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = |text: &str| output::seconds(text, [0.05, 86_400.0]))]
     interval: f64,
     /// Ends after this many intervals.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
@@ -42,12 +42,6 @@ pub struct GpusArguments {
     /// Where the kernel shows its network adapters.
     #[arg(long, value_name = "DIR", default_value = SYSFS, hide = true)]
     sysfs: PathBuf,
-}
-
-/// Parses a time between two readings.
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|seconds: &f64| (0.05..=86_400.0).contains(seconds));
-    seconds.ok_or_else(|| "not a number of seconds from 0.05 to 86400".into())
 }
 
 /// Why a file was not written the last time.
@@ -94,7 +88,7 @@ pub fn run(arguments: &GpusArguments) -> Result<(), String> {
         next = (next + period).max(Instant::now());
         let (of_node, of_adapters) = (gpus.read(), adapters.read());
         let Some(interval) = of_node.or(of_adapters) else { continue };
-        let time = now();
+        let time = now_in_seconds();
         match &mut chart {
             Some(chart) => chart.draw(&time, &interval)?,
             None => output::text(&lines::of(&time, &interval))?,
@@ -120,10 +114,4 @@ fn tell(gpus: &GpuReading) {
     for (bus, why) in &gpus.refusals {
         output::say(format_args!("{bus}: no bytes over NVLink: {why}"));
     }
-}
-
-/// Returns the time, UTC, in seconds.
-fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    wall_clock(i128::from(since.as_secs()) * 1_000_000_000).unwrap_or_default()
 }

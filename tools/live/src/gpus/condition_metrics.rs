@@ -2,7 +2,7 @@
 
 use super::condition::ConditionStep;
 use common::hardware::nvml::throttle::ThrottleReason;
-use std::fmt::Write;
+use common::prometheus;
 
 /// A series of a metric: the labels beyond the GPU's own, and the value.
 type Series = (Option<(&'static str, String)>, f64);
@@ -85,11 +85,11 @@ pub(super) fn text(steps: &[ConditionStep], labels: impl Fn(&ConditionStep) -> S
         if all.is_empty() {
             continue;
         }
-        // writing to a string does not fail
-        let _ = write!(text, "# HELP scorep_nccl_gpu_{name} {meaning}\n# TYPE scorep_nccl_gpu_{name} {kind}\n");
+        let name = format!("scorep_nccl_gpu_{name}");
+        prometheus::head(&mut text, &name, kind, meaning);
         for (labels, (further, value)) in all {
             let further = further.map_or_else(String::new, |(label, of)| format!(",{label}=\"{of}\""));
-            let _ = writeln!(text, "scorep_nccl_gpu_{name}{{{labels}{further}}} {value}");
+            prometheus::line(&mut text, &name, &(labels + &further), value);
         }
     }
     text

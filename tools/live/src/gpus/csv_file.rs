@@ -1,6 +1,6 @@
 //! Intervals as rows of a CSV file.
 
-use super::condition_columns::{CONDITION_HEADER, cells};
+use super::condition_columns::CONDITION_COLUMNS;
 use super::lines::{GIGABYTE, named};
 use super::sampler::Interval;
 use common::files;
@@ -30,7 +30,8 @@ impl CsvFile {
         let file = files::begin(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut csv = Self { file, path: path.to_owned(), length: 0 };
         let mut rows = csv::Writer::from_writer(Vec::new());
-        rows.write_record(HEADER.iter().copied().chain(CONDITION_HEADER)).map_err(|error| error.to_string())?;
+        rows.write_record(HEADER.into_iter().chain(CONDITION_COLUMNS.map(|(name, _)| name)))
+            .map_err(|error| error.to_string())?;
         csv.put(rows)?;
         Ok(csv)
     }
@@ -44,7 +45,8 @@ impl CsvFile {
         for step in &interval.conditions {
             let seconds = format!("{:.6}", step.seconds);
             let begin = [time, &seconds, "gpu", &no_formula(step.bus.clone()), "", "", "", "", ""].map(str::to_owned);
-            rows.write_record(begin.into_iter().chain(cells(step))).map_err(|error| error.to_string())?;
+            rows.write_record(begin.into_iter().chain(CONDITION_COLUMNS.map(|(_, cell)| cell(step))))
+                .map_err(|error| error.to_string())?;
         }
         for row in &interval.rows {
             let (kind, device, link) = named(&row.device);
@@ -61,7 +63,7 @@ impl CsvFile {
                 format!("{:.6}", row.rate.sent / GIGABYTE),
                 format!("{:.6}", row.rate.received / GIGABYTE),
             ];
-            let none = std::iter::repeat_n(String::new(), CONDITION_HEADER.len());
+            let none = std::iter::repeat_n(String::new(), CONDITION_COLUMNS.len());
             rows.write_record(record.into_iter().chain(none)).map_err(|error| error.to_string())?;
         }
         self.put(rows)

@@ -6,11 +6,7 @@ use super::lines::named;
 use super::reader::GpuReader;
 use super::sampler::{CounterStep, Device, Interval};
 use common::files::NewFile;
-use common::host_name;
-use std::fmt::Write as _;
-use std::fs::Permissions;
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt;
+use common::{host_name, prometheus};
 use std::path::{Path, PathBuf};
 
 /// Name, type and meaning of the metrics of a kind of device, by direction.
@@ -47,8 +43,7 @@ impl GpusTextfile {
     /// Names the file in a directory.
     pub(super) fn new(directory: &Path) -> Self {
         let host = String::from_utf8_lossy(&host_name::of_machine()).into_owned();
-        let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
-        let name: String = host.chars().map(plain).collect();
+        let name = prometheus::plain(&host);
         Self { path: directory.join(format!("scorep-nccl-gpus_{name}.prom")), host }
     }
 
@@ -57,14 +52,9 @@ impl GpusTextfile {
     /// # Errors
     /// When it cannot be written, in words.
     pub(super) fn write(&self, gpus: &GpuReader, interval: &Interval) -> Result<(), String> {
-        let write = || -> io::Result<()> {
-            let mut file = NewFile::beside(&self.path)?;
-            // node_exporter runs as another user
-            file.set_permissions(Permissions::from_mode(0o644))?;
-            file.write_all(text(interval, &self.host, |bus| gpus.uuid(bus)).as_bytes())?;
-            file.appear()
-        };
-        write().map_err(|error| format!("{}: {error}", self.path.display()))
+        let text = text(interval, &self.host, |bus| gpus.uuid(bus));
+        let written = prometheus::begun(&self.path, &text).and_then(NewFile::appear);
+        written.map_err(|error| format!("{}: {error}", self.path.display()))
     }
 }
 
@@ -85,14 +75,13 @@ fn text<'a>(interval: &Interval, host: &str, uuid: impl Fn(&str) -> Option<&'a s
             if rows.is_empty() {
                 continue;
             }
-            // writing to a string does not fail
-            let _ = write!(text, "# HELP {name} {meaning}\n# TYPE {name} {kind}\n");
+            prometheus::head(&mut text, name, kind, meaning);
             for row in &rows {
                 let value = match row.bytes {
                     Some(bytes) => [bytes.sum.sent, bytes.sum.received][way],
                     None => [row.rate.sent, row.rate.received][way] as u64,
                 };
-                let _ = writeln!(text, "{name}{{{}}} {value}", labels(&row.device, host, &uuid));
+                prometheus::line(&mut text, name, &labels(&row.device, host, &uuid), value);
             }
         }
     }
@@ -109,6 +98,5 @@ fn labels<'a>(device: &Device, host: &str, uuid: impl Fn(&str) -> Option<&'a str
         labels.push(("gpu_pci_bus_id", name.to_owned()));
     }
     labels.extend(link.map(|link| ("link", link.to_string())));
-    let escaped = |value: String| value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-    labels.into_iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
+    prometheus::labels(labels)
 }

@@ -4,13 +4,13 @@ use super::{headline, text};
 use crate::diagnosis::diagnose;
 use crate::diagnosis::finding::{Diagnosis, HangVerdict};
 use crate::statuses::{StatusReading, observe};
-use common::origin::wall_clock;
+use common::origin::now_in_seconds;
 use present::output;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Time between the two readings: longer than that between two writings.
 const GAP: Duration = Duration::from_millis(1500);
@@ -19,7 +19,7 @@ const HANGS: u8 = 1;
 /// Exit status where the files do not say, as of `diff`.
 const TROUBLE: u8 = 2;
 /// Most files that are left out and named.
-const MOST: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// What a person may say.
 #[derive(Debug, clap::Args)]
@@ -29,10 +29,10 @@ pub struct HangArguments {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Waits up to this many seconds are no hang.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = |text: &str| output::seconds(text, [0.0, 1e9]))]
     after: f64,
     /// Looks again every so many seconds until the job is over, and prints changes.
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10", value_parser = |text: &str| output::seconds(text, [0.0, 1e9]))]
     watch: Option<f64>,
     /// Prints the answer as JSON; with --watch one line for each change.
     #[arg(long)]
@@ -40,12 +40,6 @@ pub struct HangArguments {
     /// All causes, waits and communicators.
     #[arg(long, short)]
     verbose: bool,
-}
-
-/// Parses a number of seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && (0.0..=1e9).contains(seconds));
-    seconds.ok_or_else(|| "not a number of seconds".into())
 }
 
 /// The answer as JSON.
@@ -114,11 +108,11 @@ fn say(arguments: &HangArguments, diagnosis: &Diagnosis, reading: &StatusReading
     let left_out = &reading.left_out;
     if *json {
         let left_out = left_out.iter().chain(&reading.foreign).collect();
-        let answer = HangAnswer { time: now(), status, diagnosis, left_out };
+        let answer = HangAnswer { time: now_in_seconds(), status, diagnosis, left_out };
         let text = if watch.is_some() { serde_json::to_string(&answer) } else { serde_json::to_string_pretty(&answer) };
         return output::json(&(text.map_err(|error| error.to_string())? + "\n"));
     }
-    let most = if *verbose { usize::MAX } else { MOST };
+    let most = if *verbose { usize::MAX } else { MAX_NAMED };
     left_out.iter().take(most).for_each(output::say);
     if let Some(more) = left_out.len().checked_sub(most).filter(|&more| more > 0) {
         output::say(format_args!("{more} further files are left out (--verbose)"));
@@ -128,7 +122,7 @@ fn say(arguments: &HangArguments, diagnosis: &Diagnosis, reading: &StatusReading
     if is_empty(diagnosis) {
         answer += &hint(directory);
     }
-    let time = watch.map(|_| format!("{}\n", now())).unwrap_or_default();
+    let time = watch.map(|_| format!("{}\n", now_in_seconds())).unwrap_or_default();
     output::text(&format!("{time}{answer}"))
 }
 
@@ -141,10 +135,4 @@ fn hint(directory: &Path) -> String {
     format!(
         "  Processes write one once NCCL has called the library, in jobs that are started\n  with `scorep-nccl run --status {place}`.\n"
     )
-}
-
-/// Returns the time, UTC, in seconds.
-fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    wall_clock(i128::from(since.as_secs()) * 1_000_000_000).unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 use crate::diagnosis::finding::{CallDifference, DiagnosedCall, DiagnosedProcess, WaitingRanks};
 use crate::diagnosis::label;
 use crate::diagnosis::ranks::Ranges;
+use report::output::bytes;
 
 /// Longest list of ranks in a sentence, letters.
 pub(super) const RANKS: usize = 36;
@@ -18,18 +19,6 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
-fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64;
-    let mut units = UNITS.iter();
-    let mut unit = units.next().unwrap_or(&"B");
-    while value >= 1024.0 {
-        let Some(next) = units.next() else { break };
-        (value, unit) = (value / 1024.0, next);
-    }
-    if value.fract() == 0.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
-}
-
 /// Writes an operation's elements, root and bytes: `1024 ncclFloat32, root 0, 4 KiB`.
 pub(super) fn contents(call: &DiagnosedCall) -> String {
     let elements = call.datatype.as_ref().map(|datatype| match call.count {
@@ -39,7 +28,7 @@ pub(super) fn contents(call: &DiagnosedCall) -> String {
     elements
         .into_iter()
         .chain(part(call, CallDifference::Root))
-        .chain([bytes(call.bytes)])
+        .chain([bytes(call.bytes as f64)])
         .collect::<Vec<_>>()
         .join(", ")
 }

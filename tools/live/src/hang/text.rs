@@ -8,22 +8,22 @@ use crate::diagnosis::finding::{
 };
 use crate::diagnosis::ranks::Ranges;
 use crate::diagnosis::{Condition, label};
+use crate::output::broken;
 use common::origin::wall_clock;
 use common::status::Waiting;
 use std::borrow::Cow;
 use std::path::Path;
-use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// Columns of the answer.
 const WIDTH: usize = 80;
 /// Most causes, waits, processes and lines on what is unknown, unless everything is asked for.
-const MOST: usize = 3;
+const MAX_SHOWN: usize = 3;
 /// Begin of a line that is a command, and stays one line.
 const ASK: &str = "    scorep-nccl ask ";
 
 /// Returns the answer. `everything`: all causes and communicators.
 pub(super) fn of(diagnosis: &Diagnosis, directory: &Path, after: f64, everything: bool) -> String {
-    let most = if everything { usize::MAX } else { MOST };
+    let most = if everything { usize::MAX } else { MAX_SHOWN };
     let mut lines: Vec<String> = Vec::new();
     for (place, finding) in diagnosis.findings.iter().enumerate().take(most) {
         let sign = match (place, diagnosis.verdict) {
@@ -59,14 +59,9 @@ pub(super) fn of(diagnosis: &Diagnosis, directory: &Path, after: f64, everything
     if everything {
         lines.extend(diagnosis.communicators.iter().map(state));
     }
-    lines.iter().map(|line| if line.starts_with(ASK) { line.clone() } else { broken(line) } + "\n").collect()
-}
-
-/// Breaks a line between words; the rest is indented.
-fn broken(line: &str) -> String {
-    let indent = " ".repeat(line.len() - line.trim_start().len() + 2);
-    let options = Options::new(WIDTH).subsequent_indent(&indent).break_words(false);
-    textwrap::fill(line, options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation))
+    let indent = |line: &str| " ".repeat(line.len() - line.trim_start().len() + 2);
+    let fit = |line: &String| if line.starts_with(ASK) { line.clone() } else { broken(line, WIDTH, &indent(line)) };
+    lines.iter().map(|line| fit(line) + "\n").collect()
 }
 
 fn well(diagnosis: &Diagnosis, after: f64) -> String {

@@ -3,10 +3,11 @@
 use super::file::EarlierStatus;
 use super::reading::{observed, read};
 use super::{Life, ProgressCounts, StatusReading};
+use common::origin::since_epoch;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Seconds for which a process that has not written counts as one that writes: a network file system shows files late.
 const PATIENCE: f64 = 6.0;
@@ -58,8 +59,7 @@ impl StatusLooks {
 
 /// Returns whether a status that is seen first is left over from an earlier run, or its host's clock is far behind.
 fn is_old(written: u64) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.saturating_sub(Duration::from_nanos(written)) > OLD
+    since_epoch().saturating_sub(Duration::from_nanos(written)) > OLD
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ pub(crate) use life::Life;
 pub(crate) use looks::StatusLooks;
 pub(crate) use reading::{StatusReading, observe, read, read_text};
 
+use common::origin::since_epoch;
 use common::status::bounded::at_most;
 use common::status::{MOST_WAITS, PERIOD_SECONDS, Status, StatusCommunicator};
 use life::OwnHost;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Age up to which a status has just been written, seconds.
 pub(crate) const FRESH: f64 = 5.0 * PERIOD_SECONDS;
@@ -35,8 +36,7 @@ pub(crate) struct Observed {
 /// Returns whether a process of this host is gone. One that has just written may live in a container, whose process ids
 /// are others.
 pub(crate) fn is_gone(status: &Status) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let is_new = now.saturating_sub(Duration::from_nanos(status.written)).as_secs_f64() < FRESH;
+    let is_new = since_epoch().saturating_sub(Duration::from_nanos(status.written)).as_secs_f64() < FRESH;
     !is_new && matches!(OwnHost::own().life(status), Life::Gone | Life::Zombie | Life::Left)
 }
 

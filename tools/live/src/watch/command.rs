@@ -11,7 +11,7 @@ use super::view::View;
 use super::webhook::Webhook;
 use crate::diagnosis::finding::HangVerdict;
 use crate::statuses::{Observed, StatusLooks};
-use common::origin::wall_clock;
+use common::origin::{now, since_epoch};
 use present::output;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// The successor of a watch that reads lines of relays.
 pub const RELAYS: &str = "`watch DIR` reads a shared directory; without one, OpenTelemetry brings the figures together";
@@ -39,7 +39,7 @@ const FOUND: u8 = 1;
 /// Exit status where the files do not say.
 const TROUBLE: u8 = 2;
 /// Most lines on files that are left out.
-const MOST: usize = 100;
+const MAX_LINES: usize = 100;
 /// A signal is noticed within this time, and beside a job, whose processors should not be woken often.
 const SLICE: Duration = Duration::from_millis(50);
 const SLICE_BESIDE: Duration = Duration::from_millis(500);
@@ -96,8 +96,7 @@ pub struct WatchArguments {
 
 /// Parses a time between two looks, or a shortest hang: processes write once a second.
 pub fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|seconds: &f64| (1.5..=3600.0).contains(seconds));
-    seconds.ok_or_else(|| "not a number of seconds from 1.5 to 3600".into())
+    output::seconds(text, [1.5, 3600.0])
 }
 
 /// The outputs, each of which may fail without an end of the watch.
@@ -150,9 +149,7 @@ fn say_begun() {
 
 /// Says a line with the time, which the line of a finding has, too.
 fn remark(text: &str) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let time = wall_clock(i128::try_from(now.as_nanos()).unwrap_or_default()).unwrap_or_default();
-    output::line(format_args!("{time} {text}"));
+    output::line(format_args!("{} {text}", now()));
 }
 
 fn watch(arguments: &WatchArguments, ends: &AtomicBool) -> Result<u8, String> {
@@ -208,8 +205,7 @@ fn watch_with(arguments: &WatchArguments, ends: &AtomicBool, outputs: &mut Outpu
         if let Some(line) = unmarked.take(&processes) {
             outputs.say(line);
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let findings = judge.take(processes, now.as_nanos() as u64, begin.elapsed().as_secs_f64());
+        let findings = judge.take(processes, since_epoch().as_nanos() as u64, begin.elapsed().as_secs_f64());
         found |= findings.iter().any(is_trouble);
         let states = judge.states();
         outputs.put(&findings, &states, begun.elapsed())?;
@@ -338,7 +334,7 @@ impl Outputs<'_> {
 
 /// Says a line on standard error, once, unless too many were said.
 fn say_once(said: &mut BTreeSet<String>, line: String) {
-    if said.len() < MOST && !said.contains(&line) {
+    if said.len() < MAX_LINES && !said.contains(&line) {
         output::say(&line);
         said.insert(line);
     }

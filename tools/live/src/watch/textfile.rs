@@ -4,13 +4,12 @@ use super::judge::JobState;
 use super::judge::finding::{FindingChange, KINDS, WatchFinding};
 use crate::diagnosis::finding::HangVerdict;
 use common::files::NewFile;
+use common::origin::since_epoch;
+use common::prometheus;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::fs::{self, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The file.
 #[derive(Debug)]
@@ -39,14 +38,8 @@ impl WatchTextfile {
         for finding in findings.iter().filter(|finding| finding.change != FindingChange::Over) {
             *self.counts.entry(finding.subject.kind()).or_default() += 1;
         }
-        let write = || -> io::Result<()> {
-            let mut file = NewFile::beside(&self.path)?;
-            // node_exporter runs as another user
-            file.set_permissions(Permissions::from_mode(0o644))?;
-            file.write_all(self.text(states, took).as_bytes())?;
-            file.appear()
-        };
-        write().map_err(|error| format!("--textfile {}: {error}", self.path.display()))
+        let written = prometheus::begun(&self.path, &self.text(states, took)).and_then(NewFile::appear);
+        written.map_err(|error| format!("--textfile {}: {error}", self.path.display()))
     }
 
     /// Removes the file: what it says would stay so.
@@ -61,11 +54,8 @@ impl WatchTextfile {
             if rows.is_empty() {
                 return;
             }
-            // writing to a string does not fail
-            let _ = write!(text, "# HELP {name} {meaning}\n# TYPE {name} {kind}\n");
-            for (labels, value) in rows {
-                let _ = writeln!(text, "{name}{{{labels}}} {value}");
-            }
+            prometheus::head(&mut text, name, kind, meaning);
+            rows.into_iter().for_each(|(labels, value)| prometheus::line(&mut text, name, &labels, value));
         };
         let of_job = |value: fn(&JobState) -> f64| -> Vec<(String, f64)> {
             states.iter().map(|state| (labels(state, &[]), value(state))).collect()
@@ -97,22 +87,17 @@ impl WatchTextfile {
         add("scorep_nccl_watch_processes_running", "gauge", "Processes that run and write", running);
         let counts = self.counts.iter().map(|(kind, count)| (format!("kind=\"{kind}\""), *count as f64)).collect();
         add("scorep_nccl_watch_findings_total", "counter", "Findings since the watch began", counts);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let one = |name: &str, value: f64| format!("{name} {value}\n");
         text.push_str("# TYPE scorep_nccl_watch_look_seconds gauge\n");
         text.push_str(&one("scorep_nccl_watch_look_seconds", took.as_secs_f64()));
         text.push_str("# TYPE scorep_nccl_watch_last_look_timestamp_seconds gauge\n");
-        text.push_str(&one("scorep_nccl_watch_last_look_timestamp_seconds", now.as_secs_f64()));
+        text.push_str(&one("scorep_nccl_watch_last_look_timestamp_seconds", since_epoch().as_secs_f64()));
         text
     }
 }
 
 fn labels(state: &JobState, further: &[(&str, String)]) -> String {
-    let escaped = |value: &str| value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
     // two jobs without names are two rows, and `job` is a label of Prometheus itself
     let job = state.name.clone().unwrap_or_else(|| format!("unnamed {}", state.number));
-    let all = std::iter::once(("job_name", job))
-        .chain(further.iter().cloned())
-        .map(|(name, value)| format!("{name}=\"{}\"", escaped(&value)));
-    all.collect::<Vec<_>>().join(",")
+    prometheus::labels([("job_name", job)].into_iter().chain(further.iter().cloned()))
 }

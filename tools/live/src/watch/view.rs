@@ -2,11 +2,11 @@
 
 use super::judge::finding::WatchFinding;
 use super::judge::{JobState, RankState};
+use crate::output::screen::Screen;
+use common::origin::since_epoch;
 use common::visible::visible;
-use console::Term;
 use std::collections::VecDeque;
 use std::fmt::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Findings that are kept for the view.
 const FINDINGS: usize = 12;
@@ -17,14 +17,13 @@ const BAR: f64 = 40.0;
 
 /// The view.
 pub(super) struct View {
-    terminal: Term,
+    screen: Screen,
     newest: VecDeque<String>,
-    drawn: usize,
 }
 
 impl View {
     pub(super) fn new() -> Self {
-        Self { terminal: Term::stdout(), newest: VecDeque::new(), drawn: 0 }
+        Self { screen: Screen::new(), newest: VecDeque::new() }
     }
 
     /// Draws the state after a look.
@@ -37,22 +36,17 @@ impl View {
         }
         let excess = self.newest.len().saturating_sub(FINDINGS);
         self.newest.drain(..excess);
-        let (height, width) = self.terminal.size();
+        let [height, width] = self.screen.room();
         // a line that the terminal breaks could not be drawn over
-        let fit = |line: &str| line.chars().take(usize::from(width).saturating_sub(1)).collect::<String>();
+        let fit = |line: &str| line.chars().take(width.saturating_sub(1)).collect::<String>();
         let text = text(states, &self.newest);
-        let mut lines: Vec<String> = text.lines().map(fit).collect();
-        lines.truncate(usize::from(height).saturating_sub(1).max(1));
-        let drawn =
-            self.terminal.clear_last_lines(self.drawn).and_then(|()| self.terminal.write_line(&lines.join("\n")));
-        self.drawn = lines.len();
-        drawn.map_err(|error| format!("the terminal: {error}"))
+        self.screen.draw(&text.lines().map(fit).take(height.max(1)).collect::<Vec<String>>())
     }
 }
 
 fn text(states: &[JobState], newest: &VecDeque<String>) -> String {
     let mut text = String::new();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+    let now = since_epoch().as_nanos() as u64;
     if states.is_empty() {
         text.push_str("no state file yet\n");
     }

@@ -1,5 +1,6 @@
 //! Outputs and inputs are different files: an output would replace what was read, or is still to be read.
 
+use common::files::parent;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub fn check<'a>(
     }
     let (mut read, mut within) = (HashMap::new(), HashMap::new());
     for input in inputs {
-        if let (Some(around), Some(ending)) = (around(&input), input.extension()) {
+        if let (Some(around), Some(ending)) = (parent(&input), input.extension()) {
             for identity in identities(around) {
                 within.entry((identity, ending.to_owned())).or_insert_with(|| input.clone());
             }
@@ -64,17 +65,12 @@ pub fn check<'a>(
     Ok(())
 }
 
-/// Returns the directory that a path lies in.
-fn around(path: &Path) -> Option<&Path> {
-    path.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent })
-}
-
 /// Returns what identifies a file or directory; nothing for a device or a pipe, which nothing replaces.
 fn identities(path: &Path) -> impl Iterator<Item = PathIdentity> + use<> {
     let there = path.metadata().ok();
     let is_replaced = there.as_ref().is_none_or(|there| there.is_file() || there.is_dir());
     let inode = there.map(|there| PathIdentity::Inode(there.dev(), there.ino()));
-    let place = || Some(PathIdentity::Place(around(path)?.canonicalize().ok()?.join(path.file_name()?)));
+    let place = || Some(PathIdentity::Place(parent(path)?.canonicalize().ok()?.join(path.file_name()?)));
     let place = if is_replaced { place() } else { None };
     inode.filter(|_| is_replaced).into_iter().chain(place)
 }

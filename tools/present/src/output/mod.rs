@@ -6,6 +6,7 @@ pub mod leftovers;
 pub mod place;
 pub mod progress;
 pub mod scratch;
+pub mod screen;
 
 use common::visible::{steers, visible};
 use std::collections::BTreeSet;
@@ -70,12 +71,16 @@ fn wrapped(text: &str, width: Option<u16>) -> String {
         }
         let sign = SIGNS.iter().find(|sign| line.starts_with(*sign)).map_or(0, |sign| sign.len());
         let indent = " ".repeat(sign.max(line.len() - line.trim_start().len()));
-        let options = textwrap::Options::new(width).subsequent_indent(&indent).break_words(false);
-        let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
-        textwrap::fill(line, options)
+        broken(line, width, &indent)
     };
     let lines: Vec<String> = text.split('\n').map(line).collect();
     lines.join("\n")
+}
+
+/// Breaks a line between words; the rest is indented.
+pub fn broken(line: &str, width: usize, indent: &str) -> String {
+    let options = textwrap::Options::new(width).subsequent_indent(indent).break_words(false);
+    textwrap::fill(line, options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation))
 }
 
 /// First characters of lines of tables.
@@ -98,6 +103,15 @@ pub fn once(message: &str) {
 /// Writes a line to standard error. A failed write is ignored.
 pub fn line(line: impl Display) {
     let _ = std::io::stderr().write_all(printable(&format!("{line}\n")).as_bytes());
+}
+
+/// Parses an option's number of seconds.
+///
+/// # Errors
+/// In words.
+pub fn seconds(text: &str, [least, most]: [f64; 2]) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| (least..=most).contains(seconds));
+    seconds.ok_or_else(|| format!("not a number of seconds from {least} to {most}"))
 }
 
 /// Returns the exit status of a child that had to write its output.

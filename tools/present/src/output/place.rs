@@ -111,7 +111,7 @@ fn needed(place: &Path) -> Result<Option<&Path>, Unfit> {
     match std::fs::metadata(place).map(|there| there.file_type()) {
         Ok(there) if there.is_dir() => Err(Unfit::Directory(place.into())),
         Ok(there) if there.is_char_device() || there.is_fifo() || place.starts_with("/dev") => Ok(None),
-        _ => Ok(place.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent })),
+        _ => Ok(files::parent(place)),
     }
 }
 

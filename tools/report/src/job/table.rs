@@ -2,6 +2,7 @@
 
 use super::RankOperation;
 use common::conditions::ConditionRow;
+use std::path::Path;
 use thiserror::Error;
 
 /// Operations of one process, in the order in which its host enqueued them.
@@ -67,4 +68,16 @@ pub struct Unreadable {
     pub place: Option<String>,
     /// The cause, in words.
     pub cause: String,
+}
+
+impl Unreadable {
+    /// Of a whole file.
+    pub fn whole(file: impl AsRef<Path>, cause: impl ToString) -> Self {
+        Self { file: file.as_ref().display().to_string(), place: None, cause: cause.to_string() }
+    }
+
+    /// Adds the place.
+    pub fn at(self, place: impl Into<String>) -> Self {
+        Self { place: Some(place.into()), ..self }
+    }
 }

@@ -144,5 +144,5 @@ fn entry<T: DeserializeOwned>(metadata: &FileMetaData, key: &str, file: &str) ->
 }
 
 fn wrong(file: &str, key: &str, cause: String) -> Unreadable {
-    Unreadable { file: file.into(), place: Some(format!("entry {key} of the footer")), cause }
+    Unreadable::whole(file, cause).at(format!("entry {key} of the footer"))
 }

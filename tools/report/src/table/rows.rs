@@ -1,6 +1,6 @@
 //! Reads the rows of a file, one after the other.
 
-use super::source::{TableFile, contained};
+use super::source::TableFile;
 use super::writer::physical;
 use super::{COLUMNS, Column, Form};
 use crate::job::{RankOperation, Unreadable};
@@ -10,7 +10,6 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::reader::SerializedPageReader;
 use std::fmt::Display;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,11 +49,7 @@ impl FileRows {
             });
             if !is_right {
                 let cause = if place.is_some() { "has another type" } else { "is missing" };
-                return Err(Unreadable {
-                    file: name,
-                    place: Some(format!("column {}", column.name)),
-                    cause: cause.into(),
-                });
+                return Err(Unreadable::whole(name, cause).at(format!("column {}", column.name)));
             }
             places.push(place);
         }
@@ -98,7 +93,7 @@ impl FileRows {
 
     fn wrong(&self, column: &Column, cause: &dyn Display) -> Unreadable {
         let place = format!("row group {}, column {}", self.group, column.name);
-        Unreadable { file: self.name.clone(), place: Some(place), cause: cause.to_string() }
+        Unreadable::whole(&self.name, cause).at(place)
     }
 }
 
@@ -109,11 +104,7 @@ impl Iterator for FileRows {
         if let Some(row) = self.batch.next() {
             return Some(Ok(row));
         }
-        let decoded = contained(|| self.decode()).unwrap_or_else(|| {
-            let place = Some(format!("row group {}", self.group));
-            Err(Unreadable { file: self.name.clone(), place, cause: DAMAGED.into() })
-        });
-        match decoded {
+        match self.decode() {
             Ok(rows) => self.batch = rows.into_iter(),
             Err(error) => {
                 (self.left, self.group) = (0, usize::MAX);
@@ -124,22 +115,18 @@ impl Iterator for FileRows {
     }
 }
 
-const DAMAGED: &str = "the file is damaged: make or copy it again";
-
 /// Opens a file and reads its footer.
 pub(super) fn footer(path: &Path) -> Result<(TableFile, ParquetMetaData), Unreadable> {
     let name = path.display().to_string();
-    let wrong = |error: io::Error| Unreadable { file: name.clone(), place: None, cause: error.to_string() };
-    let source = TableFile::open(path).map_err(wrong)?;
+    let source = TableFile::open(path).map_err(|error| Unreadable::whole(path, error))?;
     let metadata = parsed(&source, &name)?;
     Ok((source, metadata))
 }
 
 /// Reads the footer of an open file.
 fn parsed(source: &TableFile, name: &str) -> Result<ParquetMetaData, Unreadable> {
-    let wrong = |cause| Unreadable { file: name.into(), place: Some("footer".into()), cause };
-    let read = contained(|| ParquetMetaDataReader::new().parse_and_finish(source));
-    read.ok_or_else(|| wrong(DAMAGED.into()))?.map_err(|error| wrong(cause(&error)))
+    let wrong = |error| Unreadable::whole(name, cause(&error)).at("footer");
+    ParquetMetaDataReader::new().parse_and_finish(source).map_err(wrong)
 }
 
 fn cause(error: &ParquetError) -> String {
@@ -227,11 +214,11 @@ fn number(column: &Column, text: &ByteArray, words: &mut Vec<(ByteArray, i64)>) 
     }
     let Form::Text(of_column) = column.form else { return None };
     let number = (of_column.parse)(text.as_utf8().ok()?)?;
-    if words.len() < MOST_WORDS {
+    if words.len() < MAX_WORDS {
         words.push((text.clone(), number));
     }
     Some(number)
 }
 
 /// Texts of a column whose numbers are kept.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;

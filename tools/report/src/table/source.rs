@@ -1,15 +1,14 @@
-//! A file as Parquet's reader reads it. Its decoders trust lengths in places where a damaged file breaks them, and panic.
+//! A file as Parquet's reader reads it. Its decoders trust lengths in places where a damaged file breaks them, and panic,
+//! so a child process reads foreign files to their ends before this one does.
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::Path;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 /// Bytes that are read for the header of a page.
 const HEADER: usize = 256;
@@ -63,38 +62,5 @@ impl Read for Place {
         let read = self.file.read_at(bytes, self.at)?;
         self.at += read as u64;
         Ok(read)
-    }
-}
-
-thread_local! {
-    /// Whether this thread is in a call whose panics are caught.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Calls a function. Returns `None` where it panics, of which nothing is printed: the caller names the file.
-pub(super) fn contained<T>(call: impl FnOnce() -> T) -> Option<T> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let others = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !INSIDE.get() {
-                others(panic);
-            }
-        }));
-    });
-    let before = INSIDE.replace(true);
-    let returned = catch_unwind(AssertUnwindSafe(call));
-    INSIDE.set(before);
-    returned.ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::contained;
-
-    #[test]
-    fn a_panic_returns_nothing() {
-        assert_eq!(contained(|| contained(|| panic!("damaged"))), Some(None::<()>));
-        assert_eq!(contained(|| 7), Some(7));
     }
 }

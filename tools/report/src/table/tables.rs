@@ -52,7 +52,7 @@ impl Tables {
             });
             for file in found {
                 let cause = unreadable.get(&file).cloned();
-                let refused = cause.map(|cause| Unreadable { file: file.display().to_string(), place: None, cause });
+                let refused = cause.map(|cause| Unreadable::whole(&file, cause));
                 match refused.map_or_else(|| about(&file, &seen), Err) {
                     Ok((about, of_file)) => {
                         rows = rows.saturating_add(of_file);
@@ -118,14 +118,13 @@ fn about(file: &Path, seen: &BTreeMap<String, PathBuf>) -> Result<(About, u64), 
                 about.process.id,
                 other.display()
             );
-            Err(Unreadable { file: name, place: None, cause })
+            Err(Unreadable::whole(name, cause))
         }
     }
 }
 
 fn unknown(process: usize) -> Unreadable {
-    let cause = "there is no table of this process".into();
-    Unreadable { file: format!("process {process}"), place: None, cause }
+    Unreadable::whole(format!("process {process}"), "there is no table of this process")
 }
 
 /// Returns the file itself, or the files of a dataset by name.
@@ -133,7 +132,7 @@ fn unknown(process: usize) -> Unreadable {
 /// # Errors
 /// It is a directory that cannot be read or has no table.
 pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, Unreadable> {
-    let wrong = |cause: String| Unreadable { file: path.display().to_string(), place: None, cause };
+    let wrong = |cause: String| Unreadable::whole(path, cause);
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }

@@ -31,7 +31,7 @@ pub fn read(
     files.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
     let mut has_kernels = vec![false; processes.len()];
     for (number, path) in files.iter().enumerate() {
-        let wrong = |cause: String| Unreadable { file: path.display().to_string(), place: None, cause };
+        let wrong = |cause: String| Unreadable::whole(path, cause);
         match file::read(path) {
             Ok(mut found) => {
                 notes.extend(remarks(path, &found));
