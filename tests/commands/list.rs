@@ -35,8 +35,7 @@ pub(crate) const PAGES: [(&str, &str); 1] = [("docs/install.md", "tests/install/
 pub(crate) const NOT_YET: [&str; 0] = [];
 
 /// First lines of blocks that show what is printed, or drawn.
-pub(crate) const PRINTED: [&str; 3] = [
-    "enqueue(i)  = max(enqueue(i-1), end(released) - beside) + host(i)",
+pub(crate) const PRINTED: [&str; 2] = [
     "NCCL's threads, the application's            the collector thread                            readers",
     "time         visits    nccl_op_bytes",
 ];

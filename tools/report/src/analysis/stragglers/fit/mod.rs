@@ -2,7 +2,8 @@
 //!
 //! Of the possible predecessors of a time, the true one is that from which the distance stays the same, while the
 //! distances from the others vary with the waits. It is sought among the calls of all ranks of a program: they do the
-//! same. A call that was ready before it could begin shows no more than that its computation was over.
+//! same. A call that was ready before it could begin shows no more than that its computation was over. Together they
+//! are a max-plus system (Baccelli, Cohen, Olsder and Quadrat, Synchronization and Linearity, 1992).
 
 mod hidden;
 mod hosts;
