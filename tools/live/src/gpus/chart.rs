@@ -3,7 +3,7 @@
 use super::condition::ConditionStep;
 use super::lines::{GIGABYTE, NO_FIGURES, called, further, watts};
 use super::sampler::{Device, Interval};
-use crate::output::screen::Screen;
+use present::output::screen::Screen;
 use std::fmt::Write;
 
 /// Columns of a bar at most, and at least.

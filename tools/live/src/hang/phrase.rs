@@ -3,7 +3,7 @@
 use crate::diagnosis::finding::{CallDifference, DiagnosedCall, DiagnosedProcess, WaitingRanks};
 use crate::diagnosis::label;
 use crate::diagnosis::ranks::Ranges;
-use report::output::bytes;
+use present::bytes;
 
 /// Longest list of ranks in a sentence, letters.
 pub(super) const RANKS: usize = 36;

@@ -8,7 +8,7 @@ use crate::diagnosis::finding::{
 };
 use crate::diagnosis::ranks::Ranges;
 use crate::diagnosis::{Condition, label};
-use crate::output::broken;
+use present::output::broken;
 use common::origin::wall_clock;
 use common::status::Waiting;
 use std::borrow::Cow;

@@ -2,7 +2,7 @@
 
 use super::judge::finding::WatchFinding;
 use super::judge::{JobState, RankState};
-use crate::output::screen::Screen;
+use present::output::screen::Screen;
 use common::origin::since_epoch;
 use common::visible::visible;
 use std::collections::VecDeque;

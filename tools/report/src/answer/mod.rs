@@ -73,7 +73,7 @@ impl<T> Part<T> {
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
-    /// The answers to the three questions: sentences, which [`crate::output::sentences`] makes of the parts.
+    /// The answers to the three questions: sentences of the parts, which the crate `present` makes.
     #[serde(default)]
     pub answers: Answers,
     /// Names of the GPUs; other parts refer to GPUs by place in this list.
