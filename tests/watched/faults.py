@@ -36,7 +36,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOON, LATE, BEHIND = 15, 15, 8
 # microseconds of a step's own work, calls of a step
 OWN, CALLS = 40_000, 4
-# windows after which a rank begins to stand out (HELD in src/watch/judge/track.rs)
+# windows after which a rank begins to stand out (HELD in tools/live/src/watch/judge/track.rs)
 HELD = 4
 # ranks of a node of the jobs that have several
 OF_NODE = 4

@@ -75,8 +75,8 @@ mod tests {
     fn types_and_bases() {
         let double = Properties::from_score_p(&metric(5, 2, 1)).unwrap();
         assert_eq!((double.value_type, double.base), (10, 1));
-        assert_eq!(Properties::of(&metric(0, 0, 0)).unwrap().value_type, 8);
-        assert_eq!(Properties::of(&metric(0, 1, 0)).unwrap().value_type, 4);
+        assert_eq!(Properties::from_score_p(&metric(0, 0, 0)).unwrap().value_type, 8);
+        assert_eq!(Properties::from_score_p(&metric(0, 1, 0)).unwrap().value_type, 4);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use crate::diagnosis::finding::{
 };
 use crate::diagnosis::ranks::Ranges;
 use crate::diagnosis::{Condition, label};
-use present::output::broken;
 use common::origin::wall_clock;
 use common::status::Waiting;
+use present::output::broken;
 use std::borrow::Cow;
 use std::path::Path;
 

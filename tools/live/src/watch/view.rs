@@ -2,9 +2,9 @@
 
 use super::judge::finding::WatchFinding;
 use super::judge::{JobState, RankState};
-use present::output::screen::Screen;
 use common::origin::since_epoch;
 use common::visible::visible;
+use present::output::screen::Screen;
 use std::collections::VecDeque;
 use std::fmt::Write;
 

@@ -1,10 +1,10 @@
 //! Jobs and judged calls for tests.
 
+pub(crate) use crate::blank::blank;
 use crate::job::{
     Communicator, Gpu, Job, Member, OperationTables, Process, ProcessOperations, RankOperation, Time, TimedBy,
     Unreadable,
 };
-pub(crate) use crate::blank::blank;
 use crate::stream::{Call, CallKind, JudgedCall, Message, RankPart};
 use common::name::NcclName;
 
