@@ -1,5 +1,5 @@
-//! A row of the operations' table before its times are certain: an operation as the library gives it, and the facts from
-//! the recording's lines.
+//! A row of the operations' table before its times are certain: an operation as the library gives it, and the facts
+//! from the recording's lines.
 
 use super::packed::{Packed, packed};
 use common::name::NcclName;

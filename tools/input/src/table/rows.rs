@@ -1,5 +1,5 @@
-//! The rows of a process' operations. A row is made when nothing more will come of its operation, with the facts that the
-//! operation's line has.
+//! The rows of a process' operations. A row is made when nothing more will come of its operation, with the facts from
+//! the operation's line.
 
 use super::row::{OperationFacts, OperationRow};
 use super::sorter::{Sorted, Sorter};
