@@ -39,10 +39,10 @@ impl Contents {
     ///
     /// # Errors
     /// When the line is wrong (one that was checked before, because the file has changed since), or cannot be read.
-    pub fn next(&mut self) -> Result<Option<Content>, RecordingError> {
+    pub fn next_line(&mut self) -> Result<Option<Content>, RecordingError> {
         match self {
             Self::Kept(contents) => Ok(contents.next()),
-            Self::Read(lines) => lines.next(),
+            Self::Read(lines) => lines.next_line(),
         }
     }
 }
@@ -99,7 +99,7 @@ fn survey(path: &Path, file: File) -> Result<(RecordingSurvey, Option<Vec<Conten
     let (meta, mut lines) = Lines::begin(path, file, Some(HandleLines::default()))?;
     let mut survey = RecordingSurvey::new(meta);
     let mut kept = Some(Vec::new());
-    while let Some(content) = lines.next()? {
+    while let Some(content) = lines.next_line()? {
         survey.note(&content).map_err(|problem| lines.wrong(problem))?;
         kept = kept.filter(|kept: &Vec<Content>| kept.len() < bounds::KEPT);
         if let Some(kept) = &mut kept {

@@ -38,7 +38,7 @@ impl Lines {
     ///
     /// # Errors
     /// When the line is wrong, or the file cannot be read.
-    pub fn next(&mut self) -> Result<Option<Content>, RecordingError> {
+    pub fn next_line(&mut self) -> Result<Option<Content>, RecordingError> {
         let content = self.read();
         content.map_err(|problem| self.wrong(problem))
     }

@@ -35,7 +35,7 @@ struct Capture {
 fn read(path: &Path) -> Result<Capture, RecordingError> {
     let mut recording = KeptRecording::open(path)?;
     let (mut lines, mut kernels, mut contents) = (Vec::new(), Vec::new(), recording.contents()?);
-    while let Some(content) = contents.next()? {
+    while let Some(content) = contents.next_line()? {
         match content {
             Content::Call(call) => lines.push(call),
             Content::Kernel(kernel) => kernels.push(kernel),

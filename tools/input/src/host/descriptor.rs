@@ -34,19 +34,19 @@ pub(super) struct RunHandles {
     pub(super) pid: i32,
 }
 
-/// Returns the oldest version of the interface that has such events.
+/// The last event type of each version of the interface that has new ones.
+const LAST_TYPES: [(u64, u32); 5] = [
+    (event::PROXY_CTRL, 1),
+    (event::NET_PLUGIN, 3),
+    (event::KERNEL_LAUNCH, 5),
+    (event::CE_BATCH, 6),
+    (event::KERNEL_PHASE, 7),
+];
+
+/// Returns the oldest version of the interface that has such events; of an unknown type, none has.
 pub(super) fn since(event: &RecordedEvent) -> u32 {
-    match event {
-        // older versions do not have the event; nothing else is known of it
-        RecordedEvent::Unknown { .. } => u32::MAX,
-        known => match known.bits() {
-            ..=event::PROXY_CTRL => 1,
-            ..=event::NET_PLUGIN => 3,
-            ..=event::KERNEL_LAUNCH => 5,
-            ..=event::CE_BATCH => 6,
-            _ => 7,
-        },
-    }
+    let mut versions = LAST_TYPES.iter().filter(|(last, _)| event.name().is_some() && event.bits() <= *last);
+    versions.next().map_or(u32::MAX, |(_, version)| *version)
 }
 
 /// Returns the descriptor of an event as version `api` of the interface passes it.

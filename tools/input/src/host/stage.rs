@@ -78,7 +78,7 @@ impl<'a> Stage<'a> {
     fn read(&mut self) {
         let mut passed = None;
         loop {
-            match self.contents.next() {
+            match self.contents.next_line() {
                 Ok(Some(Content::Call(call))) => self.next = Some(Turn { call, passed }),
                 Ok(Some(Content::Kernel(kernel))) => {
                     passed = Some(kernel.t);

@@ -80,7 +80,7 @@ pub(super) fn find(wanted: &WantedOperation, mut contents: Contents) -> Result<F
     let mut ranks: HashMap<u32, CommunicatorRank> = HashMap::new();
     // parents of API calls, which operations follow long after
     let mut parents: HashMap<u64, u64> = HashMap::new();
-    while let Some(content) = contents.next()? {
+    while let Some(content) = contents.next_line()? {
         let Content::Call(call) = content else { continue };
         reading.threads.take(call.tid, &call.what);
         match &call.what {

@@ -52,7 +52,7 @@ pub(super) fn arrows(
 ) -> Result<Vec<SequenceArrow>, RecordingError> {
     let (events, groups, arrows) = Default::default();
     let mut gathering = Gathering { chosen, pid, events, groups, arrows, order: 0 };
-    while let Some(content) = contents.next()? {
+    while let Some(content) = contents.next_line()? {
         if let Content::Call(call) = content {
             gathering.order += 1;
             gathering.take(&call);
