@@ -1,6 +1,6 @@
 //! The condition of a GPU: clocks, power, temperature, use, and errors.
 
-use super::functions::Handle;
+use super::functions::{Handle, written};
 use super::layout::{
     CLOCK_MEMORY, CLOCK_SM, ECC_CORRECTED, ECC_UNCORRECTED, ENERGY, FieldValue, NVLINK_COUNT, NVLINK_CRC,
     NVLINK_RECOVERIES, NVLINK_RECOVERIES_OF_BLACKWELL, NVLINK_REPLAYS, PCIE_REPLAYS, POWER_AVERAGE, POWER_INSTANT,
@@ -8,7 +8,7 @@ use super::layout::{
     answered,
 };
 use super::throttle::{self, ThrottleTimes};
-use super::{MAX_LINKS, Nvml, NvmlGpu, written};
+use super::{MAX_LINKS, Nvml, NvmlGpu};
 use std::ffi::c_uint;
 
 /// The condition of a GPU at a moment. A figure is absent where NVML refuses it. Counters count since the driver was

@@ -1,18 +1,44 @@
 //! NVML's functions, looked up when its library is loaded. A function that this driver lacks fails alone.
 
-use super::layout::{BusId, EventData, FieldValue, GpmMetricsGet, GpmSupport, PciInfo, SUCCESS, Utilization, text};
-use super::{Nvml, Refusal, throttle};
+use super::layout::{
+    BusId, EventData, FieldValue, GpmMetricsGet, GpmSupport, NOT_SUPPORTED, PciInfo, SUCCESS, Utilization, text,
+};
 use crate::base::symbols::SharedLibrary;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong};
 
-/// File name of NVML, as NVIDIA's driver installs it.
-const LIBRARY: &CStr = c"libnvidia-ml.so.1";
 /// NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE and NVML_DEVICE_UUID_V2_BUFFER_SIZE.
 const VERSION_BYTES: usize = 80;
 const UUID_BYTES: usize = 96;
 
 /// A handle of NVML's, as wide as a pointer and never used as one.
 pub(super) type Handle = usize;
+
+/// Why NVML does not tell something, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The words.
+    pub why: String,
+    /// NVML's number.
+    pub(super) result: c_int,
+}
+
+impl Refusal {
+    /// Of a thing that the GPU, or this driver, never has.
+    pub(super) fn never(why: impl Into<String>) -> Self {
+        Self { why: why.into(), result: NOT_SUPPORTED }
+    }
+
+    /// Returns whether the GPU, or this driver, never has it.
+    pub fn is_final(&self) -> bool {
+        self.result == NOT_SUPPORTED
+    }
+}
+
+/// Returns what a call of NVML writes.
+pub(super) fn written<T: Default>(call: impl FnOnce(&mut T) -> Result<(), Refusal>) -> Result<T, Refusal> {
+    let mut value = T::default();
+    call(&mut value).map(|()| value)
+}
 
 /// Declares NVML's functions as its documentation has them, each with a method that calls it.
 macro_rules! functions {
@@ -25,7 +51,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            fn look_up(library: SharedLibrary) -> Self {
+            pub(super) fn look_up(library: SharedLibrary) -> Self {
                 // SAFETY: the types are those of NVML's interface, whose functions keep their types within a name.
                 unsafe {
                     Self {
@@ -49,7 +75,7 @@ macro_rules! functions {
 }
 
 functions! {
-    fn init() = c"nvmlInit_v2";
+    pub(super) fn init() = c"nvmlInit_v2";
     fn version(to: &mut [c_char; VERSION_BYTES], bytes: c_uint) = c"nvmlSystemGetDriverVersion";
     pub(super) fn count(to: &mut c_uint) = c"nvmlDeviceGetCount_v2";
     pub(super) fn by_index(index: c_uint, to: &mut Handle) = c"nvmlDeviceGetHandleByIndex_v2";
@@ -93,7 +119,7 @@ impl Functions {
     }
 
     /// Returns the driver's branch: 580 of 580.65.06.
-    fn branch(&self) -> Option<u32> {
+    pub(super) fn branch(&self) -> Option<u32> {
         let mut version = [0; VERSION_BYTES];
         self.version(&mut version, VERSION_BYTES as c_uint).ok()?;
         text(&version).split('.').next()?.parse().ok()
@@ -111,39 +137,5 @@ impl Functions {
         let words = words.filter(|words| !words.is_empty()).unwrap_or("unknown error".into());
         let name = what.split("_v").next().unwrap_or(what);
         Err(Refusal { why: format!("{name} answered {words} ({result})"), result })
-    }
-}
-
-/// NVML's functions, looked up and not called yet. The look-up takes the loader's lock, for which no thread of the
-/// library's waits; the calls may hang, so no thread of the application's makes them.
-#[derive(Debug)]
-pub struct NvmlLibrary(Functions);
-
-impl NvmlLibrary {
-    /// Loads NVML. It stays loaded, since its calls may still be under way when the process ends.
-    ///
-    /// # Errors
-    /// Says why there is no NVML, in words.
-    pub fn load() -> Result<Self, String> {
-        // SAFETY: the driver's library runs no code of the application's when it is loaded.
-        let library = unsafe { SharedLibrary::open(LIBRARY, libc::RTLD_LOCAL) };
-        let library = library.ok_or("NVML (libnvidia-ml.so.1, of NVIDIA's driver) is not there")?;
-        Ok(Self(Functions::look_up(library)))
-    }
-
-    /// Looks NVML up if the process has loaded it already, as NCCL does.
-    pub fn loaded() -> Option<Self> {
-        SharedLibrary::find(LIBRARY).map(|library| Self(Functions::look_up(library)))
-    }
-
-    /// Initialises NVML.
-    ///
-    /// # Errors
-    /// NVML's, in words.
-    pub fn begin(self) -> Result<Nvml, String> {
-        let Self(functions) = self;
-        functions.init().map_err(|refusal| refusal.why)?;
-        let hardware_times = functions.branch().and_then(throttle::hardware_times);
-        Ok(Nvml { functions, hardware_times })
     }
 }

@@ -3,10 +3,10 @@
 //! NVML's fields count the bytes of all links, and some drivers give that sum for each link. GPM counts by link. It
 //! gives no bytes, but the rate between two samples. Drivers before 520 lack it.
 
-use super::functions::{Functions, Handle};
+use super::functions::{Functions, Handle, written};
 use super::layout::{GPM_FIRST_LINK, GPM_LINKS, GPM_ROOM, GPM_VERSION, GpmMetric, GpmMetricsGet, GpmSupport};
 use super::layout::{NOT_SUPPORTED, SUCCESS};
-use super::{Nvml, NvmlGpu, Refusal, Ways, written};
+use super::{Nvml, NvmlGpu, Refusal, Ways};
 use std::ffi::c_uint;
 use std::time::{Duration, Instant};
 

@@ -8,17 +8,19 @@ pub mod condition;
 mod functions;
 pub mod gpm;
 mod layout;
+mod library;
 pub mod throttle;
 pub mod xids;
 
 use super::Ways;
-pub use functions::NvmlLibrary;
-use functions::{Functions, Handle};
+pub use functions::Refusal;
+use functions::{Functions, Handle, written};
 use layout::{
     ALL_LINKS, FieldValue, NOT_SUPPORTED, NVLINK_COUNT, NVLINK_DATA, NVLINK_RAW, NVLINK_SPEED, NVLINK_STATE, PCIE,
     SUCCESS, bus_id, text,
 };
-use std::ffi::{c_int, c_uint};
+pub use library::NvmlLibrary;
+use std::ffi::c_uint;
 
 /// Bytes in NVML's unit of the NVLink counters.
 const KIB: u64 = 1024;
@@ -27,39 +29,12 @@ const MAX_GPUS: c_uint = 1024;
 /// Links of a GPU. Larger numbers are not asked for.
 const MAX_LINKS: c_uint = 36;
 
-/// Why NVML does not tell something, in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// The words.
-    pub why: String,
-    /// NVML's number.
-    result: c_int,
-}
-
-impl Refusal {
-    /// Of a thing that the GPU, or this driver, never has.
-    fn never(why: impl Into<String>) -> Self {
-        Self { why: why.into(), result: NOT_SUPPORTED }
-    }
-
-    /// Returns whether the GPU, or this driver, never has it.
-    pub fn is_final(&self) -> bool {
-        self.result == NOT_SUPPORTED
-    }
-}
-
 /// NVML, initialised.
 #[derive(Debug)]
 pub struct Nvml {
     functions: Functions,
     /// Fields of the hardware's throttle times in this driver.
     hardware_times: Option<[c_uint; 2]>,
-}
-
-/// Returns what a call of NVML writes.
-fn written<T: Default>(call: impl FnOnce(&mut T) -> Result<(), Refusal>) -> Result<T, Refusal> {
-    let mut value = T::default();
-    call(&mut value).map(|()| value)
 }
 
 /// A GPU as NVML knows it.

@@ -1,8 +1,8 @@
 //! Xids: errors of GPUs that the driver reports, by number.
 
-use super::functions::{Functions, Handle};
+use super::functions::{Functions, Handle, written};
 use super::layout::{EventData, NOT_SUPPORTED, UNKNOWN, XID_EVENT};
-use super::{Nvml, NvmlGpu, Refusal, written};
+use super::{Nvml, NvmlGpu, Refusal};
 use std::ffi::c_uint;
 
 /// Events of a question, since a failing GPU may report without end.

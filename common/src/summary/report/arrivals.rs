@@ -1,7 +1,7 @@
 //! The table of ranks that arrive late at collectives.
 
 use super::figure::{count, number, share};
-use super::table::{TextTable, View, looked_at};
+use super::table::{TextColumn, TextTable, View, looked_at};
 use crate::summary::{Lateness, Summary};
 use crate::sums::enough::{ENOUGH_TIMED, speaks_for_all};
 use std::fmt::Write;
@@ -28,7 +28,7 @@ fn is_known(row: &&Lateness) -> bool {
     speaks_for_all(row.operations, row.count)
 }
 
-const COLUMNS: [(&str, fn(&Lateness) -> String); 10] = [
+const COLUMNS: [TextColumn<Lateness>; 10] = [
     ("communicator", |row| row.comm.clone()),
     ("rank", |row| row.rank.to_string()),
     ("mean us", |row| number(row.mean_us, 1)),

@@ -1,12 +1,12 @@
 //! The table of bus bandwidths, by the rank that waits for nobody.
 
 use super::figure::{bytes, count, number, share};
-use super::table::{TextTable, View, looked_at, others};
+use super::table::{TextColumn, TextTable, View, looked_at, others};
 use crate::summary::{Bandwidth, Summary};
 use crate::sums::enough::ENOUGH_TIMED;
 use std::fmt::Write;
 
-const COLUMNS: [(&str, fn(&Bandwidth) -> String); 8] = [
+const COLUMNS: [TextColumn<Bandwidth>; 8] = [
     ("communicator", |row| row.comm.clone()),
     ("function", |row| row.func.clone()),
     ("from", |row| bytes(row.from_bytes)),

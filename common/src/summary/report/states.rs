@@ -1,7 +1,7 @@
 //! The tables of transfers by state, and of the transfers of operations.
 
 use super::figure::{bytes, count, number};
-use super::table::{TextTable, View, others};
+use super::table::{TextColumn, TextTable, View, others};
 use crate::summary::{OperationTransfers, Summary, TransferStates};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) fn tables(summary: &Summary, view: &View) -> String {
     by_state(summary, view) + &of_operations(summary, view)
 }
 
-const COLUMNS: [(&str, fn(&TransferStates) -> String); 10] = [
+const COLUMNS: [TextColumn<TransferStates>; 10] = [
     ("communicator", |row| row.comm.clone()),
     ("ranks", |row| {
         let [from, to] = if row.direction == "send" { [row.rank, row.peer] } else { [row.peer, row.rank] };

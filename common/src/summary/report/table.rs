@@ -33,6 +33,9 @@ impl Default for View {
     }
 }
 
+/// A column: its heading, and the cell of a row.
+pub(super) type TextColumn<R> = (&'static str, fn(&R) -> String);
+
 /// Rows of cells under distinct headings.
 #[derive(Debug)]
 pub struct TextTable {
@@ -67,7 +70,7 @@ impl TextTable {
 
     /// Makes a table of rows, by columns of a heading and a cell each. The first `texts` columns are texts.
     pub(super) fn by<'a, R: 'a>(
-        columns: &[(&'static str, fn(&R) -> String)],
+        columns: &[TextColumn<R>],
         texts: usize,
         dispensable: &[&'static str],
         rows: impl IntoIterator<Item = &'a R>,

@@ -2,7 +2,7 @@
 
 use super::figure::{bytes, count, number, with_error};
 use super::order::PairOrder;
-use super::table::{TextTable, View};
+use super::table::{TextColumn, TextTable, View};
 use super::unlike_channels;
 use crate::summary::{Summary, Transfers};
 use crate::sums::rate::{FEWEST_SIZES, LEAST_ERRORS, LEAST_SPAN};
@@ -40,7 +40,7 @@ pub fn tables(summary: &Summary, view: &View) -> String {
 const DISPENSABLE: [&str; 9] =
     ["R2", "sizes", "transfers", "in flight", "channels", "bytes", "sustained MB/s", "latency us", "typical MB/s"];
 
-const COLUMNS: [(&str, fn(&Transfers) -> String); 12] = [
+const COLUMNS: [TextColumn<Transfers>; 12] = [
     ("communicator", |row| row.comm.clone()),
     ("ranks", |row| format!("{} > {}", row.rank, row.peer)),
     ("transfers", |row| count(row.transfers)),
